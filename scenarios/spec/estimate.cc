@@ -94,6 +94,12 @@ class Counter
         m_in[to] += wire;
     }
 
+    /// A message that crosses no network, `times`.
+    void AddInside(double times)
+    {
+        m_sum.messagesInside += times;
+    }
+
     void Compute(double seconds)
     {
         m_sum.computeSeconds += seconds;
@@ -250,8 +256,13 @@ AddCollective(Counter* counter,
             {
                 const coll::Step step =
                     schedule->At(r, l, std::min(count - 1, i * stride + stride / 2));
-                if (step.sendPeer == coll::kNoRank || placement.serverOf[step.sendPeer] == from)
+                if (step.sendPeer == coll::kNoRank)
                 {
+                    continue;
+                }
+                if (placement.serverOf[step.sendPeer] == from)
+                {
+                    counter->AddInside(weight);
                     continue;
                 }
                 ++sends;
@@ -321,6 +332,7 @@ Estimate
 Times(Estimate e, double n)
 {
     e.messages *= n;
+    e.messagesInside *= n;
     e.networkBytes *= n;
     e.dataPackets *= n;
     e.ackPackets *= n;

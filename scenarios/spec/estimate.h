@@ -67,8 +67,9 @@ double ConnectionBytes(const FabricSpec& fabric, bool attribution);
 
 struct Estimate
 {
-    double messages = 0;
-    double networkBytes = 0; ///< payload that crosses the network between servers
+    double messages = 0;       ///< between servers
+    double messagesInside = 0; ///< servers
+    double networkBytes = 0;   ///< payload that crosses the network between servers
     double dataPackets = 0;
     double ackPackets = 0;
     double frameHops = 0; ///< of data and ACK frames

@@ -203,9 +203,12 @@ WallTimeText(const Estimate& e, const RunOptions& run)
 {
     const AssumedSpeed& speed = e.speed;
     const std::string processes = std::to_string(run.processes.count) + " processes";
-    return "about " + Seconds(speed.Seconds(e.frameHops)) + ": an assumed " +
+    return "about " + Seconds(speed.Seconds(e.frameHops, e.messagesInside)) + ": an assumed " +
            Seconds(speed.setUpSeconds) + " of set-up and " +
            Format("%.3g", speed.frameHopsPerSecond * 1e-6) + " million frame-hops/s" +
+           (e.messagesInside > 0
+                ? Format(" (a message inside a server as %.2g)", AssumedSpeed::kInside)
+                : "") +
            (!run.processes.Several() ? " of one core"
             : speed.gain > 1 ? Format(" x %.2g in ", speed.gain) + processes + " with a core each"
                              : " as of one core, in " + processes);

@@ -47,6 +47,20 @@ RUNS = [
     "dltrain --model=bloom560m --zero=2 --gpus=16 --steps=1",
     "dltrain --model=bloom560m --zero=3 --gpus=24 --gpus-per-server=8 --nics-per-server=8 --steps=2"
     " --warmup=0 --placement=random --oversubscription=2",
+    # What events without a node schedule at their own time, in windows of a tick; and events that
+    # schedule others of their own time, of several hosts at once.
+    "collperf --op=alltoall -b 100kB --gpus-per-server=3 --servers=2 --link-delay=0ns",
+    "collperf --op=alltoallv -b 50kB --gpus-per-server=4 --servers=2 --link-delay=1ps",
+    "dltrain --model=gpt2 --seq=64 --topology=single-switch --gpus-per-server=2 --servers=3"
+    " --step-latency=50us --warmup=0",
+    "dltrain --model=gpt2 --seq=64 --oversubscription=1 --fabric=ib --cc=ib-cc --link-delay=0ns"
+    " --gpus-per-server=7 --nics-per-server=2 --servers=5 --channels=5 --zero=0 --warmup=0",
+    # Critical paths over several lanes and levels, and what is fetched ahead in a network that is
+    # large enough for it.
+    "dltrain --model=gpt2 --seq=64 --zero=1 --gpus=21 --gpus-per-server=3 --steps=2 --warmup=1"
+    " --algorithm=hierarchical --channels=2 --topology=single-switch --fabric=ib",
+    "dltrain --model=gpt2 --seq=64 --zero=0 --servers=65 --gpus-per-server=2 --steps=1 --warmup=0"
+    " --topology=leaf-spine --nic=400GbE --slow-gpu=7:1.5",
 ]
 
 

@@ -17,7 +17,7 @@ NodeWindowPace::Reset(bool always)
 }
 
 bool
-NodeWindowPace::Decide()
+NodeWindowPace::EndPeriod()
 {
     const Clock::time_point now = Clock::now();
     const double cost =
@@ -26,12 +26,24 @@ NodeWindowPace::Decide()
     m_begin = now;
     m_events = 0;
     m_windows = 0;
+    Decide(cost, crowded);
+    return true;
+}
+
+void
+NodeWindowPace::Decide(double cost, bool crowded)
+{
     if (m_settling)
     {
         m_settling = false;
-        return true;
+        return;
     }
     double& mine = m_cost[m_parallel];
+    if (m_parallel && !m_trying && mine > 0 && cost > LOST * mine)
+    {
+        m_interval = SOON;
+        m_left = 1; // see now whether one is faster
+    }
     mine = m_trying || mine == 0 ? cost : (mine + cost) / 2;
     if (m_trying)
     {
@@ -51,7 +63,6 @@ NodeWindowPace::Decide()
         m_parallel = !m_parallel;
         m_trying = m_settling = true;
     }
-    return true;
 }
 
 } // namespace ns3

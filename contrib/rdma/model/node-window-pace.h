@@ -13,8 +13,9 @@ namespace ns3
 /**
  * \ingroup rdma
  * Whether windows are worth several threads, found out by trying: both ways in turn, seldom the
- * one that was slower. So small networks, and threads without a core of their own, cost nothing
- * but the trials. Results do not depend on it.
+ * one that was slower; and at once when several threads have become much slower than they were, as
+ * somebody else has taken a core. So small networks, and threads without a core of their own, cost
+ * nothing but the trials. Results do not depend on it.
  */
 class NodeWindowPace
 {
@@ -37,8 +38,12 @@ class NodeWindowPace
     {
         m_events += events;
         ++m_windows;
-        return m_always ? m_windows % OFTEN == 0 : m_events >= PERIOD && Decide();
+        return m_always ? m_windows % OFTEN == 0 : m_events >= PERIOD && EndPeriod();
     }
+
+    /// A period is over. \param cost of an event in it, in any unit \param crowded whether its
+    /// windows hold enough for several threads
+    void Decide(double cost, bool crowded);
 
   private:
     /// Fewer events than that in a window are done before the threads know of it: assumed.
@@ -48,10 +53,12 @@ class NodeWindowPace
     static constexpr uint32_t SELDOM = 256;
     /// Several threads must gain that much of the time: others may want the cores.
     static constexpr double GAIN = 0.95;
+    /// Several threads that take so many times as long as they did may have lost a core: assumed.
+    static constexpr double LOST = 1.3;
     /// Windows of a period, if all are for all threads.
     static constexpr uint64_t OFTEN = 32;
 
-    bool Decide();
+    bool EndPeriod();
 
     using Clock = std::chrono::steady_clock;
 

@@ -462,7 +462,7 @@ NodeWindowShard::AddNote()
 {
     NodeWindowNote& note = notes.emplace_back();
     note.ts = Unit::Running()->now;
-    note.context = static_cast<uint32_t>(Unit::Running()->tie >> 32);
+    note.context = Unit::Running()->GetPlace();
     return note;
 }
 

@@ -275,6 +275,8 @@ struct alignas(64) NodeWindowUnit
     /// A handful, two for each port at most, which stay in the cache while the unit runs.
     QuadHeap<NodeWindowEvent, NodeWindowEvent::Rank> events;
     uint32_t uid{FIRST_UID};               //!< of the next event
+    uint32_t raised{0};                    //!< Raise: the last context
+    int64_t raisedAt{-1};                  //!< Raise: of this time
     bool together{false};                  //!< NodeWindows::KeepTogether
     uint8_t kind{0};                       //!< NodeWindows::SetKind
     std::vector<NodeWindowMail> inbox;     //!< frames that ports take when they are sent
@@ -283,6 +285,22 @@ struct alignas(64) NodeWindowUnit
     std::vector<const RdmaPortUser*> users; //!< of its ports, each once
     const NodeWindowAhead* ahead{nullptr};  //!< whose events it runs, of several the first
     uint64_t load{0};                       //!< events since loads were balanced
+
+    /// The event that runs schedules one of its own time that would have come before it.
+    void Raise()
+    {
+        const auto context = static_cast<uint32_t>(tie >> 32);
+        raised = raisedAt == now && raised > context ? raised : context;
+        raisedAt = now;
+    }
+
+    /// \return by which context the event that runs comes among those of its time, of all units:
+    /// its own, or that of a later one which has scheduled it
+    uint32_t GetPlace() const
+    {
+        const auto context = static_cast<uint32_t>(tie >> 32);
+        return raisedAt == now && raised > context ? raised : context;
+    }
 
     /// \return when it has something to do next, but for its inbox and bins; NEVER: it has nothing
     int64_t NextTime()

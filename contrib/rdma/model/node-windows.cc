@@ -168,7 +168,7 @@ NodeWindows::KeyNow(int64_t ts)
 {
     if (Unit* unit = Unit::Running())
     {
-        return {ts, unit->now, static_cast<uint32_t>(unit->tie >> 32), unit->uid++};
+        return {ts, unit->now, unit->GetPlace(), unit->uid++};
     }
     return {ts, m_now, Simulator::NO_CONTEXT, m_globalUid++};
 }

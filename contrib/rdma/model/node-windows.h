@@ -173,6 +173,11 @@ class NodeWindows
         if (&unit != Unit::Running())
         {
             unit.shard->Register(unit, ts);
+            m_done = ts < m_done ? ts : m_done; // at the time of an event without a node
+        }
+        else if (ts == unit.now && uint64_t{context} << 32 < unit.tie)
+        {
+            unit.Raise();
         }
         return uid;
     }

@@ -8,6 +8,7 @@
 
 #include "ns3/node-window-crew.h"
 #include "ns3/node-window-deal.h"
+#include "ns3/node-window-pace.h"
 #include "ns3/rdma-frame.h"
 #include "ns3/test.h"
 
@@ -165,6 +166,78 @@ class FramesTestCase : public TestCase
     }
 };
 
+class PaceTestCase : public TestCase
+{
+  public:
+    PaceTestCase()
+        : TestCase("several threads that lose their core give way at once, and come back")
+    {
+    }
+
+  private:
+    /// \return what `periods` cost, one thread's being 1 each, on a machine where two threads take
+    /// 0.55 while their cores are theirs, and `busy` while other work has one of them: of `length`
+    /// periods of one thread every other one
+    double Run(uint32_t periods, double busy, uint32_t length)
+    {
+        NodeWindowPace pace;
+        pace.Reset(false);
+        double clock = 0;
+        for (uint32_t i = 0; i < periods; ++i)
+        {
+            const bool other = static_cast<uint64_t>(clock) / length % 2;
+            const double cost = !pace.IsParallel() ? 1 : other ? busy : 0.55;
+            clock += cost;
+            pace.Decide(cost, true);
+        }
+        return clock;
+    }
+
+    void DoRun() override
+    {
+        // Half of the time two threads gain 0.45 of one's. What they lose is the first periods
+        // after a core is gone, and trials: four periods in 18 at most.
+        for (const double busy : {1.5, 3.0, 8.0})
+        {
+            for (const uint32_t length : {100, 500, 2000})
+            {
+                NS_TEST_EXPECT_MSG_LT(Run(20000, busy, length),
+                                      20000 * (busy > 4 ? 1.02 : 0.95),
+                                      "slower than one thread: " << busy << ", " << length);
+            }
+        }
+        // Alone they are as fast as they can be, but for the trials.
+        NS_TEST_EXPECT_MSG_LT(Run(20000, 0.55, 100), 20000 * 0.57, "trials");
+        // Where they never gain, the same.
+        NodeWindowPace pace;
+        pace.Reset(false);
+        uint32_t parallel = 0;
+        for (uint32_t i = 0; i < 20000; ++i)
+        {
+            parallel += pace.IsParallel();
+            pace.Decide(pace.IsParallel() ? 4 : 1, true);
+        }
+        NS_TEST_EXPECT_MSG_LT(parallel, 200, "they are tried too often");
+        // A slow period, and there is one thread after the trial's settling.
+        pace.Reset(false);
+        for (uint32_t i = 0; i < 100; ++i)
+        {
+            pace.Decide(pace.IsParallel() ? 0.5 : 1, true);
+        }
+        while (!pace.IsParallel())
+        {
+            pace.Decide(1, true);
+        }
+        for (uint32_t i = 0; i < 5; ++i)
+        {
+            pace.Decide(0.5, true);
+        }
+        NS_TEST_ASSERT_MSG_EQ(pace.IsParallel(), true, "two threads");
+        pace.Decide(2, true);
+        NS_TEST_EXPECT_MSG_EQ(pace.IsParallel(), false, "the core is gone");
+    }
+};
+
 class DealTestCase : public TestCase
 {
   public:
@@ -269,6 +342,7 @@ class NodeWindowThreadsTestSuite : public TestSuite
         AddTestCase(new CrewTestCase, TestCase::QUICK);
         AddTestCase(new PoolTestCase, TestCase::QUICK);
         AddTestCase(new FramesTestCase, TestCase::QUICK);
+        AddTestCase(new PaceTestCase, TestCase::QUICK);
         AddTestCase(new DealTestCase, TestCase::QUICK);
     }
 };

@@ -90,6 +90,20 @@ TEST(MemoryEstimate, Traffic)
     }
 }
 
+TEST(Estimate, CountsMessagesInsideServers)
+{
+    // A ring of n ranks in servers of g: all-reduce has 2 (n - 1) steps of n messages, of which one
+    // a server leaves it.
+    const auto estimate = EstimateOf(ParseAs<CollperfScenario>,
+                                     "--op=all_reduce --ranks=24 --gpus-per-server=8 -b 1M -n 3");
+    EXPECT_DOUBLE_EQ(estimate.messages, 3 * 2 * 23 * 3);
+    EXPECT_DOUBLE_EQ(estimate.messagesInside, 3 * 2 * 23 * 21);
+    EXPECT_NEAR(estimate.speed.Seconds(0, 1e9),
+                estimate.speed.setUpSeconds +
+                    AssumedSpeed::kInside * 1e9 / estimate.speed.frameHopsPerSecond,
+                1e-9);
+}
+
 TEST(MemoryEstimate, Training)
 {
     ExpectWithinHalf(EstimateOf(ParseAs<TrainingScenario>, "").memory.Total(),
@@ -192,12 +206,12 @@ TEST(AssumedSpeed, HasSetUpAndProcesses)
     needs.hosts = 27648;
     needs.links = 82944;
     EXPECT_NEAR(AssumeSpeed(needs).setUpSeconds, 5.4, 1);
-    const double one = AssumeSpeed(needs).Seconds(1e9);
+    const double one = AssumeSpeed(needs).Seconds(1e9, 0);
     needs.processes.count = 2;
     needs.processes.hostsApart = true;
     const AssumedSpeed two = AssumeSpeed(needs);
     EXPECT_DOUBLE_EQ(two.gain, 1.8); // docs/ranks.md, k = 8
-    EXPECT_NEAR(one - two.Seconds(1e9), 1e9 / two.frameHopsPerSecond * (1 - 1 / 1.8), 1e-6);
+    EXPECT_NEAR(one - two.Seconds(1e9, 0), 1e9 / two.frameHopsPerSecond * (1 - 1 / 1.8), 1e-6);
     needs.processes.hostsApart = false;
     needs.processes.busyHosts = 16;
     EXPECT_DOUBLE_EQ(AssumeSpeed(needs).gain, 1.1); // there, the main job
