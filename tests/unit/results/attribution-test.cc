@@ -122,14 +122,13 @@ TEST(CollectivePaths, AddUpFromWhereARankEntered)
     parts.hops[0].port = 9;
     parts.hops[0].time = 4 * US;
     CollectivePaths paths([&parts] { return &parts; }, 10);
-    const uint32_t entry = paths.Enter(0, 5, 10 * US);
-    paths.Post(77, entry);
-    const uint32_t other = paths.Enter(1, 5, 11 * US); // what comes to it is waited for
-    paths.Drop(entry);
-    const uint32_t arrived = paths.Arrive(77, 0, 1, 17 * US); // 2 us passed before the post
+    const CollectivePaths::Path entry = paths.Enter(0, 5, 10 * US); // its message's now
+    const CollectivePaths::Path other = paths.Enter(1, 5, 11 * US); // it waits for what comes
+    const CollectivePaths::Path arrived =
+        paths.Arrive(entry, 0, 1, 17 * US); // 2 us passed before the post
     paths.Drop(other);
-    const uint32_t last = paths.ArriveInside(arrived, 1, 2, 18 * US, 21 * US);
-    const CollectivePaths::Record& end = paths.Get(last);
+    const CollectivePaths::Path last = paths.ArriveInside(arrived, 1, 2, 18 * US, 21 * US);
+    const CollectivePaths::Record& end = *last;
     EXPECT_EQ(end.first, 0U);
     EXPECT_EQ(end.to, 2U);
     EXPECT_EQ(end.messages, 2U);
@@ -138,7 +137,10 @@ TEST(CollectivePaths, AddUpFromWhereARankEntered)
     EXPECT_EQ(end.shares[static_cast<std::size_t>(PathShare::SOFTWARE)], 3 * US); // and 1 us
     EXPECT_EQ(end.shares[static_cast<std::size_t>(PathShare::INSIDE_SERVERS)], 3 * US);
     EXPECT_EQ(std::accumulate(end.shares.begin(), end.shares.end(), int64_t(0)), 11 * US);
-    EXPECT_EQ(paths.Get(end.before).port, 9U);
+    const auto chain = CollectivePaths::GetChain(end);
+    ASSERT_EQ(chain.size(), 3U);
+    EXPECT_EQ(chain[1]->port, 9U);
+    EXPECT_EQ(chain[2]->first, 0U);
     paths.Drop(last);
     EXPECT_EQ(paths.GetSize(), 0U);
 }
@@ -148,24 +150,22 @@ TEST(CollectivePaths, AreKeptForSenders)
 {
     CollectivePaths paths([] { return nullptr; }, 10);
     constexpr uint64_t CHANNEL = ~uint64_t(3); // any number of 64 bits
-    const uint32_t entry = paths.Enter(0, 5, 10 * US);
-    paths.Post(CHANNEL, entry);
-    paths.Post(CHANNEL, entry);
-    paths.Post(3, entry);
-    paths.Drop(entry);
-    std::vector<uint32_t> arrived;
+    const CollectivePaths::Path entry = paths.Enter(0, 5, 10 * US);
+    std::vector<CollectivePaths::Path> arrived;
     for (const uint64_t channel : {CHANNEL, uint64_t(3), CHANNEL})
     {
-        arrived.push_back(paths.Arrive(channel, 0, 1, 11 * US));
+        CollectivePaths::Hold(entry); // a message of it
+        arrived.push_back(paths.Arrive(entry, 0, 1, 11 * US));
         paths.Keep(channel, arrived.back());
         paths.Drop(arrived.back());
     }
+    paths.Drop(entry);
     EXPECT_EQ(paths.TakeKept(CHANNEL), arrived[0]);
     EXPECT_EQ(paths.TakeKept(CHANNEL), arrived[2]);
     EXPECT_EQ(paths.TakeKept(3), arrived[1]);
-    for (const uint32_t path : arrived)
+    for (const CollectivePaths::Path path : arrived)
     {
-        EXPECT_EQ(paths.Get(path).to, 1U);
+        EXPECT_EQ(path->to, 1U);
         paths.Drop(path);
     }
     EXPECT_EQ(paths.GetSize(), 0U);
@@ -174,15 +174,14 @@ TEST(CollectivePaths, AreKeptForSenders)
 TEST(CollectivePaths, SayThatTimeIsNotKnownOrNoteNothing)
 {
     CollectivePaths paths([] { return nullptr; }, 10);
-    const uint32_t entry = paths.Enter(0, 5, 10 * US);
-    paths.Post(1, entry);
-    const uint32_t arrived = paths.Arrive(1, 0, 1, 17 * US);
-    EXPECT_EQ(paths.Get(arrived).shares[static_cast<std::size_t>(PathShare::UNKNOWN)], 7 * US);
+    const CollectivePaths::Path arrived = paths.Arrive(paths.Enter(0, 5, 10 * US), 0, 1, 17 * US);
+    EXPECT_EQ(arrived->shares[static_cast<std::size_t>(PathShare::UNKNOWN)], 7 * US);
+    paths.Drop(arrived);
 
     EXPECT_EQ(paths.Enter(0, 5 | MessageId::WARMUP, 20 * US), CollectivePaths::NONE);
-    paths.Post(1, CollectivePaths::NONE);
-    EXPECT_EQ(paths.Arrive(1, 0, 1, 22 * US), CollectivePaths::NONE);
+    EXPECT_EQ(paths.Arrive(CollectivePaths::NONE, 0, 1, 22 * US), CollectivePaths::NONE);
     EXPECT_EQ(paths.ArriveInside(CollectivePaths::NONE, 0, 1, 0, 0), CollectivePaths::NONE);
+    EXPECT_EQ(paths.GetSize(), 0U);
 }
 
 } // namespace

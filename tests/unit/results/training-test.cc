@@ -122,9 +122,9 @@ TEST_F(Training, CriticalPathGoesThroughTheRankThatWasWaitedFor)
     CollectivePaths& paths = critical.GetPaths();
     critical.OnCall(Call(4, 0, 0, 0, 10 * US));
     critical.OnCall(Call(4, 1, 0, 0, 14 * US));
-    const uint32_t entry = paths.Enter(1, 0, 14 * US);
-    paths.Post(0, entry);
-    const uint32_t arrived = paths.Arrive(0, 1, 0, 20 * US);
+    const CollectivePaths::Path entry = paths.Enter(1, 0, 14 * US);
+    CollectivePaths::Hold(entry); // a message of it
+    const CollectivePaths::Path arrived = paths.Arrive(entry, 1, 0, 20 * US);
     paths.SetLeaving(arrived);
     critical.OnCall(Call(4, 0, 1, 10 * US, 20 * US));
     paths.SetLeaving(entry);
