@@ -5,11 +5,10 @@
  * (GNU time -v) of optimized builds of this project on x86-64, without report, timeline and
  * progress.
  */
+#include "parse-words.h"
 #include "scenarios/spec/estimate.h"
-#include "scenarios/spec/parse.h"
 
 #include <gtest/gtest.h>
-#include <sstream>
 
 using namespace scenario;
 
@@ -18,20 +17,9 @@ namespace
 
 template <class T>
 Estimate
-EstimateOf(ParseResult<T> (*parse)(int, const char* const*), const std::string& options)
+EstimateOf(const std::string& options)
 {
-    std::istringstream in(options + " --dry-run");
-    std::vector<std::string> words{"program"};
-    for (std::string word; in >> word;)
-    {
-        words.push_back(word);
-    }
-    std::vector<const char*> argv;
-    for (const auto& word : words)
-    {
-        argv.push_back(word.c_str());
-    }
-    const auto result = parse(static_cast<int>(argv.size()), argv.data());
+    const auto result = ParseWords<T>(options);
     EXPECT_TRUE(result.scenario) << options;
     return result.scenario ? EstimateRun(*result.scenario) : Estimate();
 }
@@ -71,7 +59,7 @@ TEST(MemoryEstimate, Collperf)
     };
     for (const Measured& run : runs)
     {
-        ExpectWithinHalf(EstimateOf(ParseAs<CollperfScenario>, run.options).memory.Total(), run);
+        ExpectWithinHalf(EstimateOf<CollperfScenario>(run.options).memory.Total(), run);
     }
 }
 
@@ -86,7 +74,7 @@ TEST(MemoryEstimate, Traffic)
     };
     for (const Measured& run : runs)
     {
-        ExpectWithinHalf(EstimateOf(ParseAs<TrafficScenario>, run.options).memory.Total(), run);
+        ExpectWithinHalf(EstimateOf<TrafficScenario>(run.options).memory.Total(), run);
     }
 }
 
@@ -94,8 +82,8 @@ TEST(Estimate, CountsMessagesInsideServers)
 {
     // A ring of n ranks in servers of g: all-reduce has 2 (n - 1) steps of n messages, of which one
     // a server leaves it.
-    const auto estimate = EstimateOf(ParseAs<CollperfScenario>,
-                                     "--op=all_reduce --ranks=24 --gpus-per-server=8 -b 1M -n 3");
+    const auto estimate =
+        EstimateOf<CollperfScenario>("--op=all_reduce --ranks=24 --gpus-per-server=8 -b 1M -n 3");
     EXPECT_DOUBLE_EQ(estimate.messages, 3 * 2 * 23 * 3);
     EXPECT_DOUBLE_EQ(estimate.messagesInside, 3 * 2 * 23 * 21);
     EXPECT_NEAR(estimate.speed.Seconds(0, 1e9),
@@ -106,8 +94,7 @@ TEST(Estimate, CountsMessagesInsideServers)
 
 TEST(MemoryEstimate, Training)
 {
-    ExpectWithinHalf(EstimateOf(ParseAs<TrainingScenario>, "").memory.Total(),
-                     {"the default job", 47.2});
+    ExpectWithinHalf(EstimateOf<TrainingScenario>("").memory.Total(), {"the default job", 47.2});
 }
 
 TEST(MemoryEstimate, IsASumOfItsNeeds)
@@ -138,21 +125,20 @@ TEST(MemoryEstimate, CountsQueuePairs)
 {
     // A ring has one connection a rank that sends out of its server and lane; direct all-to-all n
     // (n - 1), less those inside servers.
+    EXPECT_EQ(EstimateOf<CollperfScenario>(
+                  "--op=all_reduce --algorithm=ring --servers=4 --gpus-per-server=8 -b 1M -e 1M")
+                  .connections,
+              4);
     EXPECT_EQ(
-        EstimateOf(ParseAs<CollperfScenario>,
-                   "--op=all_reduce --algorithm=ring --servers=4 --gpus-per-server=8 -b 1M -e 1M")
+        EstimateOf<CollperfScenario>("--op=alltoall --servers=4 --gpus-per-server=8 -b 1M -e 1M")
             .connections,
-        4);
-    EXPECT_EQ(EstimateOf(ParseAs<CollperfScenario>,
-                         "--op=alltoall --servers=4 --gpus-per-server=8 -b 1M -e 1M")
-                  .connections,
-              32 * 24);
-    EXPECT_EQ(EstimateOf(ParseAs<CollperfScenario>,
-                         "--op=alltoall --servers=13 --gpus-per-server=1 -b 1K -e 1M")
-                  .connections,
-              13 * 12);
-    EXPECT_EQ(EstimateOf(ParseAs<TrafficScenario>,
-                         "--topology=single-switch --hosts=10 --pattern=all-to-all --bytes=1kB")
+        32 * 24);
+    EXPECT_EQ(
+        EstimateOf<CollperfScenario>("--op=alltoall --servers=13 --gpus-per-server=1 -b 1K -e 1M")
+            .connections,
+        13 * 12);
+    EXPECT_EQ(EstimateOf<TrafficScenario>(
+                  "--topology=single-switch --hosts=10 --pattern=all-to-all --bytes=1kB")
                   .connections,
               90);
 }

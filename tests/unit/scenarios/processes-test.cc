@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What several processes cannot simulate is refused before any is started, and by a dry run alike.
-#include "scenarios/spec/parse.h"
+#include "parse-words.h"
 #include "scenarios/spec/plan-text.h"
 #include "scenarios/spec/processes.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
-#include <sstream>
 #include <string>
-#include <vector>
 
 using namespace scenario;
 
@@ -16,28 +14,10 @@ namespace
 {
 
 template <class T>
-ParseResult<T>
-Parse(const std::string& options)
-{
-    std::istringstream in(options + " --dry-run");
-    std::vector<std::string> words{"program"};
-    for (std::string word; in >> word;)
-    {
-        words.push_back(word);
-    }
-    std::vector<const char*> argv;
-    for (const auto& word : words)
-    {
-        argv.push_back(word.c_str());
-    }
-    return ParseAs<T>(static_cast<int>(argv.size()), argv.data());
-}
-
-template <class T>
 std::string
 ErrorOf(const std::string& options)
 {
-    const auto result = Parse<T>(options);
+    const auto result = ParseWords<T>(options);
     EXPECT_EQ(result.errors.empty(), result.scenario.has_value()) << options;
     EXPECT_LE(result.errors.size(), 1u) << options;
     return result.errors.empty() ? "" : result.errors.front().Text();
@@ -106,7 +86,7 @@ TEST(Processes, AreToldInTheWordsThatAskedForThem)
 
 TEST(Processes, AreInThePlan)
 {
-    const auto traffic = Parse<TrafficScenario>("--k=4 --mpi-ranks=2");
+    const auto traffic = ParseWords<TrafficScenario>("--k=4 --mpi-ranks=2");
     ASSERT_TRUE(traffic.scenario);
     EXPECT_NE(
         PlanText(*traffic.scenario)
@@ -114,7 +94,7 @@ TEST(Processes, AreInThePlan)
         std::string::npos)
         << PlanText(*traffic.scenario);
     EXPECT_NE(PlanText(*traffic.scenario).find(" in each of 2 processes"), std::string::npos);
-    const auto one = Parse<TrafficScenario>("--k=4");
+    const auto one = ParseWords<TrafficScenario>("--k=4");
     ASSERT_TRUE(one.scenario);
     EXPECT_EQ(PlanText(*one.scenario).find("process"), std::string::npos);
     EXPECT_EQ(ProcessesText(one.scenario->run.processes), "");
@@ -123,7 +103,7 @@ TEST(Processes, AreInThePlan)
 TEST(Processes, ThatArePerhapsSlowerThanOneSayIt)
 {
     const auto text = [](const std::string& options) {
-        const auto result = Parse<TrainingScenario>(options + " --attribution=0");
+        const auto result = ParseWords<TrainingScenario>(options + " --attribution=0");
         return result.scenario ? ProcessesText(result.scenario->run.processes) : "?";
     };
     // docs/ranks.md: 16 hosts gain in two processes, fewer lose, more processes gain no more.
