@@ -153,6 +153,8 @@ struct Cost
 {
     uint64_t chain =
         0; ///< longest chain of messages that wait for one another: latencies in series
+    /// Of those, messages between servers, where there are several; all, if nobody says less.
+    uint64_t chainOutside = UINT64_MAX;
     uint64_t posts = 0;        ///< messages the busiest rank sends
     double serialBytes = 0;    ///< bytes serialized one after the other on the critical path
     double sentPerRank = 0;    ///< bytes the busiest rank sends

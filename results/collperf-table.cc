@@ -7,8 +7,10 @@
 #include "collectives/registry.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "results/human-text.h"
+#include "results/protocol-name.h"
 #include "results/stats-file.h"
 #include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/network-kinds.h"
 #include "topologies/names.h"
 
@@ -35,10 +37,14 @@ CollperfTable::CollperfTable(const scenario::CollperfScenario& scenario)
 void
 CollperfTable::PrintHead(std::ostream& os) const
 {
-    const coll::Algorithm& algorithm =
-        scenario::AlgorithmOf(m_scenario.collectives,
-                              m_scenario.op,
-                              scenario::RankPlacement(m_scenario.cluster));
+    std::vector<coll::Collective> whats;
+    for (const uint64_t bytes : m_scenario.sizes)
+    {
+        whats.push_back(m_scenario.CollectiveOf(bytes));
+    }
+    const std::string choices = scenario::ChoicesText(m_scenario.collectives,
+                                                      whats,
+                                                      scenario::RankPlacement(m_scenario.cluster));
     os << "# nThread " << m_scenario.threads << " nGpus " << m_scenario.gpusPerThread
        << " minBytes " << m_scenario.sizes.front() << " maxBytes " << m_scenario.sizes.back()
        << " iters: " << m_scenario.iterations << " warmup iters: " << m_scenario.warmupIterations
@@ -48,7 +54,7 @@ CollperfTable::PrintHead(std::ostream& os) const
         os << "# the schedule of every size is proven for these ranks: each byte arrives and is "
               "added once; no data is moved\n";
     }
-    os << "# " << coll::OpName(m_scenario.op) << ", algorithm " << algorithm.Name() << ", "
+    os << "# " << coll::OpName(m_scenario.op) << ", algorithm " << choices << "; "
        << topo::Counted(m_scenario.ranks, "rank") << " on "
        << topo::Counted(m_scenario.cluster.servers, "server") << ", "
        << rdma::Shown(m_scenario.cluster.topologyName) << ", "
@@ -136,6 +142,7 @@ CollperfTable::ToJson() const
         sent += row.last.bytesSent;
         body["collectives"].push_back({{"op", coll::OpName(m_scenario.op)},
                                        {"algorithm", row.last.algorithm->Name()},
+                                       {"protocol", ProtocolOf(row.last)},
                                        {"bytes", row.last.bytes},
                                        {"ranks", m_scenario.ranks},
                                        {"time_us", row.timeUs},

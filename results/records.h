@@ -8,8 +8,10 @@
 
 #include "collectives/schedule.h"
 #include "scenarios/training/step-graph.h"
+#include "topologies/library-model.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace results
@@ -23,6 +25,7 @@ struct CollectiveName
     uint32_t round = 0;    ///< workload::Round of its ranks; where they differ, the last
     coll::Op op = coll::Op::kAllReduce;
     const coll::Algorithm* algorithm = nullptr;
+    std::optional<topo::Protocol> protocol; ///< nothing: there is no library
     uint64_t bytes = 0;
     uint32_t ranks = 0;
     uint32_t tag = 0; ///< as MessageId has it

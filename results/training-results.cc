@@ -8,6 +8,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "results/human-text.h"
 #include "results/message-id.h"
+#include "results/protocol-name.h"
 #include "results/stats-file.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/training/memory-estimate.h"
@@ -32,6 +33,7 @@ Listed(const CollectiveRecord& record, uint32_t step, const std::vector<std::str
     const coll::Bandwidth bw = coll::BandwidthOf(record.op, record.bytes, record.ranks, timeUs);
     return {{"op", coll::OpName(record.op)},
             {"algorithm", record.algorithm->Name()},
+            {"protocol", ProtocolOf(record)},
             {"bytes", record.bytes},
             {"ranks", record.ranks},
             {"time_us", timeUs},

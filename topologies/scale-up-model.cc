@@ -28,12 +28,11 @@ PsPerByte(rdma::BitRate rate, double efficiency, int fractionBits)
 
 } // namespace
 
-ScaleUpModel::ScaleUpModel(const ScaleUp& spec, uint32_t gpus)
-    : m_latency(spec.latency.ps),
-      m_bulkLatency(spec.bulkLatency.ps),
+ScaleUpModel::ScaleUpModel(const ScaleUp& spec, uint32_t gpus, const LibraryModel* library)
+    : m_oneWay(spec.bulkLatency.ps == 0),
       m_ports(gpus)
 {
-    if (m_latency < 0 || m_bulkLatency < 0)
+    if (spec.latency.ps < 0 || spec.bulkLatency.ps < 0)
     {
         throw std::invalid_argument("ScaleUpModel: negative latency");
     }
@@ -49,34 +48,51 @@ ScaleUpModel::ScaleUpModel(const ScaleUp& spec, uint32_t gpus)
         m_bridgeShare =
             static_cast<uint64_t>((static_cast<Work>(m_psPerByte) << kFractionBits) / bridge);
     }
+    m_ways[kSmall] = {spec.latency.ps, m_oneWay ? m_psPerByte : 2 * m_psPerByte};
+    m_ways[kBulk] = {spec.bulkLatency.ps, m_psPerByte};
+    for (uint32_t i = 0; library && i < kProtocols; ++i)
+    {
+        const ProtocolTimes& times = library->protocols[i];
+        if (times.inside.ps < 0 || !(times.insideShare > 0 && times.insideShare <= 1))
+        {
+            throw std::invalid_argument("ScaleUpModel: a protocol with a negative latency, or a "
+                                        "share that is not in (0, 1]");
+        }
+        m_ways[2 + i] = {
+            times.inside.ps,
+            times.insideShare == 1
+                ? m_psPerByte
+                : static_cast<uint64_t>(static_cast<double>(m_psPerByte) / times.insideShare)};
+    }
 }
 
-bool
-ScaleUpModel::IsBulk(uint64_t bytes) const
+uint8_t
+ScaleUpModel::WayOf(uint64_t bytes) const
 {
     // LL: latency + 2 D; Simple: bulk latency + D.
-    return m_bulkLatency != 0 &&
-           static_cast<Work>(bytes) * m_psPerByte >
-               static_cast<Work>(std::max<int64_t>(0, m_bulkLatency - m_latency)) << kFractionBits;
+    const int64_t more = std::max<int64_t>(0, m_ways[kBulk].latency - m_ways[kSmall].latency);
+    return !m_oneWay && static_cast<Work>(bytes) * m_psPerByte > static_cast<Work>(more)
+                                                                     << kFractionBits
+               ? kBulk
+               : kSmall;
 }
 
 ScaleUpModel::Work
-ScaleUpModel::WorkOf(uint64_t bytes, bool bulk) const
+ScaleUpModel::WorkOf(uint64_t bytes, uint8_t how) const
 {
-    const Work work = static_cast<Work>(bytes) * m_psPerByte;
-    return m_bulkLatency == 0 || bulk ? work : 2 * work;
+    return static_cast<Work>(bytes) * m_ways[how].psPerByte;
 }
 
 ScaleUpModel::Work
 ScaleUpModel::WorkOf(const Message& message) const
 {
-    return WorkOf(message.bytes, message.bulk);
+    return WorkOf(message.bytes, message.how);
 }
 
 int64_t
 ScaleUpModel::LatencyOf(const Message& message) const
 {
-    return message.bulk ? m_bulkLatency : m_latency;
+    return m_ways[message.how].latency;
 }
 
 namespace
@@ -95,9 +111,8 @@ Rounded(unsigned __int128 work, int fractionBits)
 rdma::Duration
 ScaleUpModel::IdleTime(rdma::Bytes bytes) const
 {
-    const bool bulk = IsBulk(bytes.value);
-    return rdma::Duration((bulk ? m_bulkLatency : m_latency) +
-                          Rounded(WorkOf(bytes.value, bulk), kFractionBits));
+    const uint8_t how = WayOf(bytes.value);
+    return rdma::Duration(m_ways[how].latency + Rounded(WorkOf(bytes.value, how), kFractionBits));
 }
 
 uint32_t
@@ -124,7 +139,8 @@ ScaleUpModel::Post(uint32_t fromGpu,
                    rdma::Bytes bytes,
                    rdma::TimePoint now,
                    uint64_t cookie,
-                   uint64_t parts)
+                   uint64_t parts,
+                   uint8_t how)
 {
     Advance(now.ps);
     uint32_t number = m_freeMessage;
@@ -142,7 +158,7 @@ ScaleUpModel::Post(uint32_t fromGpu,
     message = Message();
     message.cookie = cookie;
     message.bytes = bytes.value;
-    message.bulk = IsBulk(bytes.value * parts);
+    message.how = how ? how + 1 : WayOf(bytes.value * parts);
     message.order = m_posts++;
     if (fromGpu == toGpu)
     {
@@ -174,7 +190,7 @@ ScaleUpModel::Post(uint32_t fromGpu,
     }
     if (bytes.value == 0)
     {
-        pair.lastArrival = std::max(pair.lastArrival, now.ps + m_latency);
+        pair.lastArrival = std::max(pair.lastArrival, now.ps + LatencyOf(message));
         Fly(number, pair.lastArrival);
         return;
     }

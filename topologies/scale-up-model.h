@@ -30,7 +30,9 @@
  * ways: LL, where every 4 bytes of data are stored with 4 bytes of flag, takes `latency` and twice
  * the bytes; Simple takes `bulkLatency` and the bytes. Without, all take `latency`. A collective
  * has one protocol, as in NCCL: what channels, loops and several receivers make many messages of is
- * looked at as one, since the parts share the port and wait for their latencies together.
+ * looked at as one, since the parts share the port and wait for their latencies together. A message
+ * that is posted with a Protocol takes that one's `inside` and has its `inside_share` of the rate
+ * instead (library-model.h): then whoever posts has chosen.
  *
  * **Assumptions.** R is ScaleUp::perGpu times ScaleUp::efficiency. Both directions are independent.
  * A mesh (DGX-1) is taken as a switch with the sum of a GPU's links: right for ring collectives
@@ -57,6 +59,7 @@
 #include "topologies/server.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -73,20 +76,23 @@ class ScaleUpModel
 
     /// Throws std::invalid_argument for a rate below 1 Mb/s, a negative latency, an efficiency that
     /// is not above 0 and at most 1, or PCIe without a host bridge rate.
-    ScaleUpModel(const ScaleUp& spec, uint32_t gpus);
+    /// \param library null: no message is posted with a protocol
+    ScaleUpModel(const ScaleUp& spec, uint32_t gpus, const LibraryModel* library = nullptr);
 
     /**
      * Posts a message. GPUs are 0..Gpus()-1 (not checked).
      * \param cookie what Arrived() will say
      * \param parts messages that share the port as parts of one: the protocol is that of all of
      * them together
+     * \param how 0: as the size says; else 1 + Protocol
      */
     void Post(uint32_t fromGpu,
               uint32_t toGpu,
               rdma::Bytes bytes,
               rdma::TimePoint now,
               uint64_t cookie,
-              uint64_t parts = 1);
+              uint64_t parts = 1,
+              uint8_t how = 0);
 
     /// When to call Arrived() next, unless Post() is called before; kNever: nothing is under way.
     rdma::TimePoint NextWake();
@@ -185,7 +191,7 @@ class ScaleUpModel
         int64_t arrival = kNeverPs; ///< kNeverPs: not known
         uint32_t pair = kNone;
         uint32_t next = kNone; ///< of its pair, or the next free one
-        bool bulk = false;     ///< goes as Simple
+        uint8_t how = 0;       ///< in m_ways
     };
 
     /// Messages from one GPU to another that have not left, the first one being sent.
@@ -230,8 +236,19 @@ class ScaleUpModel
         }
     };
 
-    bool IsBulk(uint64_t bytes) const;
-    Work WorkOf(uint64_t bytes, bool bulk) const;
+    /// How a message is sent.
+    struct Way
+    {
+        int64_t latency = 0;    ///< ps
+        uint64_t psPerByte = 0; ///< kFractionBits behind the point
+    };
+
+    /// Of m_ways: the first two are chosen by size, those of protocols follow.
+    static constexpr uint8_t kSmall = 0;
+    static constexpr uint8_t kBulk = 1;
+
+    uint8_t WayOf(uint64_t bytes) const;
+    Work WorkOf(uint64_t bytes, uint8_t how) const;
     Work WorkOf(const Message& message) const;
     int64_t LatencyOf(const Message& message) const;
     uint32_t PairOf(uint32_t from, uint32_t to);
@@ -253,11 +270,11 @@ class ScaleUpModel
 
     uint64_t m_psPerByte = 0;   ///< kFractionBits behind the point
     uint64_t m_bridgeShare = 0; ///< of the bridge, in a port's; 0: no bridge
-    int64_t m_latency = 0;
-    int64_t m_bulkLatency = 0; ///< 0: one protocol
+    bool m_oneWay = true;       ///< whatever the size
     rdma::Bytes m_bytes;
     uint64_t m_posts = 0;
     uint32_t m_underWay = 0;
+    std::array<Way, 2 + kProtocols> m_ways;
     std::vector<Port> m_ports;
     std::vector<uint32_t> m_pairOf; ///< [from * GPUs + to]; made when first needed
     std::vector<Pair> m_pairs;

@@ -20,6 +20,11 @@
  * 8 B each 168 B at most, skip sets of 4 B each 1,538 B, and of 280 B that are left 24 of framing,
  * sequence number, LCRC and header: (1 - 16/168 - 4/1538) x 256/280 = 82.5%.
  *
+ * Library (library-model.h): "fitted" numbers are those of tests/golden/nccl_busbw.csv and
+ * vidur_collectives.csv, whose sets are named; scripts/nccl-tables shows what error is left. `base` is
+ * in `launch`. They are effective: Simple's 24 us inside a DGX A100 is what all-reduces of 64 MiB and more take beyond
+ * their bytes, and holds what NCCL does beside one message after another.
+ *
  * Latency: "nccl-tuner" is NVIDIA/nccl src/graph/tuning.cc, hwLatencies of a ring: LL, in which
  * data and flag travel in one store, 0.6 us over NVLink and 1.0 us over PCIe, Simple 3.4 and 5.7 us
  * (NVIDIA/nccl@01afd20 has 0.47 for LL over NVLink, and the others). Its LL128 is left out.
@@ -47,6 +52,12 @@ ServerPresetsJson()
   "servers": [
     {"name": "dgx-a100", "gpu": "A100", "gpus": 8, "nics": 8, "nic_rate": "200Gbps",
      "scale_up": {"kind": "nvswitch", "per_gpu": "2400Gbps", "efficiency": 0.8, "latency": "600ns", "bulk_latency": "3.4us"},
+     "library": {"launch": "33us", "exchange_launch": "13us",
+                 "ll": {"base": "0ns", "inside": "500ns", "outside": "2.7us", "inside_share": 0.09, "outside_share": 0.5},
+                 "ll128": {"base": "0ns", "inside": "2.4us", "outside": "4us", "inside_share": 0.71, "outside_share": 0.9375},
+                 "simple": {"base": "0ns", "inside": "24us", "outside": "14us"},
+                 "exchange": {"outside": "12us"},
+                 "source": "launch, inside, shares: fitted (mleng-a100-n1, vidur a100_dgx); outside: nccl-tuner; exchange: fitted (vidur a100_dgx)"},
      "source": "300 GB/s: ml-eng; 8 GPUs, NVSwitch, 8 x 200G HDR: ml-eng; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-1-p100", "gpu": "P100", "gpus": 8, "nics": 4, "nic_rate": "100Gbps",
      "scale_up": {"kind": "nvlink-mesh", "per_gpu": "640Gbps", "efficiency": 0.9, "latency": "600ns", "bulk_latency": "3.4us"},
@@ -56,13 +67,40 @@ ServerPresetsJson()
      "source": "6 links of 25 GB/s = 150 GB/s: ml-eng; 8 GPUs, 4 NICs (EDR): DGX-1; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-h100", "gpu": "H100", "gpus": 8, "nics": 8, "nic_rate": "400Gbps",
      "scale_up": {"kind": "nvswitch", "per_gpu": "3600Gbps", "efficiency": 0.824, "latency": "600ns", "bulk_latency": "3.4us"},
+     "library": {"launch": "17us", "exchange_launch": "20us",
+                 "ll": {"base": "0ns", "inside": "500ns", "outside": "2.7us", "inside_share": 0.6, "outside_share": 0.5},
+                 "ll128": {"base": "0ns", "inside": "900ns", "outside": "4us", "inside_share": 0.84, "outside_share": 0.9375},
+                 "simple": {"base": "0ns", "inside": "7us", "outside": "6us"},
+                 "exchange": {"inside": "17us", "outside": "50us", "outside_share": 0.95},
+                 "source": "launch, simple, exchange: fitted (h100ndr); ll, ll128 inside: as dgx-h200, assumed; outside: nccl-tuner"},
      "source": "450 GB/s: ml-eng; 8 GPUs, NVLink4, 8 x 400G: ml-eng, basepod; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
+    {"name": "polaris", "gpu": "A100", "gpus": 4, "nics": 2, "nic_rate": "200Gbps",
+     "scale_up": {"kind": "nvlink-mesh", "per_gpu": "2400Gbps", "efficiency": 0.8, "latency": "600ns", "bulk_latency": "3.4us"},
+     "library": {"launch": "15us", "exchange_launch": "24us", "exchange_nics": 1,
+                 "ll": {"base": "0ns", "inside": "500ns", "outside": "2.8us", "inside_share": 0.09, "outside_share": 0.17},
+                 "ll128": {"base": "0ns", "inside": "2.4us", "outside": "4us", "inside_share": 0.71, "between_servers": false},
+                 "simple": {"base": "0ns", "inside": "24us", "outside": "50us", "outside_share": 0.74},
+                 "exchange": {"outside": "14us", "outside_share": 0.89},
+                 "source": "inside: as dgx-a100; launch, outside, exchange: fitted (alcf-polaris-n2: Slingshot-11 through libfabric)"},
+     "source": "300 GB/s: ml-eng; 4 GPUs, 2 x Slingshot-11 of 200G: the machine's name in nccl_busbw.csv (ALCF Polaris); efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-h200", "gpu": "H200", "gpus": 8, "nics": 8, "nic_rate": "400Gbps",
      "scale_up": {"kind": "nvswitch", "per_gpu": "3600Gbps", "efficiency": 0.824, "latency": "600ns", "bulk_latency": "3.4us"},
+     "library": {"launch": "31us", "exchange_launch": "20us",
+                 "ll": {"base": "0ns", "inside": "500ns", "outside": "2.7us", "inside_share": 0.6, "outside_share": 0.5},
+                 "ll128": {"base": "0ns", "inside": "900ns", "outside": "4us", "inside_share": 0.84, "outside_share": 0.9375},
+                 "simple": {"base": "0ns", "inside": "7us", "outside": "6us"},
+                 "exchange": {"inside": "17us", "outside": "50us", "outside_share": 0.95},
+                 "source": "launch, ll, ll128 inside: fitted (mleng-h200-n1); simple, exchange: as dgx-h100, assumed; outside: nccl-tuner"},
      "source": "450 GB/s: ml-eng; 8 GPUs, 8 x 400G: basepod; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-b200", "gpu": "B200", "gpus": 8, "nics": 8, "nic_rate": "400Gbps",
-     "scale_up": {"kind": "nvswitch", "per_gpu": "7200Gbps", "efficiency": 0.802, "latency": "600ns", "bulk_latency": "3.4us"},
-     "source": "900 GB/s: ml-eng; 8 GPUs, 8 x 400G: basepod; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
+     "scale_up": {"kind": "nvswitch", "per_gpu": "7200Gbps", "efficiency": 0.75, "latency": "600ns", "bulk_latency": "3.4us"},
+     "library": {"launch": "31us", "exchange_launch": "20us",
+                 "ll": {"base": "0ns", "inside": "500ns", "outside": "2.7us", "inside_share": 0.6, "outside_share": 0.5},
+                 "ll128": {"base": "0ns", "inside": "900ns", "outside": "4us", "inside_share": 0.84, "outside_share": 0.9375},
+                 "simple": {"base": "0ns", "inside": "7us", "outside": "6us"},
+                 "exchange": {"inside": "17us", "outside": "50us", "outside_share": 0.95},
+                 "source": "as dgx-h200, assumed"},
+     "source": "900 GB/s: ml-eng; 8 GPUs, 8 x 400G: basepod; efficiency: 673 GB/s in mleng-b200-ngpu4; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "pcie3-v100", "gpu": "V100", "gpus": 8, "nics": 1, "nic_rate": "100Gbps",
      "scale_up": {"kind": "pcie", "per_gpu": "126Gbps", "host_bridge": "504Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"},
      "source": "PCIe 3.0 x16 15.75 GB/s: ml-eng; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (PCIe; LL, Simple)"},

@@ -9,6 +9,7 @@
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 namespace topo
@@ -61,7 +62,99 @@ ReadScaleUp(JsonObject in, ScaleUp& scaleUp)
     }
 }
 
+constexpr std::array<const char*, kProtocols> kProtocolNames = {"ll",
+                                                                "ll128",
+                                                                "simple",
+                                                                "exchange"};
+
+void
+ReadLibrary(JsonObject in, LibraryModel& library)
+{
+    if (!in.Only({"launch",
+                  "exchange_launch",
+                  "exchange_nics",
+                  "ll",
+                  "ll128",
+                  "simple",
+                  "exchange",
+                  "source"}))
+    {
+        return;
+    }
+    constexpr rdma::Duration kLongest = rdma::Milliseconds(1000);
+    in.Time("launch", library.launch, kLongest, "1 s");
+    in.Time("exchange_launch", library.exchangeLaunch, kLongest, "1 s");
+    in.Whole("exchange_nics", library.exchangeNics, 1, kMostNics);
+    in.Text("source", library.source);
+    for (uint32_t i = 0; i < kProtocols; ++i)
+    {
+        const json* part = in.Find(kProtocolNames[i]);
+        if (!part)
+        {
+            continue;
+        }
+        JsonObject inner = in.Inner(*part, kProtocolNames[i]);
+        if (!inner.Only(
+                {"base", "inside", "outside", "inside_share", "outside_share", "between_servers"}))
+        {
+            continue;
+        }
+        ProtocolTimes& times = library.protocols[i];
+        inner.Time("base", times.base, kLongest, "1 s");
+        inner.Time("inside", times.inside, kLongest, "1 s");
+        inner.Time("outside", times.outside, kLongest, "1 s");
+        // A message's bytes on the wire are counted in 64 bits.
+        inner.Real("inside_share", times.insideShare, 0.001, 1);
+        inner.Real("outside_share", times.outsideShare, 0.001, 1);
+        inner.Flag("between_servers", times.betweenServers);
+    }
+    const ProtocolTimes& simple = library.Of(Protocol::kSimple);
+    if (!simple.betweenServers)
+    {
+        in.Say("simple/between_servers",
+               "false: one protocol has to work everywhere, and that is "
+               "simple; allowed: true");
+    }
+}
+
 } // namespace
+
+const char*
+ToString(Protocol protocol)
+{
+    return kProtocolNames[static_cast<std::size_t>(protocol)];
+}
+
+LibraryModel
+ExpectedLibrary(const ScaleUp& scaleUp)
+{
+    const bool pcie = scaleUp.kind == ScaleUp::kPcie;
+    LibraryModel library;
+    library.launch = rdma::Microseconds(15);
+    library.exchangeLaunch = rdma::Microseconds(15);
+    ProtocolTimes& ll = library.Of(Protocol::kLl);
+    ll.base = rdma::Nanoseconds(6600);
+    ll.inside = scaleUp.latency;
+    ll.outside = rdma::Nanoseconds(2700);
+    ll.insideShare = 0.5;
+    ll.outsideShare = 0.5;
+    ProtocolTimes& ll128 = library.Of(Protocol::kLl128);
+    ll128.base = rdma::Nanoseconds(14000);
+    ll128.inside = rdma::Nanoseconds(pcie ? 2500 : 1900);
+    ll128.outside = rdma::Nanoseconds(4000);
+    ll128.insideShare = 0.92;
+    ll128.outsideShare = 120.0 / 128;
+    ll128.betweenServers = !pcie;
+    ProtocolTimes& simple = library.Of(Protocol::kSimple);
+    simple.base = rdma::Nanoseconds(8400);
+    simple.inside = scaleUp.bulkLatency.ps ? scaleUp.bulkLatency : scaleUp.latency;
+    simple.outside = rdma::Nanoseconds(14000);
+    ProtocolTimes& exchange = library.Of(Protocol::kExchange);
+    exchange.inside = simple.inside;
+    exchange.outside = simple.outside;
+    library.source = "what NCCL expects (src/graph/tuning.cc); launch: assumed";
+    return library;
+}
 
 const char*
 ToString(ScaleUp::Kind kind)
@@ -88,7 +181,7 @@ ReadServers(const std::string& text, const std::string& fileName, std::vector<Er
     for (size_t i = 0; list && i < list->size() && !root.TooMany(); ++i)
     {
         JsonObject in = root.Inner((*list)[i], "servers/" + std::to_string(i));
-        if (!in.Only({"name", "gpu", "gpus", "nics", "nic_rate", "scale_up", "source"}))
+        if (!in.Only({"name", "gpu", "gpus", "nics", "nic_rate", "scale_up", "library", "source"}))
         {
             continue;
         }
@@ -106,6 +199,11 @@ ReadServers(const std::string& text, const std::string& fileName, std::vector<Er
         if (const json* scaleUp = in.Find("scale_up", Need::kRequired))
         {
             ReadScaleUp(in.Inner(*scaleUp, "scale_up"), spec.scaleUp);
+        }
+        spec.library = ExpectedLibrary(spec.scaleUp);
+        if (const json* library = in.Find("library"))
+        {
+            ReadLibrary(in.Inner(*library, "library"), spec.library);
         }
         servers.push_back(std::move(spec));
     }

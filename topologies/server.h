@@ -17,13 +17,16 @@
  * `bulk_latency` (left out: as `latency`) is that of large messages, NCCL's protocol Simple,
  * `latency` then that of LL, which small ones take. `kind` is nvswitch, nvlink-mesh or pcie;
  * `host_bridge` (pcie only, required there) is the rate all transfers between GPUs of a server
- * share. How these numbers become times: scale-up-model.h.
+ * share. How these numbers become times: scale-up-model.h. `library` (left out: NCCL's own
+ * expectations, ExpectedLibrary) is what the communication library takes beyond the links:
+ * library-model.h.
  */
 #ifndef TOPOLOGIES_SERVER_H
 #define TOPOLOGIES_SERVER_H
 
 #include "contrib/rdma/core/units.h"
 #include "topologies/error.h"
+#include "topologies/library-model.h"
 
 #include <cstdint>
 #include <optional>
@@ -61,11 +64,15 @@ struct ServerSpec
     ScaleUp scaleUp;
     uint32_t nics = 0;     ///< to the network between servers
     rdma::BitRate nicRate; ///< of each; 0: not said
-    std::string source;    ///< document of every constant, or "assumed"
+    LibraryModel library;
+    std::string source; ///< document of every constant, or "assumed"
 };
 
 /// "nvswitch", "nvlink-mesh", "pcie".
 const char* ToString(ScaleUp::Kind kind);
+
+/// What NCCL expects of such links, where nothing was measured (server-presets.cc has the sources).
+LibraryModel ExpectedLibrary(const ScaleUp& scaleUp);
 
 /// Servers of a JSON text in the format above, in its order; nothing, and errors with JSON paths,
 /// if any is wrong. Never throws.

@@ -60,18 +60,6 @@ Cluster MakeCluster(Validation* v,
 /// Ranks in order, all GPUs of a server after one another.
 coll::Placement RankPlacement(const ClusterSpec& cluster);
 
-/// What runs an operation: chosen by the user, else the default of the registry.
-const coll::Algorithm& AlgorithmOf(const CollectiveOptions& options,
-                                   coll::Op op,
-                                   const coll::Placement& placement);
-
-/// `used`: the collectives that the run will do, asked of their algorithms whether they can.
-/// Without a cluster (it was not valid) only names are checked.
-CollectiveOptions MakeCollectives(Validation* v,
-                                  const ClusterSpec* cluster,
-                                  const std::vector<coll::Collective>& used);
-
-NameList AlgorithmList();
 NameList ServerList();
 
 } // namespace scenario

@@ -6,6 +6,7 @@
 #include "collectives/registry.h"
 #include "scenarios/spec/block-weights.h"
 #include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/parse-detail.h"
@@ -478,7 +479,7 @@ ValidateCollperf(const ReadResult& read)
         v.notes.push_back(values.Where("minbytes") + "=" + CanonicalBytes(s.sizes.front()) +
                           ": no block of this size has a whole element; nothing is sent");
     }
-    s.collectives = MakeCollectives(&v, cluster.valid ? &cluster.spec : nullptr, used);
+    s.collectives = MakeCollectives(&v, cluster.valid ? &cluster.spec : nullptr, s.fabric, used);
     if (s.checked && MessagesToCheck(s) > kMostMessagesChecked)
     {
         v.Fail(

@@ -7,6 +7,7 @@
 #include "collectives/registry.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/collective-options.h"
 #include "topologies/hop-counter.h"
 
 #include <algorithm>
@@ -212,8 +213,10 @@ AddCollective(Counter* counter,
         placement.serverOf.push_back(all.serverOf[r]);
         placement.gpuOf.push_back(all.gpuOf[r]);
     }
-    const auto schedule =
-        AlgorithmOf(options, what.op, placement).Make(what, placement, options.options);
+    const coll::Choice choice = ChoiceOf(options, what, placement);
+    const auto schedule = choice.algorithm->Make(what, placement, options.options);
+    const double wireShare =
+        choice.protocol ? options.machine.library.Of(*choice.protocol).outsideShare : 1;
 
     double steps = 0;
     for (coll::Rank r = 0; r < what.ranks; ++r)
@@ -272,7 +275,8 @@ AddCollective(Counter* counter,
                     topology.EndpointOf(cluster.hostOfServer[from], nic),
                     topology.EndpointOf(cluster.hostOfServer[placement.serverOf[step.sendPeer]],
                                         nic),
-                    step.sendBytes,
+                    static_cast<uint64_t>(
+                        std::ceil(static_cast<double>(step.sendBytes) / wireShare)),
                     weight);
             }
             // In a sample where nobody comes twice, those between the samples are others still.

@@ -8,6 +8,7 @@
 #include "collectives/registry.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/format.h"
 #include "scenarios/spec/host-memory.h"
@@ -249,21 +250,22 @@ EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
     return text;
 }
 
+/// \param whats by operation, in ascending sizes
 std::string
 AlgorithmText(const CollectiveOptions& options,
               const ClusterSpec& cluster,
-              const std::set<coll::Op>& ops)
+              const std::map<coll::Op, std::vector<coll::Collective>>& whats)
 {
     const coll::Placement placement = RankPlacement(cluster);
     std::string text;
-    for (const coll::Op op : ops)
+    for (const auto& [op, sizes] : whats)
     {
-        text += (text.empty() ? "" : ", ") + coll::OpName(op) + " " +
-                AlgorithmOf(options, op, placement).Name();
+        text += (text.empty() ? "" : "; ") + coll::OpName(op) + " " +
+                ChoicesText(options, sizes, placement);
     }
     if (options.stepLatency.ps > 0)
     {
-        text += ", " + rdma::ToString(options.stepLatency) + " before every send";
+        text += "; " + rdma::ToString(options.stepLatency) + " before every send";
     }
     return text.empty() ? "none" : text;
 }
@@ -301,20 +303,31 @@ PlanText(const TrainingScenario& s)
                      std::to_string(s.run.seed));
     text += ClusterText(s.cluster, s.fabric);
     text += FabricText(s.fabric, s.cluster.topology) + ProcessesLine(s.run);
-    std::set<coll::Op> ops;
+    std::map<coll::Op, std::set<uint64_t>> sizes;
     double compute = 0;
     for (const auto& task : s.plan.roles[0].tasks)
     {
         if (task.kind == training::TaskKind::kCollective)
         {
-            ops.insert(task.op);
+            sizes[task.op].insert(task.bytes);
         }
         else if (task.stream == 0)
         {
             compute += task.duration.Seconds();
         }
     }
-    text += Line("collectives", AlgorithmText(s.collectives, s.cluster, ops));
+    std::map<coll::Op, std::vector<coll::Collective>> whats;
+    for (const auto& [op, ofOp] : sizes)
+    {
+        for (const uint64_t bytes : ofOp)
+        {
+            coll::Collective& what = whats[op].emplace_back();
+            what.op = op;
+            what.bytes = bytes;
+            what.ranks = static_cast<coll::Rank>(s.plan.ranks);
+        }
+    }
+    text += Line("collectives", AlgorithmText(s.collectives, s.cluster, whats));
 
     text += "\nOne step\n";
     const double peak = s.options.gpu.Peak(s.options.dtype);
@@ -416,7 +429,12 @@ PlanText(const CollperfScenario& s)
     {
         text += Line("blocks", BlocksText(s));
     }
-    text += Line("algorithm", AlgorithmText(s.collectives, s.cluster, {s.op}));
+    std::vector<coll::Collective> whats;
+    for (const uint64_t bytes : s.sizes)
+    {
+        whats.push_back(s.CollectiveOf(bytes));
+    }
+    text += Line("algorithm", AlgorithmText(s.collectives, s.cluster, {{s.op, whats}}));
     text += ClusterText(s.cluster, s.fabric);
     text += FabricText(s.fabric, s.cluster.topology) + ProcessesLine(s.run);
     return text + EstimateText(EstimateRun(s), s.fabric, s.run);

@@ -9,6 +9,7 @@
 #define SCENARIOS_SPEC_SCENARIO_H
 
 #include "collectives/schedule.h"
+#include "collectives/tuner.h"
 #include "contrib/rdma/core/frame-sizes.h"
 #include "contrib/rdma/core/ib-link.h"
 #include "contrib/rdma/core/units.h"
@@ -154,11 +155,22 @@ struct ClusterSpec
     std::vector<uint32_t> hostOfServer;
 };
 
+/// An explicit choice of an algorithm for sizes from `from` to below `below`.
+struct AlgorithmRule
+{
+    coll::Op op = coll::Op::kAllReduce;
+    std::string name;
+    uint64_t from = 0;
+    uint64_t below = UINT64_MAX;
+    bool ofAll = false; ///< it was chosen for all operations
+};
+
 struct CollectiveOptions
 {
-    std::vector<std::pair<coll::Op, std::string>>
-        algorithms; ///< explicit choices, by op; others use the default of the registry
+    std::vector<AlgorithmRule> algorithms;  ///< later ones win; for the rest the tuner chooses
+    std::optional<topo::Protocol> protocol; ///< nothing: the tuner chooses
     coll::AlgorithmOptions options;
+    coll::Machine machine; ///< without a library: nothing takes time but links
     rdma::Duration
         stepLatency; ///< software time added before every send of a schedule; 0 by default
 };

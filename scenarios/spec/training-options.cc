@@ -7,6 +7,7 @@
 
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
+#include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/format.h"

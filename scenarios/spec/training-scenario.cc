@@ -8,6 +8,7 @@
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/micro-batch.h"
 #include "scenarios/spec/parse-detail.h"
@@ -337,7 +338,7 @@ ValidateTraining(const ReadResult& read)
         s.sequence = o.sequence;
         s.gpu = gpu->name;
     }
-    s.collectives = MakeCollectives(&v, cluster.valid ? &cluster.spec : nullptr, used);
+    s.collectives = MakeCollectives(&v, cluster.valid ? &cluster.spec : nullptr, s.fabric, used);
     return FinishedOn(std::move(cluster), read, std::move(v), std::move(s));
 }
 

@@ -6,13 +6,14 @@
 #include "collectives/block-sizes.h"
 #include "collectives/registry.h"
 #include "results/collective-paths.h"
-#include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/collective-options.h"
 
 #include "ns3/assert.h"
 #include "ns3/prefetch-line.h"
 #include "ns3/rdma-owner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -134,8 +135,8 @@ std::string
 CollectiveRunner::WhyNot(uint32_t communicator, const coll::Collective& what) const
 {
     const Communicator& comm = m_communicators[communicator];
-    return scenario::AlgorithmOf(m_options, what.op, comm.placement)
-        .WhyNot(what, comm.placement, m_options.options);
+    return scenario::ChoiceOf(m_options, what, comm.placement)
+        .algorithm->WhyNot(what, comm.placement, m_options.options);
 }
 
 const CollectiveRunner::Plan*
@@ -157,9 +158,30 @@ CollectiveRunner::Prepare(uint32_t communicator, const coll::Collective& what)
         return;
     }
     Communicator& comm = m_communicators[communicator];
-    const coll::Algorithm& algorithm = scenario::AlgorithmOf(m_options, what.op, comm.placement);
-    comm.plans.emplace(what.bytes,
-                       Plan{&algorithm, algorithm.Make(what, comm.placement, m_options.options)});
+    const coll::Choice choice = scenario::ChoiceOf(m_options, what, comm.placement);
+    comm.plans.emplace(
+        what.bytes,
+        MakePlan(choice, choice.algorithm->Make(what, comm.placement, m_options.options)));
+}
+
+CollectiveRunner::Plan
+CollectiveRunner::MakePlan(const coll::Choice& choice,
+                           std::unique_ptr<const coll::Schedule> schedule) const
+{
+    Plan plan{choice.algorithm, std::move(schedule), choice.protocol};
+    if (choice.protocol)
+    {
+        const topo::LibraryModel& library = m_options.machine.library;
+        const topo::ProtocolTimes& times = library.Of(*choice.protocol);
+        const bool exchange = *choice.protocol == topo::Protocol::kExchange;
+        plan.launch = (exchange ? library.exchangeLaunch : library.launch).ps + times.base.ps;
+        plan.outside = times.outside.ps;
+        plan.wireShare = times.outsideShare;
+        plan.how = static_cast<uint8_t>(1 + static_cast<uint8_t>(*choice.protocol));
+        plan.nics = exchange ? std::min(library.exchangeNics, m_nicsPerServer) : 0;
+    }
+    plan.outside += m_options.stepLatency.ps;
+    return plan;
 }
 
 void
@@ -200,7 +222,6 @@ CollectiveRunner::Start(uint32_t communicator,
     for (coll::Lane lane = 0; lane < lanes; ++lane)
     {
         LaneState& state = part.lanes[lane];
-        state.started = true;
         state.steps = plan->schedule->Steps(position, lane);
         if (state.steps)
         {
@@ -208,7 +229,30 @@ CollectiveRunner::Start(uint32_t communicator,
         }
     }
     member.cause = m_paths ? m_paths->Enter(member.rank, tag, now) : NO_PATH;
-    for (coll::Lane lane = 0; lane < lanes; ++lane)
+    if (plan->launch)
+    {
+        EventPayload launch{};
+        launch.kind = EventKind::LAUNCH;
+        launch.member = &member;
+        launch.sequence = sequence;
+        launch.path = HoldCause(member);
+        Schedule(member, now + plan->launch, launch);
+    }
+    else
+    {
+        Launch(member, part, now);
+    }
+    DropCause(member);
+}
+
+void
+CollectiveRunner::Launch(Member& member, Part& part, int64_t now)
+{
+    for (LaneState& state : part.lanes)
+    {
+        state.started = true;
+    }
+    for (coll::Lane lane = 0; lane < part.lanes.size(); ++lane)
     {
         Advance(member, part, lane, now);
     }
@@ -216,7 +260,6 @@ CollectiveRunner::Start(uint32_t communicator,
     {
         EndRank(member, part, now); // nothing to wait for (a single rank)
     }
-    DropCause(member);
 }
 
 void
@@ -364,10 +407,12 @@ CollectiveRunner::Send(Member& member,
     send.tag = part.tag;
     send.bytes = bytes;
     send.plan = part.plan; // the rank may have left when the latency is over
-    if (m_options.stepLatency.ps)
+    const bool inside = GetConnection(member, send).inside;
+    const int64_t latency = inside ? m_options.stepLatency.ps : part.plan->outside;
+    if (latency)
     {
         send.path = HoldCause(member);
-        Schedule(member, now + m_options.stepLatency.ps, send);
+        Schedule(member, now + latency, send);
         return;
     }
     Transfer(member, send);
@@ -376,40 +421,51 @@ CollectiveRunner::Send(Member& member,
 void
 CollectiveRunner::Transfer(Member& member, const EventPayload& send)
 {
-    const coll::Schedule& schedule = *send.plan->schedule;
-    Connection connection;
-    if (send.lane < CACHED_LANES)
-    {
-        if (send.lane && member.lastOfLanes.size() <= send.lane)
-        {
-            const std::size_t lanes = schedule.Lanes(member.position);
-            member.lastOfLanes.resize(std::min(lanes, CACHED_LANES));
-        }
-        Connection& cached = send.lane ? member.lastOfLanes[send.lane] : member.last;
-        if (cached.peer != send.to)
-        {
-            cached = GetConnection(member, send.to, send.lane, schedule.Channel(send.lane));
-        }
-        connection = cached;
-    }
-    else
-    {
-        connection = GetConnection(member, send.to, send.lane, schedule.Channel(send.lane));
-    }
+    const Plan& plan = *send.plan;
+    const Connection connection = GetConnection(member, send);
     TransportPost post;
     post.bytes = send.bytes;
+    if (!connection.inside && plan.wireShare != 1)
+    {
+        post.bytes =
+            static_cast<uint64_t>(std::ceil(static_cast<double>(send.bytes) / plan.wireShare));
+    }
     post.id = send.tag;
     post.hasImmediate = true;
     post.immediate = send.sequence;
-    post.parts = schedule.PartsOfMessage();
+    post.parts = plan.schedule->PartsOfMessage();
+    post.how = plan.how;
     post.cause = HoldCause(member);
     connection.transport->Post(connection.channel, post);
 }
 
 const CollectiveRunner::Connection&
-CollectiveRunner::GetConnection(Member& member, Rank to, coll::Lane lane, uint32_t rail)
+CollectiveRunner::GetConnection(Member& member, const EventPayload& send)
 {
-    Connection& connection = member.connections[ConnectionKey(to, lane)];
+    const coll::Schedule& schedule = *send.plan->schedule;
+    const uint32_t nics = send.plan->nics ? send.plan->nics : m_nicsPerServer;
+    const auto rail = static_cast<uint16_t>(schedule.Channel(send.lane) % nics);
+    if (send.lane >= CACHED_LANES)
+    {
+        return GetConnection(member, send.to, send.lane, rail);
+    }
+    if (send.lane && member.lastOfLanes.size() <= send.lane)
+    {
+        const std::size_t lanes = schedule.Lanes(member.position);
+        member.lastOfLanes.resize(std::min(lanes, CACHED_LANES));
+    }
+    Connection& cached = send.lane ? member.lastOfLanes[send.lane] : member.last;
+    if (cached.peer != send.to || cached.rail != rail)
+    {
+        cached = GetConnection(member, send.to, send.lane, rail);
+    }
+    return cached;
+}
+
+const CollectiveRunner::Connection&
+CollectiveRunner::GetConnection(Member& member, Rank to, coll::Lane lane, uint16_t rail)
+{
+    Connection& connection = member.connections[ConnectionKey(to, lane, rail)];
     if (!connection.transport)
     {
         const Communicator& comm = m_communicators[member.communicator];
@@ -419,10 +475,11 @@ CollectiveRunner::GetConnection(Member& member, Rank to, coll::Lane lane, uint32
         name.from = member.rank;
         name.to = comm.ranks[to];
         name.lane = lane;
-        name.rail = static_cast<uint16_t>(rail % m_nicsPerServer);
+        name.rail = rail;
         Transport& transport = m_interconnect.Serving(name.from, name.to);
         connection.peer = to;
         connection.inside = comm.placement.serverOf[member.position] == comm.placement.serverOf[to];
+        connection.rail = rail;
         connection.channel =
             transport.Open(name, *this, CookieOf({member.communicator, member.position, to}));
         connection.transport = &transport;
@@ -440,6 +497,13 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
         DropCause(*e.member);
         return;
     }
+    if (e.kind == EventKind::LAUNCH)
+    {
+        e.member->cause = e.path;
+        Launch(*e.member, GetPart(*e.member, e.sequence), now);
+        DropCause(*e.member);
+        return;
+    }
     Leave(*e.member, e.sequence, e.path, now);
 }
 
@@ -454,6 +518,7 @@ CollectiveRunner::Leave(Member& member, uint32_t sequence, CollectivePaths::Path
     part.position = member.position;
     part.op = what.op;
     part.algorithm = own.plan->algorithm;
+    part.protocol = own.plan->protocol;
     part.bytes = what.bytes;
     part.blocks = what.blocks.get();
     part.ranks = what.ranks;

@@ -15,6 +15,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -140,7 +141,7 @@ class CollectiveRunner : public TransportUser
         coll::StepIndex index = 0;
         coll::StepIndex steps = 0;
         LaneArrivals arrivals;
-        bool started = false;
+        bool started = false; ///< the collective's launch is over
 
         void SetStep(const coll::Step& step)
         {
@@ -155,6 +156,12 @@ class CollectiveRunner : public TransportUser
     {
         const coll::Algorithm* algorithm;
         std::unique_ptr<const coll::Schedule> schedule;
+        std::optional<topo::Protocol> protocol;
+        int64_t launch = 0;   ///< ps, from a rank's entry to its first send
+        int64_t outside = 0;  ///< ps, before a message to another server: stepLatency, too
+        double wireShare = 1; ///< of a message between servers: data over all bytes
+        uint8_t how = 0;      ///< TransportPost::how
+        uint32_t nics = 0;    ///< that messages to other servers use; 0: all
     };
 
     /// A rank's part of a collective.
@@ -176,6 +183,7 @@ class CollectiveRunner : public TransportUser
     {
         Rank peer = coll::kNoRank; ///< position
         bool inside = false;       ///< a server
+        uint16_t rail = 0;
         ChannelId channel = 0;
         Transport* transport = nullptr;
     };
@@ -218,15 +226,16 @@ class CollectiveRunner : public TransportUser
         std::unordered_multimap<uint64_t, Plan> plans; ///< by the collective's bytes
     };
 
-    static uint64_t ConnectionKey(Rank to, coll::Lane lane)
+    static uint64_t ConnectionKey(Rank to, coll::Lane lane, uint16_t rail)
     {
-        return static_cast<uint64_t>(to) << 16 | lane;
+        return static_cast<uint64_t>(to) << 32 | static_cast<uint64_t>(lane) << 16 | rail;
     }
 
     enum class EventKind : uint8_t
     {
-        LEAVE, ///< a rank is done
-        SEND,  ///< the software latency before a send is over
+        LEAVE,  ///< a rank is done
+        LAUNCH, ///< it begins
+        SEND,   ///< the software latency before a send is over
     };
 
     /// Of a rank.
@@ -249,7 +258,11 @@ class CollectiveRunner : public TransportUser
 
     /// \return null: not prepared
     const Plan* FindPlan(uint32_t communicator, const coll::Collective& what) const;
+    /// What the library makes of a choice.
+    Plan MakePlan(const coll::Choice& choice, std::unique_ptr<const coll::Schedule> schedule) const;
     void Schedule(const Member& member, int64_t at, const EventPayload& payload);
+    /// A rank's lanes begin.
+    void Launch(Member& member, Part& part, int64_t now);
     /// A rank's last lane has ended.
     void EndRank(Member& member, const Part& part, int64_t now);
     void Leave(Member& member, uint32_t sequence, results::PathRecord* path, int64_t now);
@@ -266,7 +279,9 @@ class CollectiveRunner : public TransportUser
     void Advance(Member& member, Part& part, coll::Lane lane, int64_t now);
     void Send(Member& member, Part& part, Rank to, coll::Lane lane, uint64_t bytes, int64_t now);
     void Transfer(Member& member, const EventPayload& send);
-    const Connection& GetConnection(Member& member, Rank to, coll::Lane lane, uint32_t rail);
+    /// Of what is to be sent.
+    const Connection& GetConnection(Member& member, const EventPayload& send);
+    const Connection& GetConnection(Member& member, Rank to, coll::Lane lane, uint16_t rail);
     /// \return nothing if all ranks have left it
     std::string DescribeUnfinished(const Communicator& comm, uint32_t sequence) const;
 

@@ -8,6 +8,7 @@
 #include "results/human-text.h"
 #include "results/run-summary.h"
 #include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/collective-options.h"
 
 #include "ns3/node-windows.h"
 #include "ns3/simulator.h"
@@ -91,13 +92,13 @@ std::string
 CollperfSimulation::Prove() const
 {
     const coll::Placement placement = scenario::RankPlacement(m_scenario.cluster);
-    const coll::Algorithm& algorithm =
-        scenario::AlgorithmOf(m_scenario.collectives, m_scenario.op, placement);
     coll::CheckOptions options;
     options.zeroCopy = false;
     for (const uint64_t bytes : m_scenario.sizes)
     {
         const coll::Collective what = m_scenario.CollectiveOf(bytes);
+        const coll::Algorithm& algorithm =
+            *scenario::ChoiceOf(m_scenario.collectives, what, placement).algorithm;
         const auto schedule = algorithm.Make(what, placement, m_scenario.collectives.options);
         const coll::CheckReport report = coll::Check(*schedule, options);
         if (!report.Ok())

@@ -12,7 +12,7 @@ namespace dltrain
 ScaleUpTransport::Server::Server(uint32_t number, uint32_t context, const topo::ServerSpec& server)
     : number(number),
       context(context),
-      model(server.scaleUp, server.gpus)
+      model(server.scaleUp, server.gpus, &server.library)
 {
     if (ns3::NodeWindows* windows = ns3::NodeWindows::Active())
     {
@@ -71,7 +71,8 @@ ScaleUpTransport::Post(ChannelId channel, const TransportPost& post)
                       rdma::Bytes(post.bytes),
                       rdma::TimePoint(now),
                       message,
-                      post.parts);
+                      post.parts,
+                      post.how);
     if (!server.awake)
     {
         server.ScheduleWake();

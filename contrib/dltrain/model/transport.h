@@ -108,6 +108,7 @@ struct TransportPost
     bool hasImmediate = false;
     uint32_t immediate = 0;
     uint64_t parts = 1; ///< coll::Schedule::PartsOfMessage
+    uint8_t how = 0;    ///< inside a server: 0, as its links have it; else 1 + topo::Protocol
     /// Of who posts: results::CollectivePaths. It comes back with the delivery where both ends
     /// share memory, of transports between servers after CarryCauses.
     results::PathRecord* cause = nullptr;

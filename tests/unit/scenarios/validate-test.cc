@@ -5,6 +5,8 @@
  * input as one clear error, and the presets.
  */
 #include "contrib/rdma/core/congestion-control.h"
+#include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/plan-text.h"
@@ -311,14 +313,30 @@ TEST(BadInput, OptionsThatMeanNothingHere)
 
 TEST(BadInput, Algorithms)
 {
-    EXPECT_EQ(TrainError({"--algorithm=rnig"}).substr(0, 54),
-              "--algorithm=rnig: unknown algorithm; allowed: hierarch");
+    ExpectStarts(TrainError({"--algorithm=rnig"}),
+                 "--algorithm=rnig: unknown algorithm; allowed: auto, ");
     ExpectEnds(TrainError({"--algorithm=rnig"}), "did you mean 'ring'?");
     ExpectStarts(TrainError({"--algorithm=all_reduce=direct"}),
                  "--algorithm=all_reduce=direct: does not do all_reduce; allowed for it: ");
     ExpectEnds(TrainError({"--algorithm=al_reduce=ring"}), "did you mean 'all_reduce'?");
     EXPECT_EQ(TrainError({"--algorithm=all_reduce=ring,all-reduce=hierarchical"}),
               "--algorithm=all-reduce=hierarchical: is a second algorithm for all_reduce");
+    // By size: FROM-TO, the end not included.
+    ExpectEnds(TrainError({"--algorithm=all_reduce=ring@64K"}),
+               "\"64K\" is no range of sizes; allowed: FROM-TO or FROM-, from FROM on and below "
+               "TO, as 0-64K and 64K-");
+    for (const char* range : {"1M-1K", "x-1K", "1K-x", "-", "1K-1K"})
+    {
+        EXPECT_NE(TrainError({std::string("--algorithm=ring@") + range}).find("no range of sizes"),
+                  std::string::npos)
+            << range;
+    }
+    ExpectEnds(TrainError({"--algorithm=ring,hierarchical"}),
+               "is a second algorithm for all operations");
+    ExpectStarts(PerfError({"--protocol=ll", "--library=none"}),
+                 "--protocol=ll: has no meaning with --library=none");
+    ExpectStarts(PerfError({"--server=polaris", "--servers=2", "--protocol=ll128"}),
+                 "--protocol=ll128: ll128 needs stores that arrive whole");
     ExpectStarts(PerfError({"--op=alltoall", "--algorithm=ring"}),
                  "--algorithm=ring: does not do alltoall, which this run needs; ");
 }
@@ -430,14 +448,45 @@ TEST(Training, AlgorithmsForAllOrByOperation)
         Train({"--algorithm=reduce_scatter=hierarchical,all_gather=ring", "--channels=2"});
     ASSERT_TRUE(one.scenario) << one.errors[0].Text();
     ASSERT_EQ(one.scenario->collectives.algorithms.size(), 2u);
-    EXPECT_EQ(one.scenario->collectives.algorithms[0],
-              std::make_pair(coll::Op::kReduceScatter, std::string("hierarchical")));
+    EXPECT_EQ(one.scenario->collectives.algorithms[0].op, coll::Op::kReduceScatter);
+    EXPECT_EQ(one.scenario->collectives.algorithms[0].name, "hierarchical");
     EXPECT_EQ(one.scenario->collectives.options.channels, 2u);
+}
+
+TEST(Training, AlgorithmsBySize)
+{
+    const auto choice = [](const std::vector<std::string>& options, uint64_t bytes) {
+        const auto result = Parse(ParseAs<CollperfScenario>, options);
+        EXPECT_TRUE(result.scenario) << result.errors[0].Text();
+        const coll::Placement placement = RankPlacement(result.scenario->cluster);
+        return ChoiceOf(result.scenario->collectives,
+                        {coll::Op::kAllReduce, bytes, result.scenario->ranks},
+                        placement);
+    };
+    const std::vector<std::string> rules = {
+        "--server=dgx-a100",
+        "--servers=2",
+        "--algorithm=all_reduce=hierarchical@0-64K;ring@64K-1M,broadcast=ring"};
+    EXPECT_EQ(choice(rules, 0).algorithm->Name(), "hierarchical");
+    EXPECT_EQ(choice(rules, 65535).algorithm->Name(), "hierarchical");
+    EXPECT_EQ(choice(rules, 65536).algorithm->Name(), "ring");
+    // What is said of an operation wins over what is said of all.
+    EXPECT_EQ(
+        choice({"--ranks=16", "--algorithm=all_reduce=hierarchical,ring"}, 1).algorithm->Name(),
+        "hierarchical");
+    EXPECT_EQ(choice({"--ranks=16", "--algorithm=auto"}, 1).algorithm->Name(), "ring");
+    // Small messages go with flags, large ones without; forced, all go as told.
+    EXPECT_EQ(*choice({"--server=dgx-a100", "--servers=1"}, 1024).protocol, topo::Protocol::kLl);
+    EXPECT_EQ(*choice({"--server=dgx-a100", "--servers=1"}, 1 << 30).protocol,
+              topo::Protocol::kSimple);
+    EXPECT_EQ(*choice({"--server=dgx-a100", "--protocol=ll128"}, 1024).protocol,
+              topo::Protocol::kLl128);
+    EXPECT_FALSE(choice({"--server=dgx-a100", "--library=none"}, 1024).protocol);
 }
 
 TEST(Training, EstimateOfTheDefaultJob)
 {
-    const auto result = Train({});
+    const auto result = Train({"--protocol=simple"}); // no flags on the wire
     const Estimate step = EstimateStep(*result.scenario);
     const Estimate run = EstimateRun(*result.scenario);
     // Per server and step 2 x 2 psi (n-1)/n B cross its NIC (reduce-scatter and all-gather of a
@@ -468,9 +517,10 @@ TEST(Training, SampledEstimatesAgree)
 {
     // 3,072 ranks: schedules are sampled. Per server one channel crosses its NIC: 2 x 2 psi (n-1)/n
     // again.
-    const auto result =
-        Parse(ParseAs<TrainingScenario>,
-              {"--scenario=" DLTRAIN_ROOT "/scenarios/presets/bloom560m-3072.json", "--dry-run"});
+    const auto result = Parse(ParseAs<TrainingScenario>,
+                              {"--scenario=" DLTRAIN_ROOT "/scenarios/presets/bloom560m-3072.json",
+                               "--protocol=simple",
+                               "--dry-run"});
     ASSERT_TRUE(result.scenario) << result.errors[0].Text();
     const Estimate e = EstimateStep(*result.scenario);
     const double bytes = 384.0 * 2 * 2 * 559.2e6 * 3071 / 3072;

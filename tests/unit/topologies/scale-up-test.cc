@@ -306,6 +306,34 @@ TEST(ScaleUpModel, SmallMessagesGoAsLLLargeOnesAsSimple)
     EXPECT_EQ(Play({{0, 1, 1000}, {0, 1, 100}}, 2, s), (Times{1400, 1400}));
 }
 
+TEST(ScaleUpModel, AProtocolHasItsOwnLatencyAndShareOfTheRate)
+{
+    topo::LibraryModel library;
+    library.Of(topo::Protocol::kLl).inside = rdma::Nanoseconds(30);
+    library.Of(topo::Protocol::kLl).insideShare = 0.25;
+    library.Of(topo::Protocol::kSimple).inside = rdma::Nanoseconds(700);
+    ScaleUpModel m(Slow(), 4, &library); // 1 ns a byte, 100 ns
+    const auto way = [](topo::Protocol p) { return static_cast<uint8_t>(1 + static_cast<int>(p)); };
+    // Posted at 0, each over ports of its own.
+    m.Post(0, 1, Bytes(1000), TimePoint(0), 0, 1, way(topo::Protocol::kLl));
+    m.Post(1, 0, Bytes(1000), TimePoint(0), 1, 1, way(topo::Protocol::kSimple));
+    m.Post(2, 3, Bytes(100), TimePoint(0), 2, 1, way(topo::Protocol::kLl));
+    m.Post(3, 3, Bytes(100), TimePoint(0), 3, 1, way(topo::Protocol::kLl)); // to itself
+    std::vector<int64_t> arrivals(4, -1);
+    uint64_t cookie = 0;
+    while (m.NextWake() != ScaleUpModel::kNever)
+    {
+        const TimePoint now = m.NextWake();
+        while (m.Arrived(now, cookie))
+        {
+            arrivals[cookie] = now.ps / kNs;
+        }
+    }
+    EXPECT_EQ(arrivals, (std::vector<int64_t>{4 * 1000 + 30, 1000 + 700, 4 * 100 + 30, 0}));
+    library.Of(topo::Protocol::kLl).insideShare = 0;
+    EXPECT_THROW(ScaleUpModel(Slow(), 4, &library), std::invalid_argument);
+}
+
 TEST(ScaleUpModel, PartsOfOneMessageTakeItsProtocol)
 {
     // Simple from 301 B on. 8 parts of 100 B are 800 B: each takes 100 ns of the port, one after

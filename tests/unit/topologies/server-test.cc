@@ -48,13 +48,15 @@ TEST(Servers, Presets)
                                                      {"dgx-a100", 20 / 25.},
                                                      {"dgx-h100", 20.6 / 25},
                                                      {"dgx-h200", 20.6 / 25},
-                                                     {"dgx-b200", 40.1 / 50},
+                                                     {"polaris", 20 / 25.},
+                                                     // Of 900 GB/s four B200s reached 673.
+                                                     {"dgx-b200", 673. / 900},
                                                      {"pcie3-v100", 12 / 15.75},
                                                      {"pcie4-a100", 24 / 31.5},
                                                      {"pcie5-h100", 48 / 63.}};
     for (const auto& [name, share] : shares)
     {
-        EXPECT_NEAR(topo::FindServer(presets, name)->scaleUp.efficiency, share, 0.0005) << name;
+        EXPECT_NEAR(topo::FindServer(presets, name)->scaleUp.efficiency, share, 0.0025) << name;
     }
     // The latencies of NCCL's ring, LL and Simple (src/graph/tuning.cc).
     for (const auto& server : presets)
@@ -109,7 +111,7 @@ TEST(Servers, ReadErrors)
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nicks": 1, )" +
                      scaleUp + "}]}"),
               "my.json: /servers/0/nicks: unknown key (did you mean nics?); allowed are name, gpu, "
-              "gpus, nics, nic_rate, scale_up or source\n");
+              "gpus, nics, nic_rate, scale_up, library or source\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 65, )" +
                      scaleUp + "}]}"),
               "my.json: /servers/0/nics: 65 is not a whole number from 1 to 64\n");
@@ -151,6 +153,62 @@ TEST(Servers, ReadErrors)
     EXPECT_EQ(Errors("[]"), "my.json: /: a list is not an object with servers\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", }]})").find("my.json:1:28: malformed JSON: "),
               0u);
+}
+
+TEST(Servers, Library)
+{
+    const auto read = [](const std::string& library, std::vector<topo::Error>* errors) {
+        return topo::ReadServers(
+            R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 2,
+                "scale_up": {"kind": "nvswitch", "per_gpu": "1Tbps", "latency": "700ns",
+                             "bulk_latency": "4us"})" +
+                library + "}]}",
+            "my.json",
+            *errors);
+    };
+    std::vector<topo::Error> errors;
+    // Nothing said: latencies of the links, NCCL's beyond them.
+    auto servers = read("", &errors);
+    ASSERT_TRUE(servers);
+    const topo::LibraryModel& expected = servers->at(0).library;
+    EXPECT_EQ(expected.Of(topo::Protocol::kLl).inside, rdma::Nanoseconds(700));
+    EXPECT_EQ(expected.Of(topo::Protocol::kSimple).inside, rdma::Microseconds(4));
+    EXPECT_DOUBLE_EQ(expected.Of(topo::Protocol::kLl).outsideShare, 0.5);
+    EXPECT_EQ(expected.exchangeNics, 0u);
+
+    // What is said replaces that, one by one.
+    servers = read(R"(, "library": {"launch": "9us", "exchange_nics": 1,
+                      "ll": {"inside": "1us", "inside_share": 0.25},
+                      "ll128": {"between_servers": false}})",
+                   &errors);
+    ASSERT_TRUE(servers);
+    const topo::LibraryModel& said = servers->at(0).library;
+    EXPECT_EQ(said.launch, rdma::Microseconds(9));
+    EXPECT_EQ(said.exchangeNics, 1u);
+    EXPECT_EQ(said.Of(topo::Protocol::kLl).inside, rdma::Microseconds(1));
+    EXPECT_DOUBLE_EQ(said.Of(topo::Protocol::kLl).insideShare, 0.25);
+    EXPECT_DOUBLE_EQ(said.Of(topo::Protocol::kLl).outsideShare, 0.5);
+    EXPECT_FALSE(said.Of(topo::Protocol::kLl128).betweenServers);
+    EXPECT_TRUE(said.Of(topo::Protocol::kSimple).betweenServers);
+
+    EXPECT_FALSE(read(R"(, "library": {"lunch": "9us"})", &errors));
+    EXPECT_FALSE(read(R"(, "library": {"exchange_nics": 0}, "source": "x")", &errors));
+    EXPECT_FALSE(read(R"(, "library": {"ll": {"inside_share": 0}})", &errors));
+    EXPECT_FALSE(read(R"(, "library": {"simple": {"outside": "2s"}})", &errors));
+    EXPECT_FALSE(read(R"(, "library": {"simple": {"between_servers": false}})", &errors));
+    std::string all;
+    for (const auto& e : errors)
+    {
+        all += e.Sentence() + "\n";
+    }
+    EXPECT_EQ(all,
+              "my.json: /servers/0/library/lunch: unknown key (did you mean launch?); allowed are "
+              "launch, exchange_launch, exchange_nics, ll, ll128, simple, exchange or source\n"
+              "my.json: /servers/0/library/exchange_nics: 0 is not a whole number from 1 to 64\n"
+              "my.json: /servers/0/library/ll/inside_share: 0 is not a number from 0.001 to 1\n"
+              "my.json: /servers/0/library/simple/outside: \"2s\" is more than 1 s\n"
+              "my.json: /servers/0/library/simple/between_servers: false: one protocol has to work "
+              "everywhere, and that is simple; allowed: true\n");
 }
 
 } // namespace

@@ -1,0 +1,171 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "collectives/tuner.h"
+
+#include "collectives/placement.h"
+#include "collectives/registry.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace coll
+{
+
+namespace
+{
+
+/// What NCCL has for collectives that add up or pass on.
+constexpr const char* kCandidates[] = {"ring", "double-binary-tree"};
+
+bool
+HasSeveralServers(const Placement& placement)
+{
+    return std::any_of(placement.serverOf.begin(), placement.serverOf.end(), [&](uint32_t server) {
+        return server != placement.serverOf.front();
+    });
+}
+
+} // namespace
+
+bool
+IsExchange(Op op)
+{
+    return IsAllToAll(op);
+}
+
+std::string
+WhyNotProtocol(topo::Protocol protocol, const Placement& placement, const Machine& machine)
+{
+    if (machine.library.Of(protocol).betweenServers || !HasSeveralServers(placement))
+    {
+        return {};
+    }
+    return std::string(topo::ToString(protocol)) +
+           " needs stores that arrive whole, which these servers' NICs do not give it; allowed "
+           "between such servers: ll, simple";
+}
+
+std::optional<double>
+EstimateSeconds(const Algorithm& algorithm,
+                topo::Protocol protocol,
+                const Collective& what,
+                const Placement& placement,
+                const AlgorithmOptions& options,
+                const Machine& machine)
+{
+    const std::optional<Cost> cost = algorithm.CostOf(what, placement, options);
+    if (!cost)
+    {
+        return std::nullopt;
+    }
+    const topo::LibraryModel& library = machine.library;
+    const topo::ProtocolTimes& times = library.Of(protocol);
+    const bool exchange = protocol == topo::Protocol::kExchange;
+    double seconds = 0;
+    if (machine.hasLibrary)
+    {
+        seconds =
+            (exchange ? library.exchangeLaunch : library.launch).Seconds() + times.base.Seconds();
+    }
+    if (cost->chain == 0)
+    {
+        return seconds;
+    }
+    const bool outside = HasSeveralServers(placement);
+    const double inShare = machine.hasLibrary ? times.insideShare : 1;
+    const double outShare = machine.hasLibrary ? times.outsideShare : 1;
+    const uint32_t nics = exchange && machine.hasLibrary && library.exchangeNics
+                              ? std::min(library.exchangeNics, machine.nics)
+                              : std::max<uint32_t>(1, Rails(placement).size());
+    const double inRate = machine.insideRate > 0 ? machine.insideRate * inShare : 1e15;
+    const double outRate = machine.nicRate * nics * outShare;
+    const auto chain = static_cast<double>(cost->chain);
+    const double chainOutside =
+        outside ? std::min(chain, static_cast<double>(cost->chainOutside)) : 0;
+    const double chainInside = chain - chainOutside;
+    double messages = 0;
+    if (machine.hasLibrary)
+    {
+        messages = chainInside * times.inside.Seconds() + chainOutside * times.outside.Seconds();
+    }
+    const double bytes = cost->serialBytes / chain; // of a message
+    messages += bytes * (chainInside / inRate + (outside ? chainOutside / outRate : 0));
+    const double links =
+        std::max(chainInside > 0 ? cost->serialBytes / inRate * (chainInside / chain) : 0,
+                 outside ? cost->outOfServer / outRate : 0);
+    return seconds + std::max(messages, links);
+}
+
+Choice
+Choose(const Collective& what,
+       const Placement& placement,
+       const AlgorithmOptions& options,
+       const Machine& machine,
+       const Fixed& fixed)
+{
+    std::vector<const Algorithm*> algorithms;
+    if (fixed.algorithm)
+    {
+        algorithms = {fixed.algorithm};
+    }
+    else
+    {
+        algorithms = {&DefaultAlgorithm(what.op, placement)};
+        for (const char* name : kCandidates)
+        {
+            const Algorithm* algorithm = Find(what.op, name);
+            if (machine.hasLibrary && algorithm && algorithm != algorithms.front() &&
+                algorithm->WhyNot(what, placement, options).empty())
+            {
+                algorithms.push_back(algorithm);
+            }
+        }
+    }
+    Choice best;
+    if (!machine.hasLibrary)
+    {
+        best.algorithm = algorithms.front();
+        return best;
+    }
+    std::vector<topo::Protocol> protocols;
+    if (IsExchange(what.op))
+    {
+        protocols = {topo::Protocol::kExchange};
+    }
+    else if (fixed.protocol)
+    {
+        protocols = {*fixed.protocol};
+    }
+    else
+    {
+        for (const topo::Protocol protocol : topo::kChoosableProtocols)
+        {
+            if (WhyNotProtocol(protocol, placement, machine).empty())
+            {
+                protocols.push_back(protocol);
+            }
+        }
+    }
+    for (const Algorithm* algorithm : algorithms)
+    {
+        for (const topo::Protocol protocol : protocols)
+        {
+            const bool can = algorithm->WhyNot(what, placement, options).empty();
+            const std::optional<double> seconds =
+                can ? EstimateSeconds(*algorithm, protocol, what, placement, options, machine)
+                    : std::nullopt;
+            const bool first = !best.algorithm;
+            if (first || (seconds && (best.seconds == 0 || *seconds < best.seconds)))
+            {
+                best.algorithm = algorithm;
+                // Without a formula: what large messages take.
+                best.protocol = seconds || protocols.size() == 1 ? protocol : protocols.back();
+                best.seconds = seconds.value_or(0);
+            }
+        }
+    }
+    return best;
+}
+
+} // namespace coll

@@ -1,0 +1,85 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Which algorithm and which protocol a collective takes when nobody has said so, as a communication
+ * library chooses: by what each would take on this machine, from a formula.
+ *
+ *     seconds = launch + base + max(sum of a chain of messages, most bytes over one link)
+ *
+ *     chain:  messages x latency + bytes of each / rate,   those inside and outside servers apart
+ *     link:   bytes that a GPU's port (inside), a server's NICs (outside) carry / their rate
+ *
+ * with Cost (schedule.h) for messages and bytes, and topo::LibraryModel for latencies and for the
+ * part of a rate that a protocol leaves to data. The second term of the maximum is what a ring over
+ * servers comes to: its links inside wait for those outside, so their latencies cost nothing.
+ *
+ * Candidates are the algorithms that NCCL has for an operation (src/graph/tuning.cc: ring and tree,
+ * which is our double-binary-tree), among those that this program has. NCCL chooses by the same
+ * kind of formula with constants of its own; here the constants are those of the machine.
+ */
+#ifndef COLLECTIVES_TUNER_H
+#define COLLECTIVES_TUNER_H
+
+#include "collectives/schedule.h"
+#include "topologies/library-model.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace coll
+{
+
+/// The machine as the tuner sees it.
+struct Machine
+{
+    double insideRate = 0;   ///< B/s of a GPU's port, one direction, for messages; 0: not known
+    double nicRate = 0;      ///< B/s of one NIC
+    uint32_t nics = 1;       ///< of a server
+    bool hasLibrary = false; ///< else nothing takes time but links, and protocols are not known
+    topo::LibraryModel library;
+};
+
+/// How a collective is done.
+struct Choice
+{
+    const Algorithm* algorithm = nullptr;
+    /// Nothing: the machine has no library.
+    std::optional<topo::Protocol> protocol;
+    double seconds = 0; ///< by formula; 0: there is none for this algorithm
+};
+
+/// What a user has fixed.
+struct Fixed
+{
+    const Algorithm* algorithm = nullptr; ///< null: any
+    std::optional<topo::Protocol> protocol;
+};
+
+/// Whether an operation only moves blocks, which NCCL's users do with grouped sends and receives.
+bool IsExchange(Op op);
+
+/// By formula; nothing if the algorithm has none. \param protocol of a machine with a library
+std::optional<double> EstimateSeconds(const Algorithm& algorithm,
+                                      topo::Protocol protocol,
+                                      const Collective& what,
+                                      const Placement& placement,
+                                      const AlgorithmOptions& options,
+                                      const Machine& machine);
+
+/// The fastest by formula of what is possible, in the order of the registry where several are
+/// alike. What is fixed is taken, whether it can do it or not: Algorithm::WhyNot.
+Choice Choose(const Collective& what,
+              const Placement& placement,
+              const AlgorithmOptions& options,
+              const Machine& machine,
+              const Fixed& fixed = {});
+
+/// Why a protocol cannot be used with this placement, in a sentence; empty: it can.
+std::string WhyNotProtocol(topo::Protocol protocol,
+                           const Placement& placement,
+                           const Machine& machine);
+
+} // namespace coll
+
+#endif // COLLECTIVES_TUNER_H

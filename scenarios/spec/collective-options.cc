@@ -1,0 +1,445 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Options of collectives: which algorithm and which protocol, and what a library takes of time.
+ */
+#include "scenarios/spec/collective-options.h"
+
+#include "collectives/placement.h"
+#include "collectives/registry.h"
+#include "contrib/rdma/core/nearest-name.h"
+#include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/common-options.h"
+
+#include <algorithm>
+#include <set>
+
+namespace scenario
+{
+
+std::vector<NamedItem>
+AlgorithmItems()
+{
+    std::vector<NamedItem> items;
+    for (const coll::Op op : coll::AllOps())
+    {
+        for (const coll::Algorithm* a : coll::AlgorithmsFor(op))
+        {
+            const std::string line = coll::OpName(op) + ": " + a->Description();
+            const auto it = std::find_if(items.begin(), items.end(), [&](const NamedItem& i) {
+                return i.name == a->Name();
+            });
+            if (it == items.end())
+            {
+                items.push_back({a->Name(), line});
+            }
+            else
+            {
+                it->description += "; " + line;
+            }
+        }
+    }
+    return items;
+}
+
+namespace
+{
+
+/// What --algorithm says where it does not choose.
+constexpr const char* kAuto = "auto";
+
+std::vector<NamedItem>
+ProtocolItems()
+{
+    return {{kAuto, "the fastest by the machine's numbers, for each size"},
+            {"ll", "4 bytes of data with 4 of flag: least latency"},
+            {"ll128", "120 bytes of data with 8 of flag"},
+            {"simple", "data alone: most bandwidth"}};
+}
+
+std::vector<NamedItem>
+LibraryItems()
+{
+    return {{"nccl", "launch, protocols and latencies of the server's `library`"},
+            {"none", "nothing takes time but links"}};
+}
+
+} // namespace
+
+std::vector<Option>
+CollectiveOptionRows()
+{
+    const std::string group = "Collectives";
+    const std::string json = "/collectives";
+    return {
+        Opt("algorithm",
+            Kind::kList,
+            json,
+            group,
+            "an algorithm for all operations, or OP=NAME,OP=NAME; NAME@FROM-TO;NAME@TO- for sizes; "
+            "auto: the fastest by the machine's numbers")
+            .Shows("NAME|OP=NAME,...")
+            .Otherwise("auto")
+            .Example("all_reduce=ring"),
+        Opt("protocol", Kind::kName, json, group, "how messages of a collective are sent")
+            .Names("protocol", ProtocolItems)
+            .Default(kAuto)
+            .Example("ll128"),
+        Opt("library",
+            Kind::kName,
+            json,
+            group,
+            "whose time it takes beyond the links: to launch, for each message, for flags")
+            .Names("library", LibraryItems)
+            .Default("nccl")
+            .Example("none"),
+        Opt("channels", Kind::kInteger, json, group, "channels of an algorithm that has several")
+            .Otherwise("the algorithm's own, one a NIC for rings")
+            .Range(1, coll::kMaxChannels)
+            .Example("2"),
+        Opt("pipeline",
+            Kind::kBytes,
+            json,
+            group,
+            "largest message of a pipelined algorithm; hierarchical ones choose it so that both "
+            "levels work at once, others do not cut")
+            .Otherwise("the algorithm's own")
+            .Range(1, 9e15)
+            .Example("512KiB"),
+        Opt("step-latency",
+            Kind::kDuration,
+            json,
+            group,
+            "time that software takes before every send of a schedule")
+            .Default("0ns")
+            .Range(0, 1e12)
+            .Example("2us"),
+    };
+}
+
+NameList
+AlgorithmList()
+{
+    return {"algorithms",
+            "Collective algorithms (--algorithm) and the operations they do",
+            AlgorithmItems};
+}
+
+coll::Choice
+ChoiceOf(const CollectiveOptions& options,
+         const coll::Collective& what,
+         const coll::Placement& placement)
+{
+    coll::Fixed fixed;
+    fixed.protocol = options.protocol;
+    for (const AlgorithmRule& rule : options.algorithms)
+    {
+        if (rule.op == what.op && what.bytes >= rule.from && what.bytes < rule.below)
+        {
+            fixed.algorithm = coll::Find(rule.op, rule.name);
+        }
+    }
+    return coll::Choose(what, placement, options.options, options.machine, fixed);
+}
+
+std::string
+ChoiceText(const coll::Choice& choice)
+{
+    return choice.algorithm->Name() +
+           (choice.protocol && *choice.protocol != topo::Protocol::kExchange
+                ? std::string(", ") + topo::ToString(*choice.protocol)
+                : "");
+}
+
+std::string
+ChoicesText(const CollectiveOptions& options,
+            const std::vector<coll::Collective>& whats,
+            const coll::Placement& placement)
+{
+    std::string text;
+    std::string last;
+    for (std::size_t i = 0; i < whats.size(); ++i)
+    {
+        const std::string one = ChoiceText(ChoiceOf(options, whats[i], placement));
+        if (i > 0 && one != last)
+        {
+            text += last + " up to " + rdma::ToString(rdma::Bytes(whats[i - 1].bytes)) + "; ";
+        }
+        last = one;
+    }
+    return text + last;
+}
+
+namespace
+{
+
+/// The rules of one word of --algorithm.
+class RuleReader
+{
+  public:
+    RuleReader(Validation* v, const std::vector<coll::Collective>& used)
+        : m_v(v),
+          m_used(used),
+          m_items(AlgorithmItems())
+    {
+        m_items.insert(m_items.begin(), {kAuto, ""});
+    }
+
+    /// \return the word as it is to be written; empty: there are errors
+    std::string Read(const std::string& word, std::vector<AlgorithmRule>* rules)
+    {
+        const auto equals = word.find('=');
+        std::vector<coll::Op> ops = coll::AllOps();
+        std::string canonical;
+        if (equals != std::string::npos)
+        {
+            const auto op = coll::ParseOp(word.substr(0, equals));
+            if (!op)
+            {
+                return Fail(word,
+                            "unknown operation; allowed: " + Join(OpNames(), ", "),
+                            rdma::NearestName(word.substr(0, equals), OpNames()));
+            }
+            ops = {*op};
+            canonical = coll::OpName(*op) + "=";
+            if (!m_seen.insert(*op).second)
+            {
+                return Fail(word, "is a second algorithm for " + coll::OpName(*op), "");
+            }
+        }
+        else if (m_all++)
+        {
+            return Fail(word, "is a second algorithm for all operations", "");
+        }
+        std::string rest = word.substr(equals == std::string::npos ? 0 : equals + 1);
+        for (bool first = true; first || !rest.empty(); first = false)
+        {
+            const auto end = rest.find(';');
+            const std::string part = rest.substr(0, end);
+            rest = end == std::string::npos ? "" : rest.substr(end + 1);
+            const std::string read = ReadPart(word, part, ops, equals != std::string::npos, rules);
+            if (read.empty())
+            {
+                return "";
+            }
+            canonical += (first ? "" : ";") + read;
+        }
+        return canonical;
+    }
+
+  private:
+    std::string Fail(const std::string& word,
+                     const std::string& problem,
+                     const std::string& nearest)
+    {
+        m_v->errors.push_back({m_v->values.Where("algorithm"), word, problem, nearest});
+        return "";
+    }
+
+    static std::vector<std::string> OpNames()
+    {
+        std::vector<std::string> names;
+        for (const coll::Op op : coll::AllOps())
+        {
+            names.push_back(coll::OpName(op));
+        }
+        return names;
+    }
+
+    /// NAME or NAME@FROM-TO.
+    std::string ReadPart(const std::string& word,
+                         const std::string& part,
+                         const std::vector<coll::Op>& ops,
+                         bool named,
+                         std::vector<AlgorithmRule>* rules)
+    {
+        const auto at = part.find('@');
+        const std::string wanted = part.substr(0, at);
+        const std::string name = MatchName(wanted, m_items);
+        if (name.empty())
+        {
+            std::vector<std::string> names;
+            for (const NamedItem& item : m_items)
+            {
+                names.push_back(item.name);
+            }
+            return Fail(word,
+                        "unknown algorithm; allowed: " + JoinNames(m_items),
+                        rdma::NearestName(wanted, names));
+        }
+        AlgorithmRule rule;
+        rule.name = name;
+        rule.ofAll = !named;
+        std::string canonical = name;
+        if (at != std::string::npos)
+        {
+            const std::string range = part.substr(at + 1);
+            const auto dash = range.find('-');
+            const auto from = rdma::ParseBytes(range.substr(0, dash));
+            const std::string to = dash == std::string::npos ? "" : range.substr(dash + 1);
+            const auto below = to.empty() ? rdma::Bytes(UINT64_MAX) : rdma::ParseBytes(to);
+            if (dash == std::string::npos || !from || !below || from->value >= below->value)
+            {
+                return Fail(word,
+                            "\"" + range +
+                                "\" is no range of sizes; allowed: FROM-TO or FROM-, "
+                                "from FROM on and below TO, as 0-64K and 64K-",
+                            "");
+            }
+            rule.from = from->value;
+            rule.below = below->value;
+            canonical += "@" + CanonicalBytes(rule.from) + "-" +
+                         (to.empty() ? "" : CanonicalBytes(rule.below));
+        }
+        if (name == kAuto)
+        {
+            return canonical;
+        }
+        for (const coll::Op op : ops)
+        {
+            if (coll::Find(op, name))
+            {
+                rule.op = op;
+                rules->push_back(rule);
+            }
+            else if (named)
+            {
+                return Fail(word,
+                            "does not do " + coll::OpName(op) +
+                                "; allowed for it: " + coll::AlgorithmNames(op),
+                            "");
+            }
+        }
+        for (const auto& collective : m_used)
+        {
+            if (!named && !coll::Find(collective.op, name))
+            {
+                return Fail(word,
+                            "does not do " + coll::OpName(collective.op) +
+                                ", which this run needs; allowed for it: " +
+                                coll::AlgorithmNames(collective.op) +
+                                "; choose by operation, OP=NAME",
+                            "");
+            }
+        }
+        return canonical;
+    }
+
+    Validation* m_v;
+    const std::vector<coll::Collective>& m_used;
+    std::vector<NamedItem> m_items;
+    std::set<coll::Op> m_seen;
+    uint32_t m_all = 0;
+};
+
+/// What the tuner knows.
+coll::Machine
+MachineOf(const ClusterSpec& cluster, const FabricSpec& fabric, bool hasLibrary)
+{
+    coll::Machine machine;
+    const topo::ScaleUp& links = cluster.server.scaleUp;
+    machine.insideRate = static_cast<double>(links.perGpu.bps) / 8 * links.efficiency;
+    machine.nicRate = static_cast<double>(fabric.nicRate.bps) / 8;
+    machine.nics = std::max(1u, cluster.server.nics);
+    machine.hasLibrary = hasLibrary;
+    machine.library = cluster.server.library;
+    return machine;
+}
+
+/// What an algorithm itself cannot do with these ranks and options: said once an operation.
+void
+CheckChoices(Validation* v,
+             const CollectiveOptions& c,
+             const std::vector<coll::Collective>& used,
+             const coll::Placement& placement)
+{
+    const auto& values = v->values;
+    std::set<coll::Op> refused;
+    for (const auto& collective : used)
+    {
+        const coll::Algorithm& algorithm = *ChoiceOf(c, collective, placement).algorithm;
+        const std::string why = algorithm.WhyNot(collective, placement, c.options);
+        if (why.empty() || !refused.insert(collective.op).second)
+        {
+            continue;
+        }
+        const std::string blamed =
+            values.Given("channels") && why.find("channel") != std::string::npos ? "channels"
+            : values.Given("algorithm")                                          ? "algorithm"
+                                                                                 : "";
+        const std::string text = algorithm.Name() + " " + coll::OpName(collective.op) + ": " + why;
+        if (blamed.empty())
+        {
+            v->errors.push_back({"", "", text, ""});
+        }
+        else
+        {
+            v->Fail(blamed, text);
+        }
+    }
+    const std::string why =
+        c.protocol ? coll::WhyNotProtocol(*c.protocol, placement, c.machine) : "";
+    if (!why.empty())
+    {
+        v->Fail("protocol", why);
+    }
+}
+
+} // namespace
+
+CollectiveOptions
+MakeCollectives(Validation* v,
+                const ClusterSpec* cluster,
+                const FabricSpec& fabric,
+                const std::vector<coll::Collective>& used)
+{
+    CollectiveOptions c;
+    auto& values = v->values;
+    c.options.channels = values.Present("channels") ? values.U32("channels") : 0;
+    c.options.pipelineBytes = values.Present("pipeline") ? values.Integer("pipeline") : 0;
+    c.stepLatency = values.Duration("step-latency");
+    const bool hasLibrary = values.Text("library") != "none";
+    const std::string& protocol = values.Text("protocol");
+    if (protocol != kAuto)
+    {
+        if (!hasLibrary)
+        {
+            v->Fail("protocol",
+                    "has no meaning with --library=none, where nothing takes time but "
+                    "links; allowed there: auto");
+        }
+        for (const topo::Protocol one : topo::kChoosableProtocols)
+        {
+            if (protocol == topo::ToString(one))
+            {
+                c.protocol = one;
+            }
+        }
+    }
+    const size_t before = v->errors.size();
+    RuleReader reader(v, used);
+    std::vector<std::string> canonical;
+    for (const auto& word : values.List("algorithm"))
+    {
+        canonical.push_back(reader.Read(word, &c.algorithms));
+    }
+    // What is said of an operation is said of it alone, wherever it stands.
+    std::stable_sort(
+        c.algorithms.begin(),
+        c.algorithms.end(),
+        [](const AlgorithmRule& a, const AlgorithmRule& b) { return a.ofAll && !b.ofAll; });
+    if (v->errors.size() != before || !cluster)
+    {
+        return c;
+    }
+    if (!canonical.empty())
+    {
+        v->Decide("algorithm", Join(canonical, ","));
+    }
+    c.machine = MachineOf(*cluster, fabric, hasLibrary);
+    CheckChoices(v, c, used, RankPlacement(*cluster));
+    return c;
+}
+
+} // namespace scenario

@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Options of collectives: which algorithm and which protocol, and what a library takes of time.
+ */
+#ifndef SCENARIOS_SPEC_COLLECTIVE_OPTIONS_H
+#define SCENARIOS_SPEC_COLLECTIVE_OPTIONS_H
+
+#include "collectives/tuner.h"
+#include "scenarios/spec/options.h"
+#include "scenarios/spec/validate.h"
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// How a collective is done: as the user has said, else as the tuner chooses. It may be that it
+/// cannot: Algorithm::WhyNot.
+coll::Choice ChoiceOf(const CollectiveOptions& options,
+                      const coll::Collective& what,
+                      const coll::Placement& placement);
+
+/// The same in words: "ring", "ring, LL128".
+std::string ChoiceText(const coll::Choice& choice);
+
+/// Of several sizes in ascending order: "ring, LL up to 65536 B; ring, simple". The part after the
+/// last size of a choice is left out where there is only one.
+std::string ChoicesText(const CollectiveOptions& options,
+                        const std::vector<coll::Collective>& whats,
+                        const coll::Placement& placement);
+
+/// `used`: the collectives that the run will do, asked of their algorithms whether they can.
+/// Without a cluster (it was not valid) only names are checked.
+CollectiveOptions MakeCollectives(Validation* v,
+                                  const ClusterSpec* cluster,
+                                  const FabricSpec& fabric,
+                                  const std::vector<coll::Collective>& used);
+
+NameList AlgorithmList();
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_COLLECTIVE_OPTIONS_H

@@ -1,0 +1,142 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "collectives/placement.h"
+#include "collectives/registry.h"
+#include "collectives/tuner.h"
+
+#include <gtest/gtest.h>
+
+namespace
+{
+
+using namespace coll;
+using topo::Protocol;
+
+/// 100 GB/s inside, NICs of 10 GB/s; LL 1 us a message and a quarter of the rate, Simple 10 us.
+Machine
+TwoProtocols()
+{
+    Machine machine;
+    machine.insideRate = 100e9;
+    machine.nicRate = 10e9;
+    machine.hasLibrary = true;
+    machine.library.launch = rdma::Microseconds(20);
+    machine.library.exchangeLaunch = rdma::Microseconds(5);
+    machine.library.Of(Protocol::kLl).inside = rdma::Microseconds(1);
+    machine.library.Of(Protocol::kLl).outside = rdma::Microseconds(2);
+    machine.library.Of(Protocol::kLl).insideShare = 0.25;
+    machine.library.Of(Protocol::kLl).outsideShare = 0.5;
+    machine.library.Of(Protocol::kLl128).inside = rdma::Microseconds(500); // never the best
+    machine.library.Of(Protocol::kLl128).betweenServers = false;
+    machine.library.Of(Protocol::kSimple).inside = rdma::Microseconds(10);
+    machine.library.Of(Protocol::kSimple).outside = rdma::Microseconds(20);
+    return machine;
+}
+
+double
+Estimate(const char* name, Protocol protocol, const Collective& what, const Placement& placement)
+{
+    return *EstimateSeconds(*Find(what.op, name), protocol, what, placement, {}, TwoProtocols());
+}
+
+TEST(Tuner, RingInAServer)
+{
+    // 14 messages of S / 8: 20 us + 14 (latency + S / 8 / rate).
+    const Placement placement = UniformPlacement(1, 8);
+    const Collective what{Op::kAllReduce, 8000000, 8};
+    EXPECT_NEAR(Estimate("ring", Protocol::kSimple, what, placement), 20e-6 + 14 * 20e-6, 1e-12);
+    EXPECT_NEAR(Estimate("ring", Protocol::kLl, what, placement), 20e-6 + 14 * 41e-6, 1e-12);
+    const Collective gather{Op::kAllGather, 8000000, 8};
+    EXPECT_NEAR(Estimate("ring", Protocol::kSimple, gather, placement), 20e-6 + 7 * 20e-6, 1e-12);
+}
+
+TEST(Tuner, RingOverServersIsBoundByItsNics)
+{
+    // Two servers of 4, one NIC: 14 messages of S / 8 over the NIC, one after the other, are more
+    // than a chain of 4 of them outside and 10 inside, with its latencies.
+    const Placement placement = UniformPlacement(2, 4);
+    const Collective large{Op::kAllReduce, 80000000, 8};
+    EXPECT_NEAR(Estimate("ring", Protocol::kSimple, large, placement),
+                20e-6 + 14 * 10e6 / 10e9,
+                1e-9);
+    // Small: the chain. 4 outside (20 + 1 us), 10 inside (10 + 0.1).
+    const Collective small{Op::kAllReduce, 80000, 8};
+    EXPECT_NEAR(Estimate("ring", Protocol::kSimple, small, placement),
+                20e-6 + 4 * 21e-6 + 10 * 10.1e-6,
+                1e-9);
+    // Of LL's messages half is flags.
+    EXPECT_NEAR(Estimate("ring", Protocol::kLl, large, placement), 20e-6 + 14 * 20e6 / 10e9, 1e-9);
+}
+
+TEST(Tuner, SmallTakesLLAndLargeTakesSimple)
+{
+    const Placement placement = UniformPlacement(1, 8);
+    const Machine machine = TwoProtocols();
+    // LL: 14 (1 us + 4 x), Simple: 14 (10 us + x); equal at x = 3 us, S / 8 = 300 kB.
+    Protocol last = Protocol::kLl;
+    for (uint64_t bytes = 8; bytes < 80000000; bytes = bytes * 5 / 4)
+    {
+        const Choice choice = Choose({Op::kAllReduce, bytes, 8}, placement, {}, machine);
+        ASSERT_TRUE(choice.protocol);
+        EXPECT_EQ(*choice.protocol, bytes < 2400000 ? Protocol::kLl : Protocol::kSimple) << bytes;
+        EXPECT_GE(*choice.protocol, last) << "back to a protocol of smaller messages";
+        last = *choice.protocol;
+        EXPECT_GT(choice.seconds, 20e-6);
+    }
+}
+
+TEST(Tuner, WhatIsFixedIsTaken)
+{
+    const Placement placement = UniformPlacement(2, 4);
+    const Machine machine = TwoProtocols();
+    const Collective what{Op::kAllReduce, 8, 8};
+    Fixed fixed;
+    fixed.algorithm = Find(Op::kAllReduce, "hierarchical");
+    EXPECT_EQ(Choose(what, placement, {}, machine, fixed).algorithm, fixed.algorithm);
+    fixed.protocol = Protocol::kSimple;
+    EXPECT_EQ(*Choose(what, placement, {}, machine, fixed).protocol, Protocol::kSimple);
+    // LL128 is not chosen between such servers, and says why it cannot be asked for.
+    EXPECT_NE(WhyNotProtocol(Protocol::kLl128, placement, machine), "");
+    EXPECT_EQ(WhyNotProtocol(Protocol::kLl128, UniformPlacement(1, 8), machine), "");
+}
+
+TEST(Tuner, WithoutALibraryThereAreNoProtocols)
+{
+    Machine machine = TwoProtocols();
+    machine.hasLibrary = false;
+    for (const Op op : AllOps())
+    {
+        const Choice choice =
+            Choose({op, op == Op::kBarrier ? 0u : 4096u, 8}, UniformPlacement(2, 4), {}, machine);
+        EXPECT_FALSE(choice.protocol) << OpName(op);
+        EXPECT_EQ(choice.algorithm, &DefaultAlgorithm(op, UniformPlacement(2, 4))) << OpName(op);
+    }
+}
+
+TEST(Tuner, EveryOperationAndPlacementHasAChoiceThatCanBeMade)
+{
+    const Machine machine = TwoProtocols();
+    for (const Op op : AllOps())
+    {
+        for (const uint32_t servers : {1, 2, 3, 5})
+        {
+            for (const uint32_t gpus : {1, 2, 3, 8})
+            {
+                const Placement placement = UniformPlacement(servers, gpus, 2);
+                for (const uint64_t bytes : {0, 1, 1000, 10000000})
+                {
+                    const Collective what{op, op == Op::kBarrier ? 0 : bytes, servers * gpus};
+                    const Choice choice = Choose(what, placement, {}, machine);
+                    ASSERT_TRUE(choice.algorithm && choice.protocol) << OpName(op);
+                    EXPECT_EQ(choice.algorithm->WhyNot(what, placement, {}), "") << OpName(op);
+                    EXPECT_NE(choice.algorithm->Make(what, placement, {}), nullptr);
+                    EXPECT_EQ(*choice.protocol == Protocol::kExchange, IsExchange(op));
+                    EXPECT_TRUE(servers == 1 || *choice.protocol != Protocol::kLl128);
+                }
+            }
+        }
+    }
+}
+
+} // namespace

@@ -1,0 +1,95 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What a communication library (NCCL) takes beyond the links: time to start, time a message, and
+ * the part of a link's rate that each of its protocols leaves to data. Of a server preset, or of a
+ * user's server:
+ *
+ *     "library": {"launch": "28us", "exchange_launch": "13us", "exchange_nics": 1,
+ *                 "ll":       {"base": "0us", "inside": "600ns", "outside": "2.7us",
+ *                              "inside_share": 0.25, "outside_share": 0.5},
+ *                 "ll128":    {..., "between_servers": false},
+ *                 "simple":   {...},
+ *                 "exchange": {...},
+ *                 "source": "where the numbers come from"}
+ *
+ * **Law.** A collective of protocol p begins `launch + base` after a rank has entered it. A message
+ * between GPUs of a server arrives `inside` after its last byte has left its port, whose rate for
+ * it is `inside_share` of what messages get there (ScaleUp::efficiency). A message between servers
+ * is given to the NIC `outside` after it could have been, and is longer by 1 / `outside_share`, on
+ * the wire too: flags are data to a network. What is sent and received without adding up (alltoall,
+ * sendrecv, ...; NCCL's grouped sends and receives) has launch and times of its own, `exchange`.
+ *
+ * **Protocols** (NCCL's; "LL, LL128 and Simple" in its documentation of NCCL_PROTO): LL stores 4
+ * bytes of data with 4 bytes of flag, LL128 120 bytes with 8, Simple data alone, and then says so.
+ * LL128 needs stores of 128 bytes that arrive whole: over NVLink always, between servers only with
+ * NICs near the GPUs (src/graph/tuning.cc allows it up to a PCIe switch between them).
+ *
+ * **Constants.** Published is what NCCL itself expects, in src/graph/tuning.cc; what machines need
+ * is more, so presets have numbers fitted to tables that were measured on such machines, a small
+ * set of numbers for all operations, sizes and numbers of GPUs. docs/validation.md has the errors
+ * that are left.
+ */
+#ifndef TOPOLOGIES_LIBRARY_MODEL_H
+#define TOPOLOGIES_LIBRARY_MODEL_H
+
+#include "contrib/rdma/core/units.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace topo
+{
+
+/// How a message is sent; kExchange: what is not a protocol of its own, but has times of its own.
+enum class Protocol : uint8_t
+{
+    kLl,
+    kLl128,
+    kSimple,
+    kExchange,
+};
+
+constexpr uint32_t kProtocols = 4;
+/// Those among which a collective that adds up or passes on may choose.
+constexpr std::array<Protocol, 3> kChoosableProtocols = {Protocol::kLl,
+                                                         Protocol::kLl128,
+                                                         Protocol::kSimple};
+
+/// "ll", "ll128", "simple", "exchange".
+const char* ToString(Protocol protocol);
+
+struct ProtocolTimes
+{
+    rdma::Duration base;        ///< of a collective, beside the launch
+    rdma::Duration inside;      ///< of a message in a server
+    rdma::Duration outside;     ///< of a message between servers
+    double insideShare = 1;     ///< of the port's rate that data gets, in (0, 1]
+    double outsideShare = 1;    ///< data over bytes on the wire, in (0, 1]
+    bool betweenServers = true; ///< may be used there
+};
+
+struct LibraryModel
+{
+    rdma::Duration launch;         ///< of a collective
+    rdma::Duration exchangeLaunch; ///< of one without adding up
+    /// NICs that exchanges use, from the first on; 0: each GPU the one beside it.
+    uint32_t exchangeNics = 0;
+    std::array<ProtocolTimes, kProtocols> protocols; ///< by Protocol
+    std::string source;                              ///< document of every constant, or "assumed"
+
+    const ProtocolTimes& Of(Protocol protocol) const
+    {
+        return protocols[static_cast<std::size_t>(protocol)];
+    }
+
+    ProtocolTimes& Of(Protocol protocol)
+    {
+        return protocols[static_cast<std::size_t>(protocol)];
+    }
+};
+
+} // namespace topo
+
+#endif // TOPOLOGIES_LIBRARY_MODEL_H
