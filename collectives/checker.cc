@@ -84,7 +84,7 @@ class Run
         }
         for (Rank r = 0; r < m_n; r++)
         {
-            if (IsAllToAll(m_what.op))
+            if (HasSecondBuffer(m_what.op))
             {
                 m_inputs.push_back(m_contents.Input(r));
             }
@@ -107,7 +107,7 @@ class Run
     /// What sends read.
     const SymbolicBytes& Source(Rank rank) const
     {
-        return IsAllToAll(m_what.op) ? m_inputs[rank] : m_buffers[rank];
+        return HasSecondBuffer(m_what.op) ? m_inputs[rank] : m_buffers[rank];
     }
 
     void Simulate()
@@ -297,7 +297,7 @@ class Run
             message.clock = process.clock;
             message.number = m_arrivals.size();
             m_arrivals.push_back(0);
-            if (!IsAllToAll(m_what.op) && step.sendBytes > 0)
+            if (!HasSecondBuffer(m_what.op) && step.sendBytes > 0)
             {
                 process.open.push_back({step.sendOffset,
                                         step.sendOffset + step.sendBytes,
@@ -373,7 +373,7 @@ class Run
                 {
                     Problem(both() + " both write byte " + std::to_string(*byte));
                 }
-                if (IsAllToAll(m_what.op))
+                if (HasSecondBuffer(m_what.op))
                 {
                     continue; // reads are of another buffer
                 }
@@ -494,8 +494,8 @@ class Run
     OperationContents m_contents;
     std::vector<uint32_t> m_serverOf;
     std::vector<SymbolicBytes>
-        m_buffers; ///< what receives write, and sends read except in all-to-all
-    std::vector<SymbolicBytes> m_inputs; ///< all-to-all
+        m_buffers; ///< what receives write, and sends read if there is no second one
+    std::vector<SymbolicBytes> m_inputs; ///< HasSecondBuffer: what sends read
     std::vector<Process> m_processes;
     std::vector<size_t> m_firstOf; ///< a rank's first process
     std::deque<size_t> m_ready;

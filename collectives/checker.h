@@ -23,8 +23,12 @@
  *     reduce_scatter   piece r at rank r: all n contributions, once
  *     all_gather       every rank: piece j from rank j
  *     broadcast        every rank: the root's bytes
+ *     reduce           the root: every byte, all n contributions, once
+ *     gather           the root: piece j from rank j
+ *     scatter          piece r at rank r, from the root
  *     alltoall         block i of rank r: piece r of rank i (own block: a local copy, given)
  *     alltoallv        the same, of blocks of given sizes
+ *     sendrecv         rank r: all of rank r - 1 (a single rank: a local copy, given)
  *     barrier          no rank has finished before every rank has begun
  */
 #ifndef COLLECTIVES_CHECKER_H
@@ -52,8 +56,8 @@ struct CheckReport
 
     /**
      * No lane overwrites bytes of a send before it can know that the message has arrived, so a NIC
-     * may read them late (RDMA without staging). Not demanded by the contract; all algorithms here
-     * do it.
+     * may read them late (RDMA without staging). Not demanded by the contract; a schedule for which
+     * it does not hold says so: Schedule::CopiesOut.
      */
     bool zeroCopySafe = true;
 

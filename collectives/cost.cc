@@ -84,10 +84,14 @@ BusBwFactor(Op op, uint32_t ranks)
         return 2 * (n - 1) / n;
     case Op::kReduceScatter:
     case Op::kAllGather:
+    case Op::kGather:
+    case Op::kScatter:
     case Op::kAllToAll:
     case Op::kAllToAllV:
         return (n - 1) / n;
     case Op::kBroadcast:
+    case Op::kReduce:
+    case Op::kSendRecv:
         return 1;
     case Op::kBarrier:
         return 0;
@@ -105,15 +109,14 @@ BandwidthOf(Op op, uint64_t bytes, uint32_t ranks, double timeUs)
 double
 LeastBytesPerRank(Op op, uint64_t bytes, uint32_t ranks)
 {
-    // busbw is defined so that it cannot exceed the link; but with one rank a broadcast moves
-    // nothing either.
+    // busbw is defined so that it cannot exceed the link; but a single rank moves nothing.
     return ranks <= 1 ? 0 : BusBwFactor(op, ranks) * bytes;
 }
 
 uint32_t
-LeastChain(Op op, uint32_t ranks)
+LeastChain(Op /* op */, uint32_t ranks)
 {
-    return IsAllToAll(op) ? (ranks > 1 ? 1 : 0) : CeilLog2(ranks);
+    return ranks > 1 ? 1 : 0;
 }
 
 double
@@ -132,11 +135,17 @@ LeastBytesPerServer(Op op, uint64_t bytes, uint32_t ranks, uint32_t servers)
     case Op::kAllGather:
         return others; // a server sends its sums of all pieces of other servers; it gets their
                        // pieces
+    case Op::kScatter:
+        return others; // the root's server: all pieces but its own
+    case Op::kGather:
+        return static_cast<double>(bytes) / servers; // any other server: its own pieces
     case Op::kAllToAll:
     case Op::kAllToAllV:
         return others * ranks / servers;
     case Op::kBroadcast:
-        return bytes;
+    case Op::kReduce:
+    case Op::kSendRecv:
+        return bytes; // some rank of a server is followed by one of another
     case Op::kBarrier:
         return 0;
     }

@@ -56,9 +56,10 @@ double AllButOne(double bytes, uint32_t n);
 
 /**
  * busbw = algbw * factor, algbw = S / t, as nccl-tests prints them (NVIDIA/nccl-tests
- * doc/PERFORMANCE.md): 2 (n-1) / n for all_reduce; (n-1) / n for reduce_scatter, all_gather and
- * alltoall, and in ROCm/rccl-tests (src/alltoallv.cu) for alltoallv; 1 for broadcast; 0 for a
- * barrier, which moves nothing. nccl-tests divides by n as it is: a single rank has busbw 0.
+ * doc/PERFORMANCE.md, and src/gather.cu, scatter.cu, sendrecv.cu): 2 (n-1) / n for all_reduce;
+ * (n-1) / n for reduce_scatter, all_gather, gather, scatter and alltoall, and in ROCm/rccl-tests
+ * (src/alltoallv.cu) for alltoallv; 1 for broadcast, reduce and sendrecv; 0 for a barrier, which
+ * moves nothing. nccl-tests divides by n as it is: a single rank has busbw 0.
  */
 double BusBwFactor(Op op, uint32_t ranks);
 
@@ -75,8 +76,8 @@ Bandwidth BandwidthOf(Op op, uint64_t bytes, uint32_t ranks, double timeUs);
 /// in-network reduction); alltoallv here and below: with equal blocks.
 double LeastBytesPerRank(Op op, uint64_t bytes, uint32_t ranks);
 
-/// Messages that must follow one another: information from n ranks reaches a rank in ceil(log2 n)
-/// at best, all-to-all in 1.
+/// Messages that must follow one another: one, since a rank may send to all others at once (and
+/// pays for it in posts and bytes). Algorithms that send to one rank at a time need ceil(log2 n).
 uint32_t LeastChain(Op op, uint32_t ranks);
 
 /// Bytes that must cross the border of the busiest of k equal servers in one direction.

@@ -25,11 +25,14 @@ OperationContents::Buffer(Rank rank) const
     {
     case Op::kAllReduce:
     case Op::kReduceScatter:
+    case Op::kReduce:
         return own;
     case Op::kAllGather:
+    case Op::kGather:
         nothing.Write(piece.offset, own.Copy(piece.offset, end));
         return nothing;
     case Op::kBroadcast:
+    case Op::kScatter:
         return rank == m_what.root ? own : nothing;
     case Op::kAllToAll:
     case Op::kAllToAllV: {
@@ -39,6 +42,8 @@ OperationContents::Buffer(Rank rank) const
                      own.Copy(kept.offset, kept.offset + kept.bytes));
         return output;
     }
+    case Op::kSendRecv:
+        return m_what.ranks > 1 ? nothing : own;
     case Op::kBarrier:
         break;
     }
@@ -65,12 +70,22 @@ OperationContents::Promise(Rank rank) const
     case Op::kReduceScatter:
         promise.push_back({own.offset, own.offset + own.bytes, {m_sets.All(), 0}});
         break;
+    case Op::kReduce:
+        if (rank == m_what.root)
+        {
+            promise.push_back({0, m_what.bytes, {m_sets.All(), 0}});
+        }
+        break;
     case Op::kAllGather:
-        for (Rank r = 0; r < m_what.ranks; r++)
+    case Op::kGather:
+        for (Rank r = 0; r < m_what.ranks && (m_what.op != Op::kGather || rank == m_what.root); r++)
         {
             const Range piece = m_pieces.Part(r);
             promise.push_back({piece.offset, piece.offset + piece.bytes, {m_sets.Single(r), 0}});
         }
+        break;
+    case Op::kScatter:
+        promise.push_back({own.offset, own.offset + own.bytes, {m_sets.Single(m_what.root), 0}});
         break;
     case Op::kBroadcast:
         promise.push_back({0, m_what.bytes, {m_sets.Single(m_what.root), 0}});
@@ -87,6 +102,10 @@ OperationContents::Promise(Rank rank) const
                  {m_sets.Single(r),
                   static_cast<int64_t>(from.offset) - static_cast<int64_t>(to.offset)}});
         }
+        break;
+    case Op::kSendRecv:
+        promise.push_back(
+            {0, m_what.bytes, {m_sets.Single((rank + m_what.ranks - 1) % m_what.ranks), 0}});
         break;
     case Op::kBarrier:
         break;

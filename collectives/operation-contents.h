@@ -21,9 +21,9 @@ class OperationContents
     /// Both must outlive it.
     OperationContents(const Collective& what, const RankSets& sets);
 
-    /// What a rank's receives write, and its sends read except in all-to-all.
+    /// What a rank's receives write, and its sends read unless there is a second buffer.
     SymbolicBytes Buffer(Rank rank) const;
-    /// All-to-all: what its sends read.
+    /// HasSecondBuffer(): what its sends read.
     SymbolicBytes Input(Rank rank) const;
 
     struct Expected

@@ -180,7 +180,7 @@ Problem(const Collective& what, const Placement& placement, const AlgorithmOptio
                    std::to_string(blocks.LargestInput());
         }
     }
-    if (what.op == Op::kBroadcast && what.root >= what.ranks)
+    if (HasRoot(what.op) && what.root >= what.ranks)
     {
         return "root " + std::to_string(what.root) + " is none of the ranks 0.." +
                std::to_string(what.ranks - 1);

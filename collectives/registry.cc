@@ -38,10 +38,18 @@ OpName(Op op)
         return "all_gather";
     case Op::kBroadcast:
         return "broadcast";
+    case Op::kReduce:
+        return "reduce";
+    case Op::kGather:
+        return "gather";
+    case Op::kScatter:
+        return "scatter";
     case Op::kAllToAll:
         return "alltoall";
     case Op::kAllToAllV:
         return "alltoallv";
+    case Op::kSendRecv:
+        return "sendrecv";
     case Op::kBarrier:
         return "barrier";
     }
@@ -55,8 +63,12 @@ AllOps()
                                      Op::kReduceScatter,
                                      Op::kAllGather,
                                      Op::kBroadcast,
+                                     Op::kReduce,
+                                     Op::kGather,
+                                     Op::kScatter,
                                      Op::kAllToAll,
                                      Op::kAllToAllV,
+                                     Op::kSendRecv,
                                      Op::kBarrier};
     return ops;
 }
@@ -134,10 +146,10 @@ const Algorithm&
 DefaultAlgorithm(Op op, const Placement& /* placement */)
 {
     // A ring moves the fewest bytes whatever the placement; which algorithm is fastest at a size is
-    // for a tuner.
-    const std::string name = IsAllToAll(op)       ? "direct"
-                             : op == Op::kBarrier ? "dissemination"
-                                                  : "ring";
+    // for a tuner. Where no two ranks get the same, each sends for itself, as nccl-tests do it.
+    const bool direct =
+        IsAllToAll(op) || op == Op::kGather || op == Op::kScatter || op == Op::kSendRecv;
+    const std::string name = direct ? "direct" : op == Op::kBarrier ? "dissemination" : "ring";
     if (const Algorithm* algorithm = Find(op, name))
     {
         return *algorithm;

@@ -18,8 +18,8 @@
 namespace coll
 {
 
-/// As nccl-tests spells it: all_reduce, reduce_scatter, all_gather, broadcast, alltoall; alltoallv,
-/// as rccl-tests; and barrier.
+/// As nccl-tests spells it: all_reduce, reduce_scatter, all_gather, broadcast, reduce, gather,
+/// scatter, alltoall, sendrecv; alltoallv, as rccl-tests; and barrier.
 std::string OpName(Op op);
 
 /// Accepts OpName's spelling, and case, '-' and '_' as you like: "all_to_all", "All-Reduce".

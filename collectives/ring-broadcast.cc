@@ -20,6 +20,7 @@
  * KiB if not told otherwise: NCCL's chunk for broadcast, a buffer of 4 MiB (DEFAULT_BUFFSIZE) in
  * NCCL_STEPS = 8, times BROADCAST_CHUNKSTEPS = 1.
  */
+#include "collectives/chain-cost.h"
 #include "collectives/looped-algorithm.h"
 
 namespace coll
@@ -27,8 +28,6 @@ namespace coll
 
 namespace
 {
-
-constexpr uint64_t kPipelineBytes = 512 * 1024;
 
 class RingBroadcast final : public LoopedSchedule
 {
@@ -50,28 +49,14 @@ class RingBroadcast final : public LoopedSchedule
 
     static Shape ShapeOf(const Collective& what,
                          const Placement& placement,
-                         AlgorithmOptions options)
+                         const AlgorithmOptions& options)
     {
-        options.pipelineBytes = options.pipelineBytes != 0 ? options.pipelineBytes : kPipelineBytes;
-        return Shape(what, placement, options, 1);
+        return ChainShape(what, placement, options);
     }
 
     static Cost CostOf(const Extent& e)
     {
-        Cost cost;
-        if (e.ranks <= 1)
-        {
-            return cost;
-        }
-        const uint64_t n = e.ranks;
-        const double bytes = e.bytes;
-        cost.chain = n - 1;
-        cost.posts = static_cast<uint64_t>(e.loops) * e.channels;
-        cost.serialBytes = bytes / e.loops * (n - 2 + e.loops);
-        cost.sentPerRank = bytes;
-        cost.outOfServer = e.servers > 1 ? bytes : 0;
-        cost.totalBytes = (n - 1) * e.bytes;
-        return cost;
+        return ChainCost(e);
     }
 
   private:

@@ -42,8 +42,12 @@ enum class Op : uint8_t
     kReduceScatter,
     kAllGather,
     kBroadcast,
+    kReduce,
+    kGather,
+    kScatter,
     kAllToAll,
     kAllToAllV,
+    kSendRecv,
     kBarrier,
 };
 
@@ -54,24 +58,60 @@ IsAllToAll(Op op)
     return op == Op::kAllToAll || op == Op::kAllToAllV;
 }
 
+/// Ranks receive into a buffer of its own, and send what they began with. In all others there is
+/// one buffer, which is received into and sent of.
+inline bool
+HasSecondBuffer(Op op)
+{
+    return IsAllToAll(op) || op == Op::kSendRecv;
+}
+
+/// One rank is the only one that has the data at first, or in the end: Collective::root.
+inline bool
+HasRoot(Op op)
+{
+    return op == Op::kBroadcast || op == Op::kReduce || op == Op::kGather || op == Op::kScatter;
+}
+
+/// The vector is made of a piece for each rank.
+inline bool
+HasPieces(Op op)
+{
+    return op == Op::kReduceScatter || op == Op::kAllGather || op == Op::kGather ||
+           op == Op::kScatter || IsAllToAll(op);
+}
+
+/// Contributions are added up.
+inline bool
+Reduces(Op op)
+{
+    return op == Op::kAllReduce || op == Op::kReduceScatter || op == Op::kReduce;
+}
+
 class BlockSizes;
 
 /**
  * A collective to be scheduled. `bytes` is the size of the whole vector S as nccl-tests counts it
- * for busbw: all-reduce and broadcast: the buffer of every rank; reduce-scatter: the input of a
- * rank (n pieces, rank r ends with piece r); all-gather: the output of a rank (n pieces);
- * all-to-all: the input of a rank (n pieces, piece j goes to rank j); barrier: 0. All-to-all
- * receives into a second buffer: n blocks as long as the own piece, block i from rank i; its own
- * block is a local copy and no step. Piece r of S bytes over n ranks is [floor(r S / n),
- * floor((r+1) S / n)). All-to-all-v is all-to-all with a size of its own for each pair of ranks; S
- * is the largest input of a rank.
+ * for busbw: all-reduce, broadcast and reduce: the buffer of every rank; reduce-scatter: the input
+ * of a rank (n pieces, rank r ends with piece r); all-gather: the output of a rank (n pieces);
+ * gather and scatter: the root's n pieces, piece r from or for rank r; all-to-all: the input of a
+ * rank (n pieces, piece j goes to rank j); sendrecv: the input of a rank, which goes to the next
+ * rank; barrier: 0. Piece r of S bytes over n ranks is [floor(r S / n), floor((r+1) S / n)).
+ *
+ * All-to-all receives into a second buffer: n blocks as long as the own piece, block i from rank i;
+ * its own block is a local copy and no step. All-to-all-v is all-to-all with a size of its own for
+ * each pair of ranks; S is the largest input of a rank. Sendrecv receives into a second buffer of S
+ * bytes; a single rank copies to itself.
+ *
+ * In reduce, gather and scatter every rank has a buffer of S bytes, and what it does not need in
+ * the end is room to work in: only what the operation promises (checker.h) is meant.
  */
 struct Collective
 {
     Op op = Op::kAllReduce;
     uint64_t bytes = 0;
     Rank ranks = 1;
-    Rank root = 0; ///< broadcast
+    Rank root = 0; ///< HasRoot()
     /// All-to-all-v (block-sizes.h); null: equal blocks, as all-to-all.
     std::shared_ptr<const BlockSizes> blocks = nullptr;
 };
@@ -128,6 +168,14 @@ class Schedule
     /// NCCL channel of a lane: the NIC used on a server with several is channel mod NICs. Same on
     /// all ranks.
     virtual uint32_t Channel(Lane lane) const = 0;
+
+    /// Some step receives into bytes of which an earlier send may still be under way, so what is
+    /// sent has to be copied out before the lane goes on, as NCCL does through its buffers. False:
+    /// NICs may read late (CheckReport::zeroCopySafe).
+    virtual bool CopiesOut() const
+    {
+        return false;
+    }
 
     /// Messages that share a GPU's port as parts of one: of all channels and loops, and to all
     /// receivers that are sent to at once. What protocol suits them depends on all their bytes.

@@ -81,13 +81,11 @@ CollperfTable::Add(std::ostream& os, const CollectiveRecord& last, double timeUs
 void
 CollperfTable::Print(std::ostream& os, const Row& row) const
 {
-    const bool reduces =
-        m_scenario.op == coll::Op::kAllReduce || m_scenario.op == coll::Op::kReduceScatter;
+    // nccl-tests names the reduction of sendrecv, too, which has none.
+    const bool reduces = coll::Reduces(m_scenario.op) || m_scenario.op == coll::Op::kSendRecv;
     // Elements as nccl-tests counts them: a rank's share where the vector is made of n pieces.
-    const bool pieces = m_scenario.op == coll::Op::kReduceScatter ||
-                        m_scenario.op == coll::Op::kAllGather || coll::IsAllToAll(m_scenario.op);
-    const uint64_t count =
-        row.last.bytes / m_scenario.elementBytes / (pieces ? m_scenario.ranks : 1);
+    const uint64_t count = row.last.bytes / m_scenario.elementBytes /
+                           (coll::HasPieces(m_scenario.op) ? m_scenario.ranks : 1);
     const coll::Bandwidth bw =
         coll::BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs);
     const std::string result = Format("  %7s  %6.2f  %6.2f    %3s",
@@ -100,7 +98,7 @@ CollperfTable::Print(std::ostream& os, const Row& row) const
                  static_cast<unsigned long long>(count),
                  m_scenario.datatype.c_str(),
                  reduces ? "sum" : "none",
-                 m_scenario.op == coll::Op::kBroadcast ? static_cast<int>(m_scenario.root) : -1)
+                 coll::HasRoot(m_scenario.op) ? static_cast<int>(m_scenario.root) : -1)
        << result << result << std::endl;
 }
 

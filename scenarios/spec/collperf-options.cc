@@ -190,7 +190,12 @@ MakeTable()
             .Names("datatype", DatatypeItems)
             .Default("float")
             .Letter('d'),
-        Opt("root", Kind::kInteger, json, group, "rank that sends; broadcast only")
+        Opt("root",
+            Kind::kInteger,
+            json,
+            group,
+            "rank that has the data at first, or in the end; broadcast, reduce, gather and scatter "
+            "only")
             .Otherwise("0")
             .Letter('r')
             .Range(0, 1e6)
@@ -437,11 +442,11 @@ ValidateCollperf(const ReadResult& read)
     if (cluster.valid)
     {
         s.ranks = cluster.spec.servers * cluster.spec.server.gpus;
-        if (s.op != coll::Op::kBroadcast)
+        if (!coll::HasRoot(s.op))
         {
             v.MustNotBeGiven({"root"},
                              "has no meaning for " + coll::OpName(s.op) +
-                                 "; it belongs to broadcast");
+                                 "; it belongs to broadcast, reduce, gather and scatter");
         }
         else
         {

@@ -38,6 +38,19 @@ BytesMovedPerGpu(const TrainingPlan& plan)
         case coll::Op::kBroadcast:
             moved["broadcast"] += share;
             break;
+        case coll::Op::kReduce:
+            moved["reduce"] += share;
+            break;
+        // Once out of the root or into it: a rank's share of that.
+        case coll::Op::kGather:
+            moved["gather"] += share / n;
+            break;
+        case coll::Op::kScatter:
+            moved["scatter"] += share / n;
+            break;
+        case coll::Op::kSendRecv:
+            moved["sendrecv"] += n > 1 ? static_cast<double>(task.bytes) : 0;
+            break;
         case coll::Op::kAllToAll:
             moved["all_to_all"] += share;
             break;

@@ -216,7 +216,8 @@ TEST(Checker, FindsEveryDamagedStepOfEveryAlgorithm)
 TEST(Checker, FindsTwoStepsInTheWrongOrder)
 {
     // Of one-level algorithms; sends of all-to-all and barrier may change places.
-    for (const Op op : {Op::kAllReduce, Op::kReduceScatter, Op::kAllGather, Op::kBroadcast})
+    for (const Op op :
+         {Op::kAllReduce, Op::kReduceScatter, Op::kAllGather, Op::kBroadcast, Op::kReduce})
     {
         const ListSchedule good(
             *Find(op, "ring")->Make({op, 163, 4, 0}, UniformPlacement(2, 2), {1, 25}));
@@ -376,8 +377,15 @@ TEST(Checker, BarrierThatLetsSomebodyLeaveEarly)
 
 TEST(Checker, NothingDoneIsNotDone)
 {
-    for (const Op op :
-         {Op::kAllReduce, Op::kReduceScatter, Op::kAllGather, Op::kBroadcast, Op::kAllToAll})
+    for (const Op op : {Op::kAllReduce,
+                        Op::kReduceScatter,
+                        Op::kAllGather,
+                        Op::kBroadcast,
+                        Op::kReduce,
+                        Op::kGather,
+                        Op::kScatter,
+                        Op::kAllToAll,
+                        Op::kSendRecv})
     {
         EXPECT_FALSE(Check(ListSchedule({op, 10, 2, 0})).Ok()) << OpName(op);
         EXPECT_TRUE(Check(ListSchedule({op, 10, 1, 0})).Ok()) << OpName(op);

@@ -27,6 +27,12 @@ TEST(BusBw, FactorsAreThoseOfNcclTests)
     EXPECT_DOUBLE_EQ(BusBwFactor(Op::kAllGather, 4), 0.75);
     EXPECT_DOUBLE_EQ(BusBwFactor(Op::kAllToAll, 16), 0.9375);
     EXPECT_DOUBLE_EQ(BusBwFactor(Op::kBroadcast, 16), 1);
+    EXPECT_DOUBLE_EQ(BusBwFactor(Op::kReduce, 16), 1);
+    // src/gather.cu, scatter.cu, sendrecv.cu: GetBw
+    EXPECT_DOUBLE_EQ(BusBwFactor(Op::kGather, 4), 0.75);
+    EXPECT_DOUBLE_EQ(BusBwFactor(Op::kScatter, 8), 0.875);
+    EXPECT_DOUBLE_EQ(BusBwFactor(Op::kSendRecv, 8), 1);
+    EXPECT_DOUBLE_EQ(BusBwFactor(Op::kSendRecv, 1), 1);
     EXPECT_DOUBLE_EQ(BusBwFactor(Op::kBarrier, 16), 0);
     EXPECT_DOUBLE_EQ(BusBwFactor(Op::kAllReduce, 1), 0);
     EXPECT_THROW(BusBwFactor(Op::kAllReduce, 0), std::invalid_argument);
@@ -59,6 +65,12 @@ TEST(Cost, TimesOfTheTextbooks)
     EXPECT_NEAR(Seconds(OnServers(Op::kReduceScatter, "ring"), link), 15 * 101e-6, 1e-12);
     EXPECT_NEAR(Seconds(OnServers(Op::kAllGather, "ring"), link), 15 * 101e-6, 1e-12);
     EXPECT_NEAR(Seconds(OnServers(Op::kAllToAll, "direct"), link), 1e-6 + 15 * 100e-6, 1e-12);
+    EXPECT_NEAR(Seconds(OnServers(Op::kGather, "direct"), link), 1e-6 + 15 * 100e-6, 1e-12);
+    EXPECT_NEAR(Seconds(OnServers(Op::kScatter, "direct"), link), 1e-6 + 15 * 100e-6, 1e-12);
+    EXPECT_NEAR(Seconds(OnServers(Op::kSendRecv, "direct"), link), 1e-6 + 16 * 100e-6, 1e-12);
+    EXPECT_NEAR(Seconds(OnServers(Op::kReduce, "ring", 500000), link),
+                15e-6 + (31 + 15) * 50e-6,
+                1e-12);
     EXPECT_NEAR(Seconds(OnServers(Op::kBarrier, "dissemination"), link), 4e-6, 1e-15);
 
     // Broadcast in 32 slices of 50 us over 15 links: the last slice sets out after 31 and crosses
@@ -148,10 +160,20 @@ TEST(Cost, LowerBounds)
                      1600); // 4 ranks, 4 of 8 pieces of 100 each
     EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kAllGather, 800, 8, 2), 400);
     EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kAllReduce, 800, 8, 1), 0);
+    EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kReduce, 800, 8, 2), 800);
+    // 4 ranks of either server have 4 of 8 pieces of 100.
+    EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kGather, 800, 8, 2), 400);
+    EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kScatter, 800, 8, 2), 400);
+    EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kScatter, 800, 8, 4), 600);
+    EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kGather, 800, 8, 4), 200);
+    EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kSendRecv, 800, 8, 2), 800);
+    EXPECT_DOUBLE_EQ(LeastBytesPerRank(Op::kGather, 800, 8), 700);
+    EXPECT_DOUBLE_EQ(LeastBytesPerRank(Op::kSendRecv, 800, 8), 800);
+    EXPECT_DOUBLE_EQ(LeastBytesPerRank(Op::kSendRecv, 800, 1), 0);
     EXPECT_EQ(LeastChain(Op::kAllToAll, 8), 1U);
-    EXPECT_EQ(LeastChain(Op::kAllReduce, 8), 3U);
+    EXPECT_EQ(LeastChain(Op::kAllReduce, 8), 1U) << "everybody to everybody at once";
     EXPECT_EQ(LeastChain(Op::kAllToAll, 1), 0U);
-    EXPECT_DOUBLE_EQ(LeastSeconds(Op::kAllReduce, 800, 8, {1, 0.001, 0, 0}), 3);
+    EXPECT_DOUBLE_EQ(LeastSeconds(Op::kAllReduce, 800, 8, {1, 0.0001, 0, 0}), 1);
     EXPECT_DOUBLE_EQ(LeastSeconds(Op::kAllReduce, 800, 8, {1, 0.01, 0, 0}), 14);
 }
 

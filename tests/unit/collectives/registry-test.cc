@@ -35,7 +35,10 @@ TEST(Registry, NamesAreThoseOfNcclTests)
     }
     EXPECT_EQ(ParseOp("all_to_all"), Op::kAllToAll);
     EXPECT_EQ(ParseOp("All-Reduce"), Op::kAllReduce);
-    EXPECT_EQ(ParseOp("reduce"), std::nullopt);
+    EXPECT_EQ(ParseOp("reduce"), Op::kReduce);
+    EXPECT_EQ(ParseOp("Send-Recv"), Op::kSendRecv);
+    EXPECT_EQ(ParseOp("reduce_"), Op::kReduce);
+    EXPECT_EQ(ParseOp("reduce all"), std::nullopt);
     EXPECT_EQ(ParseOp(""), std::nullopt);
 }
 

@@ -222,5 +222,36 @@ TEST(CollperfTable, HasRowsOfNcclTests)
     EXPECT_EQ(json["bytes_sent_per_gpu"].begin().value(), 3 * 4096.0);
 }
 
+TEST(CollperfTable, TellsCountsReductionsAndRootsAsNcclTestsDo)
+{
+    // Of 16384 bytes on 4 ranks: 4096 floats, or 1024 a rank where the vector is made of pieces.
+    struct Row
+    {
+        coll::Op op;
+        const char* columns; ///< count, type, redop, root
+    };
+
+    for (const Row& row : {Row{coll::Op::kReduce, "        4096     float     sum       2"},
+                           Row{coll::Op::kBroadcast, "        4096     float    none       2"},
+                           Row{coll::Op::kGather, "        1024     float    none       2"},
+                           Row{coll::Op::kScatter, "        1024     float    none       2"},
+                           Row{coll::Op::kSendRecv, "        4096     float     sum      -1"},
+                           Row{coll::Op::kAllReduce, "        4096     float     sum      -1"}})
+    {
+        scenario::CollperfScenario scenario;
+        scenario.op = row.op;
+        scenario.ranks = 4;
+        scenario.root = 2;
+        CollperfTable table(scenario);
+        CollectiveRecord last;
+        last.algorithm = coll::AlgorithmsFor(row.op).front();
+        last.bytes = 16384;
+        std::ostringstream os;
+        table.Add(os, last, 8.192);
+        EXPECT_EQ(os.str().find(std::string("       16384  ") + row.columns + "  "), 0u)
+            << os.str();
+    }
+}
+
 } // namespace
 } // namespace results

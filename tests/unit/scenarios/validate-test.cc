@@ -305,7 +305,8 @@ TEST(BadInput, OptionsThatMeanNothingHere)
     EXPECT_EQ(TrainError({"--leaves=3"}),
               "--leaves=3: has no meaning for fat-tree; it belongs to leaf-spine");
     EXPECT_EQ(PerfError({"--root=3"}),
-              "--root=3: has no meaning for all_reduce; it belongs to broadcast");
+              "--root=3: has no meaning for all_reduce; it belongs to broadcast, reduce, gather "
+              "and scatter");
     EXPECT_EQ(PerfError({"--op=barrier", "-b", "8"}),
               "-b=8: has no meaning for barrier, which moves no data");
     EXPECT_EQ(TrainError({"--gpu=V100"}).find("--dtype=bf16: "), 0u);
@@ -350,7 +351,13 @@ TEST(BadInput, SizesOfCollperf)
               "-i=1M: allowed: this or stepfactor, not both");
     EXPECT_EQ(PerfError({"-b", "4", "-e", "1G", "-i", "4"}),
               "-i=4: makes more than 10000 sizes; allowed: a larger step");
-    EXPECT_EQ(PerfError({"--op=broadcast", "--root=16"}), "--root=16: allowed: 0 to 15");
+    for (const std::string op : {"broadcast", "reduce", "gather", "scatter"})
+    {
+        EXPECT_EQ(PerfError({"--op=" + op, "--root=16"}), "--root=16: allowed: 0 to 15");
+        EXPECT_EQ(Perf({"--op=" + op, "--root=15"}).scenario->root, 15u);
+    }
+    ExpectStarts(PerfError({"--op=sendrecv", "--root=1"}),
+                 "--root=1: has no meaning for sendrecv; ");
 }
 
 TEST(BadInput, ExitStatusAndStreams)

@@ -1,0 +1,135 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Every rank exchanges one piece with the root, all at once: what gather and scatter share.
+ *
+ *     gather   1 -.           scatter        .-> 1       n = 4, root 0
+ *              2 --> 0                    0 --> 2
+ *              3 -'                          '-> 3
+ *
+ * One message latency; all pieces but the root's own through the root's port: alpha + (n-1) S beta
+ * / n, the lower bound. The root takes the others in the order root + 1, root + 2, ...; its own
+ * piece is where it belongs. Channels and loops cut every piece. nccl-tests do it so
+ * (src/gather.cu, src/scatter.cu: ncclSend and ncclRecv in a group).
+ */
+#ifndef COLLECTIVES_DIRECT_ROOT_SCHEDULE_H
+#define COLLECTIVES_DIRECT_ROOT_SCHEDULE_H
+
+#include "collectives/looped-schedule.h"
+#include "collectives/placed-algorithm.h"
+
+#include <algorithm>
+
+namespace coll
+{
+
+/// \tparam OP gather or scatter
+template <Op OP>
+class DirectRootSchedule final : public Schedule
+{
+  public:
+    DirectRootSchedule(const Collective& what,
+                       const Placement& placement,
+                       const AlgorithmOptions& options)
+        : DirectRootSchedule(what, placement, Shape(what, placement, options, what.ranks))
+    {
+    }
+
+    Lane Lanes(Rank /* rank */) const override
+    {
+        return m_ring.Channels();
+    }
+
+    StepIndex Steps(Rank rank, Lane /* lane */) const override
+    {
+        return rank == m_what.root ? m_loops * m_others : m_loops;
+    }
+
+    Step At(Rank rank, Lane lane, StepIndex k) const override
+    {
+        const bool isRoot = rank == m_what.root;
+        const uint32_t loop = isRoot ? m_byOthers(k) : k;
+        const Rank other =
+            isRoot ? Wrap(m_what.root + 1 + (k - loop * m_others), m_what.ranks) : rank;
+        const Range range = m_parts.Part(other, static_cast<uint64_t>(lane) * m_loops + loop);
+        const Rank peer = isRoot ? other : m_what.root;
+        return isRoot == GATHERS ? PassOn(peer, kNoRank, range) : PassOn(kNoRank, peer, range);
+    }
+
+    uint32_t Channel(Lane lane) const override
+    {
+        return m_ring.ChannelNumber(lane);
+    }
+
+    uint64_t PartsOfMessage() const override
+    {
+        // A root that scatters sends to all others at once.
+        const uint64_t parts = uint64_t{m_ring.Channels()} * m_loops;
+        return GATHERS ? parts : parts * std::max(m_others, 1U);
+    }
+
+    static Cost CostOf(const Collective& what,
+                       const Placement& placement,
+                       const AlgorithmOptions& options)
+    {
+        Cost cost;
+        if (what.ranks <= 1)
+        {
+            return cost;
+        }
+        const Partition pieces(what.bytes, what.ranks);
+        const Shape shape(what, placement, options, what.ranks);
+        cost.chain = 1;
+        cost.posts = shape.Parts();
+        cost.sentPerRank = static_cast<double>(what.bytes) / what.ranks;
+        cost.totalBytes = what.bytes - pieces.Part(what.root).bytes;
+        cost.serialBytes = AllButOne(what.bytes, what.ranks);
+        cost.outOfServer = PiecesOutOfServer(what, placement) * cost.sentPerRank;
+        if (!GATHERS)
+        {
+            cost.posts *= what.ranks - 1;
+            cost.sentPerRank = cost.serialBytes;
+        }
+        return cost;
+    }
+
+  private:
+    static constexpr bool GATHERS = OP == Op::kGather;
+
+    DirectRootSchedule(const Collective& what, const Placement& placement, const Shape& shape)
+        : Schedule(what),
+          m_ring(placement, shape.channels),
+          m_loops(shape.loops),
+          m_others(what.ranks - 1),
+          m_byOthers(std::max(m_others, 1U)),
+          m_parts(what.bytes, what.ranks, shape.Parts())
+    {
+    }
+
+    /// Gather: of the server that has most ranks, and not the root. Scatter: of all without the
+    /// root.
+    static double PiecesOutOfServer(const Collective& what, const Placement& placement)
+    {
+        uint64_t most = 0;
+        uint64_t all = 0;
+        for (const auto& ranks : RanksByServer(placement))
+        {
+            if (placement.serverOf[ranks.front()] != placement.serverOf[what.root])
+            {
+                most = std::max<uint64_t>(most, ranks.size());
+                all += ranks.size();
+            }
+        }
+        return GATHERS ? most : all;
+    }
+
+    RingOrder m_ring; ///< for its channels
+    uint32_t m_loops;
+    uint32_t m_others;
+    Divider m_byOthers;
+    Grid m_parts; ///< of every piece
+};
+
+} // namespace coll
+
+#endif // COLLECTIVES_DIRECT_ROOT_SCHEDULE_H

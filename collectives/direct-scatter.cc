@@ -1,0 +1,22 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Direct scatter: the root sends each rank its piece, all of them at once (direct-root-schedule.h
+ * has the drawing and the cost).
+ */
+#include "collectives/direct-root-schedule.h"
+
+namespace coll
+{
+
+namespace
+{
+
+const Registered<PlacedAlgorithm<DirectRootSchedule<Op::kScatter>>> g_direct{
+    "direct",
+    Op::kScatter,
+    "all pieces from the root at once"};
+
+} // namespace
+
+} // namespace coll

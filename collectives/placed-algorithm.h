@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Algorithms whose cost depends on who is where, or who is the root. As with LoopedAlgorithm the
+ * schedule's class says everything:
+ *
+ *     class DirectGather final : public Schedule
+ *     {
+ *         DirectGather(const Collective& what, const Placement&, const AlgorithmOptions&);
+ *         ...
+ *         static Cost CostOf(const Collective& what, const Placement&, const AlgorithmOptions&);
+ *     };
+ *     const Registered<PlacedAlgorithm<DirectGather>> g_direct{"direct", Op::kGather, "help"};
+ */
+#ifndef COLLECTIVES_PLACED_ALGORITHM_H
+#define COLLECTIVES_PLACED_ALGORITHM_H
+
+#include "collectives/cost.h"
+#include "collectives/registry.h"
+
+namespace coll
+{
+
+/// `S` is the schedule; `Base` what is refused.
+template <class S, class Base = OneOpAlgorithm>
+class PlacedAlgorithm final : public Base
+{
+  public:
+    using Base::Base;
+
+    std::optional<Cost> CostOf(const Collective& what,
+                               const Placement& placement,
+                               const AlgorithmOptions& options) const override
+    {
+        return S::CostOf(what, placement, options);
+    }
+
+    std::unique_ptr<Schedule> Make(const Collective& what,
+                                   const Placement& placement,
+                                   const AlgorithmOptions& options) const override
+    {
+        this->Require(what, placement, options);
+        return std::make_unique<S>(what, placement, options);
+    }
+};
+
+} // namespace coll
+
+#endif // COLLECTIVES_PLACED_ALGORITHM_H
