@@ -249,7 +249,9 @@ TEST_P(Algorithms, ComputeOffsetsBeyond32Bits)
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, Algorithms, testing::ValuesIn(AllCases()), [](const auto& info) {
-    return OpName(info.param.op) + "_" + info.param.algorithm->Name();
+    std::string name = OpName(info.param.op) + "_" + info.param.algorithm->Name();
+    std::replace(name.begin(), name.end(), '-', '_'); // GoogleTest takes no other sign
+    return name;
 });
 
 TEST(ReduceScatter, OwnershipDoesNotDependOnTheRing)

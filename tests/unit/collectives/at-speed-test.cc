@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdio>
 #include <gtest/gtest.h>
+#include <numeric>
 
 namespace coll
 {
@@ -39,23 +40,19 @@ TEST(AtSpeed, On3072Ranks)
                     std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
 
                 // As a simulation does: all ranks move through their steps together.
-                std::vector<StepIndex> steps;
-                for (Rank r = 0; r < n; r++)
-                {
-                    steps.push_back(schedule->Steps(r, 0));
-                }
-                const StepIndex most = *std::max_element(steps.begin(), steps.end());
+                std::vector<Rank> busy(n);
+                std::iota(busy.begin(), busy.end(), 0);
                 uint64_t calls = 0;
                 uint64_t sum = 0;
                 const auto start = Clock::now();
-                for (StepIndex k = 0; k < most && calls < 3000000; k++)
+                for (StepIndex k = 0; !busy.empty() && calls < 3000000; k++)
                 {
-                    for (Rank r = 0; r < n; r++)
+                    busy.erase(std::remove_if(busy.begin(),
+                                              busy.end(),
+                                              [&](Rank r) { return k >= schedule->Steps(r, 0); }),
+                               busy.end());
+                    for (const Rank r : busy)
                     {
-                        if (k >= steps[r])
-                        {
-                            continue;
-                        }
                         const Step step = schedule->At(r, 0, k);
                         sum += step.recvOffset + step.sendOffset + step.sendPeer + step.recvPeer;
                         calls++;

@@ -124,7 +124,7 @@ struct Damage
     std::function<void(Step&, Rank self)> apply;
 };
 
-/// Another rank of four than the peer and oneself.
+/// Another rank than the peer and oneself.
 Rank
 Other(Rank self, Rank peer)
 {
@@ -152,7 +152,7 @@ Damages()
          [](Step& s, Rank self) { s.sendPeer = Other(self, s.sendPeer); }},
         {"receives from itself", recvs, [](Step& s, Rank self) { s.recvPeer = self; }},
         {"sends to itself", sends, [](Step& s, Rank self) { s.sendPeer = self; }},
-        {"sends to nobody there is", sends, [](Step& s, Rank) { s.sendPeer = 4; }},
+        {"sends to nobody there is", sends, [](Step& s, Rank) { s.sendPeer = 1000; }},
         {"does not receive", recvs, [](Step& s, Rank) { DropRecv(s); }},
         {"does not send", sends, [](Step& s, Rank) { DropSend(s); }},
         {"neither", [](const Step&) { return true; }, [](Step& s, Rank) { s = Step(); }},
@@ -170,47 +170,109 @@ Damages()
     };
 }
 
+/// Every algorithm written out: 4 ranks on 2 servers, 6 on 3, 7 on 4 (where it can), each cut into
+/// a few messages.
+std::vector<std::pair<std::string, ListSchedule>>
+AllWritten()
+{
+    std::vector<std::pair<std::string, ListSchedule>> all;
+    for (const uint32_t n : {4, 6, 7})
+    {
+        auto placement = UniformPlacement((n + 1) / 2, 2);
+        placement.serverOf.resize(n);
+        placement.gpuOf.resize(n);
+        for (const Op op : AllOps())
+        {
+            for (const Algorithm* algorithm : AlgorithmsFor(op))
+            {
+                const Collective what{op, op == Op::kBarrier ? 0UL : 163UL, n, 0};
+                const AlgorithmOptions options{n == 4 ? 2U : 1U, n == 4 ? 25U : 60U};
+                if (algorithm->WhyNot(what, placement, options).empty())
+                {
+                    all.emplace_back(OpName(op) + " " + algorithm->Name() + " of " +
+                                         std::to_string(n),
+                                     *algorithm->Make(what, placement, options));
+                }
+            }
+        }
+    }
+    return all;
+}
+
 TEST(Checker, FindsEveryDamagedStepOfEveryAlgorithm)
 {
-    const uint32_t n = 4;
     uint32_t refused = 0;
-    for (const Op op : AllOps())
+    for (const auto& [name, good] : AllWritten())
     {
-        for (const Algorithm* algorithm : AlgorithmsFor(op))
+        ASSERT_TRUE(Check(good).Ok()) << name;
+        for (Rank r = 0; r < good.What().ranks; r++)
         {
-            const Collective what{op, op == Op::kBarrier ? 0UL : 163UL, n, 0};
-            const auto made = algorithm->Make(what, UniformPlacement(2, 2), {2, 25});
-            const ListSchedule good(*made);
-            ASSERT_TRUE(Check(good).Ok());
-            for (Rank r = 0; r < n; r++)
+            for (Lane lane = 0; lane < good.Lanes(r); lane++)
             {
-                for (Lane lane = 0; lane < good.Lanes(r); lane++)
+                for (StepIndex k = 0; k < good.Steps(r, lane); k++)
                 {
-                    for (StepIndex k = 0; k < good.Steps(r, lane); k++)
+                    for (const Damage& damage : Damages())
                     {
-                        for (const Damage& damage : Damages())
+                        if (!damage.applies(good.At(r, lane, k)))
                         {
-                            if (!damage.applies(good.At(r, lane, k)))
-                            {
-                                continue;
-                            }
-                            ListSchedule bad(good);
-                            damage.apply(bad.steps[r][lane][k], r);
-                            refused++;
-                            ASSERT_FALSE(Check(bad).Ok())
-                                << OpName(op) << " " << algorithm->Name() << ": rank " << r
-                                << " lane " << lane << " step " << k << " " << damage.name;
+                            continue;
                         }
+                        ListSchedule bad(good);
+                        damage.apply(bad.steps[r][lane][k], r);
+                        refused++;
+                        ASSERT_FALSE(Check(bad).Ok()) << name << ": rank " << r << " lane " << lane
+                                                      << " step " << k << " " << damage.name;
                     }
-                    // A lane that ends too early.
-                    ListSchedule bad(good);
+                    ListSchedule twice(good);
+                    auto& steps = twice.steps[r][lane];
+                    steps.insert(steps.begin() + k, steps[k]);
+                    ASSERT_FALSE(Check(twice).Ok()) << name << ": rank " << r << " lane " << lane
+                                                    << " step " << k << " done twice";
+                }
+                // A lane that ends too early.
+                ListSchedule bad(good);
+                if (!bad.steps[r][lane].empty())
+                {
                     bad.steps[r][lane].pop_back();
-                    ASSERT_FALSE(Check(bad).Ok()) << OpName(op) << " " << algorithm->Name();
+                    ASSERT_FALSE(Check(bad).Ok()) << name;
                 }
             }
         }
     }
     EXPECT_GT(refused, 4000U);
+}
+
+TEST(Checker, FindsEveryStepThatSendsBeforeItHas)
+{
+    // Swapped with the step before, which receives some of what it sends. (Where ranks send of
+    // another buffer than they receive into, nothing is passed on.)
+    uint32_t refused = 0;
+    for (const auto& [name, good] : AllWritten())
+    {
+        for (Rank r = 0; r < good.What().ranks && !HasSecondBuffer(good.What().op); r++)
+        {
+            for (Lane lane = 0; lane < good.Lanes(r); lane++)
+            {
+                for (StepIndex k = 0; k + 1 < good.Steps(r, lane); k++)
+                {
+                    const Step& first = good.steps[r][lane][k];
+                    const Step& second = good.steps[r][lane][k + 1];
+                    if (first.recvPeer == kNoRank || second.sendPeer == kNoRank ||
+                        first.recvOffset >= second.sendOffset + second.sendBytes ||
+                        second.sendOffset >= first.recvOffset + first.recvBytes)
+                    {
+                        continue;
+                    }
+                    ListSchedule bad(good);
+                    std::swap(bad.steps[r][lane][k], bad.steps[r][lane][k + 1]);
+                    refused++;
+                    ASSERT_FALSE(Check(bad).Ok())
+                        << name << " rank " << r << " lane " << lane << " step " << k;
+                }
+            }
+        }
+    }
+    EXPECT_GT(refused, 50U);
 }
 
 TEST(Checker, FindsTwoStepsInTheWrongOrder)
