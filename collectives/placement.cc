@@ -190,6 +190,10 @@ Problem(const Collective& what, const Placement& placement, const AlgorithmOptio
         return std::to_string(options.channels) + " channels; at most " +
                std::to_string(kMaxChannels) + " are possible";
     }
+    if (options.radix == 1)
+    {
+        return "a tree of radix 1 has no branches; 2 is the least";
+    }
     const uint32_t gpus = GpusPerServer(placement);
     for (Rank r = 0; r < what.ranks; r++)
     {

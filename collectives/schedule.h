@@ -149,6 +149,7 @@ struct AlgorithmOptions
     uint32_t channels = 0; ///< 0: the algorithm's own choice (one per NIC for rings)
     uint64_t pipelineBytes =
         0; ///< largest message of a pipelined algorithm; 0: the algorithm's own choice
+    uint32_t radix = 0; ///< of k-nomial trees; 0: the algorithm's own choice
 };
 
 class Schedule

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * Every registered algorithm, proved by the symbolic checker and held to its own cost formula:
- * 1..33 ranks, sizes around the number of ranks and not divisible by it, servers of 1..8 GPUs and
- * 1..8 NICs (the last server partly filled), scattered ranks, channels, pipelining.
+ * 1..33 ranks, and 64, 96 and 128; sizes around the number of ranks and not divisible by it; one
+ * server, servers of 1..8 GPUs and 1..4 NICs (the last partly filled) and of unlike sizes,
+ * scattered ranks; channels, pipelining.
  */
 #include "collectives/checker.h"
 #include "collectives/cost.h"
@@ -66,12 +67,29 @@ Scattered(Placement placement)
     return placement;
 }
 
+/// Servers of 8 GPUs of which 3, 8, 1, 5, ... are used.
+Placement
+Uneven(uint32_t n, uint32_t nics)
+{
+    Placement placement = UniformPlacement(0, 8, nics);
+    const uint32_t used[] = {3, 8, 1, 5, 2};
+    for (uint32_t server = 0; placement.serverOf.size() < n; server++)
+    {
+        for (uint32_t gpu = 0; gpu < used[server % 5] && placement.serverOf.size() < n; gpu++)
+        {
+            placement.serverOf.push_back(server);
+            placement.gpuOf.push_back(gpu);
+        }
+    }
+    return placement;
+}
+
 std::vector<Placement>
 Placements(uint32_t n)
 {
-    std::vector<Placement> placements;
+    std::vector<Placement> placements{FirstGpus(n, n, 1), Uneven(n, 2)};
     for (const auto& [gpus, nics] :
-         std::vector<std::pair<uint32_t, uint32_t>>{{1, 1}, {2, 1}, {4, 2}, {8, 1}, {8, 4}})
+         std::vector<std::pair<uint32_t, uint32_t>>{{1, 1}, {2, 1}, {3, 1}, {4, 2}, {8, 1}, {8, 4}})
     {
         placements.push_back(FirstGpus(n, gpus, nics));
     }
@@ -113,8 +131,8 @@ Describe(const Collective& what, const Placement& placement, const AlgorithmOpti
     return std::to_string(what.ranks) + " ranks, " + std::to_string(what.bytes) + " bytes, root " +
            std::to_string(what.root) + ", " + std::to_string(placement.gpusPerServer) +
            " GPUs and " + std::to_string(placement.nicsPerServer) + " NICs a server, " +
-           std::to_string(options.channels) + " channels, messages of at most " +
-           std::to_string(options.pipelineBytes);
+           std::to_string(options.channels) + " channels, radix " + std::to_string(options.radix) +
+           ", messages of at most " + std::to_string(options.pipelineBytes);
 }
 
 void
@@ -206,6 +224,33 @@ TEST_P(Algorithms, AreProvedFor1To33Ranks)
     EXPECT_GT(proofs, op == Op::kBarrier ? 100U : 1000U);
 }
 
+TEST_P(Algorithms, AreProvedFor64To128Ranks)
+{
+    const auto [op, algorithm] = GetParam();
+    uint32_t turn = 0;
+    for (const uint32_t n : {64, 96, 128})
+    {
+        for (const Placement& placement : {FirstGpus(n, 1, 1),
+                                           FirstGpus(n, 3, 1),
+                                           FirstGpus(n, 8, 4),
+                                           Uneven(n, 2),
+                                           Scattered(FirstGpus(n, 2, 1))})
+        {
+            const auto sizes = Sizes(op, n);
+            const uint64_t bytes = sizes[turn % sizes.size()];
+            const auto options = Options(bytes, n);
+            Collective what{op, bytes, n, 0};
+            what.root = HasRoot(op) ? (37 * turn + 5) % n : 0;
+            const AlgorithmOptions& some = options[turn * 3 % options.size()];
+            turn++;
+            if (algorithm->WhyNot(what, placement, some).empty())
+            {
+                Prove(*algorithm, what, placement, some, n == 64);
+            }
+        }
+    }
+}
+
 TEST_P(Algorithms, EvenServersAreNeverRefused)
 {
     const auto [op, algorithm] = GetParam();
@@ -254,12 +299,38 @@ INSTANTIATE_TEST_SUITE_P(Registry, Algorithms, testing::ValuesIn(AllCases()), []
     return name;
 });
 
+TEST(KNomial, IsProvedForEveryRadixAndRoot)
+{
+    for (const Op op : {Op::kBroadcast, Op::kReduce, Op::kGather, Op::kScatter})
+    {
+        const Algorithm& tree = *Find(op, "k-nomial");
+        for (const uint32_t radix : {2, 3, 4, 5, 8, 33})
+        {
+            for (uint32_t n = 1; n <= 33; n++)
+            {
+                const auto placement = n % 2 == 0 ? FirstGpus(n, 4, 2) : Uneven(n, 1);
+                for (Rank root = 0; root < n; root++)
+                {
+                    AlgorithmOptions options = Options(103, n)[(root + n) % 8];
+                    options.radix = radix;
+                    Prove(tree, {op, 103, n, root}, placement, options);
+                    if (HasFatalFailure())
+                    {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
 TEST(ReduceScatter, OwnershipDoesNotDependOnTheRing)
 {
     // The last receive of every rank, in every lane, is a part of piece r.
     const auto placement = Scattered(UniformPlacement(3, 4, 2));
-    for (const Algorithm* algorithm : AlgorithmsFor(Op::kReduceScatter))
+    for (const char* name : {"ring", "hierarchical"})
     {
+        const Algorithm* algorithm = Find(Op::kReduceScatter, name);
         const auto schedule = algorithm->Make({Op::kReduceScatter, 1200, 12, 0}, placement, {});
         for (Rank r = 0; r < 12; r++)
         {

@@ -1,0 +1,132 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The whole vector down a k-nomial tree (k-nomial-tree.h), or up: what broadcast and reduce share.
+ * A rank sends to the child with most below it first; reduce is that backwards.
+ *
+ *     broadcast, k = 2, n = 8        time 0   0 -> 4
+ *                                         1   0 -> 2   4 -> 6
+ *                                         2   0 -> 1   2 -> 3   4 -> 5   6 -> 7
+ *
+ * The depth of the tree in messages in series; (n-1) S bytes together; and the root sends, or
+ * receives and adds up, S for each of its children c, which also is the time: depth alpha + c S
+ * beta, since what a child has below it takes no longer than the root's later children.
+ */
+#ifndef COLLECTIVES_K_NOMIAL_WHOLE_H
+#define COLLECTIVES_K_NOMIAL_WHOLE_H
+
+#include "collectives/k-nomial-tree.h"
+#include "collectives/placed-algorithm.h"
+
+namespace coll
+{
+
+/// \tparam OP broadcast or reduce
+template <Op OP>
+class KNomialWhole final : public Schedule
+{
+  public:
+    KNomialWhole(const Collective& what,
+                 const Placement& placement,
+                 const AlgorithmOptions& options)
+        : KNomialWhole(what, placement, options, FewMessagesShape(what, placement, options, 1))
+    {
+    }
+
+    Lane Lanes(Rank /* rank */) const override
+    {
+        return m_what.ranks > 1 ? m_ring.Channels() : 0;
+    }
+
+    StepIndex Steps(Rank rank, Lane /* lane */) const override
+    {
+        return m_loops * StepsOfLoop(m_tree.Children(m_tree.NumberOf(rank)));
+    }
+
+    uint32_t Channel(Lane lane) const override
+    {
+        return m_ring.ChannelNumber(lane);
+    }
+
+    uint64_t PartsOfMessage() const override
+    {
+        return uint64_t{m_ring.Channels()} * m_loops;
+    }
+
+    Step At(Rank rank, Lane lane, StepIndex k) const override
+    {
+        const uint32_t v = m_tree.NumberOf(rank);
+        const uint32_t children = m_tree.Children(v);
+        const uint32_t loop = m_loops == 1 ? 0 : k / StepsOfLoop(children);
+        const uint32_t j = k - loop * StepsOfLoop(children);
+        const Range range = m_slices.Part(static_cast<uint64_t>(lane) * m_loops + loop);
+        // Backwards for reduce: the first child is the last.
+        const uint32_t c = REDUCES && children > 0 ? children - 1 - j : j;
+        const Rank child = c < children ? m_tree.RankOf(m_tree.Child(v, c)) : kNoRank;
+        const bool meetsParent = v > 0 && (REDUCES ? j + 1 >= children : j == 0);
+        const Rank parent = meetsParent ? m_tree.RankOf(m_tree.Parent(v)) : kNoRank;
+        return REDUCES ? Reducing(PassOn(child, parent, range)) : PassOn(parent, child, range);
+    }
+
+    static Cost CostOf(const Collective& what,
+                       const Placement& placement,
+                       const AlgorithmOptions& options)
+    {
+        Cost cost;
+        if (what.ranks <= 1)
+        {
+            return cost;
+        }
+        const KNomialTree tree(what, options);
+        const double bytes = what.bytes;
+        const uint32_t children = tree.Children(0);
+        cost.chain = tree.Depth();
+        cost.posts =
+            FewMessagesShape(what, placement, options, 1).Parts() * (REDUCES ? 1ULL : children);
+        cost.serialBytes = children * bytes;
+        cost.sentPerRank = REDUCES ? bytes : children * bytes;
+        cost.reducedPerRank = REDUCES ? children * bytes : 0;
+        cost.totalBytes = (what.ranks - 1ULL) * what.bytes;
+        cost.outOfServer = MostOutOfServer(placement, [&](Rank r, const auto& visit) {
+            const uint32_t v = tree.NumberOf(r);
+            if (REDUCES && v > 0)
+            {
+                visit(tree.RankOf(tree.Parent(v)), bytes);
+            }
+            for (uint32_t c = 0; !REDUCES && c < tree.Children(v); c++)
+            {
+                visit(tree.RankOf(tree.Child(v, c)), bytes);
+            }
+        });
+        return cost;
+    }
+
+  private:
+    static constexpr bool REDUCES = OP == Op::kReduce;
+
+    KNomialWhole(const Collective& what,
+                 const Placement& placement,
+                 const AlgorithmOptions& options,
+                 const Shape& shape)
+        : Schedule(what),
+          m_tree(what, options),
+          m_ring(placement, shape.channels),
+          m_loops(shape.loops),
+          m_slices(what.bytes, shape.Parts())
+    {
+    }
+
+    static StepIndex StepsOfLoop(uint32_t children)
+    {
+        return std::max(children, 1U); // what is exchanged with the parent goes with a child's
+    }
+
+    KNomialTree m_tree;
+    RingOrder m_ring; ///< for its channels
+    uint32_t m_loops;
+    Partition m_slices;
+};
+
+} // namespace coll
+
+#endif // COLLECTIVES_K_NOMIAL_WHOLE_H
