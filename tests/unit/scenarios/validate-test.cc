@@ -342,6 +342,16 @@ TEST(BadInput, Algorithms)
                  "--algorithm=ring: does not do alltoall, which this run needs; ");
 }
 
+TEST(Collperf, RadixOfKNomialTrees)
+{
+    const auto scenario =
+        Perf({"--op=reduce", "--algorithm=k-nomial", "--radix=3", "--ranks=9"}).scenario;
+    ASSERT_TRUE(scenario);
+    EXPECT_EQ(scenario->collectives.options.radix, 3u);
+    EXPECT_EQ(Perf({}).scenario->collectives.options.radix, 0u) << "the algorithm's own";
+    ExpectStarts(PerfError({"--radix=1"}), "--radix=1: ");
+}
+
 TEST(BadInput, SizesOfCollperf)
 {
     EXPECT_EQ(PerfError({"-b", "3"}),
