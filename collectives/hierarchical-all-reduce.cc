@@ -17,8 +17,11 @@
  * 2 S (k-1) / k out of a server instead of 2 S (n-1) / n. With several loops the phases overlap
  * (server-groups.h): HierarchicalSeconds() in cost.h. Cho et al., BlueConnect, MLSys 2019. All
  * g GPUs of a server use the channel's NIC in phase 2; several channels share S out over the NICs.
+ * With algorithms named for the levels (AlgorithmOptions::levels) they do the phases instead, of
+ * any number of levels: levels.h.
  */
 #include "collectives/hierarchical-cost.h"
+#include "collectives/levels.h"
 #include "collectives/looped-algorithm.h"
 #include "collectives/server-groups.h"
 
@@ -115,7 +118,50 @@ class HierarchicalAllReduce final : public TwoLevelSchedule
     Grid m_chunks;
 };
 
-const Registered<LoopedAlgorithm<HierarchicalAllReduce, TwoLevelAlgorithm>> g_hierarchical{
+/// With rings, or with an algorithm for each level (levels.h) if they are named.
+class HierarchicalAlgorithm final : public TwoLevelAlgorithm
+{
+  public:
+    using TwoLevelAlgorithm::TwoLevelAlgorithm;
+
+    std::string WhyNot(const Collective& what,
+                       const Placement& placement,
+                       const AlgorithmOptions& options) const override
+    {
+        const std::string why = TwoLevelAlgorithm::WhyNot(what, placement, options);
+        return why.empty() && !options.levels.empty() ? WhyNoLevels(what, placement, options) : why;
+    }
+
+    std::optional<Cost> CostOf(const Collective& what,
+                               const Placement& placement,
+                               const AlgorithmOptions& options) const override
+    {
+        if (!options.levels.empty())
+        {
+            return LevelsAllReduce::CostOf(what, placement, options);
+        }
+        const Shape shape = HierarchicalAllReduce::ShapeOf(what, placement, options);
+        return HierarchicalAllReduce::CostOf(
+            ExtentOf(what, placement, shape.channels, shape.loops));
+    }
+
+    std::unique_ptr<Schedule> Make(const Collective& what,
+                                   const Placement& placement,
+                                   const AlgorithmOptions& options) const override
+    {
+        Require(what, placement, options);
+        if (!options.levels.empty())
+        {
+            return std::make_unique<LevelsAllReduce>(what, placement, options);
+        }
+        return std::make_unique<HierarchicalAllReduce>(
+            what,
+            placement,
+            HierarchicalAllReduce::ShapeOf(what, placement, options));
+    }
+};
+
+const Registered<HierarchicalAlgorithm> g_hierarchical{
     "hierarchical",
     Op::kAllReduce,
     "reduce-scatter in the server, all-reduce between servers, all-gather in the server"};

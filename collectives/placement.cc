@@ -165,6 +165,14 @@ Problem(const Collective& what, const Placement& placement, const AlgorithmOptio
                std::to_string(placement.serverOf.size()) + " servers and " +
                std::to_string(placement.gpuOf.size()) + " GPUs listed";
     }
+    for (const auto& groups : placement.groupOf)
+    {
+        if (groups.size() != what.ranks)
+        {
+            return std::to_string(what.ranks) + " ranks, but the placement has groups for " +
+                   std::to_string(groups.size());
+        }
+    }
     if (what.blocks)
     {
         const BlockSizes& blocks = *what.blocks;

@@ -141,6 +141,9 @@ struct Placement
     uint32_t nicsPerServer = 1;
     uint32_t gpusPerServer =
         0; ///< of the machine, also when the group has only some; 0: the largest gpuOf plus one
+    /// Groups of servers, nested, the innermost level first: groupOf[l][r] is the group (rack, pod,
+    /// ...) of rank r. Empty: servers are all there is.
+    std::vector<std::vector<uint32_t>> groupOf = {};
 };
 
 /// Knobs an algorithm may read; unknown to most.
@@ -150,6 +153,8 @@ struct AlgorithmOptions
     uint64_t pipelineBytes =
         0; ///< largest message of a pipelined algorithm; 0: the algorithm's own choice
     uint32_t radix = 0; ///< of k-nomial trees; 0: the algorithm's own choice
+    /// Hierarchical: each level's algorithm, the innermost first; empty: its own choice, rings.
+    std::vector<std::string> levels = {};
 };
 
 class Schedule

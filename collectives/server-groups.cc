@@ -122,6 +122,10 @@ TwoLevelAlgorithm::WhyNot(const Collective& what,
                           const AlgorithmOptions& options) const
 {
     const std::string why = OneOpAlgorithm::WhyNot(what, placement, options);
+    if (why.empty() && !options.levels.empty() && what.op != Op::kAllReduce)
+    {
+        return "algorithms of its levels are for all_reduce alone";
+    }
     return why.empty() ? UnevenServers(placement) : why;
 }
 
