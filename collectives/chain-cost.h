@@ -34,6 +34,8 @@ ChainCost(const Extent& e)
     const uint64_t n = e.ranks;
     const double bytes = e.bytes;
     cost.chain = n - 1;
+    // A server is entered once, the root's again if the root is not where the ring enters it.
+    cost.chainOutside = e.servers > 1 ? std::min<uint64_t>(cost.chain, e.servers) : 0;
     cost.posts = static_cast<uint64_t>(e.loops) * e.channels;
     cost.serialBytes = bytes / e.loops * (n - 2 + e.loops);
     cost.sentPerRank = bytes;

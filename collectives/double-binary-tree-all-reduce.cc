@@ -10,10 +10,10 @@
  *        1   3 5                2   4 6
  *
  * Latencies as for one tree. Of S / 2 in each tree an inner server sends and receives three times
- * and a leaf once, and no server has more than four links in both: at most 2 S a rank, where one tree
- * has 3 S, and a ring 2 (n-1) / n S. tree-schedule.h has the order, and derives the cost. Sanders,
- * Speck & Traeff, Parallel Computing 35(12), 2009; NCCL: src/graph/trees.cc (ncclGetDtree),
- * src/device/all_reduce.h (runTreeSplit).
+ * and a leaf once, and no server has more than four links in both: at most 2 S a rank, where one
+ * tree has 3 S, and a ring 2 (n-1) / n S. tree-schedule.h has the order, and derives the cost.
+ * Sanders, Speck & Traeff, Parallel Computing 35(12), 2009; NCCL: src/graph/trees.cc
+ * (ncclGetDtree), src/device/all_reduce.h (runTreeSplit).
  */
 #include "collectives/tree-schedule.h"
 

@@ -111,6 +111,7 @@ class DoublingPieces final : public Schedule
         }
         const double piece = static_cast<double>(what.bytes) / what.ranks;
         cost.chain = (folding.Rounds() + folding.ExtraChain()) * shape.loops;
+        cost.chainOutside = RoundsOutside(folding, placement) * uint64_t{shape.loops};
         cost.sentPerRank = (REDUCES ? others : busiest) * piece;
         cost.reducedPerRank = REDUCES ? busiest * piece : 0;
         cost.serialBytes = (folding.Folded() > 0 ? busiest + 1 : busiest) * piece;

@@ -103,6 +103,24 @@ class Folding
     uint32_t m_folded = 0;
 };
 
+/// Rounds, one a bit, in which some ranks exchange with another server.
+inline uint32_t
+RoundsOutside(const Folding& folding, const Placement& placement)
+{
+    uint32_t rounds = 0;
+    for (uint32_t bit = 0; bit < folding.Rounds(); bit++)
+    {
+        bool outside = false;
+        for (uint32_t place = 0; place < folding.Places() && !outside; place++)
+        {
+            outside = placement.serverOf[folding.RankAt(place)] !=
+                      placement.serverOf[folding.RankAt(place ^ 1U << bit)];
+        }
+        rounds += outside ? 1 : 0;
+    }
+    return rounds;
+}
+
 /// Less in a message is one packet (of an MTU of 4096) in any case.
 constexpr uint64_t kLeastMessage = 4096;
 

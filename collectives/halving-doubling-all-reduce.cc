@@ -50,6 +50,7 @@ class HalvingDoublingAllReduce final : public ExchangeSchedule
         const uint32_t pair = folding.Folded() > 0 ? 1 : 0;
         const double halves = AllButOne(bytes, folding.Places());
         cost.chain = (rounds + 2 * pair) * shape.loops;
+        cost.chainOutside = RoundsOutside(folding, placement) * 2ULL * shape.loops;
         cost.posts = (rounds + pair) * shape.Parts();
         cost.sentPerRank = 2 * halves + pair * bytes;
         cost.reducedPerRank = halves + pair * bytes;

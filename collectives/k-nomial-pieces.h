@@ -99,6 +99,7 @@ class KNomialPieces final : public Schedule
         const double piece = static_cast<double>(what.bytes) / what.ranks;
         const Partition pieces(what.bytes, what.ranks);
         cost.chain = tree.Depth();
+        cost.chainOutside = tree.DepthOutside(placement);
         cost.serialBytes = AllButOne(what.bytes, what.ranks);
         std::vector<uint32_t> depth(what.ranks, 0);
         uint64_t rootPosts = 0;

@@ -116,6 +116,20 @@ class KNomialTree
         return m_ranks - 1 >= ones ? digits : digits - 1;
     }
 
+    /// Of the messages from the root to any rank, most that are between servers.
+    uint32_t DepthOutside(const Placement& placement) const
+    {
+        std::vector<uint32_t> outside(m_ranks, 0);
+        for (uint32_t v = 1; v < m_ranks; v++)
+        {
+            const uint32_t parent = Parent(v); // a smaller number
+            outside[v] =
+                outside[parent] +
+                (placement.serverOf[RankOf(v)] != placement.serverOf[RankOf(parent)] ? 1 : 0);
+        }
+        return *std::max_element(outside.begin(), outside.end());
+    }
+
   private:
     /// Children with `span` below them, of a number with `below`.
     uint32_t OfSpan(uint64_t span, uint64_t below) const

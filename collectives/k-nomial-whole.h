@@ -81,6 +81,7 @@ class KNomialWhole final : public Schedule
         const double bytes = what.bytes;
         const uint32_t children = tree.Children(0);
         cost.chain = tree.Depth();
+        cost.chainOutside = tree.DepthOutside(placement);
         cost.posts =
             FewMessagesShape(what, placement, options, 1).Parts() * (REDUCES ? 1ULL : children);
         cost.serialBytes = children * bytes;

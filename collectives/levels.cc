@@ -311,6 +311,7 @@ LevelsAllReduce::CostOf(const Collective& what,
     const uint32_t channels = ChannelCount(placement, options);
     // A channel's part at a level is what is left of it inside.
     uint64_t inside = 1;
+    uint64_t chainOutside = 0;
     uint32_t groups = what.ranks;
     for (uint32_t level = 0; level < levels.Count(); level++)
     {
@@ -330,6 +331,7 @@ LevelsAllReduce::CostOf(const Collective& what,
             const uint64_t unit = uint64_t{size} << 20;
             cost.totalBytes += costOf(unit).totalBytes / unit * groups * what.bytes;
             cost.chain += part.chain;
+            chainOutside += level > 0 ? part.chain : 0;
             cost.posts += part.posts * channels;
             cost.serialBytes += part.serialBytes * channels;
             cost.sentPerRank += part.sentPerRank * channels;
@@ -342,6 +344,7 @@ LevelsAllReduce::CostOf(const Collective& what,
         }
         inside *= size;
     }
+    cost.chainOutside = chainOutside;
     return cost;
 }
 

@@ -52,6 +52,7 @@ class RecursiveDoublingAllReduce final : public ExchangeSchedule
         const double bytes = what.bytes;
         const uint32_t pair = folding.Folded() > 0 ? 1 : 0;
         cost.chain = (rounds + folding.ExtraChain()) * shape.loops;
+        cost.chainOutside = RoundsOutside(folding, placement) * uint64_t{shape.loops};
         cost.posts = (rounds + pair) * shape.Parts();
         cost.sentPerRank = (rounds + pair) * bytes;
         cost.reducedPerRank = cost.sentPerRank;

@@ -33,12 +33,13 @@ class RecursiveDoublingBarrier final : public ExchangeSchedule
     }
 
     static Cost CostOf(const Collective& what,
-                       const Placement& /* placement */,
+                       const Placement& placement,
                        const AlgorithmOptions& /* options */)
     {
         const Folding folding(what.ranks);
         Cost cost;
         cost.chain = folding.Rounds() + folding.ExtraChain();
+        cost.chainOutside = RoundsOutside(folding, placement);
         cost.posts = folding.Rounds() + (folding.Folded() > 0 ? 1 : 0);
         return cost;
     }

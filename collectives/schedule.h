@@ -151,7 +151,7 @@ struct AlgorithmOptions
 {
     uint32_t channels = 0; ///< 0: the algorithm's own choice (one per NIC for rings)
     uint64_t pipelineBytes =
-        0; ///< largest message of a pipelined algorithm; 0: the algorithm's own choice
+        0;              ///< largest message of a pipelined algorithm; 0: the algorithm's own choice
     uint32_t radix = 0; ///< of k-nomial trees; 0: the algorithm's own choice
     /// Hierarchical: each level's algorithm, the innermost first; empty: its own choice, rings.
     std::vector<std::string> levels = {};

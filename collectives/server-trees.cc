@@ -25,12 +25,13 @@ ServerTrees::ServerTrees(const Placement& placement, uint32_t channels, uint32_t
       m_trees(trees),
       m_nodes(static_cast<size_t>(channels) * trees * placement.serverOf.size()),
       m_depth(channels * trees),
+      m_outside(channels * trees),
       m_fan(channels * trees)
 {
     for (uint32_t lane = 0; lane < Lanes(); lane++)
     {
         Build(placement, lane, root);
-        Measure(lane);
+        Measure(placement, lane);
     }
 }
 
@@ -91,7 +92,7 @@ ServerTrees::Build(const Placement& placement, uint32_t lane, Rank root)
 }
 
 void
-ServerTrees::Measure(uint32_t lane)
+ServerTrees::Measure(const Placement& placement, uint32_t lane)
 {
     TreeNode* nodes = m_nodes.data() + static_cast<size_t>(lane) * Ranks();
 
@@ -99,6 +100,7 @@ ServerTrees::Measure(uint32_t lane)
     {
         Rank rank;
         uint32_t fan;
+        uint32_t outside;
     };
 
     std::vector<Reached> reached;
@@ -106,7 +108,7 @@ ServerTrees::Measure(uint32_t lane)
     {
         if (nodes[r].parent == kNoRank)
         {
-            reached.push_back({r, 0});
+            reached.push_back({r, 0, 0});
         }
     }
     if (reached.size() > 1)
@@ -117,12 +119,18 @@ ServerTrees::Measure(uint32_t lane)
     {
         const TreeNode& node = nodes[reached[i].rank];
         const uint32_t fan = reached[i].fan;
+        const uint32_t outside = reached[i].outside;
+        const uint32_t server = placement.serverOf[reached[i].rank];
         m_depth[lane] = node.depth; // breadth first: the last is the deepest
+        m_outside[lane] = outside;
         m_fan[lane] = std::max(m_fan[lane], fan);
         for (uint32_t c = 0; c < node.children; c++)
         {
             nodes[node.child[c]].depth = node.depth + 1;
-            reached.push_back({node.child[c], fan + node.children});
+            const Rank child = node.child[c];
+            reached.push_back({child,
+                               fan + node.children,
+                               outside + (placement.serverOf[child] != server ? 1 : 0)});
         }
     }
     if (reached.size() != Ranks())

@@ -88,6 +88,12 @@ class ServerTrees
         return m_depth[lane];
     }
 
+    /// Of those, between servers.
+    uint32_t DepthOutside(uint32_t lane) const
+    {
+        return m_outside[lane];
+    }
+
     /// Children, summed from the root to the deepest rank: messages one after the other when each
     /// rank on the way serves its children in turn.
     uint32_t Fan(uint32_t lane) const
@@ -97,12 +103,13 @@ class ServerTrees
 
   private:
     void Build(const Placement& placement, uint32_t lane, Rank root);
-    void Measure(uint32_t lane);
+    void Measure(const Placement& placement, uint32_t lane);
 
     RingOrder m_ring;
     uint32_t m_trees;
     std::vector<TreeNode> m_nodes;
     std::vector<uint32_t> m_depth;
+    std::vector<uint32_t> m_outside;
     std::vector<uint32_t> m_fan;
 };
 

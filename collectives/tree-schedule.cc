@@ -248,7 +248,11 @@ TreeSchedule::CostOf(const Collective& what,
             const uint64_t more = (chunks - 1) / round * depth + (rest > 0 ? (rest - 1) / kLag : 0);
             chain = 2 * (depth + more);
         }
-        cost.chain = std::max(cost.chain, chain);
+        if (chain > cost.chain)
+        {
+            cost.chain = chain;
+            cost.chainOutside = (chain * all.DepthOutside(lane) + depth - 1) / depth;
+        }
         fan = std::max<uint64_t>(fan, all.Fan(lane));
     }
     const double share = static_cast<double>(what.bytes) / lanes;

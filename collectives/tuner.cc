@@ -31,7 +31,7 @@ HasSeveralServers(const Placement& placement)
 bool
 IsExchange(Op op)
 {
-    return IsAllToAll(op);
+    return IsAllToAll(op) || op == Op::kGather || op == Op::kScatter || op == Op::kSendRecv;
 }
 
 std::string

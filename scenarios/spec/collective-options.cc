@@ -107,6 +107,24 @@ CollectiveOptionRows()
             .Otherwise("the algorithm's own")
             .Range(1, 9e15)
             .Example("512KiB"),
+        Opt("radix",
+            Kind::kInteger,
+            json,
+            group,
+            "of k-nomial trees: a rank sends to at most one less of each size of subtree; 2 is the "
+            "binomial tree")
+            .Otherwise("4")
+            .Range(2, 1e6)
+            .Example("2"),
+        Opt("levels",
+            Kind::kList,
+            json,
+            group,
+            "what hierarchical all_reduce does on each level: an algorithm for reduce_scatter and "
+            "all_gather in servers, one for all_reduce between them, one after the other")
+            .Shows("NAME,NAME")
+            .Otherwise("rings on both, which overlap")
+            .Example("ring,halving-doubling"),
         Opt("step-latency",
             Kind::kDuration,
             json,
@@ -366,6 +384,7 @@ CheckChoices(Validation* v,
         }
         const std::string blamed =
             values.Given("channels") && why.find("channel") != std::string::npos ? "channels"
+            : values.Given("levels") && why.find("level") != std::string::npos   ? "levels"
             : values.Given("algorithm")                                          ? "algorithm"
                                                                                  : "";
         const std::string text = algorithm.Name() + " " + coll::OpName(collective.op) + ": " + why;
@@ -398,6 +417,8 @@ MakeCollectives(Validation* v,
     auto& values = v->values;
     c.options.channels = values.Present("channels") ? values.U32("channels") : 0;
     c.options.pipelineBytes = values.Present("pipeline") ? values.Integer("pipeline") : 0;
+    c.options.radix = values.Present("radix") ? values.U32("radix") : 0;
+    c.options.levels = values.List("levels");
     c.stepLatency = values.Duration("step-latency");
     const bool hasLibrary = values.Text("library") != "none";
     const std::string& protocol = values.Text("protocol");

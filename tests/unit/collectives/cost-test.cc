@@ -151,6 +151,30 @@ TEST(Cost, HierarchyTradesNothingButLatency)
     EXPECT_DOUBLE_EQ(levels.outOfServer, LeastBytesPerServer(Op::kAllReduce, what.bytes, 64, 8));
 }
 
+TEST(Cost, LatenciesBetweenServersAreTold)
+{
+    // 4 servers of 8: what the tuner counts at the NICs' latency.
+    const auto placement = UniformPlacement(4, 8);
+    const auto outside = [&](Op op, const std::string& name) {
+        const Cost cost = *Find(op, name)->CostOf({op, 1 << 20, 32, 0}, placement, {});
+        EXPECT_LE(cost.chainOutside, cost.chain) << OpName(op) << " " << name;
+        return cost.chainOutside;
+    };
+    EXPECT_EQ(outside(Op::kReduce, "ring"), 4U);
+    // Ranks that differ in bits 3 and 4 are on two servers.
+    EXPECT_EQ(outside(Op::kAllReduce, "halving-doubling"), 4U);
+    EXPECT_EQ(outside(Op::kAllReduce, "recursive-doubling"), 2U);
+    EXPECT_EQ(outside(Op::kAllGather, "recursive-doubling"), 2U);
+    // Radix 4: from 0 to 16, to 8 of those 16 (24), then inside.
+    EXPECT_EQ(outside(Op::kBroadcast, "k-nomial"), 2U);
+    // Tree 0-2, 2-1, 2-3: server 1 is the deepest, at the end of 0, 2 (by its second GPU), 1: 1 + 1
+    // + 1 + 7 messages, 2 of them between servers.
+    const Cost tree =
+        *Find(Op::kBroadcast, "tree")->CostOf({Op::kBroadcast, 8, 32, 0}, placement, {});
+    EXPECT_EQ(tree.chain, 10U);
+    EXPECT_EQ(tree.chainOutside, 2U);
+}
+
 TEST(Cost, LowerBounds)
 {
     EXPECT_DOUBLE_EQ(LeastBytesPerRank(Op::kAllReduce, 800, 8), 1400);
