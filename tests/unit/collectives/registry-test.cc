@@ -58,7 +58,6 @@ TEST(Registry, EveryOperationHasADefaultAndHelp)
     EXPECT_NE((", " + AlgorithmNames(Op::kAllReduce) + ", ").find(", ring, tree, "),
               std::string::npos);
     EXPECT_EQ(AlgorithmNames(Op::kSendRecv), "direct");
-    EXPECT_EQ(AlgorithmsFor(Op::kAllToAll).size(), 1U);
     EXPECT_EQ(Find(Op::kAllReduce, "trees"), nullptr);
     EXPECT_EQ(Find(Op::kBroadcast, "direct"), nullptr);
 }
