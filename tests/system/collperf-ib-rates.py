@@ -7,7 +7,10 @@ from _system_test import MTU, SystemTest, main, nccl_table
 
 HEADERS = 28  # LRH 8, BTH 12, ICRC 4, VCRC 2, delimiters 2
 GBPS = {"EDR": 100, "HDR100": 100, "HDR": 200, "NDR200": 200, "NDR": 400, "XDR": 800}
-RING = "collperf --op=all_reduce --ranks=2 --gpus-per-server=1 --topology=single-switch "
+RING = (
+    "collperf --library=none --op=all_reduce --algorithm=ring --ranks=2 --gpus-per-server=1"
+    " --topology=single-switch "
+)
 
 
 class Rates(SystemTest):

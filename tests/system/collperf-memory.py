@@ -13,7 +13,7 @@ class Memory(SystemTest):
         peaks = []
         for ranks in (few, many):
             run = self.run_program(
-                f"collperf --op=alltoall --ranks={ranks} --gpus-per-server=1"
+                f"collperf --library=none --op=alltoall --ranks={ranks} --gpus-per-server=1"
                 " --topology=single-switch --warmup-iters=0 --iters=1 --check=0 --no-report"
                 f" --no-timeline {options}"
             )

@@ -22,7 +22,7 @@ class RingOnOneSwitch(SystemTest):
     RANKS = 16
 
     def sweep(self, options):
-        run = self.run_program("collperf --ranks=16 --algorithm=ring " + options)
+        run = self.run_program("collperf --ranks=16 --algorithm=ring --library=none " + options)
         rows = nccl_table(run.out)
         for row in rows:
             row["chunk_us"] = write_time_us(row["size"] // self.RANKS)
@@ -91,7 +91,8 @@ class RingOnOneSwitch(SystemTest):
             times = {}
             for warm in (0, 1, 5):
                 run = self.run_program(
-                    f"collperf --op=all_reduce --cc=none --report=0 -n 1 -w {warm} {shape}"
+                    "collperf --library=none --op=all_reduce --cc=none --report=0 -n 1"
+                    f" -w {warm} {shape}"
                 )
                 times[warm] = nccl_table(run.out)[0]["time_us"]
             # (On another warm-up than none ACKs of the last iteration may still be under way.)
@@ -129,11 +130,44 @@ class RingOnOneSwitch(SystemTest):
         _, rows = self.sweep("--op=all_reduce -b 1M --step-latency=10us")
         self.assertWithin(rows[0]["time_us"], 30 * (rows[0]["chunk_us"] + 10), 0.02)
 
+    def test_a_library_takes_launch_messages_and_flags(self):
+        # 16 servers: 7 us to launch, 2 more for LL; 30 messages in series, each 3 us (LL) or 20 us
+        # (Simple) before it leaves, LL's twice as long on the wire.
+        library = {
+            "launch": "7us",
+            "ll": {"base": "2us", "outside": "3us", "outside_share": 0.5},
+            "simple": {"base": "0ns", "outside": "20us"},
+        }
+        links = {"kind": "nvswitch", "per_gpu": "2400Gbps", "latency": "1us"}
+        server = {"name": "box", "gpu": "A100", "gpus": 1, "nics": 1, "nic_rate": "100Gbps"}
+        path = self.write(
+            "box.json", {"servers": [{**server, "scale_up": links, "library": library}]}
+        )
+        for size in (1 << 16, 1 << 20):
+            chunk = size // self.RANKS
+            for protocol, expected in (
+                ("ll", 9 + 30 * (3 + write_time_us(2 * chunk))),
+                ("simple", 7 + 30 * (20 + write_time_us(chunk))),
+            ):
+                run = self.run_program(
+                    f"collperf --ranks=16 --algorithm=ring --op=all_reduce -b {size}"
+                    f" --server={path} --protocol={protocol}"
+                )
+                (row,) = nccl_table(run.out)
+                self.assertWithin(row["time_us"], expected, 0.02, f"{protocol}, {size} B")
+                (one,) = run.stats["collectives"]
+                self.assertEqual(one["protocol"], protocol)
+                # What GPUs send is data; what is on the wire has flags.
+                self.assertEqual(one["bytes"], size)
+                self.assertEqual(
+                    run.stats["message_bytes"], 30 * size * (2 if protocol == "ll" else 1)
+                )
+
     def test_more_ranks_take_longer(self):
         # FIELD.md, 5: results change with the number of GPUs, here as 2 (n-1) T(S / n) says.
         times = []
         for ranks in (2, 4, 8, 32):
-            run = self.run_program(f"collperf --op=all_reduce -b 4M --ranks={ranks}")
+            run = self.run_program(f"collperf --library=none --op=all_reduce -b 4M --ranks={ranks}")
             row = nccl_table(run.out)[0]
             self.assertWithin(
                 row["time_us"],
@@ -147,7 +181,7 @@ class RingOnOneSwitch(SystemTest):
 
 class OtherCollectives(SystemTest):
     def row(self, options):
-        run = self.run_program("collperf --ranks=16 " + options)
+        run = self.run_program("collperf --library=none --ranks=16 " + options)
         rows = nccl_table(run.out)
         self.assertEqual(len(rows), 1, str(run))
         return run, rows[0]
@@ -255,7 +289,7 @@ class AllToAllV(SystemTest):
             "--ranks=7 -b 1M --pipeline=32KiB --topology=leaf-spine --seed=3",
             "--ranks=4 -b 2M --network=analytic",
         ):
-            line = f"collperf --report=0 --timeline=0 {shape} "
+            line = f"collperf --library=none --report=0 --timeline=0 {shape} "
             v = self.run_program(line + "--op=alltoallv --block-sizes=equal -c 1")
             plain = self.run_program(line + "--op=alltoall -c 1")
             self.assertEqual(
@@ -271,7 +305,7 @@ class AllToAllV(SystemTest):
         # 4 ranks of 4 MiB for each on average: (i + j) mod 4 times 2 MiB, and 4 MiB where that is
         # 0. A rank has 16 MiB in all; its own block is 0 + 0, 1 + 1, 2 + 2, 3 + 3 mod 4: 4 MiB, 4
         # MiB, 4 MiB, 4 MiB, so that 12 MiB leave each, and its port is busy with them.
-        run = self.run_program("collperf --op=alltoallv --ranks=4 -b 16M -c 1")
+        run = self.run_program("collperf --library=none --op=alltoallv --ranks=4 -b 16M -c 1")
         expected = {
             (i, j): (2 * ((i + j) % 4) or 4) * MIB for i in range(4) for j in range(4) if i != j
         }
@@ -297,7 +331,7 @@ class AllToAllV(SystemTest):
         size = 4 * MIB
         for fabric, gbps in (("", 100), ("--fabric=ib --nic=HDR", 200)):
             run = self.run_program(
-                f"collperf --op=alltoallv --ranks={n} -b {size} -c 1 --cc=none"
+                f"collperf --library=none --op=alltoallv --ranks={n} -b {size} -c 1 --cc=none"
                 f" --block-sizes={shares} {fabric}"
             )
             blocks = self.blocks(run)
@@ -314,13 +348,13 @@ class AllToAllV(SystemTest):
 
     def test_nothing_to_send(self):
         # A size of one element leaves blocks of rccl-tests nothing.
-        run = self.run_program("collperf --op=alltoallv --ranks=4 -b 4 -e 64 -f 16")
+        run = self.run_program("collperf --library=none --op=alltoallv --ranks=4 -b 4 -e 64 -f 16")
         self.assertEqual([row["size"] for row in nccl_table(run.out)], [0, 64])
         self.assertTrue(run.stats["completed"])
         self.assertIn("-b=4: no block of this size has a whole element", run.err)
 
     def test_what_is_no_matrix_is_refused(self):
-        line = "collperf --op=alltoallv --ranks=3 -b 1M --block-sizes="
+        line = "collperf --library=none --op=alltoallv --ranks=3 -b 1M --block-sizes="
         for text, words in (
             ("1 2 3\n1 2 3\n", ("2 lines of shares", "3 lines")),
             ("1 2 3\n1 2 3\n1 2 3\n1 2 3\n", (":4:", "3 lines")),
@@ -340,7 +374,7 @@ class AllToAllV(SystemTest):
         self.refuse(f"collperf --scenario={scenario}", "/collperf/block_sizes", "code 0")
         self.refuse(line + "equall", "block-sizes", "equal")
         self.refuse("collperf --op=alltoall --block-sizes=equal", "block-sizes", "alltoallv")
-        self.refuse("collperf --op=alltoallv --ranks=5000 -b 1M", "4096")
+        self.refuse("collperf --library=none --op=alltoallv --ranks=5000 -b 1M", "4096")
 
 
 class AsNcclTests(SystemTest):
@@ -377,13 +411,14 @@ class AsNcclTests(SystemTest):
 
     def test_a_named_server(self):
         """8 GPUs and 8 NICs of 400 Gb/s each: not one GPU and one NIC of 100."""
-        run = self.run_program("collperf --server=dgx-h100 --servers=2 -b 8M --op=all_gather")
+        line = "collperf --library=none --server=dgx-h100 --servers=2 -b 8M --op=all_gather"
+        run = self.run_program(line)
         self.assertIn("16 ranks on 2 servers", run.out)
         self.assertIn("8 x 400GbE", run.out)
         self.assertEqual(run.stats["links"][0]["rate_gbps"], 400)
         self.assertEqual(run.stats["configuration"]["cluster"]["nics_per_server"], 8)
         one = self.run_program(
-            "collperf --server=dgx-h100 --servers=2 -b 8M --op=all_gather --nics-per-server=1"
+            line + " --nics-per-server=1"
             " --nic=100GbE"
         )
         self.assertLess(

@@ -49,13 +49,13 @@ TEST(MemoryEstimate, Collperf)
         {"--op=alltoall --ranks=256 --gpus-per-server=8 --topology=fat-tree -b 64K -e 64K "
          "--fabric=ib",
          131},
-        {"--op=all_reduce --ranks=1024 --gpus-per-server=1 -b 64K -e 64K", 134},
+        {"--op=all_reduce --ranks=1024 --gpus-per-server=1 --algorithm=ring -b 64K -e 64K", 134},
         {"--op=barrier --ranks=2 --gpus-per-server=1 --topology=fat-tree --k=24", 62.4},
         {"--op=barrier --ranks=2 --gpus-per-server=1 --topology=fat-tree --k=24 --fabric=ib "
          "--nic=EDR",
          111},
         {"--op=barrier --ranks=4096 --gpus-per-server=8", 80.4},
-        {"--op=all_reduce --ranks=1024 --gpus-per-server=8 -b 64K -e 64K", 43.8},
+        {"--op=all_reduce --ranks=1024 --gpus-per-server=8 --algorithm=ring -b 64K -e 64K", 43.8},
     };
     for (const Measured& run : runs)
     {

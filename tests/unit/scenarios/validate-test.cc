@@ -491,7 +491,10 @@ TEST(Training, AlgorithmsBySize)
     EXPECT_EQ(
         choice({"--ranks=16", "--algorithm=all_reduce=hierarchical,ring"}, 1).algorithm->Name(),
         "hierarchical");
-    EXPECT_EQ(choice({"--ranks=16", "--algorithm=auto"}, 1).algorithm->Name(), "ring");
+    // Fewest messages in series.
+    EXPECT_EQ(choice({"--ranks=16", "--algorithm=auto"}, 1).algorithm->Name(),
+              "double-binary-tree");
+    EXPECT_EQ(choice({"--ranks=16", "--algorithm=auto"}, 1 << 30).algorithm->Name(), "ring");
     // Small messages go with flags, large ones without; forced, all go as told.
     EXPECT_EQ(*choice({"--server=dgx-a100", "--servers=1"}, 1024).protocol, topo::Protocol::kLl);
     EXPECT_EQ(*choice({"--server=dgx-a100", "--servers=1"}, 1 << 30).protocol,

@@ -1,0 +1,70 @@
+# ctest: TIMEOUT 300
+# Tables of nccl-tests from real machines beside collperf: scripts/nccl-tables, with the bounds that
+# the project has set itself.
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+from _traffic import check, done, folder
+
+root = os.environ["DLTRAIN_ROOT"]
+SCRIPT = os.path.join(root, "scripts/nccl-tables")
+
+
+def run(*arguments, status=0):
+    process = subprocess.run(
+        [sys.executable, SCRIPT, "--programs=" + os.environ["DLTRAIN_PROGRAMS"], *arguments],
+        capture_output=True,
+        text=True,
+        timeout=250,
+    )
+    check(
+        process.returncode == status,
+        "%s: status %d\n%s%s" % (arguments, process.returncode, process.stdout, process.stderr),
+    )
+    return process
+
+
+out = folder("nccl.json")
+run("--json=" + out, status=1)  # some machines have no preset
+with open(out) as file:
+    result = json.load(file)
+rows = result["rows"]
+check(len(rows) > 300, "%d rows" % len(rows))
+check(result["factor"] < 1.3, "off by %.3f" % result["factor"])
+
+
+# Of the tables of nccl-tests: median errors by size, as issue 14 sets them.
+BOUNDS = ((64 << 10, 0.40), (1 << 20, 0.35), (64 << 20, 0.25), (256 << 20, 0.15), (1 << 60, 0.10))
+low = 0
+for high, bound in BOUNDS:
+    errors = [
+        abs(r["simulated_us"] / r["measured_us"] - 1)
+        for r in rows
+        if low < r["bytes"] <= high and r["set"] != "a100_dgx"
+    ]
+    median = statistics.median(errors)
+    check(median < bound, "%d to %d B: median error %.2f" % (low, high, median))
+    low = high
+
+# A line through the ends of these tables is up to twice too fast in the middle.
+for name, size in (("mleng-a100-n1", 1 << 20), ("mleng-h200-n1", 8 << 20)):
+    row = next(r for r in rows if r["set"] == name and r["bytes"] == size)
+    error = row["simulated_us"] / row["measured_us"] - 1
+    check(abs(error) < 0.25, "%s at %d B: %+.2f" % (name, size, error))
+
+# Rows that cannot be read, and machines of the user's own.
+table = folder("mine.csv")
+with open(table, "w") as file:
+    file.write("set_id,nodes,gpus_per_node,collective,size_bytes,time_us\n")
+    file.write("mine,1,8,all_reduce,1048576,100\n")
+check("no machine of that name" in run(table, status=1).stderr, "mine has no machine")
+text = run(table, "--machine=--server=dgx-a100", "--rows").stdout
+check("| mine | all_reduce | 1 x 8 | 1048576 | 100 |" in text, text)
+with open(table, "w") as file:
+    file.write("size,time\n1,2\n")
+check("is no table of collectives" in run(table, status=2).stderr, "columns are missing")
+check("no row has such a set" in run("--set=nobody", status=2).stderr, "no set")
+done()
