@@ -42,6 +42,22 @@ BeginOfRule(const std::string& text)
 
 } // namespace
 
+std::string
+WhyFilesAreTooShort(uint64_t limit)
+{
+    // Open MPI 4.1 (btl_vader_segment_size): 4 MiB a process, in a file each, and somewhat more;
+    // measured, 4,200 KiB are enough and 4,000 are not.
+    constexpr uint64_t kNeeded = uint64_t{4200} << 10;
+    if (limit >= kNeeded)
+    {
+        return {};
+    }
+    return "files may have " + std::to_string(limit) +
+           " B at most (ulimit -f), and processes share memory by files of 4 MiB; allowed: 1, or a "
+           "limit of " +
+           std::to_string(kNeeded) + " B or more";
+}
+
 std::vector<std::string>
 MissingMpiSettings(uint32_t ranks, const std::function<bool(const char*)>& isSet)
 {

@@ -26,6 +26,10 @@ namespace scenario
 std::vector<std::string> MissingMpiSettings(uint32_t ranks,
                                             const std::function<bool(const char*)>& isSet);
 
+/// \param limit of the length of files, bytes (ulimit -f) \return why MPI's processes cannot share
+/// memory with it, or nothing
+std::string WhyFilesAreTooShort(uint64_t limit);
+
 /// How mpirun says that the first process ended that did not end well.
 struct RankEnd
 {

@@ -19,6 +19,7 @@
 #include <iostream>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -455,6 +456,16 @@ Mpirun::Conclude(const std::string& program, uint32_t ranks) const
 int
 RunUnderMpirun(const std::string& program, uint32_t ranks, int argc, const char* const* argv)
 {
+    rlimit files{};
+    const std::string why =
+        ::getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur != RLIM_INFINITY
+            ? WhyFilesAreTooShort(files.rlim_cur)
+            : "";
+    if (!why.empty())
+    {
+        std::cerr << program << ": error: --mpi-ranks=" << ranks << ": " << why << std::endl;
+        return 1;
+    }
     Mpirun mpirun;
     if (const int error = mpirun.Start(ranks, argc, argv))
     {

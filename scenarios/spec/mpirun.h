@@ -25,8 +25,8 @@ namespace scenario
  * Ends the calling process's handling of those signals, and expects to be its last task.
  *
  * \return the exit status, after one error on standard error if not all went well and the processes
- * themselves have not said why: 2 if mpirun cannot be started, 1 if a process was killed or
- * standard output cannot be written, else theirs
+ * themselves have not said why: 2 if mpirun cannot be started, 1 if files may not be as long as MPI
+ * needs them, a process was killed or standard output cannot be written, else theirs
  */
 int RunUnderMpirun(const std::string& program, uint32_t ranks, int argc, const char* const* argv);
 

@@ -88,13 +88,12 @@ RanksToStart(const ReadResult& read)
     return static_cast<uint32_t>(read.values.Integer("mpi-ranks"));
 }
 
-/// The scenario of options that were read.
+/// The scenario of options that were read, as one machine or another can run it: no folder is made.
 template <class T>
 ParseResult<T>
-ParseRead(const ReadResult& read)
+CheckRead(const ReadResult& read)
 {
     const Program<T> program = ProgramOf(static_cast<const T*>(nullptr));
-    const OptionTable& table = program.table();
     ParseResult<T> result;
     if (read.text)
     {
@@ -122,6 +121,16 @@ ParseRead(const ReadResult& read)
             result.scenario.reset();
         }
     }
+    return result;
+}
+
+/// The scenario of options that were read.
+template <class T>
+ParseResult<T>
+ParseRead(const ReadResult& read)
+{
+    const OptionTable& table = ProgramOf(static_cast<const T*>(nullptr)).table();
+    ParseResult<T> result = CheckRead<T>(read);
     // A dry run may plan what another machine will simulate: its plan says how much that takes.
     if (result.scenario && !result.scenario->run.dryRun &&
         !read.values.Flag("ignore-host-memory") && FindLauncher().IsFirst())
@@ -169,7 +178,10 @@ ParseOrExit(int argc, const char* const* argv)
     const ReadResult read = ReadOptions(table, argc, argv);
     if (const uint32_t ranks = RanksToStart(read); ranks > 1)
     {
-        std::exit(RunUnderMpirun(table.program, ranks, argc, argv)); // each of them parses anew
+        // What cannot be run is refused before so many processes are there.
+        const int refused = Report(table, CheckRead<T>(read).errors, std::nullopt, {});
+        std::exit(refused >= 0 ? refused
+                               : RunUnderMpirun(table.program, ranks, argc, argv)); // parse anew
     }
     ParseResult<T> result = ParseRead<T>(read);
     const int status = Report(table, result.errors, result.text, result.notes);

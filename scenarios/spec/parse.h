@@ -42,7 +42,7 @@ ParseResult<T> ParseAs(int argc, const char* const* argv);
 
 /// The same; prints errors to standard error and exits with 2, or prints the text to standard
 /// output and exits with 0. Notes go to standard error. With --mpi-ranks above 1, outside of mpirun
-/// and of dry runs, nothing but the options is read: mpirun is started, and its end is the exit
+/// and of dry runs, mpirun is started, if nothing is wrong, and its end is the exit
 /// (RunUnderMpirun).
 template <class T>
 T ParseOrExit(int argc, const char* const* argv);

@@ -86,8 +86,9 @@ class ProcessCheck
 
     bool CheckOutputs()
     {
-        return m_run.pcap.empty() ||
-               Fail("pcap", "captures need all ports in one process; allowed: none");
+        return m_run.pcap.empty() || m_run.engine == "windows" ||
+               Fail("pcap",
+                    "ns-3's engine captures in one process only; allowed: with --engine=windows");
     }
 
     /// As the fabric of several ranks does (contrib/rdma/helper/rdma-fabric-ranks.cc).
@@ -129,7 +130,14 @@ CheckCluster(const ReadResult& read, Scenario* s, std::vector<Error>* errors)
     if (processes.Several())
     {
         processes.busyHosts = s->cluster.servers;
-        ProcessCheck(read, s->run, s->fabric, s->cluster.topology, errors).Check();
+        processes.hostsApart = s->run.traceQueuePairs.empty();
+        ProcessCheck check(read, s->run, s->fabric, s->cluster.topology, errors);
+        if (s->run.engine != "windows")
+        {
+            check.Fail("engine", "runs several processes of traffic alone; allowed: windows");
+            return;
+        }
+        check.Check();
     }
 }
 

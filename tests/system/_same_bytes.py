@@ -32,3 +32,13 @@ class SameBytesTest(SystemTest):
         self.assertEqual(sorted(written), sorted(expected))
         for name, content in expected.items():
             self.assertTrue(written[name] == content, f"{name} differs")
+
+    def compare_ranks(self, line, ranks, more="", status=0):
+        """Runs of so many processes write what one writes."""
+        without = ["events", "ranks"]
+        without += ["message", "share_done", "queue_pairs"] if status else []  # docs/ranks.md
+        expected = self.written(f"{line} --attribution=0", status, without)
+        for number in ranks:
+            several = f"{line} --mpi-ranks={number}{more}"
+            with self.subTest(several):
+                self.check_same(self.written(several, status, without), expected)

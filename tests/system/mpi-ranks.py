@@ -157,7 +157,7 @@ error(run("--mpi-rank=2", status=2), "--mpi-ranks")
 error(run("--mpi-ranks=2", "--k=5", status=2), "--k=5")
 # What cannot be run so is refused by a dry run alike, in the words that asked for it.
 for words in (
-    ["--mpi-ranks=2", "--pcap=all"],
+    ["--pcap=all", "--mpi-ranks=2", "--engine=ns3"],
     ["--mpi-ranks=17", "--k=4"],
     ["--mpi-ranks=22", "--k=4", "--queue-pairs=reused"],
     ["--mpi-ranks=2", "--k=4", "--link-delay=0ns"],
@@ -175,6 +175,19 @@ for words in (
     error(refused, words[0])
     check("mpirun" not in refused.stderr, refused.stderr)
     check(run(*words, "--dry-run", status=2).stderr == refused.stderr, refused.stderr)
+# That is before any process is there: without mpirun it is the same (but for ns-3's attributes).
+for words in (["--mpi-ranks=64", "--k=4"], ["--mpi-ranks=2", "--k=4", "--link-delay=0ns"]):
+    refused = run(*words, status=2, environment=nowhere)
+    check("openmpi" not in refused.stderr, refused.stderr)
+# Files of MPI's own are longer than these.
+limited = run(
+    "-c",
+    "ulimit -f 40; %s --k=4 --mpi-ranks=2 --out=limited" % PROGRAM,
+    program="/bin/bash",
+    status=1,
+)
+error(limited, "--mpi-ranks=2", "40960 B", "ulimit -f", "allowed: 1")
+check(not os.path.exists(folder("limited")), "a folder of nothing")
 error(run("--mpi-ranks=2", status=2, environment=nowhere), "--mpi-ranks=2", "openmpi-bin")
 for name in ("dltrain", "collperf"):
     other = os.path.join(os.path.dirname(PROGRAM), name)
@@ -381,6 +394,9 @@ for name, more in (("dltrain", ["--model=gpt2", "--servers=2"]), ("collperf", ["
     if os.path.exists(other):
         words = [*more, "--warmup=0"] if name == "dltrain" else [*more, "-e", "1M", "--ranks=4"]
         process = run(*words, "--mpi-ranks=2", "--out=out", program=other)
+        said_ = re.sub(r"\s+", " ", process.stdout + process.stderr)
+        check("Processes 2: each has hosts and switches; no attribution" in said_, said_)
+        process = run(*words, "--mpi-ranks=2", "--trace-qps=*", "--out=out", program=other)
         said_ = re.sub(r"\s+", " ", process.stdout + process.stderr)
         check("Processes 2: one has all hosts, the other switches; no attribution" in said_, said_)
         check("slower than one process with fewer than 16 hosts (docs/ranks.md)" in said_, said_)

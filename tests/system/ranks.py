@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 1200 PROCESSORS 2
-"""Several processes (--mpi-ranks) write the same bytes as one: programs, fabrics, congestion
-controls, losses, loads with a warm-up, recoveries, rates, NICs and GPUs a server, runs that stop,
-and processes of two threads. What may differ is what stats.json itself calls nondeterministic, the
+"""Several processes (--mpi-ranks) of traffic write the same bytes as one: fabrics, congestion
+controls, losses, loads with a warm-up, recoveries, rates, runs that stop, captures, and processes
+of two threads; of jobs, ranks-jobs.py has it. What may differ is what stats.json itself calls nondeterministic, the
 number of simulator events, and the number of processes.
 """
 
@@ -55,41 +55,32 @@ RUNS = [
     ("traffic --k=4 --bytes=300kB --fabric=ib --pattern=incast --cc=ib-cc", (2, 3)),
     ("traffic --k=4 --bytes=300kB --fabric=ib --bit-error-rate=1e-6 --adaptive-routing", (2,)),
     ("traffic --topology=torus --torus=3x2 --hosts-per-switch=2 --bytes=100kB", (2, 4)),
-    ("collperf --op=allreduce --ranks=16 --gpus-per-server=8 -b 1kB -e 1MB -f 32", (2,)),
     (
-        "collperf --op=alltoall --ranks=12 --gpus-per-server=3 --nics-per-server=3 -b 64kB -e 64kB"
-        " --fabric=ib --topology=leaf-spine",
-        (2, 4),
+        "traffic --k=4 --pattern=incast --fan-in=5 --bytes=50kB --queue-pairs=reused"
+        " --pcap=all --pcap-snaplen=70",
+        (2,),
     ),
-    ("dltrain --model=bloom560m --zero=2 --gpus=16 --steps=1", (2,)),
     (
-        "dltrain --model=bloom560m --zero=3 --gpus=24 --gpus-per-server=8 --nics-per-server=8"
-        " --steps=1 --warmup=1 --placement=random --oversubscription=2 --mtu=4096",
+        "traffic --k=4 --pattern=permutation --bytes=30kB --bit-error-rate=1e-6 --pcap=all"
+        " --pcap-format=pcapng --pcap-flow=server-0->server-1,pfc,server-3->server-4",
+        (2, 3),
+    ),
+    (
+        "traffic --k=4 --pattern=incast --bytes=200kB --fabric=ib --pcap=edge-0-0,server-1->edge-0-0"
+        " --pcap-size=20kB --pcap-files=3",
         (2,),
     ),
 ]
 
 
 class RanksTest(SameBytesTest):
-    def compare(self, line, ranks, more="", status=0):
-        without = ["events", "ranks"]
-        without += ["message", "share_done", "queue_pairs"] if status else []  # docs/ranks.md
-        expected = self.written(f"{line} --attribution=0", status, without)
-        for number in ranks:
-            several = f"{line} --mpi-ranks={number}{more}"
-            with self.subTest(several):
-                self.check_same(self.written(several, status, without), expected)
-
     def test_matrix(self):
         for line, ranks in RUNS[:: 1 if SLOWER == 1 else 4]:
-            self.compare(line, ranks)
+            self.compare_ranks(line, ranks)
 
     def test_threads(self):
-        for line in (
-            "traffic --k=4 --pattern=random-permutation --bytes=200kB",
-            "collperf --op=allgather --ranks=8 -b 256kB -e 256kB --fabric=ib",
-        ):
-            self.compare(line, (2,), f" --threads=2{ALWAYS}")
+        line = "traffic --k=4 --pattern=random-permutation --bytes=200kB"
+        self.compare_ranks(line, (2,), f" --threads=2{ALWAYS}")
 
     def test_not_completed(self):
         """A deadlock is found when the last rank has seen nothing move for a second."""
@@ -99,11 +90,11 @@ class RanksTest(SameBytesTest):
             "--torus=4 --hosts=8 --hosts-per-switch=2 --offset=4",  # stuck later than at once
         ):
             line = f"traffic --topology=torus {ring} --bytes=5MB --cc=none --buffer=200kB --ecn=0"
-            self.compare(line, (2, 3), status=3)
+            self.compare_ranks(line, (2, 3), status=3)
             # Some queue pairs of the second one give up before.
             status = 3 if "--torus=4" in ring else 0
-            self.compare(f"{line} --stop-after=1000050us", (2,), status=status)
-        self.compare(
+            self.compare_ranks(f"{line} --stop-after=1000050us", (2,), status=status)
+        self.compare_ranks(
             "traffic --k=4 --bytes=1MB --bit-error-rate=1e-4 --retry-count=1 --timeout-exponent=3",
             (3,),
             status=3,
@@ -149,7 +140,7 @@ class RanksTest(SameBytesTest):
             )
             if draw.random() < 0.3:
                 line += " --bit-error-rate=3e-8"
-            self.compare(line, (draw.choice([2, 3]),))
+            self.compare_ranks(line, (draw.choice([2, 3]),))
 
     def test_refusals(self):
         several = " --mpi-ranks=2 --ranks-of-nothing"
@@ -162,7 +153,7 @@ class RanksTest(SameBytesTest):
         )
         self.refuse("traffic --k=4 --link-delay=0ns --mpi-ranks=2", "0 ps", "allowed")
         self.refuse("traffic --k=4 --network=analytic --mpi-ranks=2", "network", "packet")
-        self.refuse("collperf --pcap=all --mpi-ranks=2", "--pcap", "allowed")
+        self.refuse("traffic --k=4 --pcap=all --engine=ns3 --mpi-ranks=2", "--pcap", "allowed")
 
 
 if __name__ == "__main__":

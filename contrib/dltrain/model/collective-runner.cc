@@ -75,6 +75,7 @@ CollectiveRunner::CollectiveRunner(const scenario::ClusterSpec& cluster,
       m_gpusPerServer(cluster.server.gpus),
       m_nicsPerServer(cluster.server.nics)
 {
+    m_interconnect.AddUser(*this);
     for (uint32_t server = 0; server < interconnect.GetPlaces().GetNServers(); ++server)
     {
         m_events.emplace_back(this);
@@ -601,13 +602,16 @@ CollectiveRunner::OnSent(ChannelId channel, uint64_t cookie, uint64_t, bool fail
 std::string
 CollectiveRunner::DescribeUnfinished(const Communicator& comm, uint32_t sequence) const
 {
+    uint32_t here = 0;
     uint32_t entered = 0;
     uint32_t left = 0;
     const Plan* plan = nullptr;
     std::string waits;
     for (const Member& member : comm.members)
     {
-        if (member.entered <= sequence)
+        const bool isHere = m_interconnect.GetPlaces().IsHere(member.rank);
+        here += isHere;
+        if (!isHere || member.entered <= sequence)
         {
             continue;
         }
@@ -629,7 +633,7 @@ CollectiveRunner::DescribeUnfinished(const Communicator& comm, uint32_t sequence
             }
         }
     }
-    if (left == comm.ranks.size())
+    if (left == here)
     {
         return {};
     }
@@ -639,8 +643,9 @@ CollectiveRunner::DescribeUnfinished(const Communicator& comm, uint32_t sequence
         const coll::Collective& collective = plan->schedule->What();
         what = coll::OpName(collective.op) + " of " + std::to_string(collective.bytes) + " B";
     }
-    return what + ": " + std::to_string(entered) + " of " + std::to_string(comm.ranks.size()) +
-           " ranks entered, " + std::to_string(left) + " left" + waits;
+    return what + ": " + std::to_string(entered) + " of " + std::to_string(here) + " ranks " +
+           (here == comm.ranks.size() ? "" : "of this process ") + "entered, " +
+           std::to_string(left) + " left" + waits;
 }
 
 std::vector<std::string>
@@ -656,6 +661,10 @@ CollectiveRunner::DescribeUnfinished() const
         uint32_t end = 0;
         for (const Member& member : comm.members)
         {
+            if (!m_interconnect.GetPlaces().IsHere(member.rank))
+            {
+                continue;
+            }
             begin = std::min(begin, member.entered);
             end = std::max(end, member.entered);
             if (member.part.used)

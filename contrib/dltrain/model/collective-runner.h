@@ -111,6 +111,12 @@ class CollectiveRunner : public TransportUser
 
     uint32_t GetNRanks(uint32_t communicator) const;
 
+    /// \return whether this one of several Ranks (processes) simulates the rank's server
+    bool IsHere(Rank globalRank) const
+    {
+        return m_interconnect.GetPlaces().IsHere(globalRank);
+    }
+
     /// \return ns-3 node id of the server a rank lives in
     uint32_t ContextOf(Rank globalRank) const
     {

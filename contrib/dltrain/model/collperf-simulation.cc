@@ -5,10 +5,12 @@
 
 #include "collectives/checker.h"
 #include "collectives/registry.h"
+#include "ranks.h"
 #include "results/human-text.h"
 #include "results/run-summary.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
+#include "stuck-report.h"
 
 #include "ns3/node-windows.h"
 #include "ns3/simulator.h"
@@ -20,6 +22,15 @@
 namespace dltrain
 {
 
+namespace
+{
+
+// What is decided for all ranks.
+constexpr char WARM[] = "warm"; ///< the warm-up iterations are over
+constexpr char SIZE_DONE[] = "size done";
+
+} // namespace
+
 CollperfSimulation::CollperfSimulation(const scenario::CollperfScenario& scenario)
     : m_scenario(scenario),
       m_run(
@@ -27,7 +38,7 @@ CollperfSimulation::CollperfSimulation(const scenario::CollperfScenario& scenari
           scenario.run,
           scenario.fabric,
           {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
-          {false, false, scenario.ranks, std::cerr}),
+          {false, false, scenario.ranks, std::cerr, true}),
       m_table(scenario),
       m_iterations(scenario.warmupIterations + scenario.iterations),
       m_entered(scenario.ranks)
@@ -52,6 +63,14 @@ CollperfSimulation::Populate()
     std::iota(ranks.begin(), ranks.end(), 0);
     m_communicator = m_runner->AddCommunicator(ranks);
     m_tag = m_run.Collector().Tag(coll::OpName(m_scenario.op));
+    m_run.SetActor([this](const std::string& what) { Act(what); });
+    if (RankNotes* notes = m_run.Notes())
+    {
+        m_kind = notes->Add<LeftNote>([this](const LeftNote& note) {
+            HearPart({note.part.GetPart(), note.entered});
+        });
+        m_run.Control().SetPortion(Ranks::Get().IsFirst() ? 1 : 0);
+    }
     ns3::Simulator::ScheduleNow(&CollperfSimulation::StartSize, this);
     return m_scenario.checked ? Prove() : "";
 }
@@ -59,8 +78,9 @@ CollperfSimulation::Populate()
 double
 CollperfSimulation::GetShareDone() const
 {
-    return static_cast<double>(m_begun ? m_begun - 1 : 0) /
-           static_cast<double>(m_scenario.sizes.size());
+    return Ranks::OfHosts().IsFirst() ? static_cast<double>(m_begun ? m_begun - 1 : 0) /
+                                            static_cast<double>(m_scenario.sizes.size())
+                                      : 0;
 }
 
 bool
@@ -72,7 +92,7 @@ CollperfSimulation::IsDone() const
 std::string
 CollperfSimulation::DescribeUnfinished() const
 {
-    return results::InLines(m_runner->DescribeUnfinished());
+    return DescribeRanks(m_runner->DescribeUnfinished());
 }
 
 nlohmann::ordered_json
@@ -129,9 +149,21 @@ void
 CollperfSimulation::EnterAll()
 {
     const int64_t now = ns3::RdmaClock::Now();
+    RankNotes* notes = m_run.Notes();
     for (Rank rank = 0; rank < m_scenario.ranks; ++rank)
     {
-        Enter(rank, now);
+        if (notes)
+        {
+            notes->SetPlace(rank + 1);
+        }
+        if (m_runner->IsHere(rank))
+        {
+            Enter(rank, now);
+        }
+    }
+    if (notes)
+    {
+        notes->SetPlace(0);
     }
 }
 
@@ -158,6 +190,19 @@ CollperfSimulation::OnRankDone(const results::CollectivePart& part, uint64_t)
 void
 CollperfSimulation::TellPart(const Left& left)
 {
+    if (RankNotes* notes = m_run.Notes())
+    {
+        const bool decides =
+            left.entered == m_scenario.warmupIterations || left.entered == m_iterations;
+        notes->Tell(m_kind, LeftNote{PartNote(left.part), left.entered}, decides);
+        return;
+    }
+    HearPart(left);
+}
+
+void
+CollperfSimulation::HearPart(const Left& left)
+{
     if (const auto whole = m_join.Add(left.part))
     {
         OnIteration(*whole);
@@ -166,13 +211,19 @@ CollperfSimulation::TellPart(const Left& left)
     {
         if (++m_ranksWarm == m_scenario.ranks)
         {
-            m_run.Decide([this] { EnterAll(); });
+            m_run.DecideForAll(WARM);
         }
     }
     else if (left.entered == m_iterations && ++m_ranksDone == m_scenario.ranks)
     {
-        m_run.Decide([this] { OnSizeDone(); });
+        m_run.DecideForAll(SIZE_DONE);
     }
+}
+
+void
+CollperfSimulation::Act(const std::string& what)
+{
+    what == WARM ? EnterAll() : OnSizeDone();
 }
 
 void
@@ -204,7 +255,10 @@ CollperfSimulation::OnSizeDone()
 void
 CollperfSimulation::OnBegin()
 {
-    m_table.PrintHead(std::cout);
+    if (Ranks::Get().IsFirst())
+    {
+        m_table.PrintHead(std::cout);
+    }
 }
 
 } // namespace dltrain

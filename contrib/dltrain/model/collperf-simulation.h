@@ -6,9 +6,11 @@
 
 #include "collective-runner.h"
 #include "fabric-run.h"
+#include "part-note.h"
 #include "results/collective-join.h"
 #include "results/collperf-table.h"
 
+#include <string>
 #include <vector>
 
 namespace dltrain
@@ -47,8 +49,6 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     void EnterAll();
     void Enter(Rank position, int64_t now);
 
-    /// All ranks have left an iteration.
-
     /// A rank's part of an iteration.
     struct Left
     {
@@ -56,8 +56,20 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
         uint32_t entered; //!< by this rank, of this size
     };
 
+    /// The same as it goes to another process.
+    struct LeftNote
+    {
+        PartNote part;
+        uint32_t entered;
+    };
+
     /// As NodeWindows::Note tells.
     void TellPart(const Left& left);
+    /// At once or, of several processes, in the first one.
+    void HearPart(const Left& left);
+    /// As decided, in all processes.
+    void Act(const std::string& what);
+    /// All ranks have left an iteration.
     void OnIteration(const CollectiveRecord& record);
     /// All ranks have done this size.
     void OnSizeDone();
@@ -71,7 +83,7 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     std::size_t m_begun = 0;         ///< sizes, the last of them under way
     coll::Collective m_what;         ///< of the size under way
     uint32_t m_iterations;           ///< of a size, warm-up included
-    std::vector<uint32_t> m_entered; ///< per rank, of this size
+    std::vector<uint32_t> m_entered; ///< per rank of this process, of this size
     uint32_t m_tag = 0;
     // What ranks did, joined; of this size.
     results::CollectiveJoin m_join;
@@ -79,6 +91,7 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     uint32_t m_iterationsDone = 0;
     uint32_t m_ranksWarm = 0; ///< that have ended their warm-up iterations
     uint32_t m_ranksDone = 0;
+    uint16_t m_kind = 0; ///< of RankNotes
 };
 
 } // namespace dltrain

@@ -77,6 +77,7 @@ FabricRun::FabricRun(std::string program,
 FabricRun::~FabricRun()
 {
     m_collector.reset();
+    m_notes.reset();
     m_fabric.reset();
     ns3::Simulator::Destroy();
 }
@@ -134,6 +135,10 @@ FabricRun::Build(FabricSimulation& simulation)
     if (ns3::NodeWindowRanks* ranks = Ranks::OfWindows())
     {
         ranks->SetListener([this](const std::string& word) { OnWord(word); });
+        if (!m_run.pcap.empty() || (m_options.firstHears && Ranks::OfHosts().Several()))
+        {
+            m_notes = std::make_unique<RankNotes>(*ranks);
+        }
     }
     if (!scenario::HasPackets(m_spec))
     {
@@ -153,6 +158,7 @@ FabricRun::Build(FabricSimulation& simulation)
     options.attribution = m_run.attribution;
     options.queuePairs = Ranks::HasHosts() ? m_run.traceQueuePairs : std::vector<std::string>();
     options.packets = scenario::HasPackets(m_spec);
+    options.notes = Notes();
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
     simulation.Listen();
     if (results::OutputErrors::Any())
@@ -164,7 +170,7 @@ FabricRun::Build(FabricSimulation& simulation)
     {
         return error;
     }
-    error = StartCaptures(*m_fabric, m_run);
+    error = StartCaptures(*m_fabric, m_run, m_notes.get());
     if (!error.empty())
     {
         return error;
@@ -180,25 +186,46 @@ FabricRun::Connect(const scenario::ClusterSpec& cluster) const
 }
 
 void
-FabricRun::Decide(std::function<void()> what)
+FabricRun::ActIn(int64_t delay, std::function<void()> what)
 {
     ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT,
-                                        ns3::RdmaClock::At(m_fabric->GetShortestDelay()),
+                                        ns3::RdmaClock::At(delay),
                                         std::move(what));
+}
+
+void
+FabricRun::Decide(std::function<void()> what)
+{
+    ActIn(m_fabric->GetShortestDelay(), std::move(what));
 }
 
 namespace
 {
 
+// Words to all ranks.
 constexpr char DONE[] = "done";
+constexpr char DECIDED = '\1'; //!< when, ps, as text; a blank; what
 
 } // namespace
+
+void
+FabricRun::DecideForAll(const std::string& what)
+{
+    if (!Notes())
+    {
+        Decide([this, what] { m_act(what); });
+        return;
+    }
+    const int64_t at = m_notes->GetTime() + m_fabric->GetShortestDelay();
+    Ranks::OfWindows()->Say(DECIDED + std::to_string(at) + ' ' + what);
+}
 
 void
 FabricRun::StartMeasuring(int64_t now)
 {
     m_collector->StartMeasuring(now);
-    if (ns3::NodeWindowRanks* ranks = Ranks::OfWindows())
+    ns3::NodeWindowRanks* ranks = Ranks::OfWindows();
+    if (ranks && !Ranks::OfHosts().Several()) // else each of them does this by itself
     {
         ranks->Say(std::to_string(now));
     }
@@ -219,11 +246,17 @@ FabricRun::End()
 void
 FabricRun::OnWord(const std::string& word)
 {
-    if (m_control.OnWord(word))
+    if (m_control.OnWord(word) || RankNotes::IsWord(word))
     {
         return;
     }
-    if (word == DONE)
+    if (word[0] == DECIDED)
+    {
+        const std::size_t blank = word.find(' ');
+        const int64_t at = std::stoll(word.substr(1, blank - 1));
+        ActIn(at - ns3::RdmaClock::Now(), [this, what = word.substr(blank + 1)] { m_act(what); });
+    }
+    else if (word == DONE)
     {
         if (++m_ranksDone == Ranks::Get().Size())
         {

@@ -5,6 +5,8 @@
 #define DLTRAIN_FABRIC_RUN_H
 
 #include "interconnect.h"
+#include "rank-notes.h"
+#include "ranks.h"
 #include "results/run-stats.h"
 #include "run-control.h"
 #include "trace-collector.h"
@@ -88,6 +90,8 @@ class FabricRun
         bool completionAtSender = false; //!< of messages, when they are acknowledged
         uint32_t gpus = 0;               //!< for simulated_gpu_s_per_core_s; 0: there are none
         std::ostream& os = std::cout;    //!< the summary and where the files are
+        bool firstHears = false; //!< where several Ranks have hosts, the first one hears of all
+                                 //!< that they do: Notes
     };
 
     FabricRun(std::string program,
@@ -127,6 +131,26 @@ class FabricRun
      */
     void Decide(std::function<void()> what);
 
+    /// What DecideForAll has been given, in every rank that has hosts. Before the first event.
+    void SetActor(std::function<void(const std::string& what)> act)
+    {
+        m_act = std::move(act);
+    }
+
+    /**
+     * The same, where several Ranks have hosts: all of them do it at the same time, each for its
+     * own, by an event without context. Of Options::firstHears by the first rank, as it hears a
+     * note. \param what for SetActor's function
+     */
+    void DecideForAll(const std::string& what);
+
+    /// From Listen on. \return what tells the first rank of other ranks' hosts; null: one process
+    /// has all hosts, or each rank keeps to itself what its own do
+    RankNotes* Notes() const
+    {
+        return m_options.firstHears && Ranks::OfHosts().Several() ? m_notes.get() : nullptr;
+    }
+
     /// The warm-up is over, for all Ranks. Between the nodes' events.
     void StartMeasuring(int64_t now);
 
@@ -143,6 +167,8 @@ class FabricRun
   private:
     /// Another rank's words, and this one's own.
     void OnWord(const std::string& word);
+    /// \param delay ps from now
+    void ActIn(int64_t delay, std::function<void()> what);
     /// This rank's part. \return why it cannot be built, or nothing
     std::string Build(FabricSimulation& simulation);
     /// Completes the files, prints the summary. \return the exit status
@@ -158,7 +184,9 @@ class FabricRun
     Options m_options;
     RunControl m_control;
     std::unique_ptr<ns3::RdmaFabric> m_fabric;
+    std::unique_ptr<RankNotes> m_notes;
     std::unique_ptr<TraceCollector> m_collector;
+    std::function<void(const std::string& what)> m_act;
     double m_setUpS{0};
     uint32_t m_ranksDone{0};
 };

@@ -29,6 +29,12 @@ class Interconnect
         return m_places.ServerOf(from) == m_places.ServerOf(to) ? *m_inside : *m_between;
     }
 
+    /// Transport::AddUser
+    void AddUser(TransportUser& user)
+    {
+        m_between->AddUser(user);
+    }
+
     /// Before the first channel: Transport::CarryCauses.
     void CarryCauses()
     {

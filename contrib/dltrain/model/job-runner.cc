@@ -3,6 +3,8 @@
  */
 #include "job-runner.h"
 
+#include "part-note.h"
+#include "rank-notes.h"
 #include "scenarios/training/message-match.h"
 
 #include "ns3/assert.h"
@@ -38,16 +40,29 @@ JobRunner::JobRunner(workload::Workload& workload,
     : m_workload(workload),
       m_plan(workload.Plan()),
       m_listener(listener),
-      m_decide([](std::function<void()> what) {
+      m_decide([this](const workload::Notice& notice) {
           ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT,
                                               ns3::Time(0),
-                                              std::move(what));
+                                              [this, notice] { Act(notice); });
       }),
       m_tasks(workload.CountTasks())
 {
     for (const training::StepGraph& graph : m_plan.roles)
     {
         m_graphs.emplace_back(graph, tagOf);
+    }
+}
+
+void
+JobRunner::SetNotes(RankNotes* notes)
+{
+    m_notes = notes;
+    if (notes)
+    {
+        m_kinds.begin = notes->Add<uint32_t>([this](uint32_t round) { HearBegin(round); });
+        m_kinds.part = notes->Add<PartNote>([this](const PartNote& n) { HearPart(n.GetPart()); });
+        m_kinds.call = notes->Add<CallNote>([this](const CallNote& n) { HearCall(CallOf(n)); });
+        m_kinds.roundEnd = notes->Add<RoundEnd>([this](const RoundEnd& e) { HearRoundEnd(e); });
     }
 }
 
@@ -69,13 +84,18 @@ JobRunner::SetServices(const RankServices& services)
             m_rankAt.push_back(group);
         }
     }
+    m_ranks.resize(m_plan.ranks);
     for (Rank rank = 0; rank < m_plan.ranks; ++rank)
     {
-        m_ranks.emplace_back(rank,
-                             m_plan.slowness.empty() ? 1 : m_plan.slowness[rank],
-                             std::move(seats[rank]),
-                             services,
-                             *this);
+        if (m_collectives->IsHere(rank))
+        {
+            m_ranks[rank] =
+                std::make_unique<RankRunner>(rank,
+                                             m_plan.slowness.empty() ? 1 : m_plan.slowness[rank],
+                                             std::move(seats[rank]),
+                                             services,
+                                             *this);
+        }
     }
 }
 
@@ -86,13 +106,13 @@ JobRunner::Prepare(Rank rank, const Task& task) const
     {
         return {};
     }
-    const Seat& seat = m_ranks[rank].GetSeat(task.group);
+    const Seat& seat = m_ranks[rank]->GetSeat(task.group);
     if (!seat.group)
     {
         return "rank " + std::to_string(rank) + " is in no group of \"" +
                m_plan.groupKinds[task.group].name + "\"";
     }
-    const coll::Collective what = m_ranks[rank].CollectiveOf(task);
+    const coll::Collective what = m_ranks[rank]->CollectiveOf(task);
     if (m_collectives->Knows(seat.communicator, what))
     {
         return {}; // another rank of the group has asked
@@ -113,8 +133,14 @@ JobRunner::Start()
     {
         return match.Problems().front();
     }
+    std::vector<Rank> all;
     for (Rank rank = 0; rank < m_plan.ranks; ++rank)
     {
+        all.push_back(rank);
+        if (!m_ranks[rank])
+        {
+            continue;
+        }
         for (const Task& task : m_plan.roles[m_plan.roleOf[rank]].tasks)
         {
             const std::string why = Prepare(rank, task);
@@ -124,12 +150,29 @@ JobRunner::Start()
             }
         }
     }
-    const int64_t now = ns3::RdmaClock::Now();
-    for (Rank rank = 0; rank < m_plan.ranks; ++rank)
-    {
-        BeginNext(rank, now);
-    }
+    BeginNext(all);
     return {};
+}
+
+void
+JobRunner::BeginNext(const std::vector<Rank>& ranks)
+{
+    const int64_t now = ns3::RdmaClock::Now();
+    for (uint32_t i = 0; i < ranks.size(); ++i)
+    {
+        if (m_notes)
+        {
+            m_notes->SetPlace(i + 1);
+        }
+        if (m_ranks[ranks[i]])
+        {
+            BeginNext(ranks[i], now);
+        }
+    }
+    if (m_notes)
+    {
+        m_notes->SetPlace(0);
+    }
 }
 
 void
@@ -141,7 +184,7 @@ JobRunner::BeginNext(Rank rank, int64_t now)
         return;
     }
     NodeWindows::Note<&JobRunner::TellBegin>(this, round->number);
-    m_ranks[rank].Begin(*round, m_graphs[round->graph], now);
+    m_ranks[rank]->Begin(*round, m_graphs[round->graph], now);
 }
 
 JobRunner::OpenRound&
@@ -176,6 +219,17 @@ JobRunner::Join(OpenRound& round) const
 void
 JobRunner::TellBegin(const uint32_t& round)
 {
+    if (m_notes)
+    {
+        m_notes->Tell(m_kinds.begin, round);
+        return;
+    }
+    HearBegin(round);
+}
+
+void
+JobRunner::HearBegin(uint32_t round)
+{
     if (round >= m_begun)
     {
         m_begun = round + 1;
@@ -186,7 +240,7 @@ JobRunner::TellBegin(const uint32_t& round)
 void
 JobRunner::OnRankDone(const results::CollectivePart& left, uint64_t cookie)
 {
-    RankRunner& rank = m_ranks[m_rankAt[left.communicator][left.position]];
+    RankRunner& rank = *m_ranks[m_rankAt[left.communicator][left.position]];
     results::CollectivePart part = left;
     part.round = rank.GetRound().number;
     NodeWindows::Note<&JobRunner::TellPart>(this, part);
@@ -195,6 +249,17 @@ JobRunner::OnRankDone(const results::CollectivePart& left, uint64_t cookie)
 
 void
 JobRunner::TellPart(const results::CollectivePart& part)
+{
+    if (m_notes)
+    {
+        m_notes->Tell(m_kinds.part, PartNote(part));
+        return;
+    }
+    HearPart(part);
+}
+
+void
+JobRunner::HearPart(const results::CollectivePart& part)
 {
     if (const auto whole = m_join.Add(part))
     {
@@ -205,7 +270,7 @@ JobRunner::TellPart(const results::CollectivePart& part)
 void
 JobRunner::OnMessageDone(Rank rank, uint64_t cookie, int64_t now)
 {
-    m_ranks[rank].EndTask(static_cast<training::TaskId>(cookie), now);
+    m_ranks[rank]->EndTask(static_cast<training::TaskId>(cookie), now);
 }
 
 void
@@ -215,8 +280,40 @@ JobRunner::OnCall(const results::CallRecord& call, int64_t communicated)
     NodeWindows::Note<&JobRunner::TellCall>(this, Call{call, communicated});
 }
 
+JobRunner::CallNote
+JobRunner::NoteOf(const Call& ended) const
+{
+    const results::CallRecord& call = ended.record;
+    return {call.start,
+            call.end,
+            ended.communicated,
+            call.rank,
+            call.step,
+            static_cast<uint32_t>(call.graph - m_plan.roles.data()),
+            static_cast<training::TaskId>(call.task - call.graph->tasks.data())};
+}
+
+JobRunner::Call
+JobRunner::CallOf(const CallNote& note) const
+{
+    const training::StepGraph& graph = m_plan.roles[note.role];
+    return {{note.start, note.end, note.rank, &graph.tasks[note.task], &graph, note.step},
+            note.communicated};
+}
+
 void
 JobRunner::TellCall(const Call& ended)
+{
+    if (m_notes)
+    {
+        m_notes->Tell(m_kinds.call, NoteOf(ended));
+        return;
+    }
+    HearCall(ended);
+}
+
+void
+JobRunner::HearCall(const Call& ended)
 {
     const results::CallRecord& call = ended.record;
     ++m_tasksDone;
@@ -239,6 +336,17 @@ JobRunner::OnRoundEnd(Rank rank, const workload::Round& round, int64_t now)
 void
 JobRunner::TellRoundEnd(const RoundEnd& ended)
 {
+    if (m_notes)
+    {
+        m_notes->Tell(m_kinds.roundEnd, ended, true);
+        return;
+    }
+    HearRoundEnd(ended);
+}
+
+void
+JobRunner::HearRoundEnd(const RoundEnd& ended)
+{
     OpenRound& open = Open(ended.round.number);
     open.end = std::max(open.end, ended.time);
     if (++open.ranksDone == m_plan.ranks)
@@ -252,12 +360,12 @@ JobRunner::TellRoundEnd(const RoundEnd& ended)
     const workload::Notice notice = m_workload.OnEnded(ended.rank, ended.round);
     if (!notice.IsEmpty())
     {
-        m_decide([this, notice] { ActOn(notice); });
+        m_decide(notice);
     }
 }
 
 void
-JobRunner::ActOn(const workload::Notice& notice)
+JobRunner::Act(const workload::Notice& notice)
 {
     const int64_t now = ns3::RdmaClock::Now();
     if (notice.measure)
@@ -268,10 +376,7 @@ JobRunner::ActOn(const workload::Notice& notice)
     {
         m_listener.OnJobEnd();
     }
-    for (const Rank rank : notice.wake)
-    {
-        BeginNext(rank, now);
-    }
+    BeginNext(notice.wake);
 }
 
 std::vector<std::string>
@@ -280,7 +385,7 @@ JobRunner::DescribeUnfinished() const
     std::vector<std::string> lines;
     for (auto rank = m_ranks.begin(); rank != m_ranks.end() && lines.size() < MOST_LINES; ++rank)
     {
-        const auto more = rank->DescribeUnfinished();
+        const auto more = *rank ? (*rank)->DescribeUnfinished() : std::vector<std::string>();
         lines.insert(lines.end(), more.begin(), more.end());
     }
     for (const auto& more : {m_messages->DescribeUnfinished(), m_collectives->DescribeUnfinished()})

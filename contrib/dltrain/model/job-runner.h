@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,9 +19,11 @@
 namespace dltrain
 {
 
-/// Does something later, in an event without context, which may touch any host; what was decided
-/// at one time in that order.
-using Decider = std::function<void(std::function<void()> what)>;
+/// Has JobRunner::Act done later with this, in an event without context, which may touch any host;
+/// what was decided at one time in that order.
+using Decider = std::function<void(const workload::Notice& notice)>;
+
+class RankNotes;
 
 /// Hears of a job.
 class JobListener
@@ -55,16 +58,23 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
               JobListener& listener,
               const std::function<uint32_t(const std::string&)>& tagOf);
 
-    /// \param decide FabricRun::Decide; without one, what is decided is done at the same time
+    /// Without one, what is decided is done at the same time.
     void SetDecider(Decider decide)
     {
         m_decide = std::move(decide);
     }
 
+    /// With several Ranks that have hosts, before SetServices: the first one hears by these what
+    /// all ranks of the job do, and decides. \param notes null: there is one process
+    void SetNotes(RankNotes* notes);
+
     /// Call before Start. \param services must outlive this, with this as their user
     void SetServices(const RankServices& services);
-    /// All ranks begin at the current time. \return why not, or nothing
+    /// All ranks begin at the current time, of several processes those of this one. \return why
+    /// not, or nothing
     std::string Start();
+    /// As decided.
+    void Act(const workload::Notice& notice);
 
     bool IsDone() const
     {
@@ -117,16 +127,36 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         int64_t time; //!< ps
     };
 
+    /// A Call as it goes to another process, which has the same plan.
+    struct CallNote
+    {
+        int64_t start; ///< ps
+        int64_t end;   ///< ps
+        int64_t communicated;
+        Rank rank;
+        uint32_t step;
+        uint32_t role; ///< index of the graph
+        training::TaskId task;
+    };
+
     void TellBegin(const uint32_t& round);
     void TellPart(const results::CollectivePart& part);
     void TellCall(const Call& ended);
     void TellRoundEnd(const RoundEnd& ended);
+    // At once or, of several processes, in the first one.
+    void HearBegin(uint32_t round);
+    void HearPart(const results::CollectivePart& part);
+    void HearCall(const Call& ended);
+    void HearRoundEnd(const RoundEnd& ended);
+
+    CallNote NoteOf(const Call& ended) const;
+    Call CallOf(const CallNote& note) const;
 
     OpenRound& Open(uint32_t number);
     results::StepRecord Join(OpenRound& round) const;
     void BeginNext(Rank rank, int64_t now);
-    /// As decided.
-    void ActOn(const workload::Notice& notice);
+    /// Those of this process, in this order.
+    void BeginNext(const std::vector<Rank>& ranks);
     /// Makes a task's schedule. \return why the rank cannot do this task, or nothing
     std::string Prepare(Rank rank, const training::Task& task) const;
 
@@ -136,15 +166,27 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     Decider m_decide;
     CollectiveRunner* m_collectives = nullptr;
     MessageRunner* m_messages = nullptr;
+    RankNotes* m_notes = nullptr;
     std::vector<GraphTables> m_graphs;
-    std::deque<RankRunner> m_ranks;
-    std::vector<std::vector<Rank>> m_rankAt; ///< [communicator][position]
+    std::vector<std::unique_ptr<RankRunner>> m_ranks; ///< null: another process has it
+    std::vector<std::vector<Rank>> m_rankAt;          ///< [communicator][position]
     results::CollectiveJoin m_join;
     std::deque<OpenRound> m_open; ///< numbers that not all ranks have ended: m_closed and on
     uint32_t m_closed = 0;
     uint32_t m_begun = 0; ///< numbers that some rank has begun
     uint64_t m_tasks;
     uint64_t m_tasksDone = 0;
+
+    /// Of RankNotes.
+    struct Kinds
+    {
+        uint16_t begin;
+        uint16_t part;
+        uint16_t call;
+        uint16_t roundEnd;
+    };
+
+    Kinds m_kinds{};
 };
 
 } // namespace dltrain

@@ -52,6 +52,7 @@ MessageRunner::MessageRunner(Interconnect& interconnect,
       m_user(user),
       m_job(job)
 {
+    m_interconnect.AddUser(*this);
     for (uint32_t server = 0; server < interconnect.GetPlaces().GetNServers(); ++server)
     {
         m_servers.emplace_back(this);
@@ -252,8 +253,11 @@ MessageRunner::Describe(const MessageOrder& order,
     if (waiting)
     {
         const bool any = sending && sending->transport;
+        const bool known = m_interconnect.GetPlaces().IsHere(order.from);
         lines.push_back(to + " waits for " + Counted(waiting, "message") + tag + " of " + from +
-                        (any ? under : std::string(", which has sent it none")));
+                        (any     ? under
+                         : known ? std::string(", which has sent it none")
+                                 : std::string(", of another process")));
     }
     else if (sent)
     {

@@ -4,8 +4,14 @@
 #include "network-transport.h"
 
 #include "contrib/rdma/core/flow-hash.h"
+#include "ranks.h"
 #include "trace-collector.h"
 
+#include "ns3/node-window-ranks.h"
+#include "ns3/node-windows.h"
+
+#include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
 namespace dltrain
@@ -41,6 +47,39 @@ NetworkTransport::NetworkTransport(const NetworkParts& parts)
       m_connections(parts.fabric.GetConnections()),
       m_hosts(parts.fabric.GetNEndpoints())
 {
+    if (ns3::NodeWindowRanks* ranks = Ranks::OfWindows())
+    {
+        m_reader = ranks->AddReader([this](uint32_t, const uint8_t* at, const uint8_t*) {
+            Opened opened;
+            std::memcpy(static_cast<void*>(&opened), at, sizeof(opened));
+            Learn(opened);
+        });
+    }
+}
+
+void
+NetworkTransport::AddUser(TransportUser& user)
+{
+    m_users.push_back(&user);
+}
+
+void
+NetworkTransport::TellOpened(const Opened& opened)
+{
+    const uint32_t to = m_places.EndpointOf(opened.name.to, opened.name.rail);
+    Ranks::OfWindows()->Post(m_fabric.GetRankOf(to), m_reader, &opened, sizeof(opened));
+}
+
+void
+NetworkTransport::Learn(const Opened& opened)
+{
+    End end{};
+    end.user = m_users.at(opened.user);
+    end.cookie = opened.cookie;
+    end.channel = opened.channel;
+    end.name = opened.name;
+    m_theirs.emplace(opened.channel, end);
+    m_connections.Learn(MakeRequest(opened.name, opened.channel), opened.number);
 }
 
 ns3::RdmaConnectionRequest
@@ -117,6 +156,16 @@ NetworkTransport::Open(const ChannelName& name, TransportUser& user, uint64_t co
     m_collector.BeginConnection(*end.queuePair,
                                 m_places.AreGpus() ? name.from : results::FlowRecord::NO_GPU,
                                 m_places.AreGpus() ? name.to : results::FlowRecord::NO_GPU);
+    if (!m_users.empty() && !m_places.IsHere(name.to))
+    {
+        const auto number = std::find(m_users.begin(), m_users.end(), &user) - m_users.begin();
+        ns3::NodeWindows::Note<&NetworkTransport::TellOpened>(this,
+                                                              Opened{name,
+                                                                     end.queuePair->GetNumber(),
+                                                                     static_cast<uint32_t>(number),
+                                                                     cookie,
+                                                                     end.channel});
+    }
     return end.channel;
 }
 
@@ -128,11 +177,18 @@ NetworkTransport::OnAccepted(ns3::RdmaQueuePair* qp, uint64_t channel, int64_t)
         // What `from` wrote before its first packet left, and does not change while that is under
         // way; but it may be opening another one.
         const std::lock_guard<std::mutex> lock(m_opening);
-        const End& theirs = m_hosts[HostOf(channel)].opened[IndexOf(channel)];
+        const auto learnt = m_theirs.find(channel);
+        const End& theirs = learnt == m_theirs.end()
+                                ? m_hosts[HostOf(channel)].opened[IndexOf(channel)]
+                                : learnt->second;
         end.user = theirs.user;
         end.cookie = theirs.cookie;
         end.name = theirs.name;
         end.causes = theirs.causes;
+        if (learnt != m_theirs.end())
+        {
+            m_theirs.erase(learnt);
+        }
     }
     Add(qp->GetNic()->GetEndpoint(), end, true);
     m_collector.OnAccepted(*qp);

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 namespace dltrain
@@ -34,6 +35,7 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
   public:
     explicit NetworkTransport(const NetworkParts& parts);
 
+    void AddUser(TransportUser& user) override;
     ChannelId Open(const ChannelName& name, TransportUser& user, uint64_t cookie) override;
     void Post(ChannelId channel, const TransportPost& post) override;
     void CarryCauses() override;
@@ -116,6 +118,21 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
         return static_cast<uint32_t>(channelOrCookie);
     }
 
+    /// A channel to a place of another rank, as that has to know of it.
+    struct Opened
+    {
+        ChannelName name;
+        uint32_t number; ///< of the end that posts
+        uint32_t user;   ///< among those that AddUser has told
+        uint64_t cookie;
+        ChannelId channel;
+    };
+
+    /// As NodeWindows::Note tells.
+    void TellOpened(const Opened& opened);
+    /// Another rank's.
+    void Learn(const Opened& opened);
+
     ns3::RdmaConnectionRequest MakeRequest(const ChannelName& name, ChannelId channel);
     End& Add(uint32_t endpoint, const End& end, bool accepted);
     /// \return one for a new channel; null: causes are not carried
@@ -130,6 +147,10 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
     bool m_carries = false;    ///< causes
     std::deque<CauseQueue> m_causes;
     std::vector<CauseQueue*> m_idleCauses; ///< of closed channels
+    std::vector<TransportUser*> m_users;
+    uint32_t m_reader = 0;                       ///< of NodeWindowRanks
+    std::unordered_map<ChannelId, End> m_theirs; ///< other ranks' channels to here, until the first
+                                                 ///< packet comes
     /// Of channels that other ranks will open: the receiving ends here.
     std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint8_t>, ns3::RdmaQueuePair*> m_expected;
 };

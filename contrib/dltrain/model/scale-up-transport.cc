@@ -33,7 +33,9 @@ ScaleUpTransport::ScaleUpTransport(const Places& places, const topo::ServerSpec&
 {
     for (uint32_t s = 0; s < places.GetNServers(); ++s)
     {
-        m_servers.emplace_back(s, places.ContextOfServer(s), server);
+        m_servers.push_back(places.IsServerHere(s)
+                                ? std::make_unique<Server>(s, places.ContextOfServer(s), server)
+                                : nullptr);
     }
 }
 
@@ -41,7 +43,7 @@ ChannelId
 ScaleUpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
 {
     const uint32_t server = m_places.ServerOf(name.from);
-    Slots<Channel>& channels = m_servers[server].channels;
+    Slots<Channel>& channels = m_servers[server]->channels;
     const uint32_t channel = channels.Take();
     channels[channel] = {&user,
                          cookie,
@@ -54,14 +56,14 @@ ScaleUpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t co
 void
 ScaleUpTransport::Close(ChannelId channel)
 {
-    m_servers[ServerOf(channel)].channels.Give(IndexOf(channel));
+    m_servers[ServerOf(channel)]->channels.Give(IndexOf(channel));
 }
 
 void
 ScaleUpTransport::Post(ChannelId channel, const TransportPost& post)
 {
     const int64_t now = ns3::RdmaClock::Now();
-    Server& server = m_servers[ServerOf(channel)];
+    Server& server = *m_servers[ServerOf(channel)];
     const uint32_t message = server.messages.Take();
     server.messages[message] =
         {IndexOf(channel), post.immediate, post.bytes, post.id, post.cause, now};
@@ -150,7 +152,7 @@ ScaleUpTransport::Server::Prefetch(int64_t ticks, uint32_t depth) const
 std::string
 ScaleUpTransport::Describe(ChannelId channel) const
 {
-    const Channel& on = m_servers[ServerOf(channel)].channels[IndexOf(channel)];
+    const Channel& on = m_servers[ServerOf(channel)]->channels[IndexOf(channel)];
     return "server " + std::to_string(ServerOf(channel)) + ", GPU " + std::to_string(on.fromGpu) +
            " to GPU " + std::to_string(on.toGpu);
 }
@@ -159,9 +161,9 @@ uint64_t
 ScaleUpTransport::GetBytesArrived() const
 {
     uint64_t bytes = 0;
-    for (const Server& server : m_servers)
+    for (const auto& server : m_servers)
     {
-        bytes += server.bytesArrived;
+        bytes += server ? server->bytesArrived : 0;
     }
     return bytes;
 }

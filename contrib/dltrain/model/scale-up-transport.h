@@ -12,7 +12,7 @@
 #include "ns3/rdma-event.h"
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -93,7 +93,7 @@ class ScaleUpTransport : public Transport
     }
 
     const Places& m_places;
-    std::deque<Server> m_servers;
+    std::vector<std::unique_ptr<Server>> m_servers; ///< null: another rank's
 };
 
 } // namespace dltrain

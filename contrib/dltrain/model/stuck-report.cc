@@ -4,6 +4,7 @@
 #include "stuck-report.h"
 
 #include "ranks.h"
+#include "results/human-text.h"
 
 #include "ns3/pfc-deadlock.h"
 
@@ -103,6 +104,25 @@ DescribeStuck(TraceCollector& collector, std::size_t most)
     if (!text.empty())
     {
         text.pop_back();
+    }
+    return text;
+}
+
+std::string
+DescribeRanks(const std::vector<std::string>& lines)
+{
+    const std::string here = results::InLines(lines);
+    const Ranks& ranks = Ranks::OfHosts();
+    if (!ranks.Several())
+    {
+        return here;
+    }
+    std::string text;
+    uint32_t rank = 0;
+    for (const std::string& one : ranks.Gather(here))
+    {
+        text += one.empty() ? "" : "process " + std::to_string(rank) + ":\n" + one;
+        ++rank;
     }
     return text;
 }

@@ -21,6 +21,10 @@ namespace dltrain
  */
 std::string DescribeStuck(TraceCollector& collector, std::size_t most = 10);
 
+/// What this rank of several says of what it has not done, in lines; with several Ranks that have
+/// hosts collective. \return at the first one the lines of all, each rank's under its number
+std::string DescribeRanks(const std::vector<std::string>& lines);
+
 } // namespace dltrain
 
 #endif /* STUCK_REPORT_H */

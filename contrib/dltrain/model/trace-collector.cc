@@ -3,6 +3,7 @@
  */
 #include "trace-collector.h"
 
+#include "rank-notes.h"
 #include "ranks.h"
 #include "results/message-id.h"
 #include "results/old-results.h"
@@ -89,6 +90,7 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
         m_queuePairLog =
             std::make_unique<QueuePairLog>(fabric, m_endpointNames, options.queuePairs, flowOf);
     }
+    ListenToNotes();
     Listen();
     NoteJourneys();
     m_baseline = FabricBaseline(fabric, 0);
@@ -155,6 +157,18 @@ TraceCollector::Listen()
         nic.TraceConnectWithoutContext("GoBack", MakeCallback(&TraceCollector::OnRetry, this));
         nic.TraceConnectWithoutContext("Timeout", MakeCallback(&TraceCollector::OnRetry, this));
         nic.TraceConnectWithoutContext("Error", MakeCallback(&TraceCollector::OnError, this));
+    }
+}
+
+void
+TraceCollector::ListenToNotes()
+{
+    if (RankNotes* notes = m_options.notes)
+    {
+        m_kinds.post = notes->Add<Post>([this](const Post& post) { HearPost(post); });
+        m_kinds.begin = notes->Add<Connection>([this](const Connection& c) { HearBegin(c); });
+        m_kinds.end = notes->Add<End>([this](const End& ended) { HearEnd(ended); });
+        m_kinds.complete = notes->Add<Completion>([this](const Completion& c) { HearPlain(c); });
     }
 }
 
@@ -230,9 +244,28 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
 void
 TraceCollector::TellPost(const Post& post)
 {
+    ++m_outstanding;
+    if (m_options.notes)
+    {
+        m_options.notes->Tell(m_kinds.post, post);
+        return;
+    }
+    HearPost(post);
+}
+
+void
+TraceCollector::EndOne()
+{
+    m_outstanding -= m_outstanding > 0;
+}
+
+void
+TraceCollector::HearPost(const Post& post)
+{
     const PendingMessages::Message message = Number(post.id, post.posted, post.operation);
     const bool here = m_options.atSender || post.operation == ns3::RdmaOperation::READ;
-    if (!IsRemote(post.end) || here) // else the other rank expects it
+    // Else the other rank expects it.
+    if (m_options.notes || !IsRemote(post.end) || here)
     {
         m_pending.Add(Find(post.end.endpoint, post.end.number), message);
     }
@@ -246,7 +279,6 @@ TraceCollector::Number(uint64_t id, int64_t posted, ns3::RdmaOperation operation
     const bool measured = m_marked ? !MessageId::IsWarmup(id) : m_measuring;
     const uint64_t flow = MessageId::HasFlow(id) ? MessageId::Flow(id) : m_posts;
     m_posts += measured;
-    ++m_outstanding;
     return {posted, flow, MessageId::Tag(id), measured, operation};
 }
 
@@ -254,6 +286,7 @@ PendingMessages::Message
 TraceCollector::BeginMessage(uint64_t id, int64_t now, ns3::RdmaOperation operation)
 {
     m_links->Arm(); // for whoever observes it
+    ++m_outstanding;
     return Number(id, now, operation);
 }
 
@@ -296,6 +329,17 @@ TraceCollector::BeginConnection(const ns3::RdmaQueuePair& sender, uint32_t from,
 void
 TraceCollector::TellBegin(const Connection& begun)
 {
+    if (m_options.notes)
+    {
+        m_options.notes->Tell(m_kinds.begin, begun);
+        return;
+    }
+    HearBegin(begun);
+}
+
+void
+TraceCollector::HearBegin(const Connection& begun)
+{
     PendingMessages::Sender& state = Find(begun.end.endpoint, begun.end.number);
     state.fromGpu = begun.from;
     state.toGpu = begun.to;
@@ -309,6 +353,17 @@ TraceCollector::EndConnection(const ns3::RdmaQueuePair& sender)
 
 void
 TraceCollector::TellEnd(const End& ended)
+{
+    if (m_options.notes)
+    {
+        m_options.notes->Tell(m_kinds.end, ended);
+        return;
+    }
+    HearEnd(ended);
+}
+
+void
+TraceCollector::HearEnd(const End& ended)
 {
     m_pending.Forget(ended.endpoint, ended.number);
 }
@@ -376,7 +431,7 @@ TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& messag
     if (journey)
     {
         NodeWindows::NoteCall(
-            [this, completion, parts = telling.parts] { TellComplete(completion, &parts); });
+            [this, completion, parts = telling.parts] { HearComplete(completion, &parts); });
         return;
     }
     NodeWindows::Note<&TraceCollector::TellPlain>(this, completion);
@@ -385,11 +440,22 @@ TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& messag
 void
 TraceCollector::TellPlain(const Completion& completion)
 {
-    TellComplete(completion, nullptr);
+    if (m_options.notes)
+    {
+        m_options.notes->Tell(m_kinds.complete, completion);
+        return;
+    }
+    HearPlain(completion);
 }
 
 void
-TraceCollector::TellComplete(const Completion& completion, const results::MessageParts* parts)
+TraceCollector::HearPlain(const Completion& completion)
+{
+    HearComplete(completion, nullptr);
+}
+
+void
+TraceCollector::HearComplete(const Completion& completion, const results::MessageParts* parts)
 {
     const uint32_t from = completion.end.endpoint;
     const uint32_t to = completion.end.peer;
@@ -402,7 +468,7 @@ TraceCollector::TellComplete(const Completion& completion, const results::Messag
     }
     // A message from or to another rank is outstanding where it was posted, until it is
     // acknowledged: OnCompletion.
-    if (!state.failed && m_fabric.IsLocal(from) && m_fabric.IsLocal(to))
+    if (!m_options.notes && !state.failed && m_fabric.IsLocal(from) && m_fabric.IsLocal(to))
     {
         --m_outstanding;
     }
@@ -435,7 +501,7 @@ TraceCollector::TellComplete(const Completion& completion, const results::Messag
     record.tag = pending.tag;
     record.fromGpu = read ? state.toGpu : state.fromGpu;
     record.toGpu = read ? state.fromGpu : state.toGpu;
-    if (Ranks::OfHosts().Several())
+    if (!m_options.notes && Ranks::OfHosts().Several())
     {
         m_records.push_back(record);
         return;
@@ -460,7 +526,7 @@ TraceCollector::OnCompletion(ns3::RdmaQueuePair* qp,
     {
         NodeWindows::Note<&TraceCollector::TellPlain>(this, completion);
     }
-    if (!success || IsRemote(completion.end))
+    if (!success || m_options.notes || IsRemote(completion.end))
     {
         NodeWindows::Note<&TraceCollector::TellStatus>(this, Status{completion.end, success});
     }
@@ -470,9 +536,9 @@ void
 TraceCollector::TellStatus(const Status& status)
 {
     m_failed += !status.success;
-    if (IsRemote(status.end) && m_outstanding)
+    if (m_options.notes || IsRemote(status.end))
     {
-        --m_outstanding; // all that this rank hears of it
+        EndOne(); // all that this rank hears of it
     }
 }
 
@@ -491,6 +557,10 @@ TraceCollector::OnError(ns3::RdmaQueuePair* qp, uint64_t, int64_t)
 void
 TraceCollector::TellError(const End& failed)
 {
+    if (m_options.notes)
+    {
+        return; // what is flushed is told of one by one
+    }
     PendingMessages::Sender& sender = Find(failed.endpoint, failed.number);
     if (!sender.failed)
     {
@@ -537,7 +607,7 @@ TraceCollector::Finish(int64_t nowPs)
         m_queuePairLog->GetTable().Write(InFolder(m_options.out, "queue_pairs.csv"));
     }
     const Ranks& ranks = Ranks::OfHosts();
-    if (ranks.Several())
+    if (ranks.Several() && !m_options.notes)
     {
         // As they would have come in one process: by time, then by host and port, which is how
         // endpoints are numbered and ns3::RdmaEventOrder goes.

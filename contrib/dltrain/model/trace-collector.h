@@ -25,6 +25,8 @@
 namespace dltrain
 {
 
+class RankNotes;
+
 /**
  * Listens to a fabric's trace sources and writes flows.csv and attribution.csv; with LinkSampler,
  * QueuePairLog and EventCollector, which it has, links.csv, queue_pairs.csv and network_events.log.
@@ -48,6 +50,8 @@ class TraceCollector
         std::vector<std::string> queuePairs; //!< patterns, for queue_pairs.csv; none: no file
         bool atSender{false}; //!< a message is complete when its last ACK is at the sender
         bool packets{true};   //!< else nothing is known of links and devices, and no file says it
+        RankNotes* notes{nullptr}; //!< with several Ranks: by which the first one, and nobody else,
+                                   //!< hears of messages; null: each knows those that come to it
         std::size_t flowRows{1000000};
         int64_t linkIntervalPs{100000000};
         std::size_t linkRows{200000};
@@ -248,9 +252,6 @@ class TraceCollector
                    int64_t now);
     /// \return the tag of the message that a frame is of
     uint32_t TagOf(uint32_t src, uint32_t dst, uint32_t destQp);
-    /// The oldest message under way of this queue pair, or its oldest READ. \param parts null: not
-    /// noted
-    void TellComplete(const Completion& completion, const results::MessageParts* parts);
     void TellPlain(const Completion& completion);
     void OnCompletion(ns3::RdmaQueuePair* qp,
                       const ns3::RdmaWorkRequest& request,
@@ -260,6 +261,19 @@ class TraceCollector
     void OnRetry(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void TellError(const End& failed);
+
+    // With Options::notes Tell... passes it on, and Hear... is for the first rank.
+
+    void ListenToNotes();
+    void HearPost(const Post& post);
+    void HearBegin(const Connection& begun);
+    void HearEnd(const End& ended);
+    /// The oldest message under way of this queue pair, or its oldest READ. \param parts null: not
+    /// noted
+    void HearComplete(const Completion& completion, const results::MessageParts* parts);
+    void HearPlain(const Completion& completion);
+    /// One message less is under way.
+    void EndOne();
 
     /// Whether the other end of a queue pair is in another rank.
     bool IsRemote(const End& end) const
@@ -294,6 +308,17 @@ class TraceCollector
     PendingMessages m_pending;
     std::unordered_map<const ns3::RdmaPort*, uint32_t> m_portIndex; //!< end of RdmaFabric
     std::vector<results::FlowRecord> m_records; //!< with several ranks: until they are merged
+
+    /// Of RankNotes.
+    struct Kinds
+    {
+        uint16_t post;
+        uint16_t begin;
+        uint16_t end;
+        uint16_t complete;
+    };
+
+    Kinds m_kinds{};
 };
 
 } // namespace dltrain

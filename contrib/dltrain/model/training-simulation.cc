@@ -3,13 +3,16 @@
  */
 #include "training-simulation.h"
 
+#include "ranks.h"
 #include "results/human-text.h"
 #include "results/output-errors.h"
 #include "results/run-summary.h"
 #include "scenarios/training/volumes.h"
+#include "stuck-report.h"
 
 #include <algorithm>
 #include <functional>
+#include <sstream>
 
 namespace dltrain
 {
@@ -21,7 +24,7 @@ TrainingSimulation::TrainingSimulation(const scenario::TrainingScenario& scenari
           scenario.run,
           scenario.fabric,
           {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
-          {scenario.warmupSteps > 0, false, scenario.plan.ranks}),
+          {scenario.warmupSteps > 0, false, scenario.plan.ranks, std::cout, true}),
       m_workload(workload::Find(scenario.workload)
                      ->make(scenario.plan, scenario.warmupSteps, scenario.steps)),
       m_calls(scenario.plan, scenario.warmupSteps, scenario.steps),
@@ -30,6 +33,36 @@ TrainingSimulation::TrainingSimulation(const scenario::TrainingScenario& scenari
 }
 
 TrainingSimulation::~TrainingSimulation() = default;
+
+namespace
+{
+
+/// "measure? end? rank rank ...", for FabricRun::DecideForAll.
+std::string
+TextOf(const workload::Notice& notice)
+{
+    std::string text = std::to_string(notice.measure) + " " + std::to_string(notice.end);
+    for (const Rank rank : notice.wake)
+    {
+        text += " " + std::to_string(rank);
+    }
+    return text;
+}
+
+workload::Notice
+NoticeOf(const std::string& text)
+{
+    std::istringstream words(text);
+    workload::Notice notice;
+    words >> notice.measure >> notice.end;
+    for (Rank rank = 0; words >> rank;)
+    {
+        notice.wake.push_back(rank);
+    }
+    return notice;
+}
+
+} // namespace
 
 int
 TrainingSimulation::Run()
@@ -43,6 +76,7 @@ TrainingSimulation::Populate()
     m_job = std::make_unique<JobRunner>(*m_workload, *this, [this](const std::string& name) {
         return m_run.Collector().Tag(name);
     });
+    m_job->SetNotes(m_run.Notes());
     m_interconnect = m_run.Connect(m_scenario.cluster);
     m_collectives = std::make_unique<CollectiveRunner>(m_scenario.cluster,
                                                        m_scenario.collectives,
@@ -52,7 +86,8 @@ TrainingSimulation::Populate()
                                                  m_scenario.collectives.stepLatency,
                                                  *m_job);
     m_job->SetServices({*m_collectives, *m_messages});
-    m_job->SetDecider([this](std::function<void()> what) { m_run.Decide(std::move(what)); });
+    m_job->SetDecider([this](const workload::Notice& n) { m_run.DecideForAll(TextOf(n)); });
+    m_run.SetActor([this](const std::string& what) { m_job->Act(NoticeOf(what)); });
     if (m_scenario.run.attribution)
     {
         const TraceCollector& collector = m_run.Collector();
@@ -66,13 +101,22 @@ TrainingSimulation::Populate()
         m_messages->SetPaths(&m_critical->GetPaths());
     }
 
-    if (!m_calls.Open(m_scenario.run.out + "/calls.log"))
+    if (Ranks::Get().IsFirst() && !m_calls.Open(m_scenario.run.out + "/calls.log"))
     {
         return results::OutputErrors::First();
     }
     for (const auto& [op, perGpu] : training::BytesMovedPerGpu(m_scenario.plan))
     {
         m_bytes += perGpu * m_scenario.plan.ranks * (m_scenario.warmupSteps + m_scenario.steps);
+    }
+    if (m_run.Notes())
+    {
+        uint32_t here = 0;
+        for (Rank rank = 0; rank < m_scenario.plan.ranks; ++rank)
+        {
+            here += m_interconnect->GetPlaces().IsHere(rank);
+        }
+        m_run.Control().SetPortion(static_cast<double>(here) / m_scenario.plan.ranks);
     }
     return m_job->Start();
 }
@@ -83,11 +127,18 @@ TrainingSimulation::GetShareDone() const
     // Of all that takes wall time, bytes on the network are nearly all; computing costs nothing.
     const auto [done, all] = m_job->GetProgress();
     const double calls = static_cast<double>(done) / static_cast<double>(all);
-    return done == all || m_bytes == 0
-               ? calls
-               : std::min(0.999,
-                          static_cast<double>(m_collectives->GetBytes() + m_messages->GetBytes()) /
-                              m_bytes);
+    const uint64_t bytes =
+        m_merged ? *m_merged : m_collectives->GetBytes() + m_messages->GetBytes();
+    return done == all || m_bytes == 0 ? calls
+                                       : std::min(0.999, static_cast<double>(bytes) / m_bytes);
+}
+
+void
+TrainingSimulation::MergeRanks()
+{
+    const Ranks& ranks = Ranks::OfHosts();
+    const uint64_t all = ranks.Sum(m_collectives->GetBytes() + m_messages->GetBytes());
+    m_merged = ranks.IsFirst() ? all : 0; // the shares of all ranks are added up
 }
 
 bool
@@ -99,7 +150,7 @@ TrainingSimulation::IsDone() const
 std::string
 TrainingSimulation::DescribeUnfinished() const
 {
-    return results::InLines(m_job->DescribeUnfinished());
+    return DescribeRanks(m_job->DescribeUnfinished());
 }
 
 void

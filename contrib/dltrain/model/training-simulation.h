@@ -11,7 +11,9 @@
 #include "results/training-results.h"
 #include "scenarios/workload/registry.h"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace dltrain
@@ -31,6 +33,7 @@ class TrainingSimulation : public FabricSimulation, public JobListener
     // FabricSimulation
     std::string Populate() override;
     double GetShareDone() const override;
+    void MergeRanks() override;
     bool IsDone() const override;
     std::string DescribeUnfinished() const override;
     void OnEnd(results::RunOutcome& outcome) override;
@@ -59,7 +62,8 @@ class TrainingSimulation : public FabricSimulation, public JobListener
     std::unique_ptr<results::CriticalPath> m_critical; //!< null: not asked for
     results::CallLog m_calls;
     results::TrainingResults m_results;
-    double m_bytes = 0; ///< that all steps move on the network
+    double m_bytes = 0;               ///< that all steps move on the network
+    std::optional<uint64_t> m_merged; ///< of these, what all Ranks did, when the events are over
     int64_t m_lastEnd = 0;
 };
 

@@ -21,6 +21,7 @@ Places::Places(const ns3::RdmaFabric& fabric)
         m_contextOfServer.push_back(fabric.IsLocal(e)
                                         ? fabric.GetNic(e)->GetPort()->GetNode()->GetId()
                                         : ns3::Simulator::NO_CONTEXT);
+        m_isServerHere.push_back(fabric.IsLocal(e));
     }
 }
 
@@ -34,6 +35,7 @@ Places::Places(const scenario::ClusterSpec& cluster, const ns3::RdmaFabric& fabr
         const uint32_t host = cluster.hostOfServer[server];
         m_firstEndpoint.push_back(cluster.topology.EndpointOf(host, 0));
         m_contextOfServer.push_back(fabric.GetNodes().Get(cluster.topology.Hosts()[host])->GetId());
+        m_isServerHere.push_back(fabric.IsLocal(m_firstEndpoint.back()));
     }
 }
 

@@ -70,12 +70,24 @@ class Places
         return m_contextOfServer[server];
     }
 
+    /// \return whether this one of several Ranks simulates the server
+    bool IsServerHere(uint32_t server) const
+    {
+        return m_isServerHere[server];
+    }
+
+    bool IsHere(uint32_t place) const
+    {
+        return m_isServerHere[ServerOf(place)];
+    }
+
   private:
     bool m_areGpus;
     uint32_t m_gpus = 1;
     uint32_t m_nics = 1;
     std::vector<uint32_t> m_firstEndpoint;
     std::vector<uint32_t> m_contextOfServer;
+    std::vector<bool> m_isServerHere;
 };
 
 /**
@@ -166,6 +178,12 @@ class Transport
 {
   public:
     virtual ~Transport() = default;
+
+    /// With several Ranks, before the first event, in the same order in all of them: who opens
+    /// channels to other ranks. Else a message that comes from one is expected: Expect.
+    virtual void AddUser(TransportUser& /* user */)
+    {
+    }
 
     /// A channel from one place to another. \param user hears of its messages \param cookie the
     /// user's own: comes back with each message

@@ -116,11 +116,11 @@ class DecisionsTestCase : public TestCase
             uint32_t decided = 0;
             if (delay)
             {
-                job.job->SetDecider([&decided](std::function<void()> what) {
+                job.job->SetDecider([&](const workload::Notice& notice) {
                     ++decided;
                     Simulator::ScheduleWithContext(Simulator::NO_CONTEXT,
                                                    RdmaClock::At(DELAY),
-                                                   std::move(what));
+                                                   [&job, notice] { job.job->Act(notice); });
                 });
             }
             NS_TEST_ASSERT_MSG_EQ(job.Run(), "", "it can be run");
@@ -141,10 +141,10 @@ class DecisionsTestCase : public TestCase
         }
         // Steps that wait for nobody are as fast as their ranks, however long a decision takes.
         Bed job(Plan({{Compute("a", 4 * US)}, {Compute("b", 7 * US)}}), 1, 3);
-        job.job->SetDecider([](std::function<void()> what) {
+        job.job->SetDecider([&job](const workload::Notice& notice) {
             Simulator::ScheduleWithContext(Simulator::NO_CONTEXT,
                                            RdmaClock::At(DELAY),
-                                           std::move(what));
+                                           [&job, notice] { job.job->Act(notice); });
         });
         NS_TEST_ASSERT_MSG_EQ(job.Run(), "", "it can be run");
         NS_TEST_EXPECT_MSG_EQ(job.EndOf("a", 2), 12 * US, "by itself");

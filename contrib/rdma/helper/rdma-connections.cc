@@ -79,6 +79,10 @@ RdmaConnections::Open(const RdmaConnectionRequest& request)
                                 m_numbers.Active(request.to, slot),
                                 RdmaClock::Now());
     Connect(qp, request, true, m_numbers.Passive(request.from, slot), 0);
+    if (m_onOpen)
+    {
+        m_onOpen(request, qp->GetNumber());
+    }
     return qp;
 }
 
@@ -89,6 +93,47 @@ RdmaConnections::Expect(const RdmaConnectionRequest& request)
     return slot == m_numbers.MostSlots()
                ? nullptr
                : Accept(request, m_numbers.Passive(request.from, slot), 0, RdmaClock::Now());
+}
+
+void
+RdmaConnections::Learn(const RdmaConnectionRequest& request, uint32_t number)
+{
+    m_hosts[request.from].requests.emplace(number, request);
+}
+
+void
+RdmaConnections::SetOpenCallback(
+    std::function<void(const RdmaConnectionRequest& request, uint32_t number)> callback)
+{
+    m_onOpen = std::move(callback);
+}
+
+namespace
+{
+
+uint64_t
+EndKey(uint32_t endpoint, uint32_t number)
+{
+    return static_cast<uint64_t>(endpoint) << 32 | number;
+}
+
+} // namespace
+
+void
+RdmaConnections::LearnName(uint32_t from, uint32_t number, uint64_t name)
+{
+    m_names[EndKey(from, number)] = name;
+}
+
+std::optional<uint16_t>
+RdmaConnections::GetLearntSourcePort(uint32_t from, uint32_t to, uint32_t number) const
+{
+    const bool passive = m_numbers.At(number).active; // `to` has opened it, and `from` answers
+    const auto name = passive ? m_names.find(EndKey(to, number))
+                              : m_names.find(EndKey(from, m_numbers.Other(to, number)));
+    return name == m_names.end()
+               ? std::nullopt
+               : std::optional<uint16_t>(rdma::RoceSourcePortOfName(name->second, passive));
 }
 
 RdmaQueuePair*

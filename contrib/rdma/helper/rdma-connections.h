@@ -11,7 +11,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -95,6 +97,20 @@ class RdmaConnections : public RdmaNicListener
     /// which it does. \return the passive end, made now
     RdmaQueuePair* Expect(const RdmaConnectionRequest& request);
 
+    /// Across ranks, between windows: another rank's `from` has opened this, and its end has that
+    /// number. Before its first packet is here, which makes the passive end as within a rank.
+    void Learn(const RdmaConnectionRequest& request, uint32_t number);
+
+    /// Across ranks: who tells others what captures there have to know. Called by Open, in the
+    /// event that opens; the number is that of the end that does.
+    void SetOpenCallback(
+        std::function<void(const RdmaConnectionRequest& request, uint32_t number)> callback);
+    /// What another rank's callback was told.
+    void LearnName(uint32_t from, uint32_t number, uint64_t name);
+    /// \return UDP source port of what `from` sends to the queue pair `number` of `to`, of
+    /// connections whose name was learnt; of others nothing
+    std::optional<uint16_t> GetLearntSourcePort(uint32_t from, uint32_t to, uint32_t number) const;
+
     /// \return the passive end of what this opened; null: not made yet, at rest, or another rank's
     RdmaQueuePair* GetPassive(const RdmaQueuePair* active) const;
 
@@ -148,6 +164,8 @@ class RdmaConnections : public RdmaNicListener
     rdma::ConnectionNumbers m_numbers;
     std::vector<Host> m_hosts; //!< by endpoint
     std::mutex m_making;       //!< of queue pairs, and of requests
+    std::function<void(const RdmaConnectionRequest&, uint32_t)> m_onOpen;
+    std::unordered_map<uint64_t, uint64_t> m_names; //!< learnt, by endpoint and active number
 };
 
 } // namespace ns3

@@ -95,6 +95,13 @@ class RdmaFabric
         return m_nics[endpoint] != nullptr;
     }
 
+    /// \return the rank that has the endpoint's NIC
+    uint32_t GetRankOf(uint32_t endpoint) const
+    {
+        return m_partition.rankOfNode.empty() ? m_partition.rank
+                                              : m_partition.rankOfNode[m_endpoints[endpoint].host];
+    }
+
     /// \return the ways to all other ranks, by their number
     const std::vector<std::unique_ptr<RdmaGateway>>& GetGateways() const
     {
@@ -122,6 +129,12 @@ class RdmaFabric
     /// \return what opens connections whose two ends are made by their own hosts alone; made at the
     /// first call. For one fabric use either this or ConnectQueuePairs
     RdmaConnections& GetConnections();
+
+    /// \return the same; null: nobody has asked for it
+    const RdmaConnections* FindConnections() const
+    {
+        return m_connections.get();
+    }
 
     /// \return what another NIC's queue pair has to know of this one, whichever rank has it
     RdmaRemoteQueuePair Describe(uint32_t endpoint, uint32_t number);
@@ -227,6 +240,18 @@ class RdmaFabric
     RdmaPort* GetPortOfEnd(uint32_t end) const
     {
         return m_portOfEnd[end];
+    }
+
+    /// \return the number of the port at an end among those of its node
+    uint16_t GetPortNumber(uint32_t end) const
+    {
+        return end % 2 ? m_routeLinks[end / 2].portB : m_routeLinks[end / 2].portA;
+    }
+
+    /// \return "node:number" of the port at an end, whichever rank has it
+    std::string GetPortName(uint32_t end) const
+    {
+        return m_names[GetNodeOfEnd(end)] + ":" + std::to_string(GetPortNumber(end));
     }
 
     /// \return number of nodes, those of other ranks included

@@ -11,6 +11,7 @@
 #include "ns3/simulator.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iostream>
 #include <utility>
 
@@ -91,16 +92,50 @@ class RdmaCaptureSession : public SimpleRefCount<RdmaCaptureSession>
 namespace
 {
 
+/// A frame on its way to the rank that writes; its bytes follow.
+struct Record
+{
+    uint32_t capture; //!< in the order in which they were enabled
+    RdmaCaptureFile::Direction direction;
+    uint32_t length; //!< of the whole frame
+    uint32_t kept;   //!< bytes of it here
+    int64_t now;     //!< ps
+};
+
+} // namespace
+
+/// The captures of a helper, where several ranks have its ports.
+struct RdmaPcapHelper::OfRanks
+{
+    bool first;
+    Tell tell;
+    std::vector<std::function<void(const Record& record, const uint8_t* bytes)>> captures;
+    std::vector<uint8_t> record; //!< as it is put together
+};
+
+namespace
+{
+
 /// The capture of one port.
 class Capture : public SimpleRefCount<Capture>
 {
   public:
     using Direction = RdmaCaptureFile::Direction;
 
-    Capture(Ptr<RdmaCaptureSession> session, Ptr<RdmaCaptureFile> file, uint32_t interface)
+    /// Tells the rank that writes.
+    using Teller = std::function<void(Direction, int64_t now, const uint8_t*, size_t length)>;
+
+    /// \param file null: another rank writes it \param tell null: it is written here
+    Capture(Ptr<RdmaCaptureSession> session,
+            Ptr<RdmaCaptureFile> file,
+            uint32_t interface,
+            uint32_t snapLength,
+            Teller tell)
         : m_session(session),
           m_file(file),
-          m_interface(interface)
+          m_interface(interface),
+          m_snapLength(snapLength),
+          m_tell(std::move(tell))
     {
     }
 
@@ -117,28 +152,6 @@ class Capture : public SimpleRefCount<Capture>
         self->OnFrame(port->GetPeer(), *frame, Direction::INBOUND, now);
     }
 
-  private:
-    void OnFrame(const RdmaPort* from, const RdmaFrame& frame, Direction direction, int64_t now)
-    {
-        if (!m_file->IsOpen() || !m_session->Wants(frame))
-        {
-            return;
-        }
-        RdmaCaptureEncoder& encoder = m_session->GetEncoder();
-        const size_t length = encoder.Encode({from, frame, now}, m_file->GetSnapLength());
-        if (!NodeWindows::InUnit())
-        {
-            Write(direction, now, encoder.GetBytes(), length);
-            return;
-        }
-        // A file may be of ports of several nodes.
-        std::vector<uint8_t> bytes(encoder.GetBytes(), encoder.GetBytes() + length);
-        NodeWindows::NoteCall(
-            [self = Ptr<Capture>(this), direction, now, bytes = std::move(bytes)] {
-                self->Write(direction, now, bytes.data(), bytes.size());
-            });
-    }
-
     void Write(Direction direction, int64_t now, const uint8_t* bytes, size_t length)
     {
         if (m_file->IsOpen() &&
@@ -148,9 +161,43 @@ class Capture : public SimpleRefCount<Capture>
         }
     }
 
+  private:
+    void OnFrame(const RdmaPort* from, const RdmaFrame& frame, Direction direction, int64_t now)
+    {
+        if ((m_file && !m_file->IsOpen()) || !m_session->Wants(frame))
+        {
+            return;
+        }
+        RdmaCaptureEncoder& encoder = m_session->GetEncoder();
+        const size_t length = encoder.Encode({from, frame, now}, m_snapLength);
+        if (!NodeWindows::InUnit())
+        {
+            Pass(direction, now, encoder.GetBytes(), length);
+            return;
+        }
+        // A file may be of ports of several nodes.
+        std::vector<uint8_t> bytes(encoder.GetBytes(), encoder.GetBytes() + length);
+        NodeWindows::NoteCall(
+            [self = Ptr<Capture>(this), direction, now, bytes = std::move(bytes)] {
+                self->Pass(direction, now, bytes.data(), bytes.size());
+            });
+    }
+
+    void Pass(Direction direction, int64_t now, const uint8_t* bytes, size_t length)
+    {
+        if (m_tell)
+        {
+            m_tell(direction, now, bytes, length);
+            return;
+        }
+        Write(direction, now, bytes, length);
+    }
+
     Ptr<RdmaCaptureSession> m_session;
     Ptr<RdmaCaptureFile> m_file;
     uint32_t m_interface;
+    uint32_t m_snapLength;
+    Teller m_tell;
 };
 
 } // namespace
@@ -207,11 +254,10 @@ RdmaPcapHelper::SetFlows(const std::string& flows)
 namespace
 {
 
-/// GetFileName without its extension.
+/// GetFileName without its extension. \param name of the port
 std::string
-StemOf(const RdmaPort* port)
+StemOf(std::string name)
 {
-    std::string name = port->GetName();
     const size_t colon = name.rfind(':');
     if (colon != std::string::npos)
     {
@@ -226,7 +272,7 @@ StemOf(const RdmaPort* port)
 std::string
 RdmaPcapHelper::GetFileName(const RdmaPort* port)
 {
-    return StemOf(port) + ".pcap";
+    return StemOf(port->GetName()) + ".pcap";
 }
 
 std::string
@@ -235,20 +281,47 @@ RdmaPcapHelper::CheckFrames() const
     return m_session->GetEncoder().Check(m_fabric.GetFrameSizes());
 }
 
+std::function<void(const uint8_t* record)>
+RdmaPcapHelper::SetRanks(bool first, Tell tell)
+{
+    m_ranks = std::make_shared<OfRanks>();
+    m_ranks->first = first;
+    m_ranks->tell = std::move(tell);
+    return [ranks = m_ranks](const uint8_t* bytes) {
+        Record record;
+        std::memcpy(&record, bytes, sizeof(record));
+        ranks->captures.at(record.capture)(record, bytes + sizeof(record));
+    };
+}
+
 std::string
 RdmaPcapHelper::EnablePcap(const std::string& folder, Ptr<RdmaPort> port)
+{
+    return Enable(folder,
+                  {port->GetName(),
+                   port->GetPeer() ? m_fabric.GetLinkName(PeekPointer(port)) : "",
+                   m_filter,
+                   port->GetRate()},
+                  PeekPointer(port));
+}
+
+std::string
+RdmaPcapHelper::Enable(const std::string& folder,
+                       const RdmaCaptureFile::Interface& interface,
+                       RdmaPort* port)
 {
     std::string error = CheckFrames();
     if (!error.empty())
     {
         return error;
     }
+    const bool writes = !m_ranks || m_ranks->first;
     const bool shared = m_options.format == Format::PCAPNG;
     Ptr<RdmaCaptureFile> file = shared ? m_shared[folder] : nullptr;
-    if (!file)
+    if (writes && !file)
     {
         file = Create<RdmaCaptureFile>();
-        const std::string stem = shared ? "capture" : StemOf(PeekPointer(port));
+        const std::string stem = shared ? "capture" : StemOf(interface.name);
         error = file->Open(folder + "/" + stem, m_options);
         if (!error.empty())
         {
@@ -261,34 +334,63 @@ RdmaPcapHelper::EnablePcap(const std::string& folder, Ptr<RdmaPort> port)
         }
     }
     uint32_t id = 0;
-    error = file->AddInterface({port->GetName(),
-                                port->GetPeer() ? m_fabric.GetLinkName(PeekPointer(port)) : "",
-                                m_filter,
-                                port->GetRate()},
-                               id);
+    error = writes ? file->AddInterface(interface, id) : "";
     if (!error.empty())
     {
         return error;
     }
-    const Ptr<Capture> capture = Create<Capture>(m_session, file, id);
+    Capture::Teller tell;
+    if (m_ranks)
+    {
+        // The capture goes with the ports, this with the rest of what ranks share.
+        const auto number = static_cast<uint32_t>(m_ranks->captures.size());
+        const uint32_t snapLength = m_options.snapLength;
+        tell = [ranks = m_ranks.get(), number, snapLength](RdmaCaptureFile::Direction direction,
+                                                           int64_t now,
+                                                           const uint8_t* bytes,
+                                                           size_t length) {
+            const auto kept = static_cast<uint32_t>(std::min<size_t>(length, snapLength));
+            const Record record{number, direction, static_cast<uint32_t>(length), kept, now};
+            ranks->record.resize(sizeof(record) + kept);
+            std::memcpy(ranks->record.data(), &record, sizeof(record));
+            std::memcpy(ranks->record.data() + sizeof(record), bytes, kept);
+            ranks->tell(ranks->record.data(), ranks->record.size());
+        };
+    }
+    const Ptr<Capture> capture =
+        Create<Capture>(m_session, file, id, m_options.snapLength, std::move(tell));
+    if (m_ranks)
+    {
+        m_ranks->captures.emplace_back([capture](const Record& record, const uint8_t* bytes) {
+            capture->Write(record.direction, record.now, bytes, record.length);
+        });
+    }
     Simulator::GetImplementation(); // there is an engine from here on
     if (NodeWindows* windows = NodeWindows::Active())
     {
         windows->AllowOneThread(); // one encoder for all, which looks at queue pairs of any host
     }
-    port->TraceConnectWithoutContext("PhyTx", MakeBoundCallback(&Capture::Sent, capture));
-    port->TraceConnectWithoutContext("PhyRx", MakeBoundCallback(&Capture::Received, capture));
+    if (port)
+    {
+        port->TraceConnectWithoutContext("PhyTx", MakeBoundCallback(&Capture::Sent, capture));
+        port->TraceConnectWithoutContext("PhyRx", MakeBoundCallback(&Capture::Received, capture));
+    }
     return {};
 }
 
 std::string
 RdmaPcapHelper::EnablePcap(const std::string& folder, const std::string& selector)
 {
-    std::vector<Ptr<RdmaPort>> ports;
-    std::string error = Select(m_fabric, selector, ports);
-    for (size_t i = 0; error.empty() && i < ports.size(); ++i)
+    std::vector<uint32_t> ends;
+    std::string error = SelectEnds(m_fabric, selector, ends);
+    for (size_t i = 0; error.empty() && i < ends.size(); ++i)
     {
-        error = EnablePcap(folder, ports[i]);
+        error = Enable(folder,
+                       {m_fabric.GetPortName(ends[i]),
+                        m_fabric.GetLinkName(ends[i]),
+                        m_filter,
+                        m_fabric.GetLink(ends[i]).rateBps},
+                       m_fabric.GetPortOfEnd(ends[i]));
     }
     return error;
 }

@@ -10,6 +10,7 @@
 #include "ns3/rdma-port.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -125,11 +126,31 @@ class RdmaPcapHelper
                               const std::string& selector,
                               std::vector<Ptr<RdmaPort>>& ports);
 
+    /**
+     * Of a fabric that several ranks simulate: the first one writes the files, which are those of
+     * one process, and each of the others only sees what its ports do. All enable the same.
+     *
+     *     rank 1   a frame -> record -> tell ~~~~ somebody carries it, in the order of time ~~~.
+     *     rank 0   a frame -> record -> tell ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~+->
+     * Take
+     *
+     * \param first whether this is the rank that writes
+     * \param tell called with a record, where NodeWindows::Note tells \return Take, which outlives
+     * this
+     */
+    using Tell = std::function<void(const uint8_t* record, size_t bytes)>;
+    std::function<void(const uint8_t* record)> SetRanks(bool first, Tell tell);
+
     /// Capture at a port, from now on, into `<folder>/<node>-<port number>.pcap`, or as an
     /// interface of `<folder>/capture.pcapng`. \return what went wrong
     std::string EnablePcap(const std::string& folder, Ptr<RdmaPort> port);
     /// The same for all ports that Select finds; at the first error nothing more is opened.
     std::string EnablePcap(const std::string& folder, const std::string& selector);
+
+    /// The same where another rank has some of them: ports by ends of the fabric.
+    static std::string SelectEnds(const RdmaFabric& fabric,
+                                  const std::string& selector,
+                                  std::vector<uint32_t>& ends);
 
     /// \return `<node>-<port number>.pcap`; characters that are no part of a file name are replaced
     /// by "_"
@@ -154,12 +175,19 @@ class RdmaPcapHelper
     std::string FindFlows(const std::string& flows, FlowFilter& filter) const;
     /// What is enabled from now on. \param filter null: everything
     void Begin(std::unique_ptr<FlowFilter> filter);
+    /// \param port null: another rank has it
+    std::string Enable(const std::string& folder,
+                       const RdmaCaptureFile::Interface& interface,
+                       RdmaPort* port);
 
     const RdmaFabric& m_fabric;
     RdmaCaptureFile::Options m_options;
     std::string m_filter; //!< as given
     Ptr<RdmaCaptureSession> m_session;
     std::map<std::string, Ptr<RdmaCaptureFile>> m_shared; //!< pcapng: by folder
+
+    struct OfRanks;
+    std::shared_ptr<OfRanks> m_ranks; //!< null: one rank has the fabric
 };
 
 } // namespace ns3

@@ -17,22 +17,22 @@ namespace ns3
 namespace
 {
 
+// Ports by the end that they are, as another rank may have them.
+
 const std::string&
-NodeNameOf(const RdmaFabric& fabric, const RdmaPort* port)
+NodeNameOf(const RdmaFabric& fabric, uint32_t end)
 {
-    return fabric.GetNodeName(port->GetNode()->GetId() - fabric.GetNodes().Get(0)->GetId());
+    return fabric.GetNodeName(fabric.GetNodeOfEnd(end));
 }
 
 /// Whether one selector (no comma) means this port.
 bool
-Selects(const RdmaFabric& fabric, const std::string& selector, const RdmaPort* port)
+Selects(const RdmaFabric& fabric, const std::string& selector, uint32_t end)
 {
-    static const std::string nobody;
-    const RdmaPort* peer = port->GetPeer();
     return rdma::SelectsPort(selector,
-                             NodeNameOf(fabric, port),
-                             port->GetIfIndex(),
-                             peer ? NodeNameOf(fabric, peer) : nobody) != rdma::Selection::kNo;
+                             NodeNameOf(fabric, end),
+                             fabric.GetPortNumber(end),
+                             NodeNameOf(fabric, end ^ 1)) != rdma::Selection::kNo;
 }
 
 /// Endpoints of a host, or the one of a port.
@@ -42,9 +42,8 @@ EndpointsOf(const RdmaFabric& fabric, const std::string& name)
     std::vector<uint32_t> endpoints;
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
-        const RdmaPort* port = PeekPointer(fabric.GetNic(e)->GetPort());
-        if (rdma::SelectsByNode(name, NodeNameOf(fabric, port), port->GetIfIndex()) !=
-            rdma::Selection::kNo)
+        const rdma::RouteEndpoint& at = fabric.GetEndpoints()[e];
+        if (rdma::SelectsByNode(name, fabric.GetNodeName(at.host), at.port) != rdma::Selection::kNo)
         {
             endpoints.push_back(e);
         }
@@ -115,12 +114,12 @@ RdmaPcapHelper::FindFlows(const std::string& flows, FlowFilter& filter) const
             std::vector<std::string> known;
             for (uint32_t e = 0; e < m_fabric.GetNEndpoints(); ++e)
             {
-                const RdmaPort* port = PeekPointer(m_fabric.GetNic(e)->GetPort());
-                known.push_back(NodeNameOf(m_fabric, port));
-                known.push_back(port->GetName());
+                const rdma::RouteEndpoint& at = m_fabric.GetEndpoints()[e];
+                known.push_back(m_fabric.GetNodeName(at.host));
+                known.push_back(known.back() + ":" + std::to_string(at.port));
             }
-            return "no host or port of a host is called \"" + rdma::Shown(names[side], 60) +
-                   "\"" + NearestHint(names[side], known);
+            return "no host or port of a host is called \"" + rdma::Shown(names[side], 60) + "\"" +
+                   NearestHint(names[side], known);
         }
         if (ends[0] == ends[1])
         {
@@ -138,21 +137,21 @@ RdmaPcapHelper::FindFlows(const std::string& flows, FlowFilter& filter) const
 }
 
 std::string
-RdmaPcapHelper::Select(const RdmaFabric& fabric,
-                       const std::string& selector,
-                       std::vector<Ptr<RdmaPort>>& ports)
+RdmaPcapHelper::SelectEnds(const RdmaFabric& fabric,
+                           const std::string& selector,
+                           std::vector<uint32_t>& ends)
 {
-    ports.clear();
-    std::set<Ptr<RdmaPort>> selected;
+    ends.clear();
+    std::set<uint32_t> selected;
     for (const std::string& one : Split(selector))
     {
         bool any = false;
-        for (const auto& port : fabric.GetPorts())
+        for (uint32_t end = 0; end < fabric.GetNEnds(); ++end)
         {
-            if (Selects(fabric, one, PeekPointer(port)))
+            if (Selects(fabric, one, end))
             {
                 any = true;
-                selected.insert(port);
+                selected.insert(end);
             }
         }
         if (any)
@@ -160,24 +159,35 @@ RdmaPcapHelper::Select(const RdmaFabric& fabric,
             continue;
         }
         std::vector<std::string> known{"all"};
-        for (const auto& port : fabric.GetPorts())
+        for (uint32_t end = 0; end < fabric.GetNEnds(); ++end)
         {
-            known.push_back(NodeNameOf(fabric, PeekPointer(port)));
-            known.push_back(port->GetName());
-            known.push_back(fabric.GetLinkName(PeekPointer(port)));
+            known.push_back(NodeNameOf(fabric, end));
+            known.push_back(fabric.GetPortName(end));
+            known.push_back(fabric.GetLinkName(end));
         }
-        ports.clear();
         return "no port is called \"" + one + "\"" + NearestHint(one, known) +
                " (allowed: all, a node, node:port, a->b)";
     }
-    for (const auto& port : fabric.GetPorts())
+    ends.assign(selected.begin(), selected.end());
+    return {};
+}
+
+std::string
+RdmaPcapHelper::Select(const RdmaFabric& fabric,
+                       const std::string& selector,
+                       std::vector<Ptr<RdmaPort>>& ports)
+{
+    std::vector<uint32_t> ends;
+    const std::string error = SelectEnds(fabric, selector, ends);
+    ports.clear();
+    for (const uint32_t end : ends)
     {
-        if (selected.count(port))
+        if (RdmaPort* port = fabric.GetPortOfEnd(end))
         {
-            ports.push_back(port);
+            ports.emplace_back(port);
         }
     }
-    return {};
+    return error;
 }
 
 } // namespace ns3

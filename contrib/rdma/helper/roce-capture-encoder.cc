@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/flow-hash.h"
 #include "rdma-capture-file.h"
+#include "rdma-connections.h"
 #include "rdma-fabric.h"
 
 #include "ns3/mac48-address.h"
@@ -142,9 +143,9 @@ RoceCaptureEncoder::EncodePacket(const RdmaPort* from, const RdmaFrame& frame)
     return length;
 }
 
-/// The port that the flow's hash was made of, which both queue pairs know. Where neither is
-/// simulated here, 14 bits of the flow's hash: another number, but one a queue pair and direction
-/// too.
+/// The port that the flow's hash was made of, which both queue pairs know, and of connections that
+/// another rank has opened who was told of it. Else 14 bits of the flow's hash: another number, but
+/// one a queue pair and direction too.
 uint16_t
 RoceCaptureEncoder::SourcePort(const RdmaFrame& frame) const
 {
@@ -159,6 +160,13 @@ RoceCaptureEncoder::SourcePort(const RdmaFrame& frame) const
     if (const RdmaQueuePair* receiver = m_fabric.FindQueuePair(frame.dst, frame.destQp))
     {
         return receiver->GetPeerSourcePort();
+    }
+    const RdmaConnections* connections = m_fabric.FindConnections();
+    if (const auto learnt =
+            connections ? connections->GetLearntSourcePort(frame.src, frame.dst, frame.destQp)
+                        : std::nullopt)
+    {
+        return *learnt;
     }
     return static_cast<uint16_t>(0xC000 | frame.route.GetFlowHash() >> 18);
 }

@@ -19,11 +19,19 @@ namespace
 
 constexpr int64_t NEVER = INT64_MAX;
 
-/// How a message begins; words follow, each behind its length, then frames.
+/// How a message begins; words follow, each behind its length, then posts, then frames.
 struct Head
 {
     NodeWindowPlan plan;
     uint64_t words;
+    uint64_t postBytes;
+};
+
+/// Ahead of a post.
+struct PostHead
+{
+    uint32_t reader;
+    uint32_t size;
 };
 
 template <class T>
@@ -59,7 +67,8 @@ NodeWindowRanks::NodeWindowRanks(uint32_t rank, uint32_t ranks, Transport transp
       m_transport(std::move(transport)),
       m_gateways(ranks),
       m_to(ranks),
-      m_from(ranks)
+      m_from(ranks),
+      m_posts(ranks)
 {
 }
 
@@ -82,11 +91,45 @@ NodeWindowRanks::SetListener(Listener listener)
     m_listener = std::move(listener);
 }
 
+uint32_t
+NodeWindowRanks::AddReader(Reader reader)
+{
+    m_readers.push_back(std::move(reader));
+    return static_cast<uint32_t>(m_readers.size() - 1);
+}
+
+void
+NodeWindowRanks::Post(uint32_t rank, uint32_t reader, const void* bytes, std::size_t size)
+{
+    Bytes& to = m_posts[rank];
+    Put(to, PostHead{reader, static_cast<uint32_t>(size)});
+    const auto* first = static_cast<const uint8_t*>(bytes);
+    to.insert(to.end(), first, first + size);
+}
+
+void
+NodeWindowRanks::SetAllRead(std::function<void()> callback)
+{
+    m_allRead = std::move(callback);
+}
+
+void
+NodeWindowRanks::Read(uint32_t from, const uint8_t* at, const uint8_t* end) const
+{
+    while (at < end)
+    {
+        const auto head = Take<PostHead>(at, end);
+        NS_ABORT_MSG_IF(end - at < head.size, "a message from another process is cut off");
+        m_readers.at(head.reader)(from, at, at + head.size);
+        at += head.size;
+    }
+}
+
 NodeWindowPlan
 NodeWindowRanks::Agree(const NodeWindowPlan& mine, int64_t window)
 {
     // What is on its way from here is to be counted by all, not by who gets it alone.
-    Head head{mine, m_words.size()};
+    Head head{mine, m_words.size(), 0};
     int64_t sent = NEVER;
     for (const RdmaGateway* gateway : m_gateways)
     {
@@ -104,17 +147,22 @@ NodeWindowRanks::Agree(const NodeWindowPlan& mine, int64_t window)
         }
         Bytes& to = m_to[rank];
         to.clear();
+        head.postBytes = m_posts[rank].size();
         Put(to, head);
         for (const std::string& word : m_words)
         {
             Put(to, static_cast<uint32_t>(word.size()));
             to.insert(to.end(), word.begin(), word.end());
         }
+        to.insert(to.end(), m_posts[rank].begin(), m_posts[rank].end());
+        m_posts[rank].clear();
         if (m_gateways[rank])
         {
             m_gateways[rank]->TakeSent(to);
         }
     }
+    m_own.swap(m_posts[m_rank]);
+    m_posts[m_rank].clear();
     m_said = std::exchange(m_words, {});
     m_transport(m_to, m_from);
     NodeWindowPlan all = head.plan;
@@ -152,24 +200,33 @@ NodeWindowRanks::Deliver()
         {
             const std::vector<std::string> said = std::exchange(m_said, {});
             std::for_each(said.begin(), said.end(), hear);
+            Read(rank, m_own.data(), m_own.data() + m_own.size());
             continue;
         }
         const uint8_t* at = m_from[rank].data();
         const uint8_t* end = at + m_from[rank].size();
-        const uint64_t words = Take<Head>(at, end).words;
-        any |= words > 0;
-        for (uint64_t i = 0; i < words; ++i)
+        const auto head = Take<Head>(at, end);
+        any |= head.words > 0;
+        for (uint64_t i = 0; i < head.words; ++i)
         {
             const auto size = Take<uint32_t>(at, end);
             NS_ABORT_MSG_IF(end - at < size, "a message from another process is cut off");
             hear(std::string(at, at + size));
             at += size;
         }
+        NS_ABORT_MSG_IF(static_cast<uint64_t>(end - at) < head.postBytes,
+                        "a message from another process is cut off");
+        Read(rank, at, at + head.postBytes);
+        at += head.postBytes;
         if (at != end)
         {
             NS_ABORT_MSG_UNLESS(m_gateways[rank], "frames from a process without links to it");
             m_gateways[rank]->TakeReceived(at, end);
         }
+    }
+    if (m_allRead)
+    {
+        m_allRead();
     }
     return any;
 }

@@ -4,6 +4,7 @@
 #ifndef NODE_WINDOW_RANKS_H
 #define NODE_WINDOW_RANKS_H
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -52,6 +53,9 @@ class NodeWindowRanks
     /// Collective.
     using Transport = std::function<void(const std::vector<Bytes>& to, std::vector<Bytes>& from)>;
     using Listener = std::function<void(const std::string& word)>;
+    /// \param from the rank that has posted this \param at its bytes, which stay until the ranks
+    /// agree again \param end behind them
+    using Reader = std::function<void(uint32_t from, const uint8_t* at, const uint8_t* end)>;
 
     NodeWindowRanks(uint32_t rank, uint32_t ranks, Transport transport);
 
@@ -68,6 +72,19 @@ class NodeWindowRanks
     void Say(const std::string& word);
     void SetListener(Listener listener);
 
+    /// Before Run, in the same order in all ranks. \return its number
+    uint32_t AddReader(Reader reader);
+    /**
+     * Between windows, to one rank, this one included: its reader of this number gets these bytes
+     * when they agree next, behind all words and before anything of the next window happens: a
+     * rank's in the order of its posts, of several ranks in the order of ranks. Other than a word
+     * it changes nothing of what comes next; whoever reads it may say something, if it knows that
+     * they agree again.
+     */
+    void Post(uint32_t rank, uint32_t reader, const void* bytes, std::size_t size);
+    /// Called when all is read that has come.
+    void SetAllRead(std::function<void()> callback);
+
     /// \param mine what this rank has to do next \param window ticks; a frame counts for when it is
     /// there \return what comes next of all. Deliver follows. Collective
     NodeWindowPlan Agree(const NodeWindowPlan& mine, int64_t window);
@@ -79,6 +96,8 @@ class NodeWindowRanks
     int64_t Least(int64_t value);
 
   private:
+    void Read(uint32_t from, const uint8_t* at, const uint8_t* end) const;
+
     uint32_t m_rank;
     Transport m_transport;
     std::vector<RdmaGateway*> m_gateways; //!< by rank; null: none
@@ -87,6 +106,10 @@ class NodeWindowRanks
     std::vector<std::string> m_words;
     std::vector<std::string> m_said; //!< by this one, when they agreed last
     Listener m_listener;
+    std::vector<Bytes> m_posts; //!< by rank
+    Bytes m_own;                //!< posted to itself, when they agreed last
+    std::vector<Reader> m_readers;
+    std::function<void()> m_allRead;
 };
 
 } // namespace ns3

@@ -119,12 +119,25 @@ class AgreeTestCase : public TestCase
 {
   public:
     AgreeTestCase()
-        : TestCase("ranks agree on the least of their plans, and hear all words in one order")
+        : TestCase("ranks agree on the least of their plans, hear all words in one order, and read "
+                   "what was posted to them")
     {
     }
 
   private:
     static constexpr uint32_t ROUNDS = 300;
+
+    /// What a rank posts to another one, or to itself, in a round: none, one or several; some are
+    /// empty.
+    static std::vector<std::string> Posts(uint32_t number, uint32_t from, uint32_t to)
+    {
+        std::vector<std::string> posts;
+        for (uint32_t i = 0; i < (number + 3 * from + to) % 4; ++i)
+        {
+            posts.emplace_back((number * from + i) % 5 * 51, static_cast<char>('a' + to + i));
+        }
+        return posts;
+    }
 
     /// What one of them finds wrong; assertions are for the main thread.
     static std::string Run(uint32_t rank, uint32_t ranks, Exchange& exchange)
@@ -134,6 +147,15 @@ class AgreeTestCase : public TestCase
         });
         std::vector<std::string> heard;
         self.SetListener([&heard](const std::string& word) { heard.push_back(word); });
+        // Two readers; of both all is read before the end is told.
+        std::vector<std::string> read;
+        for (const char* reader : {"a", "b"})
+        {
+            self.AddReader([&read, reader](uint32_t from, const uint8_t* at, const uint8_t* end) {
+                read.push_back(reader + std::to_string(from) + ":" + std::string(at, end));
+            });
+        }
+        self.SetAllRead([&read] { read.emplace_back("all"); });
         std::string wrong;
         for (uint32_t number = 0; number < ROUNDS; ++number)
         {
@@ -143,6 +165,13 @@ class AgreeTestCase : public TestCase
                 if (word.rfind(std::to_string(number) + " of " + std::to_string(rank), 0) == 0)
                 {
                     self.Say(word);
+                }
+            }
+            for (uint32_t to = 0; to < ranks; ++to)
+            {
+                for (const std::string& text : Posts(number, rank, to))
+                {
+                    self.Post(to, text.size() % 2, text.data(), text.size());
                 }
             }
             const NodeWindowPlan all = self.Agree(round.plans[rank], 1);
@@ -170,6 +199,18 @@ class AgreeTestCase : public TestCase
             expect(heard == round.Words(number), "words");
             expect(any == !heard.empty(), "whether there were words");
             heard.clear();
+            std::vector<std::string> posted;
+            for (uint32_t from = 0; from < ranks; ++from)
+            {
+                for (const std::string& text : Posts(number, from, rank))
+                {
+                    posted.push_back((text.size() % 2 ? "b" : "a") + std::to_string(from) + ":" +
+                                     text);
+                }
+            }
+            posted.emplace_back("all");
+            expect(read == posted, "posts");
+            read.clear();
             expect(self.Least(number * (rank + 1)) == number, "least");
         }
         return wrong;

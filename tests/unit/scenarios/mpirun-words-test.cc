@@ -171,6 +171,16 @@ ErrorUnder(const char* started, const char* option)
     return result.errors.empty() ? "" : result.errors.front().Text();
 }
 
+TEST(MpiRanks, NeedFilesOfSomeLength)
+{
+    EXPECT_EQ(
+        scenario::WhyFilesAreTooShort(40960),
+        "files may have 40960 B at most (ulimit -f), and processes share memory by files of 4 "
+        "MiB; allowed: 1, or a limit of 4300800 B or more");
+    EXPECT_EQ(scenario::WhyFilesAreTooShort(4300800), "");
+    EXPECT_NE(scenario::WhyFilesAreTooShort(4300799), "");
+}
+
 TEST(MpiRanks, AgreeWithMpirunThatStartedThem)
 {
     EXPECT_EQ(ErrorUnder("4", "--mpi-ranks=2"),

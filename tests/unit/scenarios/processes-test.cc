@@ -34,20 +34,26 @@ TEST(Processes, AreNoMoreThanThereIsForThem)
     EXPECT_EQ(ErrorOf<TrafficScenario>("--k=4 --mpi-ranks=22 --queue-pairs=reused"),
               "--mpi-ranks=22: one process has all hosts, and the network has 20 switches for "
               "others; allowed: at most one process a switch, and one");
-    EXPECT_EQ(ErrorOf<CollperfScenario>("--topology=single-switch --ranks=16 --mpi-ranks=2"), "");
-    EXPECT_EQ(ErrorOf<CollperfScenario>("--topology=single-switch --ranks=16 --mpi-ranks=3"),
+    const std::string cluster = "--topology=single-switch --ranks=16 --gpus-per-server=4";
+    EXPECT_EQ(ErrorOf<CollperfScenario>(cluster + " --mpi-ranks=4"), "");
+    EXPECT_EQ(ErrorOf<CollperfScenario>(cluster + " --mpi-ranks=5"),
+              "--mpi-ranks=5: the network has 4 hosts; allowed: at most one process a host");
+    // A queue pair's changes are seen by who has all of them.
+    EXPECT_EQ(ErrorOf<CollperfScenario>(cluster + " --mpi-ranks=2 --trace-qps=*"), "");
+    EXPECT_EQ(ErrorOf<CollperfScenario>(cluster + " --mpi-ranks=3 --trace-qps=*"),
               "--mpi-ranks=3: one process has all hosts, and the network has 1 switch for others; "
               "allowed: at most one process a switch, and one");
 }
 
 TEST(Processes, RefuseWhatOneCanDo)
 {
-    EXPECT_EQ(ErrorOf<TrainingScenario>("--pcap=all --mpi-ranks=2"),
-              "--pcap=all: captures need all ports in one process; allowed: none, or without "
-              "--mpi-ranks=2");
+    EXPECT_EQ(ErrorOf<TrainingScenario>("--pcap=all --mpi-ranks=2"), "");
+    EXPECT_EQ(ErrorOf<TrafficScenario>("--k=4 --pcap=all --mpi-ranks=2 --engine=ns3"),
+              "--pcap=all: ns-3's engine captures in one process only; allowed: with "
+              "--engine=windows, or without --mpi-ranks=2");
     EXPECT_EQ(ErrorOf<TrainingScenario>("--engine=ns3 --mpi-ranks=2"),
-              "--engine=ns3: does not know processes of which one has all hosts; allowed: windows, "
-              "or without --mpi-ranks=2");
+              "--engine=ns3: runs several processes of traffic alone; allowed: windows, or without "
+              "--mpi-ranks=2");
     EXPECT_EQ(ErrorOf<TrafficScenario>("--k=4 --engine=ns3 --mpi-ranks=2"), "");
     EXPECT_EQ(ErrorOf<TrafficScenario>("--k=4 --engine=ns3 --mpi-ranks=2 --queue-pairs=reused")
                   .rfind("--engine=ns3: several processes measure all flows with it; allowed: ", 0),
@@ -106,12 +112,13 @@ TEST(Processes, ThatArePerhapsSlowerThanOneSayIt)
         const auto result = ParseWords<TrainingScenario>(options + " --attribution=0");
         return result.scenario ? ProcessesText(result.scenario->run.processes) : "?";
     };
+    EXPECT_EQ(text("--mpi-ranks=3"), "3: each has hosts and switches");
     // docs/ranks.md: 16 hosts gain in two processes, fewer lose, more processes gain no more.
-    EXPECT_EQ(text("--mpi-ranks=2"), "2: one has all hosts, the other switches");
-    EXPECT_EQ(text("--mpi-ranks=2 --servers=15"),
+    EXPECT_EQ(text("--trace-qps=* --mpi-ranks=2"), "2: one has all hosts, the other switches");
+    EXPECT_EQ(text("--trace-qps=* --mpi-ranks=2 --servers=15"),
               "2: one has all hosts, the other switches; slower than one process with fewer than "
               "16 hosts (docs/ranks.md)");
-    EXPECT_EQ(text("--mpi-ranks=3"),
+    EXPECT_EQ(text("--trace-qps=* --mpi-ranks=3"),
               "3: one has all hosts, the others switches; no faster than 2 (docs/ranks.md)");
 }
 
