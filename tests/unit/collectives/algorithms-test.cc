@@ -161,6 +161,7 @@ Prove(const Algorithm& algorithm,
     const double rounding = cost->posts;
     EXPECT_NEAR(Largest(report.bytesSent), cost->sentPerRank, rounding);
     EXPECT_NEAR(Largest(report.bytesReduced), cost->reducedPerRank, rounding);
+    EXPECT_NEAR(Largest(report.bytesCopied), cost->copiedPerRank, rounding);
     EXPECT_NEAR(Largest(report.bytesOutOfServer),
                 cost->outOfServer,
                 rounding * GpusPerServer(placement));
