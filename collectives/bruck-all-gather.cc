@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Bruck's all-gather (IEEE TPDS 8(11), 1997, section 4: concatenation): the pieces a rank has
+ * Bruck's all-gather (IEEE TPDS 8(11), 1997: concatenation): the pieces a rank has
  * double in every round, for any number of ranks.
  *
  *     scratch of      rank 0     rank 1     rank 2     rank 3     rank 4      (n = 5)

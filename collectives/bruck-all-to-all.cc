@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Bruck's all-to-all (IEEE TPDS 8(11), 1997, section 3: index, radix 2): a block that has to go j
+ * Bruck's all-to-all (IEEE TPDS 8(11), 1997: index, radix 2): a block that has to go j
  * ranks far travels the powers of two in j, one a round; what goes the same way goes in one
  * message.
  *

@@ -14,7 +14,7 @@
  *
  * No receiver is ever aimed at by two, which is what large blocks want; small ones pay for it with
  * n-1 latencies: (n-1) (alpha + S beta / n). As many bytes as direct, the lower bound. Thakur,
- * Rabenseifner & Gropp, IJHPCA 19(1), 2005, section 4 (all-to-all, long messages). In
+ * Rabenseifner & Gropp, IJHPCA 19(1), 2005 (all-to-all, long messages). In
  * all-to-all-v a pair with nothing to send has no message, as in direct-all-to-all-v.cc.
  *
  * Step k of a loop waits for the message of round k and sends that of round k + 1. Channels and
