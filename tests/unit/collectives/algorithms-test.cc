@@ -271,6 +271,34 @@ TEST_P(Algorithms, EvenServersAreNeverRefused)
     }
 }
 
+TEST_P(Algorithms, AreProvedFor64To128Ranks)
+{
+    const auto [op, algorithm] = GetParam();
+    uint32_t turn = 0;
+    uint32_t proofs = 0;
+    for (const uint32_t n : {64U, 96U, 128U})
+    {
+        for (const Placement& placement : Placements(n))
+        {
+            // A size with loops and one without, of 7 sizes and 4 numbers of channels in turns.
+            const auto sizes = Sizes(op, n);
+            for (const bool loops : {false, true})
+            {
+                const uint64_t bytes = sizes[(turn * 3 + (loops ? 1 : 0)) % sizes.size()];
+                const Collective what{op, bytes, n, op == Op::kBroadcast ? turn % n : 0};
+                const AlgorithmOptions options{turn % 4, loops ? bytes / n / 2 + 1 : 0};
+                if (algorithm->WhyNot(what, placement, options).empty())
+                {
+                    Prove(*algorithm, what, placement, options, false);
+                    proofs++;
+                }
+                turn++;
+            }
+        }
+    }
+    EXPECT_GE(proofs, 6U);
+}
+
 TEST_P(Algorithms, AreProvedOnALargerCluster)
 {
     const auto [op, algorithm] = GetParam();
