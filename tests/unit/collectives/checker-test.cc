@@ -195,11 +195,15 @@ AllWritten()
             {
                 const Collective what{op, op == Op::kBarrier ? 0UL : 163UL, n, 0};
                 const AlgorithmOptions options{n == 4 ? 2U : 1U, n == 4 ? 25U : 60U};
-                if (algorithm->WhyNot(what, placement, options).empty())
+                for (const Placement& one : {placement, UniformPlacement(n, 1)})
                 {
-                    all.emplace_back(OpName(op) + " " + algorithm->Name() + " of " +
-                                         std::to_string(n),
-                                     *algorithm->Make(what, placement, options));
+                    if (algorithm->WhyNot(what, one, options).empty())
+                    {
+                        all.emplace_back(OpName(op) + " " + algorithm->Name() + " of " +
+                                             std::to_string(n),
+                                         *algorithm->Make(what, one, options));
+                        break; // else it is for one rank a server
+                    }
                 }
             }
         }
