@@ -23,8 +23,8 @@
  *
  * A doubles while less than n / 2 and twice as many pieces are no more than a message may have:
  * AlgorithmOptions::pipelineBytes, or 512 KiB by itself (a slot of NCCL's: a buffer of 4 MiB, in
- * src/init.cc DEFAULT_BUFFSIZE, in NCCL_STEPS = 8). Channels cut every piece. Pieces of one message lie apart in S: they are
- * packed in scratch and unpacked, if there are more than one.
+ * src/init.cc DEFAULT_BUFFSIZE, in NCCL_STEPS = 8). Channels cut every piece. Pieces of one message
+ * lie apart in S: they are packed in scratch and unpacked, if there are more than one.
  */
 #include "collectives/bruck.h"
 #include "collectives/cost.h"
