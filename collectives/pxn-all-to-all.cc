@@ -387,6 +387,7 @@ Pxn::CostOf(const Collective& what, const Placement& placement, const AlgorithmO
         at[layout.GpuOf(rank)] += pieces.Part(rank).bytes;
     }
     cost.chain = 1;
+    cost.chainOutside = 1;
     for (uint32_t server = 0; server < layout.Servers(); server++)
     {
         const auto& members = layout.Members(server);

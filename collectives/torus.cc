@@ -124,10 +124,6 @@ TorusSchedule::CostOfRounds(const Collective& what,
         return cost;
     }
     const auto bytes = static_cast<double>(what.bytes);
-    for (const uint32_t size : dimensions)
-    {
-        cost.chain += static_cast<uint64_t>(rounds) * loops * (size - 1);
-    }
     cost.sentPerRank = rounds * AllButOne(bytes, what.ranks);
     cost.serialBytes = cost.sentPerRank;
     cost.totalBytes = rounds * (n - 1) * what.bytes;
@@ -137,6 +133,7 @@ TorusSchedule::CostOfRounds(const Collective& what,
     const std::vector<uint32_t> strides = Strides(dimensions);
     const auto count = static_cast<uint32_t>(dimensions.size());
     std::unordered_map<uint32_t, double> outOf;
+    std::vector<bool> crosses(count, false); ///< dimensions with links between servers
     for (uint32_t first = 0; first < count; first++)
     {
         double share = rounds * bytes / (2.0 * count);
@@ -154,10 +151,21 @@ TorusSchedule::CostOfRounds(const Collective& what,
                 for (const uint32_t to : {Wrap(at + 1, size), Wrap(at + size - 1, size)})
                 {
                     const Rank next = rankAt[line + to * strides[dimension]];
-                    outOf[server] += placement.serverOf[next] != server ? sent : 0;
+                    if (placement.serverOf[next] != server)
+                    {
+                        outOf[server] += sent;
+                        crosses[dimension] = true;
+                    }
                 }
             }
         }
+    }
+    cost.chainOutside = 0;
+    for (uint32_t dimension = 0; dimension < count; dimension++)
+    {
+        const uint64_t hops = uint64_t{rounds} * loops * (dimensions[dimension] - 1);
+        cost.chain += hops;
+        cost.chainOutside += crosses[dimension] ? hops : 0;
     }
     for (const auto& [server, sent] : outOf)
     {
