@@ -17,8 +17,8 @@
  * (n-1) S / n out of each rank. Half of them go n / 2 ranks far, so on large tapered networks rings
  * and PAT do better with much data. Copies within a rank: S.
  */
-#include "collectives/bruck.h"
 #include "collectives/cost.h"
+#include "collectives/packed-pieces.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "collectives/ring-order.h"

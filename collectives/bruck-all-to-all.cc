@@ -20,8 +20,8 @@
  * so nothing is overwritten: up to 2 ceil(log2 n) (n/2) pieces of scratch. Copies within a rank:
  * what it sends, and what it receives for itself.
  */
-#include "collectives/bruck.h"
 #include "collectives/cost.h"
+#include "collectives/packed-pieces.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "collectives/ring-order.h"

@@ -3,9 +3,9 @@
  */
 #include "collectives/msccl-xml.h"
 
-#include "collectives/bruck.h"
 #include "collectives/checker.h"
 #include "collectives/msccl-program.h"
+#include "collectives/packed-pieces.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "collectives/send-tally.h"

@@ -4,7 +4,8 @@
  * All-reduce by parameter servers: every rank pushes its gradients to the servers, each of which
  * adds up its shard of them; then all pull the sums (M. Li et al., "Scaling distributed machine
  * learning with the parameter server", OSDI 2014). k of the ranks are servers beside their work
- * (AlgorithmOptions::servers; 0: one), shard i of S in k at rank root + floor(i n / k) mod n.
+ * (AlgorithmOptions::parameterServers; 0: one), shard i of S in k at rank root + floor(i n / k) mod
+ * n.
  *
  *     k = 2, n = 4: servers 0 and 2       push              pull
  *                                     0 <-- 1, 2, 3     0 --> 1, 2, 3    shard 0
@@ -32,7 +33,7 @@ namespace
 uint32_t
 ServersOf(const AlgorithmOptions& options)
 {
-    return std::max(options.servers, 1U);
+    return std::max(options.parameterServers, 1U);
 }
 
 Shape
@@ -216,9 +217,10 @@ class ParameterServerAlgorithm : public OneOpAlgorithm
             return "the first server, rank " + std::to_string(what.root) +
                    ", is none of the ranks 0.." + std::to_string(what.ranks - 1);
         }
-        return options.servers <= what.ranks ? ""
-                                             : std::to_string(options.servers) + " servers among " +
-                                                   std::to_string(what.ranks) + " ranks";
+        return options.parameterServers <= what.ranks
+                   ? ""
+                   : std::to_string(options.parameterServers) + " servers among " +
+                         std::to_string(what.ranks) + " ranks";
     }
 };
 

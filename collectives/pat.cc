@@ -26,8 +26,8 @@
  * src/init.cc DEFAULT_BUFFSIZE, in NCCL_STEPS = 8). Channels cut every piece. Pieces of one message
  * lie apart in S: they are packed in scratch and unpacked, if there are more than one.
  */
-#include "collectives/bruck.h"
 #include "collectives/cost.h"
+#include "collectives/packed-pieces.h"
 #include "collectives/placed-algorithm.h"
 #include "collectives/placement.h"
 #include "collectives/ring-order.h"

@@ -24,8 +24,8 @@
  * messages it forwards; and what it receives, where the ranks of a server are not numbered in a
  * row, or channels cut blocks, so that their places in the result lie apart.
  */
-#include "collectives/bruck.h"
 #include "collectives/cost.h"
+#include "collectives/packed-pieces.h"
 #include "collectives/placed-algorithm.h"
 #include "collectives/placement.h"
 #include "collectives/pxn-layout.h"

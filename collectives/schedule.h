@@ -174,7 +174,7 @@ struct AlgorithmOptions
     /// Torus: ranks along each dimension, the first the closest ("4x4x8"); empty: its own choice.
     std::vector<uint32_t> dimensions = {};
     /// Parameter server: how many of the ranks are servers; 0: one, the root.
-    uint32_t servers = 0;
+    uint32_t parameterServers = 0;
 };
 
 class Schedule

@@ -16,7 +16,7 @@ Servers(uint32_t servers, uint32_t channels = 1, uint64_t pipelineBytes = 0)
     AlgorithmOptions options;
     options.channels = channels;
     options.pipelineBytes = pipelineBytes;
-    options.servers = servers;
+    options.parameterServers = servers;
     return options;
 }
 

@@ -1,16 +1,16 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What Bruck's algorithms share (Bruck, Ho, Kipnis, Upfal & Weathersby, IEEE TPDS 8(11), 1997):
- * every rank counts the pieces of S from its own on, so that all do the same, and what a message
- * carries stands together in the scratch area (schedule.h).
+ * What algorithms share that send pieces of S which lie apart in one message (Bruck, PAT, PXN): how
+ * many bytes some of the pieces have together, and how a message that is packed in scratch
+ * (schedule.h) is cut.
  *
  * Channels cut every piece; a lane does all of it with its part of each. A message that is longer
  * than AlgorithmOptions::pipelineBytes goes in as many as needed, on all ranks the same, since the
  * pieces of S bytes over n ranks differ by a byte.
  */
-#ifndef COLLECTIVES_BRUCK_H
-#define COLLECTIVES_BRUCK_H
+#ifndef COLLECTIVES_PACKED_PIECES_H
+#define COLLECTIVES_PACKED_PIECES_H
 
 #include "collectives/partition.h"
 #include "collectives/schedule.h"
@@ -168,4 +168,4 @@ MessagesFor(uint64_t bytes, uint64_t largest)
 
 } // namespace coll
 
-#endif // COLLECTIVES_BRUCK_H
+#endif // COLLECTIVES_PACKED_PIECES_H
