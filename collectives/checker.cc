@@ -73,6 +73,7 @@ class Run
         m_report.bytesSent.assign(m_n, 0);
         m_report.messagesSent.assign(m_n, 0);
         m_report.bytesReduced.assign(m_n, 0);
+        m_report.bytesCopied.assign(m_n, 0);
         if (options.placement != nullptr)
         {
             std::unordered_map<uint32_t, uint32_t> index;
@@ -88,7 +89,10 @@ class Run
             {
                 m_inputs.push_back(m_contents.Input(r));
             }
-            m_buffers.push_back(m_contents.Buffer(r));
+            const SymbolicBytes buffer = m_contents.Buffer(r);
+            SymbolicBytes all(buffer.Size() + schedule.ScratchBytes(r));
+            all.Write(0, buffer);
+            m_buffers.push_back(std::move(all));
         }
     }
 
@@ -104,10 +108,16 @@ class Run
     }
 
   private:
-    /// What sends read.
-    const SymbolicBytes& Source(Rank rank) const
+    /// Whether it sends of what receives do not write.
+    bool ReadsInput(const Step& step) const
     {
-        return HasSecondBuffer(m_what.op) ? m_inputs[rank] : m_buffers[rank];
+        return HasSecondBuffer(m_what.op) && !step.fromResult;
+    }
+
+    /// What a step sends of.
+    const SymbolicBytes& Source(Rank rank, const Step& step) const
+    {
+        return ReadsInput(step) ? m_inputs[rank] : m_buffers[rank];
     }
 
     void Simulate()
@@ -171,6 +181,11 @@ class Run
     bool Advance(Process& process)
     {
         const Step step = m_schedule.At(process.rank, process.lane, process.next);
+        if (step.local)
+        {
+            Move(process, step);
+            return true;
+        }
         if (step.recvPeer != kNoRank)
         {
             if (!ValidPeer(process, step.recvPeer, "receives from") ||
@@ -202,7 +217,11 @@ class Run
         if (step.sendPeer != kNoRank)
         {
             if (ValidPeer(process, step.sendPeer, "sends to") &&
-                ValidRange(process, Source(process.rank), step.sendOffset, step.sendBytes, "sends"))
+                ValidRange(process,
+                           Source(process.rank, step),
+                           step.sendOffset,
+                           step.sendBytes,
+                           "sends"))
             {
                 Send(process, step);
             }
@@ -230,8 +249,6 @@ class Run
             process.clock[process.rank] = process.next + 1;
             m_arrivals[message.number] = process.next + 1;
         }
-        const uint64_t begin = step.recvOffset;
-        const uint64_t end = begin + step.recvBytes;
         if (message.data.Size() != step.recvBytes)
         {
             Problem(Where(process) + " expects " + std::to_string(step.recvBytes) +
@@ -239,16 +256,49 @@ class Run
                     std::to_string(message.data.Size()));
             return;
         }
+        Store(process, step, message.data);
+    }
+
+    /// What comes into the received range, from another rank or from this one.
+    void Store(Process& process, const Step& step, const SymbolicBytes& data)
+    {
+        const uint64_t begin = step.recvOffset;
+        const uint64_t end = begin + step.recvBytes;
         process.writes.Add(begin, step.recvBytes);
         CheckOpenSends(process, begin, end);
         SymbolicBytes& buffer = m_buffers[process.rank];
         if (!step.reduce)
         {
-            buffer.Write(begin, message.data);
+            buffer.Write(begin, data);
             return;
         }
         m_report.bytesReduced[process.rank] += step.recvBytes;
-        buffer.Write(begin, Sum(process, step, buffer.Copy(begin, end), message.data));
+        buffer.Write(begin, Sum(process, step, buffer.Copy(begin, end), data));
+    }
+
+    void Move(Process& process, const Step& step)
+    {
+        const Rank rank = process.rank;
+        const SymbolicBytes& source = Source(rank, step);
+        if (step.recvPeer != kNoRank || step.sendPeer != kNoRank ||
+            step.recvBytes != step.sendBytes)
+        {
+            Problem(Where(process) + " is local, with a peer or of " +
+                    std::to_string(step.sendBytes) + " bytes into " +
+                    std::to_string(step.recvBytes));
+            return;
+        }
+        if (!ValidRange(process, source, step.sendOffset, step.sendBytes, "moves") ||
+            !ValidRange(process, m_buffers[rank], step.recvOffset, step.recvBytes, "moves into"))
+        {
+            return;
+        }
+        if (!ReadsInput(step))
+        {
+            process.reads.Add(step.sendOffset, step.sendBytes);
+        }
+        m_report.bytesCopied[rank] += step.reduce ? 0 : step.sendBytes;
+        Store(process, step, source.Copy(step.sendOffset, step.sendOffset + step.sendBytes));
     }
 
     SymbolicBytes Sum(const Process& process,
@@ -263,7 +313,7 @@ class Run
                 const auto at = [&] {
                     return Where(process) + " adds bytes " +
                            Span(step.recvOffset + b, step.recvOffset + e) + " from rank " +
-                           std::to_string(step.recvPeer);
+                           std::to_string(step.local ? process.rank : step.recvPeer);
                 };
                 if (a.ranks == RankSets::kEmpty || c.ranks == RankSets::kEmpty)
                 {
@@ -288,16 +338,20 @@ class Run
     void Send(Process& process, const Step& step)
     {
         Message message;
-        message.data = Source(process.rank).Copy(step.sendOffset, step.sendOffset + step.sendBytes);
+        message.data =
+            Source(process.rank, step).Copy(step.sendOffset, step.sendOffset + step.sendBytes);
         message.chain = process.chain + 1;
         message.known = process.known;
-        process.reads.Add(step.sendOffset, step.sendBytes);
+        if (!ReadsInput(step))
+        {
+            process.reads.Add(step.sendOffset, step.sendBytes);
+        }
         if (m_options.zeroCopy)
         {
             message.clock = process.clock;
             message.number = m_arrivals.size();
             m_arrivals.push_back(0);
-            if (!HasSecondBuffer(m_what.op) && step.sendBytes > 0)
+            if (!ReadsInput(step) && step.sendBytes > 0)
             {
                 process.open.push_back({step.sendOffset,
                                         step.sendOffset + step.sendBytes,
@@ -372,10 +426,6 @@ class Run
                 if (const auto byte = writer.writes.FirstCommonByte(other.writes); byte && a < b)
                 {
                     Problem(both() + " both write byte " + std::to_string(*byte));
-                }
-                if (HasSecondBuffer(m_what.op))
-                {
-                    continue; // reads are of another buffer
                 }
                 if (const auto byte = writer.writes.FirstCommonByte(other.reads))
                 {
@@ -494,7 +544,7 @@ class Run
     OperationContents m_contents;
     std::vector<uint32_t> m_serverOf;
     std::vector<SymbolicBytes>
-        m_buffers; ///< what receives write, and sends read if there is no second one
+        m_buffers; ///< what receives write, with scratch; sends read it if there is no second one
     std::vector<SymbolicBytes> m_inputs; ///< HasSecondBuffer: what sends read
     std::vector<Process> m_processes;
     std::vector<size_t> m_firstOf; ///< a rank's first process

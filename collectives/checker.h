@@ -14,6 +14,9 @@
  * own number, so lanes of one rank are never ordered: any byte written by one and touched by
  * another is a race, and is reported.
  *
+ * Scratch (schedule.h) is part of what a rank receives into and holds nothing at first; a local
+ * step is a read and a write of its lane.
+ *
  * Reported as problems: peers or bytes out of range, a rank that sends to itself, lengths that
  * differ between sender and receiver, a contribution added twice, bytes added that belong to
  * different offsets or hold nothing yet, deadlock, messages never received, races between lanes,
@@ -51,6 +54,7 @@ struct CheckReport
     std::vector<uint64_t> bytesSent;
     std::vector<uint64_t> messagesSent;
     std::vector<uint64_t> bytesReduced;
+    std::vector<uint64_t> bytesCopied; ///< by local steps that do not add
     /// By server, in order of first appearance; empty without a placement.
     std::vector<uint64_t> bytesOutOfServer;
 

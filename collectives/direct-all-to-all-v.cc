@@ -14,43 +14,18 @@
  * out: alpha + max(I, O) beta with one port, and no less is possible. Channels and loops cut every
  * block; loops so that no message is beyond AlgorithmOptions::pipelineBytes.
  */
+#include "collectives/block-cost.h"
 #include "collectives/block-sizes.h"
-#include "collectives/cost.h"
 #include "collectives/looped-schedule.h"
 #include "collectives/registry.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace coll
 {
 
 namespace
 {
-
-/// The largest block that leaves a rank.
-uint64_t
-LargestMessage(const Collective& what)
-{
-    const Blocks blocks(what);
-    uint64_t largest = 0;
-    for (Rank from = 0; from < what.ranks; from++)
-    {
-        for (Rank to = 0; to < what.ranks; to++)
-        {
-            largest = std::max(largest, from == to ? 0 : blocks.InputRange(from, to).bytes);
-        }
-    }
-    return largest;
-}
-
-Shape
-ShapeOf(const Collective& what, const Placement& placement, const AlgorithmOptions& options)
-{
-    Collective block = what;
-    block.bytes = LargestMessage(what);
-    return Shape(block, placement, options, 1);
-}
 
 class DirectAllToAllV final : public Schedule
 {
@@ -160,12 +135,7 @@ class DirectAllToAllVAlgorithm final : public OneOpAlgorithm
         std::string why = OneOpAlgorithm::WhyNot(what, placement, options);
         if (why.empty())
         {
-            const uint64_t steps = 2UL * ShapeOf(what, placement, options).loops * what.ranks;
-            if (steps > UINT32_MAX)
-            {
-                why = "messages of at most " + std::to_string(options.pipelineBytes) +
-                      " bytes make more than 2^32 steps of a lane";
-            }
+            why = TooManyBlockSteps(what, placement, options);
         }
         return why;
     }
@@ -174,35 +144,8 @@ class DirectAllToAllVAlgorithm final : public OneOpAlgorithm
                                const Placement& placement,
                                const AlgorithmOptions& options) const override
     {
-        const Shape shape = ShapeOf(what, placement, options);
-        const Blocks blocks(what);
-        const Rank n = what.ranks;
-        std::unordered_map<uint32_t, double> outOf; // servers
-        Cost cost;
-        for (Rank rank = 0; rank < n; rank++)
-        {
-            uint64_t sends = 0;
-            for (Rank to = 0; to < n; to++)
-            {
-                const uint64_t bytes = blocks.InputRange(rank, to).bytes;
-                sends += to != rank && (!what.blocks || bytes > 0) ? 1 : 0;
-                if (placement.serverOf[rank] != placement.serverOf[to])
-                {
-                    outOf[placement.serverOf[rank]] += static_cast<double>(bytes);
-                }
-            }
-            const uint64_t own = blocks.InputRange(rank, rank).bytes;
-            const uint64_t out = blocks.InputBytes(rank) - own;
-            const uint64_t in = blocks.OutputBytes(rank) - own;
-            cost.posts = std::max(cost.posts, sends * shape.Parts());
-            cost.sentPerRank = std::max(cost.sentPerRank, static_cast<double>(out));
-            cost.serialBytes = std::max(cost.serialBytes, static_cast<double>(std::max(out, in)));
-            cost.totalBytes += out;
-        }
-        for (const auto& [server, bytes] : outOf)
-        {
-            cost.outOfServer = std::max(cost.outOfServer, bytes);
-        }
+        const Shape shape = BlockShape(what, placement, options);
+        Cost cost = BlockCost(what, placement, shape.Parts());
         cost.chain = cost.posts > 0 ? shape.loops : 0; // less if some receive nothing
         return cost;
     }
@@ -214,7 +157,7 @@ class DirectAllToAllVAlgorithm final : public OneOpAlgorithm
         Require(what, placement, options);
         return std::make_unique<DirectAllToAllV>(what,
                                                  placement,
-                                                 ShapeOf(what, placement, options));
+                                                 BlockShape(what, placement, options));
     }
 };
 

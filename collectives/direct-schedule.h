@@ -26,15 +26,23 @@ namespace coll
 class DirectSchedule : public LoopedSchedule
 {
   public:
-    DirectSchedule(const Collective& what, const Placement& placement, const Shape& shape)
-        : LoopedSchedule(what, placement, shape, 2 * (what.ranks - 1)),
+    /// \param rounds of sends to all and receives from all \param locals steps before them
+    DirectSchedule(const Collective& what,
+                   const Placement& placement,
+                   const Shape& shape,
+                   uint32_t rounds = 1,
+                   uint32_t locals = 0)
+        : LoopedSchedule(what,
+                         placement,
+                         shape,
+                         what.ranks > 1 ? 2 * rounds * (what.ranks - 1) + locals : 0),
           m_parts(what.bytes, what.ranks, shape.Parts())
     {
     }
 
     uint64_t PartsOfMessage() const override
     {
-        return LoopedSchedule::PartsOfMessage() * (m_n - 1); // to all others at once
+        return LoopedSchedule::PartsOfMessage() * std::max(m_n - 1, 1U); // to all others at once
     }
 
     static Cost CostOf(const Extent& e)

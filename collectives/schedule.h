@@ -16,7 +16,17 @@
  *
  * Units: offsets and lengths are bytes into the rank's buffer of `Collective::bytes` octets (see
  * below). Steps are computed, not stored: At(rank, lane, k) is pure arithmetic, O(1) time and
- * memory.
+ * memory, or O(log n).
+ *
+ * Scratch. Some algorithms pack blocks that lie apart into one message, or keep what they pass on
+ * (Bruck, PXN). For them a rank's buffer has ScratchBytes(rank) more octets behind it, which hold
+ * nothing at first and of which nothing is promised in the end; and a step may be *local*: it moves
+ * or adds up bytes within the rank and is no message. Local steps take no time in the simulation
+ * (Cost::copiedPerRank and CheckReport::bytesCopied count their bytes).
+ *
+ *     all-reduce ...   buffer  [ bytes ......... | scratch ]   received into, sent from
+ *     all-to-all       input   [ bytes ......... ]             sent from, unless Step::fromResult
+ *                      result  [ n blocks ...... | scratch ]   received into
  */
 #ifndef COLLECTIVES_SCHEDULE_H
 #define COLLECTIVES_SCHEDULE_H
@@ -128,6 +138,12 @@ struct Step
     uint64_t recvBytes = 0; ///< may be 0: the message is then a bare signal, still sent and matched
     uint64_t sendOffset = 0;
     uint64_t sendBytes = 0;
+    /// No message, both peers kNoRank: the sent range goes into the received range, which is as
+    /// long, of the same rank.
+    bool local = false;
+    /// HasSecondBuffer: what is sent is read from the result (or the scratch behind it), not the
+    /// input.
+    bool fromResult = false;
 };
 
 /**
@@ -155,6 +171,10 @@ struct AlgorithmOptions
     uint32_t radix = 0; ///< of k-nomial trees; 0: the algorithm's own choice
     /// Hierarchical: each level's algorithm, the innermost first; empty: its own choice, rings.
     std::vector<std::string> levels = {};
+    /// Torus: ranks along each dimension, the first the closest ("4x4x8"); empty: its own choice.
+    std::vector<uint32_t> dimensions = {};
+    /// Parameter server: how many of the ranks are servers; 0: one, the root.
+    uint32_t parameterServers = 0;
 };
 
 class Schedule
@@ -174,6 +194,12 @@ class Schedule
     /// NCCL channel of a lane: the NIC used on a server with several is channel mod NICs. Same on
     /// all ranks.
     virtual uint32_t Channel(Lane lane) const = 0;
+
+    /// Octets behind the rank's buffer (all-to-all: behind its result) that steps may use.
+    virtual uint64_t ScratchBytes(Rank /* rank */) const
+    {
+        return 0;
+    }
 
     /// Some step receives into bytes of which an earlier send may still be under way, so what is
     /// sent has to be copied out before the lane goes on, as NCCL does through its buffers. False:
@@ -215,6 +241,7 @@ struct Cost
     double reducedPerRank = 0; ///< bytes the busiest rank adds up
     double outOfServer = 0;    ///< bytes the busiest server sends to other servers
     uint64_t totalBytes = 0;   ///< sent by all ranks; exact
+    double copiedPerRank = 0;  ///< bytes the busiest rank moves within itself, by local steps
 };
 
 /**

@@ -97,6 +97,19 @@ Placements(uint32_t n)
     return placements;
 }
 
+/// One that the algorithm can do: some are for one rank a server.
+Placement
+Suitable(const Algorithm& algorithm, const Collective& what, const Placement& wish)
+{
+    if (algorithm.WhyNot(what, wish, {}).empty())
+    {
+        return wish;
+    }
+    const Placement alone = UniformPlacement(what.ranks, 1, NicsPerServer(wish));
+    EXPECT_EQ(algorithm.WhyNot(what, alone, {}), "");
+    return alone;
+}
+
 std::vector<uint64_t>
 Sizes(Op op, uint32_t n)
 {
@@ -135,7 +148,8 @@ Describe(const Collective& what, const Placement& placement, const AlgorithmOpti
            ", messages of at most " + std::to_string(options.pipelineBytes);
 }
 
-void
+/// \return the largest message
+uint64_t
 Prove(const Algorithm& algorithm,
       const Collective& what,
       const Placement& placement,
@@ -145,7 +159,7 @@ Prove(const Algorithm& algorithm,
     SCOPED_TRACE(Describe(what, placement, options));
     const auto schedule = algorithm.Make(what, placement, options);
     const CheckReport report = Check(*schedule, {&placement, zeroCopy});
-    ASSERT_TRUE(report.Ok()) << report.Problems();
+    EXPECT_TRUE(report.Ok()) << report.Problems();
     EXPECT_TRUE(report.zeroCopySafe || schedule->CopiesOut());
     if (options.pipelineBytes != 0)
     {
@@ -153,7 +167,11 @@ Prove(const Algorithm& algorithm,
     }
 
     const auto cost = algorithm.CostOf(what, placement, options);
-    ASSERT_TRUE(cost.has_value());
+    EXPECT_TRUE(cost.has_value());
+    if (!report.Ok() || !cost)
+    {
+        return 0;
+    }
     EXPECT_EQ(report.totalBytes, cost->totalBytes);
     EXPECT_EQ(report.longestChain, cost->chain);
     EXPECT_EQ(Largest(report.messagesSent), cost->posts);
@@ -161,6 +179,7 @@ Prove(const Algorithm& algorithm,
     const double rounding = cost->posts;
     EXPECT_NEAR(Largest(report.bytesSent), cost->sentPerRank, rounding);
     EXPECT_NEAR(Largest(report.bytesReduced), cost->reducedPerRank, rounding);
+    EXPECT_NEAR(Largest(report.bytesCopied), cost->copiedPerRank, rounding);
     EXPECT_NEAR(Largest(report.bytesOutOfServer),
                 cost->outOfServer,
                 rounding * GpusPerServer(placement));
@@ -177,6 +196,7 @@ Prove(const Algorithm& algorithm,
                   LeastBytesPerServer(what.op, what.bytes, what.ranks, servers.size()) *
                       (1 - 1e-12));
     }
+    return report.largestMessage;
 }
 
 class Algorithms : public testing::TestWithParam<Case>
@@ -210,7 +230,7 @@ TEST_P(Algorithms, AreProvedFor1To33Ranks)
                         continue; // uneven servers; see EvenServersAreNeverRefused
                     }
                     Prove(*algorithm, what, placement, options[i]);
-                    if (HasFatalFailure())
+                    if (HasFailure())
                     {
                         return;
                     }
@@ -221,13 +241,15 @@ TEST_P(Algorithms, AreProvedFor1To33Ranks)
         }
     }
     RecordProperty("proofs", static_cast<int>(proofs));
-    EXPECT_GT(proofs, op == Op::kBarrier ? 100U : 1000U);
+    const bool everywhere = algorithm->WhyNot({op, 0, 4, 0}, UniformPlacement(2, 2), {}).empty();
+    EXPECT_GT(proofs, op == Op::kBarrier ? 100U : everywhere ? 1000U : 800U);
 }
 
 TEST_P(Algorithms, AreProvedForManyRanksAnywhere)
 {
     const auto [op, algorithm] = GetParam();
     uint32_t turn = 0;
+    uint32_t proofs = 0;
     for (const uint32_t n : {64, 96, 128})
     {
         for (const Placement& placement : {FirstGpus(n, 1, 1),
@@ -236,25 +258,29 @@ TEST_P(Algorithms, AreProvedForManyRanksAnywhere)
                                            Uneven(n, 2),
                                            Scattered(FirstGpus(n, 2, 1))})
         {
+            // Of 7 sizes and 4 numbers of channels in turns; in one message each, and in some.
             const auto sizes = Sizes(op, n);
-            const uint64_t bytes = sizes[turn % sizes.size()];
-            const auto options = Options(bytes, n);
-            Collective what{op, bytes, n, 0};
+            Collective what{op, sizes[turn * 3 % sizes.size()], n, 0};
             what.root = HasRoot(op) ? (37 * turn + 5) % n : 0;
-            const AlgorithmOptions& some = options[turn * 3 % options.size()];
+            AlgorithmOptions options{turn % 4, 0};
             turn++;
-            if (algorithm->WhyNot(what, placement, some).empty())
+            if (algorithm->WhyNot(what, placement, options).empty())
             {
-                Prove(*algorithm, what, placement, some, n == 64);
+                const uint64_t largest = Prove(*algorithm, what, placement, options, n == 64);
+                options.pipelineBytes = largest / 2 + 1;
+                Prove(*algorithm, what, placement, options, false);
+                proofs++;
             }
         }
     }
+    EXPECT_GE(proofs, 3U);
 }
 
 TEST_P(Algorithms, EvenServersAreNeverRefused)
 {
     const auto [op, algorithm] = GetParam();
-    for (const uint32_t gpus : {1, 2, 4, 8})
+    const bool everywhere = algorithm->Name() != "pat"; // one rank a server
+    for (const uint32_t gpus : everywhere ? std::vector{1, 2, 4, 8} : std::vector{1})
     {
         for (const uint32_t servers : {1, 2, 3, 4})
         {
@@ -273,12 +299,11 @@ TEST_P(Algorithms, EvenServersAreNeverRefused)
 TEST_P(Algorithms, AreProvedOnALargerCluster)
 {
     const auto [op, algorithm] = GetParam();
-    const auto placement = UniformPlacement(32, 8, 2);
-    Prove(*algorithm,
-          {op, op == Op::kBarrier ? 0UL : (1UL << 30) + 7, 256, HasRoot(op) ? 77U : 0U},
-          placement,
-          {},
-          false);
+    const Collective what{op,
+                          op == Op::kBarrier ? 0UL : (1UL << 30) + 7,
+                          256,
+                          HasRoot(op) ? 77U : 0U};
+    Prove(*algorithm, what, Suitable(*algorithm, what, UniformPlacement(32, 8, 2)), {}, false);
 }
 
 TEST_P(Algorithms, ComputeOffsetsBeyond32Bits)
@@ -286,9 +311,10 @@ TEST_P(Algorithms, ComputeOffsetsBeyond32Bits)
     const auto [op, algorithm] = GetParam();
     if (op != Op::kBarrier)
     {
+        const Collective what{op, (1UL << 43) + 12345, 12, 0};
         Prove(*algorithm,
-              {op, (1UL << 43) + 12345, 12, 0},
-              UniformPlacement(3, 4, 2),
+              what,
+              Suitable(*algorithm, what, UniformPlacement(3, 4, 2)),
               {0, 1UL << 38});
     }
 }

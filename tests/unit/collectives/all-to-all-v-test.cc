@@ -116,8 +116,13 @@ TEST(BlocksByWeight, GivesTheRankWithMostAllBytes)
               (std::vector<uint64_t>{62 * 4, 187 * 4, 0, 125 * 4}));
 }
 
-TEST(AllToAllV, IsProvedOnRandomSizes)
+class AllToAllVBy : public testing::TestWithParam<const Algorithm*>
 {
+};
+
+TEST_P(AllToAllVBy, IsProvedOnRandomSizes)
+{
+    const Algorithm& algorithm = *GetParam();
     std::mt19937 random(7);
     uint32_t silent = 0;
     for (uint32_t trial = 0; trial < 600; trial++)
@@ -131,8 +136,8 @@ TEST(AllToAllV, IsProvedOnRandomSizes)
         const AlgorithmOptions options{static_cast<uint32_t>(random() % 4),
                                        std::array<uint64_t, 3>{0, 100000, 1 << 20}[random() % 3]};
         SCOPED_TRACE("trial " + std::to_string(trial) + ", " + std::to_string(n) + " ranks");
-        ASSERT_EQ(Direct().WhyNot(what, placement, options), "");
-        const auto schedule = Direct().Make(what, placement, options);
+        ASSERT_EQ(algorithm.WhyNot(what, placement, options), "");
+        const auto schedule = algorithm.Make(what, placement, options);
         const CheckReport report = Check(*schedule, {&placement, true});
         ASSERT_TRUE(report.Ok()) << report.Problems();
         EXPECT_TRUE(report.zeroCopySafe);
@@ -140,7 +145,7 @@ TEST(AllToAllV, IsProvedOnRandomSizes)
         {
             EXPECT_LE(report.largestMessage, options.pipelineBytes);
         }
-        const Cost cost = *Direct().CostOf(what, placement, options);
+        const Cost cost = *algorithm.CostOf(what, placement, options);
         uint64_t total = 0;
         uint64_t most = 0;
         for (Rank r = 0; r < n; r++)
@@ -167,6 +172,11 @@ TEST(AllToAllV, IsProvedOnRandomSizes)
     EXPECT_GT(silent, 10U); // some where nobody has anything for another
     EXPECT_LT(silent, 300U);
 }
+
+INSTANTIATE_TEST_SUITE_P(Registry,
+                         AllToAllVBy,
+                         testing::ValuesIn(AlgorithmsFor(Op::kAllToAllV)),
+                         [](const auto& info) { return info.param->Name(); });
 
 TEST(AllToAllV, OfEqualBlocksIsAllToAll)
 {

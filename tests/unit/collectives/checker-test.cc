@@ -11,6 +11,7 @@
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 
+#include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
 
@@ -34,6 +35,7 @@ class ListSchedule final : public Schedule
     {
         for (Rank r = 0; r < m_what.ranks; r++)
         {
+            scratch = std::max(scratch, other.ScratchBytes(r));
             steps[r].resize(other.Lanes(r));
             for (Lane lane = 0; lane < other.Lanes(r); lane++)
             {
@@ -65,6 +67,12 @@ class ListSchedule final : public Schedule
         return lane;
     }
 
+    uint64_t ScratchBytes(Rank /* rank */) const override
+    {
+        return scratch;
+    }
+
+    uint64_t scratch = 0;
     std::vector<std::vector<std::vector<Step>>> steps;
 };
 
@@ -187,11 +195,15 @@ AllWritten()
             {
                 const Collective what{op, op == Op::kBarrier ? 0UL : 163UL, n, 0};
                 const AlgorithmOptions options{n == 4 ? 2U : 1U, n == 4 ? 25U : 60U};
-                if (algorithm->WhyNot(what, placement, options).empty())
+                for (const Placement& one : {placement, UniformPlacement(n, 1)})
                 {
-                    all.emplace_back(OpName(op) + " " + algorithm->Name() + " of " +
-                                         std::to_string(n),
-                                     *algorithm->Make(what, placement, options));
+                    if (algorithm->WhyNot(what, one, options).empty())
+                    {
+                        all.emplace_back(OpName(op) + " " + algorithm->Name() + " of " +
+                                             std::to_string(n),
+                                         *algorithm->Make(what, one, options));
+                        break; // else it is for one rank a server
+                    }
                 }
             }
         }
@@ -222,6 +234,11 @@ TEST(Checker, FindsEveryDamagedStepOfEveryAlgorithm)
                         refused++;
                         ASSERT_FALSE(Check(bad).Ok()) << name << ": rank " << r << " lane " << lane
                                                       << " step " << k << " " << damage.name;
+                    }
+                    const Step& step = good.steps[r][lane][k];
+                    if (step.local && !step.reduce)
+                    {
+                        continue; // copies the same once more
                     }
                     ListSchedule twice(good);
                     auto& steps = twice.steps[r][lane];
@@ -469,6 +486,76 @@ TEST(Checker, AllToAllBlockAtTheWrongPlace)
     auto bad = Written(Op::kAllToAll, "direct", 3, 30);
     std::swap(bad.steps[0][0][2].recvOffset, bad.steps[0][0][3].recvOffset);
     ExpectRefused(bad, "rank 0 bytes [10, 20) end with contributions of {2}, not {1}");
+}
+
+Step
+Move(uint64_t from, uint64_t to, uint64_t bytes, bool reduce = false)
+{
+    Step step;
+    step.local = true;
+    step.sendOffset = from;
+    step.recvOffset = to;
+    step.sendBytes = step.recvBytes = bytes;
+    step.reduce = reduce;
+    return step;
+}
+
+TEST(Checker, ScratchAndStepsWithinARank)
+{
+    // Both keep what they send, so an addition cannot overtake it; and add what comes into the
+    // scratch themselves.
+    ListSchedule exchange({Op::kAllReduce, 10, 2, 0});
+    exchange.scratch = 20;
+    for (const Rank r : {0U, 1U})
+    {
+        exchange.steps[r] = {
+            {Move(0, 10, 10), Send(1 - r, 10, 10), Recv(1 - r, 20, 10), Move(20, 0, 10, true)}};
+    }
+    const auto report = Check(exchange);
+    EXPECT_TRUE(report.Ok()) << report.Problems();
+    EXPECT_TRUE(report.zeroCopySafe);
+    EXPECT_EQ(report.bytesCopied, (std::vector<uint64_t>{10, 10}));
+    EXPECT_EQ(report.bytesReduced, (std::vector<uint64_t>{10, 10}));
+    EXPECT_EQ(report.totalBytes, 20U);
+
+    auto bad = exchange;
+    bad.scratch = 19;
+    ExpectRefused(bad, "receives into bytes [20, 30) of a buffer of 29");
+    bad = exchange;
+    bad.steps[0][0][3] = Move(15, 0, 10, true); // its own bytes among them
+    ExpectRefused(bad, "some twice");
+    bad = exchange;
+    bad.steps[0][0][3] = Move(20, 1, 9, true);
+    ExpectRefused(bad, "they belong to another offset");
+    bad = exchange;
+    bad.steps[0][0][3].sendBytes = 9;
+    ExpectRefused(bad, "is local, with a peer or of 9 bytes into 10");
+    bad = exchange;
+    bad.steps[1][0][0] = Move(25, 10, 10);
+    ExpectRefused(bad, "moves bytes [25, 35) of a buffer of 30");
+    bad = exchange;
+    std::swap(bad.steps[0][0][2], bad.steps[0][0][3]);
+    ExpectRefused(bad, "one of the two holds nothing yet");
+
+    // A lane that adds what another one received.
+    bad = exchange;
+    bad.steps[0] = {{Move(0, 10, 10), Send(1, 10, 10), Recv(1, 20, 10)}, {Move(20, 0, 10, true)}};
+    EXPECT_FALSE(Check(bad).Ok());
+
+    // Of all-to-all: a block comes by way of the scratch behind the result, not of the input.
+    ListSchedule pass({Op::kAllToAll, 30, 3, 0}); // results of 30 bytes
+    pass.scratch = 10;
+    const Rank far = 2; // what 0 has for 2 goes by way of 1
+    pass.steps[0] = {{Send(1, 10, 10), Send(1, 20, 10), Recv(1, 10, 10), Recv(far, 20, 10)}};
+    pass.steps[1] = {{Recv(0, 0, 10), Recv(0, 30, 10), Send(0, 0, 10), Send(far, 20, 10)}};
+    Step on = Send(far, 30, 10);
+    on.fromResult = true;
+    pass.steps[1][0].push_back(on);
+    pass.steps[1][0].push_back(Recv(far, 20, 10));
+    pass.steps[far] = {{Send(0, 0, 10), Send(1, 10, 10), Recv(1, 10, 10), Recv(1, 0, 10)}};
+    EXPECT_TRUE(Check(pass).Ok()) << Check(pass).Problems();
+    pass.steps[1][0][4].fromResult = false;
+    ExpectRefused(pass, "of a buffer of 30"); // its input
 }
 
 TEST(Checker, TellsWhetherSendsMayBeReadLate)

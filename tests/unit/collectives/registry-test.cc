@@ -58,6 +58,7 @@ TEST(Registry, EveryOperationHasADefaultAndHelp)
     EXPECT_NE((", " + AlgorithmNames(Op::kAllReduce) + ", ").find(", ring, tree, "),
               std::string::npos);
     EXPECT_EQ(AlgorithmNames(Op::kSendRecv), "direct");
+    EXPECT_EQ(AlgorithmNames(Op::kAllToAllV), "direct, pairwise");
     EXPECT_EQ(Find(Op::kAllReduce, "trees"), nullptr);
     EXPECT_EQ(Find(Op::kBroadcast, "direct"), nullptr);
 }
