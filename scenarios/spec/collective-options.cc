@@ -125,6 +125,22 @@ CollectiveOptionRows()
             .Shows("NAME,NAME")
             .Otherwise("rings on both, which overlap")
             .Example("ring,halving-doubling"),
+        Opt("dimensions",
+            Kind::kText,
+            json,
+            group,
+            "torus: ranks along each dimension, the first between the nearest")
+            .Shows("NxN")
+            .Otherwise("the algorithm's own: GPUs of a server by servers")
+            .Example("4x4"),
+        Opt("parameter-servers",
+            Kind::kInteger,
+            json,
+            group,
+            "parameter-server: how many of the ranks are servers of a shard, too")
+            .Otherwise("1")
+            .Range(1, 1e6)
+            .Example("2"),
         Opt("step-latency",
             Kind::kDuration,
             json,
@@ -351,6 +367,33 @@ class RuleReader
     uint32_t m_all = 0;
 };
 
+/// --dimensions.
+void
+ReadDimensions(Validation* v, std::vector<uint32_t>* dimensions)
+{
+    const std::string& text = v->values.Text("dimensions");
+    std::string rest = text;
+    while (true)
+    {
+        const auto end = rest.find('x');
+        const std::string one = rest.substr(0, end);
+        // Seven digits are more than there can be ranks.
+        if (one.empty() || one.size() > 7 ||
+            one.find_first_not_of("0123456789") != std::string::npos || std::stoul(one) == 0)
+        {
+            v->Fail("dimensions", "allowed: whole numbers from 1 on with x between them, as 4x4x8");
+            dimensions->clear();
+            return;
+        }
+        dimensions->push_back(static_cast<uint32_t>(std::stoul(one)));
+        if (end == std::string::npos)
+        {
+            return;
+        }
+        rest = rest.substr(end + 1);
+    }
+}
+
 /// What the tuner knows.
 coll::Machine
 MachineOf(const ClusterSpec& cluster, const FabricSpec& fabric, bool hasLibrary)
@@ -384,9 +427,13 @@ CheckChoices(Validation* v,
         }
         const std::string blamed =
             values.Given("channels") && why.find("channel") != std::string::npos ? "channels"
-            : values.Given("levels") && why.find("level") != std::string::npos   ? "levels"
-            : values.Given("algorithm")                                          ? "algorithm"
-                                                                                 : "";
+            : values.Given("dimensions") && why.find("torus") != std::string::npos
+                ? "dimensions"
+            : values.Given("parameter-servers") && why.find("server") != std::string::npos
+                ? "parameter-servers"
+            : values.Given("levels") && why.find("level") != std::string::npos ? "levels"
+            : values.Given("algorithm")                                        ? "algorithm"
+                                                                               : "";
         const std::string text = algorithm.Name() + " " + coll::OpName(collective.op) + ": " + why;
         if (blamed.empty())
         {
@@ -419,6 +466,12 @@ MakeCollectives(Validation* v,
     c.options.pipelineBytes = values.Present("pipeline") ? values.Integer("pipeline") : 0;
     c.options.radix = values.Present("radix") ? values.U32("radix") : 0;
     c.options.levels = values.List("levels");
+    c.options.parameterServers =
+        values.Present("parameter-servers") ? values.U32("parameter-servers") : 0;
+    if (values.Present("dimensions"))
+    {
+        ReadDimensions(v, &c.options.dimensions);
+    }
     c.stepLatency = values.Duration("step-latency");
     const bool hasLibrary = values.Text("library") != "none";
     const std::string& protocol = values.Text("protocol");
