@@ -165,6 +165,11 @@ WhyNoLevels(const Collective& what, const Placement& placement, const AlgorithmO
             {
                 return of + name + " takes several lanes at once, and a level has one";
             }
+            if (algorithm->Make({op, uint64_t{size} << 10, size, 0}, part, OptionsOfLevel(options))
+                    ->ScratchBytes(0) > 0)
+            {
+                return of + name + " needs room to work in, which a level has not";
+            }
         }
     }
     return {};

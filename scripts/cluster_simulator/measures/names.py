@@ -3,7 +3,19 @@
 
 import re
 
-COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "barrier")
+# A name that begins another one stands behind it.
+COLLECTIVES = (
+    "all-reduce",
+    "reduce-scatter",
+    "all-gather",
+    "all-to-all",
+    "broadcast",
+    "barrier",
+    "reduce",
+    "gather",
+    "scatter",
+    "sendrecv",
+)
 
 
 def operation(name):

@@ -85,9 +85,10 @@ Prove(uint64_t bytes, const Placement& placement, const AlgorithmOptions& option
 
 TEST(LevelsAllReduce, IsProvedForAlgorithmsAtTwoLevels)
 {
-    for (const char* inner : {"ring", "halving-doubling"})
+    for (const char* inner : {"ring", "halving-doubling", "direct"})
     {
-        for (const char* outer : {"ring", "tree", "recursive-doubling", "halving-doubling"})
+        for (const char* outer :
+             {"ring", "tree", "recursive-doubling", "halving-doubling", "direct"})
         {
             for (const uint32_t servers : {1, 2, 3, 4, 5, 8})
             {
@@ -167,6 +168,13 @@ TEST(LevelsAllReduce, RefusesInWords)
     EXPECT_EQ(why(two, {"ring", "nosuch"}).find("level 1: nosuch does not do all_reduce; "), 0U);
     EXPECT_EQ(why(two, {"ring", "double-binary-tree"}),
               "level 1: double-binary-tree takes several lanes at once, and a level has one");
+    EXPECT_EQ(Hierarchical().WhyNot({Op::kAllReduce, 1000, 8, 0},
+                                    UniformPlacement(1, 8),
+                                    With({"bruck", "ring"})),
+              "level 0: bruck does not do reduce_scatter; " + AlgorithmNames(Op::kReduceScatter) +
+                  " do");
+    EXPECT_EQ(why(two, {"ring", "every-to-every"}),
+              "level 1: every-to-every needs room to work in, which a level has not");
     auto pods = Pods(2, 2, 2, 2);
     const Names four{"ring", "ring", "ring", "ring"};
     EXPECT_EQ(why(pods, four), "");
