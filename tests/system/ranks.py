@@ -2,8 +2,8 @@
 # ctest: TIMEOUT 1200 PROCESSORS 2
 """Several processes (--mpi-ranks) of traffic write the same bytes as one: fabrics, congestion
 controls, losses, loads with a warm-up, recoveries, rates, runs that stop, captures, and processes
-of two threads; of jobs, ranks-jobs.py has it. What may differ is what stats.json itself calls nondeterministic, the
-number of simulator events, and the number of processes.
+of two threads; of jobs, ranks-jobs.py has it. What may differ is what stats.json itself calls
+nondeterministic, the number of simulator events, and the number of processes.
 """
 
 import os
@@ -66,8 +66,8 @@ RUNS = [
         (2, 3),
     ),
     (
-        "traffic --k=4 --pattern=incast --bytes=200kB --fabric=ib --pcap=edge-0-0,server-1->edge-0-0"
-        " --pcap-size=20kB --pcap-files=3",
+        "traffic --k=4 --pattern=incast --bytes=200kB --fabric=ib --pcap-size=20kB --pcap-files=3"
+        " --pcap=edge-0-0,server-1->edge-0-0",
         (2,),
     ),
 ]
