@@ -16,7 +16,8 @@ namespace
 {
 
 /// What NCCL has for collectives that add up or pass on.
-constexpr const char* kCandidates[] = {"ring", "double-binary-tree"};
+constexpr const char* kTrees = "double-binary-tree";
+constexpr const char* kCandidates[] = {"ring", kTrees};
 
 bool
 HasSeveralServers(const Placement& placement)
@@ -91,9 +92,16 @@ EstimateSeconds(const Algorithm& algorithm,
     }
     const double bytes = cost->serialBytes / chain; // of a message
     messages += bytes * (chainInside / inRate + (outside ? chainOutside / outRate : 0));
-    const double links =
+    double links =
         std::max(chainInside > 0 ? cost->serialBytes / inRate * (chainInside / chain) : 0,
                  outside ? cost->outOfServer / outRate : 0);
+    if (algorithm.Name() == kTrees)
+    {
+        // Between two servers trees send fewer bytes than rings, but NCCL expects all of them to
+        // carry S up and S down at 0.92 of the rate (src/graph/tuning.cc), and so takes rings.
+        const double slowest = outside ? std::min(inRate, outRate) : inRate;
+        links = std::max(links, 2 * static_cast<double>(what.bytes) / (0.92 * slowest));
+    }
     return seconds + std::max(messages, links);
 }
 

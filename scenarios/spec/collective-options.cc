@@ -174,7 +174,7 @@ ChoiceOf(const CollectiveOptions& options,
             fixed.algorithm = coll::Find(rule.op, rule.name);
         }
     }
-    return coll::Choose(what, placement, options.options, options.machine, fixed);
+    return coll::Choose(what, placement, options.OptionsFor(what.op), options.machine, fixed);
 }
 
 std::string
@@ -420,15 +420,15 @@ CheckChoices(Validation* v,
     for (const auto& collective : used)
     {
         const coll::Algorithm& algorithm = *ChoiceOf(c, collective, placement).algorithm;
-        const std::string why = algorithm.WhyNot(collective, placement, c.options);
+        const std::string why =
+            algorithm.WhyNot(collective, placement, c.OptionsFor(collective.op));
         if (why.empty() || !refused.insert(collective.op).second)
         {
             continue;
         }
         const std::string blamed =
-            values.Given("channels") && why.find("channel") != std::string::npos ? "channels"
-            : values.Given("dimensions") && why.find("torus") != std::string::npos
-                ? "dimensions"
+            values.Given("channels") && why.find("channel") != std::string::npos   ? "channels"
+            : values.Given("dimensions") && why.find("torus") != std::string::npos ? "dimensions"
             : values.Given("parameter-servers") && why.find("server") != std::string::npos
                 ? "parameter-servers"
             : values.Given("levels") && why.find("level") != std::string::npos ? "levels"

@@ -214,7 +214,7 @@ AddCollective(Counter* counter,
         placement.gpuOf.push_back(all.gpuOf[r]);
     }
     const coll::Choice choice = ChoiceOf(options, what, placement);
-    const auto schedule = choice.algorithm->Make(what, placement, options.options);
+    const auto schedule = choice.algorithm->Make(what, placement, options.OptionsFor(what.op));
     const double wireShare =
         choice.protocol ? options.machine.library.Of(*choice.protocol).outsideShare : 1;
 

@@ -173,6 +173,18 @@ struct CollectiveOptions
     coll::Machine machine; ///< without a library: nothing takes time but links
     rdma::Duration
         stepLatency; ///< software time added before every send of a schedule; 0 by default
+
+    /// What schedules of an operation are made with: a library sends what one GPU has for one other
+    /// through the NIC beside it, unless channels are asked for.
+    coll::AlgorithmOptions OptionsFor(coll::Op op) const
+    {
+        coll::AlgorithmOptions all = options;
+        if (machine.hasLibrary && op == coll::Op::kSendRecv && all.channels == 0)
+        {
+            all.channels = 1;
+        }
+        return all;
+    }
 };
 
 struct TrainingScenario

@@ -137,7 +137,7 @@ CollectiveRunner::WhyNot(uint32_t communicator, const coll::Collective& what) co
 {
     const Communicator& comm = m_communicators[communicator];
     return scenario::ChoiceOf(m_options, what, comm.placement)
-        .algorithm->WhyNot(what, comm.placement, m_options.options);
+        .algorithm->WhyNot(what, comm.placement, m_options.OptionsFor(what.op));
 }
 
 const CollectiveRunner::Plan*
@@ -162,7 +162,8 @@ CollectiveRunner::Prepare(uint32_t communicator, const coll::Collective& what)
     const coll::Choice choice = scenario::ChoiceOf(m_options, what, comm.placement);
     comm.plans.emplace(
         what.bytes,
-        MakePlan(choice, choice.algorithm->Make(what, comm.placement, m_options.options)));
+        MakePlan(choice,
+                 choice.algorithm->Make(what, comm.placement, m_options.OptionsFor(what.op))));
 }
 
 CollectiveRunner::Plan
@@ -180,6 +181,7 @@ CollectiveRunner::MakePlan(const coll::Choice& choice,
         plan.wireShare = times.outsideShare;
         plan.how = static_cast<uint8_t>(1 + static_cast<uint8_t>(*choice.protocol));
         plan.nics = exchange ? std::min(library.exchangeNics, m_nicsPerServer) : 0;
+        plan.ownNic = plan.schedule->What().op == coll::Op::kSendRecv;
     }
     plan.outside += m_options.stepLatency.ps;
     return plan;
@@ -445,7 +447,9 @@ CollectiveRunner::GetConnection(Member& member, const EventPayload& send)
 {
     const coll::Schedule& schedule = *send.plan->schedule;
     const uint32_t nics = send.plan->nics ? send.plan->nics : m_nicsPerServer;
-    const auto rail = static_cast<uint16_t>(schedule.Channel(send.lane) % nics);
+    const uint32_t first =
+        send.plan->ownNic ? member.rank % m_gpusPerServer * m_nicsPerServer / m_gpusPerServer : 0;
+    const auto rail = static_cast<uint16_t>((first + schedule.Channel(send.lane)) % nics);
     if (send.lane >= CACHED_LANES)
     {
         return GetConnection(member, send.to, send.lane, rail);

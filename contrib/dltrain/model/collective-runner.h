@@ -168,6 +168,7 @@ class CollectiveRunner : public TransportUser
         double wireShare = 1; ///< of a message between servers: data over all bytes
         uint8_t how = 0;      ///< TransportPost::how
         uint32_t nics = 0;    ///< that messages to other servers use; 0: all
+        bool ownNic = false;  ///< they begin with the one beside their GPU
     };
 
     /// A rank's part of a collective.
