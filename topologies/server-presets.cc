@@ -20,10 +20,11 @@
  * 8 B each 168 B at most, skip sets of 4 B each 1,538 B, and of 280 B that are left 24 of framing,
  * sequence number, LCRC and header: (1 - 16/168 - 4/1538) x 256/280 = 82.5%.
  *
- * Library (library-model.h): "fitted" numbers are those of tests/golden/nccl_busbw.csv and
- * vidur_collectives.csv, whose sets are named; scripts/nccl-tables shows what error is left. `base` is
- * in `launch`. They are effective: Simple's 24 us inside a DGX A100 is what all-reduces of 64 MiB and more take beyond
- * their bytes, and holds what NCCL does beside one message after another.
+ * Library (library-model.h): "fitted" numbers are those with which tests/golden/nccl-busbw.csv and
+ * vidur-collectives.csv, whose sets are named, come out best; scripts/nccl-tables shows what error
+ * is left. `base` is in `launch`. They are effective: Simple's 24 us inside a DGX A100 is what
+ * all-reduces of 64 MiB and more take beyond their bytes, a message of the ring, and holds whatever
+ * else NCCL does meanwhile.
  *
  * Latency: "nccl-tuner" is NVIDIA/nccl src/graph/tuning.cc, hwLatencies of a ring: LL, in which
  * data and flag travel in one store, 0.6 us over NVLink and 1.0 us over PCIe, Simple 3.4 and 5.7 us

@@ -119,7 +119,8 @@ CollperfSimulation::Prove() const
         const coll::Collective what = m_scenario.CollectiveOf(bytes);
         const coll::Algorithm& algorithm =
             *scenario::ChoiceOf(m_scenario.collectives, what, placement).algorithm;
-        const auto schedule = algorithm.Make(what, placement, m_scenario.collectives.OptionsFor(what.op));
+        const auto schedule =
+            algorithm.Make(what, placement, m_scenario.collectives.OptionsFor(what.op));
         const coll::CheckReport report = coll::Check(*schedule, options);
         if (!report.Ok())
         {
