@@ -37,7 +37,10 @@ COLLPERF = [
     ),
     (f"--op=allreduce --ranks=4 --gpus-per-server=1 --step-latency=0ns {ODD} --cc=hpcc", (2, 4)),
     # Posts at one time, by an event of no host: they are numbered by rank, wherever that is.
-    (f"--op=alltoall --ranks=6 --gpus-per-server=2 --placement=random --step-latency=0ns {ODD}", (3,)),
+    (
+        f"--op=alltoall --ranks=6 --gpus-per-server=2 --placement=random --step-latency=0ns {ODD}",
+        (3,),
+    ),
     (f"--op=alltoall --ranks=4 --gpus-per-server=2 {ODD} --link-delay=3ns --cc=swift", (2,)),
     (f"--op=allreduce --ranks=8 --gpus-per-server=2 {ODD} --trace-qps=server-1->*", (2,)),
     (f"--op=alltoall --ranks=6 --gpus-per-server=2 {ODD} --pcap=all", (3,)),
@@ -136,7 +139,8 @@ class RanksJobsTest(SameBytesTest):
                 f"collperf --op={operation} --ranks={servers * gpus} --gpus-per-server={gpus}"
                 f" --nics-per-server={draw.choice([n for n in (1, 2, 4, 8) if n <= gpus])}"
                 f" --fabric={draw.choice(['roce', 'ib'])} -b {draw.randint(1, 200000)}"
-                f" -n {draw.randint(1, 3)} --datatype=int8 -w {draw.randint(0, 2)} --seed={draw.randint(0, 10**6)}"
+                f" -n {draw.randint(1, 3)} --datatype=int8 -w {draw.randint(0, 2)}"
+                f" --seed={draw.randint(0, 10**6)}"
                 f" --link-delay={draw.choice(['3ns', '50ns', '1us', '2.5us'])}"
                 f" --ack-every={draw.choice([1, 3, 16])} --channels={draw.choice([1, 2])}"
                 f" --step-latency={draw.choice(['0ns', '1us', '3.3us'])}"
