@@ -38,7 +38,7 @@ COLLPERF = [
     (f"--op=allreduce --ranks=4 --gpus-per-server=1 --step-latency=0ns {ODD} --cc=hpcc", (2, 4)),
     # Posts at one time, by an event of no host: they are numbered by rank, wherever that is.
     (
-        "--op=alltoall --ranks=6 --gpus-per-server=2 --placement=random --step-latency=0ns " + ODD,
+        f"--op=alltoall --ranks=6 --gpus-per-server=2 --placement=random --step-latency=0ns {ODD}",
         (3,),
     ),
     (f"--op=alltoall --ranks=4 --gpus-per-server=2 {ODD} --link-delay=3ns --cc=swift", (2,)),
