@@ -337,7 +337,7 @@ RegisterMscclFile(const std::string& path)
     {
         return error;
     }
-    Register(std::move(algorithm));
+    RegisterUnlisted(std::move(algorithm));
     known[path] = std::move(text);
     return {};
 }

@@ -5,7 +5,7 @@
  * adds up its shard of them; then all pull the sums (M. Li et al., "Scaling distributed machine
  * learning with the parameter server", OSDI 2014). k of the ranks are servers beside their work
  * (AlgorithmOptions::parameterServers; 0: one), shard i of S in k at rank root + floor(i n / k) mod
- * n.
+ * n, from rank 0 on if nobody says a root.
  *
  *     k = 2, n = 4: servers 0 and 2       push              pull
  *                                     0 <-- 1, 2, 3     0 --> 1, 2, 3    shard 0
@@ -208,17 +208,8 @@ class ParameterServerAlgorithm : public OneOpAlgorithm
                        const AlgorithmOptions& options) const override
     {
         const std::string why = OneOpAlgorithm::WhyNot(what, placement, options);
-        if (!why.empty())
-        {
-            return why;
-        }
-        if (what.root >= what.ranks)
-        {
-            return "the first server, rank " + std::to_string(what.root) +
-                   ", is none of the ranks 0.." + std::to_string(what.ranks - 1);
-        }
-        return options.parameterServers <= what.ranks
-                   ? ""
+        return !why.empty() || options.parameterServers <= what.ranks
+                   ? why
                    : std::to_string(options.parameterServers) + " servers among " +
                          std::to_string(what.ranks) + " ranks";
     }

@@ -23,6 +23,27 @@ Algorithms()
     return algorithms;
 }
 
+std::vector<std::unique_ptr<Algorithm>>&
+Unlisted()
+{
+    static std::vector<std::unique_ptr<Algorithm>> algorithms;
+    return algorithms;
+}
+
+void
+RegisterIn(std::vector<std::unique_ptr<Algorithm>>* list, std::unique_ptr<Algorithm> algorithm)
+{
+    for (const Op op : AllOps())
+    {
+        if (algorithm->Supports(op) && Find(op, algorithm->Name()) != nullptr)
+        {
+            throw std::logic_error("two algorithms for " + OpName(op) + " are named " +
+                                   algorithm->Name());
+        }
+    }
+    list->push_back(std::move(algorithm));
+}
+
 } // namespace
 
 std::string
@@ -89,11 +110,14 @@ ParseOp(const std::string& name)
 const Algorithm*
 Find(Op op, const std::string& name)
 {
-    for (const auto& algorithm : Algorithms())
+    for (const auto* list : {&Algorithms(), &Unlisted()})
     {
-        if (algorithm->Supports(op) && algorithm->Name() == name)
+        for (const auto& algorithm : *list)
         {
-            return algorithm.get();
+            if (algorithm->Supports(op) && algorithm->Name() == name)
+            {
+                return algorithm.get();
+            }
         }
     }
     return nullptr;
@@ -160,15 +184,13 @@ DefaultAlgorithm(Op op, const Placement& /* placement */)
 void
 Register(std::unique_ptr<Algorithm> algorithm)
 {
-    for (const Op op : AllOps())
-    {
-        if (algorithm->Supports(op) && Find(op, algorithm->Name()) != nullptr)
-        {
-            throw std::logic_error("two algorithms for " + OpName(op) + " are named " +
-                                   algorithm->Name());
-        }
-    }
-    Algorithms().push_back(std::move(algorithm));
+    RegisterIn(&Algorithms(), std::move(algorithm));
+}
+
+void
+RegisterUnlisted(std::unique_ptr<Algorithm> algorithm)
+{
+    RegisterIn(&Unlisted(), std::move(algorithm));
 }
 
 OneOpAlgorithm::OneOpAlgorithm(std::string name, Op op, std::string description)

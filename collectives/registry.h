@@ -46,6 +46,9 @@ const Algorithm& DefaultAlgorithm(Op op, const Placement& placement);
 /// Throws std::logic_error when one of these names is taken for one of these operations.
 void Register(std::unique_ptr<Algorithm> algorithm);
 
+/// Found by its name, and in no list: of a user's file (msccl-xml.h). Throws as Register.
+void RegisterUnlisted(std::unique_ptr<Algorithm> algorithm);
+
 template <class A>
 struct Registered
 {

@@ -5,6 +5,7 @@
  */
 #include "scenarios/spec/collective-options.h"
 
+#include "collectives/msccl-xml.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/nearest-name.h"
@@ -49,6 +50,9 @@ namespace
 /// What --algorithm says where it does not choose.
 constexpr const char* kAuto = "auto";
 
+/// How a schedule's file ends (collectives/msccl-xml.h).
+const std::string kFile = ".xml";
+
 std::vector<NamedItem>
 ProtocolItems()
 {
@@ -78,7 +82,7 @@ CollectiveOptionRows()
             json,
             group,
             "an algorithm for all operations, or OP=NAME,OP=NAME; NAME@FROM-TO;NAME@TO- for sizes; "
-            "auto: the fastest by the machine's numbers")
+            "auto: the fastest by the machine's numbers; FILE.xml: a schedule in MSCCL's format")
             .Shows("NAME|OP=NAME,...")
             .Otherwise("auto")
             .Example("all_reduce=ring"),
@@ -290,7 +294,17 @@ class RuleReader
     {
         const auto at = part.find('@');
         const std::string wanted = part.substr(0, at);
-        const std::string name = MatchName(wanted, m_items);
+        std::string name = MatchName(wanted, m_items);
+        if (wanted.size() > kFile.size() &&
+            wanted.compare(wanted.size() - kFile.size(), kFile.size(), kFile) == 0)
+        {
+            const std::string why = coll::RegisterMscclFile(wanted);
+            if (!why.empty())
+            {
+                return Fail(word, why, "");
+            }
+            name = wanted;
+        }
         if (name.empty())
         {
             std::vector<std::string> names;
@@ -299,7 +313,8 @@ class RuleReader
                 names.push_back(item.name);
             }
             return Fail(word,
-                        "unknown algorithm; allowed: " + JoinNames(m_items),
+                        "unknown algorithm; allowed: " + JoinNames(m_items) +
+                            ", or a schedule's FILE.xml",
                         rdma::NearestName(wanted, names));
         }
         AlgorithmRule rule;

@@ -345,6 +345,7 @@ TEST(Msccl, IsFoundByItsPath)
     EXPECT_EQ(RegisterMscclFile(path), "");
     ASSERT_NE(Find(Op::kAllReduce, path), nullptr);
     EXPECT_EQ(Find(Op::kAllGather, path), nullptr);
+    EXPECT_EQ(AlgorithmNames(Op::kAllReduce).find(path), std::string::npos) << "in no list";
     std::ofstream(path) << Ring(5);
     EXPECT_EQ(RegisterMscclFile(path), path + ": has changed since it was read");
     std::remove(path.c_str());

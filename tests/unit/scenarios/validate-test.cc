@@ -317,8 +317,11 @@ TEST(BadInput, Algorithms)
     ExpectStarts(TrainError({"--algorithm=rnig"}),
                  "--algorithm=rnig: unknown algorithm; allowed: auto, ");
     ExpectEnds(TrainError({"--algorithm=rnig"}), "did you mean 'ring'?");
-    ExpectStarts(TrainError({"--algorithm=all_reduce=direct"}),
-                 "--algorithm=all_reduce=direct: does not do all_reduce; allowed for it: ");
+    ExpectStarts(TrainError({"--algorithm=all_reduce=pxn"}),
+                 "--algorithm=all_reduce=pxn: does not do all_reduce; allowed for it: ");
+    // A schedule's file.
+    ExpectStarts(PerfError({"--algorithm=/nowhere/ring.xml"}),
+                 "--algorithm=/nowhere/ring.xml: cannot be read: ");
     ExpectEnds(TrainError({"--algorithm=al_reduce=ring"}), "did you mean 'all_reduce'?");
     EXPECT_EQ(TrainError({"--algorithm=all_reduce=ring,all-reduce=hierarchical"}),
               "--algorithm=all-reduce=hierarchical: is a second algorithm for all_reduce");
