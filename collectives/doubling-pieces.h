@@ -52,7 +52,7 @@ class DoublingPieces final : public Schedule
 
     StepIndex Steps(Rank rank, Lane /* lane */) const override
     {
-        return m_loops * StepsOfLoop(rank);
+        return m_loops * m_steps[rank];
     }
 
     uint32_t Channel(Lane lane) const override
@@ -67,7 +67,7 @@ class DoublingPieces final : public Schedule
 
     Step At(Rank rank, Lane lane, StepIndex k) const override
     {
-        const StepIndex steps = StepsOfLoop(rank);
+        const StepIndex steps = m_steps[rank];
         const uint32_t loop = m_loops == 1 ? 0 : k / steps;
         const StepIndex j = k - loop * steps;
         StepIndex left = REDUCES ? steps - 1 - j : j;
@@ -160,6 +160,10 @@ class DoublingPieces final : public Schedule
           m_whole(shape.Parts() == 1),
           m_parts(what.bytes, what.ranks, shape.Parts())
     {
+        for (Rank r = 0; r < what.ranks; r++)
+        {
+            m_steps.push_back(StepsOfLoop(r));
+        }
     }
 
     static Shape ShapeOf(const Collective& what,
@@ -240,8 +244,9 @@ class DoublingPieces final : public Schedule
     Folding m_folding;
     RingOrder m_ring; ///< for its channels
     uint32_t m_loops;
-    bool m_whole; ///< one part: pieces side by side are one message
-    Grid m_parts; ///< of every piece
+    bool m_whole;                   ///< one part: pieces side by side are one message
+    Grid m_parts;                   ///< of every piece
+    std::vector<StepIndex> m_steps; ///< of a loop, by rank
 };
 
 } // namespace coll

@@ -44,7 +44,7 @@ class KNomialPieces final : public Schedule
 
     StepIndex Steps(Rank rank, Lane /* lane */) const override
     {
-        return m_loops * StepsOfLoop(m_tree.NumberOf(rank));
+        return m_loops * m_steps[m_tree.NumberOf(rank)];
     }
 
     uint32_t Channel(Lane lane) const override
@@ -60,28 +60,21 @@ class KNomialPieces final : public Schedule
     Step At(Rank rank, Lane lane, StepIndex k) const override
     {
         const uint32_t v = m_tree.NumberOf(rank);
-        const StepIndex steps = StepsOfLoop(v);
+        const StepIndex steps = m_steps[v];
         const uint32_t loop = m_loops == 1 ? 0 : k / steps;
         const uint64_t part = static_cast<uint64_t>(lane) * m_loops + loop;
         // In scatter's order: from the parent first, then to the children, the largest first.
         StepIndex left = k - loop * steps;
         left = GATHERS ? steps - 1 - left : left;
-        const uint32_t own = v > 0 ? Messages(v) : 0;
-        if (left < own)
+        const auto first = m_begin.begin() + m_first[v];
+        const auto end = m_begin.begin() + m_first[v + 1];
+        const auto after = std::upper_bound(first, end, left);
+        if (after == first)
         {
             return Exchange(m_tree.RankOf(m_tree.Parent(v)), v, left, part, GATHERS);
         }
-        left -= own;
-        for (uint32_t c = 0;; c++)
-        {
-            const uint32_t child = m_tree.Child(v, c);
-            const uint32_t messages = Messages(child);
-            if (left < messages)
-            {
-                return Exchange(m_tree.RankOf(child), child, left, part, !GATHERS);
-            }
-            left -= messages;
-        }
+        const auto child = m_child[after - 1 - m_begin.begin()];
+        return Exchange(m_tree.RankOf(child), child, left - *(after - 1), part, !GATHERS);
     }
 
     static Cost CostOf(const Collective& what,
@@ -150,6 +143,19 @@ class KNomialPieces final : public Schedule
           m_whole(shape.Parts() == 1),
           m_parts(what.bytes, what.ranks, shape.Parts())
     {
+        m_first.push_back(0);
+        for (uint32_t v = 0; v < what.ranks; v++)
+        {
+            StepIndex steps = v > 0 ? Messages(v) : 0;
+            for (uint32_t c = 0; c < m_tree.Children(v); c++)
+            {
+                m_child.push_back(m_tree.Child(v, c));
+                m_begin.push_back(steps);
+                steps += Messages(m_child.back());
+            }
+            m_first.push_back(static_cast<uint32_t>(m_child.size()));
+            m_steps.push_back(steps);
+        }
     }
 
     static Shape ShapeOf(const Collective& what,
@@ -170,16 +176,6 @@ class KNomialPieces final : public Schedule
     {
         const uint32_t below = m_tree.Below(v);
         return m_whole ? (m_tree.RankOf(v) + uint64_t{below} > m_what.ranks ? 2 : 1) : below;
-    }
-
-    StepIndex StepsOfLoop(uint32_t v) const
-    {
-        StepIndex steps = v > 0 ? Messages(v) : 0;
-        for (uint32_t c = 0; c < m_tree.Children(v); c++)
-        {
-            steps += Messages(m_tree.Child(v, c));
-        }
-        return steps;
     }
 
     /// Message i of what is at and below v.
@@ -209,6 +205,12 @@ class KNomialPieces final : public Schedule
     uint32_t m_loops;
     bool m_whole; ///< one part: pieces side by side are one message
     Grid m_parts; ///< of every piece
+    // By number, of a loop in scatter's order: its steps, and of its children in a row who they are
+    // and with which step each begins. What is before the first child is from the parent.
+    std::vector<StepIndex> m_steps;
+    std::vector<uint32_t> m_first;
+    std::vector<uint32_t> m_child;
+    std::vector<StepIndex> m_begin;
 };
 
 } // namespace coll
