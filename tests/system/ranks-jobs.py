@@ -42,6 +42,18 @@ COLLPERF = [
         (3,),
     ),
     (f"--op=alltoall --ranks=4 --gpus-per-server=2 {ODD} --link-delay=3ns --cc=swift", (2,)),
+    # Each operation, and algorithms that send in other ways; servers with a library's times.
+    (f"--op=gather --ranks=6 --gpus-per-server=2 {ODD}", (2,)),
+    (f"--op=scatter --ranks=6 --gpus-per-server=2 {ODD}", (3,)),
+    (f"--op=reduce --ranks=6 --gpus-per-server=2 {ODD}", (2,)),
+    (f"--op=sendrecv --ranks=6 --gpus-per-server=2 {ODD}", (3,)),
+    (f"--op=allreduce --ranks=10 --gpus-per-server=1 --algorithm=tree {ODD}", (2,)),
+    (
+        f"--op=alltoall --ranks=12 --gpus-per-server=4 --nics-per-server=4 --algorithm=pxn {ODD}",
+        (3,),
+    ),
+    (f"--op=allgather --ranks=7 --gpus-per-server=1 --algorithm=pat {ODD}", (4,)),
+    (f"--op=allreduce --server=dgx-h100 --servers=3 {ODD}", (3,)),
     (f"--op=allreduce --ranks=8 --gpus-per-server=2 {ODD} --trace-qps=server-1->*", (2,)),
     (f"--op=alltoall --ranks=6 --gpus-per-server=2 {ODD} --pcap=all", (3,)),
     # Switches that have neither end of what they see.
