@@ -248,7 +248,7 @@ class Captures(SystemTest):
     def test_a_link(self):
         # Two servers of one GPU: 1 MiB all-reduced is 2 messages of 512 KiB each way, 128 packets
         # each.
-        run = self.run_program("collperf --ranks=2 -b 1M --pcap=server-0-switch-0")
+        run = self.run_program("collperf --ranks=2 -b 1M --library=none --pcap=server-0-switch-0")
         files = [name for name in os.listdir(run.folder) if name.endswith(".pcap")]
         self.assertEqual(len(files), 1, files)
         path = run.path(files[0])
@@ -309,11 +309,12 @@ class NsAttributes(SystemTest):
         times = {}
         for latency in ("500ns", "300ns"):
             run = self.run_program(
-                f"collperf --ranks=16 -b 64K --ns3::RdmaSwitch::PipelineLatency={latency}"
+                "collperf --ranks=16 -b 64K --library=none"
+                f" --ns3::RdmaSwitch::PipelineLatency={latency}"
             )
             times[latency] = run.stats["collectives"][0]["time_us"]
         self.assertAlmostEqual(times["500ns"] - times["300ns"], 30 * 0.2, delta=0.3)
-        plain = self.run_program("collperf --ranks=16 -b 64K --switch-latency=300ns")
+        plain = self.run_program("collperf --ranks=16 -b 64K --library=none --switch-latency=300ns")
         self.assertEqual(plain.stats["collectives"][0]["time_us"], times["300ns"])
 
     def test_what_ns3_can_print(self):
