@@ -86,12 +86,8 @@ class DefaultJob(SystemTest):
         flagged = sum(
             one["bytes"] for one in stats["collectives"] if one["protocol"] == "ll128"
         ) / sum(one["bytes"] for one in stats["collectives"])
-        self.assertEqual(
-            {one["protocol"] for one in stats["collectives"]}, {"ll128", "simple"}
-        )
-        self.assertWithin(
-            stats["message_bytes"], sent * 16 / 128 * (1 + flagged * 8 / 120), 1e-5
-        )
+        self.assertEqual({one["protocol"] for one in stats["collectives"]}, {"ll128", "simple"})
+        self.assertWithin(stats["message_bytes"], sent * 16 / 128 * (1 + flagged * 8 / 120), 1e-5)
         # No faster than the busiest NIC; no slower than computing and then communicating, with 25%
         # on top.
         network_us = sum(stats["bytes_sent_per_gpu"].values()) * 4178 / 4096 * 8e-3 / 100
@@ -107,7 +103,7 @@ class DefaultJob(SystemTest):
         self.assertEqual(stats["retransmitted_packets"], 0)
 
         # 8 x 3.5 links a packet ... the whole run, with warm-up: about 64 million frame-hops.
-        self.assertWithin(stats["frame_hops"], 64e6, 0.05)
+        self.assertWithin(stats["frame_hops"], 64e6 * (1 + flagged * 8 / 120), 0.05)
         self.assertLess(stats["peak_rss_bytes"], 2 << 30)
         # Samples: 512 a step. TFLOP/s: 3 x forward; 6 FLOPs a parameter and token and the attention
         # on top.
