@@ -259,7 +259,7 @@ def placement():
 
 
 def job(cluster, name):
-    return f"dltrain --warmup=0 {cluster} --cc={name}"
+    return f"dltrain --warmup=0 --library=none {cluster} --cc={name}"
 
 
 def training():
@@ -377,7 +377,7 @@ def dcqcn():
 def infiniband():
     def command(cluster, name, fabric):
         return (
-            f"dltrain --warmup=0 --fabric={fabric} {cluster} --cc={name}"
+            f"dltrain --warmup=0 --library=none --fabric={fabric} {cluster} --cc={name}"
             if fabric == "ib"
             else job(cluster, name)
         )
@@ -516,31 +516,38 @@ def analytic():
         ),
         (
             "ring all-reduce, 64 ranks, 64 MB",
-            "collperf -b 64M -e 64M --ranks=64 --gpus-per-server=1 --algorithm=ring",
+            "collperf --library=none -b 64M -e 64M --ranks=64 --gpus-per-server=1 --algorithm=ring",
         ),
         (
             "hierarchical all-reduce, 64 ranks in 8 servers, 64 MB, random placement",
-            "collperf -b 64M -e 64M --ranks=64 --algorithm=hierarchical --placement=random",
+            "collperf --library=none -b 64M -e 64M --ranks=64 --algorithm=hierarchical"
+            " --placement=random",
         ),
-        ("all-reduce, 64 ranks in 8 servers, 8 kB", "collperf -b 8K -e 8K --ranks=64"),
+        (
+            "all-reduce, 64 ranks in 8 servers, 8 kB",
+            "collperf --library=none -b 8K -e 8K --ranks=64",
+        ),
         (
             "all-to-all, 64 ranks, 64 MB, random placement",
             (
-                "collperf --op=all_to_all -b 64M -e 64M --ranks=64 --gpus-per-server=1"
-                " --placement=random"
+                "collperf --library=none --op=all_to_all -b 64M -e 64M --ranks=64"
+                " --gpus-per-server=1 --placement=random"
             ),
         ),
         (
             "InfiniBand NDR, ring all-reduce, 64 ranks, 64 MB",
             (
-                "collperf -b 64M -e 64M --ranks=64 --gpus-per-server=1 --algorithm=ring --fabric=ib"
-                " --nic=NDR"
+                "collperf --library=none -b 64M -e 64M --ranks=64 --gpus-per-server=1"
+                " --algorithm=ring --fabric=ib --nic=NDR"
             ),
         ),
-        ("ZeRO-2 step, bloom-560m, 64 GPUs", "dltrain --gpus=64 --steps=1 --warmup=0"),
+        (
+            "ZeRO-2 step, bloom-560m, 64 GPUs",
+            "dltrain --gpus=64 --steps=1 --warmup=0 --library=none",
+        ),
         (
             "ZeRO-2 step of the default job, 4:1, random placement",
-            "dltrain --steps=1 --warmup=0 --oversubscription=4 --placement=random",
+            "dltrain --steps=1 --warmup=0 --library=none --oversubscription=4 --placement=random",
         ),
     ]
 
