@@ -390,7 +390,6 @@ def refuse(ranks, *arguments, words=(), program=PROGRAM):
     )
 
 
-refuse(2, "--k=4", "--pcap=all", words=("--pcap", "mpirun -np 2"))
 refuse(
     3,
     "--topology=single-switch",
