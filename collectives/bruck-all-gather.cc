@@ -19,8 +19,8 @@
  */
 #include "collectives/cost.h"
 #include "collectives/packed-pieces.h"
+#include "collectives/placed-algorithm.h"
 #include "collectives/placement.h"
-#include "collectives/registry.h"
 #include "collectives/ring-order.h"
 #include "collectives/send-tally.h"
 
@@ -148,23 +148,9 @@ class BruckAllGather final : public Schedule
         return step;
     }
 
-  private:
-    RingOrder m_ring; ///< for the channels alone
-    uint64_t m_n;
-    // By lane.
-    std::vector<LaneOfPieces> m_pieces;
-    std::vector<std::vector<Round>> m_rounds;
-    std::vector<uint64_t> m_scratch; ///< where it begins
-};
-
-class BruckAllGatherAlgorithm final : public OneOpAlgorithm
-{
-  public:
-    using OneOpAlgorithm::OneOpAlgorithm;
-
-    std::optional<Cost> CostOf(const Collective& what,
-                               const Placement& placement,
-                               const AlgorithmOptions& options) const override
+    static Cost CostOf(const Collective& what,
+                       const Placement& placement,
+                       const AlgorithmOptions& options)
     {
         Cost cost;
         const uint32_t n = what.ranks;
@@ -200,16 +186,16 @@ class BruckAllGatherAlgorithm final : public OneOpAlgorithm
         return cost;
     }
 
-    std::unique_ptr<Schedule> Make(const Collective& what,
-                                   const Placement& placement,
-                                   const AlgorithmOptions& options) const override
-    {
-        Require(what, placement, options);
-        return std::make_unique<BruckAllGather>(what, placement, options);
-    }
+  private:
+    RingOrder m_ring; ///< for the channels alone
+    uint64_t m_n;
+    // By lane.
+    std::vector<LaneOfPieces> m_pieces;
+    std::vector<std::vector<Round>> m_rounds;
+    std::vector<uint64_t> m_scratch; ///< where it begins
 };
 
-const Registered<BruckAllGatherAlgorithm> g_bruck{
+const Registered<PlacedAlgorithm<BruckAllGather>> g_bruck{
     "bruck",
     Op::kAllGather,
     "what a rank has doubles: ceil(log2 n) messages in series; for small sizes"};

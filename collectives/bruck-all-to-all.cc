@@ -22,8 +22,8 @@
  */
 #include "collectives/cost.h"
 #include "collectives/packed-pieces.h"
+#include "collectives/placed-algorithm.h"
 #include "collectives/placement.h"
-#include "collectives/registry.h"
 #include "collectives/ring-order.h"
 #include "collectives/send-tally.h"
 
@@ -207,6 +207,49 @@ class BruckAllToAll final : public Schedule
         return step;
     }
 
+    static Cost CostOf(const Collective& what,
+                       const Placement& placement,
+                       const AlgorithmOptions& options)
+    {
+        Cost cost;
+        const uint64_t n = what.ranks;
+        if (n == 1)
+        {
+            return cost;
+        }
+        cost.chain = CeilLog2(what.ranks);
+        const uint32_t channels = ChannelCount(placement, options);
+        for (uint32_t lane = 0; lane < channels; lane++)
+        {
+            for (const Round& round :
+                 RoundsOf({what.bytes, what.ranks, channels, lane}, n, options.pipelineBytes))
+            {
+                cost.posts += round.messages;
+            }
+        }
+        const LaneOfPieces whole(what.bytes, what.ranks, 1, 0);
+        SendTally tally(placement);
+        for (uint32_t t = 0; t < cost.chain; t++)
+        {
+            const Travellers travellers(t);
+            uint64_t most = 0;
+            for (Rank r = 0; r < n; r++)
+            {
+                const uint64_t bytes = travellers.Bytes(whole, n, r, travellers.Count(n));
+                tally.Send(r, (r + (uint64_t{1} << t)) % n, bytes);
+                most = std::max(most, bytes);
+            }
+            cost.serialBytes += static_cast<double>(most);
+        }
+        tally.AddTo(cost);
+        for (Rank r = 0; r < n; r++)
+        {
+            const uint64_t copied = tally.SentBy(r) + (n - 1) * whole.Of(r).bytes;
+            cost.copiedPerRank = std::max(cost.copiedPerRank, static_cast<double>(copied));
+        }
+        return cost;
+    }
+
   private:
     /// The i-th block of a round goes into its message.
     Step Pack(Rank rank, Lane lane, uint32_t t, uint64_t i) const
@@ -258,64 +301,7 @@ class BruckAllToAll final : public Schedule
     uint64_t m_scratch = 0;
 };
 
-class BruckAllToAllAlgorithm final : public OneOpAlgorithm
-{
-  public:
-    using OneOpAlgorithm::OneOpAlgorithm;
-
-    std::optional<Cost> CostOf(const Collective& what,
-                               const Placement& placement,
-                               const AlgorithmOptions& options) const override
-    {
-        Cost cost;
-        const uint64_t n = what.ranks;
-        if (n == 1)
-        {
-            return cost;
-        }
-        cost.chain = CeilLog2(what.ranks);
-        const uint32_t channels = ChannelCount(placement, options);
-        for (uint32_t lane = 0; lane < channels; lane++)
-        {
-            for (const Round& round :
-                 RoundsOf({what.bytes, what.ranks, channels, lane}, n, options.pipelineBytes))
-            {
-                cost.posts += round.messages;
-            }
-        }
-        const LaneOfPieces whole(what.bytes, what.ranks, 1, 0);
-        SendTally tally(placement);
-        for (uint32_t t = 0; t < cost.chain; t++)
-        {
-            const Travellers travellers(t);
-            uint64_t most = 0;
-            for (Rank r = 0; r < n; r++)
-            {
-                const uint64_t bytes = travellers.Bytes(whole, n, r, travellers.Count(n));
-                tally.Send(r, (r + (uint64_t{1} << t)) % n, bytes);
-                most = std::max(most, bytes);
-            }
-            cost.serialBytes += static_cast<double>(most);
-        }
-        tally.AddTo(cost);
-        for (Rank r = 0; r < n; r++)
-        {
-            const uint64_t copied = tally.SentBy(r) + (n - 1) * whole.Of(r).bytes;
-            cost.copiedPerRank = std::max(cost.copiedPerRank, static_cast<double>(copied));
-        }
-        return cost;
-    }
-
-    std::unique_ptr<Schedule> Make(const Collective& what,
-                                   const Placement& placement,
-                                   const AlgorithmOptions& options) const override
-    {
-        Require(what, placement, options);
-        return std::make_unique<BruckAllToAll>(what, placement, options);
-    }
-};
-
-const Registered<BruckAllToAllAlgorithm> g_bruck{
+const Registered<PlacedAlgorithm<BruckAllToAll>> g_bruck{
     "bruck",
     Op::kAllToAll,
     "blocks hop powers of two, packed: ceil(log2 n) messages; for small sizes"};

@@ -7,7 +7,6 @@
 #include "collectives/registry.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace coll
 {
@@ -157,9 +156,9 @@ Choose(const Collective& what,
     }
     for (const Algorithm* algorithm : algorithms)
     {
+        const bool can = algorithm->WhyNot(what, placement, options).empty();
         for (const topo::Protocol protocol : protocols)
         {
-            const bool can = algorithm->WhyNot(what, placement, options).empty();
             const std::optional<double> seconds =
                 can ? EstimateSeconds(*algorithm, protocol, what, placement, options, machine)
                     : std::nullopt;

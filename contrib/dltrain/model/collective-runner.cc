@@ -410,22 +410,21 @@ CollectiveRunner::Send(Member& member,
     send.tag = part.tag;
     send.bytes = bytes;
     send.plan = part.plan; // the rank may have left when the latency is over
-    const bool inside = GetConnection(member, send).inside;
-    const int64_t latency = inside ? m_options.stepLatency.ps : part.plan->outside;
+    const Connection& connection = GetConnection(member, send);
+    const int64_t latency = connection.inside ? m_options.stepLatency.ps : part.plan->outside;
     if (latency)
     {
         send.path = HoldCause(member);
         Schedule(member, now + latency, send);
         return;
     }
-    Transfer(member, send);
+    Transfer(member, send, connection);
 }
 
 void
-CollectiveRunner::Transfer(Member& member, const EventPayload& send)
+CollectiveRunner::Transfer(Member& member, const EventPayload& send, const Connection& connection)
 {
     const Plan& plan = *send.plan;
-    const Connection connection = GetConnection(member, send);
     TransportPost post;
     post.bytes = send.bytes;
     if (!connection.inside && plan.wireShare != 1)
@@ -498,7 +497,7 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
     if (e.kind == EventKind::SEND)
     {
         e.member->cause = e.path; // it is the member's now
-        Transfer(*e.member, e);
+        Transfer(*e.member, e, GetConnection(*e.member, e));
         DropCause(*e.member);
         return;
     }

@@ -285,7 +285,7 @@ class CollectiveRunner : public TransportUser
     void Deliver(Member& member, uint32_t sequence, coll::Lane lane, Rank from, int64_t now);
     void Advance(Member& member, Part& part, coll::Lane lane, int64_t now);
     void Send(Member& member, Part& part, Rank to, coll::Lane lane, uint64_t bytes, int64_t now);
-    void Transfer(Member& member, const EventPayload& send);
+    void Transfer(Member& member, const EventPayload& send, const Connection& connection);
     /// Of what is to be sent.
     const Connection& GetConnection(Member& member, const EventPayload& send);
     const Connection& GetConnection(Member& member, Rank to, coll::Lane lane, uint16_t rail);
