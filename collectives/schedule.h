@@ -27,6 +27,12 @@
  *     all-reduce ...   buffer  [ bytes ......... | scratch ]   received into, sent from
  *     all-to-all       input   [ bytes ......... ]             sent from, unless Step::fromResult
  *                      result  [ n blocks ...... | scratch ]   received into
+ *
+ * In the network. Switches may add up what ranks send, and copy what they send to many (NVSwitch,
+ * SHARP). Such a *network node* takes part as a rank does, numbered from `Collective::ranks` on: it
+ * has lanes and steps, and a buffer of `Collective::bytes` octets that holds nothing at first and
+ * of which nothing is promised; the first contribution is received plainly, others are added. How
+ * much of that is in use at once is what a switch has to have room for: StateBytes.
  */
 #ifndef COLLECTIVES_SCHEDULE_H
 #define COLLECTIVES_SCHEDULE_H
@@ -146,6 +152,33 @@ struct Step
     bool fromResult = false;
 };
 
+/// A switch that adds up and copies.
+struct NetworkNode
+{
+    enum Kind : uint8_t
+    {
+        kServerSwitch, ///< `where`: server, as in Placement::serverOf
+        kFabricSwitch, ///< `where`: as in AggregationTree::nodes
+    };
+
+    Kind kind = kServerSwitch;
+    uint32_t where = 0;
+};
+
+/**
+ * A tree of switches between servers that add up (SHARP), for one NIC of every server. A station
+ * is one of its switches. Stations with a single child are left out by those who use it.
+ */
+struct AggregationTree
+{
+    static constexpr uint32_t kNone = UINT32_MAX;
+
+    std::vector<uint32_t> nodes;  ///< by station: what NetworkNode::where will say
+    std::vector<uint32_t> parent; ///< by station: a station; kNone: the root
+    /// By server, as in Placement::serverOf: the station its NIC sends to; kNone: none.
+    std::vector<uint32_t> stationOf;
+};
+
 /**
  * Where ranks live, as far as algorithms need to know: rank r is GPU `gpuOf[r]` of server
  * `serverOf[r]`. `nicsPerServer` bounds how many channels enter a server in parallel.
@@ -160,6 +193,12 @@ struct Placement
     /// Groups of servers, nested, the innermost level first: groupOf[l][r] is the group (rack, pod,
     /// ...) of rank r. Empty: servers are all there is.
     std::vector<std::vector<uint32_t>> groupOf = {};
+    /// The switches inside servers add up and copy.
+    bool serverSwitchAdds = false;
+    /// By NIC of a server; empty: no switch between servers adds up.
+    std::vector<AggregationTree> aggregation = {};
+    /// Bytes that a switch between servers has room for, of one tree; 0: as many as it takes.
+    uint64_t aggregationBytes = 0;
 };
 
 /// Knobs an algorithm may read; unknown to most.
@@ -209,6 +248,24 @@ class Schedule
         return false;
     }
 
+    /// Those that take part besides ranks; the i-th is addressed as rank What().ranks + i.
+    const std::vector<NetworkNode>& NetworkNodes() const
+    {
+        return m_networkNodes;
+    }
+
+    /// Ranks and network nodes.
+    Rank Members() const
+    {
+        return m_what.ranks + static_cast<Rank>(m_networkNodes.size());
+    }
+
+    /// Of a network node, numbered as a rank: most bytes it holds at once, of all its lanes.
+    virtual uint64_t StateBytes(Rank /* node */) const
+    {
+        return 0;
+    }
+
     /// Messages that share a GPU's port as parts of one: of all channels and loops, and to all
     /// receivers that are sent to at once. What protocol suits them depends on all their bytes.
     virtual uint64_t PartsOfMessage() const
@@ -223,6 +280,7 @@ class Schedule
     }
 
     Collective m_what;
+    std::vector<NetworkNode> m_networkNodes;
 };
 
 /**
@@ -244,6 +302,13 @@ struct Cost
     double copiedPerRank = 0;  ///< bytes the busiest rank moves within itself, by local steps
 };
 
+/// What an algorithm does in switches.
+struct InNetwork
+{
+    bool serverSwitch = false;   ///< NVSwitch: Placement::serverSwitchAdds
+    bool fabricSwitches = false; ///< Placement::aggregation
+};
+
 /**
  * Makes schedules. One object per algorithm, self-registered by name (see registry.h).
  */
@@ -254,6 +319,11 @@ class Algorithm
     virtual std::string Name() const = 0;        ///< "ring"
     virtual std::string Description() const = 0; ///< one line for --help
     virtual bool Supports(Op op) const = 0;
+
+    virtual InNetwork Uses() const
+    {
+        return {};
+    }
 
     /// Why this algorithm cannot do that, in a sentence for the user; empty: it can. Never falls
     /// back to another one.
