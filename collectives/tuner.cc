@@ -34,6 +34,17 @@ IsExchange(Op op)
     return IsAllToAll(op) || op == Op::kGather || op == Op::kScatter || op == Op::kSendRecv;
 }
 
+std::vector<topo::Protocol>
+ProtocolsInSwitches(const Algorithm& algorithm)
+{
+    // NVLS and NVLSTree are for Simple only; CollNet has LL in NCCL, too, not here
+    // (NVIDIA/nccl src/graph/tuning.cc).
+    const InNetwork uses = algorithm.Uses();
+    return uses.serverSwitch     ? std::vector<topo::Protocol>{topo::Protocol::kNvls}
+           : uses.fabricSwitches ? std::vector<topo::Protocol>{topo::Protocol::kSimple}
+                                 : std::vector<topo::Protocol>{};
+}
+
 std::string
 WhyNotProtocol(topo::Protocol protocol, const Placement& placement, const Machine& machine)
 {
@@ -157,7 +168,8 @@ Choose(const Collective& what,
     for (const Algorithm* algorithm : algorithms)
     {
         const bool can = algorithm->WhyNot(what, placement, options).empty();
-        for (const topo::Protocol protocol : protocols)
+        const std::vector<topo::Protocol> inSwitches = ProtocolsInSwitches(*algorithm);
+        for (const topo::Protocol protocol : inSwitches.empty() ? protocols : inSwitches)
         {
             const std::optional<double> seconds =
                 can ? EstimateSeconds(*algorithm, protocol, what, placement, options, machine)
@@ -167,7 +179,9 @@ Choose(const Collective& what,
             {
                 best.algorithm = algorithm;
                 // Without a formula: what large messages take.
-                best.protocol = seconds || protocols.size() == 1 ? protocol : protocols.back();
+                best.protocol = seconds || protocols.size() == 1 || !inSwitches.empty()
+                                    ? protocol
+                                    : protocols.back();
                 best.seconds = seconds.value_or(0);
             }
         }

@@ -75,6 +75,9 @@ Choice Choose(const Collective& what,
               const Machine& machine,
               const Fixed& fixed = {});
 
+/// With which an algorithm runs that adds up in switches; empty: it does not.
+std::vector<topo::Protocol> ProtocolsInSwitches(const Algorithm& algorithm);
+
 /// Why a protocol cannot be used with this placement, in a sentence; empty: it can.
 std::string WhyNotProtocol(topo::Protocol protocol,
                            const Placement& placement,

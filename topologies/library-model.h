@@ -11,6 +11,7 @@
  *                 "ll128":    {..., "between_servers": false},
  *                 "simple":   {...},
  *                 "exchange": {...},
+ *                 "nvls":     {...},
  *                 "source": "where the numbers come from"}
  *
  * **Law.** A collective of protocol p begins `launch + base` after a rank has entered it. A message
@@ -18,7 +19,9 @@
  * it is `inside_share` of what messages get there (ScaleUp::efficiency). A message between servers
  * is given to the NIC `outside` after it could have been, and is longer by 1 / `outside_share`, on
  * the wire too: flags are data to a network. What is sent and received without adding up (alltoall,
- * sendrecv, ...; NCCL's grouped sends and receives) has launch and times of its own, `exchange`.
+ * sendrecv, ...; NCCL's grouped sends and receives) has launch and times of its own, `exchange`;
+ * so has what a server's switch adds up and copies, `nvls` (left out: as `simple`), whose messages
+ * are between a GPU and the switch.
  *
  * **Protocols** (NCCL's; "LL, LL128 and Simple" in its documentation of NCCL_PROTO): LL stores 4
  * bytes of data with 4 bytes of flag, LL128 120 bytes with 8, Simple data alone, and then says so.
@@ -49,15 +52,16 @@ enum class Protocol : uint8_t
     kLl128,
     kSimple,
     kExchange,
+    kNvls, ///< Simple by way of a switch that adds up and copies (ScaleUp::adds)
 };
 
-constexpr uint32_t kProtocols = 4;
+constexpr uint32_t kProtocols = 5;
 /// Those among which a collective that adds up or passes on may choose.
 constexpr std::array<Protocol, 3> kChoosableProtocols = {Protocol::kLl,
                                                          Protocol::kLl128,
                                                          Protocol::kSimple};
 
-/// "ll", "ll128", "simple", "exchange".
+/// "ll", "ll128", "simple", "exchange"; of kNvls, as in NCCL, "simple".
 const char* ToString(Protocol protocol);
 
 struct ProtocolTimes

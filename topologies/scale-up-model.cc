@@ -29,8 +29,9 @@ PsPerByte(rdma::BitRate rate, double efficiency, int fractionBits)
 } // namespace
 
 ScaleUpModel::ScaleUpModel(const ScaleUp& spec, uint32_t gpus, const LibraryModel* library)
-    : m_oneWay(spec.bulkLatency.ps == 0),
-      m_ports(gpus)
+    : m_switch(gpus),
+      m_oneWay(spec.bulkLatency.ps == 0),
+      m_ports(gpus + 1)
 {
     if (spec.latency.ps < 0 || spec.bulkLatency.ps < 0)
     {
@@ -167,11 +168,11 @@ ScaleUpModel::Post(uint32_t fromGpu,
     }
     m_bytes += bytes;
     // Who was alone on these ports may be done.
-    if (m_ports[fromGpu].egress.pairs == 1)
+    if (PairsAt(fromGpu, m_ports[fromGpu].egress) == 1)
     {
         CatchUp(m_ports[fromGpu].egress.sum, now.ps);
     }
-    if (m_ports[toGpu].ingress.pairs == 1)
+    if (PairsAt(toGpu, m_ports[toGpu].ingress) == 1)
     {
         CatchUp(m_ports[toGpu].ingress.sum, now.ps);
     }
@@ -198,10 +199,17 @@ ScaleUpModel::Post(uint32_t fromGpu,
     Activate(pairNumber, now.ps);
 }
 
+uint32_t
+ScaleUpModel::PairsAt(uint32_t port, const Side& side) const
+{
+    return port == m_switch ? 0 : side.pairs;
+}
+
 bool
 ScaleUpModel::SharesPorts(const Pair& pair) const
 {
-    return m_ports[pair.from].egress.pairs > 1 || m_ports[pair.to].ingress.pairs > 1 ||
+    return PairsAt(pair.from, m_ports[pair.from].egress) > 1 ||
+           PairsAt(pair.to, m_ports[pair.to].ingress) > 1 ||
            (m_bridgeShare != 0 && m_active.size() > 1);
 }
 
@@ -212,11 +220,11 @@ ScaleUpModel::Activate(uint32_t number, int64_t now)
     Side& egress = m_ports[pair.from].egress;
     Side& ingress = m_ports[pair.to].ingress;
     // Those who were alone here are so no longer.
-    if (egress.pairs == 1)
+    if (PairsAt(pair.from, egress) == 1)
     {
         Share(egress.sum, now);
     }
-    if (ingress.pairs == 1)
+    if (PairsAt(pair.to, ingress) == 1)
     {
         Share(ingress.sum, now);
     }
@@ -424,11 +432,17 @@ ScaleUpModel::ShareOut(int64_t at)
 void
 ScaleUpModel::FindShares()
 {
-    const auto gpus = static_cast<uint32_t>(m_ports.size());
+    const uint32_t gpus = m_switch;
     const uint32_t bridge = 2 * gpus;
     const auto forPorts = [&](const Pair& pair, auto&& what) {
-        what(pair.from);
-        what(gpus + pair.to);
+        if (pair.from != m_switch)
+        {
+            what(pair.from);
+        }
+        if (pair.to != m_switch)
+        {
+            what(gpus + pair.to);
+        }
         if (m_bridgeShare != 0)
         {
             what(bridge);

@@ -26,6 +26,10 @@
  * does not overtake its pair's. A message of a GPU to itself arrives at once (there is nothing to
  * cross; what a copy in memory costs is the compute model's).
  *
+ * **The switch adds up and copies** (NVLink SHARP): it is port Gpus(), which is never full. What a
+ * GPU sends there loads its egress port only, what comes from there the receiver's ingress port;
+ * what one sends it at once to several GPUs are as many messages.
+ *
  * **Protocols.** With ScaleUp::bulkLatency a message is sent as NCCL would, in the faster of two
  * ways: LL, where every 4 bytes of data are stored with 4 bytes of flag, takes `latency` and twice
  * the bytes; Simple takes `bulkLatency` and the bytes. Without, all take `latency`. A collective
@@ -80,7 +84,7 @@ class ScaleUpModel
     ScaleUpModel(const ScaleUp& spec, uint32_t gpus, const LibraryModel* library = nullptr);
 
     /**
-     * Posts a message. GPUs are 0..Gpus()-1 (not checked).
+     * Posts a message. GPUs are 0..Gpus()-1, the switch is Gpus() (not checked).
      * \param cookie what Arrived() will say
      * \param parts messages that share the port as parts of one: the protocol is that of all of
      * them together
@@ -170,7 +174,7 @@ class ScaleUpModel
 
     uint32_t Gpus() const
     {
-        return static_cast<uint32_t>(m_ports.size());
+        return m_switch;
     }
 
   private:
@@ -253,6 +257,8 @@ class ScaleUpModel
     int64_t LatencyOf(const Message& message) const;
     uint32_t PairOf(uint32_t from, uint32_t to);
     bool SharesPorts(const Pair& pair) const;
+    /// Pairs with messages on a side of a port that can be full.
+    uint32_t PairsAt(uint32_t port, const Side& side) const;
     void Activate(uint32_t number, int64_t now);
     void Deactivate(uint32_t number);
     void StartAlone(uint32_t number, int64_t at);
@@ -268,6 +274,7 @@ class ScaleUpModel
     void FindShares();
     void DropRecalled();
 
+    uint32_t m_switch;          ///< number of the port that is never full
     uint64_t m_psPerByte = 0;   ///< kFractionBits behind the point
     uint64_t m_bridgeShare = 0; ///< of the bridge, in a port's; 0: no bridge
     bool m_oneWay = true;       ///< whatever the size

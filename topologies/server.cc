@@ -27,7 +27,8 @@ const std::vector<std::string> kKinds = {"nvswitch",
 void
 ReadScaleUp(JsonObject in, ScaleUp& scaleUp)
 {
-    if (!in.Only({"kind", "per_gpu", "host_bridge", "efficiency", "latency", "bulk_latency"}))
+    if (!in.Only(
+            {"kind", "per_gpu", "host_bridge", "efficiency", "latency", "bulk_latency", "adds"}))
     {
         return;
     }
@@ -51,6 +52,10 @@ ReadScaleUp(JsonObject in, ScaleUp& scaleUp)
             in.Fail("host_bridge", "has no meaning for " + kind + ", only for pcie");
         }
     }
+    if (in.Flag("adds", scaleUp.adds) && scaleUp.adds && scaleUp.kind != ScaleUp::kNvSwitch)
+    {
+        in.Fail("adds", "is only for the switch of kind nvswitch; allowed: false");
+    }
     constexpr rdma::Duration kLongestLatency = rdma::Milliseconds(1000);
     in.Rate("per_gpu", scaleUp.perGpu, kSlowestScaleUp, Need::kRequired);
     in.RealAbove("efficiency", scaleUp.efficiency, 0, 1);
@@ -65,7 +70,8 @@ ReadScaleUp(JsonObject in, ScaleUp& scaleUp)
 constexpr std::array<const char*, kProtocols> kProtocolNames = {"ll",
                                                                 "ll128",
                                                                 "simple",
-                                                                "exchange"};
+                                                                "exchange",
+                                                                "nvls"};
 
 void
 ReadLibrary(JsonObject in, LibraryModel& library)
@@ -77,6 +83,7 @@ ReadLibrary(JsonObject in, LibraryModel& library)
                   "ll128",
                   "simple",
                   "exchange",
+                  "nvls",
                   "source"}))
     {
         return;
@@ -91,6 +98,10 @@ ReadLibrary(JsonObject in, LibraryModel& library)
         const json* part = in.Find(kProtocolNames[i]);
         if (!part)
         {
+            if (i == static_cast<uint32_t>(Protocol::kNvls))
+            {
+                library.protocols[i] = library.Of(Protocol::kSimple);
+            }
             continue;
         }
         JsonObject inner = in.Inner(*part, kProtocolNames[i]);
@@ -122,7 +133,8 @@ ReadLibrary(JsonObject in, LibraryModel& library)
 const char*
 ToString(Protocol protocol)
 {
-    return kProtocolNames[static_cast<std::size_t>(protocol)];
+    return kProtocolNames[static_cast<std::size_t>(protocol == Protocol::kNvls ? Protocol::kSimple
+                                                                               : protocol)];
 }
 
 LibraryModel
@@ -152,6 +164,7 @@ ExpectedLibrary(const ScaleUp& scaleUp)
     ProtocolTimes& exchange = library.Of(Protocol::kExchange);
     exchange.inside = simple.inside;
     exchange.outside = simple.outside;
+    library.Of(Protocol::kNvls) = simple;
     library.source = "what NCCL expects (src/graph/tuning.cc); launch: assumed";
     return library;
 }

@@ -17,9 +17,10 @@
  * `bulk_latency` (left out: as `latency`) is that of large messages, NCCL's protocol Simple,
  * `latency` then that of LL, which small ones take. `kind` is nvswitch, nvlink-mesh or pcie;
  * `host_bridge` (pcie only, required there) is the rate all transfers between GPUs of a server
- * share. How these numbers become times: scale-up-model.h. `library` (left out: NCCL's own
- * expectations, ExpectedLibrary) is what the communication library takes beyond the links:
- * library-model.h.
+ * share. `adds` (nvswitch only; left out: false) says that the switch adds up and copies (NVLink
+ * SHARP: collectives' algorithm nvls). How these numbers become times: scale-up-model.h. `library`
+ * (left out: NCCL's own expectations, ExpectedLibrary) is what the communication library takes
+ * beyond the links: library-model.h.
  */
 #ifndef TOPOLOGIES_SERVER_H
 #define TOPOLOGIES_SERVER_H
@@ -54,6 +55,7 @@ struct ScaleUp
     /// (this latency, the bytes), whichever is faster.
     rdma::Duration bulkLatency;
     double efficiency = 1; ///< share of perGpu and hostBridge that messages get
+    bool adds = false;     ///< kNvSwitch: it adds up and copies (NVLink SHARP)
 };
 
 struct ServerSpec

@@ -11,6 +11,7 @@
 #include "contrib/rdma/core/ib-link.h"
 #include "contrib/rdma/core/nearest-name.h"
 #include "scenarios/models/gpu-zoo.h"
+#include "scenarios/spec/aggregators.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/nic-names.h"
@@ -20,6 +21,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
+#include <numeric>
 
 namespace scenario
 {
@@ -28,6 +31,28 @@ namespace
 {
 
 constexpr uint64_t kMostRanks = 1000000;
+
+/// Whether one of the algorithms of --algorithm adds up in switches between servers. What is wrong
+/// with the words is said elsewhere.
+bool
+AsksForAggregation(const std::vector<std::string>& words)
+{
+    for (const std::string& word : words)
+    {
+        for (const coll::Op op : coll::AllOps())
+        {
+            for (const coll::Algorithm* algorithm : coll::AlgorithmsFor(op))
+            {
+                if (algorithm->Uses().fabricSwitches &&
+                    word.find(algorithm->Name()) != std::string::npos)
+                {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
 
 } // namespace
 
@@ -279,15 +304,46 @@ MakeCluster(Validation* v,
         values.Text("placement") == "random" ? PlacementPolicy::kRandom : PlacementPolicy::kLinear;
     c.hostOfServer =
         PlaceServers(c.placement, used, std::max(installed, used), values.Integer("seed"));
+    if (AsksForAggregation(values.List("algorithm")))
+    {
+        c.aggregators = std::make_shared<Aggregators>(&c.topology,
+                                                      c.hostOfServer,
+                                                      c.server.nics,
+                                                      values.Duration("aggregation-delay"));
+    }
+    c.aggregationBytes = values.Integer("aggregation-memory");
+    c.aggregationGroups = values.U32("aggregation-groups");
     result.fromFile = network.fromFile;
     result.valid = true;
     return result;
 }
 
 coll::Placement
+PlacementOf(const ClusterSpec& cluster, const std::vector<coll::Rank>& ranks)
+{
+    coll::Placement placement;
+    for (const coll::Rank rank : ranks)
+    {
+        placement.serverOf.push_back(rank / cluster.server.gpus);
+        placement.gpuOf.push_back(rank % cluster.server.gpus);
+    }
+    placement.nicsPerServer = cluster.server.nics;
+    placement.gpusPerServer = cluster.server.gpus;
+    placement.serverSwitchAdds = cluster.server.scaleUp.adds;
+    if (cluster.aggregators)
+    {
+        placement.aggregation = cluster.aggregators->Trees();
+        placement.aggregationBytes = cluster.aggregationBytes;
+    }
+    return placement;
+}
+
+coll::Placement
 RankPlacement(const ClusterSpec& cluster)
 {
-    return coll::UniformPlacement(cluster.servers, cluster.server.gpus, cluster.server.nics);
+    std::vector<coll::Rank> ranks(static_cast<std::size_t>(cluster.servers) * cluster.server.gpus);
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return PlacementOf(cluster, ranks);
 }
 
 NameList

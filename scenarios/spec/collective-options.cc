@@ -145,6 +145,31 @@ CollectiveOptionRows()
             .Otherwise("1")
             .Range(1, 1e6)
             .Example("2"),
+        Opt("aggregation-delay",
+            Kind::kDuration,
+            json,
+            group,
+            "of switches that add up (sharp, collnet-*, nvls between servers): what a message "
+            "takes to get to the unit that does, and from it again")
+            .Default("100ns")
+            .Range(1, 1e9)
+            .Example("250ns"),
+        Opt("aggregation-memory",
+            Kind::kBytes,
+            json,
+            group,
+            "bytes of one group that such a switch has room for")
+            .Default("1MiB")
+            .Range(1, 9e15)
+            .Example("256KiB"),
+        Opt("aggregation-groups",
+            Kind::kInteger,
+            json,
+            group,
+            "groups of ranks that such a switch serves; those that come later do without")
+            .Default("8")
+            .Range(1, 1e6)
+            .Example("2"),
         Opt("step-latency",
             Kind::kDuration,
             json,
@@ -435,8 +460,13 @@ CheckChoices(Validation* v,
     for (const auto& collective : used)
     {
         const coll::Algorithm& algorithm = *ChoiceOf(c, collective, placement).algorithm;
-        const std::string why =
-            algorithm.WhyNot(collective, placement, c.OptionsFor(collective.op));
+        std::string why = algorithm.WhyNot(collective, placement, c.OptionsFor(collective.op));
+        if (why.empty() && c.protocol && c.protocol != topo::Protocol::kSimple &&
+            !coll::ProtocolsInSwitches(algorithm).empty())
+        {
+            why = std::string("goes with protocol simple only, not with ") +
+                  topo::ToString(*c.protocol);
+        }
         if (why.empty() || !refused.insert(collective.op).second)
         {
             continue;

@@ -20,6 +20,7 @@
 #include "topologies/topology.h"
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -143,6 +144,8 @@ enum class PlacementPolicy : uint8_t
     kRandom, ///< a seeded shuffle
 };
 
+class Aggregators;
+
 /// Servers on a network. Logical server i (ranks i*gpus ..) stands at host hostOfServer[i] of the
 /// topology.
 struct ClusterSpec
@@ -153,6 +156,10 @@ struct ClusterSpec
     std::string topologyName; ///< "fat-tree k=4"
     PlacementPolicy placement = PlacementPolicy::kLinear;
     std::vector<uint32_t> hostOfServer;
+    /// Units of switches that add up, part of the topology; null: there are none.
+    std::shared_ptr<const Aggregators> aggregators = nullptr;
+    uint64_t aggregationBytes = 0;  ///< that a unit has room for, of one group
+    uint32_t aggregationGroups = 0; ///< that a unit serves at once
 };
 
 /// An explicit choice of an algorithm for sizes from `from` to below `below`.

@@ -45,8 +45,8 @@ AnalyticTransport::Open(const ChannelName& name, TransportUser& user, uint64_t c
     channel.name = name;
     channel.user = &user;
     channel.cookie = cookie;
-    channel.from = m_places.EndpointOf(name.from, name.rail);
-    channel.to = m_places.EndpointOf(name.to, name.rail);
+    channel.from = m_places.EndpointOf(name.from, name.rail, name.to);
+    channel.to = m_places.EndpointOf(name.to, name.rail, name.from);
     channel.head = channel.tail = NONE;
     channel.busy = false;
     channel.reversed = false;
@@ -265,9 +265,12 @@ AnalyticTransport::Record(const Message& message, int64_t now)
     record.ideal = message.times.shown;
     record.src = on.from;
     record.dst = on.to;
-    if (m_places.AreGpus())
+    if (m_places.IsGpu(on.name.from))
     {
         record.fromGpu = on.name.from;
+    }
+    if (m_places.IsGpu(on.name.to))
+    {
         record.toGpu = on.name.to;
     }
     m_collector.EndMessage(message.noted, record);

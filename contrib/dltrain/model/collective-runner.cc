@@ -6,6 +6,7 @@
 #include "collectives/block-sizes.h"
 #include "collectives/registry.h"
 #include "results/collective-paths.h"
+#include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
 
 #include "ns3/assert.h"
@@ -37,6 +38,11 @@ constexpr CollectivePaths::Path NO_PATH = CollectivePaths::NONE;
  */
 constexpr uint32_t POSITION_BITS = 20;
 constexpr uint32_t MOST_COMMUNICATORS = 1U << 24;
+
+/// Of the immediate of a message to a switch between servers: the rest is the plan's number.
+constexpr uint32_t SEQUENCE_BITS = 20;
+constexpr uint32_t SEQUENCE_MASK = (1U << SEQUENCE_BITS) - 1;
+constexpr uint32_t MOST_NUMBERED = 1U << (32 - SEQUENCE_BITS);
 
 struct Address
 {
@@ -72,11 +78,12 @@ CollectiveRunner::CollectiveRunner(const scenario::ClusterSpec& cluster,
       m_interconnect(interconnect),
       m_user(user),
       m_job(job),
+      m_cluster(cluster),
       m_gpusPerServer(cluster.server.gpus),
       m_nicsPerServer(cluster.server.nics)
 {
     m_interconnect.AddUser(*this);
-    for (uint32_t server = 0; server < interconnect.GetPlaces().GetNServers(); ++server)
+    for (uint32_t server = 0; server < interconnect.GetPlaces().GetNHosts(); ++server)
     {
         m_events.emplace_back(this);
     }
@@ -93,23 +100,61 @@ CollectiveRunner::AddCommunicator(std::vector<Rank> ranks)
         throw std::length_error("more than 2^24 communicators");
     }
     Communicator& comm = m_communicators.emplace_back();
-    comm.members.resize(ranks.size());
-    for (Rank position = 0; position < ranks.size(); ++position)
+    comm.placement = scenario::PlacementOf(m_cluster, ranks);
+    for (const Rank rank : ranks)
     {
-        const Rank rank = ranks[position];
-        comm.placement.serverOf.push_back(rank / m_gpusPerServer);
-        comm.placement.gpuOf.push_back(rank % m_gpusPerServer);
-        Member& member = comm.members[position];
-        member.communicator = number;
-        member.position = position;
-        member.rank = rank;
-        member.server = m_interconnect.GetPlaces().ServerOf(rank);
-        member.context = ContextOf(rank);
+        AddMember(number, Kind::RANK, rank);
     }
-    comm.placement.nicsPerServer = m_nicsPerServer;
-    comm.placement.gpusPerServer = m_gpusPerServer;
     comm.ranks = std::move(ranks);
+    AddNodes(number);
     return number;
+}
+
+void
+CollectiveRunner::AddMember(uint32_t communicator, Kind kind, Rank place)
+{
+    Communicator& comm = m_communicators[communicator];
+    const Places& places = m_interconnect.GetPlaces();
+    Member& member = comm.members.emplace_back();
+    member.communicator = communicator;
+    member.position = static_cast<Rank>(comm.members.size() - 1);
+    member.kind = kind;
+    member.rank = place;
+    member.server = places.ServerOf(place);
+    member.context = places.ContextOf(place);
+}
+
+void
+CollectiveRunner::AddNodes(uint32_t communicator)
+{
+    Communicator& comm = m_communicators[communicator];
+    const Places& places = m_interconnect.GetPlaces();
+    const auto add = [&](const coll::NetworkNode& node, Kind kind, Rank place) {
+        const auto position = static_cast<Rank>(comm.members.size());
+        if (comm.nodes.try_emplace(NodeKey(node), position).second)
+        {
+            AddMember(communicator, kind, place);
+        }
+    };
+    for (const uint32_t server : comm.placement.serverOf)
+    {
+        if (comm.placement.serverSwitchAdds)
+        {
+            add({coll::NetworkNode::kServerSwitch, server},
+                Kind::SERVER_SWITCH,
+                places.PlaceOfSwitch(server));
+        }
+        for (const coll::AggregationTree& tree : comm.placement.aggregation)
+        {
+            for (uint32_t station = tree.stationOf[server]; station != coll::AggregationTree::kNone;
+                 station = tree.parent[station])
+            {
+                add({coll::NetworkNode::kFabricSwitch, tree.nodes[station]},
+                    Kind::FABRIC_SWITCH,
+                    places.PlaceOfUnit(tree.nodes[station]));
+            }
+        }
+    }
 }
 
 uint32_t
@@ -126,7 +171,7 @@ CollectiveRunner::GetBytes() const
     {
         for (const Member& member : comm.members)
         {
-            bytes += member.bytesSent;
+            bytes += member.kind == Kind::RANK ? member.bytesSent : 0;
         }
     }
     return bytes;
@@ -138,6 +183,38 @@ CollectiveRunner::WhyNot(uint32_t communicator, const coll::Collective& what) co
     const Communicator& comm = m_communicators[communicator];
     return scenario::ChoiceOf(m_options, what, comm.placement)
         .algorithm->WhyNot(what, comm.placement, m_options.OptionsFor(what.op));
+}
+
+bool
+CollectiveRunner::MayAggregate(Communicator& comm)
+{
+    if (!comm.mayAggregate)
+    {
+        std::vector<uint32_t> units;
+        for (const Member& member : comm.members)
+        {
+            if (member.kind == Kind::FABRIC_SWITCH)
+            {
+                units.push_back(member.server - m_interconnect.GetPlaces().GetNServers());
+            }
+        }
+        comm.mayAggregate = m_interconnect.TakeAggregation(units);
+    }
+    return *comm.mayAggregate;
+}
+
+coll::Choice
+CollectiveRunner::Choose(Communicator& comm, const coll::Collective& what)
+{
+    const coll::Choice choice = scenario::ChoiceOf(m_options, what, comm.placement);
+    if (!choice.algorithm->Uses().fabricSwitches || comm.placement.aggregation.empty() ||
+        MayAggregate(comm))
+    {
+        return choice;
+    }
+    coll::Placement without = comm.placement;
+    without.aggregation.clear();
+    return coll::Choose(what, without, m_options.OptionsFor(what.op), m_options.machine, {});
 }
 
 const CollectiveRunner::Plan*
@@ -159,16 +236,28 @@ CollectiveRunner::Prepare(uint32_t communicator, const coll::Collective& what)
         return;
     }
     Communicator& comm = m_communicators[communicator];
-    const coll::Choice choice = scenario::ChoiceOf(m_options, what, comm.placement);
-    comm.plans.emplace(
-        what.bytes,
+    const coll::Choice choice = Choose(comm, what);
+    Plan plan =
         MakePlan(choice,
-                 choice.algorithm->Make(what, comm.placement, m_options.OptionsFor(what.op))));
+                 choice.algorithm->Make(what, comm.placement, m_options.OptionsFor(what.op)),
+                 comm);
+    plan.number = static_cast<uint32_t>(comm.numbered.size());
+    const Plan& kept = comm.plans.emplace(what.bytes, std::move(plan))->second;
+    if (choice.algorithm->Uses().fabricSwitches)
+    {
+        if (kept.number == MOST_NUMBERED)
+        {
+            throw std::length_error("more than " + std::to_string(MOST_NUMBERED) +
+                                    " different collectives of one group in switches");
+        }
+        comm.numbered.push_back(&kept);
+    }
 }
 
 CollectiveRunner::Plan
 CollectiveRunner::MakePlan(const coll::Choice& choice,
-                           std::unique_ptr<const coll::Schedule> schedule) const
+                           std::unique_ptr<const coll::Schedule> schedule,
+                           const Communicator& comm) const
 {
     Plan plan{choice.algorithm, std::move(schedule), choice.protocol};
     if (choice.protocol)
@@ -184,6 +273,10 @@ CollectiveRunner::MakePlan(const coll::Choice& choice,
         plan.ownNic = plan.schedule->What().op == coll::Op::kSendRecv;
     }
     plan.outside += m_options.stepLatency.ps;
+    for (const coll::NetworkNode& node : plan.schedule->NetworkNodes())
+    {
+        plan.positions.push_back(comm.nodes.at(NodeKey(node)));
+    }
     return plan;
 }
 
@@ -191,6 +284,7 @@ void
 CollectiveRunner::Forget(uint32_t communicator)
 {
     m_communicators[communicator].plans.clear();
+    m_communicators[communicator].numbered.clear();
 }
 
 void
@@ -210,27 +304,10 @@ CollectiveRunner::Start(uint32_t communicator,
         plan = FindPlan(communicator, what);
     }
     const uint32_t sequence = member.entered++;
-    Part& part = GetPart(member, sequence); // there may be one, of what has come before
-    part.plan = plan;
+    Part& part = Enter(member, sequence, *plan, position, now);
     part.cookie = cookie;
-    part.entered = now;
     part.tag = tag;
-    const coll::Lane lanes = plan->schedule->Lanes(position);
-    NS_ASSERT(part.lanes.size() <= lanes);
-    part.lanes.reserve(lanes); // and no more
-    part.lanes.resize(lanes);
-    // One more than there are, so that the rank cannot be done before the last lane has been looked
-    // at.
-    part.lanesLeft = static_cast<uint16_t>(lanes + 1);
-    for (coll::Lane lane = 0; lane < lanes; ++lane)
-    {
-        LaneState& state = part.lanes[lane];
-        state.steps = plan->schedule->Steps(position, lane);
-        if (state.steps)
-        {
-            state.SetStep(plan->schedule->At(position, lane, 0));
-        }
-    }
+    StartServerSwitch(member, sequence, *plan, now);
     member.cause = m_paths ? m_paths->Enter(member.rank, tag, now) : NO_PATH;
     if (plan->launch)
     {
@@ -246,6 +323,108 @@ CollectiveRunner::Start(uint32_t communicator,
         Launch(member, part, now);
     }
     DropCause(member);
+}
+
+CollectiveRunner::Part&
+CollectiveRunner::Enter(Member& member, uint32_t sequence, const Plan& plan, Rank as, int64_t now)
+{
+    Part& part = GetPart(member, sequence); // there may be one, of what has come before
+    part.plan = &plan;
+    part.as = as;
+    part.entered = now;
+    const coll::Lane lanes = plan.schedule->Lanes(as);
+    NS_ASSERT(part.lanes.size() <= lanes);
+    part.lanes.reserve(lanes); // and no more
+    part.lanes.resize(lanes);
+    // One more than there are, so that the rank cannot be done before the last lane has been looked
+    // at.
+    part.lanesLeft = static_cast<uint16_t>(lanes + 1);
+    for (coll::Lane lane = 0; lane < lanes; ++lane)
+    {
+        LaneState& state = part.lanes[lane];
+        state.steps = plan.schedule->Steps(as, lane);
+        if (state.steps)
+        {
+            SetStep(part, lane, state);
+        }
+    }
+    return part;
+}
+
+void
+CollectiveRunner::SetStep(const Part& part, coll::Lane lane, LaneState& state)
+{
+    const Plan& plan = *part.plan;
+    coll::Step step = plan.schedule->At(part.as, lane, state.index);
+    if (!plan.positions.empty())
+    {
+        const Rank ranks = plan.schedule->What().ranks;
+        for (Rank* peer : {&step.recvPeer, &step.sendPeer})
+        {
+            *peer =
+                *peer != coll::kNoRank && *peer >= ranks ? plan.positions[*peer - ranks] : *peer;
+        }
+    }
+    state.SetStep(step);
+}
+
+void
+CollectiveRunner::StartServerSwitch(const Member& member,
+                                    uint32_t sequence,
+                                    const Plan& plan,
+                                    int64_t now)
+{
+    if (plan.positions.empty())
+    {
+        return;
+    }
+    Communicator& comm = m_communicators[member.communicator];
+    const auto found = comm.nodes.find(NodeKey({coll::NetworkNode::kServerSwitch, member.server}));
+    if (found == comm.nodes.end() ||
+        std::find(plan.positions.begin(), plan.positions.end(), found->second) ==
+            plan.positions.end())
+    {
+        return;
+    }
+    Member& node = comm.members[found->second];
+    if (sequence >= node.entered) // else another rank of the server has been here
+    {
+        StartNode(node, sequence, plan, now);
+    }
+}
+
+void
+CollectiveRunner::StartNode(Member& node, uint32_t sequence, const Plan& plan, int64_t now)
+{
+    const Rank ranks = plan.schedule->What().ranks;
+    const auto at = std::find(plan.positions.begin(), plan.positions.end(), node.position);
+    NS_ASSERT(at != plan.positions.end());
+    node.entered = std::max(node.entered, sequence + 1);
+    Part& part =
+        Enter(node, sequence, plan, ranks + static_cast<Rank>(at - plan.positions.begin()), now);
+    // Nothing launches in a switch, and it waits for messages before it sends any.
+    Launch(node, part, now);
+}
+
+uint32_t
+CollectiveRunner::UnitImmediate(const Plan& plan, uint32_t sequence)
+{
+    return plan.number << SEQUENCE_BITS | (sequence & SEQUENCE_MASK);
+}
+
+uint32_t
+CollectiveRunner::StartUnit(Member& unit, uint32_t immediate, int64_t now)
+{
+    const Communicator& comm = m_communicators[unit.communicator];
+    // The nearest to those it has seen.
+    const uint32_t half = 1U << (SEQUENCE_BITS - 1);
+    const uint32_t least = unit.entered > half ? unit.entered - half : 0;
+    const uint32_t sequence = least + ((immediate - least) & SEQUENCE_MASK);
+    if (!FindPart(unit, sequence))
+    {
+        StartNode(unit, sequence, *comm.numbered[immediate >> SEQUENCE_BITS], now);
+    }
+    return sequence;
 }
 
 void
@@ -385,7 +564,7 @@ CollectiveRunner::Advance(Member& member, Part& part, coll::Lane lane, int64_t n
         }
         if (++state.index < state.steps)
         {
-            state.SetStep(part.plan->schedule->At(member.position, lane, state.index));
+            SetStep(part, lane, state);
         }
     }
     --part.lanesLeft;
@@ -411,7 +590,9 @@ CollectiveRunner::Send(Member& member,
     send.bytes = bytes;
     send.plan = part.plan; // the rank may have left when the latency is over
     const Connection& connection = GetConnection(member, send);
-    const int64_t latency = connection.inside ? m_options.stepLatency.ps : part.plan->outside;
+    const int64_t latency = member.kind != Kind::RANK ? 0
+                            : connection.inside       ? m_options.stepLatency.ps
+                                                      : part.plan->outside;
     if (latency)
     {
         send.path = HoldCause(member);
@@ -434,7 +615,7 @@ CollectiveRunner::Transfer(Member& member, const EventPayload& send, const Conne
     }
     post.id = send.tag;
     post.hasImmediate = true;
-    post.immediate = send.sequence;
+    post.immediate = connection.toUnit ? UnitImmediate(plan, send.sequence) : send.sequence;
     post.parts = plan.schedule->PartsOfMessage();
     post.how = plan.how;
     post.cause = HoldCause(member);
@@ -455,7 +636,8 @@ CollectiveRunner::GetConnection(Member& member, const EventPayload& send)
     }
     if (send.lane && member.lastOfLanes.size() <= send.lane)
     {
-        const std::size_t lanes = schedule.Lanes(member.position);
+        const std::size_t lanes =
+            member.kind == Kind::RANK ? schedule.Lanes(member.position) : CACHED_LANES;
         member.lastOfLanes.resize(std::min(lanes, CACHED_LANES));
     }
     Connection& cached = send.lane ? member.lastOfLanes[send.lane] : member.last;
@@ -472,17 +654,18 @@ CollectiveRunner::GetConnection(Member& member, Rank to, coll::Lane lane, uint16
     Connection& connection = member.connections[ConnectionKey(to, lane, rail)];
     if (!connection.transport)
     {
-        const Communicator& comm = m_communicators[member.communicator];
+        const Member& peer = m_communicators[member.communicator].members[to];
         ChannelName name;
         name.job = m_job;
         name.communicator = member.communicator;
         name.from = member.rank;
-        name.to = comm.ranks[to];
+        name.to = peer.rank;
         name.lane = lane;
         name.rail = rail;
         Transport& transport = m_interconnect.Serving(name.from, name.to);
         connection.peer = to;
-        connection.inside = comm.placement.serverOf[member.position] == comm.placement.serverOf[to];
+        connection.inside = member.server == peer.server;
+        connection.toUnit = peer.kind == Kind::FABRIC_SWITCH;
         connection.rail = rail;
         connection.channel =
             transport.Open(name, *this, CookieOf({member.communicator, member.position, to}));
@@ -514,6 +697,15 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
 void
 CollectiveRunner::Leave(Member& member, uint32_t sequence, CollectivePaths::Path path, int64_t now)
 {
+    if (member.kind != Kind::RANK)
+    {
+        ErasePart(member, sequence);
+        if (m_paths)
+        {
+            m_paths->Drop(path);
+        }
+        return;
+    }
     const Part& own = *FindPart(member, sequence);
     const coll::Collective& what = own.plan->schedule->What();
     results::CollectivePart part;
@@ -557,11 +749,10 @@ CollectiveRunner::OnDelivered(const Delivery& delivery, int64_t now)
                 ? m_paths->ArriveInside(delivery.cause, from, member.rank, delivery.posted, now)
                 : m_paths->Arrive(delivery.cause, from, member.rank, now);
     }
-    Deliver(member,
-            delivery.immediate,
-            static_cast<coll::Lane>(delivery.name.lane),
-            address.from,
-            now);
+    const uint32_t sequence = member.kind == Kind::FABRIC_SWITCH
+                                  ? StartUnit(member, delivery.immediate, now)
+                                  : delivery.immediate;
+    Deliver(member, sequence, static_cast<coll::Lane>(delivery.name.lane), address.from, now);
     DropCause(member);
 }
 
@@ -592,7 +783,7 @@ CollectiveRunner::OnSent(ChannelId channel, uint64_t cookie, uint64_t, bool fail
     ns3::RdmaOwner::Check(member.context, "tells of a failed message of a rank");
     if (!member.failure)
     {
-        const Rank to = comm.ranks[address.to];
+        const Rank to = comm.members[address.to].rank;
         member.failure = std::make_unique<Failure>();
         member.failure->since = now;
         member.failure->first = "rank " + std::to_string(member.rank) + "'s for rank " +
@@ -612,7 +803,8 @@ CollectiveRunner::DescribeUnfinished(const Communicator& comm, uint32_t sequence
     std::string waits;
     for (const Member& member : comm.members)
     {
-        const bool isHere = m_interconnect.GetPlaces().IsHere(member.rank);
+        const bool isHere =
+            member.kind == Kind::RANK && m_interconnect.GetPlaces().IsHere(member.rank);
         here += isHere;
         if (!isHere || member.entered <= sequence)
         {
@@ -630,9 +822,13 @@ CollectiveRunner::DescribeUnfinished(const Communicator& comm, uint32_t sequence
         {
             if (waits.empty() && lane.index < lane.steps && lane.recvPeer != coll::kNoRank)
             {
-                waits = "; rank " + std::to_string(member.rank) + " waits for rank " +
-                        std::to_string(comm.ranks[lane.recvPeer]) + " at step " +
-                        std::to_string(lane.index) + " of " + std::to_string(lane.steps);
+                const Member& peer = comm.members[lane.recvPeer];
+                waits = "; rank " + std::to_string(member.rank) + " waits for " +
+                        (peer.kind == Kind::RANK            ? "rank " + std::to_string(peer.rank)
+                         : peer.kind == Kind::SERVER_SWITCH ? "its server's switch"
+                                                            : "a switch that adds up") +
+                        " at step " + std::to_string(lane.index) + " of " +
+                        std::to_string(lane.steps);
             }
         }
     }
@@ -668,6 +864,16 @@ CollectiveRunner::DescribeUnfinished() const
             {
                 continue;
             }
+            if (member.failure)
+            {
+                failed += member.failure->messages;
+                first =
+                    !first || member.failure->since < first->since ? member.failure.get() : first;
+            }
+            if (member.kind != Kind::RANK)
+            {
+                continue;
+            }
             begin = std::min(begin, member.entered);
             end = std::max(end, member.entered);
             if (member.part.used)
@@ -677,12 +883,6 @@ CollectiveRunner::DescribeUnfinished() const
             if (!member.others.empty())
             {
                 begin = std::min(begin, member.others.begin()->first);
-            }
-            if (member.failure)
-            {
-                failed += member.failure->messages;
-                first =
-                    !first || member.failure->since < first->since ? member.failure.get() : first;
             }
         }
         for (uint32_t sequence = begin; sequence < end; ++sequence)

@@ -58,12 +58,16 @@ class CollectiveUser
  * with the state of their congestion control, as NCCL keeps its connections: direct all-to-all
  * makes n (n-1).
  *
+ * Switches that take part (coll::NetworkNode) are members, too, behind the ranks. A server's begins
+ * when the first of its ranks does; one between servers with the first message, whose immediate
+ * tells what collective it is of: the number of the plan, and the lower bits of the sequence.
+ *
  * Several runners, of several jobs, share a fabric: each job has an interconnect of its own.
  */
 class CollectiveRunner : public TransportUser
 {
   public:
-    /// \param cluster where ranks are: rank r is GPU r mod g of logical server r / g
+    /// \param cluster where ranks are: rank r is GPU r mod g of logical server r / g; outlives this
     /// \param interconnect shared with other users \param job of what it opens
     CollectiveRunner(const scenario::ClusterSpec& cluster,
                      const scenario::CollectiveOptions& options,
@@ -169,12 +173,15 @@ class CollectiveRunner : public TransportUser
         uint8_t how = 0;      ///< TransportPost::how
         uint32_t nics = 0;    ///< that messages to other servers use; 0: all
         bool ownNic = false;  ///< they begin with the one beside their GPU
+        std::vector<Rank> positions = {}; ///< of the schedule's network nodes
+        uint32_t number = 0;              ///< in Communicator::numbered
     };
 
-    /// A rank's part of a collective.
+    /// A rank's part of a collective, or a switch's.
     struct Part
     {
         const Plan* plan = nullptr; ///< null: not entered, but something has come for it
+        Rank as = 0;                ///< in the schedule
         boost::container::small_vector<LaneState, 1> lanes;
         uint64_t bytesSent = 0;
         uint32_t sequence = 0;
@@ -190,6 +197,7 @@ class CollectiveRunner : public TransportUser
     {
         Rank peer = coll::kNoRank; ///< position
         bool inside = false;       ///< a server
+        bool toUnit = false;       ///< a switch between servers
         uint16_t rail = 0;
         ChannelId channel = 0;
         Transport* transport = nullptr;
@@ -203,15 +211,25 @@ class CollectiveRunner : public TransportUser
         std::string first; ///< in words
     };
 
-    /// A rank in a communicator: touched in events of its own server only. With thousands of ranks
-    /// a message finds it in no cache, so what a message needs of it is together, and first.
+    /// What takes part.
+    enum class Kind : uint8_t
+    {
+        RANK,
+        SERVER_SWITCH,
+        FABRIC_SWITCH,
+    };
+
+    /// A rank in a communicator, or a switch: touched in events of its own server only. With
+    /// thousands of ranks a message finds it in no cache, so what a message needs of it is
+    /// together, and first.
     struct alignas(64) Member
     {
         uint32_t communicator = 0;
         Rank position = 0;
-        Rank rank = 0;
-        uint32_t server = 0;
-        uint32_t context = 0;                 ///< ns-3 node id of the server
+        Rank rank = 0;        ///< place, of a switch
+        uint32_t server = 0;  ///< of hosts of Places
+        uint32_t context = 0; ///< ns-3 node id of the server
+        Kind kind = Kind::RANK;
         uint32_t entered = 0;                 ///< collectives so far
         results::PathRecord* cause = nullptr; ///< of what is posted now: see CollectivePaths
         bool causeGiven = false;              ///< to a message: it is not the member's to drop
@@ -229,13 +247,21 @@ class CollectiveRunner : public TransportUser
     {
         std::vector<Rank> ranks;
         coll::Placement placement;
-        std::vector<Member> members;                   ///< by position
+        std::vector<Member> members;                   ///< by position: ranks, then switches
+        std::unordered_map<uint64_t, Rank> nodes;      ///< positions of switches, by NodeKey
+        std::vector<const Plan*> numbered;             ///< of those with switches between servers
+        std::optional<bool> mayAggregate;              ///< the switches have room; unknown at first
         std::unordered_multimap<uint64_t, Plan> plans; ///< by the collective's bytes
     };
 
     static uint64_t ConnectionKey(Rank to, coll::Lane lane, uint16_t rail)
     {
         return static_cast<uint64_t>(to) << 32 | static_cast<uint64_t>(lane) << 16 | rail;
+    }
+
+    static uint64_t NodeKey(const coll::NetworkNode& node)
+    {
+        return static_cast<uint64_t>(node.kind) << 32 | node.where;
     }
 
     enum class EventKind : uint8_t
@@ -266,7 +292,26 @@ class CollectiveRunner : public TransportUser
     /// \return null: not prepared
     const Plan* FindPlan(uint32_t communicator, const coll::Collective& what) const;
     /// What the library makes of a choice.
-    Plan MakePlan(const coll::Choice& choice, std::unique_ptr<const coll::Schedule> schedule) const;
+    Plan MakePlan(const coll::Choice& choice,
+                  std::unique_ptr<const coll::Schedule> schedule,
+                  const Communicator& comm) const;
+    /// As asked for, else as the tuner chooses; where switches have no room, as it does without.
+    coll::Choice Choose(Communicator& comm, const coll::Collective& what);
+    /// Asks the switches between servers for room, once.
+    bool MayAggregate(Communicator& comm);
+    void AddMember(uint32_t communicator, Kind kind, Rank place);
+    /// Members of the switches that the communicator's collectives may use.
+    void AddNodes(uint32_t communicator);
+    /// Lanes before their first step. \return the part
+    Part& Enter(Member& member, uint32_t sequence, const Plan& plan, Rank as, int64_t now);
+    /// A switch takes part from now on.
+    void StartNode(Member& node, uint32_t sequence, const Plan& plan, int64_t now);
+    /// The switch of a rank's server does, if the collective has it.
+    void StartServerSwitch(const Member& member, uint32_t sequence, const Plan& plan, int64_t now);
+    static void SetStep(const Part& part, coll::Lane lane, LaneState& state);
+    /// Of a message to a switch between servers, and the other way round.
+    static uint32_t UnitImmediate(const Plan& plan, uint32_t sequence);
+    uint32_t StartUnit(Member& unit, uint32_t immediate, int64_t now);
     void Schedule(const Member& member, int64_t at, const EventPayload& payload);
     /// A rank's lanes begin.
     void Launch(Member& member, Part& part, int64_t now);
@@ -296,6 +341,7 @@ class CollectiveRunner : public TransportUser
     Interconnect& m_interconnect;
     CollectiveUser* m_user;
     uint32_t m_job;
+    const scenario::ClusterSpec& m_cluster;
     uint32_t m_gpusPerServer;
     uint32_t m_nicsPerServer;
     std::deque<Communicator> m_communicators;

@@ -143,6 +143,7 @@ CollperfSimulation::StartSize()
     std::fill(m_entered.begin(), m_entered.end(), 0);
     m_runner->Forget(m_communicator);
     m_what = m_scenario.CollectiveOf(m_scenario.sizes[m_begun - 1]);
+    m_runner->Prepare(m_communicator, m_what);
     EnterAll();
 }
 

@@ -4,6 +4,10 @@
 #include "interconnect.h"
 
 #include "scale-up-transport.h"
+#include "scenarios/spec/aggregators.h"
+
+#include <algorithm>
+#include <iostream>
 
 namespace dltrain
 {
@@ -14,10 +18,40 @@ Interconnect::Interconnect(const scenario::ClusterSpec& cluster,
                            TraceCollector& collector)
     : m_places(cluster, fabric),
       m_inside(std::make_unique<ScaleUpTransport>(m_places, cluster.server)),
-      m_between(NetworkKind::Make(network, {fabric, collector, m_places}))
+      m_between(NetworkKind::Make(network, {fabric, collector, m_places})),
+      m_groups(m_places.GetNHosts() - m_places.GetNServers(), 0),
+      m_mostGroups(cluster.aggregationGroups),
+      m_aggregators(cluster.aggregators.get()),
+      m_topology(cluster.topology)
 {
 }
 
 Interconnect::~Interconnect() = default;
+
+bool
+Interconnect::TakeAggregation(const std::vector<uint32_t>& units)
+{
+    const auto full = std::find_if(units.begin(), units.end(), [this](uint32_t unit) {
+        return m_groups[unit] >= m_mostGroups;
+    });
+    if (full != units.end())
+    {
+        if (m_refused++ == 0)
+        {
+            std::cerr << "warning: switch "
+                      << m_topology.Nodes()[m_aggregators->Units()[*full].at].name
+                      << " adds up for as many groups of ranks as it can (--aggregation-groups="
+                      << m_mostGroups
+                      << "): this group, and others it has no room for, take what --algorithm=auto "
+                         "would\n";
+        }
+        return false;
+    }
+    for (const uint32_t unit : units)
+    {
+        ++m_groups[unit];
+    }
+    return true;
+}
 
 } // namespace dltrain

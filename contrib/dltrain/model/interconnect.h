@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace dltrain
 {
@@ -46,10 +47,19 @@ class Interconnect
         return m_places;
     }
 
+    /// A group of ranks asks switches between servers to add up for it. \param units of
+    /// scenario::Aggregators \return whether all have room for one more; none serves it otherwise
+    bool TakeAggregation(const std::vector<uint32_t>& units);
+
   private:
     Places m_places;
     std::unique_ptr<Transport> m_inside;
     std::unique_ptr<Transport> m_between;
+    std::vector<uint32_t> m_groups; ///< by unit
+    uint32_t m_mostGroups;          ///< of a unit
+    uint32_t m_refused = 0;
+    const scenario::Aggregators* m_aggregators;
+    const topo::Topology& m_topology;
 };
 
 } // namespace dltrain

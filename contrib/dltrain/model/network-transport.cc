@@ -66,7 +66,7 @@ NetworkTransport::AddUser(TransportUser& user)
 void
 NetworkTransport::TellOpened(const Opened& opened)
 {
-    const uint32_t to = m_places.EndpointOf(opened.name.to, opened.name.rail);
+    const uint32_t to = m_places.EndpointOf(opened.name.to, opened.name.rail, opened.name.from);
     Ranks::OfWindows()->Post(m_fabric.GetRankOf(to), m_reader, &opened, sizeof(opened));
 }
 
@@ -86,8 +86,8 @@ ns3::RdmaConnectionRequest
 NetworkTransport::MakeRequest(const ChannelName& name, ChannelId channel)
 {
     ns3::RdmaConnectionRequest request;
-    request.from = m_places.EndpointOf(name.from, name.rail);
-    request.to = m_places.EndpointOf(name.to, name.rail);
+    request.from = m_places.EndpointOf(name.from, name.rail, name.to);
+    request.to = m_places.EndpointOf(name.to, name.rail, name.from);
     request.priority = name.priority;
     request.name = Hash(name);
     request.user = this;
@@ -138,7 +138,7 @@ NetworkTransport::TakeCauses()
 ChannelId
 NetworkTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
 {
-    const uint32_t from = m_places.EndpointOf(name.from, name.rail);
+    const uint32_t from = m_places.EndpointOf(name.from, name.rail, name.to);
     End& end = Add(from, {nullptr, &user, cookie, 0, name, TakeCauses()}, false);
     end.queuePair = m_connections.Open(MakeRequest(name, end.channel));
     if (!end.queuePair)
@@ -147,15 +147,15 @@ NetworkTransport::Open(const ChannelName& name, TransportUser& user, uint64_t co
         throw std::runtime_error("more than " +
                                  std::to_string(m_connections.GetNumbers().MostSlots()) +
                                  " queue pairs from " + names[from] + " to " +
-                                 names[m_places.EndpointOf(name.to, name.rail)] +
+                                 names[m_places.EndpointOf(name.to, name.rail, name.from)] +
                                  ": their numbers have 24 bits, for all " +
                                  std::to_string(m_fabric.GetNEndpoints()) + " NICs together");
     }
     end.queuePair->cookie = IndexOf(end.channel);
     end.queuePair->SetUser(this);
     m_collector.BeginConnection(*end.queuePair,
-                                m_places.AreGpus() ? name.from : results::FlowRecord::NO_GPU,
-                                m_places.AreGpus() ? name.to : results::FlowRecord::NO_GPU);
+                                m_places.IsGpu(name.from) ? name.from : results::FlowRecord::NO_GPU,
+                                m_places.IsGpu(name.to) ? name.to : results::FlowRecord::NO_GPU);
     if (!m_users.empty() && !m_places.IsHere(name.to))
     {
         const auto number = std::find(m_users.begin(), m_users.end(), &user) - m_users.begin();
@@ -237,7 +237,7 @@ NetworkTransport::Expect(const ChannelName& name,
                                nullptr);
     if (isNew)
     {
-        const uint32_t from = m_places.EndpointOf(name.from, name.rail);
+        const uint32_t from = m_places.EndpointOf(name.from, name.rail, name.to);
         const End& theirs = Add(from, {nullptr, &user, cookie, 0, name, nullptr}, false);
         known->second = m_connections.Expect(MakeRequest(name, theirs.channel));
         if (!known->second)

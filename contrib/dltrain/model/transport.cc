@@ -3,6 +3,8 @@
  */
 #include "transport.h"
 
+#include "scenarios/spec/aggregators.h"
+
 #include "ns3/node.h"
 #include "ns3/simulator.h"
 
@@ -23,20 +25,44 @@ Places::Places(const ns3::RdmaFabric& fabric)
                                         : ns3::Simulator::NO_CONTEXT);
         m_isServerHere.push_back(fabric.IsLocal(e));
     }
+    m_servers = fabric.GetNEndpoints();
 }
 
 Places::Places(const scenario::ClusterSpec& cluster, const ns3::RdmaFabric& fabric)
     : m_areGpus(true),
       m_gpus(cluster.server.gpus),
-      m_nics(cluster.server.nics)
+      m_nics(cluster.server.nics),
+      m_servers(cluster.servers),
+      m_firstSwitch(cluster.servers * cluster.server.gpus),
+      m_aggregators(cluster.aggregators.get())
 {
+    std::vector<uint32_t> hosts;
     for (uint32_t server = 0; server < cluster.servers; ++server)
     {
-        const uint32_t host = cluster.hostOfServer[server];
+        hosts.push_back(cluster.hostOfServer[server]);
+    }
+    if (m_aggregators)
+    {
+        for (const scenario::Aggregator& unit : m_aggregators->Units())
+        {
+            hosts.push_back(unit.host);
+        }
+    }
+    for (const uint32_t host : hosts)
+    {
         m_firstEndpoint.push_back(cluster.topology.EndpointOf(host, 0));
         m_contextOfServer.push_back(fabric.GetNodes().Get(cluster.topology.Hosts()[host])->GetId());
         m_isServerHere.push_back(fabric.IsLocal(m_firstEndpoint.back()));
     }
+}
+
+uint32_t
+Places::PortOfUnit(uint32_t server, uint32_t nic, uint32_t towards) const
+{
+    const uint32_t unit = server - m_servers;
+    const uint32_t other = ServerOf(towards);
+    return IsUnit(towards) ? m_aggregators->PortToUnit(nic, unit, other - m_servers)
+                           : m_aggregators->PortToServer(nic, unit, other);
 }
 
 namespace

@@ -23,35 +23,63 @@ namespace dltrain
 
 class TraceCollector;
 
-/// Where those are who exchange messages: GPUs of a cluster, or a network's endpoints themselves.
+/**
+ * Where those are who exchange messages: GPUs of a cluster, or a network's endpoints themselves.
+ *
+ * Behind a cluster's GPUs its switches that add up have places, too: one inside each server (of the
+ * server, behind its last GPU), then the units of switches between servers, each as if it was a
+ * server of its own, with a NIC for each of its links (scenario::Aggregators).
+ */
 class Places
 {
   public:
     /// Place e is endpoint e.
     explicit Places(const ns3::RdmaFabric& fabric);
     /// Place r is rank r: GPU r mod g of logical server r / g. \param fabric built from
-    /// cluster.topology
+    /// cluster.topology; both outlive this
     Places(const scenario::ClusterSpec& cluster, const ns3::RdmaFabric& fabric);
 
-    bool AreGpus() const
+    bool IsGpu(uint32_t place) const
     {
-        return m_areGpus;
+        return m_areGpus && place < m_firstSwitch;
     }
 
+    /// Of a unit: a number behind those of servers.
     uint32_t ServerOf(uint32_t place) const
     {
-        return place / m_gpus;
+        return place < m_firstSwitch ? place / m_gpus : place - m_firstSwitch;
     }
 
+    /// Of a server's switch: behind those of GPUs.
     uint32_t GpuOf(uint32_t place) const
     {
-        return place % m_gpus;
+        return place < m_firstSwitch ? place % m_gpus : m_gpus;
     }
 
-    /// \param rail counts a server's NICs, and begins again
-    uint32_t EndpointOf(uint32_t place, uint32_t rail) const
+    /// \param rail counts a server's NICs, and begins again \param towards the place at the other
+    /// end
+    uint32_t EndpointOf(uint32_t place, uint32_t rail, uint32_t towards) const
     {
-        return m_firstEndpoint[ServerOf(place)] + rail % m_nics;
+        const uint32_t server = ServerOf(place);
+        return m_firstEndpoint[server] +
+               (IsUnit(place) ? PortOfUnit(server, rail % m_nics, towards) : rail % m_nics);
+    }
+
+    /// Of what a server's switch adds up.
+    uint32_t PlaceOfSwitch(uint32_t server) const
+    {
+        return m_firstSwitch + server;
+    }
+
+    /// Of a switch between servers. \param unit of scenario::Aggregators
+    uint32_t PlaceOfUnit(uint32_t unit) const
+    {
+        return m_firstSwitch + m_servers + unit;
+    }
+
+    bool IsUnit(uint32_t place) const
+    {
+        return place >= m_firstSwitch && place - m_firstSwitch >= m_servers;
     }
 
     /// \return ns-3 node id
@@ -61,6 +89,12 @@ class Places
     }
 
     uint32_t GetNServers() const
+    {
+        return m_servers;
+    }
+
+    /// Servers, and units of switches.
+    uint32_t GetNHosts() const
     {
         return static_cast<uint32_t>(m_firstEndpoint.size());
     }
@@ -82,9 +116,15 @@ class Places
     }
 
   private:
+    /// Of those of a unit. \param server its number
+    uint32_t PortOfUnit(uint32_t server, uint32_t nic, uint32_t towards) const;
+
     bool m_areGpus;
     uint32_t m_gpus = 1;
     uint32_t m_nics = 1;
+    uint32_t m_servers = 0;
+    uint32_t m_firstSwitch = UINT32_MAX; ///< place
+    const scenario::Aggregators* m_aggregators = nullptr;
     std::vector<uint32_t> m_firstEndpoint;
     std::vector<uint32_t> m_contextOfServer;
     std::vector<bool> m_isServerHere;

@@ -270,8 +270,7 @@ TEST(FatTree, Errors)
     EXPECT_EQ(OnlyError(FatTree(5)), "k: 5 is not an even number from 2 to 128");
     EXPECT_EQ(OnlyError(FatTree(130)), "k: 130 is not a number from 2 to 128");
     EXPECT_EQ(OnlyError(FatTree(0)), "k: a fat-tree needs k or a number of servers");
-    EXPECT_EQ(OnlyError(FatTree(4, 0.5)),
-              "oversubscription: 0.5 is not a number from 1 to 1000");
+    EXPECT_EQ(OnlyError(FatTree(4, 0.5)), "oversubscription: 0.5 is not a number from 1 to 1000");
     EXPECT_EQ(OnlyError(FatTree(4, std::nan(""))),
               "oversubscription: nan is not a number from 1 to 1000");
     EXPECT_NE(OnlyError(FatTree(0, 1, 600000)).find("more than the largest fat-tree"),

@@ -555,6 +555,29 @@ TEST(ScaleUpModel, TheOrderOfCallsOfAMomentDoesNotMatter)
     }
 }
 
+TEST(ScaleUpModel, SwitchIsNeverFull)
+{
+    for (const uint32_t n : {2, 3, 5, 8, 16})
+    {
+        // All at once to the switch, and from it: each has its GPU's port for itself, both ways.
+        std::vector<Message> messages;
+        for (uint32_t gpu = 0; gpu < n; ++gpu)
+        {
+            messages.push_back({gpu, n, 960});
+            messages.push_back({n, gpu, 960});
+        }
+        EXPECT_EQ(Play(messages, n), Times(2 * n, kL + 960)) << n;
+    }
+    // A GPU's port is full as ever: of what goes to the switch and to another GPU; and of what
+    // comes from both.
+    EXPECT_EQ(Play({{0, 4, 1000}, {0, 1, 1000}}, 4), (Times{kL + 2000, kL + 2000}));
+    EXPECT_EQ(Play({{4, 1, 1000}, {0, 1, 500}}, 4), (Times{kL + 1500, kL + 1000}));
+    // One that was alone on its port is no longer so, whatever else is at the switch: 400 B of the
+    // first are gone, so the rest and the third share 2 x 600 and 400 more.
+    EXPECT_EQ(Play({{0, 4, 1000, 0}, {1, 4, 700, 100}, {0, 1, 1000, 400}}, 4),
+              (Times{kL + 1600, kL + 800, kL + 2000}));
+}
+
 TEST(ScaleUpModel, BadSpecs)
 {
     ScaleUp s = Slow(ScaleUp::kPcie);

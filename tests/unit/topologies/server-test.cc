@@ -201,14 +201,41 @@ TEST(Servers, Library)
     {
         all += e.Sentence() + "\n";
     }
-    EXPECT_EQ(all,
-              "my.json: /servers/0/library/lunch: unknown key (did you mean launch?); allowed are "
-              "launch, exchange_launch, exchange_nics, ll, ll128, simple, exchange or source\n"
-              "my.json: /servers/0/library/exchange_nics: 0 is not a whole number from 1 to 64\n"
-              "my.json: /servers/0/library/ll/inside_share: 0 is not a number from 0.001 to 1\n"
-              "my.json: /servers/0/library/simple/outside: \"2s\" is more than 1 s\n"
-              "my.json: /servers/0/library/simple/between_servers: false: one protocol has to work "
-              "everywhere, and that is simple; allowed: true\n");
+    EXPECT_EQ(
+        all,
+        "my.json: /servers/0/library/lunch: unknown key (did you mean launch?); allowed are "
+        "launch, exchange_launch, exchange_nics, ll, ll128, simple, exchange, nvls or source\n"
+        "my.json: /servers/0/library/exchange_nics: 0 is not a whole number from 1 to 64\n"
+        "my.json: /servers/0/library/ll/inside_share: 0 is not a number from 0.001 to 1\n"
+        "my.json: /servers/0/library/simple/outside: \"2s\" is more than 1 s\n"
+        "my.json: /servers/0/library/simple/between_servers: false: one protocol has to work "
+        "everywhere, and that is simple; allowed: true\n");
+}
+
+TEST(Servers, SwitchesThatAdd)
+{
+    // NVLink SHARP came with the NVSwitch of Hopper servers.
+    for (const topo::ServerSpec& server : topo::ServerPresets())
+    {
+        const bool adds = server.name == "dgx-h100" || server.name == "dgx-h200" ||
+                          server.name == "dgx-b200" || server.name == "gb200-nvl72";
+        EXPECT_EQ(server.scaleUp.adds, adds) << server.name;
+    }
+    const auto errorsOf = [](const std::string& kind, const std::string& bridge) {
+        std::vector<topo::Error> errors;
+        topo::ReadServers(R"({"servers": [{"name": "s", "gpu": "A100", "gpus": 4, "nics": 1,
+            "scale_up": {"kind": ")" +
+                              kind + R"(", "per_gpu": "100Gbps", "latency": "1us", "adds": true)" +
+                              bridge + "}}]}",
+                          "my.json",
+                          errors);
+        return errors.empty() ? std::string() : errors.front().Sentence();
+    };
+    EXPECT_EQ(errorsOf("nvswitch", ""), "");
+    const std::string refusal = "my.json: /servers/0/scale_up/adds: true is only for the switch "
+                                "of kind nvswitch; allowed: false";
+    EXPECT_EQ(errorsOf("nvlink-mesh", ""), refusal);
+    EXPECT_EQ(errorsOf("pcie", R"(, "host_bridge": "100Gbps")"), refusal);
 }
 
 } // namespace
