@@ -5,6 +5,7 @@
 
 #include "collectives/byte-ranges.h"
 #include "collectives/operation-contents.h"
+#include "collectives/state-bytes.h"
 #include "collectives/symbolic-bytes.h"
 
 #include <algorithm>
@@ -19,13 +20,14 @@ namespace
 {
 
 constexpr size_t kMostProblems = 24;
+constexpr uint32_t kNoServer = UINT32_MAX; ///< of a switch between servers
 
 struct Message
 {
     SymbolicBytes data{0};
     uint64_t chain = 0;
     SetId known = RankSets::kEmpty; ///< barrier: ranks known to have begun
-    std::vector<StepIndex> clock;   ///< per rank: steps of this lane known to be received
+    std::vector<StepIndex> clock;   ///< per member: steps of this lane known to be received
     size_t number = 0;              ///< into the run's list of arrivals
 };
 
@@ -38,10 +40,10 @@ struct OpenSend
     size_t number;
 };
 
-/// A lane of a rank.
+/// A lane of a member.
 struct Process
 {
-    Rank rank = 0;
+    Rank rank = 0; ///< or network node
     Lane lane = 0;
     StepIndex next = 0;
     StepIndex steps = 0;
@@ -66,14 +68,15 @@ class Run
         : m_schedule(schedule),
           m_what(schedule.What()),
           m_n(schedule.What().ranks),
+          m_members(schedule.Members()),
           m_options(options),
           m_sets(m_n),
           m_contents(m_what, m_sets)
     {
-        m_report.bytesSent.assign(m_n, 0);
-        m_report.messagesSent.assign(m_n, 0);
-        m_report.bytesReduced.assign(m_n, 0);
-        m_report.bytesCopied.assign(m_n, 0);
+        m_report.bytesSent.assign(m_members, 0);
+        m_report.messagesSent.assign(m_members, 0);
+        m_report.bytesReduced.assign(m_members, 0);
+        m_report.bytesCopied.assign(m_members, 0);
         if (options.placement != nullptr)
         {
             std::unordered_map<uint32_t, uint32_t> index;
@@ -82,14 +85,22 @@ class Run
                 m_serverOf.push_back(index.try_emplace(server, index.size()).first->second);
             }
             m_report.bytesOutOfServer.assign(index.size(), 0);
+            for (const NetworkNode& node : schedule.NetworkNodes())
+            {
+                const auto server = index.find(node.where);
+                const bool inServer =
+                    node.kind == NetworkNode::kServerSwitch && server != index.end();
+                m_serverOf.push_back(inServer ? server->second : kNoServer);
+            }
         }
-        for (Rank r = 0; r < m_n; r++)
+        for (Rank r = 0; r < m_members; r++)
         {
-            if (HasSecondBuffer(m_what.op))
+            if (HasSecondBuffer(m_what.op) && r < m_n)
             {
                 m_inputs.push_back(m_contents.Input(r));
             }
-            const SymbolicBytes buffer = m_contents.Buffer(r);
+            const SymbolicBytes buffer =
+                r < m_n ? m_contents.Buffer(r) : SymbolicBytes(m_what.bytes);
             SymbolicBytes all(buffer.Size() + schedule.ScratchBytes(r));
             all.Write(0, buffer);
             m_buffers.push_back(std::move(all));
@@ -104,26 +115,30 @@ class Run
             CheckRaces();
             CheckFinalState();
         }
+        for (Rank node = m_n; node < m_members && m_report.Ok(); node++)
+        {
+            m_report.stateBytes.push_back(MostBytesInUse(m_schedule, node));
+        }
         return std::move(m_report);
     }
 
   private:
     /// Whether it sends of what receives do not write.
-    bool ReadsInput(const Step& step) const
+    bool ReadsInput(Rank rank, const Step& step) const
     {
-        return HasSecondBuffer(m_what.op) && !step.fromResult;
+        return HasSecondBuffer(m_what.op) && !step.fromResult && rank < m_n;
     }
 
     /// What a step sends of.
     const SymbolicBytes& Source(Rank rank, const Step& step) const
     {
-        return ReadsInput(step) ? m_inputs[rank] : m_buffers[rank];
+        return ReadsInput(rank, step) ? m_inputs[rank] : m_buffers[rank];
     }
 
     void Simulate()
     {
         std::vector<size_t> firstOf;
-        for (Rank r = 0; r < m_n; r++)
+        for (Rank r = 0; r < m_members; r++)
         {
             firstOf.push_back(m_processes.size());
             for (Lane lane = 0; lane < m_schedule.Lanes(r); lane++)
@@ -132,8 +147,8 @@ class Run
                 process.rank = r;
                 process.lane = lane;
                 process.steps = m_schedule.Steps(r, lane);
-                process.known = m_sets.Single(r);
-                process.clock.assign(m_options.zeroCopy ? m_n : 0, 0);
+                process.known = r < m_n ? m_sets.Single(r) : RankSets::kEmpty;
+                process.clock.assign(m_options.zeroCopy ? m_members : 0, 0);
                 m_processes.push_back(std::move(process));
             }
         }
@@ -160,9 +175,8 @@ class Run
         {
             if (process.next < process.steps)
             {
-                Problem("deadlock: " + Where(process) + " waits for a message from rank " +
-                        std::to_string(
-                            m_schedule.At(process.rank, process.lane, process.next).recvPeer) +
+                Problem("deadlock: " + Where(process) + " waits for a message from " +
+                        Name(m_schedule.At(process.rank, process.lane, process.next).recvPeer) +
                         " that is never sent");
             }
         }
@@ -170,9 +184,9 @@ class Run
         {
             if (!queue.empty())
             {
-                Problem(std::to_string(queue.size()) + " messages from rank " +
-                        std::to_string(link.from) + " to rank " + std::to_string(link.to) +
-                        " on lane " + std::to_string(link.lane) + " are never received");
+                Problem(std::to_string(queue.size()) + " messages from " + Name(link.from) +
+                        " to " + Name(link.to) + " on lane " + std::to_string(link.lane) +
+                        " are never received");
             }
         }
     }
@@ -251,9 +265,8 @@ class Run
         }
         if (message.data.Size() != step.recvBytes)
         {
-            Problem(Where(process) + " expects " + std::to_string(step.recvBytes) +
-                    " bytes from rank " + std::to_string(step.recvPeer) + ", which sent " +
-                    std::to_string(message.data.Size()));
+            Problem(Where(process) + " expects " + std::to_string(step.recvBytes) + " bytes from " +
+                    Name(step.recvPeer) + ", which sent " + std::to_string(message.data.Size()));
             return;
         }
         Store(process, step, message.data);
@@ -265,7 +278,7 @@ class Run
         const uint64_t begin = step.recvOffset;
         const uint64_t end = begin + step.recvBytes;
         process.writes.Add(begin, step.recvBytes);
-        CheckOpenSends(process, begin, end);
+        CheckOpenSends(process, step, data);
         SymbolicBytes& buffer = m_buffers[process.rank];
         if (!step.reduce)
         {
@@ -293,7 +306,7 @@ class Run
         {
             return;
         }
-        if (!ReadsInput(step))
+        if (!ReadsInput(process.rank, step))
         {
             process.reads.Add(step.sendOffset, step.sendBytes);
         }
@@ -312,8 +325,8 @@ class Run
                 const auto [ranks, overlap] = m_sets.Union(a.ranks, c.ranks);
                 const auto at = [&] {
                     return Where(process) + " adds bytes " +
-                           Span(step.recvOffset + b, step.recvOffset + e) + " from rank " +
-                           std::to_string(step.local ? process.rank : step.recvPeer);
+                           Span(step.recvOffset + b, step.recvOffset + e) + " from " +
+                           Name(step.local ? process.rank : step.recvPeer);
                 };
                 if (a.ranks == RankSets::kEmpty || c.ranks == RankSets::kEmpty)
                 {
@@ -342,7 +355,7 @@ class Run
             Source(process.rank, step).Copy(step.sendOffset, step.sendOffset + step.sendBytes);
         message.chain = process.chain + 1;
         message.known = process.known;
-        if (!ReadsInput(step))
+        if (!ReadsInput(process.rank, step))
         {
             process.reads.Add(step.sendOffset, step.sendBytes);
         }
@@ -351,7 +364,7 @@ class Run
             message.clock = process.clock;
             message.number = m_arrivals.size();
             m_arrivals.push_back(0);
-            if (!ReadsInput(step) && step.sendBytes > 0)
+            if (!ReadsInput(process.rank, step) && step.sendBytes > 0)
             {
                 process.open.push_back({step.sendOffset,
                                         step.sendOffset + step.sendBytes,
@@ -365,7 +378,8 @@ class Run
         m_report.bytesSent[process.rank] += step.sendBytes;
         m_report.longestChain = std::max(m_report.longestChain, message.chain);
         m_report.largestMessage = std::max(m_report.largestMessage, step.sendBytes);
-        if (!m_serverOf.empty() && m_serverOf[process.rank] != m_serverOf[step.sendPeer])
+        if (!m_serverOf.empty() && m_serverOf[process.rank] != kNoServer &&
+            m_serverOf[process.rank] != m_serverOf[step.sendPeer])
         {
             m_report.bytesOutOfServer[m_serverOf[process.rank]] += step.sendBytes;
         }
@@ -383,7 +397,7 @@ class Run
         }
     }
 
-    void CheckOpenSends(Process& process, uint64_t begin, uint64_t end)
+    void CheckOpenSends(Process& process, const Step& step, const SymbolicBytes& data)
     {
         auto& open = process.open;
         open.erase(std::remove_if(open.begin(),
@@ -395,9 +409,31 @@ class Run
                    open.end());
         for (const OpenSend& send : open)
         {
+            const uint64_t begin = std::max(send.begin, step.recvOffset);
+            const uint64_t end = std::min(send.end, step.recvOffset + step.recvBytes);
             m_report.zeroCopySafe =
-                m_report.zeroCopySafe && (send.end <= begin || end <= send.begin);
+                m_report.zeroCopySafe &&
+                (begin >= end || (!step.reduce && Holds(process.rank, step, data, begin, end)));
         }
+    }
+
+    /// Whether the buffer's bytes are those that come for them: then whoever reads them late reads
+    /// the same.
+    bool Holds(Rank rank,
+               const Step& step,
+               const SymbolicBytes& data,
+               uint64_t begin,
+               uint64_t end) const
+    {
+        const SymbolicBytes mine = m_buffers[rank].Copy(begin, end);
+        const SymbolicBytes theirs = data.Copy(begin - step.recvOffset, end - step.recvOffset);
+        bool same = true;
+        mine.ForEach(0, mine.Size(), [&](uint64_t from, uint64_t to, const Content& a) {
+            theirs.ForEach(from, to, [&](uint64_t, uint64_t, const Content& b) {
+                same = same && a == b;
+            });
+        });
+        return same;
     }
 
     void CheckRaces()
@@ -420,8 +456,8 @@ class Run
                 const Process& writer = m_processes[a];
                 const Process& other = m_processes[b];
                 const auto both = [&] {
-                    return "race: rank " + std::to_string(writer.rank) + " lanes " +
-                           std::to_string(writer.lane) + " and " + std::to_string(other.lane);
+                    return "race: " + Name(writer.rank) + " lanes " + std::to_string(writer.lane) +
+                           " and " + std::to_string(other.lane);
                 };
                 if (const auto byte = writer.writes.FirstCommonByte(other.writes); byte && a < b)
                 {
@@ -463,6 +499,10 @@ class Run
             std::vector<SetId> known(m_n, RankSets::kEmpty);
             for (const Process& process : m_processes)
             {
+                if (process.rank >= m_n)
+                {
+                    continue;
+                }
                 known[process.rank] = m_sets.Union(known[process.rank], process.known).first;
             }
             for (Rank rank = 0; rank < m_n; rank++)
@@ -478,12 +518,12 @@ class Run
 
     bool ValidPeer(const Process& process, Rank peer, const std::string& does)
     {
-        if (peer < m_n && peer != process.rank)
+        if (peer < m_members && peer != process.rank)
         {
             return true;
         }
-        Problem(Where(process) + " " + does + " rank " + std::to_string(peer) + " of " +
-                std::to_string(m_n));
+        Problem(Where(process) + " " + does + " " + Name(peer) + " of " +
+                std::to_string(m_members));
         return false;
     }
 
@@ -502,10 +542,16 @@ class Run
         return false;
     }
 
-    static std::string Where(const Process& process)
+    std::string Name(Rank member) const
     {
-        return "rank " + std::to_string(process.rank) + " lane " + std::to_string(process.lane) +
-               " step " + std::to_string(process.next);
+        const bool node = member >= m_n && member < m_members;
+        return (node ? "network node " : "rank ") + std::to_string(member);
+    }
+
+    std::string Where(const Process& process) const
+    {
+        return Name(process.rank) + " lane " + std::to_string(process.lane) + " step " +
+               std::to_string(process.next);
     }
 
     void Problem(const std::string& text)
@@ -539,15 +585,16 @@ class Run
     const Schedule& m_schedule;
     const Collective& m_what;
     Rank m_n;
+    Rank m_members;
     CheckOptions m_options;
     RankSets m_sets;
     OperationContents m_contents;
-    std::vector<uint32_t> m_serverOf;
+    std::vector<uint32_t> m_serverOf; ///< by member; empty without a placement
     std::vector<SymbolicBytes>
         m_buffers; ///< what receives write, with scratch; sends read it if there is no second one
     std::vector<SymbolicBytes> m_inputs; ///< HasSecondBuffer: what sends read
     std::vector<Process> m_processes;
-    std::vector<size_t> m_firstOf; ///< a rank's first process
+    std::vector<size_t> m_firstOf; ///< a member's first process
     std::deque<size_t> m_ready;
     std::unordered_map<Link, std::deque<Message>, HashLink> m_queues;
     std::vector<StepIndex> m_arrivals; ///< by message: the receiver's step, plus one

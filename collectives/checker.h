@@ -15,7 +15,9 @@
  * another is a race, and is reported.
  *
  * Scratch (schedule.h) is part of what a rank receives into and holds nothing at first; a local
- * step is a read and a write of its lane.
+ * step is a read and a write of its lane. Network nodes run as ranks do, with a buffer that holds
+ * nothing at first and of which nothing is asked in the end; how much of it a node has in use is
+ * counted (state-bytes.h).
  *
  * Reported as problems: peers or bytes out of range, a rank that sends to itself, lengths that
  * differ between sender and receiver, a contribution added twice, bytes added that belong to
@@ -47,21 +49,27 @@ struct CheckReport
     /// Empty: proved. At most a few dozen; the run stops at the first wrong step.
     std::vector<std::string> problems;
 
-    uint64_t messages = 0;
-    uint64_t totalBytes = 0;
+    uint64_t messages = 0;       ///< of ranks and of network nodes
+    uint64_t totalBytes = 0;     ///< the same
     uint64_t longestChain = 0;   ///< messages that wait for one another, as Cost::chain
     uint64_t largestMessage = 0; ///< bytes
+    /// By member: ranks first, then network nodes; so are the next three.
     std::vector<uint64_t> bytesSent;
     std::vector<uint64_t> messagesSent;
     std::vector<uint64_t> bytesReduced;
     std::vector<uint64_t> bytesCopied; ///< by local steps that do not add
-    /// By server, in order of first appearance; empty without a placement.
+    /// By server, in order of first appearance; empty without a placement. A server's switch is in
+    /// it; one between servers is in none: what a server sends to it leaves the server, and what it
+    /// sends itself counts for none.
     std::vector<uint64_t> bytesOutOfServer;
+    /// By network node, from 0 on: most bytes in use at once (MostBytesInUse, state-bytes.h), for
+    /// Schedule::StateBytes.
+    std::vector<uint64_t> stateBytes;
 
     /**
-     * No lane overwrites bytes of a send before it can know that the message has arrived, so a NIC
-     * may read them late (RDMA without staging). Not demanded by the contract; a schedule for which
-     * it does not hold says so: Schedule::CopiesOut.
+     * No lane overwrites bytes of a send, with others than they are, before it can know that the
+     * message has arrived, so a NIC may read them late (RDMA without staging). Not demanded by the
+     * contract; a schedule for which it does not hold says so: Schedule::CopiesOut.
      */
     bool zeroCopySafe = true;
 

@@ -296,9 +296,9 @@ struct Cost
     uint64_t posts = 0;        ///< messages the busiest rank sends
     double serialBytes = 0;    ///< bytes serialized one after the other on the critical path
     double sentPerRank = 0;    ///< bytes the busiest rank sends
-    double reducedPerRank = 0; ///< bytes the busiest rank adds up
-    double outOfServer = 0;    ///< bytes the busiest server sends to other servers
-    uint64_t totalBytes = 0;   ///< sent by all ranks; exact
+    double reducedPerRank = 0; ///< bytes the busiest rank adds up; not what switches do
+    double outOfServer = 0;    ///< bytes the busiest server sends to others and switches between
+    uint64_t totalBytes = 0;   ///< sent by all ranks and network nodes; exact
     double copiedPerRank = 0;  ///< bytes the busiest rank moves within itself, by local steps
 };
 
