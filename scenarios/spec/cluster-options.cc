@@ -37,18 +37,25 @@ constexpr uint64_t kMostRanks = 1000000;
 bool
 AsksForAggregation(const std::vector<std::string>& words)
 {
+    const std::vector<NamedItem> items = AlgorithmItems();
     for (const std::string& word : words)
     {
-        for (const coll::Op op : coll::AllOps())
+        // OP=NAME@FROM-TO;NAME
+        std::string rest = word.substr(word.find('=') + 1);
+        while (!rest.empty())
         {
-            for (const coll::Algorithm* algorithm : coll::AlgorithmsFor(op))
+            const auto end = rest.find(';');
+            const std::string part = rest.substr(0, end);
+            const std::string name = MatchName(part.substr(0, part.find('@')), items);
+            for (const coll::Op op : coll::AllOps())
             {
-                if (algorithm->Uses().fabricSwitches &&
-                    word.find(algorithm->Name()) != std::string::npos)
+                const coll::Algorithm* algorithm = coll::Find(op, name);
+                if (algorithm && algorithm->Uses().fabricSwitches)
                 {
                     return true;
                 }
             }
+            rest = end == std::string::npos ? "" : rest.substr(end + 1);
         }
     }
     return false;

@@ -6,6 +6,7 @@
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/roce-sizes.h"
+#include "scenarios/spec/aggregators.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
 #include "topologies/hop-counter.h"
@@ -204,22 +205,40 @@ AddCollective(Counter* counter,
               const CollectiveOptions& options,
               double times)
 {
-    const coll::Placement all = RankPlacement(cluster);
-    coll::Placement placement = all;
-    placement.serverOf.clear();
-    placement.gpuOf.clear();
-    for (const coll::Rank r : members)
-    {
-        placement.serverOf.push_back(all.serverOf[r]);
-        placement.gpuOf.push_back(all.gpuOf[r]);
-    }
+    const coll::Placement placement = PlacementOf(cluster, members);
     const coll::Choice choice = ChoiceOf(options, what, placement);
     const auto schedule = choice.algorithm->Make(what, placement, options.OptionsFor(what.op));
     const double wireShare =
         choice.protocol ? options.machine.library.Of(*choice.protocol).outsideShare : 1;
 
+    // A member's server; a switch between servers: a number behind them.
+    const auto hostOf = [&](coll::Rank member) {
+        if (member < what.ranks)
+        {
+            return placement.serverOf[member];
+        }
+        const coll::NetworkNode& node = schedule->NetworkNodes()[member - what.ranks];
+        return node.kind == coll::NetworkNode::kServerSwitch ? node.where
+                                                             : cluster.servers + node.where;
+    };
+    const auto& topology = counter->Network();
+    const auto endpointOf = [&](uint32_t host, uint32_t towards, topo::PortId nic) {
+        if (host < cluster.servers)
+        {
+            return topology.EndpointOf(cluster.hostOfServer[host], nic);
+        }
+        const Aggregators& switches = *cluster.aggregators;
+        const uint32_t unit = host - cluster.servers;
+        return topology.EndpointOf(
+            switches.Units()[unit].host,
+            static_cast<topo::PortId>(
+                towards < cluster.servers
+                    ? switches.PortToServer(nic, unit, towards)
+                    : switches.PortToUnit(nic, unit, towards - cluster.servers)));
+    };
+
     double steps = 0;
-    for (coll::Rank r = 0; r < what.ranks; ++r)
+    for (coll::Rank r = 0; r < schedule->Members(); ++r)
     {
         for (coll::Lane l = 0; l < schedule->Lanes(r); ++l)
         {
@@ -234,13 +253,13 @@ AddCollective(Counter* counter,
         counter->Sampled();
     }
     const uint32_t nics = std::max(1u, cluster.server.nics);
-    const auto& topology = counter->Network();
     Kept kept;
-    std::vector<uint32_t> metIn(what.ranks, 0); // the last lane of a rank that sent to this one
+    // The last lane of a member that sent to this one.
+    std::vector<uint32_t> metIn(schedule->Members(), 0);
     uint32_t lane = 0;
-    for (coll::Rank r = 0; r < what.ranks; ++r)
+    for (coll::Rank r = 0; r < schedule->Members(); ++r)
     {
-        const uint32_t from = placement.serverOf[r];
+        const uint32_t from = hostOf(r);
         for (coll::Lane l = 0; l < schedule->Lanes(r); ++l)
         {
             ++lane;
@@ -263,7 +282,8 @@ AddCollective(Counter* counter,
                 {
                     continue;
                 }
-                if (placement.serverOf[step.sendPeer] == from)
+                const uint32_t to = hostOf(step.sendPeer);
+                if (to == from)
                 {
                     counter->AddInside(weight);
                     continue;
@@ -271,13 +291,11 @@ AddCollective(Counter* counter,
                 ++sends;
                 peers += metIn[step.sendPeer] == lane ? 0 : 1;
                 metIn[step.sendPeer] = lane;
-                counter->Add(
-                    topology.EndpointOf(cluster.hostOfServer[from], nic),
-                    topology.EndpointOf(cluster.hostOfServer[placement.serverOf[step.sendPeer]],
-                                        nic),
-                    static_cast<uint64_t>(
-                        std::ceil(static_cast<double>(step.sendBytes) / wireShare)),
-                    weight);
+                counter->Add(endpointOf(from, to, nic),
+                             endpointOf(to, from, nic),
+                             static_cast<uint64_t>(
+                                 std::ceil(static_cast<double>(step.sendBytes) / wireShare)),
+                             weight);
             }
             // In a sample where nobody comes twice, those between the samples are others still.
             kept.connections += peers == sends ? std::min(peers * stride, what.ranks - 1.0) : peers;
