@@ -89,7 +89,7 @@ class Run
             {
                 const auto server = index.find(node.where);
                 const bool inServer =
-                    node.kind == NetworkNode::kServerSwitch && server != index.end();
+                    node.kind != NetworkNode::kFabricSwitch && server != index.end();
                 m_serverOf.push_back(inServer ? server->second : kNoServer);
             }
         }

@@ -158,6 +158,7 @@ struct NetworkNode
     enum Kind : uint8_t
     {
         kServerSwitch, ///< `where`: server, as in Placement::serverOf
+        kServerCopier, ///< the same switch, where it copies beside adding up
         kFabricSwitch, ///< `where`: as in AggregationTree::nodes
     };
 

@@ -61,9 +61,11 @@ StationPlan::Cut(uint64_t largest)
         for (const Station& station : tree.stations)
         {
             steps[station.member] += 2;
+            steps[station.Down()] += 2;
             if (station.parent != Station::kNone)
             {
                 steps[tree.stations[station.parent].member] += 2;
+                steps[tree.stations[station.parent].Down()] += 2;
             }
         }
         most = std::max(most, *std::max_element(steps.begin(), steps.end()));
@@ -118,6 +120,11 @@ AddServerBySwitch(StationPlan& plan,
     {
         const Rank node = plan.Member({NetworkNode::kServerSwitch, server});
         const uint32_t middle = tree.Add(node, top, false);
+        if (plan.what.op == Op::kAllReduce)
+        {
+            // So that a head's sum does not wait behind its own contributions of later chunks.
+            tree.stations[middle].copier = plan.Member({NetworkNode::kServerCopier, server});
+        }
         for (const Rank rank : ranks)
         {
             tree.Add(rank, middle, true);

@@ -31,8 +31,15 @@ struct Station
     static constexpr uint32_t kNone = UINT32_MAX;
 
     Rank member = kNoRank;
+    Rank copier = kNoRank;    ///< who does the way down in its place; kNoRank: itself
     uint32_t parent = kNone;  ///< a station of the tree that stands before it; kNone: the root
     bool contributes = false; ///< its member's bytes count here: sums are added to them
+
+    /// Who does the way down.
+    Rank Down() const
+    {
+        return copier == kNoRank ? member : copier;
+    }
 };
 
 struct StationTree
@@ -44,7 +51,7 @@ struct StationTree
     /// The number of the new station.
     uint32_t Add(Rank member, uint32_t parent, bool contributes)
     {
-        stations.push_back({member, parent, contributes});
+        stations.push_back({member, kNoRank, parent, contributes});
         return static_cast<uint32_t>(stations.size()) - 1;
     }
 };

@@ -66,9 +66,12 @@ StationSchedule::StationSchedule(const StationPlan& plan)
         Build(tree, m_parts.data() + lane * Members(), &known);
         for (const Station& station : tree.stations)
         {
-            if (station.member >= m_what.ranks)
+            for (const Rank member : {station.member, station.copier})
             {
-                m_stateBytes[station.member - m_what.ranks] += plan.LargestChunk(tree);
+                if (member != kNoRank && member >= m_what.ranks)
+                {
+                    m_stateBytes[member - m_what.ranks] += plan.LargestChunk(tree);
+                }
             }
         }
     }
@@ -86,8 +89,11 @@ StationSchedule::Build(const StationTree& tree,
     for (const Station& station : tree.stations)
     {
         const bool root = station.parent == Station::kNone;
-        m_stations.push_back(
-            {root ? kNoRank : tree.stations[station.parent].member, 0, 0, station.contributes});
+        m_stations.push_back({root ? kNoRank : tree.stations[station.parent].member,
+                              root ? kNoRank : tree.stations[station.parent].Down(),
+                              0,
+                              0,
+                              station.contributes});
         if (!root)
         {
             m_stations[firstNode + station.parent].children++;
@@ -95,48 +101,46 @@ StationSchedule::Build(const StationTree& tree,
     }
     auto child = static_cast<uint32_t>(m_children.size());
     m_children.resize(child + count - 1);
+    m_childrenDown.resize(m_children.size());
     for (uint32_t i = 0; i < count; i++)
     {
         m_stations[firstNode + i].firstChild = child;
         child += m_stations[firstNode + i].children;
     }
     std::vector<uint32_t> placed(count, 0);
-    std::vector<uint32_t> order(count); // stations of a member together
-    std::iota(order.begin(), order.end(), 0);
     for (uint32_t i = 1; i < count; i++)
     {
         const uint32_t parent = tree.stations[i].parent;
-        m_children[m_stations[firstNode + parent].firstChild + placed[parent]++] =
-            tree.stations[i].member;
+        const uint32_t place = m_stations[firstNode + parent].firstChild + placed[parent]++;
+        m_children[place] = tree.stations[i].member;
+        m_childrenDown[place] = tree.stations[i].Down();
     }
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-        return tree.stations[a].member < tree.stations[b].member;
-    });
-    for (uint32_t i = 0; i < count;)
+
+    struct Timed
     {
-        const Rank member = tree.stations[order[i]].member;
+        Timing timing;
+        Action action;
+    };
 
-        struct Timed
+    std::map<Rank, std::vector<Timed>> timedOf; // by member
+    for (uint32_t i = 0; i < count; i++)
+    {
+        const Station& station = tree.stations[i];
+        const uint32_t number = firstNode + i;
+        const uint32_t steps = std::max(m_stations[number].children, 1U);
+        if (m_up)
         {
-            Timing timing;
-            Action action;
-        };
-
-        std::vector<Timed> timed;
-        for (; i < count && tree.stations[order[i]].member == member; i++)
-        {
-            const uint32_t number = firstNode + order[i];
-            const uint32_t depth = depths[order[i]];
-            const uint32_t steps = std::max(m_stations[number].children, 1U);
-            if (m_up)
-            {
-                timed.push_back({{kSlotsOfHop * (height - depth), steps}, {number, true}});
-            }
-            if (m_down)
-            {
-                timed.push_back({{kSlotsOfHop * (height + depth), steps}, {number, false}});
-            }
+            timedOf[station.member].push_back(
+                {{kSlotsOfHop * (height - depths[i]), steps}, {number, true}});
         }
+        if (m_down)
+        {
+            timedOf[station.Down()].push_back(
+                {{kSlotsOfHop * (height + depths[i]), steps}, {number, false}});
+        }
+    }
+    for (auto& [member, timed] : timedOf)
+    {
         // Of one offset up is first: at the root.
         std::stable_sort(timed.begin(), timed.end(), [](const Timed& a, const Timed& b) {
             return a.timing.offset < b.timing.offset;
@@ -267,8 +271,8 @@ StationSchedule::Up(const Node& node, uint32_t i, const Range& chunk) const
 Step
 StationSchedule::Down(const Node& node, uint32_t i, const Range& chunk) const
 {
-    return PassOn(i == 0 ? node.parent : kNoRank,
-                  i < node.children ? m_children[node.firstChild + i] : kNoRank,
+    return PassOn(i == 0 ? node.parentDown : kNoRank,
+                  i < node.children ? m_childrenDown[node.firstChild + i] : kNoRank,
                   chunk);
 }
 
@@ -329,7 +333,7 @@ ServerOf(Rank member, const StationPlan& plan, const Placement& placement)
         return placement.serverOf[member];
     }
     const NetworkNode& node = plan.nodes[member - plan.what.ranks];
-    return node.kind == NetworkNode::kServerSwitch ? node.where : Station::kNone;
+    return node.kind == NetworkNode::kFabricSwitch ? Station::kNone : node.where;
 }
 
 /// Messages that more chunks add to the longest chain of one; `most` at once, see the header.
@@ -406,7 +410,8 @@ StationSchedule::CostOf(const StationPlan& plan, const Placement& placement)
             {
                 continue;
             }
-            const Rank parent = tree.stations[station.parent].member;
+            const Station& above = tree.stations[station.parent];
+            const Rank parent = above.member;
             children[station.parent]++;
             outside[i] =
                 outside[station.parent] +
@@ -436,7 +441,7 @@ StationSchedule::CostOf(const StationPlan& plan, const Placement& placement)
             }
             if (down)
             {
-                send(parent, station.member, bytes);
+                send(above.Down(), station.Down(), bytes);
             }
         }
         for (size_t i = 0; i < tree.stations.size(); i++)

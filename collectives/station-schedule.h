@@ -14,11 +14,12 @@
  *     up of chunk t in slot    t + L (H - d)         so what it waits for was sent L slots earlier,
  *     down of chunk t in slot  t + L (H + d)         by its children, or by its parent
  *
- * and in a slot what has come up before what has gone down, of several stations of a member the one
- * whose chunk is latest first. No receive waits for a later slot, so nothing waits for ever; and
- * each message crosses the same number of slots, so that a member's messages to another are
- * received in the order in which they are sent. Where every member is one station, down lags behind
- * up by kLag d chunks, as in tree-schedule.h.
+ * (a switch of a server is two members, one that adds up and one that copies), and in a slot what
+ * has come up before what has gone down, of several stations of a member the one whose chunk is
+ * latest first. No receive waits for a later slot, so nothing waits for ever; and each message
+ * crosses the same number of slots, so that a member's messages to another are received in the
+ * order in which they are sent. Where every member is one station, down lags behind up by kLag d
+ * chunks, as in tree-schedule.h.
  *
  *     slot                 0  1  2  3  4  5  6  7  8  9
  *     leaf (d = 2)     up  0  1  2  3  4  5  6  7  8  9 ...            `nvls`, H = 2, kLag = 4
@@ -75,8 +76,9 @@ class StationSchedule final : public Schedule
     /// A station as its steps need it.
     struct Node
     {
-        Rank parent;         ///< a member
-        uint32_t firstChild; ///< into m_children
+        Rank parent;         ///< a member, on the way up
+        Rank parentDown;     ///< and down
+        uint32_t firstChild; ///< into m_children and m_childrenDown
         uint32_t children;
         bool contributes;
     };
@@ -138,7 +140,8 @@ class StationSchedule final : public Schedule
     std::vector<uint32_t> m_pieceOf;
     std::vector<uint32_t> m_channelOf;
     std::vector<Node> m_stations;
-    std::vector<Rank> m_children; ///< members
+    std::vector<Rank> m_children; ///< members, on the way up
+    std::vector<Rank> m_childrenDown;
     std::vector<Action> m_actions;
     std::vector<Program> m_programs;
     std::vector<Part> m_parts;          ///< lane by lane, by member

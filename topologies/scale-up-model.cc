@@ -31,7 +31,7 @@ PsPerByte(rdma::BitRate rate, double efficiency, int fractionBits)
 ScaleUpModel::ScaleUpModel(const ScaleUp& spec, uint32_t gpus, const LibraryModel* library)
     : m_switch(gpus),
       m_oneWay(spec.bulkLatency.ps == 0),
-      m_ports(gpus + 1)
+      m_ports(3 * static_cast<std::size_t>(gpus))
 {
     if (spec.latency.ps < 0 || spec.bulkLatency.ps < 0)
     {
@@ -119,11 +119,18 @@ ScaleUpModel::IdleTime(rdma::Bytes bytes) const
 uint32_t
 ScaleUpModel::PairOf(uint32_t from, uint32_t to)
 {
-    if (m_pairOf.empty())
+    const std::size_t gpus = m_switch;
+    const bool isToSwitch = to >= m_switch;
+    const bool isFromSwitch = from >= m_switch;
+    std::vector<uint32_t>& pairs = isToSwitch || isFromSwitch ? m_switchPairOf : m_pairOf;
+    if (pairs.empty())
     {
-        m_pairOf.assign(m_ports.size() * m_ports.size(), kNone);
+        pairs.assign(isToSwitch || isFromSwitch ? 4 * gpus * gpus : gpus * gpus, kNone);
     }
-    uint32_t& number = m_pairOf[static_cast<std::size_t>(from) * m_ports.size() + to];
+    const std::size_t at = isToSwitch     ? (from * 2 * gpus + (to - gpus)) * 2
+                           : isFromSwitch ? (to * 2 * gpus + (from - gpus)) * 2 + 1
+                                          : from * gpus + to;
+    uint32_t& number = pairs[at];
     if (number == kNone)
     {
         number = static_cast<uint32_t>(m_pairs.size());
@@ -202,7 +209,7 @@ ScaleUpModel::Post(uint32_t fromGpu,
 uint32_t
 ScaleUpModel::PairsAt(uint32_t port, const Side& side) const
 {
-    return port == m_switch ? 0 : side.pairs;
+    return port >= m_switch ? 0 : side.pairs;
 }
 
 bool
@@ -435,11 +442,11 @@ ScaleUpModel::FindShares()
     const uint32_t gpus = m_switch;
     const uint32_t bridge = 2 * gpus;
     const auto forPorts = [&](const Pair& pair, auto&& what) {
-        if (pair.from != m_switch)
+        if (pair.from < m_switch)
         {
             what(pair.from);
         }
-        if (pair.to != m_switch)
+        if (pair.to < m_switch)
         {
             what(gpus + pair.to);
         }

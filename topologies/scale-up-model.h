@@ -26,9 +26,10 @@
  * does not overtake its pair's. A message of a GPU to itself arrives at once (there is nothing to
  * cross; what a copy in memory costs is the compute model's).
  *
- * **The switch adds up and copies** (NVLink SHARP): it is port Gpus(), which is never full. What a
- * GPU sends there loads its egress port only, what comes from there the receiver's ingress port;
- * what one sends it at once to several GPUs are as many messages.
+ * **The switch adds up and copies** (NVLink SHARP): it is ports Gpus() to 3 Gpus() - 1, which are
+ * never full. What a GPU sends there loads its egress port only, what comes from there the
+ * receiver's ingress port; what it sends at once to several GPUs are as many messages. Several
+ * ports so that what is under way for several purposes goes side by side.
  *
  * **Protocols.** With ScaleUp::bulkLatency a message is sent as NCCL would, in the faster of two
  * ways: LL, where every 4 bytes of data are stored with 4 bytes of flag, takes `latency` and twice
@@ -84,7 +85,8 @@ class ScaleUpModel
     ScaleUpModel(const ScaleUp& spec, uint32_t gpus, const LibraryModel* library = nullptr);
 
     /**
-     * Posts a message. GPUs are 0..Gpus()-1, the switch is Gpus() (not checked).
+     * Posts a message. GPUs are 0..Gpus()-1, the switch is Gpus() to 3 Gpus() - 1; not between
+     * ports of the switch (not checked).
      * \param cookie what Arrived() will say
      * \param parts messages that share the port as parts of one: the protocol is that of all of
      * them together
@@ -284,6 +286,8 @@ class ScaleUpModel
     std::array<Way, 2 + kProtocols> m_ways;
     std::vector<Port> m_ports;
     std::vector<uint32_t> m_pairOf; ///< [from * GPUs + to]; made when first needed
+    /// [(GPU * 2 GPUs + port behind GPUs) * 2 + (from the switch)]; made when first needed
+    std::vector<uint32_t> m_switchPairOf;
     std::vector<Pair> m_pairs;
     std::vector<uint32_t> m_active; ///< pairs with messages
     std::vector<Message> m_messages;

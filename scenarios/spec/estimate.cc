@@ -218,8 +218,8 @@ AddCollective(Counter* counter,
             return placement.serverOf[member];
         }
         const coll::NetworkNode& node = schedule->NetworkNodes()[member - what.ranks];
-        return node.kind == coll::NetworkNode::kServerSwitch ? node.where
-                                                             : cluster.servers + node.where;
+        return node.kind == coll::NetworkNode::kFabricSwitch ? cluster.servers + node.where
+                                                             : node.where;
     };
     const auto& topology = counter->Network();
     const auto endpointOf = [&](uint32_t host, uint32_t towards, topo::PortId nic) {

@@ -143,6 +143,9 @@ CollectiveRunner::AddNodes(uint32_t communicator)
             add({coll::NetworkNode::kServerSwitch, server},
                 Kind::SERVER_SWITCH,
                 places.PlaceOfSwitch(server));
+            add({coll::NetworkNode::kServerCopier, server},
+                Kind::SERVER_SWITCH,
+                places.PlaceOfCopier(server));
         }
         for (const coll::AggregationTree& tree : comm.placement.aggregation)
         {
@@ -379,17 +382,20 @@ CollectiveRunner::StartServerSwitch(const Member& member,
         return;
     }
     Communicator& comm = m_communicators[member.communicator];
-    const auto found = comm.nodes.find(NodeKey({coll::NetworkNode::kServerSwitch, member.server}));
-    if (found == comm.nodes.end() ||
-        std::find(plan.positions.begin(), plan.positions.end(), found->second) ==
-            plan.positions.end())
+    for (const auto kind : {coll::NetworkNode::kServerSwitch, coll::NetworkNode::kServerCopier})
     {
-        return;
-    }
-    Member& node = comm.members[found->second];
-    if (sequence >= node.entered) // else another rank of the server has been here
-    {
-        StartNode(node, sequence, plan, now);
+        const auto found = comm.nodes.find(NodeKey({kind, member.server}));
+        if (found == comm.nodes.end() ||
+            std::find(plan.positions.begin(), plan.positions.end(), found->second) ==
+                plan.positions.end())
+        {
+            continue;
+        }
+        Member& node = comm.members[found->second];
+        if (sequence >= node.entered) // else another rank of the server has been here
+        {
+            StartNode(node, sequence, plan, now);
+        }
     }
 }
 

@@ -29,7 +29,8 @@ ScaleUpTransport::Server::~Server()
 }
 
 ScaleUpTransport::ScaleUpTransport(const Places& places, const topo::ServerSpec& server)
-    : m_places(places)
+    : m_places(places),
+      m_gpus(server.gpus)
 {
     for (uint32_t s = 0; s < places.GetNServers(); ++s)
     {
@@ -37,6 +38,19 @@ ScaleUpTransport::ScaleUpTransport(const Places& places, const topo::ServerSpec&
                                 ? std::make_unique<Server>(s, places.ContextOfServer(s), server)
                                 : nullptr);
     }
+}
+
+uint16_t
+ScaleUpTransport::PortOf(uint32_t place, uint32_t lane) const
+{
+    const uint32_t port = m_places.GpuOf(place);
+    if (port < m_gpus)
+    {
+        return static_cast<uint16_t>(port);
+    }
+    // What goes through the switch for different lanes, and copies, share a GPU's port as what goes
+    // to different GPUs.
+    return static_cast<uint16_t>(m_gpus + (port - m_gpus) * m_gpus + lane % m_gpus);
 }
 
 ChannelId
@@ -48,8 +62,8 @@ ScaleUpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t co
     channels[channel] = {&user,
                          cookie,
                          name,
-                         static_cast<uint16_t>(m_places.GpuOf(name.from)),
-                         static_cast<uint16_t>(m_places.GpuOf(name.to))};
+                         PortOf(name.from, name.lane),
+                         PortOf(name.to, name.lane)};
     return MakeChannel(server, channel);
 }
 

@@ -92,7 +92,11 @@ class ScaleUpTransport : public Transport
         return static_cast<uint32_t>(channel);
     }
 
+    /// Of the model.
+    uint16_t PortOf(uint32_t place, uint32_t lane) const;
+
     const Places& m_places;
+    uint32_t m_gpus;
     std::vector<std::unique_ptr<Server>> m_servers; ///< null: another rank's
 };
 

@@ -26,9 +26,10 @@ class TraceCollector;
 /**
  * Where those are who exchange messages: GPUs of a cluster, or a network's endpoints themselves.
  *
- * Behind a cluster's GPUs its switches that add up have places, too: one inside each server (of the
- * server, behind its last GPU), then the units of switches between servers, each as if it was a
- * server of its own, with a NIC for each of its links (scenario::Aggregators).
+ * Behind a cluster's GPUs its switches that add up have places, too: two inside each server, where
+ * its switch adds up and where it copies (of the server, behind its last GPU), then the units of
+ * switches between servers, each as if it was a server of its own, with a NIC for each of its links
+ * (scenario::Aggregators).
  */
 class Places
 {
@@ -47,13 +48,20 @@ class Places
     /// Of a unit: a number behind those of servers.
     uint32_t ServerOf(uint32_t place) const
     {
-        return place < m_firstSwitch ? place / m_gpus : place - m_firstSwitch;
+        if (place < m_firstSwitch)
+        {
+            return place / m_gpus;
+        }
+        const uint32_t behind = place - m_firstSwitch;
+        return behind < m_servers ? behind : behind - m_servers;
     }
 
-    /// Of a server's switch: behind those of GPUs.
+    /// Of a server's switch: the number of GPUs; where it copies: one more.
     uint32_t GpuOf(uint32_t place) const
     {
-        return place < m_firstSwitch ? place % m_gpus : m_gpus;
+        return place < m_firstSwitch               ? place % m_gpus
+               : place - m_firstSwitch < m_servers ? m_gpus
+                                                   : m_gpus + 1;
     }
 
     /// \param rail counts a server's NICs, and begins again \param towards the place at the other
@@ -71,15 +79,21 @@ class Places
         return m_firstSwitch + server;
     }
 
+    /// Where it copies.
+    uint32_t PlaceOfCopier(uint32_t server) const
+    {
+        return m_firstSwitch + m_servers + server;
+    }
+
     /// Of a switch between servers. \param unit of scenario::Aggregators
     uint32_t PlaceOfUnit(uint32_t unit) const
     {
-        return m_firstSwitch + m_servers + unit;
+        return m_firstSwitch + 2 * m_servers + unit;
     }
 
     bool IsUnit(uint32_t place) const
     {
-        return place >= m_firstSwitch && place - m_firstSwitch >= m_servers;
+        return place >= m_firstSwitch && place - m_firstSwitch >= 2 * m_servers;
     }
 
     /// \return ns-3 node id
