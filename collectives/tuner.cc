@@ -14,9 +14,10 @@ namespace coll
 namespace
 {
 
-/// What NCCL has for collectives that add up or pass on.
+/// What NCCL has for collectives that add up or pass on. (CollNet has to be asked for there, too:
+/// NCCL_COLLNET_ENABLE. nvls-tree is left out: no table of a machine says from where on.)
 constexpr const char* kTrees = "double-binary-tree";
-constexpr const char* kCandidates[] = {"ring", kTrees};
+constexpr const char* kCandidates[] = {"ring", kTrees, "nvls"};
 
 bool
 HasSeveralServers(const Placement& placement)

@@ -13,8 +13,9 @@
  * part of a rate that a protocol leaves to data. The second term of the maximum is what a ring over
  * servers comes to: its links inside wait for those outside, so their latencies cost nothing.
  *
- * Candidates are the algorithms that NCCL has for an operation (src/graph/tuning.cc: ring and tree,
- * which is our double-binary-tree), among those that this program has. NCCL chooses by the same
+ * Candidates are the algorithms that NCCL has for an operation (src/graph/tuning.cc: ring; tree,
+ * which is our double-binary-tree; nvls in a server whose switch adds up), among those that this
+ * program has. NCCL chooses by the same
  * kind of formula with constants of its own; here the constants are those of the machine.
  */
 #ifndef COLLECTIVES_TUNER_H

@@ -22,6 +22,8 @@ constexpr uint32_t kFar = std::numeric_limits<uint32_t>::max();
 /// Of larger networks so many switches, evenly, are looked at as roots; assumed: each costs a walk
 /// over all links.
 constexpr std::size_t kMostRoots = 2000;
+/// Of those that are as good, so many, evenly, are tried for a NIC; assumed, for the same reason.
+constexpr std::size_t kMostTried = 64;
 
 /// Hops from a switch to every other over switches.
 std::vector<uint32_t>
@@ -85,6 +87,64 @@ class Roots
     std::vector<NodeId> m_roots;
 };
 
+/// A switch on the way from leaves to a root.
+struct Stop
+{
+    NodeId at;
+    topo::PortId way; ///< on towards the root, of all but that
+};
+
+/// Those that stand between leaves and a root, the farthest first. Of several shortest ways the one
+/// whose link fewest trees use so far.
+std::vector<Stop>
+StopsOf(const topo::Topology& topology,
+        const std::vector<NodeId>& leaves,
+        const std::vector<uint32_t>& hops,
+        const std::vector<uint32_t>& trees)
+{
+    std::vector<std::vector<NodeId>> byHops;
+    std::vector<bool> known(hops.size(), false);
+    const auto add = [&](NodeId node) {
+        if (!known[node])
+        {
+            known[node] = true;
+            byHops.resize(std::max<std::size_t>(byHops.size(), hops[node] + 1));
+            byHops[hops[node]].push_back(node);
+        }
+    };
+    for (const NodeId leaf : leaves)
+    {
+        add(leaf);
+    }
+    std::vector<Stop> stops;
+    for (std::size_t distance = byHops.size(); distance-- > 0;)
+    {
+        for (std::size_t i = 0; i < byHops[distance].size(); ++i)
+        {
+            const NodeId at = byHops[distance][i];
+            Stop stop{at, 0};
+            uint32_t fewest = kFar;
+            const topo::Node& node = topology.Nodes()[at];
+            for (topo::PortId port = 0; distance > 0 && port < node.ports.size(); ++port)
+            {
+                const NodeId peer = topology.Peer(at, port);
+                if (peer < hops.size() && hops[peer] == distance - 1 && // units are new
+                    trees[node.ports[port]] < fewest)
+                {
+                    fewest = trees[node.ports[port]];
+                    stop.way = port;
+                }
+            }
+            stops.push_back(stop);
+            if (distance > 0)
+            {
+                add(topology.Peer(at, stop.way));
+            }
+        }
+    }
+    return stops;
+}
+
 /// What hangs below a switch in a tree: a server, or a station.
 struct Item
 {
@@ -135,6 +195,7 @@ Aggregators::Aggregators(topo::Topology* topology,
     }
 
     std::unordered_map<NodeId, uint32_t> unitAt;
+    std::vector<uint32_t> trees(topology->Links().size(), 0); // by link of the network
     // The unit of a switch gets one more port. \return which
     const auto addPort = [&](uint32_t unit, rdma::BitRate rate) {
         const NodeId host = topology->Hosts()[m_units[unit].host];
@@ -150,19 +211,27 @@ Aggregators::Aggregators(topo::Topology* topology,
             m_ports.clear();
             return;
         }
-        const NodeId root = best[nic % best.size()];
-        const std::vector<uint32_t> hops = HopsFrom(*topology, root);
-        // Switches on the way from leaves to the root, the farthest first.
-        std::vector<std::vector<Item>> below(topology->Nodes().size());
-        std::vector<std::vector<NodeId>> byHops(hops.size() ? switches.size() + 1 : 0);
-        std::vector<bool> known(topology->Nodes().size(), false);
-        std::size_t farthest = 0;
-        for (const NodeId leaf : leaves[nic])
+        // The root whose tree meets least of the trees of other NICs.
+        std::vector<Stop> stops;
+        std::pair<uint32_t, uint64_t> least{kFar, 0};
+        const std::size_t step = std::max<std::size_t>(1, best.size() / kMostTried);
+        for (std::size_t i = 0; i < best.size(); i += step)
         {
-            known[leaf] = true;
-            byHops[hops[leaf]].push_back(leaf);
-            farthest = std::max<std::size_t>(farthest, hops[leaf]);
+            const std::vector<Stop> tried =
+                StopsOf(*topology, leaves[nic], HopsFrom(*topology, best[i]), trees);
+            std::pair<uint32_t, uint64_t> met{0, 0}; // on a link, on all
+            for (std::size_t s = 0; s + 1 < tried.size(); ++s)
+            {
+                const uint32_t on = trees[topology->Nodes()[tried[s].at].ports[tried[s].way]];
+                met = {std::max(met.first, on), met.second + on};
+            }
+            if (met < least)
+            {
+                least = met;
+                stops = tried;
+            }
         }
+        std::vector<std::vector<Item>> below(switches.back() + 1);
         for (uint32_t server = 0; server < servers; ++server)
         {
             const NodeId host = topology->Hosts()[hostOfServer[server]];
@@ -173,72 +242,53 @@ Aggregators::Aggregators(topo::Topology* topology,
         tree.stationOf.assign(servers, AggregationTree::kNone);
         Ports ports;
         ports.toServer.assign(servers, 0);
-        for (std::size_t distance = farthest + 1; distance-- > 0;)
+        for (const Stop& stop : stops)
         {
-            for (std::size_t i = 0; i < byHops[distance].size(); ++i)
+            const NodeId at = stop.at;
+            std::vector<Item>& items = below[at];
+            Item result = items.front();
+            if (items.size() > 1)
             {
-                const NodeId at = byHops[distance][i];
-                std::vector<Item>& items = below[at];
-                Item result = items.front();
-                if (items.size() > 1)
+                const auto station = static_cast<uint32_t>(tree.nodes.size());
+                const auto [unit, isNew] =
+                    unitAt.try_emplace(at, static_cast<uint32_t>(m_units.size()));
+                if (isNew)
                 {
-                    const auto station = static_cast<uint32_t>(tree.nodes.size());
-                    const auto [unit, isNew] =
-                        unitAt.try_emplace(at, static_cast<uint32_t>(m_units.size()));
-                    if (isNew)
-                    {
-                        m_units.push_back({at, static_cast<uint32_t>(topology->Hosts().size())});
-                        topology->AddHost("sharp-" + topology->Nodes()[at].name);
-                    }
-                    tree.nodes.push_back(unit->second);
-                    tree.parent.push_back(AggregationTree::kNone);
-                    ports.up.push_back(0);
-                    ports.down.push_back(0);
-                    for (const Item& item : items)
-                    {
-                        const uint32_t port = addPort(unit->second, item.rate);
-                        if (item.isServer)
-                        {
-                            tree.stationOf[item.number] = station;
-                            ports.toServer[item.number] = port;
-                        }
-                        else
-                        {
-                            tree.parent[item.number] = station;
-                            ports.down[item.number] = port;
-                        }
-                    }
-                    result = {false, station, {}};
+                    m_units.push_back({at, static_cast<uint32_t>(topology->Hosts().size())});
+                    topology->AddHost("sharp-" + topology->Nodes()[at].name);
                 }
-                if (distance == 0)
+                tree.nodes.push_back(unit->second);
+                tree.parent.push_back(AggregationTree::kNone);
+                ports.up.push_back(0);
+                ports.down.push_back(0);
+                for (const Item& item : items)
                 {
-                    break;
-                }
-                // On towards the root, by the first of the shortest ways; NICs take them in turn.
-                std::vector<topo::PortId> ways;
-                for (topo::PortId port = 0; port < topology->Nodes()[at].ports.size(); ++port)
-                {
-                    const NodeId peer = topology->Peer(at, port);
-                    if (peer < hops.size() && hops[peer] == distance - 1) // units are new
+                    const uint32_t port = addPort(unit->second, item.rate);
+                    if (item.isServer)
                     {
-                        ways.push_back(port);
+                        tree.stationOf[item.number] = station;
+                        ports.toServer[item.number] = port;
+                    }
+                    else
+                    {
+                        tree.parent[item.number] = station;
+                        ports.down[item.number] = port;
                     }
                 }
-                const topo::PortId way = ways[nic % ways.size()];
-                const NodeId next = topology->Peer(at, way);
-                const rdma::BitRate rate = topology->Links()[topology->Nodes()[at].ports[way]].rate;
-                if (!result.isServer && items.size() > 1)
-                {
-                    ports.up[result.number] = addPort(tree.nodes[result.number], rate);
-                }
-                result.rate = rate;
-                below[next].push_back(result);
-                if (!known[next])
-                {
-                    known[next] = true;
-                    byHops[distance - 1].push_back(next);
-                }
+                result = {false, station, {}};
             }
+            if (at == stops.back().at)
+            {
+                break; // the root
+            }
+            const topo::LinkId link = topology->Nodes()[at].ports[stop.way];
+            ++trees[link];
+            result.rate = topology->Links()[link].rate;
+            if (items.size() > 1)
+            {
+                ports.up[result.number] = addPort(tree.nodes[result.number], result.rate);
+            }
+            below[topology->Peer(at, stop.way)].push_back(result);
         }
         m_trees.push_back(std::move(tree));
         m_ports.push_back(std::move(ports));

@@ -15,8 +15,9 @@
  * After the SHARP paper (Graham et al., "Scalable Hierarchical Aggregation Protocol (SHArP): A
  * Hardware Architecture for Efficient Data Reduction", COM-HPC 2016): aggregation nodes are
  * endpoints at a switch, the edges of their tree reliable connections, which may span several
- * switches. Each NIC of a server has a tree of its own, the next one with another root where there
- * are several as good: roots are switches with the fewest hops to the farthest server, then to all.
+ * switches. Each NIC of a server has a tree of its own. Roots are switches with the fewest hops to
+ * the farthest server, then to all; of those the one whose tree shares links with the fewest trees
+ * of other NICs.
  */
 #ifndef SCENARIOS_SPEC_AGGREGATORS_H
 #define SCENARIOS_SPEC_AGGREGATORS_H

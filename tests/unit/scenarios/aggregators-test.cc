@@ -184,6 +184,26 @@ TEST(Aggregators, TreeOfAFatTree)
     ASSERT_EQ(meet.Units().size(), 1u);
 }
 
+TEST(Aggregators, TreesOfNicsUseLinksOfTheirOwn)
+{
+    // k = 8, 4 servers of 8 NICs: two servers a pod, on two edge switches each, whose 4 NICs have 4
+    // uplinks. So no link need carry two trees: a tree has a switch in each pod, where two servers
+    // meet, and a core switch. The trees of a server's other edge switch can have the same 4
+    // aggregation switches, but their links to the core are others: 2 x 4 + 8 switches.
+    topo::Topology topology = Network("fat-tree", 4, 8, 8);
+    const Aggregators made(&topology, {0, 1, 2, 3}, 8, rdma::Nanoseconds(100));
+    std::set<NodeId> roots;
+    for (const AggregationTree& tree : made.Trees())
+    {
+        ASSERT_EQ(tree.nodes.size(), 3u);
+        const auto root = std::find(tree.parent.begin(), tree.parent.end(), kNone);
+        roots.insert(
+            made.Units()[tree.nodes[static_cast<std::size_t>(root - tree.parent.begin())]].at);
+    }
+    EXPECT_EQ(roots.size(), 8u);
+    EXPECT_EQ(made.Units().size(), 16u);
+}
+
 TEST(Aggregators, NicsHaveRootsOfTheirOwn)
 {
     // Leaf-spine with several spines: each NIC's tree takes the next one.
