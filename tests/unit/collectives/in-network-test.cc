@@ -8,7 +8,7 @@
 #include "collectives/checker.h"
 #include "collectives/cost.h"
 #include "collectives/state-bytes.h"
-#include "tests/unit/collectives/prove.h"
+#include "prove.h"
 
 #include <gtest/gtest.h>
 #include <numeric>
