@@ -151,6 +151,11 @@ WhyNoLevels(const Collective& what, const Placement& placement, const AlgorithmO
             {
                 return of + name + " does not do " + OpName(op) + "; " + AlgorithmNames(op) + " do";
             }
+            const InNetwork uses = algorithm->Uses();
+            if (uses.serverSwitch || uses.fabricSwitches)
+            {
+                return of + name + " adds up in switches, which a level does not";
+            }
             const uint32_t size = levels.Size(level);
             const Placement part = PlacementOfLevel(level, size);
             const Collective whole{op, what.bytes, size, 0};

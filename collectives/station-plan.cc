@@ -53,20 +53,24 @@ StationPlan::LargestChunk(const StationTree& tree) const
 void
 StationPlan::Cut(uint64_t largest)
 {
-    // Of a chunk a member receives and sends with each neighbour at most once up and once down.
+    // Of a chunk a station does a step for each child, or one if it has none, up and down.
     uint64_t most = 1;
     for (const StationTree& tree : trees)
     {
-        std::vector<uint64_t> steps(Members(), 0);
+        std::vector<uint64_t> children(tree.stations.size(), 0);
         for (const Station& station : tree.stations)
         {
-            steps[station.member] += 2;
-            steps[station.Down()] += 2;
             if (station.parent != Station::kNone)
             {
-                steps[tree.stations[station.parent].member] += 2;
-                steps[tree.stations[station.parent].Down()] += 2;
+                children[station.parent]++;
             }
+        }
+        std::vector<uint64_t> steps(Members(), 0);
+        for (size_t i = 0; i < children.size(); i++)
+        {
+            const uint64_t each = std::max<uint64_t>(children[i], 1);
+            steps[tree.stations[i].member] += each;
+            steps[tree.stations[i].Down()] += each;
         }
         most = std::max(most, *std::max_element(steps.begin(), steps.end()));
     }

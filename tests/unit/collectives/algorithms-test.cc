@@ -11,7 +11,7 @@
 #include "collectives/cost.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
-#include "tests/unit/collectives/prove.h"
+#include "prove.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -6,8 +6,7 @@
  * that a busy machine, a debug build or a sanitizer does not fail it, and a division or an
  * allocation per call still shows in print.
  */
-#include "collectives/placement.h"
-#include "collectives/registry.h"
+#include "prove.h"
 
 #include <algorithm>
 #include <chrono>
@@ -22,9 +21,12 @@ namespace
 
 TEST(AtSpeed, On3072Ranks)
 {
-    const uint32_t n = 3072;
-    const auto servers = UniformPlacement(n / 8, 8, 1);
-    const auto alone = UniformPlacement(n, 1); // for those that want one rank a server
+    constexpr uint32_t most = 3072;
+    const Placement places[] = {
+        WithSwitches(UniformPlacement(most / 8, 8, 1), 32),
+        WithSwitches(UniformPlacement(most, 1), 32), // for those that want one rank a server
+        WithSwitches(UniformPlacement(1, 72), 32),   // or one server
+    };
     for (const Op op : AllOps())
     {
         for (const Algorithm* algorithm : AlgorithmsFor(op))
@@ -32,9 +34,19 @@ TEST(AtSpeed, On3072Ranks)
             for (const uint64_t loopBytes : {uint64_t{0}, uint64_t{4096}})
             {
                 using Clock = std::chrono::steady_clock;
-                const Collective what{op, op == Op::kBarrier ? 0UL : 25UL << 20, n, 0};
-                const bool can = algorithm->WhyNot(what, servers, {}).empty();
-                const Placement& placement = can ? servers : alone;
+                Collective what{op, op == Op::kBarrier ? 0UL : 25UL << 20, 0, 0};
+                const Placement* place = places;
+                const auto can = [&] {
+                    what.ranks = static_cast<uint32_t>(place->serverOf.size());
+                    return algorithm->WhyNot(what, *place, {}).empty();
+                };
+                while (!can())
+                {
+                    place++;
+                    ASSERT_LT(place, std::end(places)) << algorithm->Name();
+                }
+                const uint32_t n = what.ranks;
+                const Placement& placement = *place;
                 const auto begin = Clock::now();
                 const auto schedule = algorithm->Make(what, placement, {0, loopBytes});
                 const double makeUs =

@@ -6,8 +6,7 @@
  */
 #include "collectives/cost.h"
 #include "collectives/hierarchical-cost.h"
-#include "collectives/placement.h"
-#include "collectives/registry.h"
+#include "prove.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -203,7 +202,7 @@ TEST(Cost, LowerBounds)
 
 TEST(Cost, OneRankCostsNothing)
 {
-    const auto placement = UniformPlacement(1, 1);
+    const auto placement = WithSwitches(UniformPlacement(1, 1), 2);
     for (const Op op : AllOps())
     {
         for (const Algorithm* algorithm : AlgorithmsFor(op))

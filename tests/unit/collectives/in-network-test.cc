@@ -5,14 +5,15 @@
  * refused; and that a switch's missing, doubled or displaced step is found. That each is right for
  * all shapes is algorithms-test.cc.
  */
+#include "collectives/aggregation.h"
 #include "collectives/checker.h"
 #include "collectives/cost.h"
-#include "collectives/state-bytes.h"
-#include "tests/unit/collectives/prove.h"
+#include "collectives/server-trees.h"
+#include "prove.h"
 
+#include <array>
 #include <gtest/gtest.h>
 #include <numeric>
-#include <set>
 
 namespace coll
 {
@@ -145,6 +146,489 @@ TEST(Sharp, LatenciesGrowWithTheLogarithm)
         EXPECT_EQ(cost.chainOutside, 2 * levels);
         EXPECT_EQ(Check(*Made(what.op, "sharp", 1000, placement)).longestChain, 2 * levels);
     }
+}
+
+TEST(NvlsTree, BytesOutOfServers)
+{
+    // k servers of g GPUs with a NIC each. Every tree has half of every head's piece, so half of S
+    // in all, and a server sends it over each of its links in that tree: those of NCCL's two trees.
+    for (const uint32_t k : {2, 3, 4, 5, 8, 13})
+    {
+        for (const uint32_t g : {1, 2, 4})
+        {
+            const auto placement = WithSwitches(UniformPlacement(k, g, g), 2);
+            const uint64_t bytes = 1000 * 2 * g;
+            const auto schedule = Made(Op::kAllReduce, "nvls-tree", bytes, placement);
+            const CheckReport report = Check(*schedule, {&placement, true});
+            EXPECT_TRUE(report.Ok()) << report.Problems();
+            const ServerTrees trees(UniformPlacement(k, 1), 1, 2, kNoRank);
+            const Ports ports = PortsOf(*schedule, placement);
+            for (Rank r = 0; r < k * g; r++)
+            {
+                const uint32_t s = r / g;
+                const uint64_t links = trees.Of(0, s).Degree() + trees.Of(1, s).Degree();
+                EXPECT_EQ(report.bytesOutOfServer[s], links * bytes / 2);
+                EXPECT_LE(report.bytesOutOfServer[s], 2 * bytes);
+                EXPECT_EQ(ports.up[r], links * bytes / 2 / g);
+                EXPECT_EQ(ports.down[r], links * bytes / 2 / g);
+                // Inside: S to the switch, and the own piece's sum; alone there is no switch.
+                EXPECT_EQ(ports.sent[r] - ports.up[r], g > 1 ? bytes + bytes / g : 0);
+                EXPECT_EQ(ports.received[r] - ports.down[r], g > 1 ? bytes + bytes / g : 0);
+            }
+        }
+    }
+}
+
+TEST(Nvls, BytesOnSeveralServers)
+{
+    // Inside as on one server, S out of each server and S in: what nvls-tree needs two of, and a
+    // ring 2 S (n-1) / n.
+    for (const uint32_t k : {2, 3, 9})
+    {
+        for (const uint32_t g : {1, 2, 8})
+        {
+            const auto placement = WithSwitches(UniformPlacement(k, g, g), 3);
+            const uint64_t bytes = 500 * g;
+            const auto schedule = Made(Op::kAllReduce, "nvls", bytes, placement);
+            const CheckReport report = Check(*schedule, {&placement, true});
+            EXPECT_TRUE(report.Ok()) << report.Problems();
+            EXPECT_EQ(report.bytesOutOfServer, std::vector<uint64_t>(k, bytes));
+            const Ports ports = PortsOf(*schedule, placement);
+            for (Rank r = 0; r < k * g; r++)
+            {
+                EXPECT_EQ(ports.up[r], bytes / g);
+                EXPECT_EQ(ports.down[r], bytes / g);
+                EXPECT_EQ(ports.sent[r] - ports.up[r], g > 1 ? bytes + bytes / g : 0);
+            }
+        }
+    }
+}
+
+TEST(CollnetDirect, Bytes)
+{
+    // Out of a GPU: g-1 of g pieces to their heads, the own piece's sum up, its result to g-1
+    // others. It adds up what g-1 others have for its piece.
+    for (const uint32_t g : {1, 2, 4, 8})
+    {
+        const auto placement = WithSwitches(UniformPlacement(3, g, g), 2);
+        const uint64_t bytes = 800;
+        const auto schedule = Made(Op::kAllReduce, "collnet-direct", bytes, placement);
+        const CheckReport report = Check(*schedule, {&placement, true});
+        EXPECT_TRUE(report.Ok()) << report.Problems();
+        const Ports ports = PortsOf(*schedule, placement);
+        for (Rank r = 0; r < 3 * g; r++)
+        {
+            EXPECT_EQ(ports.sent[r], 2 * (g - 1) * bytes / g + bytes / g);
+            EXPECT_EQ(ports.received[r], ports.sent[r]);
+            EXPECT_EQ(ports.up[r], bytes / g);
+            EXPECT_EQ(report.bytesReduced[r], (g - 1) * bytes / g);
+        }
+        EXPECT_EQ(report.bytesOutOfServer, std::vector<uint64_t>(3, bytes));
+    }
+}
+
+TEST(CollnetChain, Bytes)
+{
+    // One NIC, so the head is GPU 0 and the chain 0 3 2 1, in the order of rings. S up and S down
+    // for all but the end, 1, which passes nothing down.
+    const auto placement = WithSwitches(UniformPlacement(2, 4), 2);
+    const auto schedule = Made(Op::kAllReduce, "collnet-chain", 100, placement);
+    const CheckReport report = Check(*schedule, {&placement, true});
+    EXPECT_TRUE(report.Ok()) << report.Problems();
+    const Ports ports = PortsOf(*schedule, placement);
+    EXPECT_EQ(ports.sent, (std::vector<uint64_t>{200, 100, 200, 200, 200, 100, 200, 200}));
+    EXPECT_EQ(ports.up, (std::vector<uint64_t>{100, 0, 0, 0, 100, 0, 0, 0}));
+    EXPECT_EQ(report.bytesOutOfServer, (std::vector<uint64_t>{100, 100}));
+    // Up 1 -> 2 -> 3 -> 0 -> switch, and back.
+    EXPECT_EQ(report.longestChain, 8U);
+    EXPECT_EQ(Find(Op::kAllReduce, "collnet-chain")
+                  ->CostOf(schedule->What(), placement, {})
+                  ->chainOutside,
+              2U);
+}
+
+TEST(InNetwork, HeadsAreTheGpusNextToNics)
+{
+    // 8 GPUs and 4 NICs: heads 0, 2, 4, 6 of each server; lane i is NIC i's.
+    const auto placement = WithSwitches(UniformPlacement(2, 8, 4), 2);
+    for (const char* name : {"nvls", "nvls-tree", "collnet-direct", "collnet-chain"})
+    {
+        const auto schedule = Made(Op::kAllReduce, name, 1 << 20, placement);
+        const Ports ports = PortsOf(*schedule, placement);
+        for (Rank r = 0; r < 16; r++)
+        {
+            EXPECT_EQ(ports.up[r] > 0, r % 2 == 0) << name << " " << r;
+        }
+        const uint32_t lanesOfNic = schedule->Lanes(0) / 4;
+        for (Lane lane = 0; lane < schedule->Lanes(0); lane++)
+        {
+            EXPECT_EQ(schedule->Channel(lane) % 4, lane / lanesOfNic) << name;
+        }
+    }
+}
+
+TEST(InNetwork, AServerWithFewRanksHasOneHeadForSeveralPieces)
+{
+    // Servers with 4 GPUs and 1: NICs 0..3 each have a piece; the lone rank is head of them all.
+    Placement placement = UniformPlacement(2, 4, 4);
+    placement.serverOf.resize(5);
+    placement.gpuOf.resize(5);
+    placement = WithSwitches(placement, 2);
+    for (const char* name : {"nvls", "nvls-tree", "collnet-direct", "collnet-chain"})
+    {
+        const auto schedule = Made(Op::kAllReduce, name, 4000, placement);
+        const Ports ports = PortsOf(*schedule, placement);
+        EXPECT_EQ(ports.up, (std::vector<uint64_t>{1000, 1000, 1000, 1000, 4000})) << name;
+        EXPECT_EQ(ports.sent[4], 4000U) << name << ": nothing inside";
+        EXPECT_TRUE(Check(*schedule).Ok()) << name;
+    }
+}
+
+TEST(InNetwork, CostOfManyChunks)
+{
+    // The longest chain goes up and down again as often as chunks allow.
+    for (const char* name : {"nvls", "nvls-tree", "sharp", "collnet-direct", "collnet-chain"})
+    {
+        for (const Op op : {Op::kAllReduce, Op::kReduceScatter, Op::kAllGather})
+        {
+            for (const auto& [servers, gpus, nics] :
+                 std::vector<std::array<uint32_t, 3>>{{1, 2, 1},
+                                                      {1, 5, 2},
+                                                      {2, 1, 1},
+                                                      {3, 2, 2},
+                                                      {5, 3, 1},
+                                                      {9, 1, 2},
+                                                      {7, 4, 4}})
+            {
+                const auto placement = WithSwitches(UniformPlacement(servers, gpus, nics), 2);
+                const auto n = servers * gpus;
+                const Algorithm* algorithm = Find(op, name);
+                for (const uint64_t bytes : {1, 5, 6, 9, 10, 11, 37, 200})
+                {
+                    const Collective what{op, bytes * n, n, 0};
+                    const AlgorithmOptions options{0, n > 12 ? 5U : 1U};
+                    if (algorithm && algorithm->WhyNot(what, placement, options).empty())
+                    {
+                        SCOPED_TRACE(std::string(name) + " " + OpName(op) + " " +
+                                     std::to_string(servers) + " x " + std::to_string(gpus) + ", " +
+                                     std::to_string(bytes));
+                        ProveByFormula(op, name, what, placement, options);
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST(InNetwork, ChunksFollowOneAnother)
+{
+    // `sharp`, 4 servers below one switch: a rank is kLag / 2 slots from it, so it has sent 4
+    // chunks when the first comes back, and 5 when it waits for that.
+    const auto placement = WithSwitches(UniformPlacement(4, 1), 4);
+    const auto schedule = Made(Op::kAllReduce, "sharp", 80, placement, {0, 10});
+    std::vector<char> order;
+    for (StepIndex k = 0; k < schedule->Steps(2, 0); k++)
+    {
+        order.push_back(schedule->At(2, 0, k).sendPeer != kNoRank ? 's' : 'r');
+    }
+    EXPECT_EQ(std::string(order.begin(), order.end()), "sssssrsrsrsrrrrr");
+    // The switch does one chunk after the other: the first contribution as it comes, then sums.
+    for (StepIndex k = 0; k < schedule->Steps(4, 0); k++)
+    {
+        const Step step = schedule->At(4, 0, k);
+        const bool up = k % 8 < 4;
+        EXPECT_EQ(step.recvPeer, up ? k % 4 : kNoRank);
+        EXPECT_EQ(step.sendPeer, up ? kNoRank : k % 4);
+        EXPECT_EQ(step.reduce, up && k % 4 > 0);
+        EXPECT_EQ(up ? step.recvOffset : step.sendOffset, k / 8 * 10);
+    }
+}
+
+/// The largest message of a schedule's ranks.
+uint64_t
+Largest(const Schedule& schedule)
+{
+    uint64_t most = 0;
+    for (Lane lane = 0; lane < schedule.Lanes(0); lane++)
+    {
+        most = std::max(most, schedule.At(0, lane, 0).sendBytes);
+    }
+    return most;
+}
+
+TEST(Nvls, CutsAsNcclDoes)
+{
+    // 8 heads, 16 channels: 128 chunks at once. From 64 x 128 x 128 KiB = 1 GiB on chunks have 128
+    // KiB, 16 of them 2 MiB; from 8 x 128 x 64 KiB = 64 MiB on 64; from 2 x 128 x 32 KiB = 8 MiB on
+    // 32 KiB, below 16. Where a piece is shorter, it is one message.
+    const auto one = WithSwitches(UniformPlacement(1, 8), 2);
+    const auto largest = [&](uint64_t bytes, const AlgorithmOptions& options) {
+        return Largest(*Made(Op::kAllReduce, "nvls", bytes, one, options));
+    };
+    EXPECT_EQ(largest(1UL << 30, {}), 2UL << 20);
+    EXPECT_EQ(largest(512UL << 20, {}), 1UL << 20);
+    EXPECT_EQ(largest(64UL << 20, {}), 1UL << 20);
+    EXPECT_EQ(largest(32UL << 20, {}), 512UL << 10);
+    EXPECT_EQ(largest(4UL << 20, {}), 256UL << 10);
+    EXPECT_EQ(largest(1UL << 20, {}), 128UL << 10);
+    // Half the channels: half as much at once, and bounds of half the size.
+    EXPECT_EQ(largest(512UL << 20, {8, 0}), 1UL << 20);
+    EXPECT_EQ(largest(256UL << 20, {8, 0}), 512UL << 10);
+    // What the user says; and no more than that when he says both.
+    EXPECT_EQ(largest(64UL << 20, {0, 4UL << 20}), 4UL << 20);
+    EXPECT_EQ(largest(64UL << 20, {16, 4UL << 20}), 1UL << 20);
+    EXPECT_EQ(largest(64UL << 20, {16, 64UL << 10}), 64UL << 10);
+    // Halves: pieces are the ranks', bounds those of the whole.
+    EXPECT_EQ(Largest(*Made(Op::kReduceScatter, "nvls", 64UL << 20, one)), 1UL << 20);
+}
+
+TEST(NvlsTree, CutsAsNcclDoes)
+{
+    // 8 heads, 16 channels of which a tree has 8. On 2 servers from 4 x 128 x 128 KiB = 64 MiB on
+    // 128 KiB, then 64 from 1 x 128 x 64 KiB = 8 MiB on, then 32. From 4 servers on 64 KiB at most.
+    const auto largest = [&](uint32_t servers, uint64_t bytes) {
+        const auto placement = WithSwitches(UniformPlacement(servers, 8, 8), 2);
+        const auto schedule = Made(Op::kAllReduce, "nvls-tree", bytes, placement);
+        return Check(*schedule, {nullptr, false}).largestMessage;
+    };
+    EXPECT_EQ(largest(2, 64UL << 20), 1UL << 20);
+    EXPECT_EQ(largest(2, 32UL << 20), 512UL << 10);
+    EXPECT_EQ(largest(2, 4UL << 20), 256UL << 10);
+    EXPECT_EQ(largest(4, 64UL << 20), 512UL << 10);
+    EXPECT_EQ(largest(4, 4UL << 20), 256UL << 10);
+}
+
+TEST(Collnet, CutsAsNcclDoes)
+{
+    // collnet-direct, depth 2, one lane: 512 KiB from 128 of them (64 MiB) on; 16 of 128 KiB are 2
+    // MiB, below that 64 and 32. Chains of d ranks: 256 KiB from 64 d on, 128 from 8 d, 64 from d.
+    const auto largest = [&](const std::string& name, uint32_t gpus, uint64_t bytes) {
+        const auto placement = WithSwitches(UniformPlacement(2, gpus), 2);
+        const auto schedule = Made(Op::kAllReduce, name, bytes, placement);
+        return Check(*schedule, {nullptr, false}).largestMessage;
+    };
+    EXPECT_EQ(largest("collnet-direct", 2, 64UL << 20), 512UL << 10);
+    EXPECT_EQ(largest("collnet-direct", 2, 32UL << 20), 256UL << 10);
+    EXPECT_EQ(largest("collnet-direct", 2, 2UL << 20), 128UL << 10);
+    EXPECT_EQ(largest("collnet-direct", 2, 1UL << 20), 64UL << 10);
+    EXPECT_EQ(largest("collnet-direct", 2, 512UL << 10), 32UL << 10);
+    EXPECT_EQ(largest("collnet-chain", 2, 32UL << 20), 256UL << 10);
+    EXPECT_EQ(largest("collnet-chain", 2, 16UL << 20), 128UL << 10);
+    EXPECT_EQ(largest("collnet-chain", 2, 1UL << 20), 64UL << 10);
+    EXPECT_EQ(largest("collnet-chain", 2, 64UL << 10), 32UL << 10);
+    EXPECT_EQ(largest("sharp", 1, 16UL << 20), 256UL << 10);
+    EXPECT_EQ(largest("sharp", 1, 512UL << 10), 64UL << 10);
+}
+
+TEST(InNetwork, SwitchesHoldAChunkALane)
+{
+    // 4 servers of 2 GPUs and 2 NICs, 2 lanes on trees of their own; with 4 channels two on each.
+    // Server switches are in all lanes of their server.
+    const auto placement = WithSwitches(UniformPlacement(4, 2, 2), 4);
+    for (const uint32_t channels : {2, 4})
+    {
+        const auto schedule =
+            Made(Op::kAllReduce, "collnet-direct", 4096, placement, {channels, 128});
+        ASSERT_EQ(schedule->NetworkNodes().size(), 2U);
+        EXPECT_EQ(schedule->StateBytes(8), channels / 2 * 128);
+        EXPECT_EQ(schedule->StateBytes(9), channels / 2 * 128);
+        EXPECT_EQ(schedule->StateBytes(0), 0U) << "a rank";
+    }
+    const auto nvls = Made(Op::kAllReduce, "nvls", 4096, placement, {0, 128});
+    for (Rank i = 0; i < nvls->NetworkNodes().size(); i++)
+    {
+        const bool inServer = nvls->NetworkNodes()[i].kind == NetworkNode::kServerSwitch;
+        EXPECT_EQ(nvls->StateBytes(8 + i), inServer ? 256U : 128U);
+    }
+}
+
+TEST(InNetwork, MessagesFitIntoTheSwitches)
+{
+    Placement placement = WithSwitches(UniformPlacement(4, 2, 2), 4);
+    placement.aggregationBytes = 1000;
+    for (const char* name : {"nvls", "collnet-direct", "collnet-chain"})
+    {
+        const Algorithm& algorithm = *Find(Op::kAllReduce, name);
+        const Collective what{Op::kAllReduce, 1 << 20, 8, 0};
+        // By itself it takes smaller ones; two lanes on a tree share the room.
+        EXPECT_EQ(algorithm.WhyNot(what, placement, {}), "");
+        const uint32_t lanes = name == std::string("nvls") ? 1 : 2;
+        const auto schedule = algorithm.Make(what, placement, {4, 0});
+        for (Rank i = 0; i < schedule->NetworkNodes().size(); i++)
+        {
+            if (schedule->NetworkNodes()[i].kind == NetworkNode::kFabricSwitch)
+            {
+                EXPECT_LE(schedule->StateBytes(8 + i), 1000U);
+                EXPECT_GT(schedule->StateBytes(8 + i), 1000U - 2 * lanes) << "no smaller than need";
+            }
+        }
+        // What the user says is done, or refused.
+        EXPECT_EQ(algorithm.WhyNot(what, placement, {0, 1000}), "");
+        EXPECT_EQ(algorithm.WhyNot(what, placement, {0, 1024}),
+                  "switch 1000 would hold 1024 bytes at once for NIC 0, and has room for 1000; "
+                  "smaller messages need less");
+        EXPECT_THROW(algorithm.Make(what, placement, {0, 1024}), std::invalid_argument);
+    }
+}
+
+TEST(InNetwork, RefusesWhatCannotBe)
+{
+    const auto why = [](Op op,
+                        const std::string& name,
+                        const Placement& placement,
+                        const AlgorithmOptions& options = {}) {
+        const auto n = static_cast<uint32_t>(placement.serverOf.size());
+        return Find(op, name)->WhyNot({op, 1000, n, 0}, placement, options);
+    };
+    const auto plain = UniformPlacement(2, 4, 2);
+    const auto server = UniformPlacement(1, 4);
+    const auto full = WithSwitches(plain, 2);
+    for (const Op op : {Op::kAllReduce, Op::kReduceScatter, Op::kAllGather})
+    {
+        EXPECT_EQ(why(op, "nvls", server), "the servers' switches do not add up (no NVLS)");
+    }
+    EXPECT_EQ(why(Op::kAllReduce, "nvls-tree", plain),
+              "the servers' switches do not add up (no NVLS)");
+    EXPECT_EQ(why(Op::kAllReduce, "sharp", UniformPlacement(4, 1)),
+              "no switch between the servers adds up (no SHARP)");
+    EXPECT_EQ(why(Op::kAllReduce, "collnet-direct", plain),
+              "no switch between the servers adds up (no SHARP)");
+    EXPECT_EQ(why(Op::kAllReduce, "collnet-chain", plain),
+              "no switch between the servers adds up (no SHARP)");
+    Placement inside = full;
+    inside.aggregation.clear();
+    EXPECT_EQ(why(Op::kAllReduce, "nvls", inside),
+              "no switch between the servers adds up (no SHARP); on several servers nvls needs "
+              "that, and nvls-tree does without");
+    EXPECT_EQ(why(Op::kAllReduce, "nvls-tree", inside), "");
+
+    EXPECT_EQ(why(Op::kReduceScatter, "nvls", full),
+              "reduce_scatter goes through the switch of one server, and the group is on 2");
+    EXPECT_EQ(why(Op::kAllGather, "nvls", full),
+              "all_gather goes through the switch of one server, and the group is on 2");
+    EXPECT_EQ(why(Op::kAllReduce, "sharp", full),
+              "it takes one rank of a server, but server 0 has 4; collnet-direct and collnet-chain "
+              "add up inside servers first");
+    const auto one = WithSwitches(server, 2);
+    EXPECT_EQ(why(Op::kAllReduce, "nvls-tree", one),
+              "it has trees between servers, and the group is on one; there it is nvls");
+    EXPECT_EQ(why(Op::kAllReduce, "collnet-direct", one),
+              "it adds up in switches between servers, and the group is on one");
+    EXPECT_EQ(why(Op::kAllReduce, "collnet-chain", one),
+              "it adds up in switches between servers, and the group is on one");
+
+    Placement fewer = full;
+    fewer.aggregation.pop_back();
+    EXPECT_EQ(why(Op::kAllReduce, "collnet-direct", fewer),
+              "there is no tree of switches that add up for NIC 1, only of 1 NICs of a server");
+    Placement missing = full;
+    missing.aggregation[1].stationOf[1] = AggregationTree::kNone;
+    EXPECT_EQ(why(Op::kAllReduce, "collnet-direct", missing),
+              "the tree of switches that add up for NIC 1 does not reach server 1");
+    missing.aggregation[1].stationOf.pop_back();
+    EXPECT_EQ(why(Op::kAllReduce, "nvls", missing),
+              "the tree of switches that add up for NIC 1 does not reach server 1; on several "
+              "servers nvls needs that, and nvls-tree does without");
+    Placement apart = WithSwitches(UniformPlacement(4, 1), 2);
+    apart.aggregation[0].parent.assign(3, AggregationTree::kNone);
+    EXPECT_EQ(why(Op::kAllReduce, "sharp", apart),
+              "the tree of switches that add up for NIC 0 does not join servers 0 and 2");
+
+    // What nobody could do is said first.
+    EXPECT_EQ(Find(Op::kAllReduce, "sharp")->WhyNot({Op::kAllReduce, 8, 3, 0}, plain, {}),
+              "3 ranks, but the placement has 8 servers and 8 GPUs listed");
+    // Steps of a lane are counted in 32 bits. The switch has 4 up and 4 down for each chunk.
+    const Algorithm& sharp = *Find(Op::kAllReduce, "sharp");
+    const auto four = WithSwitches(UniformPlacement(4, 1), 4);
+    EXPECT_EQ(sharp.WhyNot({Op::kAllReduce, 536870910, 4, 0}, four, {0, 1}), "");
+    EXPECT_EQ(sharp.WhyNot({Op::kAllReduce, 1U << 29, 4, 0}, four, {0, 1}),
+              "messages of at most 1 bytes cut 536870912 bytes into too many; 536870911 are "
+              "possible");
+
+    Placement none = full;
+    none.aggregationBytes = 1;
+    EXPECT_EQ(why(Op::kAllReduce, "collnet-direct", none, {4, 0}),
+              "switch 1000 would hold 2 bytes at once for NIC 0, and has room for 1; smaller "
+              "messages need less");
+
+    AlgorithmOptions levels;
+    levels.levels = {"direct", "sharp"};
+    EXPECT_EQ(why(Op::kAllReduce, "hierarchical", full, levels),
+              "level 1: sharp adds up in switches, which a level does not");
+}
+
+TEST(InNetwork, UsesAreTold)
+{
+    for (const Op op : AllOps())
+    {
+        for (const Algorithm* algorithm : AlgorithmsFor(op))
+        {
+            // With and without the switches that it says it uses.
+            const InNetwork uses = algorithm->Uses();
+            for (const auto& [servers, gpus] :
+                 std::vector<std::pair<uint32_t, uint32_t>>{{1, 4}, {3, 1}, {3, 4}})
+            {
+                const Collective what{op, op == Op::kBarrier ? 0UL : 999UL, servers * gpus, 0};
+                Placement placement = WithSwitches(UniformPlacement(servers, gpus, 2), 2);
+                if (!algorithm->WhyNot(what, placement, {}).empty())
+                {
+                    continue;
+                }
+                const auto schedule = algorithm->Make(what, placement, {});
+                for (const NetworkNode& node : schedule->NetworkNodes())
+                {
+                    EXPECT_TRUE(node.kind == NetworkNode::kServerSwitch ? uses.serverSwitch
+                                                                        : uses.fabricSwitches);
+                }
+                if (!uses.serverSwitch)
+                {
+                    placement.serverSwitchAdds = false;
+                }
+                if (!uses.fabricSwitches)
+                {
+                    placement.aggregation.clear();
+                }
+                EXPECT_EQ(algorithm->WhyNot(what, placement, {}), "");
+                EXPECT_TRUE(uses.serverSwitch || uses.fabricSwitches ||
+                            schedule->NetworkNodes().empty());
+            }
+        }
+    }
+}
+
+TEST(InNetwork, NoneIsTakenByItself)
+{
+    const auto placement = WithSwitches(UniformPlacement(4, 8, 8), 4);
+    for (const Op op : AllOps())
+    {
+        const InNetwork uses = DefaultAlgorithm(op, placement).Uses();
+        EXPECT_FALSE(uses.serverSwitch || uses.fabricSwitches) << OpName(op);
+    }
+}
+
+TEST(InNetwork, SerialBytes)
+{
+    // nvls, n GPUs, C chunks of c bytes a piece. A slot of the pipeline is (n + 1) c of a port, and
+    // the first chunk takes four hops: n c of contributions, c to the head, c from it, n c of
+    // copies.
+    const uint32_t n = 4;
+    const auto placement = WithSwitches(UniformPlacement(1, n), 2);
+    for (const uint64_t chunks : {1, 2, 10})
+    {
+        const uint64_t c = 100;
+        const Cost cost = *Find(Op::kAllReduce, "nvls")
+                               ->CostOf({Op::kAllReduce, n * chunks * c, n, 0}, placement, {0, c});
+        EXPECT_DOUBLE_EQ(cost.serialBytes, (n + 1) * c * (chunks + 1.0));
+        const Cost half = *Find(Op::kAllGather, "nvls")
+                               ->CostOf({Op::kAllGather, n * chunks * c, n, 0}, placement, {0, c});
+        EXPECT_DOUBLE_EQ(half.serialBytes, c + n * c + n * c * (chunks - 1.0));
+    }
+    // sharp, two levels, two NICs of a rank: S of its ports, and the first chunks' two more hops
+    // over links of one lane.
+    const auto servers = WithSwitches(UniformPlacement(4, 1, 2), 2);
+    const Cost sharp =
+        *Find(Op::kAllReduce, "sharp")->CostOf({Op::kAllReduce, 2000, 4, 0}, servers, {0, 100});
+    EXPECT_DOUBLE_EQ(sharp.serialBytes, 2 * (200 + 100) + 9 * 200);
 }
 
 } // namespace
