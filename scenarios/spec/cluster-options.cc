@@ -14,12 +14,14 @@
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/nic-names.h"
+#include "scenarios/spec/switch-groups.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
 
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 
 namespace scenario
 {
@@ -285,9 +287,26 @@ MakeCluster(Validation* v,
 }
 
 coll::Placement
+PlacementOf(const ClusterSpec& cluster, const std::vector<coll::Rank>& ranks)
+{
+    coll::Placement placement;
+    for (const coll::Rank rank : ranks)
+    {
+        placement.serverOf.push_back(rank / cluster.server.gpus);
+        placement.gpuOf.push_back(rank % cluster.server.gpus);
+    }
+    placement.nicsPerServer = cluster.server.nics;
+    placement.gpusPerServer = cluster.server.gpus;
+    placement.groupOf = SwitchGroups(cluster, ranks);
+    return placement;
+}
+
+coll::Placement
 RankPlacement(const ClusterSpec& cluster)
 {
-    return coll::UniformPlacement(cluster.servers, cluster.server.gpus, cluster.server.nics);
+    std::vector<coll::Rank> ranks(static_cast<std::size_t>(cluster.servers) * cluster.server.gpus);
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return PlacementOf(cluster, ranks);
 }
 
 NameList

@@ -57,7 +57,10 @@ Cluster MakeCluster(Validation* v,
                     const std::optional<topo::ServerSpec>& server,
                     FabricSpec* fabric);
 
-/// Ranks in order, all GPUs of a server after one another.
+/// Where some ranks are, in this order. \pre rank r is GPU r mod g of server r / g
+coll::Placement PlacementOf(const ClusterSpec& cluster, const std::vector<coll::Rank>& ranks);
+
+/// All ranks in order, all GPUs of a server after one another.
 coll::Placement RankPlacement(const ClusterSpec& cluster);
 
 NameList ServerList();

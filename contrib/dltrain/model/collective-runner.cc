@@ -6,6 +6,7 @@
 #include "collectives/block-sizes.h"
 #include "collectives/registry.h"
 #include "results/collective-paths.h"
+#include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
 
 #include "ns3/assert.h"
@@ -72,7 +73,7 @@ CollectiveRunner::CollectiveRunner(const scenario::ClusterSpec& cluster,
       m_interconnect(interconnect),
       m_user(user),
       m_job(job),
-      m_gpusPerServer(cluster.server.gpus),
+      m_cluster(cluster),
       m_nicsPerServer(cluster.server.nics)
 {
     m_interconnect.AddUser(*this);
@@ -97,8 +98,6 @@ CollectiveRunner::AddCommunicator(std::vector<Rank> ranks)
     for (Rank position = 0; position < ranks.size(); ++position)
     {
         const Rank rank = ranks[position];
-        comm.placement.serverOf.push_back(rank / m_gpusPerServer);
-        comm.placement.gpuOf.push_back(rank % m_gpusPerServer);
         Member& member = comm.members[position];
         member.communicator = number;
         member.position = position;
@@ -106,8 +105,7 @@ CollectiveRunner::AddCommunicator(std::vector<Rank> ranks)
         member.server = m_interconnect.GetPlaces().ServerOf(rank);
         member.context = ContextOf(rank);
     }
-    comm.placement.nicsPerServer = m_nicsPerServer;
-    comm.placement.gpusPerServer = m_gpusPerServer;
+    comm.placement = scenario::PlacementOf(m_cluster, ranks);
     comm.ranks = std::move(ranks);
     return number;
 }

@@ -63,7 +63,7 @@ class CollectiveUser
 class CollectiveRunner : public TransportUser
 {
   public:
-    /// \param cluster where ranks are: rank r is GPU r mod g of logical server r / g
+    /// \param cluster where ranks are: rank r is GPU r mod g of logical server r / g; outlives this
     /// \param interconnect shared with other users \param job of what it opens
     CollectiveRunner(const scenario::ClusterSpec& cluster,
                      const scenario::CollectiveOptions& options,
@@ -296,6 +296,7 @@ class CollectiveRunner : public TransportUser
     Interconnect& m_interconnect;
     CollectiveUser* m_user;
     uint32_t m_job;
+    const scenario::ClusterSpec& m_cluster;
     uint32_t m_gpusPerServer;
     uint32_t m_nicsPerServer;
     std::deque<Communicator> m_communicators;
