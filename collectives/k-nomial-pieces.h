@@ -9,10 +9,14 @@
  *                                            2   4 5 6 7 -> 0
  *
  * Scatter is that backwards. The depth of the tree in messages in series, and all pieces but one
- * through the root's port: depth alpha + (n-1) / n S beta (for n a power of k), where direct has 1
- * alpha and n - 1 messages at the root. A piece travels as often as its rank is deep, so together
- * that is the sum of depth times piece. What goes round the end of the ranks is two messages; with
- * several channels or loops every piece is cut, and each is a message of its own.
+ * through the root's port: gather takes depth alpha + (n-1) / n S beta (for n a power of k), where
+ * direct has 1 alpha and n - 1 messages at the root. In scatter a rank posts the messages to all
+ * its children at once, and its NIC serves them in turns: that with b pieces has arrived when each
+ * child has got b or all of its own, sum of min(b, b_i) pieces. These sums on the way to a rank add
+ * up, so the children with most below them are late, and scatter takes longer than its root's port.
+ * A piece travels as often as its rank is deep, so together that is the sum of depth times piece.
+ * What goes round the end of the ranks is two messages; with several channels or loops every piece
+ * is cut, and each is a message of its own.
  *
  * Gather uses the places of other pieces in a rank's buffer as room, scatter too.
  */
@@ -93,7 +97,7 @@ class KNomialPieces final : public Schedule
         const Partition pieces(what.bytes, what.ranks);
         cost.chain = tree.Depth();
         cost.chainOutside = tree.DepthOutside(placement);
-        cost.serialBytes = AllButOne(what.bytes, what.ranks);
+        cost.serialBytes = GATHERS ? AllButOne(what.bytes, what.ranks) : MostOnTheWay(tree) * piece;
         std::vector<uint32_t> depth(what.ranks, 0);
         uint64_t rootPosts = 0;
         for (uint32_t v = 1; v < what.ranks; v++)
@@ -112,7 +116,7 @@ class KNomialPieces final : public Schedule
         if (!GATHERS)
         {
             cost.posts = rootPosts;
-            cost.sentPerRank = cost.serialBytes;
+            cost.sentPerRank = AllButOne(what.bytes, what.ranks);
         }
         cost.outOfServer = MostOutOfServer(placement, [&](Rank r, const auto& visit) {
             const uint32_t v = tree.NumberOf(r);
@@ -131,6 +135,22 @@ class KNomialPieces final : public Schedule
 
   private:
     static constexpr bool GATHERS = OP == Op::kGather;
+
+    /// Scatter: pieces that go over the ports on the way to a rank until it has its own, the most.
+    static double MostOnTheWay(const KNomialTree& tree)
+    {
+        std::vector<uint64_t> until(tree.Ranks(), 0);
+        for (uint32_t v = 1; v < tree.Ranks(); v++)
+        {
+            const uint32_t parent = tree.Parent(v); // a smaller number
+            until[v] = until[parent];
+            for (uint32_t c = 0; c < tree.Children(parent); c++)
+            {
+                until[v] += std::min(tree.Below(v), tree.Below(tree.Child(parent, c)));
+            }
+        }
+        return static_cast<double>(*std::max_element(until.begin(), until.end()));
+    }
 
     KNomialPieces(const Collective& what,
                   const Placement& placement,

@@ -40,6 +40,11 @@ class KNomialTree
     {
     }
 
+    uint32_t Ranks() const
+    {
+        return m_ranks;
+    }
+
     /// Numbers count from the root.
     uint32_t NumberOf(Rank rank) const
     {

@@ -9,8 +9,11 @@
  *                                         2   0 -> 1   2 -> 3   4 -> 5   6 -> 7
  *
  * The depth of the tree in messages in series; (n-1) S bytes together; and the root sends, or
- * receives and adds up, S for each of its children c, which also is the time: depth alpha + c S
- * beta, since what a child has below it takes no longer than the root's later children.
+ * receives and adds up, S for each of its children c. Reduce takes depth alpha + c S beta, since
+ * what a child gets from below takes no longer than the root's earlier children. In broadcast a
+ * rank posts the messages to all its children at once, and its NIC serves them in turns: they all
+ * arrive c S beta later, so the children on the way to a rank add up: depth alpha + (most of these
+ * sums) S beta, for n = k^d (k-1) d (d+1) / 2 S beta.
  */
 #ifndef COLLECTIVES_K_NOMIAL_WHOLE_H
 #define COLLECTIVES_K_NOMIAL_WHOLE_H
@@ -84,7 +87,7 @@ class KNomialWhole final : public Schedule
         cost.chainOutside = tree.DepthOutside(placement);
         cost.posts =
             FewMessagesShape(what, placement, options, 1).Parts() * (REDUCES ? 1ULL : children);
-        cost.serialBytes = children * bytes;
+        cost.serialBytes = (REDUCES ? children : MostChildrenOnTheWay(tree)) * bytes;
         cost.sentPerRank = REDUCES ? bytes : children * bytes;
         cost.reducedPerRank = REDUCES ? children * bytes : 0;
         cost.totalBytes = (what.ranks - 1ULL) * what.bytes;
@@ -115,6 +118,18 @@ class KNomialWhole final : public Schedule
           m_loops(shape.loops),
           m_slices(what.bytes, shape.Parts())
     {
+    }
+
+    /// Children of the ranks from the root to any rank, summed: the most.
+    static double MostChildrenOnTheWay(const KNomialTree& tree)
+    {
+        std::vector<uint32_t> sum(tree.Ranks(), 0); // of the ranks above
+        for (uint32_t v = 1; v < tree.Ranks(); v++)
+        {
+            const uint32_t parent = tree.Parent(v); // a smaller number
+            sum[v] = sum[parent] + tree.Children(parent);
+        }
+        return *std::max_element(sum.begin(), sum.end());
     }
 
     static StepIndex StepsOfLoop(uint32_t children)

@@ -78,7 +78,13 @@ Grouped(const Units& units, const std::vector<uint32_t>& groupOf)
 
 } // namespace
 
-Levels::Levels(const Placement& placement)
+size_t
+MostLevels(const Placement& placement)
+{
+    return placement.groupOf.size() + 2;
+}
+
+Levels::Levels(const Placement& placement, size_t count)
 {
     Units units = RanksByServer(placement);
     uint32_t stride = 1;
@@ -98,7 +104,9 @@ Levels::Levels(const Placement& placement)
         stride = size;
     };
     addLevel(units, "server");
-    for (size_t level = 0; level < placement.groupOf.size() && m_problem.empty(); level++)
+    for (size_t level = MostLevels(placement) - count;
+         level < placement.groupOf.size() && m_problem.empty();
+         level++)
     {
         const std::string name = "group of level " + std::to_string(level + 1);
         units = Grouped(units, placement.groupOf[level]);
@@ -125,20 +133,16 @@ Levels::Levels(const Placement& placement)
 std::string
 WhyNoLevels(const Collective& what, const Placement& placement, const AlgorithmOptions& options)
 {
-    const Levels levels(placement);
+    const size_t most = std::min<size_t>(MostLevels(placement), kMostLevels);
+    if (options.levels.size() < 2 || options.levels.size() > most)
+    {
+        return "there are " + std::string(most > 2 ? "2 to " : "") + std::to_string(most) +
+               " levels, and algorithms for " + std::to_string(options.levels.size());
+    }
+    const Levels levels(placement, options.levels.size());
     if (!levels.Problem().empty())
     {
         return levels.Problem();
-    }
-    if (levels.Count() > kMostLevels)
-    {
-        return std::to_string(levels.Count()) + " levels; at most " + std::to_string(kMostLevels) +
-               " are possible";
-    }
-    if (options.levels.size() != levels.Count())
-    {
-        return "there are " + std::to_string(levels.Count()) + " levels, and algorithms for " +
-               std::to_string(options.levels.size());
     }
     for (uint32_t level = 0; level < levels.Count(); level++)
     {
@@ -184,7 +188,7 @@ LevelsAllReduce::LevelsAllReduce(const Collective& what,
                                  const Placement& placement,
                                  const AlgorithmOptions& options)
     : Schedule(what),
-      m_levels(placement),
+      m_levels(placement, options.levels.size()),
       m_ring(placement, ChannelCount(placement, options)),
       m_parts(what.bytes, m_ring.Channels()),
       m_phases(m_levels.Count())
@@ -317,7 +321,7 @@ LevelsAllReduce::CostOf(const Collective& what,
                         const AlgorithmOptions& options)
 {
     Cost cost;
-    const Levels levels(placement);
+    const Levels levels(placement, options.levels.size());
     const uint32_t channels = ChannelCount(placement, options);
     // A channel's part at a level is what is left of it inside.
     uint64_t inside = 1;

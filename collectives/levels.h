@@ -26,11 +26,14 @@
 namespace coll
 {
 
-/// Ranks in levels of equal groups: servers, and groups of servers as Placement::groupOf has them.
+/// Ranks in levels of equal groups: servers, groups of servers as Placement::groupOf has them, and
+/// all. With fewer levels than there are, the smallest groups of servers are left out: of racks and
+/// pods three levels are servers, pods and all.
 class Levels
 {
   public:
-    explicit Levels(const Placement& placement);
+    /// \param count at least 2 and at most as many as MostLevels() says
+    Levels(const Placement& placement, size_t count);
 
     /// Why they are no levels; empty: they are.
     const std::string& Problem() const
@@ -69,7 +72,10 @@ class Levels
     std::vector<uint32_t> m_positions; ///< by rank
 };
 
-/// Why `names` are no algorithms of these levels; empty: they are.
+/// Levels that there are: servers, groups of servers, and all.
+size_t MostLevels(const Placement& placement);
+
+/// Why `AlgorithmOptions::levels` are no algorithms of these levels; empty: they are.
 std::string WhyNoLevels(const Collective& what,
                         const Placement& placement,
                         const AlgorithmOptions& options);

@@ -15,6 +15,7 @@
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/nic-names.h"
+#include "scenarios/spec/switch-groups.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
 
@@ -342,6 +343,7 @@ PlacementOf(const ClusterSpec& cluster, const std::vector<coll::Rank>& ranks)
         placement.aggregation = cluster.aggregators->Trees();
         placement.aggregationBytes = cluster.aggregationBytes;
     }
+    placement.groupOf = SwitchGroups(cluster, ranks);
     return placement;
 }
 

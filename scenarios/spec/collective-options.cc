@@ -124,8 +124,11 @@ CollectiveOptionRows()
             Kind::kList,
             json,
             group,
-            "what hierarchical all_reduce does on each level: an algorithm for reduce_scatter and "
-            "all_gather in servers, one for all_reduce between them, one after the other")
+            "what hierarchical all_reduce does on each level, one after the other: an algorithm "
+            "for "
+            "reduce_scatter and all_gather in servers, more of them for racks and pods if wanted "
+            "(of fewer names than levels the smallest groups are left out), one for all_reduce "
+            "between what is left")
             .Shows("NAME,NAME")
             .Otherwise("rings on both, which overlap")
             .Example("ring,halving-doubling"),

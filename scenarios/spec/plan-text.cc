@@ -409,6 +409,41 @@ BlocksText(const CollperfScenario& s)
            (s.sizes.size() == 1 ? "" : " (of the largest size)");
 }
 
+/// What the algorithms' own formulas (coll::Cost) say of each size, in columns for people and for
+/// tests. An algorithm without one is named and has dashes.
+std::string
+FormulaText(const CollperfScenario& s, const std::vector<coll::Collective>& whats)
+{
+    const coll::Placement placement = RankPlacement(s.cluster);
+    constexpr const char* kLine = "  %-20s%15s%10s%10s%10s%17s%17s\n";
+    std::string text = "\nBy formula (collectives/cost.h)\n" + Format(kLine,
+                                                                      "algorithm",
+                                                                      "size",
+                                                                      "chain",
+                                                                      "outside",
+                                                                      "posts",
+                                                                      "serial_bytes",
+                                                                      "out_of_server");
+    for (const coll::Collective& what : whats)
+    {
+        const coll::Algorithm& algorithm = *ChoiceOf(s.collectives, what, placement).algorithm;
+        const std::optional<coll::Cost> cost =
+            algorithm.CostOf(what, placement, s.collectives.OptionsFor(what.op));
+        const auto cell = [&](double value) { return cost ? Format("%.0f", value) : "-"; };
+        const coll::Cost c = cost.value_or(coll::Cost());
+        const uint64_t outside = s.cluster.servers > 1 ? std::min(c.chain, c.chainOutside) : 0;
+        text += Format(kLine,
+                       algorithm.Name().c_str(),
+                       std::to_string(what.bytes).c_str(),
+                       cell(static_cast<double>(c.chain)).c_str(),
+                       cell(static_cast<double>(outside)).c_str(),
+                       cell(static_cast<double>(c.posts)).c_str(),
+                       cell(c.serialBytes).c_str(),
+                       cell(c.outOfServer).c_str());
+    }
+    return text;
+}
+
 } // namespace
 
 std::string
@@ -437,6 +472,7 @@ PlanText(const CollperfScenario& s)
     text += Line("algorithm", AlgorithmText(s.collectives, s.cluster, {{s.op, whats}}));
     text += ClusterText(s.cluster, s.fabric);
     text += FabricText(s.fabric, s.cluster.topology) + ProcessesLine(s.run);
+    text += FormulaText(s, whats);
     return text + EstimateText(EstimateRun(s), s.fabric, s.run);
 }
 

@@ -129,6 +129,31 @@ TEST(KNomial, Bytes)
     EXPECT_EQ(direct.longestChain, 1U);
 }
 
+TEST(KNomial, ScattersMessagesShareThePort)
+{
+    // n = 8, k = 2, pieces of 100: the root has 4, 2 and 1 pieces for its children 4, 2 and 1. In
+    // turns the one with 1 has it after 3 x 1, that with 2 after 1 + 2 + 2, that with 4 after 1 + 2
+    // + 4 = 7; then 4 has 2 and 1 for 6 and 5: 6 after 1 + 2, and 6 1 for 7: 7 + 3 + 1 pieces.
+    const auto placement = UniformPlacement(8, 1);
+    AlgorithmOptions binomial;
+    binomial.radix = 2;
+    const auto serial = [&](Op op) {
+        return Find(op, "k-nomial")->CostOf({op, 800, 8, 0}, placement, binomial)->serialBytes;
+    };
+    EXPECT_DOUBLE_EQ(serial(Op::kScatter), 1100);
+    EXPECT_DOUBLE_EQ(serial(Op::kGather), 700);
+    // Broadcast: 3 children, then 2, then 1, of 800 B each.
+    EXPECT_DOUBLE_EQ(serial(Op::kBroadcast), 6 * 800);
+    EXPECT_DOUBLE_EQ(serial(Op::kReduce), 3 * 800);
+    // Direct: all of the root's port, and no more.
+    AlgorithmOptions direct;
+    direct.radix = 8;
+    EXPECT_DOUBLE_EQ(Find(Op::kScatter, "k-nomial")
+                         ->CostOf({Op::kScatter, 800, 8, 3}, placement, direct)
+                         ->serialBytes,
+                     700);
+}
+
 TEST(KNomial, TakesRadix4ByItself)
 {
     const auto placement = UniformPlacement(64, 1);
@@ -137,7 +162,14 @@ TEST(KNomial, TakesRadix4ByItself)
     // log4 64 = 3 levels of 3 children.
     EXPECT_EQ(cost.chain, 3U);
     EXPECT_EQ(cost.posts, 9U);
-    EXPECT_DOUBLE_EQ(cost.serialBytes, 9000);
+    // The root has 9 children, whose messages share its port; the first of them 6, the first of
+    // these 3.
+    EXPECT_DOUBLE_EQ(cost.serialBytes, (9 + 6 + 3) * 1000);
+    // Up the tree the last child of all comes when the root's others have.
+    EXPECT_DOUBLE_EQ(Find(Op::kReduce, "k-nomial")
+                         ->CostOf({Op::kReduce, 1000, 64, 0}, placement, {})
+                         ->serialBytes,
+                     9000);
     AlgorithmOptions binomial;
     binomial.radix = 2;
     EXPECT_EQ(Find(what.op, "k-nomial")->CostOf(what, placement, binomial)->chain, 6U);

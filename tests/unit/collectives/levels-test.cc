@@ -141,6 +141,28 @@ TEST(LevelsAllReduce, BytesOfEachLevel)
     EXPECT_EQ(report.bytesOutOfServer, std::vector<uint64_t>(8, 4 * (800 + 400 + 200)));
 }
 
+TEST(LevelsAllReduce, FewerLevelsLeaveOutTheSmallestGroups)
+{
+    // 4 pods of 2 racks of 3 servers of 2. Three levels: rings of 2 in a server, of the 6 servers
+    // of a pod, of 4 pods; two: of 2 and of all 24 servers.
+    const auto placement = Pods(4, 2, 3, 2);
+    const auto chain = [&](const Names& names) {
+        return Prove(4800, placement, With(names, 1), true).longestChain;
+    };
+    EXPECT_EQ(chain({"ring", "ring", "ring", "ring"}), 2 * (1 + 2 + 1 + 3U));
+    EXPECT_EQ(chain({"ring", "ring", "ring"}), 2 * (1 + 5 + 3U));
+    EXPECT_EQ(chain({"ring", "ring"}), 2 * (1 + 23U));
+    // What is left out may be uneven.
+    auto uneven = placement;
+    std::fill_n(uneven.groupOf[0].begin(), 2, 100);
+    EXPECT_EQ(Hierarchical().WhyNot({Op::kAllReduce, 4800, 48, 0},
+                                    uneven,
+                                    With({"ring", "ring", "ring", "ring"})),
+              "it needs the same number of ranks in every group of level 1, but one has 2 and one "
+              "has 4");
+    Prove(4800, uneven, With({"ring", "ring", "ring"}, 1), true);
+}
+
 TEST(LevelsAllReduce, FewerLatenciesThanRings)
 {
     // 16 servers of 8: 2 x 7 inside and 2 x 15 between as rings, 2 x 3 and 2 x 4 by halving.
@@ -178,6 +200,10 @@ TEST(LevelsAllReduce, RefusesInWords)
     auto pods = Pods(2, 2, 2, 2);
     const Names four{"ring", "ring", "ring", "ring"};
     EXPECT_EQ(why(pods, four), "");
+    EXPECT_EQ(why(pods, {"ring"}), "there are 2 to 4 levels, and algorithms for 1");
+    EXPECT_EQ(why(pods, {"ring", "ring", "ring", "ring", "ring"}),
+              "there are 2 to 4 levels, and algorithms for 5");
+    EXPECT_EQ(why(two, {"ring", "ring", "ring"}), "there are 2 levels, and algorithms for 3");
     pods.groupOf[0][0] = 3; // of its server the other rank is still in rack 0
     EXPECT_EQ(why(pods, four), "a group of level 1 has a part of what is one below it");
     pods = Pods(2, 2, 2, 2);

@@ -1,0 +1,36 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Which servers are near each other: groups of them by the switches that they hang on, for
+ * collectives with several levels.
+ *
+ *     core          o   o   o   o
+ *     aggregation   o o     o o         pod   switches of one part of the network
+ *     edge          o o     o o         rack  the switch behind a server's first NIC
+ *     servers       |||     |||
+ */
+#ifndef SCENARIOS_SPEC_SWITCH_GROUPS_H
+#define SCENARIOS_SPEC_SWITCH_GROUPS_H
+
+#include "collectives/schedule.h"
+#include "scenarios/spec/scenario.h"
+
+#include <vector>
+
+namespace scenario
+{
+
+/**
+ * Groups of ranks' servers as coll::Placement::groupOf has them, the innermost first: racks, then
+ * what topo::Description::part names (pods). A level that says nothing about these ranks is left
+ * out: one group with all of them, or a group for each that there is inside it. Groups may be
+ * uneven; whoever needs even ones says so.
+ *
+ * \param ranks rank r is in server r / GPUs of a server
+ */
+std::vector<std::vector<uint32_t>> SwitchGroups(const ClusterSpec& cluster,
+                                                const std::vector<coll::Rank>& ranks);
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_SWITCH_GROUPS_H
