@@ -33,7 +33,9 @@
  * Channels: "nccl-channels" is NVIDIA/nccl@0f900e1 src/graph/connect.cc (rings doubled when they are
  * connected) and src/graph/search.cc, ncclTopoDupChannels (doubled before that from 25 GB/s a
  * channel on, on Hopper and later only up to 4 of them): 4 for each NIC of 400 Gb/s, at most 16;
- * in a server the 2 x 18 links of NVLink 4 are as many as the 32 that fit a launch.
+ * in a server the 2 x 18 links of NVLink 4 are as many as the 32 that fit a launch. A channel in a
+ * server carries what topo.h has for a link of NVLink: assumed, and measured of H100s (8 channels of
+ * 20.6 GB/s are 165; sendrecv of 4 GPUs of h100ndr reaches 163).
  *
  * A PCIe server has one PCIe switch for two GPUs, with one x16 uplink, so its host bridge carries
  * gpus / 2 such links: assumed.
@@ -81,8 +83,8 @@ ServerPresetsJson()
                  "simple": {"base": "0ns", "inside": "7us", "outside": "6us"},
                  "exchange": {"inside": "17us", "outside": "50us", "outside_share": 0.95},
                  "nvls": {"inside": "1us", "outside": "6us", "inside_share": 0.8325},
-                 "channels": {"inside": "163.2Gbps", "outside": "107Gbps", "in_server": 32, "a_nic": 4, "most": 16},
-                 "source": "launch, simple, exchange, rates of channels: fitted (h100ndr); numbers of channels: nccl-channels; ll, ll128 inside: as dgx-h200, assumed; outside: nccl-tuner"},
+                 "channels": {"inside": "164.8Gbps", "outside": "107Gbps", "in_server": 32, "a_nic": 4, "most": 16},
+                 "source": "launch, simple, exchange, rate of a channel outside: fitted (h100ndr); of one inside, numbers: nccl-channels; ll, ll128 inside: as dgx-h200, assumed; outside: nccl-tuner"},
      "source": "450 GB/s: ml-eng; 8 GPUs, NVLink4, 8 x 400G: ml-eng, basepod; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "polaris", "gpu": "A100", "gpus": 4, "nics": 2, "nic_rate": "200Gbps",
      "scale_up": {"kind": "nvlink-mesh", "per_gpu": "2400Gbps", "efficiency": 0.8, "latency": "600ns", "bulk_latency": "3.4us"},
@@ -101,7 +103,7 @@ ServerPresetsJson()
                  "simple": {"base": "0ns", "inside": "7us", "outside": "6us"},
                  "exchange": {"inside": "17us", "outside": "50us", "outside_share": 0.95},
                  "nvls": {"inside": "1us", "outside": "6us", "inside_share": 0.8325},
-                 "channels": {"inside": "163.2Gbps", "outside": "107Gbps", "in_server": 32, "a_nic": 4, "most": 16},
+                 "channels": {"inside": "164.8Gbps", "outside": "107Gbps", "in_server": 32, "a_nic": 4, "most": 16},
                  "source": "launch, ll, ll128 inside: fitted (mleng-h200-n1); simple, exchange, channels: as dgx-h100, assumed; outside: nccl-tuner"},
      "source": "450 GB/s: ml-eng; 8 GPUs, 8 x 400G: basepod; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-b200", "gpu": "B200", "gpus": 8, "nics": 8, "nic_rate": "400Gbps",
@@ -112,8 +114,8 @@ ServerPresetsJson()
                  "simple": {"base": "0ns", "inside": "7us", "outside": "6us"},
                  "exchange": {"inside": "17us", "outside": "50us", "outside_share": 0.95},
                  "nvls": {"inside": "1us", "outside": "6us", "inside_share": 0.8325},
-                 "channels": {"inside": "163.2Gbps", "outside": "107Gbps", "in_server": 32, "a_nic": 4, "most": 16},
-                 "source": "as dgx-h200, assumed"},
+                 "channels": {"inside": "320.8Gbps", "outside": "107Gbps", "in_server": 32, "a_nic": 4, "most": 16},
+                 "source": "as dgx-h200, assumed; channels: nccl-channels"},
      "source": "900 GB/s: ml-eng; 8 GPUs, 8 x 400G: basepod; efficiency: 673 GB/s in mleng-b200-ngpu4; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "pcie3-v100", "gpu": "V100", "gpus": 8, "nics": 1, "nic_rate": "100Gbps",
      "scale_up": {"kind": "pcie", "per_gpu": "126Gbps", "host_bridge": "504Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"},
@@ -132,18 +134,18 @@ ServerPresetsJson()
                  "simple": {"base": "0ns", "inside": "7us", "outside": "6us"},
                  "exchange": {"inside": "17us", "outside": "50us", "outside_share": 0.95},
                  "nvls": {"base": "500us", "inside": "1us", "outside": "6us", "inside_share": 0.61},
-                 "channels": {"inside": "163.2Gbps", "outside": "107Gbps", "in_server": 32, "a_nic": 4, "most": 16},
-                 "source": "nvls: fitted (cw-gb200-nvl72); others: as dgx-h200, assumed"},
+                 "channels": {"inside": "320.8Gbps", "outside": "107Gbps", "in_server": 32, "a_nic": 4, "most": 16},
+                 "source": "nvls: fitted (cw-gb200-nvl72); channels: nccl-channels; others: as dgx-h200, assumed"},
      "source": "900 GB/s: ml-eng; 72 GPUs: nvl72; a 400G ConnectX-7 a GPU: as dgx-b200, assumed; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "a100-nvlink-pairs", "gpu": "A100", "gpus": 4, "nics": 1, "nic_rate": "100Gbps",
      "scale_up": {"kind": "nvlink-islands", "per_gpu": "2400Gbps", "efficiency": 0.8, "latency": "600ns", "bulk_latency": "3.4us", "island": 2,
                   "between": {"kind": "pcie", "per_gpu": "252Gbps", "host_bridge": "504Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"}},
-     "library": {"launch": "46us", "exchange_launch": "5us",
+     "library": {"launch": "48us", "exchange_launch": "5us",
                  "ll": {"base": "0ns", "inside": "1us", "outside": "2.7us", "inside_share": 0.5, "outside_share": 0.5},
                  "ll128": {"base": "0ns", "inside": "2.4us", "outside": "4us", "inside_share": 0.71, "between_servers": false},
-                 "simple": {"base": "0ns", "inside": "5.7us", "outside": "14us"},
+                 "simple": {"base": "0ns", "inside": "1.5us", "outside": "14us"},
                  "exchange": {"outside": "10us", "outside_share": 0.63},
-                 "source": "launches, exchange: fitted (vidur a100_pairwise_nvlink); ll128, simple: as dgx-a100; ll: nccl-tuner (PCIe)"},
+                 "source": "launches, simple inside, exchange: fitted (vidur a100_pairwise_nvlink); ll128 inside: as dgx-a100, assumed; others: nccl-tuner (PCIe)"},
      "source": "300 GB/s, PCIe 4.0 x16 31.5 GB/s: ml-eng; pairs of 4 GPUs: the machine's name in vidur-collectives.csv; 1 NIC of 100G, host bridge of 2 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (NVLink, PCIe; LL, Simple)"}
   ]
 }

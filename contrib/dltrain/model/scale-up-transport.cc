@@ -40,7 +40,7 @@ ScaleUpTransport::ScaleUpTransport(const Places& places, const topo::ServerSpec&
 }
 
 ChannelId
-ScaleUpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
+ScaleUpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie, uint64_t)
 {
     const uint32_t server = m_places.ServerOf(name.from);
     Slots<Channel>& channels = m_servers[server]->channels;
@@ -74,7 +74,8 @@ ScaleUpTransport::Post(ChannelId channel, const TransportPost& post)
                       rdma::TimePoint(now),
                       message,
                       post.parts,
-                      post.how);
+                      post.how,
+                      rdma::BitRate(post.mostBps));
     if (!server.awake)
     {
         server.ScheduleWake();
