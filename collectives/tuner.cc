@@ -7,6 +7,7 @@
 #include "collectives/registry.h"
 
 #include <algorithm>
+#include <map>
 
 namespace coll
 {
@@ -25,6 +26,22 @@ HasSeveralServers(const Placement& placement)
     return std::any_of(placement.serverOf.begin(), placement.serverOf.end(), [&](uint32_t server) {
         return server != placement.serverOf.front();
     });
+}
+
+/// Whether some server has ranks in several islands.
+bool
+LeavesIslands(const Placement& placement, uint32_t island)
+{
+    std::map<uint32_t, uint32_t> islandOf; // by server, of its first rank
+    for (std::size_t i = 0; i < placement.serverOf.size(); ++i)
+    {
+        const uint32_t its = placement.gpuOf[i] / island;
+        if (islandOf.try_emplace(placement.serverOf[i], its).first->second != its)
+        {
+            return true;
+        }
+    }
+    return false;
 }
 
 } // namespace
@@ -90,7 +107,11 @@ EstimateSeconds(const Algorithm& algorithm,
     const uint32_t nics = exchange && machine.hasLibrary && library.exchangeNics
                               ? std::min(library.exchangeNics, machine.nics)
                               : std::max<uint32_t>(1, Rails(placement).size());
-    const double inRate = machine.insideRate > 0 ? machine.insideRate * inShare : 1e15;
+    // A chain over several islands waits for the slowest links.
+    const double ports = machine.island != 0 && LeavesIslands(placement, machine.island)
+                             ? std::min(machine.insideRate, machine.betweenRate)
+                             : machine.insideRate;
+    const double inRate = ports > 0 ? ports * inShare : 1e15;
     const double outRate = machine.nicRate * nics * outShare;
     const auto chain = static_cast<double>(cost->chain);
     const double chainOutside =

@@ -35,6 +35,8 @@ namespace coll
 struct Machine
 {
     double insideRate = 0;   ///< B/s of a GPU's port, one direction, for messages; 0: not known
+    double betweenRate = 0;  ///< the same of what goes from an island to another
+    uint32_t island = 0;     ///< GPUs that have insideRate among them; 0: those of a server
     double nicRate = 0;      ///< B/s of one NIC
     uint32_t nics = 1;       ///< of a server
     bool hasLibrary = false; ///< else nothing takes time but links, and protocols are not known

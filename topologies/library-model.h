@@ -12,6 +12,8 @@
  *                 "simple":   {...},
  *                 "exchange": {...},
  *                 "nvls":     {...},
+ *                 "channels": {"inside": "163Gbps", "outside": "107Gbps", "in_server": 32,
+ *                              "a_nic": 4, "most": 16},
  *                 "source": "where the numbers come from"}
  *
  * **Law.** A collective of protocol p begins `launch + base` after a rank has entered it. A message
@@ -19,9 +21,11 @@
  * it is `inside_share` of what messages get there (ScaleUp::efficiency). A message between servers
  * is given to the NIC `outside` after it could have been, and is longer by 1 / `outside_share`, on
  * the wire too: flags are data to a network. What is sent and received without adding up (alltoall,
- * sendrecv, ...; NCCL's grouped sends and receives) has launch and times of its own, `exchange`;
- * so has what a server's switch adds up and copies, `nvls` (left out: as `simple`), whose messages
- * are between a GPU and the switch.
+ * sendrecv, ...; NCCL's grouped sends and receives) has launch and times of its own, `exchange`,
+ * and a pair of GPUs gets no more than its share of `channels` carries, as far as they are given:
+ * how many that are, collectives/exchange-rates.h says. (What adds up or passes on uses all
+ * channels for its neighbour.) What a server's switch adds up and copies has times of its own, too,
+ * `nvls` (left out: as `simple`), whose messages are between a GPU and the switch.
  *
  * **Protocols** (NCCL's; "LL, LL128 and Simple" in its documentation of NCCL_PROTO): LL stores 4
  * bytes of data with 4 bytes of flag, LL128 120 bytes with 8, Simple data alone, and then says so.
@@ -74,12 +78,23 @@ struct ProtocolTimes
     bool betweenServers = true; ///< may be used there
 };
 
+/// What grouped sends and receives go over.
+struct ExchangeChannels
+{
+    rdma::BitRate inside;  ///< of one, in a server
+    rdma::BitRate outside; ///< of one, between servers, on the wire
+    uint32_t inServer = 0; ///< channels in all of ranks in one server; 0: no pair has a limit
+    uint32_t aNic = 0;     ///< of ranks in several, for each NIC of a server that they use
+    uint32_t most = 0;     ///< of ranks in several
+};
+
 struct LibraryModel
 {
     rdma::Duration launch;         ///< of a collective
     rdma::Duration exchangeLaunch; ///< of one without adding up
     /// NICs that exchanges use, from the first on; 0: each GPU the one beside it.
     uint32_t exchangeNics = 0;
+    ExchangeChannels channels;
     std::array<ProtocolTimes, kProtocols> protocols; ///< by Protocol
     std::string source;                              ///< document of every constant, or "assumed"
 

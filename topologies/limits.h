@@ -25,7 +25,9 @@ constexpr rdma::Duration kLongestDelay = rdma::Milliseconds(10000);
 constexpr double kMostBitErrors = 0.001;
 /// Of a server.
 constexpr uint32_t kMostGpus = 1024;
-constexpr uint32_t kMostNics = 64;
+constexpr uint32_t kMostNics = 128;
+/// Of a library: NCCL's MAXCHANNELS (src/include/device.h).
+constexpr uint32_t kMostChannels = 64;
 
 /// Of GPUs' ports and host bridges. Below this a byte takes more picoseconds than the scale-up
 /// law's fixed-point number holds.

@@ -30,27 +30,44 @@ PsPerByte(rdma::BitRate rate, double efficiency, int fractionBits)
 
 ScaleUpModel::ScaleUpModel(const ScaleUp& spec, uint32_t gpus, const LibraryModel* library)
     : m_switch(gpus),
-      m_oneWay(spec.bulkLatency.ps == 0),
       m_ports(3 * static_cast<std::size_t>(gpus))
 {
-    if (spec.latency.ps < 0 || spec.bulkLatency.ps < 0)
+    SetWays(spec, library, 0);
+    if (spec.kind == ScaleUp::kNvLinkIslands)
+    {
+        if (!spec.between || spec.between->kind != ScaleUp::kPcie || spec.island == 0)
+        {
+            throw std::invalid_argument("ScaleUpModel: islands without GPUs, or without PCIe "
+                                        "between them");
+        }
+        m_island = spec.island;
+        m_ports.resize(4 * static_cast<std::size_t>(gpus));
+        SetWays(*spec.between, library, kWays);
+    }
+}
+
+void
+ScaleUpModel::SetWays(const ScaleUp& links, const LibraryModel* library, uint8_t first)
+{
+    if (links.latency.ps < 0 || links.bulkLatency.ps < 0)
     {
         throw std::invalid_argument("ScaleUpModel: negative latency");
     }
-    if (!(spec.efficiency > 0 && spec.efficiency <= 1))
+    if (!(links.efficiency > 0 && links.efficiency <= 1))
     {
         throw std::invalid_argument("ScaleUpModel: an efficiency that is not in (0, 1]");
     }
-    m_psPerByte = PsPerByte(spec.perGpu, spec.efficiency, kFractionBits);
-    if (spec.kind == ScaleUp::kPcie)
+    uint64_t psPerByte = PsPerByte(links.perGpu, links.efficiency, kFractionBits);
+    if (links.kind == ScaleUp::kPcie)
     {
-        const uint64_t bridge = PsPerByte(spec.hostBridge, spec.efficiency, kFractionBits);
-        m_psPerByte = std::max(m_psPerByte, bridge);
+        const uint64_t bridge = PsPerByte(links.hostBridge, links.efficiency, kFractionBits);
+        psPerByte = std::max(psPerByte, bridge);
         m_bridgeShare =
-            static_cast<uint64_t>((static_cast<Work>(m_psPerByte) << kFractionBits) / bridge);
+            static_cast<uint64_t>((static_cast<Work>(psPerByte) << kFractionBits) / bridge);
     }
-    m_ways[kSmall] = {spec.latency.ps, m_oneWay ? m_psPerByte : 2 * m_psPerByte};
-    m_ways[kBulk] = {spec.bulkLatency.ps, m_psPerByte};
+    const bool oneWay = links.bulkLatency.ps == 0; // whatever the size
+    m_ways[first + kSmall] = {links.latency.ps, oneWay ? psPerByte : 2 * psPerByte};
+    m_ways[first + kBulk] = {oneWay ? links.latency.ps : links.bulkLatency.ps, psPerByte};
     for (uint32_t i = 0; library && i < kProtocols; ++i)
     {
         const ProtocolTimes& times = library->protocols[i];
@@ -59,23 +76,32 @@ ScaleUpModel::ScaleUpModel(const ScaleUp& spec, uint32_t gpus, const LibraryMode
             throw std::invalid_argument("ScaleUpModel: a protocol with a negative latency, or a "
                                         "share that is not in (0, 1]");
         }
-        m_ways[2 + i] = {
+        m_ways[first + 2 + i] = {
             times.inside.ps,
             times.insideShare == 1
-                ? m_psPerByte
-                : static_cast<uint64_t>(static_cast<double>(m_psPerByte) / times.insideShare)};
+                ? psPerByte
+                : static_cast<uint64_t>(static_cast<double>(psPerByte) / times.insideShare)};
     }
 }
 
-uint8_t
-ScaleUpModel::WayOf(uint64_t bytes) const
+bool
+ScaleUpModel::Crosses(uint32_t fromGpu, uint32_t toGpu) const
 {
-    // LL: latency + 2 D; Simple: bulk latency + D.
-    const int64_t more = std::max<int64_t>(0, m_ways[kBulk].latency - m_ways[kSmall].latency);
-    return !m_oneWay && static_cast<Work>(bytes) * m_psPerByte > static_cast<Work>(more)
-                                                                     << kFractionBits
-               ? kBulk
-               : kSmall;
+    return m_island != 0 && fromGpu / m_island != toGpu / m_island;
+}
+
+uint8_t
+ScaleUpModel::WayOf(uint64_t bytes, uint8_t first) const
+{
+    // LL: latency + 2 D; Simple: bulk latency + D. Where there is one latency, both are alike.
+    const Way& small = m_ways[first + kSmall];
+    const Way& bulk = m_ways[first + kBulk];
+    const int64_t more = std::max<int64_t>(0, bulk.latency - small.latency);
+    return static_cast<uint8_t>(
+        first + (small.psPerByte != bulk.psPerByte && static_cast<Work>(bytes) * bulk.psPerByte >
+                                                          static_cast<Work>(more) << kFractionBits
+                     ? kBulk
+                     : kSmall));
 }
 
 ScaleUpModel::Work
@@ -99,6 +125,17 @@ ScaleUpModel::LatencyOf(const Message& message) const
 namespace
 {
 
+/// What a rate is of that at which a byte takes so long, at most all of it.
+uint64_t
+MostShare(uint64_t psPerByte, rdma::BitRate rate, int fractionBits)
+{
+    const uint64_t full = uint64_t{1} << fractionBits;
+    // bps / 8e12 bytes a ps, times ps a byte, which has the fraction.
+    const unsigned __int128 share =
+        static_cast<unsigned __int128>(psPerByte) * rate.bps / 8000000000000ULL;
+    return share >= full ? full : std::max<uint64_t>(1, static_cast<uint64_t>(share));
+}
+
 /// Whole picoseconds, rounded.
 int64_t
 Rounded(unsigned __int128 work, int fractionBits)
@@ -112,7 +149,7 @@ Rounded(unsigned __int128 work, int fractionBits)
 rdma::Duration
 ScaleUpModel::IdleTime(rdma::Bytes bytes) const
 {
-    const uint8_t how = WayOf(bytes.value);
+    const uint8_t how = WayOf(bytes.value, 0);
     return rdma::Duration(m_ways[how].latency + Rounded(WorkOf(bytes.value, how), kFractionBits));
 }
 
@@ -134,9 +171,11 @@ ScaleUpModel::PairOf(uint32_t from, uint32_t to)
     if (number == kNone)
     {
         number = static_cast<uint32_t>(m_pairs.size());
-        m_pairs.emplace_back();
-        m_pairs.back().from = from;
-        m_pairs.back().to = to;
+        const bool crosses = Crosses(from, to);
+        Pair& pair = m_pairs.emplace_back();
+        pair.from = from + (crosses ? 3 * m_switch : 0);
+        pair.to = to + (crosses ? 3 * m_switch : 0);
+        pair.bridged = m_bridgeShare != 0 && (m_island == 0 || crosses);
     }
     return number;
 }
@@ -148,7 +187,8 @@ ScaleUpModel::Post(uint32_t fromGpu,
                    rdma::TimePoint now,
                    uint64_t cookie,
                    uint64_t parts,
-                   uint8_t how)
+                   uint8_t how,
+                   rdma::BitRate most)
 {
     Advance(now.ps);
     uint32_t number = m_freeMessage;
@@ -162,33 +202,38 @@ ScaleUpModel::Post(uint32_t fromGpu,
         m_freeMessage = m_messages[number].next;
     }
     ++m_underWay;
+    const uint8_t first = Crosses(fromGpu, toGpu) ? kWays : 0;
     Message& message = m_messages[number];
     message = Message();
     message.cookie = cookie;
     message.bytes = bytes.value;
-    message.how = how ? how + 1 : WayOf(bytes.value * parts);
+    message.how = how ? static_cast<uint8_t>(first + how + 1) : WayOf(bytes.value * parts, first);
     message.order = m_posts++;
     if (fromGpu == toGpu)
     {
         Fly(number, now.ps);
         return;
     }
-    m_bytes += bytes;
-    // Who was alone on these ports may be done.
-    if (PairsAt(fromGpu, m_ports[fromGpu].egress) == 1)
+    if (most.bps != 0)
     {
-        CatchUp(m_ports[fromGpu].egress.sum, now.ps);
+        message.most = MostShare(m_ways[message.how].psPerByte, most, kFractionBits);
     }
-    if (PairsAt(toGpu, m_ports[toGpu].ingress) == 1)
+    m_bytes += bytes;
+    const uint32_t pairNumber = PairOf(fromGpu, toGpu);
+    Pair& pair = m_pairs[pairNumber];
+    // Who was alone on these ports may be done.
+    if (PairsAt(pair.from, m_ports[pair.from].egress) == 1)
     {
-        CatchUp(m_ports[toGpu].ingress.sum, now.ps);
+        CatchUp(m_ports[pair.from].egress.sum, now.ps);
+    }
+    if (PairsAt(pair.to, m_ports[pair.to].ingress) == 1)
+    {
+        CatchUp(m_ports[pair.to].ingress.sum, now.ps);
     }
     if (m_bridgeShare != 0 && m_active.size() == 1)
     {
         CatchUp(m_active[0], now.ps);
     }
-    const uint32_t pairNumber = PairOf(fromGpu, toGpu);
-    Pair& pair = m_pairs[pairNumber];
     message.pair = pairNumber;
     if (pair.head != kNone)
     {
@@ -209,15 +254,14 @@ ScaleUpModel::Post(uint32_t fromGpu,
 uint32_t
 ScaleUpModel::PairsAt(uint32_t port, const Side& side) const
 {
-    return port >= m_switch ? 0 : side.pairs;
+    return IsSwitch(port) ? 0 : side.pairs;
 }
 
 bool
 ScaleUpModel::SharesPorts(const Pair& pair) const
 {
     return PairsAt(pair.from, m_ports[pair.from].egress) > 1 ||
-           PairsAt(pair.to, m_ports[pair.to].ingress) > 1 ||
-           (m_bridgeShare != 0 && m_active.size() > 1);
+           PairsAt(pair.to, m_ports[pair.to].ingress) > 1 || (pair.bridged && m_active.size() > 1);
 }
 
 void
@@ -281,9 +325,11 @@ ScaleUpModel::StartAlone(uint32_t number, int64_t at)
 {
     Pair& pair = m_pairs[number];
     pair.alone = true;
-    pair.share = kFull;
+    pair.share = m_messages[pair.head].most;
     pair.since = at;
-    pair.finish = at + Rounded(pair.left, kFractionBits);
+    pair.finish = at + (pair.share == kFull
+                            ? Rounded(pair.left, kFractionBits)
+                            : static_cast<int64_t>((pair.left + pair.share - 1) / pair.share));
     // Known now, so nothing wakes up when it leaves.
     Fly(pair.head, std::max(pair.lastArrival, pair.finish + LatencyOf(m_messages[pair.head])));
 }
@@ -316,7 +362,7 @@ ScaleUpModel::Share(uint32_t number, int64_t now)
     {
         return;
     }
-    const Work done = static_cast<Work>(now - pair.since) << kFractionBits;
+    const Work done = static_cast<Work>(now - pair.since) * pair.share;
     pair.left = pair.left > done ? pair.left - done : 0;
     pair.since = now;
     pair.alone = false;
@@ -382,6 +428,7 @@ ScaleUpModel::FinishShared(int64_t at)
         }
         while (pair.finish <= at)
         {
+            const uint64_t most = m_messages[pair.head].most;
             Leave(pair, at);
             if (pair.head == kNone)
             {
@@ -391,6 +438,12 @@ ScaleUpModel::FinishShared(int64_t at)
             }
             pair.since = at;
             pair.left = WorkOf(m_messages[pair.head]);
+            if (m_messages[pair.head].most != most)
+            {
+                pair.finish = kNeverPs;
+                m_shareOutAt = at;
+                break;
+            }
             pair.finish = at + static_cast<int64_t>((pair.left + pair.share - 1) / pair.share);
         }
         m_nextFinish = std::min(m_nextFinish, pair.finish);
@@ -439,18 +492,18 @@ ScaleUpModel::ShareOut(int64_t at)
 void
 ScaleUpModel::FindShares()
 {
-    const uint32_t gpus = m_switch;
-    const uint32_t bridge = 2 * gpus;
+    const auto ports = static_cast<uint32_t>(m_ports.size());
+    const uint32_t bridge = 2 * ports;
     const auto forPorts = [&](const Pair& pair, auto&& what) {
-        if (pair.from < m_switch)
+        if (!IsSwitch(pair.from))
         {
             what(pair.from);
         }
-        if (pair.to < m_switch)
+        if (!IsSwitch(pair.to))
         {
-            what(gpus + pair.to);
+            what(ports + pair.to);
         }
-        if (m_bridgeShare != 0)
+        if (pair.bridged)
         {
             what(bridge);
         }
@@ -472,10 +525,14 @@ ScaleUpModel::FindShares()
                 least = std::min(least, m_free[port] / m_waiting[port]);
             }
         }
+        for (const uint32_t number : m_unshared)
+        {
+            least = std::min(least, m_messages[m_pairs[number].head].most);
+        }
         // Who has a port that gives no more gets that; first all of them are found, as taking it
         // changes what ports give.
         auto rest = std::partition(m_unshared.begin(), m_unshared.end(), [&](uint32_t number) {
-            bool found = false;
+            bool found = m_messages[m_pairs[number].head].most <= least;
             forPorts(m_pairs[number], [&](uint32_t port) {
                 found = found || m_free[port] / m_waiting[port] <= least;
             });

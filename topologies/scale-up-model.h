@@ -39,6 +39,14 @@
  * that is posted with a Protocol takes that one's `inside` and has its `inside_share` of the rate
  * instead (library-model.h): then whoever posts has chosen.
  *
+ * **Islands** (ScaleUp::kNvLinkIslands). GPUs of an island have ports of its NVLink; all GPUs have
+ * other ports for what goes between islands, with rates, latencies and the host bridge of
+ * ScaleUp::between. Ports of the two kinds share nothing.
+ *
+ * **Most of a pair.** A message may be posted with a rate that its pair does not exceed, whatever
+ * its ports have left, as where a library gives a pair some of its channels. In the law above that
+ * is a port of the pair's own, which is full when the pair has that rate.
+ *
  * **Assumptions.** R is ScaleUp::perGpu times ScaleUp::efficiency. Both directions are independent.
  * A mesh (DGX-1) is taken as a switch with the sum of a GPU's links: right for ring collectives
  * that NCCL spreads over all links, too fast by up to the number of links for one message to one
@@ -80,7 +88,8 @@ class ScaleUpModel
     static constexpr rdma::TimePoint kNever{std::numeric_limits<int64_t>::max()};
 
     /// Throws std::invalid_argument for a rate below 1 Mb/s, a negative latency, an efficiency that
-    /// is not above 0 and at most 1, or PCIe without a host bridge rate.
+    /// is not above 0 and at most 1, PCIe without a host bridge rate, or islands without what is
+    /// between them.
     /// \param library null: no message is posted with a protocol
     ScaleUpModel(const ScaleUp& spec, uint32_t gpus, const LibraryModel* library = nullptr);
 
@@ -91,6 +100,7 @@ class ScaleUpModel
      * \param parts messages that share the port as parts of one: the protocol is that of all of
      * them together
      * \param how 0: as the size says; else 1 + Protocol
+     * \param most that its pair gets while this message is sent; 0: what ports give
      */
     void Post(uint32_t fromGpu,
               uint32_t toGpu,
@@ -98,7 +108,8 @@ class ScaleUpModel
               rdma::TimePoint now,
               uint64_t cookie,
               uint64_t parts = 1,
-              uint8_t how = 0);
+              uint8_t how = 0,
+              rdma::BitRate most = {});
 
     /// When to call Arrived() next, unless Post() is called before; kNever: nothing is under way.
     rdma::TimePoint NextWake();
@@ -159,7 +170,7 @@ class ScaleUpModel
         }
     }
 
-    /// What a message takes when nothing else moves.
+    /// What a message takes when nothing else moves; with islands: in one.
     rdma::Duration IdleTime(rdma::Bytes bytes) const;
 
     /// Sum of all messages posted between different GPUs.
@@ -198,18 +209,20 @@ class ScaleUpModel
         uint32_t pair = kNone;
         uint32_t next = kNone; ///< of its pair, or the next free one
         uint8_t how = 0;       ///< in m_ways
+        uint64_t most = kFull; ///< of a port's share
     };
 
     /// Messages from one GPU to another that have not left, the first one being sent.
     struct Pair
     {
-        uint32_t from = 0;
+        uint32_t from = 0; ///< in m_ports
         uint32_t to = 0;
+        bool bridged = false; ///< it crosses the host bridge
         uint32_t head = kNone;
         uint32_t tail = kNone;
         uint32_t place = kNone;    ///< in m_active
         bool alone = false;        ///< on its ports: at the full rate, whoever else moves
-        uint64_t share = 0;        ///< of a port; kFull when alone
+        uint64_t share = 0;        ///< of a port; when alone, all that it may have
         int64_t since = 0;         ///< `left` is as of then
         Work left = 0;             ///< of the head
         int64_t finish = kNeverPs; ///< the head's last byte leaves
@@ -253,12 +266,25 @@ class ScaleUpModel
     static constexpr uint8_t kSmall = 0;
     static constexpr uint8_t kBulk = 1;
 
-    uint8_t WayOf(uint64_t bytes) const;
+    /// Of m_ways: those of links between islands follow all of the islands'.
+    static constexpr uint8_t kWays = 2 + kProtocols;
+
+    /// Ways of one kind of links, from `first` of m_ways on.
+    void SetWays(const ScaleUp& links, const LibraryModel* library, uint8_t first);
+    bool Crosses(uint32_t fromGpu, uint32_t toGpu) const;
+    /// \param first of its kind of links
+    uint8_t WayOf(uint64_t bytes, uint8_t first) const;
     Work WorkOf(uint64_t bytes, uint8_t how) const;
     Work WorkOf(const Message& message) const;
     int64_t LatencyOf(const Message& message) const;
     uint32_t PairOf(uint32_t from, uint32_t to);
     bool SharesPorts(const Pair& pair) const;
+
+    bool IsSwitch(uint32_t port) const
+    {
+        return port >= m_switch && port < 3 * m_switch;
+    }
+
     /// Pairs with messages on a side of a port that can be full.
     uint32_t PairsAt(uint32_t port, const Side& side) const;
     void Activate(uint32_t number, int64_t now);
@@ -276,15 +302,14 @@ class ScaleUpModel
     void FindShares();
     void DropRecalled();
 
-    uint32_t m_switch;          ///< number of the port that is never full
-    uint64_t m_psPerByte = 0;   ///< kFractionBits behind the point
+    uint32_t m_switch;          ///< number of GPUs, and of the first port that is never full
+    uint32_t m_island = 0;      ///< GPUs of one; 0: no islands
     uint64_t m_bridgeShare = 0; ///< of the bridge, in a port's; 0: no bridge
-    bool m_oneWay = true;       ///< whatever the size
     rdma::Bytes m_bytes;
     uint64_t m_posts = 0;
     uint32_t m_underWay = 0;
-    std::array<Way, 2 + kProtocols> m_ways;
-    std::vector<Port> m_ports;
+    std::array<Way, 2 * kWays> m_ways;
+    std::vector<Port> m_ports; ///< by GPU; the switch's, twice as many; GPUs' links between islands
     std::vector<uint32_t> m_pairOf; ///< [from * GPUs + to]; made when first needed
     /// [(GPU * 2 GPUs + port behind GPUs) * 2 + (from the switch)]; made when first needed
     std::vector<uint32_t> m_switchPairOf;

@@ -30,6 +30,13 @@
  * data and flag travel in one store, 0.6 us over NVLink and 1.0 us over PCIe, Simple 3.4 and 5.7 us
  * (NVIDIA/nccl@01afd20 has 0.47 for LL over NVLink, and the others). Its LL128 is left out.
  *
+ * Channels: "nccl-channels" is NVIDIA/nccl@0f900e1 src/graph/connect.cc (rings doubled when they are
+ * connected) and src/graph/search.cc, ncclTopoDupChannels (doubled before that from 25 GB/s a
+ * channel on, on Hopper and later only up to 4 of them): 4 for each NIC of 400 Gb/s, at most 16;
+ * in a server the 2 x 18 links of NVLink 4 are as many as the 32 that fit a launch. A channel in a
+ * server carries what topo.h has for a link of NVLink: assumed, and measured of H100s (8 channels of
+ * 20.6 GB/s are 165; sendrecv of 4 GPUs of h100ndr reaches 163).
+ *
  * A PCIe server has one PCIe switch for two GPUs, with one x16 uplink, so its host bridge carries
  * gpus / 2 such links: assumed.
  *
@@ -39,7 +46,9 @@
  * DGX H100, H200 and B200 have eight single-port ConnectX-7, up to 400 Gb/s on InfiniBand or
  * Ethernet. DGX-1 has four EDR ports of 100 Gb/s: NVIDIA's white paper "DGX-1 With Tesla V100
  * System Architecture" and, with P100, http://iptronics.com/solutions/machine-learning/nvidia.php.
- * Rates of PCIe servers: the fastest that an x16 slot of their generation carries, assumed.
+ * "nvl72" is NVIDIA's GB200 NVL multi-node tuning guide,
+ * https://docs.nvidia.com/multi-node-nvlink-systems/multi-node-tuning-guide/system.html: 18 compute
+ * trays of 4 GPUs in a rack of 72. Rates of PCIe servers: the fastest that an x16 slot of their generation carries, assumed.
  */
 #include "topologies/server.h"
 
@@ -74,7 +83,8 @@ ServerPresetsJson()
                  "simple": {"base": "0ns", "inside": "7us", "outside": "6us"},
                  "exchange": {"inside": "17us", "outside": "50us", "outside_share": 0.95},
                  "nvls": {"inside": "1us", "outside": "6us", "inside_share": 0.8325},
-                 "source": "launch, simple, exchange: fitted (h100ndr); ll, ll128 inside: as dgx-h200, assumed; outside: nccl-tuner"},
+                 "channels": {"inside": "164.8Gbps", "outside": "107Gbps", "in_server": 32, "a_nic": 4, "most": 16},
+                 "source": "launch, simple, exchange, rate of a channel outside: fitted (h100ndr); of one inside, numbers: nccl-channels; ll, ll128 inside: as dgx-h200, assumed; outside: nccl-tuner"},
      "source": "450 GB/s: ml-eng; 8 GPUs, NVLink4, 8 x 400G: ml-eng, basepod; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "polaris", "gpu": "A100", "gpus": 4, "nics": 2, "nic_rate": "200Gbps",
      "scale_up": {"kind": "nvlink-mesh", "per_gpu": "2400Gbps", "efficiency": 0.8, "latency": "600ns", "bulk_latency": "3.4us"},
@@ -93,7 +103,8 @@ ServerPresetsJson()
                  "simple": {"base": "0ns", "inside": "7us", "outside": "6us"},
                  "exchange": {"inside": "17us", "outside": "50us", "outside_share": 0.95},
                  "nvls": {"inside": "1us", "outside": "6us", "inside_share": 0.8325},
-                 "source": "launch, ll, ll128 inside: fitted (mleng-h200-n1); simple, exchange: as dgx-h100, assumed; outside: nccl-tuner"},
+                 "channels": {"inside": "164.8Gbps", "outside": "107Gbps", "in_server": 32, "a_nic": 4, "most": 16},
+                 "source": "launch, ll, ll128 inside: fitted (mleng-h200-n1); simple, exchange, channels: as dgx-h100, assumed; outside: nccl-tuner"},
      "source": "450 GB/s: ml-eng; 8 GPUs, 8 x 400G: basepod; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-b200", "gpu": "B200", "gpus": 8, "nics": 8, "nic_rate": "400Gbps",
      "scale_up": {"kind": "nvswitch", "per_gpu": "7200Gbps", "efficiency": 0.75, "latency": "600ns", "bulk_latency": "3.4us", "adds": true},
@@ -103,7 +114,8 @@ ServerPresetsJson()
                  "simple": {"base": "0ns", "inside": "7us", "outside": "6us"},
                  "exchange": {"inside": "17us", "outside": "50us", "outside_share": 0.95},
                  "nvls": {"inside": "1us", "outside": "6us", "inside_share": 0.8325},
-                 "source": "as dgx-h200, assumed"},
+                 "channels": {"inside": "320.8Gbps", "outside": "107Gbps", "in_server": 32, "a_nic": 4, "most": 16},
+                 "source": "as dgx-h200, assumed; channels: nccl-channels"},
      "source": "900 GB/s: ml-eng; 8 GPUs, 8 x 400G: basepod; efficiency: 673 GB/s in mleng-b200-ngpu4; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "pcie3-v100", "gpu": "V100", "gpus": 8, "nics": 1, "nic_rate": "100Gbps",
      "scale_up": {"kind": "pcie", "per_gpu": "126Gbps", "host_bridge": "504Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"},
@@ -113,7 +125,28 @@ ServerPresetsJson()
      "source": "PCIe 4.0 x16 31.5 GB/s (16 GT/s x 16 x 128/130); 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (PCIe; LL, Simple)"},
     {"name": "pcie5-h100", "gpu": "H100", "gpus": 8, "nics": 1, "nic_rate": "400Gbps",
      "scale_up": {"kind": "pcie", "per_gpu": "504Gbps", "host_bridge": "2016Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"},
-     "source": "PCIe 5.0 x16 63 GB/s: ml-eng; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (PCIe; LL, Simple)"}
+     "source": "PCIe 5.0 x16 63 GB/s: ml-eng; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (PCIe; LL, Simple)"},
+    {"name": "gb200-nvl72", "gpu": "GB200", "gpus": 72, "nics": 72, "nic_rate": "400Gbps",
+     "scale_up": {"kind": "nvswitch", "per_gpu": "7200Gbps", "efficiency": 0.802, "latency": "600ns", "bulk_latency": "3.4us", "adds": true},
+     "library": {"launch": "31us", "exchange_launch": "20us",
+                 "ll": {"base": "0ns", "inside": "500ns", "outside": "2.7us", "inside_share": 0.6, "outside_share": 0.5},
+                 "ll128": {"base": "0ns", "inside": "900ns", "outside": "4us", "inside_share": 0.84, "outside_share": 0.9375},
+                 "simple": {"base": "0ns", "inside": "7us", "outside": "6us"},
+                 "exchange": {"inside": "17us", "outside": "50us", "outside_share": 0.95},
+                 "nvls": {"base": "500us", "inside": "1us", "outside": "6us", "inside_share": 0.61},
+                 "channels": {"inside": "320.8Gbps", "outside": "107Gbps", "in_server": 32, "a_nic": 4, "most": 16},
+                 "source": "nvls: fitted (cw-gb200-nvl72); channels: nccl-channels; others: as dgx-h200, assumed"},
+     "source": "900 GB/s: ml-eng; 72 GPUs: nvl72; a 400G ConnectX-7 a GPU: as dgx-b200, assumed; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
+    {"name": "a100-nvlink-pairs", "gpu": "A100", "gpus": 4, "nics": 1, "nic_rate": "100Gbps",
+     "scale_up": {"kind": "nvlink-islands", "per_gpu": "2400Gbps", "efficiency": 0.8, "latency": "600ns", "bulk_latency": "3.4us", "island": 2,
+                  "between": {"kind": "pcie", "per_gpu": "252Gbps", "host_bridge": "504Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"}},
+     "library": {"launch": "48us", "exchange_launch": "5us",
+                 "ll": {"base": "0ns", "inside": "1us", "outside": "2.7us", "inside_share": 0.5, "outside_share": 0.5},
+                 "ll128": {"base": "0ns", "inside": "2.4us", "outside": "4us", "inside_share": 0.71, "between_servers": false},
+                 "simple": {"base": "0ns", "inside": "1.5us", "outside": "14us"},
+                 "exchange": {"outside": "10us", "outside_share": 0.63},
+                 "source": "launches, simple inside, exchange: fitted (vidur a100_pairwise_nvlink); ll128 inside: as dgx-a100, assumed; others: nccl-tuner (PCIe)"},
+     "source": "300 GB/s, PCIe 4.0 x16 31.5 GB/s: ml-eng; pairs of 4 GPUs: the machine's name in vidur-collectives.csv; 1 NIC of 100G, host bridge of 2 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (NVLink, PCIe; LL, Simple)"}
   ]
 }
 )json";

@@ -22,13 +22,22 @@ namespace
 
 const std::vector<std::string> kKinds = {"nvswitch",
                                          "nvlink-mesh",
-                                         "pcie"}; // in the order of ScaleUp::Kind
+                                         "pcie",
+                                         "nvlink-islands"}; // in the order of ScaleUp::Kind
 
+/// \param between islands, so of PCIe
 void
-ReadScaleUp(JsonObject in, ScaleUp& scaleUp)
+ReadScaleUp(JsonObject in, ScaleUp& scaleUp, bool between = false)
 {
-    if (!in.Only(
-            {"kind", "per_gpu", "host_bridge", "efficiency", "latency", "bulk_latency", "adds"}))
+    if (!in.Only({"kind",
+                  "per_gpu",
+                  "host_bridge",
+                  "efficiency",
+                  "latency",
+                  "bulk_latency",
+                  "adds",
+                  "island",
+                  "between"}))
     {
         return;
     }
@@ -50,6 +59,29 @@ ReadScaleUp(JsonObject in, ScaleUp& scaleUp)
         if (!pcie && in.Has("host_bridge"))
         {
             in.Fail("host_bridge", "has no meaning for " + kind + ", only for pcie");
+        }
+        const bool islands = scaleUp.kind == ScaleUp::kNvLinkIslands;
+        if (between && !pcie)
+        {
+            in.Fail("kind", "is not what connects islands; allowed: pcie");
+            return;
+        }
+        for (const char* key : {"island", "between"})
+        {
+            if (!islands && in.Has(key))
+            {
+                in.Fail(key, "has no meaning for " + kind + ", only for nvlink-islands");
+            }
+        }
+        if (islands)
+        {
+            in.Whole("island", scaleUp.island, 2, kMostGpus, Need::kRequired);
+            if (const json* inner = in.Find("between", Need::kRequired))
+            {
+                auto links = std::make_shared<ScaleUp>();
+                ReadScaleUp(in.Inner(*inner, "between"), *links, true);
+                scaleUp.between = links;
+            }
         }
     }
     if (in.Flag("adds", scaleUp.adds) && scaleUp.adds && scaleUp.kind != ScaleUp::kNvSwitch)
@@ -84,6 +116,7 @@ ReadLibrary(JsonObject in, LibraryModel& library)
                   "simple",
                   "exchange",
                   "nvls",
+                  "channels",
                   "source"}))
     {
         return;
@@ -118,6 +151,19 @@ ReadLibrary(JsonObject in, LibraryModel& library)
         inner.Real("inside_share", times.insideShare, 0.001, 1);
         inner.Real("outside_share", times.outsideShare, 0.001, 1);
         inner.Flag("between_servers", times.betweenServers);
+    }
+    if (const json* part = in.Find("channels"))
+    {
+        JsonObject inner = in.Inner(*part, "channels");
+        ExchangeChannels& channels = library.channels;
+        if (inner.Only({"inside", "outside", "in_server", "a_nic", "most"}))
+        {
+            inner.Rate("inside", channels.inside, kSlowestScaleUp, Need::kRequired);
+            inner.Rate("outside", channels.outside, kSlowestScaleUp, Need::kRequired);
+            inner.Whole("in_server", channels.inServer, 1, kMostChannels, Need::kRequired);
+            inner.Whole("a_nic", channels.aNic, 1, kMostChannels, Need::kRequired);
+            inner.Whole("most", channels.most, 1, kMostChannels, Need::kRequired);
+        }
     }
     const ProtocolTimes& simple = library.Of(Protocol::kSimple);
     if (!simple.betweenServers)

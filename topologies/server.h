@@ -15,12 +15,19 @@
  * nothing about it. `per_gpu` is one direction of one GPU's port (2400Gbps = 300 GB/s, which data
  * sheets call 600 GB/s), `efficiency` the share of it that messages get (left out: all).
  * `bulk_latency` (left out: as `latency`) is that of large messages, NCCL's protocol Simple,
- * `latency` then that of LL, which small ones take. `kind` is nvswitch, nvlink-mesh or pcie;
- * `host_bridge` (pcie only, required there) is the rate all transfers between GPUs of a server
- * share. `adds` (nvswitch only; left out: false) says that the switch adds up and copies (NVLink
- * SHARP: collectives' algorithm nvls). How these numbers become times: scale-up-model.h. `library`
- * (left out: NCCL's own expectations, ExpectedLibrary) is what the communication library takes
- * beyond the links: library-model.h.
+ * `latency` then that of LL, which small ones take. `kind` is nvswitch, nvlink-mesh, pcie or
+ * nvlink-islands; `host_bridge` (pcie only, required there) is the rate all transfers between GPUs
+ * of a server share. Islands are GPUs with NVLink among each other, `island` at a time from the
+ * first on, as pairs with an NVLink bridge; between islands go the links of `between`:
+ *
+ *     {"kind": "nvlink-islands", "per_gpu": "2400Gbps", "latency": "600ns", "island": 2,
+ *      "between": {"kind": "pcie", "per_gpu": "252Gbps", "host_bridge": "504Gbps",
+ *                  "latency": "1us"}}
+ *
+ * `adds` (nvswitch only; left out: false) says that the switch adds up and copies (NVLink SHARP:
+ * collectives' algorithm nvls). How these numbers become times: scale-up-model.h. `library` (left
+ * out: NCCL's own expectations, ExpectedLibrary) is what the communication library takes beyond the
+ * links: library-model.h.
  */
 #ifndef TOPOLOGIES_SERVER_H
 #define TOPOLOGIES_SERVER_H
@@ -30,6 +37,7 @@
 #include "topologies/library-model.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,9 +50,10 @@ struct ScaleUp
 {
     enum Kind : uint8_t
     {
-        kNvSwitch,   ///< every GPU reaches every other at its full rate
-        kNvLinkMesh, ///< GPU-to-GPU links without a switch
-        kPcie        ///< through the host bridge, which all share
+        kNvSwitch,     ///< every GPU reaches every other at its full rate
+        kNvLinkMesh,   ///< GPU-to-GPU links without a switch
+        kPcie,         ///< through the host bridge, which all share
+        kNvLinkIslands ///< `island` GPUs with NVLink, and `between` those of several islands
     };
 
     Kind kind = kNvSwitch;
@@ -56,6 +65,8 @@ struct ScaleUp
     rdma::Duration bulkLatency;
     double efficiency = 1; ///< share of perGpu and hostBridge that messages get
     bool adds = false;     ///< kNvSwitch: it adds up and copies (NVLink SHARP)
+    uint32_t island = 0;   ///< kNvLinkIslands: GPUs of one, the first ones first; 0 otherwise
+    std::shared_ptr<const ScaleUp> between; ///< kNvLinkIslands: of kPcie; null otherwise
 };
 
 struct ServerSpec
@@ -70,7 +81,7 @@ struct ServerSpec
     std::string source; ///< document of every constant, or "assumed"
 };
 
-/// "nvswitch", "nvlink-mesh", "pcie".
+/// "nvswitch", "nvlink-mesh", "pcie", "nvlink-islands".
 const char* ToString(ScaleUp::Kind kind);
 
 /// What NCCL expects of such links, where nothing was measured (server-presets.cc has the sources).

@@ -444,6 +444,12 @@ MachineOf(const ClusterSpec& cluster, const FabricSpec& fabric, bool hasLibrary)
     coll::Machine machine;
     const topo::ScaleUp& links = cluster.server.scaleUp;
     machine.insideRate = static_cast<double>(links.perGpu.bps) / 8 * links.efficiency;
+    if (links.between)
+    {
+        machine.island = links.island;
+        machine.betweenRate =
+            static_cast<double>(links.between->perGpu.bps) / 8 * links.between->efficiency;
+    }
     machine.nicRate = static_cast<double>(fabric.nicRate.bps) / 8;
     machine.nics = std::max(1u, cluster.server.nics);
     machine.hasLibrary = hasLibrary;

@@ -6,7 +6,7 @@ of its packets.
 import math
 import os
 
-from _system_test import HEADERS, MTU, SystemTest, main, nccl_table, write_time_us, write_wire_bytes
+from _system_test import HEADERS, MTU, SystemTest, main, nccl_table, write_packets, write_time_us, write_wire_bytes
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
@@ -162,6 +162,92 @@ class RingOnOneSwitch(SystemTest):
                 self.assertEqual(
                     run.stats["message_bytes"], 30 * size * (2 if protocol == "ll" else 1)
                 )
+
+    def box_with_channels(self, gpus, channels):
+        links = {"kind": "nvswitch", "per_gpu": "2400Gbps", "latency": "1us"}
+        library = {
+            "exchange_launch": "7us",
+            "exchange": {"inside": "1us", "outside": "3us"},
+        }
+        if channels:
+            library["channels"] = channels
+        server = {"name": "box", "gpu": "A100", "gpus": gpus, "nics": 1, "nic_rate": "100Gbps"}
+        return self.write(
+            f"box-{gpus}-{bool(channels)}.json",
+            {"servers": [{**server, "scale_up": links, "library": library}]},
+        )
+
+    CHANNELS = {"inside": "80Gbps", "outside": "20Gbps", "in_server": 4, "a_nic": 4, "most": 16}
+
+    def test_a_pair_has_its_channels_between_servers(self):
+        # 4 channels; a pair has 2 of them of 20 Gb/s up to 16 ranks (channels x (ranks / 8, rounded
+        # up) <= 4) and one for more. Frames begin as far apart as that rate says, headers
+        # included; the last one has the links to itself.
+        box = self.box_with_channels(1, self.CHANNELS)
+        free = self.box_with_channels(1, None)
+        for ranks, gbps in ((2, 40), (5, 40), (16, 40), (17, 20), (24, 20)):
+            for size in (1 << 20, 3333333):
+                (wire, _) = write_packets(size)[-1]
+                apart = (write_wire_bytes(size) - wire) * 8e-3 / gbps
+                expected = 7 + 3 + apart + 2 * wire * 8e-3 / 100 + 2 * 1.0 + 0.5
+                for network in ("packet", "analytic"):
+                    run = self.run_program(
+                        f"collperf --ranks={ranks} --op=sendrecv -b {size}B --datatype=int8"
+                        f" --server={box} --network={network}"
+                    )
+                    (row,) = nccl_table(run.out)
+                    what = f"{ranks} ranks, {size} B, {network}"
+                    self.assertWithin(row["time_us"], expected, 0.01, what)
+        # An all-to-all of 16 fills the NIC with all its pairs; of two ranks there is one pair.
+        for ranks, path, other in ((16, box, free), (2, free, None)):
+            command = f"collperf --ranks={ranks} --op=alltoall -b 1M --server="
+            (row,) = nccl_table(self.run_program(command + path).out)
+            if other:
+                (same,) = nccl_table(self.run_program(command + other).out)
+                self.assertEqual(row["time_us"], same["time_us"])
+            else:
+                (slow,) = nccl_table(self.run_program(command + box).out)
+                self.assertWithin((slow["time_us"] - 15) / (row["time_us"] - 15), 100 / 40, 0.03)
+
+    def test_a_pair_has_its_channels_in_a_server(self):
+        # One of 4 channels of 10 GB/s a pair, two where it would have more than 16 MiB, then all.
+        box = self.box_with_channels(4, self.CHANNELS)
+        for size, channels in ((8 << 20, 1), (16 << 20, 1), (24 << 20, 2), (64 << 20, 4)):
+            run = self.run_program(
+                f"collperf --servers=1 --op=sendrecv -b {size}B --datatype=int8 --server={box}"
+            )
+            (row,) = nccl_table(run.out)
+            self.assertWithin(row["time_us"], 7 + 1 + size / (channels * 1e4), 0.001, size)
+
+    def test_gpus_of_several_islands(self):
+        # Pairs with NVLink of 300 GB/s, PCIe of 25 GB/s between them: of two GPUs a ring is as fast
+        # as NVLink, of four as PCIe, two of whose ports the host bridge carries at once.
+        between = {"kind": "pcie", "per_gpu": "200Gbps", "host_bridge": "400Gbps", "latency": "1us"}
+        links = {"kind": "nvlink-islands", "per_gpu": "2400Gbps", "latency": "1us"}
+        server = {"name": "box", "gpu": "A100", "gpus": 4, "nics": 1, "nic_rate": "100Gbps"}
+        for bridge, island, busbw in (("400", 2, 25), ("200", 2, 12.5), ("400", 4, 300)):
+            path = self.write(
+                "pairs.json",
+                {
+                    "servers": [
+                        {
+                            **server,
+                            "scale_up": {
+                                **links,
+                                "island": island,
+                                "between": {**between, "host_bridge": bridge + "Gbps"},
+                            },
+                        }
+                    ]
+                },
+            )
+            for gpus in (2, 4):
+                run = self.run_program(
+                    f"collperf --servers=1 -g {gpus} --op=all_reduce --algorithm=ring -b 1G"
+                    f" --library=none --server={path}"
+                )
+                (row,) = nccl_table(run.out)
+                self.assertWithin(row["busbw"], 300 if gpus == 2 else busbw, 0.01, (bridge, gpus))
 
     def test_more_ranks_take_longer(self):
         # FIELD.md, 5: results change with the number of GPUs, here as 2 (n-1) T(S / n) says.

@@ -38,7 +38,10 @@ AnalyticTransport::AnalyticTransport(const NetworkParts& parts)
 }
 
 ChannelId
-AnalyticTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
+AnalyticTransport::Open(const ChannelName& name,
+                        TransportUser& user,
+                        uint64_t cookie,
+                        uint64_t mostBps)
 {
     const uint32_t number = m_channels.Take();
     Channel& channel = m_channels[number];
@@ -48,6 +51,7 @@ AnalyticTransport::Open(const ChannelName& name, TransportUser& user, uint64_t c
     channel.from = m_places.EndpointOf(name.from, name.rail, name.to);
     channel.to = m_places.EndpointOf(name.to, name.rail, name.from);
     channel.head = channel.tail = NONE;
+    channel.mostBps = mostBps;
     channel.busy = false;
     channel.reversed = false;
     channel.times = Times();
@@ -120,6 +124,24 @@ AnalyticTransport::TimesOf(Channel& channel, const TransportPost& post)
     t.shown = asked(m_collector.IsCompleteAtSender());
     t.lead = read ? t.shown - t.ideal : 0; // the request on its way
     t.back = read ? 0 : asked(true) - t.ideal;
+    if (channel.mostBps)
+    {
+        // Its frames begin that far apart; the last one then goes as fast as all others do.
+        const auto apart = [&](rdma::Bytes wireBytes) {
+            return rdma::SerializationTime(wireBytes, rdma::BitRate(channel.mostBps)).ps;
+        };
+        int64_t paced = 0;
+        rdma::Bytes last;
+        for (const rdma::FrameRun& run : runs)
+        {
+            paced += apart(run.wireBytes) * static_cast<int64_t>(run.count);
+            last = run.count ? run.wireBytes : last;
+        }
+        const int64_t onLink =
+            rdma::SerializationTime(last, channel.path.front().rate).ps; // at the slowest, or less
+        t.ideal += std::max<int64_t>(0, paced - apart(last) + onLink - t.slowest);
+        t.slowest = std::max(t.slowest, paced);
+    }
     return t;
 }
 

@@ -31,7 +31,8 @@ namespace dltrain
  * delivered when the receiver's NIC is done with it and its last byte is there. So alone it takes
  * `ideal` to the picosecond, as with packets.
  *
- * Messages of a channel go one after the other, no faster than the slowest link of their path.
+ * Messages of a channel go one after the other, no faster than the slowest link of their path, nor
+ * than the most that the channel carries.
  * Apart from that, links between switches have room for everything: nothing is lost, marked, paused
  * or rerouted, no NIC slows down, and a sender whose receiver is shared does not give its other
  * messages what that one cannot take. Acknowledgements take no bandwidth; the last one is as late
@@ -44,7 +45,11 @@ class AnalyticTransport : public PacketlessTransport
   public:
     explicit AnalyticTransport(const NetworkParts& parts);
 
-    ChannelId Open(const ChannelName& name, TransportUser& user, uint64_t cookie) override;
+    using Transport::Open;
+    ChannelId Open(const ChannelName& name,
+                   TransportUser& user,
+                   uint64_t cookie,
+                   uint64_t mostBps) override;
     void Post(ChannelId channel, const TransportPost& post) override;
     void Close(ChannelId channel) override;
     std::string Describe(ChannelId channel) const override;
@@ -76,6 +81,7 @@ class AnalyticTransport : public PacketlessTransport
         uint32_t to;
         uint32_t head; ///< messages; the first is being sent
         uint32_t tail;
+        uint64_t mostBps; ///< 0: none
         bool busy;
         bool reversed; ///< it carries READs
         Times times;   ///< of the last message

@@ -4,6 +4,7 @@
 #include "collective-runner.h"
 
 #include "collectives/block-sizes.h"
+#include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "results/collective-paths.h"
 #include "scenarios/spec/cluster-options.h"
@@ -14,7 +15,6 @@
 #include "ns3/rdma-owner.h"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -256,25 +256,42 @@ CollectiveRunner::Prepare(uint32_t communicator, const coll::Collective& what)
     }
 }
 
+bool
+CollectiveRunner::CanBeLimited(const Plan& plan, const coll::Placement& placement) const
+{
+    const auto rate = static_cast<double>(plan.rates.Outside().bps);
+    if (rate == 0)
+    {
+        return false;
+    }
+    // Who sends all others something at once fills its NIC all the same.
+    const bool allAtOnce = coll::IsAllToAll(plan.schedule->What().op) &&
+                           plan.algorithm->Name() == std::string("direct");
+    std::size_t most = 0; // in a server
+    for (const auto& ranks : coll::RanksByServer(placement))
+    {
+        most = std::max(most, ranks.size());
+    }
+    const auto elsewhere = static_cast<double>(placement.serverOf.size() - most);
+    return !allAtOnce || rate * elsewhere < m_options.machine.nicRate * 8;
+}
+
 CollectiveRunner::Plan
 CollectiveRunner::MakePlan(const coll::Choice& choice,
                            std::unique_ptr<const coll::Schedule> schedule,
                            const Communicator& comm) const
 {
-    Plan plan{choice.algorithm, std::move(schedule), choice.protocol};
-    if (choice.protocol)
+    Plan plan{choice.algorithm,
+              std::move(schedule),
+              choice.protocol,
+              LibraryTimes::Of(m_options, choice.protocol)};
+    plan.times.nics = std::min(plan.times.nics, m_nicsPerServer);
+    plan.ownNic = choice.protocol && plan.schedule->What().op == coll::Op::kSendRecv;
+    if (choice.protocol == topo::Protocol::kExchange)
     {
-        const topo::LibraryModel& library = m_options.machine.library;
-        const topo::ProtocolTimes& times = library.Of(*choice.protocol);
-        const bool exchange = *choice.protocol == topo::Protocol::kExchange;
-        plan.launch = (exchange ? library.exchangeLaunch : library.launch).ps + times.base.ps;
-        plan.outside = times.outside.ps;
-        plan.wireShare = times.outsideShare;
-        plan.how = static_cast<uint8_t>(1 + static_cast<uint8_t>(*choice.protocol));
-        plan.nics = exchange ? std::min(library.exchangeNics, m_nicsPerServer) : 0;
-        plan.ownNic = plan.schedule->What().op == coll::Op::kSendRecv;
+        plan.rates = coll::ExchangeRates(comm.placement, m_options.machine);
+        plan.limited = CanBeLimited(plan, comm.placement);
     }
-    plan.outside += m_options.stepLatency.ps;
     for (const coll::NetworkNode& node : plan.schedule->NetworkNodes())
     {
         plan.positions.push_back(comm.nodes.at(NodeKey(node)));
@@ -311,14 +328,14 @@ CollectiveRunner::Start(uint32_t communicator,
     part.tag = tag;
     StartServerSwitch(member, sequence, *plan, now);
     member.cause = m_paths ? m_paths->Enter(member.rank, tag, now) : NO_PATH;
-    if (plan->launch)
+    if (plan->times.launch)
     {
         EventPayload launch{};
         launch.kind = EventKind::LAUNCH;
         launch.member = &member;
         launch.sequence = sequence;
         launch.path = HoldCause(member);
-        Schedule(member, now + plan->launch, launch);
+        Schedule(member, now + plan->times.launch, launch);
     }
     else
     {
@@ -597,7 +614,7 @@ CollectiveRunner::Send(Member& member,
     const Connection& connection = GetConnection(member, send);
     const int64_t latency = member.kind != Kind::RANK ? 0
                             : connection.inside       ? m_options.stepLatency.ps
-                                                      : part.plan->outside;
+                                                      : part.plan->times.outside;
     if (latency)
     {
         send.path = HoldCause(member);
@@ -613,16 +630,21 @@ CollectiveRunner::Transfer(Member& member, const EventPayload& send, const Conne
     const Plan& plan = *send.plan;
     TransportPost post;
     post.bytes = send.bytes;
-    if (!connection.inside && plan.wireShare != 1)
+    if (!connection.inside)
     {
-        post.bytes =
-            static_cast<uint64_t>(std::ceil(static_cast<double>(send.bytes) / plan.wireShare));
+        post.bytes = plan.times.OnWire(send.bytes);
     }
     post.id = send.tag;
     post.hasImmediate = true;
     post.immediate = connection.toUnit ? UnitImmediate(plan, send.sequence) : send.sequence;
     post.parts = plan.schedule->PartsOfMessage();
-    post.how = plan.how;
+    post.how = plan.times.how;
+    if (connection.inside)
+    {
+        const coll::Collective& what = plan.schedule->What();
+        post.mostBps =
+            plan.rates.Inside(what.op == coll::Op::kSendRecv ? what.bytes : send.bytes).bps;
+    }
     post.cause = HoldCause(member);
     connection.transport->Post(connection.channel, post);
 }
@@ -631,13 +653,13 @@ const CollectiveRunner::Connection&
 CollectiveRunner::GetConnection(Member& member, const EventPayload& send)
 {
     const coll::Schedule& schedule = *send.plan->schedule;
-    const uint32_t nics = send.plan->nics ? send.plan->nics : m_nicsPerServer;
+    const uint32_t nics = send.plan->times.nics ? send.plan->times.nics : m_nicsPerServer;
     const uint32_t first =
         send.plan->ownNic ? member.rank % m_gpusPerServer * m_nicsPerServer / m_gpusPerServer : 0;
     const auto rail = static_cast<uint16_t>((first + schedule.Channel(send.lane)) % nics);
     if (send.lane >= CACHED_LANES)
     {
-        return GetConnection(member, send.to, send.lane, rail);
+        return GetConnection(member, send, rail);
     }
     if (send.lane && member.lastOfLanes.size() <= send.lane)
     {
@@ -646,34 +668,39 @@ CollectiveRunner::GetConnection(Member& member, const EventPayload& send)
         member.lastOfLanes.resize(std::min(lanes, CACHED_LANES));
     }
     Connection& cached = send.lane ? member.lastOfLanes[send.lane] : member.last;
-    if (cached.peer != send.to || cached.rail != rail)
+    if (cached.peer != send.to || cached.rail != rail || cached.limited != send.plan->limited)
     {
-        cached = GetConnection(member, send.to, send.lane, rail);
+        cached = GetConnection(member, send, rail);
     }
     return cached;
 }
 
 const CollectiveRunner::Connection&
-CollectiveRunner::GetConnection(Member& member, Rank to, coll::Lane lane, uint16_t rail)
+CollectiveRunner::GetConnection(Member& member, const EventPayload& send, uint16_t rail)
 {
-    Connection& connection = member.connections[ConnectionKey(to, lane, rail)];
+    const bool limited = send.plan->limited;
+    Connection& connection = member.connections[ConnectionKey(send.to, send.lane, rail, limited)];
     if (!connection.transport)
     {
-        const Member& peer = m_communicators[member.communicator].members[to];
+        const Member& peer = m_communicators[member.communicator].members[send.to];
         ChannelName name;
         name.job = m_job;
         name.communicator = member.communicator;
         name.from = member.rank;
         name.to = peer.rank;
-        name.lane = lane;
+        name.lane = send.lane;
         name.rail = rail;
         Transport& transport = m_interconnect.Serving(name.from, name.to);
-        connection.peer = to;
+        connection.peer = send.to;
         connection.inside = member.server == peer.server;
         connection.toUnit = peer.kind == Kind::FABRIC_SWITCH;
+        connection.limited = limited;
         connection.rail = rail;
         connection.channel =
-            transport.Open(name, *this, CookieOf({member.communicator, member.position, to}));
+            transport.Open(name,
+                           *this,
+                           CookieOf({member.communicator, member.position, send.to}),
+                           limited ? send.plan->rates.Outside().bps : 0);
         connection.transport = &transport;
     }
     return connection;

@@ -4,10 +4,12 @@
 #ifndef DLTRAIN_COLLECTIVE_RUNNER_H
 #define DLTRAIN_COLLECTIVE_RUNNER_H
 
+#include "collectives/exchange-rates.h"
 #include "collectives/schedule.h"
 #include "event-pool.h"
 #include "interconnect.h"
 #include "lane-arrivals.h"
+#include "library-times.h"
 #include "results/records.h"
 #include "scenarios/spec/scenario.h"
 
@@ -167,12 +169,10 @@ class CollectiveRunner : public TransportUser
         const coll::Algorithm* algorithm;
         std::unique_ptr<const coll::Schedule> schedule;
         std::optional<topo::Protocol> protocol;
-        int64_t launch = 0;   ///< ps, from a rank's entry to its first send
-        int64_t outside = 0;  ///< ps, before a message to another server: stepLatency, too
-        double wireShare = 1; ///< of a message between servers: data over all bytes
-        uint8_t how = 0;      ///< TransportPost::how
-        uint32_t nics = 0;    ///< that messages to other servers use; 0: all
-        bool ownNic = false;  ///< they begin with the one beside their GPU
+        LibraryTimes times;
+        bool ownNic = false; ///< messages to other servers begin with the NIC beside the GPU
+        coll::ExchangeRates rates = {}; ///< most that a pair gets
+        bool limited = false; ///< messages between servers go over channels with that limit
         std::vector<Rank> positions = {}; ///< of the schedule's network nodes
         uint32_t number = 0;              ///< in Communicator::numbered
     };
@@ -198,6 +198,7 @@ class CollectiveRunner : public TransportUser
         Rank peer = coll::kNoRank; ///< position
         bool inside = false;       ///< a server
         bool toUnit = false;       ///< a switch between servers
+        bool limited = false;      ///< Plan::limited
         uint16_t rail = 0;
         ChannelId channel = 0;
         Transport* transport = nullptr;
@@ -254,9 +255,10 @@ class CollectiveRunner : public TransportUser
         std::unordered_multimap<uint64_t, Plan> plans; ///< by the collective's bytes
     };
 
-    static uint64_t ConnectionKey(Rank to, coll::Lane lane, uint16_t rail)
+    static uint64_t ConnectionKey(Rank to, coll::Lane lane, uint16_t rail, bool limited)
     {
-        return static_cast<uint64_t>(to) << 32 | static_cast<uint64_t>(lane) << 16 | rail;
+        return static_cast<uint64_t>(to) << 32 | static_cast<uint64_t>(lane) << 16 |
+               static_cast<uint64_t>(limited) << 15 | rail;
     }
 
     static uint64_t NodeKey(const coll::NetworkNode& node)
@@ -291,6 +293,8 @@ class CollectiveRunner : public TransportUser
 
     /// \return null: not prepared
     const Plan* FindPlan(uint32_t communicator, const coll::Collective& what) const;
+    /// Whether ExchangeRates may slow messages between servers down.
+    bool CanBeLimited(const Plan& plan, const coll::Placement& placement) const;
     /// What the library makes of a choice.
     Plan MakePlan(const coll::Choice& choice,
                   std::unique_ptr<const coll::Schedule> schedule,
@@ -333,7 +337,7 @@ class CollectiveRunner : public TransportUser
     void Transfer(Member& member, const EventPayload& send, const Connection& connection);
     /// Of what is to be sent.
     const Connection& GetConnection(Member& member, const EventPayload& send);
-    const Connection& GetConnection(Member& member, Rank to, coll::Lane lane, uint16_t rail);
+    const Connection& GetConnection(Member& member, const EventPayload& send, uint16_t rail);
     /// \return nothing if all ranks have left it
     std::string DescribeUnfinished(const Communicator& comm, uint32_t sequence) const;
 

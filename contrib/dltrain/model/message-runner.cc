@@ -3,10 +3,12 @@
  */
 #include "message-runner.h"
 
+#include "collectives/placement.h"
 #include "results/collective-paths.h"
 
 #include "ns3/rdma-owner.h"
 
+#include <optional>
 #include <utility>
 
 namespace dltrain
@@ -35,6 +37,13 @@ PathKey(ChannelId channel, bool inside)
     return inside ? ~channel : channel;
 }
 
+/// Two ranks. \param servers 1 or 2
+coll::Placement
+PairIn(uint32_t servers)
+{
+    return coll::UniformPlacement(servers, 2 / servers);
+}
+
 std::string
 Counted(std::size_t n, const std::string& what)
 {
@@ -44,14 +53,20 @@ Counted(std::size_t n, const std::string& what)
 } // namespace
 
 MessageRunner::MessageRunner(Interconnect& interconnect,
-                             rdma::Duration stepLatency,
+                             const scenario::CollectiveOptions& options,
                              MessageUser& user,
                              uint32_t job)
     : m_interconnect(interconnect),
-      m_stepLatency(stepLatency),
+      m_times(LibraryTimes::Of(options,
+                               options.machine.hasLibrary ? std::optional(topo::Protocol::kExchange)
+                                                          : std::nullopt)),
+      m_insideRates(PairIn(1), options.machine),
+      m_outsideBps(coll::ExchangeRates(PairIn(2), options.machine).Outside().bps),
       m_user(user),
       m_job(job)
 {
+    m_inside = m_times.launch + options.stepLatency.ps;
+    m_outside = m_times.launch + m_times.outside;
     m_interconnect.AddUser(*this);
     for (uint32_t server = 0; server < interconnect.GetPlaces().GetNServers(); ++server)
     {
@@ -91,11 +106,12 @@ MessageRunner::Send(const MessageOrder& order,
     Server& server = ServerOf(order.from, "sends a message of a rank");
     const CollectivePaths::Path path = m_paths ? m_paths->Enter(order.from, name, now) : NO_PATH;
     const EventPayload send{&GetSending(server, order), order.from, name, path, bytes, cookie};
-    if (m_stepLatency.ps)
+    const Places& places = m_interconnect.GetPlaces();
+    const bool inside = places.ServerOf(order.from) == places.ServerOf(order.to);
+    const int64_t wait = inside ? m_inside : m_outside;
+    if (wait)
     {
-        server.events.Schedule(now + m_stepLatency.ps,
-                               m_interconnect.GetPlaces().ContextOf(order.from),
-                               send);
+        server.events.Schedule(now + wait, places.ContextOf(order.from), send);
         return;
     }
     Post(send);
@@ -116,15 +132,27 @@ MessageRunner::Post(const EventPayload& send)
         name.to = order.to;
         name.lane = static_cast<uint16_t>(FIRST_LANE + order.tag);
         name.rail = static_cast<uint16_t>(places.GpuOf(order.from));
+        if (m_times.nics)
+        {
+            name.rail = static_cast<uint16_t>(name.rail % m_times.nics);
+        }
         const uint32_t server = places.ServerOf(order.from);
         sending.inside = server == places.ServerOf(order.to);
         sending.transport = &m_interconnect.Serving(name.from, name.to);
-        sending.channel = sending.transport->Open(name, *this, CookieOf(server, sending.number));
+        sending.channel = sending.transport->Open(name,
+                                                  *this,
+                                                  CookieOf(server, sending.number),
+                                                  sending.inside ? 0 : m_outsideBps);
     }
     sending.cookies.push_back(send.cookie);
     m_servers[places.ServerOf(order.from)].bytes += send.bytes;
     TransportPost post;
-    post.bytes = send.bytes;
+    post.bytes = sending.inside ? send.bytes : m_times.OnWire(send.bytes);
+    if (sending.inside)
+    {
+        post.how = m_times.how;
+        post.mostBps = m_insideRates.Inside(send.bytes).bps;
+    }
     post.id = send.name;
     post.hasImmediate = true;
     post.cause = send.path; // held until it arrives

@@ -4,10 +4,12 @@
 #ifndef DLTRAIN_MESSAGE_RUNNER_H
 #define DLTRAIN_MESSAGE_RUNNER_H
 
+#include "collectives/exchange-rates.h"
 #include "collectives/schedule.h"
 #include "contrib/rdma/core/units.h"
 #include "event-pool.h"
 #include "interconnect.h"
+#include "library-times.h"
 
 #include <cstdint>
 #include <deque>
@@ -54,10 +56,16 @@ struct MessageOrder
 /**
  * Point-to-point messages of a job: the k-th receive of an order takes the k-th send.
  *
+ * A message is one of the library's grouped sends and receives, as collperf's sendrecv: it begins
+ * when that is launched, and has the times, the shares and the rate of a pair that `exchange` and
+ * `channels` of the server's library say, as if its two ranks were a communicator, and sent one
+ * message at a time (assumed). Without a library nothing takes time but the software latency.
+ *
  * A message goes over a channel of its order, from the NIC beside the sending GPU (GPU g of a
- * server with n NICs: g mod n, assumed). A send ends when the transport says that the message is
- * there; it does not wait for the receive: what arrives before is kept, without a limit, as in
- * collectives (assumed). A receive ends when its message is there.
+ * server with n NICs, or n that the library's exchanges use: g mod n, assumed). A send ends when
+ * the transport says that the message is there; it does not wait for the receive: what arrives
+ * before is kept, without a limit, as in collectives (assumed). A receive ends when its message is
+ * there.
  *
  * An order has two halves, one at the sender's server and one at the receiver's, which share
  * nothing: what the receiver knows is what the message says.
@@ -65,9 +73,10 @@ struct MessageOrder
 class MessageRunner : public TransportUser
 {
   public:
-    /// \param stepLatency of the software, before every send \param job of what it opens
+    /// \param options of which the library, and the software latency before every send, count
+    /// \param job of what it opens
     MessageRunner(Interconnect& interconnect,
-                  rdma::Duration stepLatency,
+                  const scenario::CollectiveOptions& options,
                   MessageUser& user,
                   uint32_t job = 0);
 
@@ -158,7 +167,11 @@ class MessageRunner : public TransportUser
                                       const Receiving* receiving) const;
 
     Interconnect& m_interconnect;
-    rdma::Duration m_stepLatency;
+    int64_t m_inside;  ///< ps, from a send's start to its post; in a server
+    int64_t m_outside; ///< the same between servers
+    LibraryTimes m_times;
+    coll::ExchangeRates m_insideRates; ///< of two ranks in a server
+    uint64_t m_outsideBps;             ///< most of two ranks in different ones; 0: what there is
     MessageUser& m_user;
     uint32_t m_job;
     results::CollectivePaths* m_paths = nullptr;

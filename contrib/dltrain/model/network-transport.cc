@@ -136,11 +136,16 @@ NetworkTransport::TakeCauses()
 }
 
 ChannelId
-NetworkTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
+NetworkTransport::Open(const ChannelName& name,
+                       TransportUser& user,
+                       uint64_t cookie,
+                       uint64_t mostBps)
 {
     const uint32_t from = m_places.EndpointOf(name.from, name.rail, name.to);
     End& end = Add(from, {nullptr, &user, cookie, 0, name, TakeCauses()}, false);
-    end.queuePair = m_connections.Open(MakeRequest(name, end.channel));
+    ns3::RdmaConnectionRequest request = MakeRequest(name, end.channel);
+    request.maxRateBps = mostBps;
+    end.queuePair = m_connections.Open(request);
     if (!end.queuePair)
     {
         const std::vector<std::string>& names = m_collector.GetEndpointNames();

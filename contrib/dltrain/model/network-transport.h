@@ -36,7 +36,11 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
     explicit NetworkTransport(const NetworkParts& parts);
 
     void AddUser(TransportUser& user) override;
-    ChannelId Open(const ChannelName& name, TransportUser& user, uint64_t cookie) override;
+    using Transport::Open;
+    ChannelId Open(const ChannelName& name,
+                   TransportUser& user,
+                   uint64_t cookie,
+                   uint64_t mostBps) override;
     void Post(ChannelId channel, const TransportPost& post) override;
     void CarryCauses() override;
     void Close(ChannelId channel) override;

@@ -54,7 +54,7 @@ ScaleUpTransport::PortOf(uint32_t place, uint32_t lane) const
 }
 
 ChannelId
-ScaleUpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
+ScaleUpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie, uint64_t)
 {
     const uint32_t server = m_places.ServerOf(name.from);
     Slots<Channel>& channels = m_servers[server]->channels;
@@ -88,7 +88,8 @@ ScaleUpTransport::Post(ChannelId channel, const TransportPost& post)
                       rdma::TimePoint(now),
                       message,
                       post.parts,
-                      post.how);
+                      post.how,
+                      rdma::BitRate(post.mostBps));
     if (!server.awake)
     {
         server.ScheduleWake();

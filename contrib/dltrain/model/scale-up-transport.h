@@ -28,7 +28,11 @@ class ScaleUpTransport : public Transport
   public:
     ScaleUpTransport(const Places& places, const topo::ServerSpec& server);
 
-    ChannelId Open(const ChannelName& name, TransportUser& user, uint64_t cookie) override;
+    using Transport::Open;
+    ChannelId Open(const ChannelName& name,
+                   TransportUser& user,
+                   uint64_t cookie,
+                   uint64_t mostBps) override;
     void Post(ChannelId channel, const TransportPost& post) override;
     void Close(ChannelId channel) override;
     std::string Describe(ChannelId channel) const override;

@@ -83,7 +83,7 @@ TrainingSimulation::Populate()
                                                        *m_interconnect,
                                                        m_job.get());
     m_messages = std::make_unique<MessageRunner>(*m_interconnect,
-                                                 m_scenario.collectives.stepLatency,
+                                                 m_scenario.collectives,
                                                  *m_job);
     m_job->SetServices({*m_collectives, *m_messages});
     m_job->SetDecider([this](const workload::Notice& n) { m_run.DecideForAll(TextOf(n)); });

@@ -175,6 +175,8 @@ struct TransportPost
     uint32_t immediate = 0;
     uint64_t parts = 1; ///< coll::Schedule::PartsOfMessage
     uint8_t how = 0;    ///< inside a server: 0, as its links have it; else 1 + topo::Protocol
+    /// Inside a server: most that the two GPUs' messages get meanwhile, bit/s; 0: what there is.
+    uint64_t mostBps = 0;
     /// Of who posts: results::CollectivePaths. It comes back with the delivery where both ends
     /// share memory, of transports between servers after CarryCauses.
     results::PathRecord* cause = nullptr;
@@ -240,8 +242,18 @@ class Transport
     }
 
     /// A channel from one place to another. \param user hears of its messages \param cookie the
-    /// user's own: comes back with each message
-    virtual ChannelId Open(const ChannelName& name, TransportUser& user, uint64_t cookie) = 0;
+    /// user's own: comes back with each message \param mostBps that it carries between servers,
+    /// bit/s on the wire (inside one: TransportPost::mostBps); 0: what there is
+    virtual ChannelId Open(const ChannelName& name,
+                           TransportUser& user,
+                           uint64_t cookie,
+                           uint64_t mostBps) = 0;
+
+    ChannelId Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
+    {
+        return Open(name, user, cookie, 0);
+    }
+
     virtual void Post(ChannelId channel, const TransportPost& post) = 0;
 
     /// Deliveries say what their posts did, from the first channel on.

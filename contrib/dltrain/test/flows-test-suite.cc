@@ -232,7 +232,7 @@ class Job : public JobListener
                 *this,
                 [&bed](const std::string& name) { return bed.collector->Tag(name); }),
           m_collectives(bed.cluster, {}, *bed.interconnect, &m_job),
-          m_messages(*bed.interconnect, {}, m_job)
+          m_messages(*bed.interconnect, scenario::CollectiveOptions(), m_job)
     {
         m_job.SetServices({m_collectives, m_messages});
         why = m_job.Start();

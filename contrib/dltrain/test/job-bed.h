@@ -92,7 +92,8 @@ class Bed : public JobListener
         uint32_t gpus,
         uint32_t steps = 1,
         bool infiniBand = false,
-        rdma::Duration stepLatency = {})
+        rdma::Duration stepLatency = {},
+        const coll::Machine& machine = {})
         : Bed(
               std::move(what),
               gpus,
@@ -100,7 +101,8 @@ class Bed : public JobListener
                   return std::make_unique<workload::RepeatedSteps>(plan, 0, steps);
               },
               infiniBand,
-              stepLatency)
+              stepLatency,
+              machine)
     {
     }
 
@@ -111,13 +113,15 @@ class Bed : public JobListener
         uint32_t gpus,
         const MakeWorkload& workload,
         bool infiniBand = false,
-        rdma::Duration stepLatency = {})
+        rdma::Duration stepLatency = {},
+        const coll::Machine& machine = {})
         : m_plan(std::move(what)),
           m_workload(workload(m_plan))
     {
         const training::TrainingPlan& plan = m_plan;
         const uint32_t servers = (plan.ranks + gpus - 1) / gpus;
         m_cluster = StarCluster(std::vector<uint64_t>(servers, 8 * GBPS), gpus);
+        m_cluster.server.library = machine.library;
         RdmaFabricHelper helper;
         if (infiniBand)
         {
@@ -139,9 +143,10 @@ class Bed : public JobListener
         });
         scenario::CollectiveOptions options;
         options.stepLatency = stepLatency;
+        options.machine = machine;
         collectives =
             std::make_unique<CollectiveRunner>(m_cluster, options, *interconnect, job.get());
-        messages = std::make_unique<MessageRunner>(*interconnect, stepLatency, *job);
+        messages = std::make_unique<MessageRunner>(*interconnect, options, *job);
         collectives->SetPaths(&critical->GetPaths());
         messages->SetPaths(&critical->GetPaths());
         job->SetServices({*collectives, *messages});

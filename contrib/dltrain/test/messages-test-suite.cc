@@ -142,6 +142,50 @@ class MessagesTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(bed.EndOf("receive"), 700 * NS + 2 * W + P, "later by that");
     }
 
+    void Library()
+    {
+        // 3 us to launch a message; one for another server waits 2 us more and is twice as long,
+        // one inside takes 1 us and half of the port's rate. Both are later by 700 ns of software.
+        coll::Machine machine;
+        machine.hasLibrary = true;
+        machine.nicRate = 1e9;
+        machine.library.launch = rdma::Microseconds(77); // of collectives
+        machine.library.exchangeLaunch = rdma::Microseconds(3);
+        topo::ProtocolTimes& times = machine.library.Of(topo::Protocol::kExchange);
+        times.inside = rdma::Microseconds(1);
+        times.outside = rdma::Microseconds(2);
+        times.insideShare = 0.5;
+        times.outsideShare = 0.5;
+        const TrainingPlan plan =
+            Plan({{Message(SEND, "send", 500, 1)}, {Message(RECV, "receive", 500, -1)}});
+        const rdma::Duration software(700 * NS);
+        Bed outside(plan, 1, 1, false, software, machine);
+        NS_TEST_ASSERT_MSG_EQ(outside.Run(), "", "it can be run");
+        NS_TEST_EXPECT_MSG_EQ(outside.EndOf("receive"), 5700 * NS + 2 * W + P, "between servers");
+        NS_TEST_EXPECT_MSG_EQ(outside.messages->GetBytes(), 500, "of data");
+        Bed inside(plan, 2, 1, false, software, machine);
+        NS_TEST_ASSERT_MSG_EQ(inside.Run(), "", "it can be run");
+        NS_TEST_EXPECT_MSG_EQ(inside.EndOf("receive"), 4700 * NS + 100 * NS, "inside");
+        // A pair has one channel: of 1 GB/s inside. Outside of 2 Gb/s, so that packets of 1,102 or
+        // 1,106 B begin 4 times as far apart; the last one goes as before.
+        machine.library.channels = {rdma::Gbps(8), rdma::Gbps(2), 1, 1, 1};
+        Bed slow(plan, 2, 1, false, software, machine);
+        NS_TEST_ASSERT_MSG_EQ(slow.Run(), "", "it can be run");
+        NS_TEST_EXPECT_MSG_EQ(slow.EndOf("receive"), 4700 * NS + 500 * NS, "inside, one channel");
+        const TrainingPlan large =
+            Plan({{Message(SEND, "send", 500000, 1)}, {Message(RECV, "receive", 500000, -1)}});
+        Bed paced(large, 1, 1, false, software, machine);
+        NS_TEST_ASSERT_MSG_EQ(paced.Run(), "", "it can be run");
+        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(paced.EndOf("receive")),
+                                  1e6 * 8e12 / 2e9,
+                                  0.12 * 1e6 * 8e12 / 2e9,
+                                  "outside, one channel: headers are 2 to 11%");
+        machine.hasLibrary = false;
+        Bed none(plan, 1, 1, false, software, machine);
+        NS_TEST_ASSERT_MSG_EQ(none.Run(), "", "it can be run");
+        NS_TEST_EXPECT_MSG_EQ(none.EndOf("receive"), 700 * NS + 2 * 602 * NS + P, "no library");
+    }
+
     void OrderAndTags()
     {
         // Three messages of tag 0 are taken in the order they are sent, whatever their sizes. Of
@@ -263,6 +307,7 @@ class MessagesTestCase : public TestCase
         Inside();
         Early();
         Software();
+        Library();
         OrderAndTags();
         Pipeline();
         Sizes();

@@ -210,6 +210,7 @@ RdmaConnections::Connect(RdmaQueuePair* qp,
     peer.initialPsn = expected ? expected : peer.initialPsn;
     peer.sourcePort = rdma::RoceSourcePortOfName(request.name, !active);
     peer.peerSourcePort = rdma::RoceSourcePortOfName(request.name, active);
+    peer.maxRateBps = active ? request.maxRateBps : 0;
     RdmaNic::ConnectRemote(qp, peer);
 }
 

@@ -44,6 +44,9 @@ struct RdmaConnectionRequest
     RdmaConnectionUser* user{nullptr};
     uint64_t data{0}; //!< the user's: it comes with OnAccepted
     uint8_t priority{3};
+    /// Most that `from` sends at, bit/s on the wire: its congestion control takes it for the line
+    /// rate; 0: as NIC and path have it.
+    uint64_t maxRateBps{0};
 };
 
 /**

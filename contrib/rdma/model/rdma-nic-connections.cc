@@ -195,7 +195,12 @@ RdmaNic::ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer)
     NS_ABORT_MSG_IF(qp->GetTransport() != RdmaTransport::RC,
                     "datagrams have no connection: see RdmaQueuePair::Modify");
     NS_ABORT_MSG_IF(qp->m_state > RdmaQueuePair::State::INIT, "connected already: see RESET");
-    qp->SetPeer(peer.endpoint, peer.number, peer.initialPsn, peer.sourcePort, peer.peerSourcePort);
+    qp->SetPeer(peer.endpoint,
+                peer.number,
+                peer.initialPsn,
+                peer.sourcePort,
+                peer.peerSourcePort,
+                peer.maxRateBps);
     qp->m_state = RdmaQueuePair::State::READY_TO_SEND;
     if (peer.recovery)
     {

@@ -113,6 +113,8 @@ struct RdmaRemoteQueuePair
     // numbers.
     uint16_t sourcePort{0};
     uint16_t peerSourcePort{0};
+    uint64_t maxRateBps{
+        0}; //!< most that this end sends at, on the wire; 0: as NIC and path have it
 };
 
 /**
@@ -394,7 +396,8 @@ class RdmaNic : public Object, public RdmaPortUser
     void SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* data = nullptr);
     /// What a data frame has collected goes into its ACK.
     void Echo(const RdmaQueuePair* qp, RdmaFrame* data, RdmaFrame* ack);
-    /// \param staticRate RdmaPathSource::Path::rateBps. \return of a queue pair made now
+    /// \param staticRate of the path (RdmaPathSource::Path::rateBps) or of the connection. \return
+    /// of a queue pair made now
     RdmaQueuePairProfile* GetProfile(uint64_t staticRate);
     /// A connection recovers as both ends do; else it goes on with go-back-N.
     void Agree(RdmaQueuePair* qp, const RdmaRecoveryScheme& theirs, uint64_t peerBdpCap);

@@ -146,7 +146,8 @@ RdmaQueuePair::SetPeer(uint32_t endpoint,
                        uint32_t number,
                        uint64_t firstPsn,
                        uint16_t sourcePort,
-                       uint16_t peerSourcePort)
+                       uint16_t peerSourcePort,
+                       uint64_t maxRateBps)
 {
     m_peerEndpoint = endpoint;
     m_peerNumber = number;
@@ -157,6 +158,7 @@ RdmaQueuePair::SetPeer(uint32_t endpoint,
     const uint32_t hash = rdma::FlowHash({m_nic->m_endpoint, m_peerEndpoint, m_sourcePort});
     m_route = RdmaRoute::OfFlow(hash);
     m_responder.m_expectedPsn = firstPsn;
+    uint64_t rateBps = maxRateBps;
     if (const RdmaPathSource* paths = m_nic->m_paths)
     {
         const RdmaPathSource::Path path =
@@ -164,11 +166,15 @@ RdmaQueuePair::SetPeer(uint32_t endpoint,
         m_route = path.route;
         m_priority = path.lane;
         m_dscp = path.serviceLevel;
-        if (path.rateBps != m_requester.m_sender->profile->staticRate)
+        if (path.rateBps && (rateBps == 0 || path.rateBps < rateBps))
         {
-            // Its line is that rate now.
-            m_requester.SetProfile(m_nic->GetProfile(path.rateBps), RdmaClock::Now());
+            rateBps = path.rateBps;
         }
+    }
+    if (rateBps != m_requester.m_sender->profile->staticRate)
+    {
+        // Its line is that rate now.
+        m_requester.SetProfile(m_nic->GetProfile(rateBps), RdmaClock::Now());
     }
 }
 

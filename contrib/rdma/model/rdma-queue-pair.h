@@ -228,12 +228,14 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
 
     /// Made when first asked for.
     RdmaQueuePairVerbs& GetVerbs();
-    /// \param sourcePort, peerSourcePort 0: they follow from the numbers
+    /// \param sourcePort, peerSourcePort 0: they follow from the numbers \param maxRateBps most
+    /// that this end sends at; 0: as NIC and path have it
     void SetPeer(uint32_t endpoint,
                  uint32_t number,
                  uint64_t firstPsn,
                  uint16_t sourcePort = 0,
-                 uint16_t peerSourcePort = 0);
+                 uint16_t peerSourcePort = 0,
+                 uint64_t maxRateBps = 0);
     /// Recover as this scheme does. \param peerBdpCap what the other end may have outstanding
     void SetRecovery(const RdmaRecoveryScheme& scheme, uint64_t peerBdpCap);
     void SetRecovery(Ptr<RdmaLossRecovery> recovery);

@@ -350,7 +350,7 @@ struct RdmaQueuePairProfile
     Ptr<RdmaCongestionOps> ops;
     RdmaCongestionState before; //!< what Init saw
     RdmaCongestionState after;  //!< and what it and the NIC's window made of that
-    uint64_t staticRate{0};     //!< of the path, bit/s; 0: none
+    uint64_t staticRate{0};     //!< of the path or the connection, bit/s; 0: none
     bool quiet{false};          //!< queue pairs may share `ops`
     bool variableWindow{false}; //!< the NIC's
     RdmaRequester::Sender idle; //!< nothing can be sent; not changed

@@ -201,6 +201,76 @@ class RdmaUnknownQueuePairTestCase : public TestCase
     }
 };
 
+/// A connection sends at its own most, beside others, and the next one of its queue pair does not.
+class RdmaConnectionRateTestCase : public TestCase
+{
+  public:
+    explicit RdmaConnectionRateTestCase(bool infiniBand)
+        : TestCase(std::string("a most of the rate is the connection's, ") +
+                   (infiniBand ? "InfiniBand" : "Ethernet")),
+          m_infiniBand(infiniBand)
+    {
+    }
+
+  private:
+    /// \return ps from a post of so many full packets to the last acknowledgement
+    int64_t Send(RdmaConnections& connections, uint64_t mostBps, uint64_t bytes)
+    {
+        Passive passive;
+        Active active;
+        RdmaConnectionRequest request = Request(0, 1, ++m_name, passive);
+        request.maxRateBps = mostBps;
+        RdmaQueuePair* qp = nullptr;
+        const int64_t start = RdmaClock::Now() + 3000 * US;
+        Simulator::ScheduleWithContext(m_context, PicoSeconds(3000 * US), [&] {
+            qp = connections.Open(request);
+            qp->SetUser(&active);
+            qp->PostWrite(bytes, 1);
+        });
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(active.done.size(), 1, "acknowledged");
+        connections.Close(qp);
+        return active.last - start;
+    }
+
+    void DoRun() override
+    {
+        Bed bed;
+        Star(bed, 3);
+        if (m_infiniBand)
+        {
+            bed.helper.SetInfiniBand({});
+        }
+        bed.Build();
+        RdmaConnections& connections = bed.fabric->GetConnections();
+        const Ptr<RdmaNic> nic = bed.fabric->GetNic(0);
+        m_context = nic->GetPort()->GetNode()->GetId();
+        const uint64_t packets = 500;
+        const uint64_t bytes = packets * nic->GetMtu();
+        const double wire = nic->GetFrameSizes().dataOverhead + nic->GetMtu();
+        // Packets of `wire` bytes one after the other; the way there and back is some 6 us more.
+        // Rates that are more than the line are the line's, and none is.
+        for (const auto& [mostBps, bps] : {std::pair<uint64_t, double>{25 * GBPS, 25e9},
+                                           {0, 100e9},
+                                           {7 * GBPS, 7e9},
+                                           {400 * GBPS, 100e9},
+                                           {0, 100e9}})
+        {
+            const double expected = static_cast<double>(packets) * wire * 8e12 / bps;
+            const auto took = static_cast<double>(Send(connections, mostBps, bytes));
+            NS_TEST_EXPECT_MSG_EQ_TOL(took,
+                                      expected + 6e6,
+                                      0.01 * expected + 3e6,
+                                      "at most " << mostBps);
+        }
+        NS_TEST_EXPECT_MSG_LT(connections.GetQueuePairs(), 10, "they were used again");
+    }
+
+    bool m_infiniBand;
+    uint32_t m_context{0};
+    uint64_t m_name{0};
+};
+
 class RdmaLostLastAckTestCase : public TestCase
 {
   public:
@@ -261,6 +331,10 @@ class RdmaConnectionsTestSuite : public TestSuite
         AddTestCase(new RdmaPassiveOpenTestCase, TestCase::QUICK);
         AddTestCase(new RdmaUnknownQueuePairTestCase, TestCase::QUICK);
         AddTestCase(new RdmaLostLastAckTestCase, TestCase::QUICK);
+        for (const bool infiniBand : {false, true})
+        {
+            AddTestCase(new RdmaConnectionRateTestCase(infiniBand), TestCase::QUICK);
+        }
     }
 };
 

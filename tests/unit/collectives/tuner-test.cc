@@ -51,6 +51,32 @@ TEST(Tuner, RingInAServer)
     EXPECT_NEAR(Estimate("ring", Protocol::kSimple, gather, placement), 20e-6 + 7 * 20e-6, 1e-12);
 }
 
+TEST(Tuner, RingOverIslandsIsAsFastAsWhatIsBetweenThem)
+{
+    // Islands of two: 2 messages of S / 2 at 100 GB/s; of four GPUs 6 of S / 4 at 5 GB/s.
+    Machine machine = TwoProtocols();
+    machine.island = 2;
+    machine.betweenRate = 5e9;
+    const auto estimate = [&](const Placement& placement, uint32_t n) {
+        return *EstimateSeconds(*Find(Op::kAllReduce, "ring"),
+                                Protocol::kSimple,
+                                {Op::kAllReduce, 80000000, n},
+                                placement,
+                                {},
+                                machine);
+    };
+    EXPECT_NEAR(estimate(UniformPlacement(1, 2), 2), 20e-6 + 2 * (10e-6 + 40e6 / 100e9), 1e-12);
+    EXPECT_NEAR(estimate(UniformPlacement(1, 4), 4), 20e-6 + 6 * (10e-6 + 20e6 / 5e9), 1e-12);
+    // GPUs 1 and 2 are two, of different islands.
+    Placement across = UniformPlacement(1, 2);
+    across.gpuOf = {1, 2};
+    across.gpusPerServer = 4;
+    EXPECT_NEAR(estimate(across, 2), 20e-6 + 2 * (10e-6 + 40e6 / 5e9), 1e-12);
+    // Islands of four are a server.
+    machine.island = 4;
+    EXPECT_NEAR(estimate(UniformPlacement(1, 4), 4), 20e-6 + 6 * (10e-6 + 20e6 / 100e9), 1e-12);
+}
+
 TEST(Tuner, RingOverServersIsBoundByItsNics)
 {
     // Two servers of 4, one NIC: 14 messages of S / 8 over the NIC, one after the other, are more

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <random>
 
@@ -39,7 +40,8 @@ struct Message
     uint32_t from;
     uint32_t to;
     uint64_t bytes;
-    int64_t post = 0; ///< ns
+    int64_t post = 0;  ///< ns
+    uint64_t most = 0; ///< of its pair, Mb/s; 0: what ports give
 };
 
 /// Arrivals in ns, rounded, of messages in the order of their posts. \param wakes how often the
@@ -56,7 +58,14 @@ Play(ScaleUpModel& model, const std::vector<Message>& messages, uint64_t* wakes 
         if (next < messages.size() && messages[next].post * kNs <= wake.ps)
         {
             const Message& m = messages[next];
-            model.Post(m.from, m.to, Bytes(m.bytes), TimePoint(m.post * kNs), next);
+            model.Post(m.from,
+                       m.to,
+                       Bytes(m.bytes),
+                       TimePoint(m.post * kNs),
+                       next,
+                       1,
+                       0,
+                       rdma::BitRate(m.most * 1000000));
             ++next;
             continue;
         }
@@ -270,6 +279,111 @@ TEST(ScaleUpModel, PcieSharesTheHostBridge)
     EXPECT_EQ(Play({{0, 1, 1000}, {2, 3, 1000}}, 8, s), Times(2, kL + 4000));
     EXPECT_EQ(Play({{0, 1, 1000, 0}, {2, 3, 1000, 5000}}, 8, s), (Times{kL + 2000, kL + 7000}));
     EXPECT_EQ(ScaleUpModel(s, 8).IdleTime(Bytes(1000)), rdma::Nanoseconds(2100));
+}
+
+TEST(ScaleUpModel, APairGetsNoMoreThanItsMost)
+{
+    // Alone at a quarter of the port: 4 ns a byte. A most above the port changes nothing.
+    EXPECT_EQ(Play({{0, 1, 1000, 0, 2000}}), Times{kL + 4000});
+    EXPECT_EQ(Play({{0, 1, 1000, 0, 20000}}), Times{kL + 1000});
+    // Others have what it leaves, until it is done: 3/4 of the port.
+    EXPECT_EQ(Play({{0, 1, 1000, 0, 2000}, {0, 2, 3000}}), (Times{kL + 4000, kL + 4000}));
+    EXPECT_EQ(Play({{0, 1, 500, 0, 2000}, {0, 2, 3000}}), (Times{kL + 2000, kL + 3500}));
+    // One that comes later finds 250 of the 1000 B gone, and takes nothing of the rest.
+    EXPECT_EQ(Play({{0, 1, 1000, 0, 2000}, {0, 2, 3000, 1000}}), (Times{kL + 4000, kL + 4750}));
+    // Where the port gives less than that anyway, fairness is as without.
+    EXPECT_EQ(Play({{0, 1, 960, 0, 6000}, {0, 2, 960, 0, 6000}, {0, 3, 960}}), Times(3, kL + 2880));
+    // It is the message's: the next one of the pair has the port, alone or beside others.
+    EXPECT_EQ(Play({{0, 1, 1000, 0, 2000}, {0, 1, 1000}}), (Times{kL + 4000, kL + 5000}));
+    EXPECT_EQ(Play({{0, 1, 1000, 0, 2000}, {0, 1, 1000}, {2, 1, 4000}}),
+              (Times{kL + 4000, kL + 6000, kL + 6000}));
+}
+
+TEST(ScaleUpModel, MostsHoldForRandomTraffic)
+{
+    // No message is there before its bytes at its most, the first of a pair to the nanosecond of
+    // rounding when nothing else moves; and mosts of the port's rate are none.
+    for (uint32_t seed = 0; seed < 40; ++seed)
+    {
+        std::mt19937 random(seed);
+        const uint32_t gpus = 2 + random() % 7;
+        std::vector<Message> free;
+        std::vector<Message> bound;
+        int64_t at = 0;
+        for (int i = 0; i < 60; ++i)
+        {
+            const uint32_t from = random() % gpus;
+            const uint32_t to = (from + 1 + random() % (gpus - 1)) % gpus;
+            free.push_back({from, to, 1 + random() % 5000, at, 8000});
+            bound.push_back(free.back());
+            bound.back().most = random() % 3 ? 500 * (1 + random() % 16) : 0;
+            at += static_cast<int64_t>(random() % 3 * (random() % 1500));
+        }
+        std::vector<Message> none = free;
+        for (Message& m : none)
+        {
+            m.most = 0;
+        }
+        EXPECT_EQ(Play(free, gpus), Play(none, gpus)) << seed;
+        const Times arrivals = Play(bound, gpus);
+        for (size_t i = 0; i < bound.size(); ++i)
+        {
+            const double rate = bound[i].most ? std::min<double>(bound[i].most, 8000) : 8000;
+            EXPECT_GE(static_cast<double>(arrivals[i] + 1),
+                      static_cast<double>(bound[i].post + kL) +
+                          static_cast<double>(bound[i].bytes) * 8000 / rate)
+                << seed << ", message " << i;
+        }
+    }
+}
+
+/// Islands of two at 8 Gb/s; between them ports of 4 Gb/s, latency 200 ns. \param bridge Gb/s
+ScaleUp
+Pairs(uint64_t bridge)
+{
+    auto between = std::make_shared<ScaleUp>(Slow(ScaleUp::kPcie));
+    between->perGpu = rdma::Gbps(4);
+    between->hostBridge = rdma::Gbps(bridge);
+    between->latency = rdma::Nanoseconds(200);
+    ScaleUp links = Slow(ScaleUp::kNvLinkIslands);
+    links.island = 2;
+    links.between = between;
+    return links;
+}
+
+TEST(ScaleUpModel, IslandsHavePortsOfTheirOwn)
+{
+    const ScaleUp wide = Pairs(8);
+    // In an island 1 ns a byte, to another 2 ns, and neither takes from the other.
+    EXPECT_EQ(Play({{0, 1, 1000}}, 4, wide), Times{kL + 1000});
+    EXPECT_EQ(Play({{1, 2, 1000}}, 4, wide), Times{200 + 2000});
+    EXPECT_EQ(Play({{0, 1, 1000}, {0, 2, 1000}, {2, 1, 1000}}, 4, wide),
+              (Times{kL + 1000, 200 + 2000, 200 + 2000}));
+    // A ring over both: the bridge carries its two crossings at once, and not more.
+    EXPECT_EQ(Play({{0, 1, 960}, {1, 2, 960}, {2, 3, 960}, {3, 0, 960}}, 4, wide),
+              (Times{kL + 960, 200 + 1920, kL + 960, 200 + 1920}));
+    EXPECT_EQ(Play({{0, 1, 960}, {1, 2, 960}, {2, 3, 960}, {3, 0, 960}}, 4, Pairs(4)),
+              (Times{kL + 960, 200 + 3840, kL + 960, 200 + 3840}));
+    // Four crossings through a bridge of two ports: 4 ns a byte.
+    EXPECT_EQ(Play({{0, 2, 960}, {1, 3, 960}, {2, 0, 960}, {3, 1, 960}}, 4, wide),
+              Times(4, 200 + 3840));
+    // One that begins beside a pair of NVLink that was alone, and one beside a crossing.
+    EXPECT_EQ(Play({{0, 1, 3000}, {1, 2, 1000, 500}, {2, 3, 1000, 600}}, 4, wide),
+              (Times{kL + 3000, 500 + 200 + 2000, 600 + kL + 1000}));
+    EXPECT_EQ(Play({{1, 2, 1000}, {2, 3, 1000, 500}}, 4, wide),
+              (Times{200 + 2000, 500 + kL + 1000}));
+    // Of an odd number the last one is an island alone; two are a server with a switch.
+    EXPECT_EQ(Play({{1, 2, 1000}, {0, 1, 1000}}, 3, wide), (Times{200 + 2000, kL + 1000}));
+    EXPECT_EQ(Play({{0, 1, 1000}, {1, 0, 500}}, 2, wide), Play({{0, 1, 1000}, {1, 0, 500}}, 2));
+    ScaleUpModel model(wide, 4);
+    EXPECT_EQ(model.Gpus(), 4u);
+    // Without what is between them there are none.
+    ScaleUp bad = wide;
+    bad.between = nullptr;
+    EXPECT_THROW(ScaleUpModel(bad, 4), std::invalid_argument);
+    bad = wide;
+    bad.island = 0;
+    EXPECT_THROW(ScaleUpModel(bad, 4), std::invalid_argument);
 }
 
 TEST(ScaleUpModel, EfficiencyIsAShareOfTheRate)

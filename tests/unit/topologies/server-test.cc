@@ -31,6 +31,8 @@ TEST(Servers, Presets)
                                                     {"dgx-a100", 300},
                                                     {"dgx-h100", 450},
                                                     {"dgx-b200", 900},
+                                                    {"gb200-nvl72", 900},
+                                                    {"a100-nvlink-pairs", 300},
                                                     {"pcie3-v100", 15.75},
                                                     {"pcie4-a100", 31.5},
                                                     {"pcie5-h100", 63}};
@@ -49,6 +51,8 @@ TEST(Servers, Presets)
                                                      {"dgx-h100", 20.6 / 25},
                                                      {"dgx-h200", 20.6 / 25},
                                                      {"polaris", 20 / 25.},
+                                                     {"gb200-nvl72", 40.1 / 50},
+                                                     {"a100-nvlink-pairs", 20 / 25.},
                                                      // Of 900 GB/s four B200s reached 673.
                                                      {"dgx-b200", 673. / 900},
                                                      {"pcie3-v100", 12 / 15.75},
@@ -101,9 +105,9 @@ TEST(Servers, ReadErrors)
                      scaleUp + "}]}"),
               "my.json: /servers/0/gpus: 0 is not a whole number from 1 to 1024\n");
     // As --nics-per-server has it.
-    EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 65, )" +
+    EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 129, )" +
                      scaleUp + "}]}"),
-              "my.json: /servers/0/nics: 65 is not a whole number from 1 to 64\n");
+              "my.json: /servers/0/nics: 129 is not a whole number from 1 to 128\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1,
                         "scale_up": {"kind": "nvswitch", "per_gpu": "2147483648Gbps", "latency": "1us"}}]})"),
               "my.json: /servers/0/scale_up/per_gpu: \"2147483648Gbps\" is not a rate such as "
@@ -112,9 +116,9 @@ TEST(Servers, ReadErrors)
                      scaleUp + "}]}"),
               "my.json: /servers/0/nicks: unknown key (did you mean nics?); allowed are name, gpu, "
               "gpus, nics, nic_rate, scale_up, library or source\n");
-    EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 65, )" +
+    EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 129, )" +
                      scaleUp + "}]}"),
-              "my.json: /servers/0/nics: 65 is not a whole number from 1 to 64\n");
+              "my.json: /servers/0/nics: 129 is not a whole number from 1 to 128\n");
     EXPECT_EQ(
         Errors(
             R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1, "nic_rate": "1bps", )" +
@@ -124,7 +128,8 @@ TEST(Servers, ReadErrors)
         "to 1000Tbps\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1,
                         "scale_up": {"kind": "nvswich", "per_gpu": "300GB/s", "latency": "1us"}}]})"),
-              "my.json: /servers/0/scale_up/kind: \"nvswich\" is not nvswitch, nvlink-mesh or pcie "
+              "my.json: /servers/0/scale_up/kind: \"nvswich\" is not nvswitch, nvlink-mesh, pcie "
+              "or nvlink-islands "
               "(did you mean "
               "nvswitch?)\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1,
@@ -150,6 +155,29 @@ TEST(Servers, ReadErrors)
               "my.json: /servers/0/scale_up/bulk_latency: \"999ns\" is less than latency, 1 us\n");
     EXPECT_EQ(scaleUpErrors(R"("bulk_latency": "2s")"),
               "my.json: /servers/0/scale_up/bulk_latency: \"2s\" is more than 1 s\n");
+    // Islands: what they need, and what has no meaning without them.
+    EXPECT_EQ(scaleUpErrors(R"("island": 2)"),
+              "my.json: /servers/0/scale_up/island: 2 has no meaning for nvswitch, only for "
+              "nvlink-islands\n");
+    const auto islandErrors = [](const std::string& more) {
+        return Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 4, "nics": 1,
+                          "scale_up": {"kind": "nvlink-islands", "per_gpu": "1Tbps",
+                                       "latency": "1us")" +
+                      more + "}}]}");
+    };
+    const std::string pcie = R"(, "between": {"kind": "pcie", "per_gpu": "252Gbps",
+                                              "host_bridge": "504Gbps", "latency": "1us"})";
+    EXPECT_EQ(islandErrors(R"(, "island": 2)" + pcie), "");
+    EXPECT_EQ(islandErrors(""),
+              "my.json: /servers/0/scale_up/island: is missing\n"
+              "my.json: /servers/0/scale_up/between: is missing\n");
+    EXPECT_EQ(islandErrors(R"(, "island": 1)" + pcie),
+              "my.json: /servers/0/scale_up/island: 1 is not a whole number from 2 to 1024\n");
+    EXPECT_EQ(
+        islandErrors(R"(, "island": 2, "between": {"kind": "nvswitch", "per_gpu": "252Gbps",
+                                                       "latency": "1us"})"),
+        "my.json: /servers/0/scale_up/between/kind: \"nvswitch\" is not what connects islands; "
+        "allowed: pcie\n");
     EXPECT_EQ(Errors("[]"), "my.json: /: a list is not an object with servers\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", }]})").find("my.json:1:28: malformed JSON: "),
               0u);
@@ -191,6 +219,23 @@ TEST(Servers, Library)
     EXPECT_FALSE(said.Of(topo::Protocol::kLl128).betweenServers);
     EXPECT_TRUE(said.Of(topo::Protocol::kSimple).betweenServers);
 
+    EXPECT_EQ(said.channels.inServer, 0u);
+    servers = read(R"(, "library": {"channels": {"inside": "160Gbps", "outside": "100Gbps",
+                                                 "in_server": 32, "a_nic": 4, "most": 16}})",
+                   &errors);
+    ASSERT_TRUE(servers);
+    const topo::ExchangeChannels& channels = servers->at(0).library.channels;
+    EXPECT_EQ(channels.inside, rdma::Gbps(160));
+    EXPECT_EQ(channels.outside, rdma::Gbps(100));
+    EXPECT_EQ(channels.inServer, 32u);
+    EXPECT_EQ(channels.aNic, 4u);
+    EXPECT_EQ(channels.most, 16u);
+    // They are of use together only.
+    std::vector<topo::Error> missing;
+    EXPECT_FALSE(read(R"(, "library": {"channels": {"inside": "160Gbps"}})", &missing));
+    ASSERT_EQ(missing.size(), 4u);
+    EXPECT_EQ(missing[0].Sentence(), "my.json: /servers/0/library/channels/outside: is missing");
+
     EXPECT_FALSE(read(R"(, "library": {"lunch": "9us"})", &errors));
     EXPECT_FALSE(read(R"(, "library": {"exchange_nics": 0}, "source": "x")", &errors));
     EXPECT_FALSE(read(R"(, "library": {"ll": {"inside_share": 0}})", &errors));
@@ -201,15 +246,15 @@ TEST(Servers, Library)
     {
         all += e.Sentence() + "\n";
     }
-    EXPECT_EQ(
-        all,
-        "my.json: /servers/0/library/lunch: unknown key (did you mean launch?); allowed are "
-        "launch, exchange_launch, exchange_nics, ll, ll128, simple, exchange, nvls or source\n"
-        "my.json: /servers/0/library/exchange_nics: 0 is not a whole number from 1 to 64\n"
-        "my.json: /servers/0/library/ll/inside_share: 0 is not a number from 0.001 to 1\n"
-        "my.json: /servers/0/library/simple/outside: \"2s\" is more than 1 s\n"
-        "my.json: /servers/0/library/simple/between_servers: false: one protocol has to work "
-        "everywhere, and that is simple; allowed: true\n");
+    EXPECT_EQ(all,
+              "my.json: /servers/0/library/lunch: unknown key (did you mean launch?); allowed are "
+              "launch, exchange_launch, exchange_nics, ll, ll128, simple, exchange, nvls, channels "
+              "or source\n"
+              "my.json: /servers/0/library/exchange_nics: 0 is not a whole number from 1 to 128\n"
+              "my.json: /servers/0/library/ll/inside_share: 0 is not a number from 0.001 to 1\n"
+              "my.json: /servers/0/library/simple/outside: \"2s\" is more than 1 s\n"
+              "my.json: /servers/0/library/simple/between_servers: false: one protocol has to work "
+              "everywhere, and that is simple; allowed: true\n");
 }
 
 TEST(Servers, SwitchesThatAdd)

@@ -1,0 +1,35 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_LIBRARY_TIMES_H
+#define DLTRAIN_LIBRARY_TIMES_H
+
+#include "scenarios/spec/scenario.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace dltrain
+{
+
+/// What a communication library makes of the messages of one protocol (topologies/library-model.h),
+/// as runners and transports need it.
+struct LibraryTimes
+{
+    int64_t launch = 0;   ///< ps, from a rank's entry to its first send
+    int64_t outside = 0;  ///< ps, before a message to another server: the software latency, too
+    double wireShare = 1; ///< of a message between servers: data over all bytes
+    uint8_t how = 0;      ///< TransportPost::how
+    uint32_t nics = 0;    ///< that messages to other servers use; 0: all
+
+    /// \param protocol nothing: there is no library, so the software latency is all there is
+    static LibraryTimes Of(const scenario::CollectiveOptions& options,
+                           std::optional<topo::Protocol> protocol);
+
+    /// \return what so much data is between servers
+    uint64_t OnWire(uint64_t bytes) const;
+};
+
+} // namespace dltrain
+
+#endif // DLTRAIN_LIBRARY_TIMES_H
