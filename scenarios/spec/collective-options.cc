@@ -163,7 +163,7 @@ CollectiveOptionRows()
             group,
             "bytes of one group that such a switch has room for")
             .Default("1MiB")
-            .Range(1, 9e15)
+            .Range(1024, 9e15)
             .Example("256KiB"),
         Opt("aggregation-groups",
             Kind::kInteger,

@@ -7,6 +7,7 @@
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/spec/aggregators.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/estimate.h"
@@ -78,7 +79,7 @@ AfterWarmup(uint32_t n)
 }
 
 std::string
-NetworkText(const topo::Topology& t, const std::string& name)
+NetworkText(const topo::Topology& t, const std::string& name, std::size_t units = 0)
 {
     std::map<uint8_t, uint32_t> tiers;
     for (const auto& node : t.Nodes())
@@ -93,9 +94,10 @@ NetworkText(const topo::Topology& t, const std::string& name)
             byTier += (byTier.empty() ? "" : " + ") + std::to_string(n);
         }
     }
-    return name + ": " + std::to_string(t.Hosts().size()) +
-           (t.Hosts().size() == 1 ? " host, " : " hosts, ") + (byTier.empty() ? "no" : byTier) +
-           (t.SwitchCount() == 1 ? " switch, " : " switches, ") +
+    const std::size_t hosts = t.Hosts().size() - units;
+    return name + ": " + std::to_string(hosts) + (hosts == 1 ? " host, " : " hosts, ") +
+           (byTier.empty() ? "no" : byTier) + (t.SwitchCount() == 1 ? " switch, " : " switches, ") +
+           (units ? std::to_string(units) + " of them with a unit that adds up, " : "") +
            topo::Counted(t.Links().size(), "link");
 }
 
@@ -180,7 +182,8 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
 std::string
 ClusterText(const ClusterSpec& c, const FabricSpec& f)
 {
-    const uint32_t hosts = static_cast<uint32_t>(c.topology.Hosts().size());
+    const std::size_t units = c.aggregators ? c.aggregators->Units().size() : 0;
+    const auto hosts = static_cast<uint32_t>(c.topology.Hosts().size() - units);
     return Line("servers",
                 std::to_string(c.servers) + " x " + c.server.name + " with " +
                     std::to_string(c.server.gpus) + " x " + c.server.gpu + ", " +
@@ -191,7 +194,7 @@ ClusterText(const ClusterSpec& c, const FabricSpec& f)
                          : "") +
                     ", " + topo::Counted(c.server.nics, "NIC") + " of " +
                     rdma::ToString(f.nicRate)) +
-           Line("network", NetworkText(c.topology, c.topologyName)) +
+           Line("network", NetworkText(c.topology, c.topologyName, units)) +
            Line("placement",
                 std::string(c.placement == PlacementPolicy::kRandom ? "random" : "linear") +
                     (c.servers < hosts ? ", " + topo::Counted(hosts - c.servers, "host") + " idle"

@@ -173,6 +173,16 @@ ProcessesOf(const Values& values)
 void
 CheckProcesses(const ReadResult& read, TrainingScenario* s, std::vector<Error>* errors)
 {
+    if (s->run.processes.Several() && s->cluster.aggregators)
+    {
+        // A process knows the collectives of its own ranks only, its switches would add up others.
+        ProcessCheck(read, s->run, s->fabric, s->cluster.topology, errors)
+            .Fail("algorithm",
+                  "switches between servers add up in one process only; allowed: other algorithms, "
+                  "or without " +
+                      s->run.processes.by);
+        return;
+    }
     CheckCluster(read, s, errors);
 }
 
