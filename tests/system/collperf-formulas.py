@@ -74,12 +74,12 @@ EXCEPTIONS = [
     ),
     Exception_(
         {"direct"},
-        {"gather"},
+        {"gather", "scatter"},
         lambda n, size: size < MIB,
         -0.15,
         0.40,
-        "the root gets n-1 messages, which `posts`, of senders, does not count: their headers, and"
-        " store and forward of less than a packet",
+        "the root gets n-1 messages, which `posts`, of senders, does not count: their headers; and"
+        " store and forward of less than a packet, the last of each message",
     ),
     Exception_(
         {"direct"},
@@ -126,7 +126,7 @@ EXCEPTIONS = [
     Exception_(
         {"direct"},
         {"alltoallv"},
-        lambda n, size: size < 4 * MIB,
+        lambda n, size: size < max(4 * MIB, n * 64 * KIB),
         -0.05,
         0.35,
         "blocks of 0 to twice the mean: the formula's message is the mean one",
