@@ -74,12 +74,20 @@ EXCEPTIONS = [
     ),
     Exception_(
         {"direct"},
-        {"gather"},
+        {"gather", "scatter"},
         lambda n, size: size < MIB,
         -0.15,
+        0.40,
+        "the root gets n-1 messages, which `posts`, of senders, does not count: their headers; and"
+        " store and forward of less than a packet, the last of each message",
+    ),
+    Exception_(
+        {"direct"},
+        {"all_reduce", "reduce_scatter", "all_gather", "alltoall"},
+        lambda n, size: n > 16 and size <= n * MTU,
+        -STRICT,
         0.10,
-        "the root gets n-1 messages, which `posts`, of senders, does not count: their headers, and"
-        " store and forward of less than a packet",
+        "messages of one packet: each has an ACK, 86 B that share the port with data",
     ),
     Exception_(
         {"parameter-server"},
@@ -93,7 +101,7 @@ EXCEPTIONS = [
         {"tree", "double-binary-tree"},
         {"all_reduce"},
         lambda n, size: size < GIB,
-        -0.12,
+        -0.20,
         0.45,
         "chunks up and down share ports: the pipeline's fill is shorter (trees of half the data) or"
         " runs dry (medium sizes: as many chunks as kLag levels)",
@@ -118,9 +126,9 @@ EXCEPTIONS = [
     Exception_(
         {"direct"},
         {"alltoallv"},
-        lambda n, size: size < 4 * MIB,
+        lambda n, size: size < max(4 * MIB, n * 64 * KIB),
         -0.05,
-        0.15,
+        0.35,
         "blocks of 0 to twice the mean: the formula's message is the mean one",
     ),
     Exception_(
@@ -228,8 +236,9 @@ class OneSwitch(Formulas):
                         self.assertLessEqual(error, high, where)
         if TABLE:
             print_table(table)
-        # An exception that nothing needs is one too many.
-        self.assertEqual(used, set(range(len(EXCEPTIONS))))
+        if FULL:
+            # An exception that nothing needs is one too many.
+            self.assertEqual(used, set(range(len(EXCEPTIONS))))
 
 
 class Crossings(Formulas):
@@ -325,9 +334,15 @@ class FatTree(Formulas):
         "--topology=fat-tree --k=4 --ns3::RdmaSwitch::LoadBalancer=spray"
         " --ns3::RdmaNic::LossRecovery=out-of-order"
     )
-    # Reductions at a rank that several send to at once: PFC stops their ports, and with them what
-    # these ports have for others.
-    INCASTS = {("tree", "reduce"): 0.5, ("pat", "reduce_scatter"): 0.5}
+    # Partners are not all as far, so ranks with near ones run ahead, and what they send early shares
+    # ports (EXCEPTIONS); where several then send to one rank, PFC stops their ports, and with them
+    # what these have for others.
+    AHEAD = {
+        ("tree", "reduce"): 0.5,
+        ("pat", "reduce_scatter"): 0.5,
+        ("pairwise", "alltoall"): 0.2,
+        ("halving-doubling", "all_reduce"): 0.1,
+    }
 
     def test_between_near_and_far(self):
         size = 64 * MIB if FULL else 16 * MIB
@@ -339,7 +354,7 @@ class FatTree(Formulas):
             line = f"--op={op} --algorithm={name} --ranks=16 -b {size} -e {size} {self.SPRAY}"
             ((cost, took),) = self.both(line)
             low, high = formula_us(cost, 2), formula_us(cost, 6)
-            more = self.INCASTS.get((name, op), STRICT + self.ACK)
+            more = self.AHEAD.get((name, op), STRICT + self.ACK)
             with self.subTest(line):
                 self.assertGreater(took, low * (1 - STRICT), line)
                 self.assertLess(took, high * (1 + more), line)
