@@ -28,11 +28,11 @@ def run(*arguments, status=0):
 
 
 out = folder("nccl.json")
-run("--json=" + out, status=1)  # some machines have no preset
+run("--json=" + out)  # every row has a machine
 with open(out) as file:
     result = json.load(file)
 rows = result["rows"]
-check(len(rows) > 300, "%d rows" % len(rows))
+check(len(rows) > 400, "%d rows" % len(rows))
 check(result["factor"] < 1.3, "off by %.3f" % result["factor"])
 
 
@@ -54,6 +54,12 @@ for name, size in (("mleng-a100-n1", 1 << 20), ("mleng-h200-n1", 8 << 20)):
     row = next(r for r in rows if r["set"] == name and r["bytes"] == size)
     error = row["simulated_us"] / row["measured_us"] - 1
     check(abs(error) < 0.25, "%s at %d B: %+.2f" % (name, size, error))
+
+# Pairs of GPUs have few channels: without that they are twice as fast (collectives/exchange-rates.h).
+for row in rows:
+    if row["set"].startswith("h100ndr") and row["op"] == "sendrecv":
+        error = row["simulated_us"] / row["measured_us"] - 1
+        check(abs(error) < 0.15, "%s at %d B: %+.2f" % (row["set"], row["bytes"], error))
 
 # Rows that cannot be read, and machines of the user's own.
 table = folder("mine.csv")

@@ -79,6 +79,7 @@ CollectiveRunner::CollectiveRunner(const scenario::ClusterSpec& cluster,
       m_user(user),
       m_job(job),
       m_cluster(cluster),
+      m_gpusPerServer(cluster.server.gpus),
       m_nicsPerServer(cluster.server.nics)
 {
     m_interconnect.AddUser(*this);

@@ -522,7 +522,9 @@ class FlowsMeasuredTestCase : public TestCase
     /// Notes what is asked of it; nothing moves.
     struct Names : Transport
     {
-        ChannelId Open(const ChannelName& name, TransportUser&, uint64_t) override
+        using Transport::Open;
+
+        ChannelId Open(const ChannelName& name, TransportUser&, uint64_t, uint64_t) override
         {
             names.push_back(name);
             return names.size() - 1;
