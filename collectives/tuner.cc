@@ -27,6 +27,32 @@ HasSeveralServers(const Placement& placement)
     });
 }
 
+/// Of the candidates, what a user has left. If that is nothing: something that says why not.
+std::vector<const Algorithm*>
+Allowed(const std::vector<const Algorithm*>& candidates,
+        const Collective& what,
+        const Placement& placement,
+        const AlgorithmOptions& options,
+        const Fixed& fixed)
+{
+    std::vector<const Algorithm*> allowed;
+    for (const Algorithm* algorithm : fixed.among.empty() ? candidates : fixed.among)
+    {
+        const bool except =
+            std::find(fixed.except.begin(), fixed.except.end(), algorithm->Name()) !=
+            fixed.except.end();
+        if (!except && (fixed.among.empty() || algorithm->WhyNot(what, placement, options).empty()))
+        {
+            allowed.push_back(algorithm);
+        }
+    }
+    if (!allowed.empty())
+    {
+        return allowed;
+    }
+    return {fixed.among.empty() ? candidates.front() : fixed.among.front()};
+}
+
 } // namespace
 
 bool
@@ -140,6 +166,7 @@ Choose(const Collective& what,
                 algorithms.push_back(algorithm);
             }
         }
+        algorithms = Allowed(algorithms, what, placement, options, fixed);
     }
     Choice best;
     if (!machine.hasLibrary)
@@ -160,10 +187,18 @@ Choose(const Collective& what,
     {
         for (const topo::Protocol protocol : topo::kChoosableProtocols)
         {
-            if (WhyNotProtocol(protocol, placement, machine).empty())
+            const bool allowed =
+                fixed.protocols.empty() ||
+                std::find(fixed.protocols.begin(), fixed.protocols.end(), protocol) !=
+                    fixed.protocols.end();
+            if (allowed && WhyNotProtocol(protocol, placement, machine).empty())
             {
                 protocols.push_back(protocol);
             }
+        }
+        if (protocols.empty()) // which WhyNotProtocol says of them
+        {
+            protocols = fixed.protocols;
         }
     }
     for (const Algorithm* algorithm : algorithms)
