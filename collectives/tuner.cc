@@ -38,9 +38,15 @@ Allowed(const std::vector<const Algorithm*>& candidates,
     std::vector<const Algorithm*> allowed;
     for (const Algorithm* algorithm : fixed.among.empty() ? candidates : fixed.among)
     {
+        // NCCL has what adds up in switches with Simple only, so not where that is left out.
+        const bool simple =
+            fixed.protocols.empty() ||
+            std::find(fixed.protocols.begin(), fixed.protocols.end(), topo::Protocol::kSimple) !=
+                fixed.protocols.end();
         const bool except =
+            (!simple && !ProtocolsInSwitches(*algorithm).empty()) ||
             std::find(fixed.except.begin(), fixed.except.end(), algorithm->Name()) !=
-            fixed.except.end();
+                fixed.except.end();
         if (!except && (fixed.among.empty() || algorithm->WhyNot(what, placement, options).empty()))
         {
             allowed.push_back(algorithm);
