@@ -90,9 +90,13 @@ class DisseminationBarrier final : public OneOpAlgorithm
     }
 };
 
-const Registered<DisseminationBarrier> g_dissemination{"dissemination",
-                                                       Op::kBarrier,
-                                                       "ceil(log2 n) rounds of empty messages"};
+const Registered<DisseminationBarrier> g_dissemination{
+    "dissemination",
+    Op::kBarrier,
+    "ceil(log2 n) rounds of empty messages",
+    AlgorithmFacts{"ceil(log2 n) alpha",
+                   "Hensgen, Finkel & Manber, IJPP 1988; Mellor-Crummey & Scott, TOCS 1991",
+                   {}}};
 
 } // namespace
 

@@ -198,7 +198,10 @@ class BruckAllGather final : public Schedule
 const Registered<PlacedAlgorithm<BruckAllGather>> g_bruck{
     "bruck",
     Op::kAllGather,
-    "what a rank has doubles: ceil(log2 n) messages in series; for small sizes"};
+    "what a rank has doubles: ceil(log2 n) messages in series; for small sizes",
+    AlgorithmFacts{"log2 n alpha + (n-1)/n S beta",
+                   "Bruck et al., TPDS 1997",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

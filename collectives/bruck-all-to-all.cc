@@ -304,7 +304,10 @@ class BruckAllToAll final : public Schedule
 const Registered<PlacedAlgorithm<BruckAllToAll>> g_bruck{
     "bruck",
     Op::kAllToAll,
-    "blocks hop powers of two, packed: ceil(log2 n) messages; for small sizes"};
+    "blocks hop powers of two, packed: ceil(log2 n) messages; for small sizes",
+    AlgorithmFacts{"log2 n (alpha + S/2 beta)",
+                   "Bruck et al., TPDS 1997",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

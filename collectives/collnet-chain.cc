@@ -53,7 +53,10 @@ const Registered<StationAlgorithm> g_collnetChain{
     Op::kAllReduce,
     "a chain to the head in the server, switches between servers add up, and back",
     InNetwork{false, true},
-    &CollnetChain};
+    &CollnetChain,
+    AlgorithmFacts{"2 (h + g - 1) alpha + S beta with h levels of switches",
+                   "NCCL's CollnetChain",
+                   {Knob::kPipeline}}};
 
 } // namespace
 

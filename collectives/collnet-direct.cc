@@ -66,7 +66,11 @@ const Registered<StationAlgorithm> g_collnetDirect{
     Op::kAllReduce,
     "every piece at once to its head in the server, switches between servers add up, and back",
     InNetwork{false, true},
-    &CollnetDirect};
+    &CollnetDirect,
+    AlgorithmFacts{"2 (h + 1) alpha + S beta out of a server, (2 - 1/g) S out of a GPU, with h "
+                   "levels of switches",
+                   "NCCL's CollnetDirect",
+                   {Knob::kPipeline}}};
 
 } // namespace
 

@@ -164,7 +164,10 @@ class DirectAllToAllVAlgorithm final : public OneOpAlgorithm
 const Registered<DirectAllToAllVAlgorithm> g_direct{
     "direct",
     Op::kAllToAllV,
-    "all sends at once, to r+1, r+2, ...; then the receives; none where there is nothing"};
+    "all sends at once, to r+1, r+2, ...; then the receives; none where there is nothing",
+    AlgorithmFacts{"alpha + max(I, O) beta; I and O: most that a rank gets and sends",
+                   "rccl-tests",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

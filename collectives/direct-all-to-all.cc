@@ -43,7 +43,8 @@ class DirectAllToAll final : public DirectSchedule
 const Registered<LoopedAlgorithm<DirectAllToAll>> g_direct{
     "direct",
     Op::kAllToAll,
-    "all n-1 sends at once, to r+1, r+2, ...; then the receives"};
+    "all n-1 sends at once, to r+1, r+2, ...; then the receives",
+    AlgorithmFacts{"alpha + (n-1)/n S beta", "nccl-tests", {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

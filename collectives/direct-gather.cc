@@ -15,7 +15,10 @@ namespace
 const Registered<PlacedAlgorithm<DirectRootSchedule<Op::kGather>>> g_direct{
     "direct",
     Op::kGather,
-    "all pieces to the root at once"};
+    "all pieces to the root at once",
+    AlgorithmFacts{"alpha + (n-1)/n S beta; n-1 messages at the root",
+                   "nccl-tests",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -70,15 +70,24 @@ class DirectPieces final : public DirectSchedule
 const Registered<LoopedAlgorithm<DirectPieces<Op::kReduceScatter>>> g_reduceScatter{
     "direct",
     Op::kReduceScatter,
-    "every piece at once to its owner; inside a server"};
+    "every piece at once to its owner; inside a server",
+    AlgorithmFacts{"alpha + (n-1)/n S beta; n-1 messages at once",
+                   "the same of all-to-all",
+                   {Knob::kChannels, Knob::kPipeline}}};
 const Registered<LoopedAlgorithm<DirectPieces<Op::kAllGather>>> g_allGather{
     "direct",
     Op::kAllGather,
-    "every piece at once to all; inside a server"};
+    "every piece at once to all; inside a server",
+    AlgorithmFacts{"alpha + (n-1)/n S beta; n-1 messages at once",
+                   "the same of all-to-all",
+                   {Knob::kChannels, Knob::kPipeline}}};
 const Registered<LoopedAlgorithm<DirectPieces<Op::kAllReduce>>> g_allReduce{
     "direct",
     Op::kAllReduce,
-    "every piece at once to its owner, the sum at once to all; inside a server"};
+    "every piece at once to its owner, the sum at once to all; inside a server",
+    AlgorithmFacts{"2 alpha + 2 (n-1)/n S beta; n-1 messages at once, twice",
+                   "the same of all-to-all",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -15,7 +15,10 @@ namespace
 const Registered<PlacedAlgorithm<DirectRootSchedule<Op::kScatter>>> g_direct{
     "direct",
     Op::kScatter,
-    "all pieces from the root at once"};
+    "all pieces from the root at once",
+    AlgorithmFacts{"alpha + (n-1)/n S beta; n-1 messages at the root",
+                   "nccl-tests",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -75,9 +75,11 @@ class DirectSendRecv final : public LoopedSchedule
     Partition m_slices;
 };
 
-const Registered<PlacedAlgorithm<DirectSendRecv>> g_direct{"direct",
-                                                           Op::kSendRecv,
-                                                           "every rank to the next, all at once"};
+const Registered<PlacedAlgorithm<DirectSendRecv>> g_direct{
+    "direct",
+    Op::kSendRecv,
+    "every rank to the next, all at once",
+    AlgorithmFacts{"alpha + S beta", "nccl-tests", {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

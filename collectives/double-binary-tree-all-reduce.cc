@@ -26,7 +26,10 @@ namespace
 const Registered<PlacedAlgorithm<TreesSchedule<2>, TreeAlgorithm>> g_tree{
     "double-binary-tree",
     Op::kAllReduce,
-    "up and down two binary trees of servers with half the bytes each: NCCL's Tree"};
+    "up and down two binary trees of servers with half the bytes each: NCCL's Tree",
+    AlgorithmFacts{"2 (log2 k + g) alpha + 2 S beta",
+                   "Sanders, Speck & Traeff, Parallel Computing 2009; NCCL's Tree",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -90,7 +90,10 @@ class EveryToEvery final : public DirectSchedule
 const Registered<LoopedAlgorithm<EveryToEvery>> g_everyToEvery{
     "every-to-every",
     Op::kAllReduce,
-    "all send all they have to all: one latency, n-1 times the bytes"};
+    "all send all they have to all: one latency, n-1 times the bytes",
+    AlgorithmFacts{"alpha + (n-1) S beta",
+                   "vLLM's one-stage all-reduce",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

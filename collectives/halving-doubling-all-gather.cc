@@ -21,7 +21,10 @@ namespace
 const Registered<PlacedAlgorithm<DoublingPieces<Op::kAllGather>>> g_algorithm{
     "halving-doubling",
     Op::kAllGather,
-    "the second half of Rabenseifner's all-reduce: recursive-doubling by its other name"};
+    "the second half of Rabenseifner's all-reduce: recursive-doubling by its other name",
+    AlgorithmFacts{"log2 n alpha + (n-1)/n S beta",
+                   "Thakur, Rabenseifner & Gropp, IJHPCA 2005",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -131,7 +131,10 @@ const Registered<PlacedAlgorithm<HalvingDoublingAllReduce>> g_halving{
     "halving-doubling",
     Op::kAllReduce,
     "Rabenseifner: 2 log2 n exchanges of halves, near ranks first; bandwidth-optimal for powers of "
-    "two"};
+    "two",
+    AlgorithmFacts{"2 log2 n alpha + 2 (n-1)/n S beta",
+                   "Rabenseifner, ICCS 2004; Thakur, Rabenseifner & Gropp, IJHPCA 2005",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -24,7 +24,11 @@ namespace
 const Registered<LoopedAlgorithm<HierarchicalPieces<Op::kAllGather>, TwoLevelAlgorithm>>
     g_hierarchical{"hierarchical",
                    Op::kAllGather,
-                   "all-gather between servers, then in the server"};
+                   "all-gather between servers, then in the server",
+                   AlgorithmFacts{"the slower level's: (k-1) alpha + (k-1)/k S/g beta out of a "
+                                  "GPU, (g-1) alpha + (g-1)/g S beta inside",
+                                  "Cho et al., MLSys 2019",
+                                  {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -164,7 +164,11 @@ class HierarchicalAlgorithm final : public TwoLevelAlgorithm
 const Registered<HierarchicalAlgorithm> g_hierarchical{
     "hierarchical",
     Op::kAllReduce,
-    "reduce-scatter in the server, all-reduce between servers, all-gather in the server"};
+    "reduce-scatter in the server, all-reduce between servers, all-gather in the server",
+    AlgorithmFacts{"the slower level's: 2 (k-1) alpha + 2 (k-1)/k S/g beta out of a GPU, 2 (g-1) "
+                   "alpha + 2 (g-1)/g S beta inside; with --levels the sum of the levels'",
+                   "Cho et al., MLSys 2019",
+                   {Knob::kChannels, Knob::kPipeline, Knob::kLevels}}};
 
 } // namespace
 

@@ -29,7 +29,11 @@ namespace
 const Registered<LoopedAlgorithm<HierarchicalPieces<Op::kReduceScatter>, TwoLevelAlgorithm>>
     g_hierarchical{"hierarchical",
                    Op::kReduceScatter,
-                   "reduce-scatter in the server, then between servers"};
+                   "reduce-scatter in the server, then between servers",
+                   AlgorithmFacts{"the slower level's: (k-1) alpha + (k-1)/k S/g beta out of a "
+                                  "GPU, (g-1) alpha + (g-1)/g S beta inside",
+                                  "Cho et al., MLSys 2019",
+                                  {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -20,7 +20,10 @@ namespace
 const Registered<PlacedAlgorithm<KNomialWhole<Op::kBroadcast>>> g_kNomial{
     "k-nomial",
     Op::kBroadcast,
-    "down a k-nomial tree (radix 4), whole; for small sizes"};
+    "down a k-nomial tree (radix 4), whole; for small sizes",
+    AlgorithmFacts{"d = log_r n: d alpha + (r-1) d (d+1)/2 S beta",
+                   "Thakur, Rabenseifner & Gropp, IJHPCA 2005 (binomial)",
+                   {Knob::kChannels, Knob::kPipeline, Knob::kRadix}}};
 
 } // namespace
 

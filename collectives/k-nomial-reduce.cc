@@ -20,7 +20,10 @@ namespace
 const Registered<PlacedAlgorithm<KNomialWhole<Op::kReduce>>> g_kNomial{
     "k-nomial",
     Op::kReduce,
-    "up a k-nomial tree (radix 4), whole; for small sizes"};
+    "up a k-nomial tree (radix 4), whole; for small sizes",
+    AlgorithmFacts{"log_r n (alpha + (r-1) S beta)",
+                   "Thakur, Rabenseifner & Gropp, IJHPCA 2005 (binomial)",
+                   {Knob::kChannels, Knob::kPipeline, Knob::kRadix}}};
 
 } // namespace
 

@@ -22,7 +22,10 @@ namespace
 const Registered<PlacedAlgorithm<KNomialPieces<Op::kScatter>>> g_kNomial{
     "k-nomial",
     Op::kScatter,
-    "down a k-nomial tree (radix 4); few messages at the root"};
+    "down a k-nomial tree (radix 4); few messages at the root",
+    AlgorithmFacts{"log_r n alpha + (n-1)/n S beta",
+                   "Thakur, Rabenseifner & Gropp, IJHPCA 2005 (binomial)",
+                   {Knob::kChannels, Knob::kPipeline, Knob::kRadix}}};
 
 } // namespace
 

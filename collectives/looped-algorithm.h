@@ -10,7 +10,8 @@
  *         Step At(Rank rank, Lane lane, StepIndex k) const override;
  *         static Cost CostOf(const Extent& e);
  *     };
- *     const Registered<LoopedAlgorithm<RingAllReduce>> g_ring{"ring", Op::kAllReduce, "help"};
+ *     const Registered<LoopedAlgorithm<RingAllReduce>> g_ring{"ring", Op::kAllReduce, "help",
+ * facts};
  */
 #ifndef COLLECTIVES_LOOPED_ALGORITHM_H
 #define COLLECTIVES_LOOPED_ALGORITHM_H

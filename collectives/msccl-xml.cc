@@ -169,6 +169,12 @@ class MscclAlgorithm final : public Algorithm
         return op == m_op;
     }
 
+    const AlgorithmFacts& Facts() const override
+    {
+        static const AlgorithmFacts facts{"as its steps", "a file", {Knob::kPipeline}};
+        return facts;
+    }
+
     std::string WhyNot(const Collective& what,
                        const Placement& placement,
                        const AlgorithmOptions& options) const override

@@ -127,7 +127,10 @@ const Registered<StationAlgorithm> g_nvlsTree{
     Op::kAllReduce,
     "the servers' switches add up and copy; two binary trees between servers",
     InNetwork{true, false},
-    &NvlsTree};
+    &NvlsTree,
+    AlgorithmFacts{"2 (log2 k + 2) alpha + 2 S beta out of a server, (1 + 1/g) S at a GPU's port",
+                   "NCCL's NVLSTree",
+                   {Knob::kPipeline}}};
 
 } // namespace
 

@@ -143,19 +143,30 @@ const Registered<StationAlgorithm> g_allReduce{
     Op::kAllReduce,
     "the server's switch adds up and copies; on several servers with SHARP between",
     InNetwork{true, true},
-    &Nvls};
+    &Nvls,
+    AlgorithmFacts{
+        "4 alpha + (1 + 1/n) S beta at a GPU's port; several servers: S beta out of each",
+        "NCCL's NVLS (NVLink SHARP)",
+        {Knob::kPipeline}}};
 
-const Registered<StationAlgorithm> g_reduceScatter{"nvls",
-                                                   Op::kReduceScatter,
-                                                   "the server's switch adds up; inside a server",
-                                                   InNetwork{true, false},
-                                                   &Nvls};
+const Registered<StationAlgorithm> g_reduceScatter{
+    "nvls",
+    Op::kReduceScatter,
+    "the server's switch adds up; inside a server",
+    InNetwork{true, false},
+    &Nvls,
+    AlgorithmFacts{"2 alpha + S beta at a GPU's port",
+                   "NCCL's NVLS (NVLink SHARP)",
+                   {Knob::kPipeline}}};
 
 const Registered<StationAlgorithm> g_allGather{"nvls",
                                                Op::kAllGather,
                                                "the server's switch copies; inside a server",
                                                InNetwork{true, false},
-                                               &Nvls};
+                                               &Nvls,
+                                               AlgorithmFacts{"2 alpha + S beta at a GPU's port",
+                                                              "NCCL's NVLS (NVLink SHARP)",
+                                                              {Knob::kPipeline}}};
 
 } // namespace
 

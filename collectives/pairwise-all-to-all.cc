@@ -122,11 +122,17 @@ class PairwiseAlgorithm final : public OneOpAlgorithm
 const Registered<PairwiseAlgorithm> g_equal{
     "pairwise",
     Op::kAllToAll,
-    "n-1 rounds, in each one partner; no receiver is aimed at by two"};
+    "n-1 rounds, in each one partner; no receiver is aimed at by two",
+    AlgorithmFacts{"(n-1) (alpha + S/n beta)",
+                   "Thakur, Rabenseifner & Gropp, IJHPCA 2005",
+                   {Knob::kChannels, Knob::kPipeline}}};
 const Registered<PairwiseAlgorithm> g_sized{
     "pairwise",
     Op::kAllToAllV,
-    "n-1 rounds, in each one partner; none where there is nothing"};
+    "n-1 rounds, in each one partner; none where there is nothing",
+    AlgorithmFacts{"n-1 rounds, each alpha + the largest block of it beta",
+                   "Thakur, Rabenseifner & Gropp, IJHPCA 2005",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -218,7 +218,10 @@ class ParameterServerAlgorithm : public OneOpAlgorithm
 const Registered<PlacedAlgorithm<ParameterServer, ParameterServerAlgorithm>> g_parameterServer{
     "parameter-server",
     Op::kAllReduce,
-    "all push to some of the ranks, which add up a shard each; all pull the sums"};
+    "all push to some of the ranks, which add up a shard each; all pull the sums",
+    AlgorithmFacts{"2 alpha + 2 (n-1) S/k beta with k servers",
+                   "Li et al., OSDI 2014",
+                   {Knob::kChannels, Knob::kPipeline, Knob::kParameterServers}}};
 
 } // namespace
 

@@ -10,7 +10,8 @@
  *         ...
  *         static Cost CostOf(const Collective& what, const Placement&, const AlgorithmOptions&);
  *     };
- *     const Registered<PlacedAlgorithm<DirectGather>> g_direct{"direct", Op::kGather, "help"};
+ *     const Registered<PlacedAlgorithm<DirectGather>> g_direct{"direct", Op::kGather, "help",
+ * facts};
  */
 #ifndef COLLECTIVES_PLACED_ALGORITHM_H
 #define COLLECTIVES_PLACED_ALGORITHM_H

@@ -473,7 +473,10 @@ class PxnAlgorithm : public OneOpAlgorithm
 const Registered<PlacedAlgorithm<Pxn, PxnAlgorithm>> g_pxn{
     "pxn",
     Op::kAllToAll,
-    "first to the GPU at the receiver's rail, then one message from all GPUs of the server"};
+    "first to the GPU at the receiver's rail, then one message from all GPUs of the server",
+    AlgorithmFacts{"2 alpha + (k-1)/k S beta out of a GPU, (g-1)/g S inside",
+                   "NCCL 2.12's PXN",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

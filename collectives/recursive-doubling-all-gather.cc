@@ -20,7 +20,10 @@ namespace
 const Registered<PlacedAlgorithm<DoublingPieces<Op::kAllGather>>> g_algorithm{
     "recursive-doubling",
     Op::kAllGather,
-    "log2 n exchanges of growing blocks"};
+    "log2 n exchanges of growing blocks",
+    AlgorithmFacts{"log2 n alpha + (n-1)/n S beta",
+                   "Thakur, Rabenseifner & Gropp, IJHPCA 2005",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -102,7 +102,10 @@ class RecursiveDoublingAllReduce final : public ExchangeSchedule
 const Registered<PlacedAlgorithm<RecursiveDoublingAllReduce>> g_recursive{
     "recursive-doubling",
     Op::kAllReduce,
-    "log2 n exchanges of everything; for small sizes"};
+    "log2 n exchanges of everything; for small sizes",
+    AlgorithmFacts{"log2 n (alpha + S beta)",
+                   "Thakur, Rabenseifner & Gropp, IJHPCA 2005",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

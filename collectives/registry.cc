@@ -7,6 +7,7 @@
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 namespace coll
@@ -152,18 +153,51 @@ AlgorithmNames(Op op)
     return names;
 }
 
-std::string
-AlgorithmHelp(Op op)
+const std::vector<Knob>&
+AllKnobs()
 {
-    constexpr size_t kColumn = 16;
-    std::string help;
-    for (const Algorithm* algorithm : AlgorithmsFor(op))
+    static const std::vector<Knob> knobs{Knob::kChannels,
+                                         Knob::kPipeline,
+                                         Knob::kRadix,
+                                         Knob::kLevels,
+                                         Knob::kDimensions,
+                                         Knob::kParameterServers};
+    return knobs;
+}
+
+std::string
+KnobName(Knob knob)
+{
+    switch (knob)
     {
-        std::string name = algorithm->Name();
-        name.resize(std::max(name.size() + 1, kColumn), ' ');
-        help += "  " + name + algorithm->Description() + "\n";
+    case Knob::kChannels:
+        return "channels";
+    case Knob::kPipeline:
+        return "pipeline";
+    case Knob::kRadix:
+        return "radix";
+    case Knob::kLevels:
+        return "levels";
+    case Knob::kDimensions:
+        return "dimensions";
+    case Knob::kParameterServers:
+        return "parameter-servers";
     }
-    return help;
+    throw std::invalid_argument("no such knob: " + std::to_string(static_cast<int>(knob)));
+}
+
+std::vector<std::string>
+AlgorithmsReading(Knob knob)
+{
+    std::set<std::string> names;
+    for (const auto& algorithm : Algorithms())
+    {
+        if (algorithm->Reads(knob))
+        {
+            names.insert(algorithm->Name());
+        }
+    }
+    return {names.begin(), names.end()};
 }
 
 const Algorithm&
@@ -193,10 +227,14 @@ RegisterUnlisted(std::unique_ptr<Algorithm> algorithm)
     RegisterIn(&Unlisted(), std::move(algorithm));
 }
 
-OneOpAlgorithm::OneOpAlgorithm(std::string name, Op op, std::string description)
+OneOpAlgorithm::OneOpAlgorithm(std::string name,
+                               Op op,
+                               std::string description,
+                               AlgorithmFacts facts)
     : m_name(std::move(name)),
       m_op(op),
-      m_description(std::move(description))
+      m_description(std::move(description)),
+      m_facts(std::move(facts))
 {
 }
 
@@ -216,6 +254,12 @@ bool
 OneOpAlgorithm::Supports(Op op) const
 {
     return op == m_op;
+}
+
+const AlgorithmFacts&
+OneOpAlgorithm::Facts() const
+{
+    return m_facts;
 }
 
 std::string

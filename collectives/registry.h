@@ -3,7 +3,7 @@
  *
  * Algorithms by operation and name. An algorithm is one file that ends in a line like
  *
- *     static const Registered<RingAllReduce> g_ring{"ring", Op::kAllReduce, "help"};
+ *     static const Registered<RingAllReduce> g_ring{"ring", Op::kAllReduce, "help", facts};
  *
  * and is then listed by --help, found by name, and proved by the tests, which go through the
  * registry.
@@ -37,8 +37,14 @@ std::vector<const Algorithm*> AlgorithmsFor(Op op);
 /// "hierarchical, ring": what an error message offers.
 std::string AlgorithmNames(Op op);
 
-/// One line an algorithm, "  ring          bandwidth-optimal; ...": what --help prints.
-std::string AlgorithmHelp(Op op);
+/// All knobs, in the order of Knob.
+const std::vector<Knob>& AllKnobs();
+
+/// As the option that sets it is called: "parameter-servers".
+std::string KnobName(Knob knob);
+
+/// The names of all that read a knob, sorted and each once.
+std::vector<std::string> AlgorithmsReading(Knob knob);
 
 /// What runs when none is named. It can do every well-formed placement.
 const Algorithm& DefaultAlgorithm(Op op, const Placement& placement);
@@ -64,11 +70,12 @@ struct Registered
 class OneOpAlgorithm : public Algorithm
 {
   public:
-    OneOpAlgorithm(std::string name, Op op, std::string description);
+    OneOpAlgorithm(std::string name, Op op, std::string description, AlgorithmFacts facts = {});
 
     std::string Name() const override;
     std::string Description() const override;
     bool Supports(Op op) const override;
+    const AlgorithmFacts& Facts() const override;
     std::string WhyNot(const Collective& what,
                        const Placement& placement,
                        const AlgorithmOptions& options) const override;
@@ -83,6 +90,7 @@ class OneOpAlgorithm : public Algorithm
     std::string m_name;
     Op m_op;
     std::string m_description;
+    AlgorithmFacts m_facts;
 };
 
 } // namespace coll

@@ -27,7 +27,10 @@ namespace
 const Registered<LoopedAlgorithm<RingOfPieces<Op::kAllGather>>> g_ring{
     "ring",
     Op::kAllGather,
-    "bandwidth-optimal; n-1 messages in series"};
+    "bandwidth-optimal; n-1 messages in series",
+    AlgorithmFacts{"(n-1) alpha + (n-1)/n S beta",
+                   "Patarasuk & Yuan, JPDC 2009; NCCL's Ring",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -58,7 +58,10 @@ class RingAllReduce final : public LoopedSchedule
 const Registered<LoopedAlgorithm<RingAllReduce>> g_ring{
     "ring",
     Op::kAllReduce,
-    "bandwidth-optimal; 2 (n-1) messages in series"};
+    "bandwidth-optimal; 2 (n-1) messages in series",
+    AlgorithmFacts{"2 (n-1) alpha + 2 (n-1)/n S beta",
+                   "Patarasuk & Yuan, JPDC 2009; NCCL's Ring",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

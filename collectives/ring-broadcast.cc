@@ -66,7 +66,8 @@ class RingBroadcast final : public LoopedSchedule
 const Registered<LoopedAlgorithm<RingBroadcast>> g_ring{
     "ring",
     Op::kBroadcast,
-    "chain from the root along the ring, pipelined in 512 KiB messages"};
+    "chain from the root along the ring, pipelined in 512 KiB messages",
+    AlgorithmFacts{"(n-1) alpha + S beta", "NCCL's Ring", {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -28,7 +28,10 @@ namespace
 const Registered<LoopedAlgorithm<RingOfPieces<Op::kReduceScatter>>> g_ring{
     "ring",
     Op::kReduceScatter,
-    "bandwidth-optimal; n-1 messages in series"};
+    "bandwidth-optimal; n-1 messages in series",
+    AlgorithmFacts{"(n-1) alpha + (n-1)/n S beta",
+                   "Patarasuk & Yuan, JPDC 2009; NCCL's Ring",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

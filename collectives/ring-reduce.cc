@@ -66,7 +66,8 @@ class RingReduce final : public LoopedSchedule
 const Registered<LoopedAlgorithm<RingReduce>> g_ring{
     "ring",
     Op::kReduce,
-    "chain to the root along the ring, pipelined in 512 KiB messages"};
+    "chain to the root along the ring, pipelined in 512 KiB messages",
+    AlgorithmFacts{"(n-1) alpha + S beta", "NCCL's Ring", {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -37,6 +37,7 @@
 #ifndef COLLECTIVES_SCHEDULE_H
 #define COLLECTIVES_SCHEDULE_H
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -310,6 +311,29 @@ struct InNetwork
     bool fabricSwitches = false; ///< Placement::aggregation
 };
 
+/// A member of AlgorithmOptions.
+enum class Knob : uint8_t
+{
+    kChannels,
+    kPipeline,
+    kRadix,
+    kLevels,
+    kDimensions,
+    kParameterServers,
+};
+
+/// What help and documentation say of an algorithm of an operation, besides its description.
+struct AlgorithmFacts
+{
+    /// By the formula of cost.h, for people: "(n-1) alpha + (n-1)/n S beta" with n ranks on k
+    /// servers of g GPUs.
+    std::string time;
+    std::string source; ///< "Patarasuk & Yuan, JPDC 2009"
+    /// What its schedules depend on. Of other members of AlgorithmOptions it knows nothing, and who
+    /// sets them for it expects what does not happen.
+    std::vector<Knob> reads = {};
+};
+
 /**
  * Makes schedules. One object per algorithm, self-registered by name (see registry.h).
  */
@@ -320,6 +344,13 @@ class Algorithm
     virtual std::string Name() const = 0;        ///< "ring"
     virtual std::string Description() const = 0; ///< one line for --help
     virtual bool Supports(Op op) const = 0;
+    virtual const AlgorithmFacts& Facts() const = 0;
+
+    bool Reads(Knob knob) const
+    {
+        const auto& reads = Facts().reads;
+        return std::find(reads.begin(), reads.end(), knob) != reads.end();
+    }
 
     virtual InNetwork Uses() const
     {

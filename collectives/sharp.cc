@@ -58,7 +58,10 @@ const Registered<StationAlgorithm> g_sharp{
     Op::kAllReduce,
     "switches between servers add up and copy: S up, S down; one rank a server",
     InNetwork{false, true},
-    &Sharp};
+    &Sharp,
+    AlgorithmFacts{"2 h alpha + S beta with h levels of switches",
+                   "Bloch et al., Supercomputing Frontiers and Innovations 2017",
+                   {Knob::kPipeline}}};
 
 } // namespace
 

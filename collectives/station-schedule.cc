@@ -482,8 +482,9 @@ StationAlgorithm::StationAlgorithm(const std::string& name,
                                    Op op,
                                    const std::string& description,
                                    InNetwork uses,
-                                   Plan plan)
-    : OneOpAlgorithm(name, op, description),
+                                   Plan plan,
+                                   AlgorithmFacts facts)
+    : OneOpAlgorithm(name, op, description, std::move(facts)),
       m_uses(uses),
       m_plan(plan)
 {

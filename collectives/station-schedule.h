@@ -161,7 +161,8 @@ class StationAlgorithm final : public OneOpAlgorithm
                      Op op,
                      const std::string& description,
                      InNetwork uses,
-                     Plan plan);
+                     Plan plan,
+                     AlgorithmFacts facts = {});
 
     InNetwork Uses() const override;
     std::string WhyNot(const Collective& what,

@@ -25,7 +25,10 @@ namespace
 const Registered<PlacedAlgorithm<TreesSchedule<1>, TreeAlgorithm>> g_tree{
     "tree",
     Op::kAllReduce,
-    "up and down one binary tree of servers, chains inside; few latencies, 3 S at inner ports"};
+    "up and down one binary tree of servers, chains inside; few latencies, 3 S at inner ports",
+    AlgorithmFacts{"2 (log2 k + g) alpha + 3 S beta at inner ports",
+                   "NCCL, src/graph/trees.cc",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -24,7 +24,10 @@ namespace
 const Registered<PlacedAlgorithm<TreesSchedule<1>, TreeAlgorithm>> g_tree{
     "tree",
     Op::kReduce,
-    "up a binary tree of servers, chains inside, in chunks"};
+    "up a binary tree of servers, chains inside, in chunks",
+    AlgorithmFacts{"(log2 k + g) alpha + 2 S beta at inner ports",
+                   "NCCL, src/graph/trees.cc",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -44,6 +44,38 @@ LeavesIslands(const Placement& placement, uint32_t island)
     return false;
 }
 
+/// Of the candidates, what a user has left. If that is nothing: something that says why not.
+std::vector<const Algorithm*>
+Allowed(const std::vector<const Algorithm*>& candidates,
+        const Collective& what,
+        const Placement& placement,
+        const AlgorithmOptions& options,
+        const Fixed& fixed)
+{
+    std::vector<const Algorithm*> allowed;
+    for (const Algorithm* algorithm : fixed.among.empty() ? candidates : fixed.among)
+    {
+        // NCCL has what adds up in switches with Simple only, so not where that is left out.
+        const bool simple =
+            fixed.protocols.empty() ||
+            std::find(fixed.protocols.begin(), fixed.protocols.end(), topo::Protocol::kSimple) !=
+                fixed.protocols.end();
+        const bool except =
+            (!simple && !ProtocolsInSwitches(*algorithm).empty()) ||
+            std::find(fixed.except.begin(), fixed.except.end(), algorithm->Name()) !=
+                fixed.except.end();
+        if (!except && (fixed.among.empty() || algorithm->WhyNot(what, placement, options).empty()))
+        {
+            allowed.push_back(algorithm);
+        }
+    }
+    if (!allowed.empty())
+    {
+        return allowed;
+    }
+    return {fixed.among.empty() ? candidates.front() : fixed.among.front()};
+}
+
 } // namespace
 
 bool
@@ -161,6 +193,7 @@ Choose(const Collective& what,
                 algorithms.push_back(algorithm);
             }
         }
+        algorithms = Allowed(algorithms, what, placement, options, fixed);
     }
     Choice best;
     if (!machine.hasLibrary)
@@ -181,10 +214,18 @@ Choose(const Collective& what,
     {
         for (const topo::Protocol protocol : topo::kChoosableProtocols)
         {
-            if (WhyNotProtocol(protocol, placement, machine).empty())
+            const bool allowed =
+                fixed.protocols.empty() ||
+                std::find(fixed.protocols.begin(), fixed.protocols.end(), protocol) !=
+                    fixed.protocols.end();
+            if (allowed && WhyNotProtocol(protocol, placement, machine).empty())
             {
                 protocols.push_back(protocol);
             }
+        }
+        if (protocols.empty()) // which WhyNotProtocol says of them
+        {
+            protocols = fixed.protocols;
         }
     }
     for (const Algorithm* algorithm : algorithms)

@@ -57,6 +57,10 @@ struct Fixed
 {
     const Algorithm* algorithm = nullptr; ///< null: any
     std::optional<topo::Protocol> protocol;
+    // Where those are not fixed:
+    std::vector<const Algorithm*> among = {};   ///< that are chosen among; empty: the candidates
+    std::vector<std::string> except = {};       ///< candidates that are none
+    std::vector<topo::Protocol> protocols = {}; ///< that are chosen among; empty: all
 };
 
 /// Whether an operation only moves blocks, which NCCL's users do with grouped sends and receives.

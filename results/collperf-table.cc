@@ -14,6 +14,8 @@
 #include "scenarios/spec/network-kinds.h"
 #include "topologies/names.h"
 
+#include <algorithm>
+
 namespace results
 {
 
@@ -27,7 +29,62 @@ SevenColumns(double value)
     return Format("%7.*f", value < 100 ? 3 : value < 10000 ? 2 : value < 100000 ? 1 : 0, value);
 }
 
+/// Elements as nccl-tests counts them: a rank's share where the vector is made of n pieces.
+uint64_t
+CountOf(const scenario::CollperfScenario& scenario, const CollperfRow& row, uint32_t elementBytes)
+{
+    return row.last.bytes / elementBytes / (coll::HasPieces(scenario.op) ? scenario.ranks : 1);
+}
+
+/// "ring, LL128".
+std::string
+ChoiceName(const CollperfRow& row)
+{
+    return row.last.algorithm->Name() +
+           (row.last.protocol ? std::string(", ") + topo::ToString(*row.last.protocol) : "");
+}
+
 } // namespace
+
+PathSummary
+Summarize(const std::array<int64_t, PATH_SHARES>& path)
+{
+    PathSummary summary;
+    for (std::size_t share = 0; share < PATH_SHARES; ++share)
+    {
+        int64_t& part = share == static_cast<std::size_t>(PathShare::SOFTWARE) ? summary.software
+                        : share == static_cast<std::size_t>(PathShare::INSIDE_SERVERS)
+                            ? summary.inside
+                        : share == At(TimeShare::SERIALIZATION) ? summary.serialization
+                        : share == At(TimeShare::PROPAGATION)   ? summary.propagation
+                                                                : summary.waiting;
+        part += path[share];
+    }
+    return summary;
+}
+
+double
+LeastSecondsByBytes(const scenario::CollperfScenario& scenario, uint64_t bytes)
+{
+    // Uneven blocks: what the busiest has to send is not what the formulas take.
+    if (scenario.op == coll::Op::kAllToAllV && !scenario.blockWeights.empty())
+    {
+        return 0;
+    }
+    const coll::Machine& machine = scenario.collectives.machine;
+    const uint32_t servers = scenario.cluster.servers;
+    const double nics = machine.nicRate * machine.nics;
+    const double perServer =
+        servers > 1 ? coll::LeastBytesPerServer(scenario.op, bytes, scenario.ranks, servers) / nics
+                    : 0;
+    // What leaves a GPU goes over its port, or its share of the NICs.
+    const uint32_t gpus = scenario.ranks / servers;
+    const double rate = (gpus > 1 ? machine.insideRate : 0) + (servers > 1 ? nics / gpus : 0);
+    const bool known = rate > 0 && (gpus == 1 || machine.insideRate > 0);
+    const double perRank =
+        known ? coll::LeastBytesPerRank(scenario.op, bytes, scenario.ranks) / rate : 0;
+    return std::max(perServer, perRank);
+}
 
 CollperfTable::CollperfTable(const scenario::CollperfScenario& scenario)
     : m_scenario(scenario)
@@ -71,21 +128,102 @@ CollperfTable::PrintHead(std::ostream& os) const
        << std::flush;
 }
 
-void
-CollperfTable::Add(std::ostream& os, const CollectiveRecord& last, double timeUs)
+bool
+CollperfTable::Open(const std::string& path)
 {
-    m_rows.push_back({last, timeUs});
-    Print(os, m_rows.back());
+    if (!m_file.Open(path))
+    {
+        return false;
+    }
+    m_file.Write("bytes,count,op,choice,algorithm,protocol,ranks,time_us,algbw_GBps,busbw_GBps,"
+                 "bound_us,efficiency,software_us,inside_servers_us,serialization_us,"
+                 "propagation_us,waiting_us");
+    return true;
 }
 
 void
-CollperfTable::Print(std::ostream& os, const Row& row) const
+CollperfTable::Close()
 {
-    // nccl-tests names the reduction of sendrecv, too, which has none.
-    const bool reduces = coll::Reduces(m_scenario.op) || m_scenario.op == coll::Op::kSendRecv;
-    // Elements as nccl-tests counts them: a rank's share where the vector is made of n pieces.
-    const uint64_t count = row.last.bytes / m_scenario.elementBytes /
-                           (coll::HasPieces(m_scenario.op) ? m_scenario.ranks : 1);
+    m_file.Close();
+}
+
+void
+CollperfTable::Add(std::ostream& os, const CollperfRow& row)
+{
+    m_rows.push_back(row);
+    Write(row);
+    if (row.choice == 0)
+    {
+        Print(os, row, m_scenario.datatypes.front(), m_scenario.reductions.front());
+    }
+}
+
+std::string
+CollperfTable::NameOf(std::size_t choice) const
+{
+    return choice == 0 ? "table" : m_scenario.compare[choice - 1].name;
+}
+
+std::optional<double>
+CollperfTable::Efficiency(const CollperfRow& row) const
+{
+    const double least = LeastSecondsByBytes(m_scenario, row.last.bytes);
+    return least > 0 && row.timeUs > 0 ? std::optional(least * 1e6 / row.timeUs) : std::nullopt;
+}
+
+void
+CollperfTable::Write(const CollperfRow& row)
+{
+    if (!m_file.IsOpen())
+    {
+        return;
+    }
+    const uint32_t ranks = m_scenario.ranks;
+    const coll::Bandwidth bw = coll::BandwidthOf(m_scenario.op, row.last.bytes, ranks, row.timeUs);
+    const std::optional<double> efficiency = Efficiency(row);
+    std::string line = std::to_string(row.last.bytes) + "," +
+                       std::to_string(CountOf(m_scenario, row, m_scenario.elementBytes)) + "," +
+                       coll::OpName(m_scenario.op) + ",";
+    AppendField(line, NameOf(row.choice));
+    line += ",";
+    AppendField(line, row.last.algorithm->Name());
+    line += "," + std::string(row.last.protocol ? topo::ToString(*row.last.protocol) : "") + "," +
+            std::to_string(ranks);
+    for (const double value : {row.timeUs, bw.algbw, bw.busbw})
+    {
+        line += ",";
+        AppendDecimal(line, value);
+    }
+    line += ",";
+    if (efficiency)
+    {
+        AppendDecimal(line, LeastSecondsByBytes(m_scenario, row.last.bytes) * 1e6);
+        line += ",";
+        AppendDecimal(line, *efficiency);
+    }
+    else
+    {
+        line += ",";
+    }
+    const PathSummary path = row.path ? Summarize(*row.path) : PathSummary();
+    for (const int64_t part :
+         {path.software, path.inside, path.serialization, path.propagation, path.waiting})
+    {
+        line += ",";
+        if (row.path)
+        {
+            AppendMicroseconds(line, part);
+        }
+    }
+    m_file.Write(line);
+}
+
+void
+CollperfTable::Print(std::ostream& os,
+                     const CollperfRow& row,
+                     const scenario::Datatype& datatype,
+                     const std::string& reduction) const
+{
     const coll::Bandwidth bw =
         coll::BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs);
     const std::string result = Format("  %7s  %6.2f  %6.2f    %3s",
@@ -95,9 +233,9 @@ CollperfTable::Print(std::ostream& os, const Row& row) const
                                       m_scenario.checked ? "0" : "N/A");
     os << Format("%12llu  %12llu  %8s  %6s  %6d",
                  static_cast<unsigned long long>(row.last.bytes),
-                 static_cast<unsigned long long>(count),
-                 m_scenario.datatype.c_str(),
-                 reduces ? "sum" : "none",
+                 static_cast<unsigned long long>(CountOf(m_scenario, row, datatype.bytes)),
+                 datatype.name.c_str(),
+                 reduction.c_str(),
                  coll::HasRoot(m_scenario.op) ? static_cast<int>(m_scenario.root) : -1)
        << result << result << std::endl;
 }
@@ -107,19 +245,130 @@ CollperfTable::PrintEnd(std::ostream& os) const
 {
     double busbw = 0;
     std::size_t complete = 0;
-    for (const Row& row : m_rows)
+    for (std::size_t type = 0; type < m_scenario.datatypes.size(); ++type)
     {
-        if (row.timeUs > 0)
+        for (std::size_t reduction = 0; reduction < m_scenario.reductions.size(); ++reduction)
         {
-            busbw += coll::BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs)
-                         .busbw;
-            ++complete;
+            for (const CollperfRow& row : m_rows)
+            {
+                if (row.choice > 0)
+                {
+                    continue;
+                }
+                if (row.timeUs > 0)
+                {
+                    busbw += coll::BandwidthOf(m_scenario.op,
+                                               row.last.bytes,
+                                               m_scenario.ranks,
+                                               row.timeUs)
+                                 .busbw;
+                    ++complete;
+                }
+                if (type + reduction > 0) // else printed when it was done
+                {
+                    Print(os, row, m_scenario.datatypes[type], m_scenario.reductions[reduction]);
+                }
+            }
         }
     }
     os << "# Out of bounds values : 0 OK (schedules are proven, data is not moved)\n"
        << Format("# Avg bus bandwidth    : %g\n#\n",
-                 complete ? busbw / static_cast<double>(complete) : 0.0)
-       << std::flush;
+                 complete ? busbw / static_cast<double>(complete) : 0.0);
+    PrintCompared(os);
+    os << std::flush;
+}
+
+void
+CollperfTable::PrintCompared(std::ostream& os) const
+{
+    if (m_scenario.compare.empty())
+    {
+        return;
+    }
+    os << "# compared: time (us) and busbw (GB/s) of each; * the fastest of a size\n"
+       << Format("# %11s", "size");
+    for (const scenario::Compared& other : m_scenario.compare)
+    {
+        os << Format("  %20s", other.name.c_str());
+    }
+    os << "\n";
+    for (const uint64_t bytes : m_scenario.sizes)
+    {
+        std::vector<const CollperfRow*> rows(m_scenario.compare.size());
+        const CollperfRow* fastest = nullptr;
+        for (const CollperfRow& row : m_rows)
+        {
+            if (row.choice > 0 && row.asked == bytes)
+            {
+                rows[row.choice - 1] = &row;
+                fastest = !fastest || row.timeUs < fastest->timeUs ? &row : fastest;
+            }
+        }
+        if (!fastest)
+        {
+            continue;
+        }
+        os << Format("# %11llu", static_cast<unsigned long long>(fastest->last.bytes));
+        for (std::size_t i = 0; i < rows.size(); ++i)
+        {
+            // As wide as its name.
+            const int width =
+                std::max<int>(20, static_cast<int>(m_scenario.compare[i].name.size()));
+            std::string cell = "-"; // the run ended before
+            if (rows[i])
+            {
+                const double busbw = coll::BandwidthOf(m_scenario.op,
+                                                       rows[i]->last.bytes,
+                                                       m_scenario.ranks,
+                                                       rows[i]->timeUs)
+                                         .busbw;
+                cell = SevenColumns(rows[i]->timeUs) + Format("  %8.2f", busbw) +
+                       (rows[i]->timeUs == fastest->timeUs ? " *" : "  ");
+            }
+            os << Format("  %*s", width, cell.c_str());
+        }
+        os << "\n";
+    }
+    os << "#\n";
+}
+
+void
+CollperfTable::PrintShares(std::ostream& os) const
+{
+    if (m_rows.empty())
+    {
+        return;
+    }
+    const bool paths = std::any_of(m_rows.begin(), m_rows.end(), [](const CollperfRow& row) {
+        return row.path.has_value();
+    });
+    os << Format("%12s  %-28s %9s  %10s", "size", "algorithm", "time (us)", "efficiency");
+    if (paths)
+    {
+        os << "  software  in servers  bytes  cables  waiting";
+    }
+    os << "\n";
+    for (const CollperfRow& row : m_rows)
+    {
+        const std::optional<double> efficiency = Efficiency(row);
+        os << Format("%12llu  %-28s %9s  %10s",
+                     static_cast<unsigned long long>(row.last.bytes),
+                     ChoiceName(row).c_str(),
+                     SevenColumns(row.timeUs).c_str(),
+                     efficiency ? Format("%.1f%%", *efficiency * 100).c_str() : "-");
+        if (row.path)
+        {
+            const PathSummary p = Summarize(*row.path);
+            const int64_t all = p.software + p.inside + p.serialization + p.propagation + p.waiting;
+            os << Format("  %8s  %10s  %5s  %6s  %7s",
+                         Percent(p.software, all).c_str(),
+                         Percent(p.inside, all).c_str(),
+                         Percent(p.serialization, all).c_str(),
+                         Percent(p.propagation, all).c_str(),
+                         Percent(p.waiting, all).c_str());
+        }
+        os << "\n";
+    }
 }
 
 nlohmann::ordered_json
@@ -128,8 +377,9 @@ CollperfTable::ToJson() const
     nlohmann::ordered_json body = results::ToJson(m_scenario.cluster, m_scenario.ranks);
     body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
     body["collectives"] = nlohmann::ordered_json::array();
+    nlohmann::ordered_json compared = nlohmann::ordered_json::array();
     uint64_t sent = 0;
-    for (const Row& row : m_rows)
+    for (const CollperfRow& row : m_rows)
     {
         if (row.timeUs <= 0)
         {
@@ -137,15 +387,38 @@ CollperfTable::ToJson() const
         }
         const coll::Bandwidth bw =
             coll::BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs);
+        nlohmann::ordered_json one = {{"op", coll::OpName(m_scenario.op)},
+                                      {"algorithm", row.last.algorithm->Name()},
+                                      {"protocol", ProtocolOf(row.last)},
+                                      {"bytes", row.last.bytes},
+                                      {"ranks", m_scenario.ranks},
+                                      {"time_us", row.timeUs},
+                                      {"algbw_GBps", bw.algbw},
+                                      {"busbw_GBps", bw.busbw}};
+        const std::optional<double> efficiency = Efficiency(row);
+        one["efficiency"] =
+            efficiency ? nlohmann::ordered_json(*efficiency) : nlohmann::ordered_json(nullptr);
+        if (row.path)
+        {
+            nlohmann::ordered_json shares;
+            for (std::size_t share = 0; share < PATH_SHARES; ++share)
+            {
+                shares[std::string(GetPathShareName(share)) + "_us"] = Us((*row.path)[share]);
+            }
+            one["path"] = std::move(shares);
+        }
+        if (row.choice > 0)
+        {
+            one["choice"] = NameOf(row.choice);
+            compared.push_back(std::move(one));
+            continue;
+        }
         sent += row.last.bytesSent;
-        body["collectives"].push_back({{"op", coll::OpName(m_scenario.op)},
-                                       {"algorithm", row.last.algorithm->Name()},
-                                       {"protocol", ProtocolOf(row.last)},
-                                       {"bytes", row.last.bytes},
-                                       {"ranks", m_scenario.ranks},
-                                       {"time_us", row.timeUs},
-                                       {"algbw_GBps", bw.algbw},
-                                       {"busbw_GBps", bw.busbw}});
+        body["collectives"].push_back(std::move(one));
+    }
+    if (!m_scenario.compare.empty())
+    {
+        body["compared"] = std::move(compared);
     }
     body["bytes_sent_per_gpu"][coll::OpName(m_scenario.op)] =
         static_cast<double>(sent) / m_scenario.ranks;

@@ -4,40 +4,89 @@
 #ifndef RESULTS_COLLPERF_TABLE_H
 #define RESULTS_COLLPERF_TABLE_H
 
+#include "results/collective-paths.h"
+#include "results/line-log.h"
 #include "results/records.h"
 #include "scenarios/spec/scenario.h"
 
+#include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
+#include <string>
 #include <vector>
 
 namespace results
 {
 
-/// The table of nccl-tests, printed row by row as sizes are done; collperf's keys of stats.json.
+/// A size as one choice of an algorithm has done it.
+struct CollperfRow
+{
+    CollectiveRecord last;  ///< the last iteration
+    double timeUs = 0;      ///< mean of the iterations
+    uint64_t asked = 0;     ///< the size as the scenario has it: alltoallv may have less
+    std::size_t choice = 0; ///< 0: the table's own; i: the i-th of CollperfScenario::compare
+    /// Where the time of the last iteration went, along the path on which its last rank left, ps by
+    /// PathShare; nothing: it was not noted.
+    std::optional<std::array<int64_t, PATH_SHARES>> path = {};
+};
+
+/// What a path is made of, in few words: the columns of collectives.csv.
+struct PathSummary
+{
+    int64_t software = 0;      ///< ps: launch, and what the library takes for each message
+    int64_t inside = 0;        ///< messages inside servers
+    int64_t serialization = 0; ///< line time of the messages' own bytes
+    int64_t propagation = 0;   ///< cables and switches
+    int64_t waiting = 0;       ///< all else: for other messages, pauses, the congestion control
+};
+
+PathSummary Summarize(const std::array<int64_t, PATH_SHARES>& path);
+
+/// Seconds that no algorithm with messages between ranks can be faster than, by bytes alone: a
+/// server's NICs carry LeastBytesPerServer, a GPU's port and its share of NICs LeastBytesPerRank
+/// (cost.h), at the links' rates with nothing for headers or flags. 0: not known, or no bytes.
+double LeastSecondsByBytes(const scenario::CollperfScenario& scenario, uint64_t bytes);
+
+/**
+ * The table of nccl-tests, printed row by row as sizes are done; collperf's keys of stats.json, and
+ * collectives.csv. What nccl-tests does not print comes in lines that begin with '#', or goes to
+ * PrintShares.
+ */
 class CollperfTable
 {
   public:
     /// \param scenario kept by reference
     explicit CollperfTable(const scenario::CollperfScenario& scenario);
 
+    /// Begins collectives.csv. \return whether that worked
+    bool Open(const std::string& path);
     void PrintHead(std::ostream& os) const;
-    /// A size is done. \param last the last iteration \param timeUs mean of the iterations
-    void Add(std::ostream& os, const CollectiveRecord& last, double timeUs);
+    /// A size is done by a choice. Rows of the table itself are printed.
+    void Add(std::ostream& os, const CollperfRow& row);
+    /// Rows of other datatypes and reductions, the mean, what was compared.
     void PrintEnd(std::ostream& os) const;
+    /// For each row how near the bound it is, and where its time went.
+    void PrintShares(std::ostream& os) const;
+    /// Completes collectives.csv.
+    void Close();
     nlohmann::ordered_json ToJson() const;
 
   private:
-    struct Row
-    {
-        CollectiveRecord last;
-        double timeUs;
-    };
-
-    void Print(std::ostream& os, const Row& row) const;
+    void Print(std::ostream& os,
+               const CollperfRow& row,
+               const scenario::Datatype& datatype,
+               const std::string& reduction) const;
+    void PrintCompared(std::ostream& os) const;
+    void Write(const CollperfRow& row);
+    /// "ring"; of those compared what was asked for.
+    std::string NameOf(std::size_t choice) const;
+    /// Of the bound's time; nothing: there is no bound.
+    std::optional<double> Efficiency(const CollperfRow& row) const;
 
     const scenario::CollperfScenario& m_scenario;
-    std::vector<Row> m_rows;
+    std::vector<CollperfRow> m_rows;
+    LineLog m_file;
 };
 
 } // namespace results

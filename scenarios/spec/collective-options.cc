@@ -12,6 +12,7 @@
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/nccl-environment.h"
 
 #include <algorithm>
 #include <set>
@@ -184,12 +185,140 @@ CollectiveOptionRows()
     };
 }
 
+namespace
+{
+
+/// An algorithm's operations that say the same, together.
+struct Described
+{
+    std::string ops;
+    const coll::Algorithm* algorithm;
+};
+
+bool
+SaySame(const coll::Algorithm& a, const coll::Algorithm& b)
+{
+    return a.Description() == b.Description() && a.Facts().time == b.Facts().time;
+}
+
+std::vector<Described>
+DescribedOperations(const std::string& name)
+{
+    std::vector<Described> all;
+    for (const coll::Op op : coll::AllOps())
+    {
+        const coll::Algorithm* algorithm = coll::Find(op, name);
+        if (!algorithm)
+        {
+            continue;
+        }
+        const auto same = std::find_if(all.begin(), all.end(), [&](const Described& d) {
+            return SaySame(*d.algorithm, *algorithm);
+        });
+        if (same == all.end())
+        {
+            all.push_back({coll::OpName(op), algorithm});
+        }
+        else
+        {
+            same->ops += ", " + coll::OpName(op);
+        }
+    }
+    return all;
+}
+
+/// "--channels, --pipeline; --levels of all_reduce".
+std::string
+ReadsText(const std::string& name)
+{
+    std::string text;
+    for (const coll::Knob knob : coll::AllKnobs())
+    {
+        std::vector<std::string> readers;
+        std::size_t ops = 0;
+        for (const coll::Op op : coll::AllOps())
+        {
+            const coll::Algorithm* algorithm = coll::Find(op, name);
+            ops += algorithm != nullptr;
+            if (algorithm && algorithm->Reads(knob))
+            {
+                readers.push_back(coll::OpName(op));
+            }
+        }
+        if (!readers.empty())
+        {
+            text += (text.empty() ? "--" : ", --") + coll::KnobName(knob) +
+                    (readers.size() < ops ? " (" + Join(readers, ", ") + ")" : "");
+        }
+    }
+    return text.empty() ? "no option" : text;
+}
+
+} // namespace
+
+std::string
+AlgorithmsText()
+{
+    static constexpr std::size_t kIndent = 17;
+    std::string text;
+    WrapText(&text,
+             "Collective algorithms (--algorithm): for each its operations, what it does and its "
+             "time by formula; the options that it reads; where it is from. n ranks on k servers "
+             "of g GPUs, S bytes as nccl-tests counts them, alpha the latency of a message, beta "
+             "the time of a byte.",
+             0,
+             0);
+    const auto line = [&text](std::string left, const std::string& right) {
+        left.resize(std::max(kIndent, left.size() + 1), ' ');
+        text += left;
+        WrapText(&text, right, left.size(), kIndent);
+    };
+    for (const NamedItem& item : AlgorithmItems())
+    {
+        text += "\n  " + item.name + "\n";
+        std::set<std::string> sources;
+        for (const Described& d : DescribedOperations(item.name))
+        {
+            line("    " + d.ops, d.algorithm->Description());
+            line("", "time: " + d.algorithm->Facts().time);
+            sources.insert(d.algorithm->Facts().source);
+        }
+        line("    reads", ReadsText(item.name));
+        line("    source", Join({sources.begin(), sources.end()}, "; "));
+    }
+    return text;
+}
+
 NameList
 AlgorithmList()
 {
     return {"algorithms",
-            "Collective algorithms (--algorithm) and the operations they do",
-            AlgorithmItems};
+            "Collective algorithms (--algorithm) and the operations they do; with their times, "
+            "options and sources: --help=algorithms",
+            AlgorithmItems,
+            AlgorithmsText};
+}
+
+coll::AlgorithmOptions
+CollectiveOptions::OptionsFor(coll::Op op, const coll::Placement& placement) const
+{
+    coll::AlgorithmOptions all = options;
+    if (all.channels != 0)
+    {
+        return all;
+    }
+    if (machine.hasLibrary && op == coll::Op::kSendRecv)
+    {
+        all.channels = 1;
+    }
+    // Channels of sends and receives are another matter: NCCL_MIN_P2P_NCHANNELS and the like.
+    if ((nccl.minChannels || nccl.maxChannels) && !coll::IsExchange(op))
+    {
+        const uint32_t own = coll::ChannelCount(placement, all);
+        all.channels = std::max(own, nccl.minChannels);
+        all.channels = nccl.maxChannels ? std::min(all.channels, nccl.maxChannels) : all.channels;
+    }
+    return all;
 }
 
 coll::Choice
@@ -199,14 +328,29 @@ ChoiceOf(const CollectiveOptions& options,
 {
     coll::Fixed fixed;
     fixed.protocol = options.protocol;
+    fixed.except = options.nccl.except;
+    if (const auto limit = options.nccl.ofOp.find(what.op); limit != options.nccl.ofOp.end())
+    {
+        for (const std::string& name : limit->second.only)
+        {
+            fixed.among.push_back(coll::Find(what.op, name));
+        }
+        const auto& except = limit->second.except;
+        fixed.except.insert(fixed.except.end(), except.begin(), except.end());
+        fixed.protocols = limit->second.protocols;
+    }
     for (const AlgorithmRule& rule : options.algorithms)
     {
-        if (rule.op == what.op && what.bytes >= rule.from && what.bytes < rule.below)
+        if (rule.Covers(what))
         {
             fixed.algorithm = coll::Find(rule.op, rule.name);
         }
     }
-    return coll::Choose(what, placement, options.OptionsFor(what.op), options.machine, fixed);
+    return coll::Choose(what,
+                        placement,
+                        options.OptionsFor(what.op, placement),
+                        options.machine,
+                        fixed);
 }
 
 std::string
@@ -244,9 +388,13 @@ namespace
 class RuleReader
 {
   public:
-    RuleReader(Validation* v, const std::vector<coll::Collective>& used)
+    /// `option`: whose words these are.
+    RuleReader(Validation* v,
+               const std::vector<coll::Collective>& used,
+               std::string option = "algorithm")
         : m_v(v),
           m_used(used),
+          m_option(std::move(option)),
           m_items(AlgorithmItems())
     {
         m_items.insert(m_items.begin(), {kAuto, ""});
@@ -299,7 +447,7 @@ class RuleReader
                      const std::string& problem,
                      const std::string& nearest)
     {
-        m_v->errors.push_back({m_v->values.Where("algorithm"), word, problem, nearest});
+        m_v->errors.push_back({m_v->values.Where(m_option), word, problem, nearest});
         return "";
     }
 
@@ -405,6 +553,7 @@ class RuleReader
 
     Validation* m_v;
     const std::vector<coll::Collective>& m_used;
+    std::string m_option;
     std::vector<NamedItem> m_items;
     std::set<coll::Op> m_seen;
     uint32_t m_all = 0;
@@ -457,19 +606,117 @@ MachineOf(const ClusterSpec& cluster, const FabricSpec& fabric, bool hasLibrary)
     return machine;
 }
 
+/// Options that no algorithm of the run reads are refused: they would do nothing. Where some do and
+/// others do not, it is told.
+void
+CheckKnobs(Validation* v,
+           const std::vector<const CollectiveOptions*>& choices,
+           const std::vector<coll::Collective>& used,
+           const coll::Placement& placement)
+{
+    const auto given = [v](coll::Knob knob) { return v->values.Given(coll::KnobName(knob)); };
+    if (std::none_of(coll::AllKnobs().begin(), coll::AllKnobs().end(), given))
+    {
+        return;
+    }
+    std::map<std::string, std::set<const coll::Algorithm*>> chosen; // by operation and name
+    for (const CollectiveOptions* c : choices)
+    {
+        for (const auto& what : used)
+        {
+            const coll::Algorithm* algorithm = ChoiceOf(*c, what, placement).algorithm;
+            auto& all = chosen[coll::OpName(what.op) + " (" + algorithm->Name() + ")"];
+            all.insert(algorithm);
+            if (!algorithm->Reads(coll::Knob::kLevels))
+            {
+                continue;
+            }
+            for (const std::string& level : c->options.levels)
+            {
+                for (const coll::Op op : coll::AllOps())
+                {
+                    if (const coll::Algorithm* ofLevel = coll::Find(op, level))
+                    {
+                        all.insert(ofLevel);
+                    }
+                }
+            }
+        }
+    }
+    for (const coll::Knob knob : coll::AllKnobs())
+    {
+        const std::string option = coll::KnobName(knob);
+        if (!given(knob) || chosen.empty())
+        {
+            continue;
+        }
+        std::vector<std::string> others;
+        for (const auto& [name, algorithms] : chosen)
+        {
+            if (std::none_of(algorithms.begin(), algorithms.end(), [&](const auto* algorithm) {
+                    return algorithm->Reads(knob);
+                }))
+            {
+                others.push_back(name);
+            }
+        }
+        if (others.size() == chosen.size())
+        {
+            v->Fail(option,
+                    "has no meaning for " + Join(others, ", ") + "; it belongs to " +
+                        Join(coll::AlgorithmsReading(knob), ", ") + " (--algorithm)");
+        }
+        else if (!others.empty())
+        {
+            v->notes.push_back(v->values.Where(option) + " has no meaning for " +
+                               Join(others, ", ") + ", of what this run does");
+        }
+    }
+}
+
+/// Protocols that NCCL's variables leave, none of which these servers have.
+void
+CheckNcclProtocols(Validation* v,
+                   const CollectiveOptions& c,
+                   const std::vector<coll::Collective>& used,
+                   const coll::Placement& placement)
+{
+    for (const auto& what : used)
+    {
+        const auto limit = c.nccl.ofOp.find(what.op);
+        if (c.protocol || limit == c.nccl.ofOp.end() || coll::IsExchange(what.op))
+        {
+            continue;
+        }
+        const auto& protocols = limit->second.protocols;
+        if (!protocols.empty() && c.machine.hasLibrary &&
+            std::none_of(protocols.begin(), protocols.end(), [&](topo::Protocol protocol) {
+                return coll::WhyNotProtocol(protocol, placement, c.machine).empty();
+            }))
+        {
+            v->Fail("nccl-env",
+                    "NCCL_PROTO: " + coll::WhyNotProtocol(protocols.front(), placement, c.machine));
+            return;
+        }
+    }
+}
+
 /// What an algorithm itself cannot do with these ranks and options: said once an operation.
+/// `option`: which has chosen it.
 void
 CheckChoices(Validation* v,
              const CollectiveOptions& c,
              const std::vector<coll::Collective>& used,
-             const coll::Placement& placement)
+             const coll::Placement& placement,
+             const std::string& option)
 {
     const auto& values = v->values;
     std::set<coll::Op> refused;
     for (const auto& collective : used)
     {
         const coll::Algorithm& algorithm = *ChoiceOf(c, collective, placement).algorithm;
-        std::string why = algorithm.WhyNot(collective, placement, c.OptionsFor(collective.op));
+        std::string why =
+            algorithm.WhyNot(collective, placement, c.OptionsFor(collective.op, placement));
         if (why.empty() && c.protocol && c.protocol != topo::Protocol::kSimple &&
             !coll::ProtocolsInSwitches(algorithm).empty())
         {
@@ -486,7 +733,7 @@ CheckChoices(Validation* v,
             : values.Given("parameter-servers") && why.find("server") != std::string::npos
                 ? "parameter-servers"
             : values.Given("levels") && why.find("level") != std::string::npos ? "levels"
-            : values.Given("algorithm")                                        ? "algorithm"
+            : values.Given(option)                                             ? option
                                                                                : "";
         const std::string text = algorithm.Name() + " " + coll::OpName(collective.op) + ": " + why;
         if (blamed.empty())
@@ -498,12 +745,6 @@ CheckChoices(Validation* v,
             v->Fail(blamed, text);
         }
     }
-    const std::string why =
-        c.protocol ? coll::WhyNotProtocol(*c.protocol, placement, c.machine) : "";
-    if (!why.empty())
-    {
-        v->Fail("protocol", why);
-    }
 }
 
 } // namespace
@@ -512,9 +753,12 @@ CollectiveOptions
 MakeCollectives(Validation* v,
                 const ClusterSpec* cluster,
                 const FabricSpec& fabric,
-                const std::vector<coll::Collective>& used)
+                const NcclLimits& nccl,
+                const std::vector<coll::Collective>& used,
+                std::vector<Compared>* compared)
 {
     CollectiveOptions c;
+    c.nccl = nccl;
     auto& values = v->values;
     c.options.channels = values.Present("channels") ? values.U32("channels") : 0;
     c.options.pipelineBytes = values.Present("pipeline") ? values.Integer("pipeline") : 0;
@@ -566,7 +810,49 @@ MakeCollectives(Validation* v,
         v->Decide("algorithm", Join(canonical, ","));
     }
     c.machine = MachineOf(*cluster, fabric, hasLibrary);
-    CheckChoices(v, c, used, RankPlacement(*cluster));
+    const coll::Placement placement = RankPlacement(*cluster);
+    CheckNcclLimits(v, c, used, placement);
+    if (v->errors.size() != before)
+    {
+        return c;
+    }
+    CheckChoices(v, c, used, placement, "algorithm");
+    const std::string why =
+        c.protocol ? coll::WhyNotProtocol(*c.protocol, placement, c.machine) : "";
+    if (!why.empty())
+    {
+        v->Fail("protocol", why);
+    }
+    CheckNcclProtocols(v, c, used, placement);
+    std::vector<const CollectiveOptions*> all = {&c};
+    for (std::size_t i = 0; compared && !used.empty() && i < compared->size(); ++i)
+    {
+        Compared& other = (*compared)[i];
+        if (other.name.find_first_of("=@;") != std::string::npos)
+        {
+            v->errors.push_back({v->values.Where("compare"),
+                                 other.name,
+                                 "is no algorithm; allowed: " + coll::AlgorithmNames(used[0].op) +
+                                     ", auto, or a schedule's FILE.xml",
+                                 ""});
+            return c;
+        }
+        other.collectives = c;
+        other.collectives.algorithms.clear();
+        RuleReader names(v, used, "compare");
+        const std::string read = names.Read(other.name, &other.collectives.algorithms);
+        if (read.empty())
+        {
+            return c;
+        }
+        other.name = read;
+        CheckChoices(v, other.collectives, used, placement, "compare");
+        all.push_back(&other.collectives);
+    }
+    if (v->errors.size() == before)
+    {
+        CheckKnobs(v, all, used, placement);
+    }
     return c;
 }
 

@@ -32,13 +32,20 @@ std::string ChoicesText(const CollectiveOptions& options,
                         const coll::Placement& placement);
 
 /// `used`: the collectives that the run will do, asked of their algorithms whether they can.
-/// Without a cluster (it was not valid) only names are checked.
+/// Without a cluster (it was not valid) only names are checked. `nccl`: of ApplyNcclVariables.
+/// `compared`: their names are those of --compare, which do what `used` does, too; their options are
+/// set.
 CollectiveOptions MakeCollectives(Validation* v,
                                   const ClusterSpec* cluster,
                                   const FabricSpec& fabric,
-                                  const std::vector<coll::Collective>& used);
+                                  const NcclLimits& nccl,
+                                  const std::vector<coll::Collective>& used,
+                                  std::vector<Compared>* compared = nullptr);
 
 NameList AlgorithmList();
+
+/// --help=algorithms: operations, times by formula, options that are read, sources.
+std::string AlgorithmsText();
 
 } // namespace scenario
 

@@ -9,6 +9,7 @@
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/foreign-names.h"
+#include "scenarios/spec/nccl-environment.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/validate.h"
@@ -27,11 +28,7 @@ constexpr uint32_t kMostRanksChecked = 512;
 constexpr uint32_t kMostRanksWithBlocks = 4096; // matrices of 16 M sizes
 constexpr double kMostMessagesChecked = 5e6;    ///< some ten seconds, assumed
 
-struct Datatype
-{
-    const char* name;
-    uint32_t bytes;
-};
+constexpr const char* kAll = "all";
 
 const std::vector<Datatype>&
 Datatypes()
@@ -59,7 +56,30 @@ DatatypeItems()
     {
         items.push_back({t.name, std::to_string(t.bytes) + " B"});
     }
+    items.push_back({kAll, "a row for each, of sizes that are multiples of 8 B"});
     return items;
+}
+
+/// In the order of nccl-tests (src/common.cu, test_opnames).
+std::vector<NamedItem>
+ReductionItems()
+{
+    return {{"sum", "the sum"},
+            {"prod", "the product"},
+            {"max", "the largest"},
+            {"min", "the smallest"},
+            {"avg", "the mean"},
+            {"mulsum", "the sum, each times a factor first"},
+            {kAll, "a row for each"}};
+}
+
+/// nccl-tests' -o is the reduction, and so it is here.
+std::string
+WhyNoReduction(const std::string& text)
+{
+    return coll::ParseOp(text)
+               ? "is a collective, which is --op here; allowed: " + JoinNames(ReductionItems())
+               : "";
 }
 
 std::vector<NamedItem>
@@ -88,9 +108,8 @@ WhyNoOp(const std::string& text)
     {
         if (text == reduction)
         {
-            return "is a reduction of nccl-tests, where each collective is a program; reducing "
-                   "takes no time here, and --op is the collective; "
-                   "allowed: " +
+            return "is a reduction of nccl-tests, where each collective is a program; here "
+                   "--reduction (-o) is the reduction and --op the collective; allowed: " +
                    JoinNames(OpItems());
         }
     }
@@ -124,8 +143,17 @@ MakeTable()
         Opt("op", Kind::kName, json, group, "the operation")
             .Names("operation", OpItems)
             .Refuse(WhyNoOp)
-            .Default("all_reduce")
-            .Letter('o'),
+            .Default("all_reduce"),
+        Opt("reduction",
+            Kind::kName,
+            json,
+            group,
+            "how contributions are added up, for the redop column: time does not depend on it")
+            .Names("reduction", ReductionItems)
+            .Refuse(WhyNoReduction)
+            .Default("sum")
+            .Letter('o')
+            .Example("max"),
         Opt("minbytes",
             Kind::kBytes,
             json,
@@ -186,10 +214,34 @@ MakeTable()
             .Letter('t')
             .Range(1, 1024)
             .Example("2"),
-        Opt("datatype", Kind::kName, json, group, "of the elements")
+        Opt("datatype",
+            Kind::kName,
+            json,
+            group,
+            "of the elements: sizes are whole ones, else time does not depend on it")
             .Names("datatype", DatatypeItems)
             .Default("float")
             .Letter('d'),
+        Opt("average",
+            Kind::kInteger,
+            json,
+            group,
+            "whose time is told, from the start to a rank's leaving: 0: rank 0's, 1: the mean, 2: "
+            "the least, 3: the largest")
+            .Default("3")
+            .Letter('a')
+            .Range(0, 3)
+            .Example("1"),
+        Opt("compare",
+            Kind::kList,
+            json,
+            group,
+            "run these algorithms (or auto, or FILE.xml) as well at each size, and tell which is "
+            "the fastest")
+            .Shows("NAME,NAME")
+            .Otherwise("none")
+            .Distinct()
+            .Example("ring,auto"),
         Opt("root",
             Kind::kInteger,
             json,
@@ -212,10 +264,14 @@ MakeTable()
     });
     t.Add(ClusterOptionRows(Defaults()));
     t.Add(CollectiveOptionRows());
+    t.Add(NcclOptionRows());
     t.Add(NetworkOptionRows("single-switch", ServerCount::kAlways));
     t.Add(FabricOptionRows(Software::kNccl));
     t.Add(RunOptionRows("collperf"));
-    t.lists = {{"ops", "Operations (--op)", OpItems}, AlgorithmList(), ServerList()};
+    t.lists = {{"ops", "Operations (--op)", OpItems},
+               AlgorithmList(),
+               NcclVariableList(),
+               ServerList()};
     for (auto& list : FabricLists())
     {
         t.lists.push_back(std::move(list));
@@ -226,6 +282,7 @@ MakeTable()
         "collperf --op=all_reduce -b 1M -e 1G -f 2 --ranks=16 --algorithm=ring",
         "collperf -b 1m -e 1g -f 2 -g 8 --servers=2 --server=dgx-h100",
         "collperf --op=all_gather --servers=16 --gpus-per-server=8 --topology=fat-tree -b 256M",
+        "collperf --ranks=16 -b 1K -e 16M -f 4 --compare=ring,double-binary-tree,auto",
         "collperf --op=alltoallv --ranks=16 --block-sizes=equal -b 1M -e 16M",
         "collperf --op=alltoall --ranks=64 --topology=fat-tree --oversubscription=4 -b 64M",
     };
@@ -264,7 +321,8 @@ Sizes(Validation* v, const CollperfScenario& s)
         return {};
     }
     const std::string unit = "allowed: multiples of " + std::to_string(s.elementBytes) +
-                             " B, an element of " + s.datatype;
+                             " B, an element of " +
+                             (s.datatype == kAll ? "the largest datatype" : s.datatype);
     if (low % s.elementBytes != 0)
     {
         v->Fail("minbytes",
@@ -322,6 +380,7 @@ MessagesToCheck(const CollperfScenario& s)
     {
         messages += 2 * n * n * (1 + static_cast<double>(bytes) / piece);
     }
+    messages *= static_cast<double>(1 + s.compare.size());
     return messages;
 }
 
@@ -367,6 +426,30 @@ TakeBlockSizes(Validation* v, CollperfScenario* s)
     {
         v->errors.push_back({"", "", error, ""});
         s->blockWeights.clear();
+    }
+}
+
+/// --reduction: sendrecv has the column in nccl-tests, too.
+void
+TakeReduction(Validation* v, CollperfScenario* s)
+{
+    auto& values = v->values;
+    if (!coll::Reduces(s->op) && s->op != coll::Op::kSendRecv)
+    {
+        v->MustNotBeGiven({"reduction"},
+                          "has no meaning for " + coll::OpName(s->op) + ", which adds nothing up");
+        values.Slot("reduction").present = false;
+        s->reductions = {"none"};
+        return;
+    }
+    s->reductions.clear();
+    for (const NamedItem& item : ReductionItems())
+    {
+        const std::string& chosen = values.Text("reduction");
+        if (item.name == chosen || (chosen == kAll && item.name != kAll))
+        {
+            s->reductions.push_back(item.name);
+        }
     }
 }
 
@@ -419,10 +502,18 @@ ValidateCollperf(const ReadResult& read)
     CollperfScenario s;
     s.op = *coll::ParseOp(values.Text("op"));
     s.datatype = values.Text("datatype");
+    s.datatypes.clear();
+    s.elementBytes = 1;
     for (const auto& t : Datatypes())
     {
-        s.elementBytes = s.datatype == t.name ? t.bytes : s.elementBytes;
+        if (s.datatype == kAll || s.datatype == t.name)
+        {
+            s.datatypes.push_back(t);
+            s.elementBytes = std::max(s.elementBytes, t.bytes);
+        }
     }
+    TakeReduction(&v, &s);
+    s.average = values.U32("average");
     s.iterations = values.U32("iters");
     s.warmupIterations = values.U32("warmup-iters");
     s.sizes = Sizes(&v, s);
@@ -434,6 +525,7 @@ ValidateCollperf(const ReadResult& read)
         return Finished(std::move(v),
                         std::move(s)); // the rest would be judged by a server that is not meant
     }
+    const NcclLimits nccl = ApplyNcclVariables(&v);
     const auto server = ChosenServer(&v);
     ApplyServer(&v, server);
     s.fabric = MakeFabric(&v);
@@ -484,7 +576,12 @@ ValidateCollperf(const ReadResult& read)
         v.notes.push_back(values.Where("minbytes") + "=" + CanonicalBytes(s.sizes.front()) +
                           ": no block of this size has a whole element; nothing is sent");
     }
-    s.collectives = MakeCollectives(&v, cluster.valid ? &cluster.spec : nullptr, s.fabric, used);
+    s.collectives = MakeCollectives(&v,
+                                    cluster.valid ? &cluster.spec : nullptr,
+                                    s.fabric,
+                                    nccl,
+                                    used,
+                                    &s.compare);
     if (s.checked && MessagesToCheck(s) > kMostMessagesChecked)
     {
         v.Fail(

@@ -207,7 +207,8 @@ AddCollective(Counter* counter,
 {
     const coll::Placement placement = PlacementOf(cluster, members);
     const coll::Choice choice = ChoiceOf(options, what, placement);
-    const auto schedule = choice.algorithm->Make(what, placement, options.OptionsFor(what.op));
+    const auto schedule =
+        choice.algorithm->Make(what, placement, options.OptionsFor(what.op, placement));
     const double wireShare =
         choice.protocol ? options.machine.library.Of(*choice.protocol).outsideShare : 1;
 
@@ -433,16 +434,28 @@ EstimateRun(const CollperfScenario& s)
         members[r] = r;
     }
     Kept most;
-    for (const uint64_t bytes : s.sizes)
+    std::vector<const CollectiveOptions*> choices = {&s.collectives};
+    for (const Compared& other : s.compare)
     {
-        const Kept kept = AddCollective(&counter,
-                                        s.CollectiveOf(bytes),
-                                        members,
-                                        s.cluster,
-                                        s.collectives,
-                                        static_cast<double>(s.iterations) + s.warmupIterations);
-        most.connections = std::max(most.connections, kept.connections);
-        most.lanes = std::max(most.lanes, kept.lanes);
+        choices.push_back(&other.collectives);
+    }
+    for (const CollectiveOptions* choice : choices)
+    {
+        // Each has connections of its own.
+        Kept mostOfOne;
+        for (const uint64_t bytes : s.sizes)
+        {
+            const Kept kept = AddCollective(&counter,
+                                            s.CollectiveOf(bytes),
+                                            members,
+                                            s.cluster,
+                                            *choice,
+                                            static_cast<double>(s.iterations) + s.warmupIterations);
+            mostOfOne.connections = std::max(mostOfOne.connections, kept.connections);
+            mostOfOne.lanes = std::max(mostOfOne.lanes, kept.lanes);
+        }
+        most.connections += mostOfOne.connections;
+        most.lanes = std::max(most.lanes, mostOfOne.lanes);
     }
     counter.Connect(most.connections, most.lanes);
     Estimate e = counter.Result(s.run);

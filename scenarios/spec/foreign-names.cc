@@ -215,12 +215,6 @@ NcclTestsNames()
          {{"0", ""}},
          "there is no host whose time could be told; allowed: 0",
          false},
-        {"average",
-         'a',
-         {{"3", ""}},
-         "the time is from the first rank's entry to the last one's leaving; allowed: 3 (the "
-         "largest)",
-         false},
         {"local-register", 'R', {{"0", ""}, {"1", ""}, {"2", ""}}, nothing + "0, 1 or 2", false},
         {"output-file",
          'F',

@@ -417,7 +417,8 @@ ReadOptions(const OptionTable& table, int argc, const char* const* argv)
             {
                 if (list.name == what)
                 {
-                    result.text = ListText(list);
+                    const bool more = std::string(asking) == "help" && list.help;
+                    result.text = more ? list.help() : ListText(list);
                 }
             }
             return result;

@@ -19,35 +19,6 @@ namespace
 
 constexpr size_t kColumns = 100;
 
-/// Words of `text` in lines of at most kColumns, the first after `used` columns, the others
-/// indented by `indent`.
-void
-Wrap(std::string* out, const std::string& text, size_t used, size_t indent)
-{
-    std::istringstream words(text);
-    std::string word;
-    size_t column = used;
-    bool fresh = true;
-    while (words >> word)
-    {
-        if (!fresh && column + 1 + word.size() > kColumns)
-        {
-            *out += "\n" + std::string(indent, ' ');
-            column = indent;
-            fresh = true;
-        }
-        if (!fresh)
-        {
-            *out += ' ';
-            ++column;
-        }
-        *out += word;
-        column += word.size();
-        fresh = false;
-    }
-    *out += "\n";
-}
-
 /// "micro-batches a step; 1 to 1000000". No range that says nothing.
 std::string
 DescribedRange(const Option& o)
@@ -81,6 +52,33 @@ DefaultText(const Option& o)
 
 } // namespace
 
+void
+WrapText(std::string* out, const std::string& text, size_t used, size_t indent)
+{
+    std::istringstream words(text);
+    std::string word;
+    size_t column = used;
+    bool fresh = true;
+    while (words >> word)
+    {
+        if (!fresh && column + 1 + word.size() > kColumns)
+        {
+            *out += "\n" + std::string(indent, ' ');
+            column = indent;
+            fresh = true;
+        }
+        if (!fresh)
+        {
+            *out += ' ';
+            ++column;
+        }
+        *out += word;
+        column += word.size();
+        fresh = false;
+    }
+    *out += "\n";
+}
+
 std::string
 Description(const Option& option)
 {
@@ -93,16 +91,17 @@ HelpText(const OptionTable& table)
 {
     constexpr size_t kIndent = 32;
     std::string out;
-    Wrap(&out, table.program + " - " + table.description, 0, 0);
+    WrapText(&out, table.program + " - " + table.description, 0, 0);
     out += "\nUsage: ./ns3 run \"" + table.program + " [--option=value ...]\"\n";
-    Wrap(&out,
-         "Every option with a JSON path can stand in a scenario file too (--scenario=FILE.json): "
-         "--mtu=4096 is "
-         "{\"fabric\": {\"mtu\": 4096}}. The command line overrides the file. Sizes: 40MB = 40 * "
-         "10^6 bytes, 25MiB and 25M = "
-         "25 * 2^20. Times: 500ns, 1us, 2ms. Rates: 100Gbps.",
-         0,
-         0);
+    WrapText(
+        &out,
+        "Every option with a JSON path can stand in a scenario file too (--scenario=FILE.json): "
+        "--mtu=4096 is "
+        "{\"fabric\": {\"mtu\": 4096}}. The command line overrides the file. Sizes: 40MB = 40 * "
+        "10^6 bytes, 25MiB and 25M = "
+        "25 * 2^20. Times: 500ns, 1us, 2ms. Rates: 100Gbps.",
+        0,
+        0);
 
     std::vector<std::string> groups;
     for (const auto& o : table.options)
@@ -164,7 +163,7 @@ HelpText(const OptionTable& table)
             {
                 help += " (JSON: " + o.path + ")";
             }
-            Wrap(&out, help, kIndent, kIndent);
+            WrapText(&out, help, kIndent, kIndent);
         }
     }
 
@@ -188,7 +187,7 @@ HelpText(const OptionTable& table)
         {
             const std::string left = "  " + list.name + ": ";
             out += left;
-            Wrap(&out, JoinNames(list.items()), left.size(), 4);
+            WrapText(&out, JoinNames(list.items()), left.size(), 4);
         }
     }
     return out;
@@ -210,7 +209,7 @@ ListText(const NameList& list)
         std::string left = "  " + item.name;
         left += std::string(left.size() < width + 4 ? width + 4 - left.size() : 2, ' ');
         out += left;
-        Wrap(&out, item.description, left.size(), width + 4);
+        WrapText(&out, item.description, left.size(), width + 4);
     }
     return out;
 }

@@ -220,6 +220,7 @@ struct NameList
     std::string name;  ///< "models"
     std::string title; ///< "Models (--model)"
     std::function<std::vector<NamedItem>()> items;
+    std::function<std::string()> help = {}; ///< what --help=NAME prints instead, if there is more
 };
 
 struct OptionTable
@@ -381,6 +382,9 @@ nlohmann::json ToJson(const OptionTable& table,
 std::string HelpText(const OptionTable& table);
 /// --list=NAME.
 std::string ListText(const NameList& list);
+/// Words of `text` in lines of at most 100 columns, the first after `used` columns, the others
+/// indented by `indent`.
+void WrapText(std::string* out, const std::string& text, size_t used, size_t indent);
 /// What an option is, with its range: "micro-batches a step; 1 to 1000000". In --help,
 /// documentation and report.html.
 std::string Description(const Option& option);

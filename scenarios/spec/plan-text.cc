@@ -6,6 +6,7 @@
 #include "collectives/block-sizes.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
+#include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/aggregators.h"
 #include "scenarios/spec/cluster-options.h"
@@ -273,6 +274,18 @@ AlgorithmText(const CollectiveOptions& options,
     return text.empty() ? "none" : text;
 }
 
+/// Nothing without such variables.
+std::string
+NcclLine(const NcclLimits& nccl)
+{
+    std::string text = nccl.text.empty() ? "" : Line("NCCL variables", rdma::Shown(nccl.text));
+    for (const std::string& note : nccl.notes)
+    {
+        text += Line("", rdma::Shown(note));
+    }
+    return text;
+}
+
 } // namespace
 
 std::string
@@ -331,6 +344,7 @@ PlanText(const TrainingScenario& s)
         }
     }
     text += Line("collectives", AlgorithmText(s.collectives, s.cluster, whats));
+    text += NcclLine(s.collectives.nccl);
 
     text += "\nOne step\n";
     const double peak = s.options.gpu.Peak(s.options.dtype);
@@ -473,6 +487,11 @@ PlanText(const CollperfScenario& s)
         whats.push_back(s.CollectiveOf(bytes));
     }
     text += Line("algorithm", AlgorithmText(s.collectives, s.cluster, {{s.op, whats}}));
+    for (const Compared& other : s.compare)
+    {
+        text += Line("compared", AlgorithmText(other.collectives, s.cluster, {{s.op, whats}}));
+    }
+    text += NcclLine(s.collectives.nccl);
     text += ClusterText(s.cluster, s.fabric);
     text += FabricText(s.fabric, s.cluster.topology) + ProcessesLine(s.run);
     text += FormulaText(s, whats);

@@ -20,6 +20,7 @@
 #include "topologies/topology.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -170,6 +171,31 @@ struct AlgorithmRule
     uint64_t from = 0;
     uint64_t below = UINT64_MAX;
     bool ofAll = false; ///< it was chosen for all operations
+
+    bool Covers(const coll::Collective& what) const
+    {
+        return op == what.op && what.bytes >= from && what.bytes < below;
+    }
+};
+
+/// What a user's NCCL variables leave to choose (nccl-environment.h).
+struct NcclLimits
+{
+    /// Of an operation.
+    struct Selection
+    {
+        bool limited = false;                  ///< to `only`
+        std::vector<std::string> only;         ///< algorithms of this operation
+        std::vector<std::string> except;       ///< algorithms
+        std::vector<topo::Protocol> protocols; ///< empty: all
+    };
+
+    std::map<coll::Op, Selection> ofOp; ///< of those that there is something to say of
+    std::vector<std::string> except;    ///< algorithms, for all operations
+    uint32_t minChannels = 0;           ///< 0: no bound
+    uint32_t maxChannels = 0;           ///< 0: no bound
+    std::string text;                   ///< "NCCL_ALGO=Ring,NCCL_PROTO=LL"; empty: none are set
+    std::vector<std::string> notes;     ///< what has no effect, or is not obeyed
 };
 
 struct CollectiveOptions
@@ -180,18 +206,11 @@ struct CollectiveOptions
     coll::Machine machine; ///< without a library: nothing takes time but links
     rdma::Duration
         stepLatency; ///< software time added before every send of a schedule; 0 by default
+    NcclLimits nccl;
 
     /// What schedules of an operation are made with: a library sends what one GPU has for one other
     /// through the NIC beside it, unless channels are asked for.
-    coll::AlgorithmOptions OptionsFor(coll::Op op) const
-    {
-        coll::AlgorithmOptions all = options;
-        if (machine.hasLibrary && op == coll::Op::kSendRecv && all.channels == 0)
-        {
-            all.channels = 1;
-        }
-        return all;
-    }
+    coll::AlgorithmOptions OptionsFor(coll::Op op, const coll::Placement& placement) const;
 };
 
 struct TrainingScenario
@@ -217,6 +236,19 @@ struct TrainingScenario
     uint32_t warmupSteps = 1; ///< before them, excluded from all statistics
 };
 
+/// Another choice that collperf runs at each size, beside the one of its table.
+struct Compared
+{
+    std::string name; ///< as it was asked for: "ring", "auto", a file
+    CollectiveOptions collectives;
+};
+
+struct Datatype
+{
+    std::string name; ///< "float"
+    uint32_t bytes = 4;
+};
+
 struct CollperfScenario
 {
     RunOptions run;
@@ -232,9 +264,14 @@ struct CollperfScenario
     uint32_t ranks = 0;   ///< = servers x GPUs used
     uint32_t threads = 1; ///< of a server, as nccl-tests has them: for its header
     uint32_t gpusPerThread = 1;
-    bool checked = false;      ///< prove every size's schedule before it is simulated
-    uint32_t elementBytes = 4; ///< of --datatype, for the count column
-    std::string datatype = "float";
+    bool checked = false;           ///< prove every size's schedule before it is simulated
+    uint32_t elementBytes = 4;      ///< of the largest datatype: sizes are multiples
+    std::string datatype = "float"; ///< or "all"
+    std::vector<Datatype> datatypes = {{"float", 4}}; ///< of the rows; time depends on none
+    std::vector<std::string> reductions = {"sum"};    ///< of the rows; time depends on none
+    /// Of the ranks' times: 0 rank 0's, 1 the mean, 2 the least, 3 the largest.
+    uint32_t average = 3;
+    std::vector<Compared> compare;
 
     /// The collective of one of the sizes.
     coll::Collective CollectiveOf(uint64_t bytes) const

@@ -11,6 +11,7 @@
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/format.h"
+#include "scenarios/spec/nccl-environment.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/training/training-plan.h"
 #include "scenarios/workload/registry.h"
@@ -253,6 +254,7 @@ MakeTable()
     });
     t.Add(ClusterOptionRows(TrainingClusterDefaults()));
     t.Add(CollectiveOptionRows());
+    t.Add(NcclOptionRows());
     t.Add(NetworkOptionRows("fat-tree", ServerCount::kAlways));
     t.Add(FabricOptionRows(Software::kNccl));
     t.Add(RunOptionRows("dltrain"));
@@ -265,6 +267,7 @@ MakeTable()
         t.lists.push_back(std::move(list));
     }
     t.lists.push_back(AlgorithmList());
+    t.lists.push_back(NcclVariableList());
     t.foreign = TrainingForeignNames();
     t.Finish();
     t.examples = {

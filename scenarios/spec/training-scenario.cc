@@ -11,6 +11,7 @@
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/micro-batch.h"
+#include "scenarios/spec/nccl-environment.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/training-options.h"
@@ -254,6 +255,7 @@ ValidateTraining(const ReadResult& read)
     std::optional<training::GpuSpec> gpu;
     ChooseServerAndGpu(&v, &server, &gpu);
     ApplyServer(&v, server);
+    const NcclLimits nccl = ApplyNcclVariables(&v);
     s.fabric = MakeFabric(&v);
     Cluster cluster = MakeCluster(&v, TrainingClusterDefaults(), server, &s.fabric);
 
@@ -338,7 +340,8 @@ ValidateTraining(const ReadResult& read)
         s.sequence = o.sequence;
         s.gpu = gpu->name;
     }
-    s.collectives = MakeCollectives(&v, cluster.valid ? &cluster.spec : nullptr, s.fabric, used);
+    s.collectives =
+        MakeCollectives(&v, cluster.valid ? &cluster.spec : nullptr, s.fabric, nccl, used);
     return FinishedOn(std::move(cluster), read, std::move(v), std::move(s));
 }
 

@@ -185,7 +185,7 @@ CollectiveRunner::WhyNot(uint32_t communicator, const coll::Collective& what) co
 {
     const Communicator& comm = m_communicators[communicator];
     return scenario::ChoiceOf(m_options, what, comm.placement)
-        .algorithm->WhyNot(what, comm.placement, m_options.OptionsFor(what.op));
+        .algorithm->WhyNot(what, comm.placement, m_options.OptionsFor(what.op, comm.placement));
 }
 
 bool
@@ -217,7 +217,11 @@ CollectiveRunner::Choose(Communicator& comm, const coll::Collective& what)
     }
     coll::Placement without = comm.placement;
     without.aggregation.clear();
-    return coll::Choose(what, without, m_options.OptionsFor(what.op), m_options.machine, {});
+    return coll::Choose(what,
+                        without,
+                        m_options.OptionsFor(what.op, without),
+                        m_options.machine,
+                        {});
 }
 
 const CollectiveRunner::Plan*
@@ -240,10 +244,10 @@ CollectiveRunner::Prepare(uint32_t communicator, const coll::Collective& what)
     }
     Communicator& comm = m_communicators[communicator];
     const coll::Choice choice = Choose(comm, what);
-    Plan plan =
-        MakePlan(choice,
-                 choice.algorithm->Make(what, comm.placement, m_options.OptionsFor(what.op)),
-                 comm);
+    Plan plan = MakePlan(
+        choice,
+        choice.algorithm->Make(what, comm.placement, m_options.OptionsFor(what.op, comm.placement)),
+        comm);
     plan.number = static_cast<uint32_t>(comm.numbered.size());
     const Plan& kept = comm.plans.emplace(what.bytes, std::move(plan))->second;
     if (choice.algorithm->Uses().fabricSwitches)

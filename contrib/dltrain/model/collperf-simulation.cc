@@ -7,6 +7,7 @@
 #include "collectives/registry.h"
 #include "ranks.h"
 #include "results/human-text.h"
+#include "results/output-errors.h"
 #include "results/run-summary.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
@@ -18,6 +19,7 @@
 #include <algorithm>
 #include <iostream>
 #include <numeric>
+#include <utility>
 
 namespace dltrain
 {
@@ -54,20 +56,43 @@ CollperfSimulation::Run()
 std::string
 CollperfSimulation::Populate()
 {
-    m_interconnect = m_run.Connect(m_scenario.cluster);
-    m_runner = std::make_unique<CollectiveRunner>(m_scenario.cluster,
-                                                  m_scenario.collectives,
-                                                  *m_interconnect,
-                                                  this);
+    if (m_scenario.run.attribution)
+    {
+        // Of a path only the sums are asked for.
+        constexpr uint16_t kLinked = 1;
+        const TraceCollector& collector = m_run.Collector();
+        m_paths = std::make_unique<results::CollectivePaths>(
+            [&collector] { return collector.GetMessageParts(); },
+            kLinked);
+    }
     std::vector<Rank> ranks(m_scenario.ranks);
     std::iota(ranks.begin(), ranks.end(), 0);
-    m_communicator = m_runner->AddCommunicator(ranks);
+    for (std::size_t i = 0; i <= m_scenario.compare.size(); ++i)
+    {
+        Choice& choice = m_choices.emplace_back();
+        choice.interconnect = m_run.Connect(m_scenario.cluster);
+        choice.runner = std::make_unique<CollectiveRunner>(
+            m_scenario.cluster,
+            i == 0 ? m_scenario.collectives : m_scenario.compare[i - 1].collectives,
+            *choice.interconnect,
+            this,
+            static_cast<uint32_t>(i));
+        if (m_paths)
+        {
+            choice.runner->SetPaths(m_paths.get());
+        }
+        choice.communicator = choice.runner->AddCommunicator(ranks);
+    }
+    if (Ranks::Get().IsFirst() && !m_table.Open(m_scenario.run.out + "/collectives.csv"))
+    {
+        return results::OutputErrors::First();
+    }
     m_tag = m_run.Collector().Tag(coll::OpName(m_scenario.op));
     m_run.SetActor([this](const std::string& what) { Act(what); });
     if (RankNotes* notes = m_run.Notes())
     {
         m_kind = notes->Add<LeftNote>([this](const LeftNote& note) {
-            HearPart({note.part.GetPart(), note.entered});
+            HearPart({note.part.GetPart(), note.entered, results::CollectivePaths::NONE});
         });
         m_run.Control().SetPortion(Ranks::Get().IsFirst() ? 1 : 0);
     }
@@ -78,21 +103,22 @@ CollperfSimulation::Populate()
 double
 CollperfSimulation::GetShareDone() const
 {
-    return Ranks::OfHosts().IsFirst() ? static_cast<double>(m_begun ? m_begun - 1 : 0) /
-                                            static_cast<double>(m_scenario.sizes.size())
-                                      : 0;
+    return Ranks::OfHosts().IsFirst()
+               ? static_cast<double>(m_begun ? m_begun - 1 : 0) / static_cast<double>(Jobs())
+               : 0;
 }
 
 bool
 CollperfSimulation::IsDone() const
 {
-    return m_begun == m_scenario.sizes.size() && m_ranksDone == m_scenario.ranks;
+    return m_begun == Jobs() && m_ranksDone == m_scenario.ranks;
 }
 
 std::string
 CollperfSimulation::DescribeUnfinished() const
 {
-    return DescribeRanks(m_runner->DescribeUnfinished());
+    const std::size_t choice = m_begun ? (m_begun - 1) % m_choices.size() : 0;
+    return DescribeRanks(m_choices[choice].runner->DescribeUnfinished());
 }
 
 nlohmann::ordered_json
@@ -105,7 +131,30 @@ void
 CollperfSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
 {
     m_table.PrintEnd(std::cout);
+    m_table.PrintShares(os);
     results::PrintRunStats(os, network);
+}
+
+std::string
+CollperfSimulation::GetFiles() const
+{
+    return ", collectives.csv";
+}
+
+void
+CollperfSimulation::OnEnd(results::RunOutcome& /* outcome */)
+{
+    m_table.Close();
+    if (m_paths)
+    {
+        m_paths->Drop(std::exchange(m_path, results::CollectivePaths::NONE));
+    }
+}
+
+std::size_t
+CollperfSimulation::Jobs() const
+{
+    return m_scenario.sizes.size() * m_choices.size();
 }
 
 std::string
@@ -114,19 +163,27 @@ CollperfSimulation::Prove() const
     const coll::Placement placement = scenario::RankPlacement(m_scenario.cluster);
     coll::CheckOptions options;
     options.zeroCopy = false;
+    std::vector<const scenario::CollectiveOptions*> choices = {&m_scenario.collectives};
+    for (const scenario::Compared& other : m_scenario.compare)
+    {
+        choices.push_back(&other.collectives);
+    }
     for (const uint64_t bytes : m_scenario.sizes)
     {
         const coll::Collective what = m_scenario.CollectiveOf(bytes);
-        const coll::Algorithm& algorithm =
-            *scenario::ChoiceOf(m_scenario.collectives, what, placement).algorithm;
-        const auto schedule =
-            algorithm.Make(what, placement, m_scenario.collectives.OptionsFor(what.op));
-        const coll::CheckReport report = coll::Check(*schedule, options);
-        if (!report.Ok())
+        for (const scenario::CollectiveOptions* choice : choices)
         {
-            return "the schedule of " + algorithm.Name() + " " + coll::OpName(m_scenario.op) +
-                   " is wrong for " + std::to_string(bytes) + " B on " +
-                   std::to_string(m_scenario.ranks) + " ranks: " + report.Problems();
+            const coll::Algorithm& algorithm =
+                *scenario::ChoiceOf(*choice, what, placement).algorithm;
+            const auto schedule =
+                algorithm.Make(what, placement, choice->OptionsFor(what.op, placement));
+            const coll::CheckReport report = coll::Check(*schedule, options);
+            if (!report.Ok())
+            {
+                return "the schedule of " + algorithm.Name() + " " + coll::OpName(m_scenario.op) +
+                       " is wrong for " + std::to_string(bytes) + " B on " +
+                       std::to_string(m_scenario.ranks) + " ranks: " + report.Problems();
+            }
         }
     }
     return "";
@@ -135,15 +192,19 @@ CollperfSimulation::Prove() const
 void
 CollperfSimulation::StartSize()
 {
+    const uint64_t bytes = m_scenario.sizes[m_begun / m_choices.size()];
+    const Choice& choice = m_choices[m_begun % m_choices.size()];
     ++m_begun;
     m_iterationsDone = 0;
     m_ranksDone = 0;
     m_ranksWarm = 0;
-    m_run.Control().SetPhase(rdma::ToString(rdma::Bytes(m_scenario.sizes[m_begun - 1])));
+    m_lastLeft = 0;
+    m_leftTogether = 0;
+    m_run.Control().SetPhase(rdma::ToString(rdma::Bytes(bytes)));
     std::fill(m_entered.begin(), m_entered.end(), 0);
-    m_runner->Forget(m_communicator);
-    m_what = m_scenario.CollectiveOf(m_scenario.sizes[m_begun - 1]);
-    m_runner->Prepare(m_communicator, m_what);
+    choice.runner->Forget(choice.communicator);
+    m_what = m_scenario.CollectiveOf(bytes);
+    choice.runner->Prepare(choice.communicator, m_what);
     EnterAll();
 }
 
@@ -158,7 +219,7 @@ CollperfSimulation::EnterAll()
         {
             notes->SetPlace(rank + 1);
         }
-        if (m_runner->IsHere(rank))
+        if (m_choices.front().runner->IsHere(rank))
         {
             Enter(rank, now);
         }
@@ -173,14 +234,21 @@ void
 CollperfSimulation::Enter(Rank position, int64_t now)
 {
     ++m_entered[position];
-    m_runner->Start(m_communicator, position, m_what, m_tag, 0, now);
+    const Choice& choice = m_choices[(m_begun - 1) % m_choices.size()];
+    choice.runner->Start(choice.communicator, position, m_what, m_tag, 0, now);
 }
 
 void
 CollperfSimulation::OnRankDone(const results::CollectivePart& part, uint64_t)
 {
     const uint32_t entered = m_entered[part.position];
-    ns3::NodeWindows::Note<&CollperfSimulation::TellPart>(this, Left{part, entered});
+    auto path = results::CollectivePaths::NONE;
+    if (m_paths && entered == m_iterations)
+    {
+        path = results::CollectivePaths::GetLeaving();
+        results::CollectivePaths::Hold(path);
+    }
+    ns3::NodeWindows::Note<&CollperfSimulation::TellPart>(this, Left{part, entered, path});
     // As in nccl-tests (src/common.cu, TimeTest: completeColl) the warm-up is over everywhere
     // before the measured iterations begin.
     if (entered != m_scenario.warmupIterations && entered < m_iterations)
@@ -205,6 +273,21 @@ CollperfSimulation::TellPart(const Left& left)
 void
 CollperfSimulation::HearPart(const Left& left)
 {
+    if (left.entered == m_iterations)
+    {
+        const int64_t at = left.part.left;
+        const bool first = m_leftTogether == 0;
+        m_firstLeft = first ? at : std::min(m_firstLeft, at);
+        m_zeroLeft = left.part.position == 0 ? at : m_zeroLeft;
+        m_leftTogether += static_cast<double>(at);
+        if (m_paths)
+        {
+            // Of several that leave last, the one told last.
+            const bool last = first || at >= m_lastLeft;
+            m_paths->Drop(last ? std::exchange(m_path, left.path) : left.path);
+        }
+        m_lastLeft = first ? at : std::max(m_lastLeft, at);
+    }
     if (const auto whole = m_join.Add(left.part))
     {
         OnIteration(*whole);
@@ -237,16 +320,40 @@ CollperfSimulation::OnIteration(const CollectiveRecord& record)
     }
     if (m_iterationsDone == m_iterations)
     {
-        m_table.Add(std::cout,
-                    record,
-                    static_cast<double>(record.end - m_start) * 1e-6 / m_scenario.iterations);
+        results::CollperfRow row;
+        row.last = record;
+        row.timeUs = Elapsed() * 1e-6 / m_scenario.iterations;
+        row.asked = m_scenario.sizes[(m_begun - 1) / m_choices.size()];
+        row.choice = (m_begun - 1) % m_choices.size();
+        if (m_path != results::CollectivePaths::NONE)
+        {
+            row.path = m_path->shares;
+        }
+        m_table.Add(std::cout, row);
+    }
+}
+
+double
+CollperfSimulation::Elapsed() const
+{
+    const auto start = static_cast<double>(m_start);
+    switch (m_scenario.average)
+    {
+    case 0:
+        return static_cast<double>(m_zeroLeft) - start;
+    case 1:
+        return m_leftTogether / m_scenario.ranks - start;
+    case 2:
+        return static_cast<double>(m_firstLeft) - start;
+    default:
+        return static_cast<double>(m_lastLeft - m_start);
     }
 }
 
 void
 CollperfSimulation::OnSizeDone()
 {
-    if (m_begun < m_scenario.sizes.size())
+    if (m_begun < Jobs())
     {
         StartSize();
         return;

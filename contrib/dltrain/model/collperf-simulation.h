@@ -40,8 +40,10 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     double GetShareDone() const override;
     bool IsDone() const override;
     std::string DescribeUnfinished() const override;
+    void OnEnd(results::RunOutcome& outcome) override;
     nlohmann::ordered_json GetStatistics() const override;
     void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
+    std::string GetFiles() const override;
 
     /// Proves the schedules of all sizes. \return what is wrong with the first that is; else empty
     std::string Prove() const;
@@ -53,7 +55,8 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     struct Left
     {
         results::CollectivePart part;
-        uint32_t entered; //!< by this rank, of this size
+        uint32_t entered;                    //!< by this rank, of this size
+        results::CollectivePaths::Path path; //!< of the last iteration, held
     };
 
     /// The same as it goes to another process.
@@ -73,14 +76,27 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     void OnIteration(const CollectiveRecord& record);
     /// All ranks have done this size.
     void OnSizeDone();
+    /// Of the ranks' times from the start to their leaving the last iteration, ps: --average.
+    double Elapsed() const;
+
+    /// An algorithm's way to do all sizes: the table's own, and those compared with it, which each
+    /// have connections of their own, so that none finds what another has left.
+    struct Choice
+    {
+        std::unique_ptr<Interconnect> interconnect;
+        std::unique_ptr<CollectiveRunner> runner;
+        uint32_t communicator = 0;
+    };
+
+    /// Sizes and choices.
+    std::size_t Jobs() const;
 
     const scenario::CollperfScenario& m_scenario;
     FabricRun m_run;
-    std::unique_ptr<Interconnect> m_interconnect;
-    std::unique_ptr<CollectiveRunner> m_runner;
-    uint32_t m_communicator = 0;
+    std::unique_ptr<results::CollectivePaths> m_paths; ///< before runners, which go first
+    std::vector<Choice> m_choices;
     results::CollperfTable m_table;
-    std::size_t m_begun = 0;         ///< sizes, the last of them under way
+    std::size_t m_begun = 0;         ///< of Jobs(), the last of them under way
     coll::Collective m_what;         ///< of the size under way
     uint32_t m_iterations;           ///< of a size, warm-up included
     std::vector<uint32_t> m_entered; ///< per rank of this process, of this size
@@ -88,6 +104,13 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     // What ranks did, joined; of this size.
     results::CollectiveJoin m_join;
     int64_t m_start = 0; ///< ps: the first rank enters the first measured iteration
+    // Of the last iteration: when ranks left.
+    int64_t m_firstLeft = 0;   ///< ps: the first of them
+    int64_t m_lastLeft = 0;    ///< ps
+    int64_t m_zeroLeft = 0;    ///< ps: rank 0
+    double m_leftTogether = 0; ///< ps, summed up
+    /// The path on which the last rank left it; held.
+    results::CollectivePaths::Path m_path = results::CollectivePaths::NONE;
     uint32_t m_iterationsDone = 0;
     uint32_t m_ranksWarm = 0; ///< that have ended their warm-up iterations
     uint32_t m_ranksDone = 0;

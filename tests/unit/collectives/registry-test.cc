@@ -42,7 +42,7 @@ TEST(Registry, NamesAreThoseOfNcclTests)
     EXPECT_EQ(ParseOp(""), std::nullopt);
 }
 
-TEST(Registry, EveryOperationHasADefaultAndHelp)
+TEST(Registry, EveryOperationHasADefault)
 {
     const auto placement = UniformPlacement(3, 2);
     for (const Op op : AllOps())
@@ -52,7 +52,6 @@ TEST(Registry, EveryOperationHasADefaultAndHelp)
         EXPECT_EQ(Find(op, algorithm.Name()), &algorithm);
         EXPECT_EQ(algorithm.WhyNot({op, op == Op::kBarrier ? 0UL : 100UL, 6, 0}, placement, {}),
                   "");
-        EXPECT_NE(AlgorithmHelp(op).find(algorithm.Name()), std::string::npos);
     }
     // Sorted, with commas.
     EXPECT_NE((", " + AlgorithmNames(Op::kAllReduce) + ", ").find(", ring, sharp, torus, tree, "),

@@ -667,6 +667,53 @@ TEST(Collperf, SizesAsNcclTests)
     EXPECT_EQ(Perf({"-d", "half"}).scenario->elementBytes, 2u);
 }
 
+TEST(Collperf, OptionsThatNoAlgorithmReadsAreRefused)
+{
+    // 32 MiB of all_reduce: a ring or a double binary tree.
+    for (const char* option :
+         {"--radix=2", "--dimensions=4x4", "--parameter-servers=2", "--levels=ring,ring"})
+    {
+        const std::string error = PerfError({option});
+        ExpectStarts(error, std::string(option) + ": has no meaning for all_reduce (");
+        EXPECT_NE(error.find("; it belongs to "), std::string::npos) << error;
+    }
+    ExpectStarts(PerfError({"--op=barrier", "--channels=2"}),
+                 "--channels=2: has no meaning for barrier (dissemination); it belongs to bruck, ");
+    for (const std::vector<std::string>& read :
+         std::vector<std::vector<std::string>>{{"--algorithm=torus", "--dimensions=4x4"},
+                                               {"--algorithm=parameter-server",
+                                                "--parameter-servers=2"},
+                                               {"--algorithm=hierarchical",
+                                                "--ngpus=4",
+                                                "--servers=4",
+                                                "--levels=ring,tree"},
+                                               // Of a level.
+                                               {"--algorithm=hierarchical",
+                                                "--ngpus=4",
+                                                "--servers=4",
+                                                "--levels=ring,parameter-server",
+                                                "--parameter-servers=2"}})
+    {
+        const auto result = Perf(read);
+        ASSERT_TRUE(result.scenario) << result.errors[0].Text();
+        EXPECT_TRUE(result.notes.empty()) << result.notes[0];
+    }
+    // Where only some of what is chosen reads it, the run goes on and says so.
+    const auto some = Perf({"--op=broadcast",
+                            "--algorithm=broadcast=k-nomial@0-64K;ring@64K-",
+                            "-b",
+                            "1K",
+                            "-e",
+                            "1M",
+                            "-f",
+                            "16",
+                            "--radix=2"});
+    ASSERT_TRUE(some.scenario) << some.errors[0].Text();
+    ASSERT_EQ(some.notes.size(), 1u);
+    EXPECT_EQ(some.notes[0],
+              "--radix has no meaning for broadcast (ring), of what this run does");
+}
+
 TEST(Collperf, EstimateIsTheFormula)
 {
     const auto result = Perf({"-b", "64M", "--ranks=16", "--algorithm=ring"});

@@ -1,0 +1,143 @@
+# ctest: TIMEOUT 300
+# SPDX-License-Identifier: GPL-2.0-only
+"""collperf's table: reductions, datatypes, whose time it is; algorithms side by side; collectives.csv;
+NCCL's variables."""
+
+import csv
+import json
+import os
+import re
+import unittest
+
+from _system_test import SystemTest, main
+
+ROW = re.compile(r"^ *(\d+) +(\d+) +(\S+) +(\S+) +(-?\d+) +([\d.]+) +([\d.]+) +([\d.]+) ")
+PARTS = [
+    f"{name}_us"
+    for name in ("software", "inside_servers", "serialization", "propagation", "waiting")
+]
+
+
+def rows(text):
+    return [m.groups() for m in map(ROW.match, text.splitlines()) if m]
+
+
+class CollperfCompare(SystemTest):
+    def csv_of(self, run):
+        with open(run.path("collectives.csv"), encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def test_compared_as_each_alone(self):
+        # On an idle network each algorithm takes what it takes alone: connections are its own.
+        for shape in (
+            "--op=all_reduce --ranks=6",
+            "--op=all_gather --ranks=5",
+            "--op=alltoall -g 3 --servers=2 --nics-per-server=3",
+        ):
+            names = {
+                "all_reduce": ["ring", "recursive-doubling", "auto"],
+                "all_gather": ["ring", "bruck"],
+                "alltoall": ["direct", "pairwise", "pxn"],
+            }[re.search(r"op=(\w+)", shape)[1]]
+            line = f"collperf {shape} -b 1K -e 1M -f 32 -n 2 --report=0 --timeline=0"
+            both = self.run_program(f"{line} --compare={','.join(names)}")
+            table = [row for row in self.csv_of(both) if row["choice"] == "table"]
+            self.assertEqual([int(row["bytes"]) for row in table], [int(r[0]) for r in rows(both.out)])
+            stats = both.stats()
+            self.assertEqual(len(stats["compared"]), len(names) * len(table))
+            for name in names:
+                alone = self.run_program(f"{line} --algorithm={name}")
+                mine = [row for row in self.csv_of(both) if row["choice"] == name]
+                for one, other in zip(self.csv_of(alone), mine, strict=True):
+                    self.assertEqual(one["algorithm"], other["algorithm"])
+                    self.assertWithin(float(one["time_us"]), float(other["time_us"]), 0.01, shape)
+            # The fastest has a mark, and lines that nccl-tests does not have are remarks.
+            marked = [text for text in both.out.splitlines() if text.rstrip().endswith("*") or " * " in text]
+            self.assertEqual(len(marked), len(table) + 1, both.out)
+            for text in both.out.splitlines():
+                self.assertTrue(text.startswith("#") or ROW.match(text), text)
+
+    def test_efficiency_and_where_time_went(self):
+        run = self.run_program(
+            "collperf --op=all_reduce --ranks=8 -b 4K -e 64M -f 128 --algorithm=ring --library=none"
+        )
+        for row in self.csv_of(run):
+            # Each of 8 servers sends 2 (n-1)/n S at least over its one NIC of 100 Gb/s.
+            bound = 2 * 7 / 8 * int(row["bytes"]) / 12.5e9 * 1e6
+            self.assertWithin(float(row["bound_us"]), bound, 1e-6)
+            self.assertWithin(float(row["efficiency"]), bound / float(row["time_us"]), 1e-5)
+            # The path on which the last rank left is as long as the only iteration.
+            self.assertWithin(
+                sum(float(row[part]) for part in PARTS), float(row["time_us"]), 1e-6
+            )
+            self.assertEqual(float(row["software_us"]), 0)
+            self.assertEqual(float(row["inside_servers_us"]), 0)
+        # 98% is what 4,096 B leave of frames with their headers and gaps.
+        self.assertGreater(float(self.csv_of(run)[-1]["efficiency"]), 0.9)
+        self.assertLess(float(self.csv_of(run)[-1]["efficiency"]), 0.985)
+        self.assertIn("efficiency", run.err)
+
+    def test_rows_of_all_reductions_and_datatypes(self):
+        run = self.run_program("collperf --ranks=4 -b 8 -e 1K -f 128 -o all -d all")
+        got = rows(run.out)
+        # As nccl-tests: by datatype, then by reduction, then by size.
+        self.assertEqual(len(got), 12 * 6 * 2)
+        self.assertEqual([row[3] for row in got[:12:2]], "sum prod max min avg mulsum".split())
+        self.assertEqual([row[2] for row in got[::12]][:3], ["int8", "uint8", "int32"])
+        for row in got:
+            size = {"int8": 1, "uint8": 1, "half": 2, "bfloat16": 2, "fp8_e4m3": 1, "fp8_e5m2": 1}
+            bytes_ = size.get(row[2], 8 if row[2] in ("int64", "uint64", "double") else 4)
+            self.assertEqual(int(row[1]), int(row[0]) // bytes_)
+        # Time depends on neither.
+        self.assertEqual(len({(row[0], row[5]) for row in got}), 2)
+        self.assertEqual(rows(self.run_program("collperf --ranks=4 -b 1K -o max").out)[0][3], "max")
+        self.refuse("collperf -o all_reduce", "-o=all_reduce", "--op")
+        self.refuse("collperf --op=sum", "--op=sum", "--reduction")
+        self.refuse("collperf --op=all_gather -o sum", "-o=sum", "has no meaning for all_gather")
+
+    def test_whose_time(self):
+        # Of a broadcast along a chain the root leaves first, and the end of the chain last.
+        line = "collperf --op=broadcast --algorithm=ring --ranks=8 -b 8K"
+        times = [
+            float(rows(self.run_program(f"{line} -a {average}").out)[0][5]) for average in range(4)
+        ]
+        root, mean, least, largest = times
+        self.assertEqual(root, least)
+        self.assertLess(least, mean)
+        self.assertLess(mean, largest)
+        self.assertEqual(largest, float(rows(self.run_program(line).out)[0][5]))
+
+    def test_nccl_variables(self):
+        run = self.run_program(
+            "collperf --ranks=8 -b 1K -e 1M -f 32 --nccl-env=NCCL_ALGO=Tree,NCCL_PROTO=LL,NCCL_DEBUG=WARN"
+        )
+        self.assertEqual(
+            {(row["algorithm"], row["protocol"]) for row in self.csv_of(run)},
+            {("double-binary-tree", "ll")},
+        )
+        self.assertIn("without meaning here: NCCL_DEBUG", run.err)
+        configuration = json.dumps(run.stats()["configuration"])
+        self.assertIn("NCCL_ALGO=Tree,NCCL_PROTO=LL,NCCL_DEBUG=WARN", configuration)
+        # The same as asked for in our words.
+        ours = self.run_program(
+            "collperf --ranks=8 -b 1K -e 1M -f 32 --algorithm=double-binary-tree --protocol=ll"
+        )
+        self.assertEqual(self.csv_of(run)[0]["time_us"], self.csv_of(ours)[0]["time_us"])
+        plan = self.run_program(
+            "dltrain --dry-run --nccl-env=NCCL_ALGO=ring,NCCL_IB_TIMEOUT=22 --timeout-exponent=12"
+        )
+        self.assertIn("--timeout-exponent=12 wins over NCCL_IB_TIMEOUT=22", plan.out)
+        self.refuse("dltrain --nccl-env=NCCL_ALGO=Tree", "NCCL_ALGO leaves no algorithm for")
+        self.refuse("collperf --nccl-env=NCCL_IB_QPS_PER_CONNECTION=4", "one queue pair")
+
+    def test_help_of_algorithms(self):
+        text = self.run_program("collperf --help=algorithms").out
+        for name in ("ring", "k-nomial", "pxn"):
+            self.assertIn(f"\n  {name}\n", text)
+        self.assertIn("time: 2 (n-1) alpha + 2 (n-1)/n S beta", text)
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+        self.refuse("collperf --radix=2", "--radix=2", "it belongs to k-nomial")
+
+
+if __name__ == "__main__":
+    main()
