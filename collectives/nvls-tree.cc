@@ -130,7 +130,7 @@ const Registered<StationAlgorithm> g_nvlsTree{
     &NvlsTree,
     AlgorithmFacts{"2 (log2 k + 2) alpha + 2 S beta out of a server, (1 + 1/g) S at a GPU's port",
                    "NCCL's NVLSTree",
-                   {Knob::kPipeline}}};
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

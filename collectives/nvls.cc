@@ -147,7 +147,7 @@ const Registered<StationAlgorithm> g_allReduce{
     AlgorithmFacts{
         "4 alpha + (1 + 1/n) S beta at a GPU's port; several servers: S beta out of each",
         "NCCL's NVLS (NVLink SHARP)",
-        {Knob::kPipeline}}};
+        {Knob::kChannels, Knob::kPipeline}}};
 
 const Registered<StationAlgorithm> g_reduceScatter{
     "nvls",
@@ -157,7 +157,7 @@ const Registered<StationAlgorithm> g_reduceScatter{
     &Nvls,
     AlgorithmFacts{"2 alpha + S beta at a GPU's port",
                    "NCCL's NVLS (NVLink SHARP)",
-                   {Knob::kPipeline}}};
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 const Registered<StationAlgorithm> g_allGather{"nvls",
                                                Op::kAllGather,
@@ -166,7 +166,7 @@ const Registered<StationAlgorithm> g_allGather{"nvls",
                                                &Nvls,
                                                AlgorithmFacts{"2 alpha + S beta at a GPU's port",
                                                               "NCCL's NVLS (NVLink SHARP)",
-                                                              {Knob::kPipeline}}};
+                                                              {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

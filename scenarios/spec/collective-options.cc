@@ -315,8 +315,9 @@ CollectiveOptions::OptionsFor(coll::Op op, const coll::Placement& placement) con
     if ((nccl.minChannels || nccl.maxChannels) && !coll::IsExchange(op))
     {
         const uint32_t own = coll::ChannelCount(placement, all);
-        all.channels = std::max(own, nccl.minChannels);
-        all.channels = nccl.maxChannels ? std::min(all.channels, nccl.maxChannels) : all.channels;
+        const uint32_t least = std::max(own, nccl.minChannels);
+        const uint32_t bounded = nccl.maxChannels ? std::min(least, nccl.maxChannels) : least;
+        all.channels = bounded == own ? 0 : bounded; // 0: the algorithm's own
     }
     return all;
 }

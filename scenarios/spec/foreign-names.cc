@@ -219,7 +219,8 @@ NcclTestsNames()
         {"output-file",
          'F',
          {},
-         "results are in the folder --out: stats.json has every row of the table",
+         "results are in the folder --out: stats.json and collectives.csv have every row of the "
+         "table",
          false},
     };
 }

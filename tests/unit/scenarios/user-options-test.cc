@@ -511,7 +511,26 @@ TEST(NcclTests, OptionsMeanWhatTheyDoThere)
     ExpectIn(ErrorOf(Perf({"-c", "1", "--ranks=1024"})), {"-c=1: proving takes memory", "0"});
     ExpectIn(ErrorOf(Perf({"-c", "1", "-b", "1G", "--pipeline=4KiB"})),
              {"-c=1: proving takes a while", "a larger --pipeline"});
-    ExpectIn(ErrorOf(Perf({"-o", "sum"})), {"-o=sum: is a reduction of nccl-tests", "all_reduce"});
+    // Their -o is the reduction, their program the collective.
+    EXPECT_EQ(Perf({"-o", "max"}).scenario->reductions, std::vector<std::string>{"max"});
+    EXPECT_EQ(Perf({"-o", "all"}).scenario->reductions.size(), 6u);
+    EXPECT_EQ(Perf({"-d", "all"}).scenario->datatypes.size(), 12u);
+    ExpectIn(ErrorOf(Perf({"--op=sum"})),
+             {"--op=sum: is a reduction", "--reduction", "all_reduce"});
+    ExpectIn(ErrorOf(Perf({"-o", "all_reduce"})), {"-o=all_reduce: is a collective", "--op"});
+    ExpectIn(ErrorOf(Perf({"--op=all_gather", "-o", "sum"})), {"-o=sum: has no meaning for all_g"});
+    ExpectIn(ErrorOf(Perf({"-d", "all", "-b", "12"})), {"-b=12: allowed: multiples of 8 B"});
+    EXPECT_EQ(Perf({"-a", "1"}).scenario->average, 1u);
+    ExpectIn(ErrorOf(Perf({"-a", "4"})), {"-a=4", "0 to 3"});
+    // Several algorithms side by side.
+    const auto compared = Perf({"--compare=ring,auto,double-binary-tree"});
+    ASSERT_TRUE(compared.scenario);
+    EXPECT_EQ(compared.scenario->compare.size(), 3u);
+    EXPECT_EQ(compared.scenario->compare[1].name, "auto");
+    ExpectIn(ErrorOf(Perf({"--compare=rings"})), {"--compare=rings: unknown algorithm", "ring"});
+    ExpectIn(ErrorOf(Perf({"--compare=pxn"})), {"--compare=pxn: does not do all_reduce"});
+    ExpectIn(ErrorOf(Perf({"--compare=all_reduce=ring"})), {"is no algorithm", "auto"});
+    ExpectIn(ErrorOf(Perf({"--compare=ring,ring"})), {"--compare"});
     // Those that do nothing here are taken where that is true.
     EXPECT_EQ(Perf({"-m", "1", "-p", "1", "-z", "0", "-G", "0", "-C", "0", "--agg_iters=1"})
                   .scenario->run.asRun,
