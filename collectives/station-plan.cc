@@ -254,12 +254,10 @@ AggregatedPlan(const Collective& what,
     StationPlan plan(what);
     const auto rails = ChannelRails(placement, ChannelCount(placement, options));
     const Aggregation switches(placement, rails);
-    plan.problem = switches.Problem();
     const auto servers = RanksByServer(placement);
-    if (plan.problem.empty() && servers.size() == 1 && what.ranks > 1)
-    {
-        plan.problem = "it adds up in switches between servers, and the group is on one";
-    }
+    plan.problem = servers.size() == 1 && what.ranks > 1
+                       ? "it adds up in switches between servers, and the group is on one"
+                       : switches.Problem();
     if (!plan.problem.empty() || what.ranks == 1)
     {
         return plan;

@@ -172,7 +172,7 @@ CollectiveOptionRows()
             group,
             "groups of ranks that such a switch serves; those that come later do without")
             .Default("8")
-            .Range(1, 1e6)
+            .Range(0, 1e6)
             .Example("2"),
         Opt("step-latency",
             Kind::kDuration,
