@@ -158,32 +158,30 @@ class MessagesTestCase : public TestCase
         times.outsideShare = 0.5;
         const TrainingPlan plan =
             Plan({{Message(SEND, "send", 500, 1)}, {Message(RECV, "receive", 500, -1)}});
-        const rdma::Duration software(700 * NS);
-        Bed outside(plan, 1, 1, false, software, machine);
-        NS_TEST_ASSERT_MSG_EQ(outside.Run(), "", "it can be run");
-        NS_TEST_EXPECT_MSG_EQ(outside.EndOf("receive"), 5700 * NS + 2 * W + P, "between servers");
-        NS_TEST_EXPECT_MSG_EQ(outside.messages->GetBytes(), 500, "of data");
-        Bed inside(plan, 2, 1, false, software, machine);
-        NS_TEST_ASSERT_MSG_EQ(inside.Run(), "", "it can be run");
-        NS_TEST_EXPECT_MSG_EQ(inside.EndOf("receive"), 4700 * NS + 100 * NS, "inside");
-        // A pair has one channel: of 1 GB/s inside. Outside of 2 Gb/s, so that packets of 1,102 or
-        // 1,106 B begin 4 times as far apart; the last one goes as before.
+        // One bed after the other: they share the simulator's clock.
+        const auto end = [&](const TrainingPlan& what, uint32_t gpus, uint64_t bytes) {
+            Bed bed(what, gpus, 1, false, rdma::Duration(700 * NS), machine);
+            NS_TEST_EXPECT_MSG_EQ(bed.Run(), "", "it can be run");
+            NS_TEST_EXPECT_MSG_EQ(bed.messages->GetBytes(), bytes, "of data");
+            return bed.EndOf("receive");
+        };
+        NS_TEST_EXPECT_MSG_EQ(end(plan, 1, 500), 5700 * NS + 2 * W + P, "between servers");
+        NS_TEST_EXPECT_MSG_EQ(end(plan, 2, 500), 4700 * NS + 100 * NS, "inside");
+        // A pair has one channel: of 1 GB/s inside. Outside of 2 Gb/s, so that packets begin 4
+        // times as far apart.
         machine.library.channels = {rdma::Gbps(8), rdma::Gbps(2), 1, 1, 1};
-        Bed slow(plan, 2, 1, false, software, machine);
-        NS_TEST_ASSERT_MSG_EQ(slow.Run(), "", "it can be run");
-        NS_TEST_EXPECT_MSG_EQ(slow.EndOf("receive"), 4700 * NS + 500 * NS, "inside, one channel");
+        NS_TEST_EXPECT_MSG_EQ_TOL(end(plan, 2, 500),
+                                  4700 * NS + 500 * NS,
+                                  1,
+                                  "inside, one channel, to the picosecond of rounding");
         const TrainingPlan large =
             Plan({{Message(SEND, "send", 500000, 1)}, {Message(RECV, "receive", 500000, -1)}});
-        Bed paced(large, 1, 1, false, software, machine);
-        NS_TEST_ASSERT_MSG_EQ(paced.Run(), "", "it can be run");
-        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(paced.EndOf("receive")),
-                                  1e6 * 8e12 / 2e9,
-                                  0.12 * 1e6 * 8e12 / 2e9,
+        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(end(large, 1, 500000)),
+                                  1.06 * 1e6 * 8e12 / 2e9,
+                                  0.06 * 1e6 * 8e12 / 2e9,
                                   "outside, one channel: headers are 2 to 11%");
         machine.hasLibrary = false;
-        Bed none(plan, 1, 1, false, software, machine);
-        NS_TEST_ASSERT_MSG_EQ(none.Run(), "", "it can be run");
-        NS_TEST_EXPECT_MSG_EQ(none.EndOf("receive"), 700 * NS + 2 * 602 * NS + P, "no library");
+        NS_TEST_EXPECT_MSG_EQ(end(plan, 1, 500), 700 * NS + 2 * 602 * NS + P, "no library");
     }
 
     void OrderAndTags()
