@@ -29,7 +29,8 @@
  *     head (d = 0)   both              0  1  2  3  4  5
  *
  * **Room.** A member does all of a chunk's up, or down, in a slot, before it takes the next: so in
- * its program's order a switch holds one chunk a lane at once (StateBytes, proved by the checker).
+ * its program's order a network node holds one chunk a lane at once (StateBytes, proved by the
+ * checker).
  *
  * Cost. H is the depth of the deepest tree, C the chunks.
  *

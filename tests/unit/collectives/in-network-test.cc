@@ -267,6 +267,43 @@ TEST(InNetwork, HeadsAreTheGpusNextToNics)
     }
 }
 
+TEST(InNetwork, AGroupUsesTheSwitchesItNeeds)
+{
+    // GPU 5 of servers 2, 5 and 7 of 10, in a machine with a tree of radix 2 for each of 8 NICs:
+    // of NIC 5's switches those where they meet. Over servers 0..9 stations are 0..4, pairs of them
+    // 5..7, of those 8 and 9, 10 the root: 5 and 7 (stations 2 and 3) meet at 6, 2 (station 1,
+    // below 5) meets them at 8.
+    Placement placement = UniformPlacement(3, 1, 8);
+    placement.gpusPerServer = 8;
+    placement.serverOf = {2, 5, 7};
+    placement.gpuOf = {5, 5, 5};
+    for (uint32_t nic = 0; nic < 8; nic++)
+    {
+        placement.aggregation.push_back(MakeAggregationTree(10, 2, 100 * nic));
+    }
+    const auto schedule = Made(Op::kAllReduce, "sharp", 96, placement);
+    EXPECT_TRUE(Check(*schedule).Ok());
+    ASSERT_EQ(schedule->Lanes(0), 1U);
+    EXPECT_EQ(schedule->Channel(0), 5U);
+    std::vector<uint32_t> nodes;
+    for (const NetworkNode& node : schedule->NetworkNodes())
+    {
+        EXPECT_EQ(node.kind, NetworkNode::kFabricSwitch);
+        nodes.push_back(node.where);
+    }
+    EXPECT_EQ(nodes, (std::vector<uint32_t>{508, 506}));
+    // A server's switch is told by its server.
+    placement.serverOf = {7, 7, 7};
+    placement.gpuOf = {1, 3, 6};
+    placement.serverSwitchAdds = true;
+    const auto inside = Made(Op::kReduceScatter, "nvls", 96, placement);
+    EXPECT_TRUE(Check(*inside).Ok());
+    ASSERT_EQ(inside->NetworkNodes().size(), 1U);
+    EXPECT_EQ(inside->NetworkNodes()[0].kind, NetworkNode::kServerSwitch);
+    EXPECT_EQ(inside->NetworkNodes()[0].where, 7U);
+    EXPECT_EQ(inside->Channel(1), 3U) << "the head's NIC";
+}
+
 TEST(InNetwork, AServerWithFewRanksHasOneHeadForSeveralPieces)
 {
     // Servers with 4 GPUs and 1: NICs 0..3 each have a piece; the lone rank is head of them all.
@@ -533,6 +570,9 @@ TEST(InNetwork, RefusesWhatCannotBe)
     apart.aggregation[0].parent.assign(3, AggregationTree::kNone);
     EXPECT_EQ(why(Op::kAllReduce, "sharp", apart),
               "the tree of switches that add up for NIC 0 does not join servers 0 and 2");
+
+    EXPECT_EQ(why(Op::kAllGather, "nvls", WithSwitches(UniformPlacement(1, 1025), 2)),
+              "1025 ranks of one server; at most 1024 are possible");
 
     // What nobody could do is said first.
     EXPECT_EQ(Find(Op::kAllReduce, "sharp")->WhyNot({Op::kAllReduce, 8, 3, 0}, plain, {}),
