@@ -3,13 +3,15 @@
  *
  * The server's switch adds up and copies: NCCL's NVLS (NVLink SHARP).
  *
- *                 all-reduce, the piece of head 1          reduce-scatter: the way up alone
- *                                                          all-gather: the way down alone
- *     (0) (1) (2) (3)         (1)         (0) (1) (2) (3)
- *       \  |   |  /            |            ^  ^   ^  ^
- *        v v   v v             v             \ |   | /
- *        [ switch ]  -> (1) -> [ switch ]  -> copies it
- *          adds up      sum
+ *     the piece of head 1:
+ *
+ *     (0) (1) (2) (3)                                    (0) (1) (2) (3)
+ *       \  \   /  /                                       ^  ^   ^  ^
+ *        [ switch ] ---- sum ---> (1) ---- sum --->      [  switch    ]
+ *          adds up                                           copies
+ *
+ *     |---------- reduce-scatter ---|---------- all-gather ------------|
+ *     |-------------------------- all-reduce --------------------------|
  *
  * Each GPU of the server is the head of a piece. Of it all GPUs, its head too, send what they have
  * to the switch (the head reads it there: multimem.ld_reduce), which sends the sum to the head; the
