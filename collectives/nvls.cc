@@ -3,13 +3,15 @@
  *
  * The server's switch adds up and copies: NCCL's NVLS (NVLink SHARP).
  *
- *                 all-reduce, the piece of head 1          reduce-scatter: the way up alone
- *                                                          all-gather: the way down alone
- *     (0) (1) (2) (3)         (1)         (0) (1) (2) (3)
- *       \  |   |  /            |            ^  ^   ^  ^
- *        v v   v v             v             \ |   | /
- *        [ switch ]  -> (1) -> [ switch ]  -> copies it
- *          adds up      sum
+ *     the piece of head 1:
+ *
+ *     (0) (1) (2) (3)                                    (0) (1) (2) (3)
+ *       \  \   /  /                                       ^  ^   ^  ^
+ *        [ switch ] ---- sum ---> (1) ---- sum --->      [  switch    ]
+ *          adds up                                           copies
+ *
+ *     |---------- reduce-scatter ---|---------- all-gather ------------|
+ *     |-------------------------- all-reduce --------------------------|
  *
  * Each GPU of the server is the head of a piece. Of it all GPUs, its head too, send what they have
  * to the switch (the head reads it there: multimem.ld_reduce), which sends the sum to the head; the
@@ -22,12 +24,11 @@
  *
  * **Several servers** (all-reduce): switches between servers add up too, a tree of them for each
  * NIC. Each server has a head for each NIC, the GPU next to it; a head sends its server's sum up
- * the tree of its NIC, and gets the sum of all. So S out of a server and S into it, and (g + 1) / g
- * of S at a GPU's port if there is a head on each. NCCL has this when CollNet is there
- * (src/enqueue.cc: no NVLS on several nodes without).
+ * the tree of its NIC, and gets the sum of all. So inside as above, S out of a server and S into
+ * it. NCCL has this when CollNet is there (src/enqueue.cc: no NVLS on several nodes without).
  *
  * Messages: nvls-messages.h. NCCL's smaller chunks for several servers with slow networks are left
- * out. NCCL: src/device/all_reduce.h, all_gather.h, reduce_scatter.h (NCCL_ALGO_NVLS),
+ * out. NCCL: src/device/all_reduce.h (NCCL_ALGO_NVLS), src/device/reduce_kernel.h (multimem),
  * src/transport/nvls.cc, src/graph/connect.cc (connectNvls).
  */
 #include "collectives/nvls-messages.h"
@@ -42,6 +43,8 @@ namespace
 
 /// calcCollChunking, NCCL_ALGO_NVLS.
 constexpr NvlsCut kCuts[] = {{64, 64 << 10}, {8, 32 << 10}, {2, 16 << 10}};
+/// GPUs of a server, each a head of a tree of all; assumed: more than one switch joins.
+constexpr uint32_t kMostHeads = 1024;
 
 uint64_t
 LargestMessage(const Collective& what, uint64_t heads, const AlgorithmOptions& options)
@@ -58,6 +61,12 @@ OneServer(const Collective& what,
           const AlgorithmOptions& options)
 {
     StationPlan plan(what);
+    if (what.ranks > kMostHeads)
+    {
+        plan.problem = std::to_string(what.ranks) + " ranks of one server; at most " +
+                       std::to_string(kMostHeads) + " are possible";
+        return plan;
+    }
     plan.pieces = what.ranks;
     const uint64_t nics = NicsPerServer(placement);
     for (uint32_t i = 0; i < ranks.size(); i++)

@@ -29,7 +29,8 @@
  *     head (d = 0)   both              0  1  2  3  4  5
  *
  * **Room.** A member does all of a chunk's up, or down, in a slot, before it takes the next: so in
- * its program's order a switch holds one chunk a lane at once (StateBytes, proved by the checker).
+ * its program's order a network node holds one chunk a lane at once (StateBytes, proved by the
+ * checker).
  *
  * Cost. H is the depth of the deepest tree, C the chunks.
  *
@@ -38,10 +39,11 @@
  *    received before. From something of slot offset a it can go on, a slot later at least, with
  *    something of offset a - L g of a later chunk: g more messages for L g + 1 chunks, g an even
  *    number up to G. All-reduce: G = 2 H, a leaf's down and then its up. One way: G is between the
- *    stations of one rank: 2 with a head above a switch, else 0. Of C - 1 chunks to spend, as many
- *    times G as there is room for and then what the rest r > 0 gives: J = floor((C-1) / (L G + 1))
- * G
- *    + 2 floor((r - 1) / kLag), chain = H (twice with all-reduce) + J.
+ *    stations of one rank: 2 with a head above a switch, else 0. C - 1 chunks are spent on q turns
+ *    of G, q = floor((C-1) / (L G + 1)), and what they leave, r > 0, on one more:
+ *
+ *        J = q G + 2 floor((r - 1) / kLag),    chain = 2 H + J (one way: H + J)
+ *
  *  - Time in bytes: the first chunk crosses level by level what its ports take (a switch has a port
  *    for each neighbour, so only ranks have to serve several in turn), then the busiest port
  *    carries the rest.

@@ -51,6 +51,18 @@ WithSwitches(Placement placement, uint32_t radix)
     return placement;
 }
 
+/// Of all ranks of a placement, with root 0.
+inline std::unique_ptr<Schedule>
+Made(Op op,
+     const std::string& name,
+     uint64_t bytes,
+     const Placement& placement,
+     const AlgorithmOptions& options = {})
+{
+    const auto n = static_cast<uint32_t>(placement.serverOf.size());
+    return Find(op, name)->Make({op, bytes, n, 0}, placement, options);
+}
+
 /// What network nodes have room for is what they use.
 inline void
 ExpectState(const Schedule& schedule, const CheckReport& report)
