@@ -33,8 +33,8 @@ std::string ChoicesText(const CollectiveOptions& options,
 
 /// `used`: the collectives that the run will do, asked of their algorithms whether they can.
 /// Without a cluster (it was not valid) only names are checked. `nccl`: of ApplyNcclVariables.
-/// `compared`: their names are those of --compare, which do what `used` does, too; their options are
-/// set.
+/// `compared`: their names are those of --compare, which do what `used` does, too; their options
+/// are set.
 CollectiveOptions MakeCollectives(Validation* v,
                                   const ClusterSpec* cluster,
                                   const FabricSpec& fabric,
