@@ -3,9 +3,9 @@
 """Simulated times against the algorithms' own formulas (coll::Cost), where they cross, and levels
 from the network. By hand:
 
-    /usr/bin/python3 tests/system/collperf-formulas.py                 # the quick part, as in ./ns3 test
-    /usr/bin/python3 tests/system/collperf-formulas.py --full          # all ranks and sizes: an hour of a core
-    /usr/bin/python3 tests/system/collperf-formulas.py --table [--full]  # prints errors as Markdown, for docs/
+    /usr/bin/python3 tests/system/collperf-formulas.py   # the quick part, as in ./ns3 test
+    ... --full      # all ranks and sizes: some ten minutes of a core
+    ... --table     # prints errors as Markdown, for docs/validation.md
 
 Cost comes from collperf --dry-run ("By formula"), so every algorithm that is registered is tested;
 what it means in time is written here anew. A message of m bytes over an idle path takes T(m)
@@ -82,7 +82,7 @@ EXCEPTIONS = [
         " store and forward of less than a packet, the last of each message",
     ),
     Exception_(
-        {"direct"},
+        {"direct", "every-to-every"},
         {"all_reduce", "reduce_scatter", "all_gather", "alltoall"},
         lambda n, size: n > 16 and size <= n * MTU,
         -STRICT,
@@ -94,7 +94,7 @@ EXCEPTIONS = [
         {"all_reduce"},
         lambda n, size: size < MIB,
         -0.05,
-        STRICT,
+        0.10,
         "as direct gather: what the server receives is not in `posts`",
     ),
     Exception_(
@@ -112,7 +112,8 @@ EXCEPTIONS = [
         lambda n, size: size < 64 * MIB,
         -0.10,
         STRICT,
-        "the deepest rank is not the one behind most siblings: the formula adds the longest of both",
+        "the deepest rank is not the one behind most siblings: the formula adds the longest of"
+        " both",
     ),
     Exception_(
         {"torus"},
@@ -141,6 +142,12 @@ EXCEPTIONS = [
         " block, and ranks that are ahead share ports of those behind",
     ),
 ]
+
+
+# Not tested here, and why.
+IN_SWITCHES = {"nvls", "nvls-tree", "sharp", "collnet-chain", "collnet-direct"}
+# Their messages end in switches that add up, half of the way, and need such switches: what they
+# cost is tested where those are (tests/unit/collectives).
 
 
 def alpha_and_wire(size, links):
@@ -181,8 +188,12 @@ class Formulas(SystemTest):
                 name, text = line.split(None, 1)
                 items.append([name, text])
         found = [
-            (name, op) for name, text in items for op in OPS if re.search(rf"(^|; ){op}: ", text)
+            (name, op)
+            for name, text in items
+            for op in OPS
+            if name not in IN_SWITCHES and re.search(rf"(^|; ){op}: ", text)
         ]
+        self.assertLessEqual(IN_SWITCHES, {name for name, _ in items})
         self.assertGreaterEqual(len(found), 43)
         self.assertEqual({op for _, op in found}, set(OPS))
         return found
@@ -285,8 +296,9 @@ class Crossings(Formulas):
 
 
 class Servers(Formulas):
-    """4 servers of 2 or 4 GPUs with one NIC, large sizes: the NIC is the bottleneck. What leaves the
-    busiest server takes at least its time; links inside, if nothing overlaps, serial_bytes more.
+    """4 servers of 2 or 4 GPUs with one NIC, large sizes: the NIC is the bottleneck. What leaves
+    the busiest server takes at least its time; links inside, if nothing overlaps, serial_bytes
+    more.
     """
 
     SIZE = 256 * MIB
@@ -334,9 +346,9 @@ class FatTree(Formulas):
         "--topology=fat-tree --k=4 --ns3::RdmaSwitch::LoadBalancer=spray"
         " --ns3::RdmaNic::LossRecovery=out-of-order"
     )
-    # Partners are not all as far, so ranks with near ones run ahead, and what they send early shares
-    # ports (EXCEPTIONS); where several then send to one rank, PFC stops their ports, and with them
-    # what these have for others.
+    # Partners are not all as far, so ranks with near ones run ahead, and what they send early
+    # shares ports (EXCEPTIONS); where several then send to one rank, PFC stops their ports, and
+    # with them what these have for others.
     AHEAD = {
         ("tree", "reduce"): 0.5,
         ("pat", "reduce_scatter"): 0.5,
@@ -363,7 +375,9 @@ class FatTree(Formulas):
 class LevelsOfTheNetwork(Formulas):
     """Racks and pods come from the network: k = 4, so 4 pods of 2 racks of 2 servers."""
 
-    LINE = "collperf --ranks=16 --topology=fat-tree --k=4 --algorithm=hierarchical -b 1M -c 1" + ALONE
+    LINE = (
+        "collperf --ranks=16 --topology=fat-tree --k=4 --algorithm=hierarchical -b 1M -c 1" + ALONE
+    )
 
     def messages(self, options):
         return self.run_program(self.LINE + options).stats["messages"]
@@ -402,7 +416,12 @@ class LevelsOfTheNetwork(Formulas):
 
 def print_table(table):
     """Least and most error of groups of sizes, ranks that are powers of two and others apart."""
-    groups = [(0, 16 * KIB), (16 * KIB + 1, 256 * KIB), (256 * KIB + 1, 4 * MIB), (4 * MIB + 1, GIB)]
+    groups = [
+        (0, 16 * KIB),
+        (16 * KIB + 1, 256 * KIB),
+        (256 * KIB + 1, 4 * MIB),
+        (4 * MIB + 1, GIB),
+    ]
     heads = ["to 16 KiB", "to 256 KiB", "to 4 MiB", "above"]
     print("| algorithm | operation | ranks | " + " | ".join(heads) + " |")
     print("|" + "---|" * 7)
