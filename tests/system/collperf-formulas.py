@@ -4,7 +4,7 @@
 from the network. By hand:
 
     /usr/bin/python3 tests/system/collperf-formulas.py   # the quick part, as in ./ns3 test
-    ... --full      # all ranks and sizes: some ten minutes of a core
+    ... --full      # all ranks and sizes: some three minutes of a core
     ... --table     # prints errors as Markdown, for docs/validation.md
 
 Cost comes from collperf --dry-run ("By formula"), so every algorithm that is registered is tested;
@@ -67,10 +67,11 @@ EXCEPTIONS = [
         {"k-nomial"},
         {"broadcast", "scatter", "reduce", "gather"},
         lambda n, size: size < 4 * MIB,
-        -0.15,
+        -0.30,
         STRICT,
-        "the chain of most latencies and that of most bytes are not the same one, and turns of a"
-        " port are whole packets: the formula adds the longest of both",
+        "turns of a port are whole packets, so the child with most below it, whose message is the"
+        " first in each turn, is done as many packets earlier as there are other children; and the"
+        " chain of most latencies is not that of most bytes",
     ),
     Exception_(
         {"direct"},
@@ -82,7 +83,7 @@ EXCEPTIONS = [
         " store and forward of less than a packet, the last of each message",
     ),
     Exception_(
-        {"direct", "every-to-every"},
+        {"direct", "every-to-every", "pxn"},
         {"all_reduce", "reduce_scatter", "all_gather", "alltoall"},
         lambda n, size: n > 16 and size <= n * MTU,
         -STRICT,
@@ -137,7 +138,7 @@ EXCEPTIONS = [
         {"alltoallv"},
         lambda n, size: True,
         -0.05,
-        3.0,
+        3.2,
         "the formula has the bytes of the busiest port; in each round all wait for the largest"
         " block, and ranks that are ahead share ports of those behind",
     ),
