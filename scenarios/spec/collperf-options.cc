@@ -446,7 +446,7 @@ TakeReduction(Validation* v, CollperfScenario* s)
     for (const NamedItem& item : ReductionItems())
     {
         const std::string& chosen = values.Text("reduction");
-        if (item.name == chosen || (chosen == kAll && item.name != kAll))
+        if (item.name != kAll && (chosen == kAll || item.name == chosen))
         {
             s->reductions.push_back(item.name);
         }
@@ -575,6 +575,10 @@ ValidateCollperf(const ReadResult& read)
     {
         v.notes.push_back(values.Where("minbytes") + "=" + CanonicalBytes(s.sizes.front()) +
                           ": no block of this size has a whole element; nothing is sent");
+    }
+    for (const std::string& name : values.List("compare"))
+    {
+        s.compare.push_back({name, {}});
     }
     s.collectives = MakeCollectives(&v,
                                     cluster.valid ? &cluster.spec : nullptr,

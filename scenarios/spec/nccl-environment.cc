@@ -606,6 +606,7 @@ CheckNcclLimits(Validation* v,
     const NcclLimits& nccl = options.nccl;
     const std::string where = v->values.Where("nccl-env") + ": ";
     std::set<coll::Op> told;
+    std::vector<std::string> without;
     for (const auto& what : used)
     {
         if (!told.insert(what.op).second)
@@ -651,12 +652,15 @@ CheckNcclLimits(Validation* v,
                     has.emplace_back(pair.nccl);
                 }
             }
-            v->Fail("nccl-env",
-                    "NCCL_ALGO leaves no algorithm for " + op +
-                        ", which this run needs, and as in NCCL since 2.24 none is taken in its "
-                        "place; it has " +
-                        Join(has, ", ") + "; allowed: \"ring;allreduce:tree\" and the like");
+            without.push_back(op + " (which has " + Join(has, ", ") + ")");
         }
+    }
+    if (!without.empty())
+    {
+        v->Fail("nccl-env",
+                "NCCL_ALGO leaves no algorithm for " + Join(without, ", ") +
+                    ", and as in NCCL since 2.24 none is taken in its place; allowed: "
+                    "\"ring;allreduce:tree\" and the like");
     }
 }
 

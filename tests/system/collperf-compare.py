@@ -44,7 +44,7 @@ class CollperfCompare(SystemTest):
             self.assertEqual(
                 [int(row["bytes"]) for row in table], [int(r[0]) for r in rows(both.out)]
             )
-            stats = both.stats()
+            stats = both.stats
             self.assertEqual(len(stats["compared"]), len(names) * len(table))
             for name in names:
                 alone = self.run_program(f"{line} --algorithm={name}")
@@ -119,7 +119,7 @@ class CollperfCompare(SystemTest):
             {("double-binary-tree", "ll")},
         )
         self.assertIn("without meaning here: NCCL_DEBUG", run.err)
-        configuration = json.dumps(run.stats()["configuration"])
+        configuration = json.dumps(run.stats["configuration"])
         self.assertIn("NCCL_ALGO=Tree,NCCL_PROTO=LL,NCCL_DEBUG=WARN", configuration)
         # The same as asked for in our words.
         ours = self.run_program(
