@@ -56,7 +56,7 @@ const Registered<StationAlgorithm> g_collnetChain{
     &CollnetChain,
     AlgorithmFacts{"2 (h + g - 1) alpha + S beta with h levels of switches",
                    "NCCL's CollnetChain",
-                   {Knob::kPipeline}}};
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -70,7 +70,7 @@ const Registered<StationAlgorithm> g_collnetDirect{
     AlgorithmFacts{"2 (h + 1) alpha + S beta out of a server, (2 - 1/g) S out of a GPU, with h "
                    "levels of switches",
                    "NCCL's CollnetDirect",
-                   {Knob::kPipeline}}};
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -61,7 +61,7 @@ const Registered<StationAlgorithm> g_sharp{
     &Sharp,
     AlgorithmFacts{"2 h alpha + S beta with h levels of switches",
                    "Bloch et al., Supercomputing Frontiers and Innovations 2017",
-                   {Knob::kPipeline}}};
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -119,6 +119,7 @@ WithSwitches(Placement placement, uint32_t servers)
 TEST(Facts, SchedulesDependOnWhatIsNamedAndOnNothingElse)
 {
     const Placement placements[] = {UniformPlacement(8, 1),
+                                    WithSwitches(UniformPlacement(8, 1), 8),
                                     WithSwitches(UniformPlacement(2, 4, 2), 2),
                                     WithSwitches(UniformPlacement(1, 8), 1),
                                     UniformPlacement(5, 1),
