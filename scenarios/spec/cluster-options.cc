@@ -312,7 +312,8 @@ MakeCluster(Validation* v,
         values.Text("placement") == "random" ? PlacementPolicy::kRandom : PlacementPolicy::kLinear;
     c.hostOfServer =
         PlaceServers(c.placement, used, std::max(installed, used), values.Integer("seed"));
-    if (AsksForAggregation(values.List("algorithm")))
+    if (AsksForAggregation(values.List("algorithm")) ||
+        (d.compares && AsksForAggregation(values.List("compare"))))
     {
         c.aggregators = std::make_shared<Aggregators>(&c.topology,
                                                       c.hostOfServer,

@@ -28,6 +28,7 @@ struct ClusterDefaults
     uint32_t defaultServers = 16; ///< if neither is given
     uint32_t defaultTotal = 0;    ///< used instead of defaultServers if not 0
     uint32_t gpusPerServer = 0;   ///< of the default cluster; 0: as the server preset has
+    bool compares = false;        ///< there is --compare, with more names of algorithms
 };
 
 std::vector<Option> ClusterOptionRows(const ClusterDefaults& defaults);

@@ -344,7 +344,7 @@ ChoiceOf(const CollectiveOptions& options,
     {
         if (rule.Covers(what))
         {
-            fixed.algorithm = coll::Find(rule.op, rule.name);
+            fixed.algorithm = coll::Find(rule.op, rule.name); // null: auto
         }
     }
     return coll::Choose(what,
@@ -520,6 +520,11 @@ class RuleReader
         }
         if (name == kAuto)
         {
+            for (const coll::Op op : ops) // in place of what came before
+            {
+                rule.op = op;
+                rules->push_back(rule);
+            }
             return canonical;
         }
         for (const coll::Op op : ops)

@@ -126,6 +126,7 @@ Defaults()
     d.serversNote = "what the ranks fill";
     d.defaultTotal = 16;
     d.gpusPerServer = 1;
+    d.compares = true;
     return d;
 }
 

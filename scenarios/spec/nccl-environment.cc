@@ -632,7 +632,9 @@ CheckNcclLimits(Validation* v,
         }
         if (std::any_of(options.algorithms.begin(),
                         options.algorithms.end(),
-                        [&](const AlgorithmRule& rule) { return rule.Covers(what); }))
+                        [&](const AlgorithmRule& rule) {
+                            return rule.Covers(what) && coll::Find(rule.op, rule.name);
+                        }))
         {
             v->notes.push_back(where + v->values.Where("algorithm") + " wins over NCCL_ALGO for " +
                                op);

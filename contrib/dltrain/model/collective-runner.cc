@@ -217,11 +217,9 @@ CollectiveRunner::Choose(Communicator& comm, const coll::Collective& what)
     }
     coll::Placement without = comm.placement;
     without.aggregation.clear();
-    return coll::Choose(what,
-                        without,
-                        m_options.OptionsFor(what.op, without),
-                        m_options.machine,
-                        {});
+    scenario::CollectiveOptions free = m_options;
+    free.algorithms.clear();
+    return scenario::ChoiceOf(free, what, without);
 }
 
 const CollectiveRunner::Plan*
