@@ -6,8 +6,8 @@
  * each of which has a rate of its own (topo::ExchangeChannels).
  *
  * **The law** is that of NVIDIA/nccl@04cdb80, src/graph/paths.cc (ncclTopoComputeP2pChannels) and
- * src/enqueue.cc (scheduleP2pTasksToPlan, addP2pToPlan); tables of NCCL 2.29.2 agree with it. With n
- * ranks:
+ * src/enqueue.cc (scheduleP2pTasksToPlan, addP2pToPlan); tables of NCCL 2.29.2 agree with it. With
+ * n ranks:
  *
  *                            one server               several
  *     channels in all, C     inServer                 min(aNic x NICs in use, most)

@@ -30,12 +30,12 @@
  * data and flag travel in one store, 0.6 us over NVLink and 1.0 us over PCIe, Simple 3.4 and 5.7 us
  * (NVIDIA/nccl@01afd20 has 0.47 for LL over NVLink, and the others). Its LL128 is left out.
  *
- * Channels: "nccl-channels" is NVIDIA/nccl@0f900e1 src/graph/connect.cc (rings doubled when they are
- * connected) and src/graph/search.cc, ncclTopoDupChannels (doubled before that from 25 GB/s a
+ * Channels: "nccl-channels" is NVIDIA/nccl@0f900e1 src/graph/connect.cc (rings doubled when they
+ * are connected) and src/graph/search.cc, ncclTopoDupChannels (doubled before that from 25 GB/s a
  * channel on, on Hopper and later only up to 4 of them): 4 for each NIC of 400 Gb/s, at most 16;
  * in a server the 2 x 18 links of NVLink 4 are as many as the 32 that fit a launch. A channel in a
- * server carries what topo.h has for a link of NVLink: assumed, and measured of H100s (8 channels of
- * 20.6 GB/s are 165; sendrecv of 4 GPUs of h100ndr reaches 163).
+ * server carries what topo.h has for a link of NVLink: assumed, and measured of H100s (8 channels
+ * of 20.6 GB/s are 165; sendrecv of 4 GPUs of h100ndr reaches 163).
  *
  * A PCIe server has one PCIe switch for two GPUs, with one x16 uplink, so its host bridge carries
  * gpus / 2 such links: assumed.
@@ -48,7 +48,8 @@
  * System Architecture" and, with P100, http://iptronics.com/solutions/machine-learning/nvidia.php.
  * "nvl72" is NVIDIA's GB200 NVL multi-node tuning guide,
  * https://docs.nvidia.com/multi-node-nvlink-systems/multi-node-tuning-guide/system.html: 18 compute
- * trays of 4 GPUs in a rack of 72. Rates of PCIe servers: the fastest that an x16 slot of their generation carries, assumed.
+ * trays of 4 GPUs in a rack of 72. Rates of PCIe servers: the fastest that an x16 slot of their
+ * generation carries, assumed.
  */
 #include "topologies/server.h"
 

@@ -60,8 +60,8 @@ class BetweenServers(SystemTest):
             self.assertLess(row_of(run)["time_us"], 1.06 * least, network)
 
     def test_busbw_gain_over_a_ring(self):
-        # Out of a server with 8 NICs a ring sends 2 S (k-1) / k, the others S: with k = 8 servers up
-        # to 1.75 times a ring's busbw, less what the way of the first chunks takes.
+        # Out of a server with 8 NICs a ring sends 2 S (k-1) / k, the others S: with k = 8 servers
+        # up to 1.75 times a ring's busbw, less what the way of the first chunks takes.
         times = {}
         for algorithm in ("collnet-direct", "nvls", "ring"):
             times[algorithm] = row_of(

@@ -6,7 +6,16 @@ of its packets.
 import math
 import os
 
-from _system_test import HEADERS, MTU, SystemTest, main, nccl_table, write_packets, write_time_us, write_wire_bytes
+from _system_test import (
+    HEADERS,
+    MTU,
+    SystemTest,
+    main,
+    nccl_table,
+    write_packets,
+    write_time_us,
+    write_wire_bytes,
+)
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 

@@ -115,7 +115,7 @@ class Names(SystemTest):
             "traffic --topology=single-switch --hosts=4 --bytes=1MB",
         ):
             run = self.run_program(line)
-            own = {"slowdown.csv"} if run.stats["program"] == "traffic" else set()
+            own = {"slowdown.csv" if run.stats["program"] == "traffic" else "collectives.csv"}
             self.assertEqual(sorted(os.listdir(run.folder)), sorted({*FILES, *own} - {"calls.log"}))
             self.assertEqual(
                 run.header("flows.csv"),

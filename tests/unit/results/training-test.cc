@@ -210,7 +210,7 @@ TEST(CollperfTable, HasRowsOfNcclTests)
     last.bytes = 16384;
     last.bytesSent = 3 * 16384;
     std::ostringstream os;
-    table.Add(os, last, 8.192); // 2 GB/s; each rank hands on 3 of 4 pieces
+    table.Add(os, {last, 8.192, last.bytes}); // 2 GB/s; each rank hands on 3 of 4 pieces
     EXPECT_EQ(os.str(),
               "       16384          1024     float    none      -1    8.192    2.00    1.50    N/A"
               "    8.192    2.00    1.50    N/A\n");
@@ -247,7 +247,7 @@ TEST(CollperfTable, TellsCountsReductionsAndRootsAsNcclTestsDo)
         last.algorithm = coll::AlgorithmsFor(row.op).front();
         last.bytes = 16384;
         std::ostringstream os;
-        table.Add(os, last, 8.192);
+        table.Add(os, {last, 8.192, last.bytes});
         EXPECT_EQ(os.str().find(std::string("       16384  ") + row.columns + "  "), 0u)
             << os.str();
     }
