@@ -67,7 +67,8 @@ const Registered<StationAlgorithm> g_collnetDirect{
     "every piece at once to its head in the server, switches between servers add up, and back",
     InNetwork{false, true},
     &CollnetDirect,
-    AlgorithmFacts{"2 (h + 1) alpha + S beta out of a server, (2 - 1/g) S out of a GPU, with h "
+    AlgorithmFacts{"2 (h + 1) alpha + S beta out of a server, (2 - 1/g) S out of a GPU if each has "
+                   "a NIC, with h "
                    "levels of switches",
                    "NCCL's CollnetDirect",
                    {Knob::kChannels, Knob::kPipeline}}};

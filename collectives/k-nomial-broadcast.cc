@@ -21,7 +21,7 @@ const Registered<PlacedAlgorithm<KNomialWhole<Op::kBroadcast>>> g_kNomial{
     "k-nomial",
     Op::kBroadcast,
     "down a k-nomial tree (radix 4), whole; for small sizes",
-    AlgorithmFacts{"d = log_r n: d alpha + (r-1) d (d+1)/2 S beta",
+    AlgorithmFacts{"d = log_r n: d alpha + (r-1) d (d+1)/2 S beta, n a power of r",
                    "Thakur, Rabenseifner & Gropp, IJHPCA 2005 (binomial)",
                    {Knob::kChannels, Knob::kPipeline, Knob::kRadix}}};
 

@@ -22,7 +22,7 @@ const Registered<PlacedAlgorithm<KNomialPieces<Op::kGather>>> g_kNomial{
     "k-nomial",
     Op::kGather,
     "up a k-nomial tree (radix 4); few senders at the root",
-    AlgorithmFacts{"log_r n alpha + (n-1)/n S beta",
+    AlgorithmFacts{"log_r n alpha + (n-1)/n S beta, n a power of r",
                    "Thakur, Rabenseifner & Gropp, IJHPCA 2005 (binomial)",
                    {Knob::kChannels, Knob::kPipeline, Knob::kRadix}}};
 

@@ -21,7 +21,7 @@ const Registered<PlacedAlgorithm<KNomialWhole<Op::kReduce>>> g_kNomial{
     "k-nomial",
     Op::kReduce,
     "up a k-nomial tree (radix 4), whole; for small sizes",
-    AlgorithmFacts{"log_r n (alpha + (r-1) S beta)",
+    AlgorithmFacts{"log_r n (alpha + (r-1) S beta), n a power of r",
                    "Thakur, Rabenseifner & Gropp, IJHPCA 2005 (binomial)",
                    {Knob::kChannels, Knob::kPipeline, Knob::kRadix}}};
 

@@ -23,7 +23,7 @@ const Registered<PlacedAlgorithm<KNomialPieces<Op::kScatter>>> g_kNomial{
     "k-nomial",
     Op::kScatter,
     "down a k-nomial tree (radix 4); few messages at the root",
-    AlgorithmFacts{"log_r n alpha + (n-1)/n S beta",
+    AlgorithmFacts{"log_r n alpha + (n-1)/n S beta, n a power of r",
                    "Thakur, Rabenseifner & Gropp, IJHPCA 2005 (binomial)",
                    {Knob::kChannels, Knob::kPipeline, Knob::kRadix}}};
 

@@ -235,10 +235,11 @@ Aggregation::Cut(StationPlan& plan, uint64_t largest, bool asked) const
         }
         if (needed > m_room)
         {
-            plan.problem = "switch " + std::to_string(m_trees.at(nic).nodes.front()) +
-                           " would hold " + std::to_string(needed) + " bytes at once for NIC " +
-                           std::to_string(nic) + ", and has room for " + std::to_string(m_room) +
-                           "; smaller messages need less";
+            plan.problem =
+                "switch " + std::to_string(m_trees.at(nic).nodes.front()) + " would hold " +
+                std::to_string(needed) + " bytes at once for NIC " + std::to_string(nic) +
+                ", and has room for " + std::to_string(m_room) +
+                "; smaller messages (--pipeline) need less, --aggregation-memory is the room";
             return;
         }
     }

@@ -112,7 +112,8 @@ const Registered<PlacedAlgorithm<TorusAllReduce, TorusAlgorithm>> g_torus{
     "torus",
     Op::kAllReduce,
     "rings along each dimension in turn, shares of the data along all at once",
-    AlgorithmFacts{"2 sum(d_i - 1) alpha + S (n-1)/(m n) beta with m dimensions",
+    AlgorithmFacts{"2 sum(d_i - 1) alpha + S (n-1)/(m n) beta with m dimensions, a port for each "
+                   "neighbour",
                    "Sack & Gropp, PPoPP 2012; Jain & Sabharwal, ICS 2010",
                    {Knob::kChannels, Knob::kPipeline, Knob::kDimensions}}};
 

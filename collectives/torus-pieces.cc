@@ -130,14 +130,16 @@ const Registered<PlacedAlgorithm<TorusPieces<Op::kReduceScatter>, TorusAlgorithm
     "torus",
     Op::kReduceScatter,
     "rings along each dimension in turn, shares of the data along all at once",
-    AlgorithmFacts{"sum(d_i - 1) alpha + S (n-1)/(2 m n) beta with m dimensions",
+    AlgorithmFacts{"sum(d_i - 1) alpha + S (n-1)/(2 m n) beta with m dimensions, a port for each "
+                   "neighbour",
                    "Sack & Gropp, PPoPP 2012; Jain & Sabharwal, ICS 2010",
                    {Knob::kChannels, Knob::kPipeline, Knob::kDimensions}}};
 const Registered<PlacedAlgorithm<TorusPieces<Op::kAllGather>, TorusAlgorithm>> g_allGather{
     "torus",
     Op::kAllGather,
     "rings along each dimension in turn, shares of the data along all at once",
-    AlgorithmFacts{"sum(d_i - 1) alpha + S (n-1)/(2 m n) beta with m dimensions",
+    AlgorithmFacts{"sum(d_i - 1) alpha + S (n-1)/(2 m n) beta with m dimensions, a port for each "
+                   "neighbour",
                    "Sack & Gropp, PPoPP 2012; Jain & Sabharwal, ICS 2010",
                    {Knob::kChannels, Knob::kPipeline, Knob::kDimensions}}};
 

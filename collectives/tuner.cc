@@ -187,7 +187,10 @@ Choose(const Collective& what,
         for (const char* name : kCandidates)
         {
             const Algorithm* algorithm = Find(what.op, name);
-            if (machine.hasLibrary && algorithm && algorithm != algorithms.front() &&
+            // Switches between servers are for those who ask for them.
+            const bool between =
+                algorithm && algorithm->Uses().fabricSwitches && HasSeveralServers(placement);
+            if (machine.hasLibrary && algorithm && algorithm != algorithms.front() && !between &&
                 algorithm->WhyNot(what, placement, options).empty())
             {
                 algorithms.push_back(algorithm);

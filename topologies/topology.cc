@@ -18,7 +18,7 @@ Topology::Add(std::string name, NodeKind kind, uint8_t tier)
     {
         throw std::invalid_argument("Topology: two nodes named " + name);
     }
-    m_nodes.push_back({std::move(name), kind, tier, {}});
+    m_nodes.push_back({std::move(name), kind, tier, {}, false});
     m_firstCoordinate.push_back(static_cast<uint32_t>(m_coordinates.size()));
     m_endpointsValid = false;
     return id;
@@ -29,6 +29,14 @@ Topology::AddHost(std::string name)
 {
     const NodeId id = Add(std::move(name), NodeKind::kHost, 0);
     m_hosts.push_back(id);
+    return id;
+}
+
+NodeId
+Topology::AddUnit(std::string name)
+{
+    const NodeId id = AddHost(std::move(name));
+    m_nodes[id].isUnit = true;
     return id;
 }
 

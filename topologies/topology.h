@@ -43,6 +43,7 @@ struct Node
     uint8_t tier = 0; ///< 0 hosts, 1 edge/leaf, 2 aggregation/spine, 3 core; 0 for switches of an
                       ///< arbitrary graph if unknown
     std::vector<LinkId> ports; ///< link behind each port, in port order
+    bool isUnit = false;       ///< a host that is a part of the switch it hangs on
 };
 
 struct Link
@@ -94,6 +95,8 @@ class Topology
 {
   public:
     NodeId AddHost(std::string name);
+    /// A host that is a part of the switch that its ports will be connected to.
+    NodeId AddUnit(std::string name);
     /// `coordinates`: where the switch stands, as its family counts; none of a switch without.
     NodeId AddSwitch(std::string name, uint8_t tier, const std::vector<uint32_t>& coordinates = {});
     /// AddSwitch() with a name that is made of the coordinates: "edge-0-1".

@@ -255,7 +255,12 @@ Aggregators::Aggregators(topo::Topology* topology,
                 if (isNew)
                 {
                     m_units.push_back({at, static_cast<uint32_t>(topology->Hosts().size())});
-                    topology->AddHost("sharp-" + topology->Nodes()[at].name);
+                    std::string name = "sharp-" + topology->Nodes()[at].name;
+                    while (topology->FindNode(name)) // a user's
+                    {
+                        name = "sharp-" + name;
+                    }
+                    topology->AddUnit(std::move(name));
                 }
                 tree.nodes.push_back(unit->second);
                 tree.parent.push_back(AggregationTree::kNone);

@@ -753,6 +753,47 @@ CheckChoices(Validation* v,
     }
 }
 
+/// Whether a rule's algorithm adds up in switches between servers.
+bool
+IsBetweenServers(const AlgorithmRule& rule)
+{
+    const coll::Algorithm* algorithm = coll::Find(rule.op, rule.name);
+    return algorithm && algorithm->Uses().fabricSwitches;
+}
+
+/// --aggregation-...: refused where there are no such switches; where they serve nobody, what asks
+/// for them does without.
+void
+ReadAggregation(Validation* v, const ClusterSpec& cluster, CollectiveOptions* c)
+{
+    if (!cluster.aggregators)
+    {
+        for (const char* option : {"aggregation-delay", "aggregation-memory", "aggregation-groups"})
+        {
+            if (v->values.Given(option))
+            {
+                v->Fail(option,
+                        "no algorithm of this run adds up in switches between servers; allowed "
+                        "with sharp, collnet-direct, collnet-chain, and nvls on several servers");
+            }
+        }
+        return;
+    }
+    const std::size_t rules = c->algorithms.size();
+    if (cluster.aggregationGroups == 0 && cluster.servers > 1)
+    {
+        c->algorithms.erase(
+            std::remove_if(c->algorithms.begin(), c->algorithms.end(), IsBetweenServers),
+            c->algorithms.end());
+    }
+    if (rules != c->algorithms.size())
+    {
+        v->notes.push_back(v->values.Where("aggregation-groups") +
+                           "=0: switches between servers serve nobody; what asks for them does "
+                           "what --algorithm=auto does");
+    }
+}
+
 } // namespace
 
 CollectiveOptions
@@ -816,6 +857,7 @@ MakeCollectives(Validation* v,
         v->Decide("algorithm", Join(canonical, ","));
     }
     c.machine = MachineOf(*cluster, fabric, hasLibrary);
+    ReadAggregation(v, *cluster, &c);
     const coll::Placement placement = RankPlacement(*cluster);
     CheckNcclLimits(v, c, used, placement);
     if (v->errors.size() != before)
@@ -852,6 +894,10 @@ MakeCollectives(Validation* v,
             return c;
         }
         other.name = read;
+        if (cluster->aggregators)
+        {
+            ReadAggregation(v, *cluster, &other.collectives);
+        }
         CheckChoices(v, other.collectives, used, placement, "compare");
         all.push_back(&other.collectives);
     }

@@ -178,9 +178,7 @@ CheckProcesses(const ReadResult& read, TrainingScenario* s, std::vector<Error>* 
         // A process knows the collectives of its own ranks only, its switches would add up others.
         ProcessCheck(read, s->run, s->fabric, s->cluster.topology, errors)
             .Fail("algorithm",
-                  "switches between servers add up in one process only; allowed: other algorithms, "
-                  "or without " +
-                      s->run.processes.by);
+                  "switches between servers add up in one process only; allowed: other algorithms");
         return;
     }
     CheckCluster(read, s, errors);

@@ -104,7 +104,7 @@ class BetweenServers(SystemTest):
 
 
 class Room(SystemTest):
-    def test_groups_that_come_too_late_do_without(self):
+    def test_switches_that_serve_nobody(self):
         step = (
             "dltrain --model=gpt2 --seq=256 --zero=0 --servers=8 --gpus-per-server=1"
             " --algorithm=all_reduce=sharp"
@@ -114,13 +114,33 @@ class Room(SystemTest):
             "collperf --op=all_reduce -b 1M -e 4M -f 4 --ranks=8 --algorithm=sharp",
         ):
             served = self.run_program(line)
-            self.assertNotIn("warning", served.err)
+            self.assertNotIn("aggregation-groups", served.err)
             late = self.run_program(line + " --aggregation-groups=0")
-            self.assertEqual(late.err.count("warning"), 1, late.err)
-            self.assertIn("--aggregation-groups=0", late.err)
+            self.assertEqual(late.err.count("--aggregation-groups=0"), 1, late.err)
+            self.assertNotIn("algorithm sharp", late.out)
             for run, uses in ((served, True), (late, False)):
                 for one in run.stats["collectives"]:
                     self.assertEqual(one["algorithm"] == "sharp", uses, one)
+
+    def test_others_are_not_changed(self):
+        # Whatever else is compared: routes on InfiniBand, buffers on Ethernet, what auto takes.
+        for line in (
+            "--fabric=ib --nic=HDR --topology=fat-tree --k=4 --ranks=12 -b 4M --algorithm=direct",
+            "--fabric=ib --topology=leaf-spine --hosts-per-leaf=4 --ranks=12 -b 4M"
+            " --algorithm=direct --ib-routing=minhop",
+            "--topology=fat-tree --k=4 --ranks=13 -b 8M --oversubscription=4 --algorithm=direct",
+            "--servers=3 --server=dgx-h100 -b 32M",
+        ):
+            switches = "nvls" if "dgx" in line else "sharp"
+            outs = []
+            for more in ("", f" --compare={switches}"):
+                run = self.run_program(
+                    f"collperf --no-report --no-timeline --no-attribution --op=all_reduce {line}"
+                    f" -e {line.split('-b ')[1].split()[0]}{more}"
+                )
+                self.assertNotIn("cannot route", run.err)
+                outs.append(row_of(run)["time_us"])
+            self.assertEqual(outs[0], outs[1], line)
 
     def test_less_memory_smaller_messages(self):
         largest = {}
@@ -155,6 +175,10 @@ class Room(SystemTest):
                 "--aggregation-memory=1",
             ),
             ("collperf --op=all_reduce --servers=1 -g 4 --algorithm=collnet-direct", "on one"),
+            (
+                "collperf --op=all_reduce --ranks=4 --algorithm=ring --aggregation-memory=8K",
+                "--aggregation-memory=8K",
+            ),
             (
                 "dltrain --servers=4 --gpus-per-server=1 --algorithm=all_reduce=sharp"
                 " --mpi-ranks=2",

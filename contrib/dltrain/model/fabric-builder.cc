@@ -336,7 +336,7 @@ BuildFabric(const scenario::FabricSpec& spec,
     nodes.reserve(topology.Nodes().size());
     for (const topo::Node& node : topology.Nodes())
     {
-        nodes.push_back({node.name, node.kind == topo::NodeKind::kSwitch});
+        nodes.push_back({node.name, node.kind == topo::NodeKind::kSwitch, node.isUnit});
     }
     std::vector<ns3::RdmaLinkSpec> links;
     links.reserve(topology.Links().size());

@@ -125,6 +125,7 @@ class IbDiscovery
             endpoint.node = host;
             endpoint.port = IbPortOf(port);
             endpoint.lmc = m_options.lmc;
+            endpoint.unit = !m_fabric.isUnit.empty() && m_fabric.isUnit[host];
             endpoint.guid = GuidOf(host) + endpoint.port;
             m_subnet.m_endpoints.push_back(endpoint);
         }

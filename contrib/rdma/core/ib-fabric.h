@@ -59,6 +59,9 @@ struct IbFabric
     std::vector<std::string> names;       ///< one a node, or empty
     std::vector<bool> linkDown;           ///< one a link, or empty: all are up
     std::vector<bool> nodeDown;           ///< one a node, or empty: all are up
+    /// Hosts that are parts of the switch they hang on, and are routed to as that is; one a node,
+    /// or empty: there are none.
+    std::vector<bool> isUnit = {};
 
     std::string Name(uint32_t node) const
     {

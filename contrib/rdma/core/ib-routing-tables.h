@@ -246,8 +246,8 @@ struct IbSwitchGraph
     {
         uint16_t lid = 0;
         uint16_t lids = 1;
-        uint8_t port = 0; ///< at the last switch; 0: the switch
-        bool host = false;
+        uint8_t port = 0;  ///< at the last switch; 0: the switch
+        bool host = false; ///< else the switch, or a part of it (IbFabric::isUnit)
     };
 
     std::vector<uint32_t> begin; ///< arcs of switch s: [begin[s], begin[s + 1]), by port
@@ -291,9 +291,11 @@ struct IbSwitchGraph
                 else
                 {
                     const IbSubnet::Endpoint& e = subnet.Endpoints()[peer.endpoint];
-                    graph.destinations[s].push_back(
-                        {e.lid, static_cast<uint16_t>(1u << e.lmc), static_cast<uint8_t>(p), true});
-                    ++graph.hosts[s];
+                    graph.destinations[s].push_back({e.lid,
+                                                     static_cast<uint16_t>(1u << e.lmc),
+                                                     static_cast<uint8_t>(p),
+                                                     !e.unit});
+                    graph.hosts[s] += e.unit ? 0 : 1;
                 }
             }
             if (switches[s].reached || cabled)

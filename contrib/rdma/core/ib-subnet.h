@@ -51,6 +51,7 @@ class IbSubnet
         uint8_t lmc = 0;
         uint8_t port = 0; ///< IB number
         bool reached = false;
+        bool unit = false;              ///< IbFabric::isUnit
         uint32_t switchIndex = kIbNone; ///< of the switch that it is wired to; live or not
         uint8_t switchPort = 0;
         uint32_t direct = kIbNone; ///< the endpoint that it is wired to without a switch

@@ -108,6 +108,7 @@ IbLinkLayer::Route(const RdmaFabric& fabric)
     for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
     {
         cabling.isHost.push_back(!fabric.IsSwitch(node));
+        cabling.isUnit.push_back(fabric.IsUnit(node));
         cabling.names.push_back(fabric.GetNodeName(node));
     }
     cabling.links = fabric.GetRouteLinks();

@@ -118,6 +118,7 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
         fabric->m_nodes.Create(1, m_partition.rankOfNode.empty() ? 0 : m_partition.rankOfNode[i]);
         fabric->m_names.push_back(nodes[i].name);
         fabric->m_isSwitch.push_back(nodes[i].isSwitch);
+        fabric->m_isUnit.push_back(nodes[i].isUnit);
         isHost[i] = !nodes[i].isSwitch;
         if (nodes[i].isSwitch && fabric->IsLocalNode(i))
         {
@@ -186,7 +187,7 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
             fabric->m_ports.push_back(port);
             if (fabric->m_switchOfNode[node])
             {
-                fabric->m_switchOfNode[node]->AddPort(port);
+                fabric->m_switchOfNode[node]->AddPort(port, nodes[side ? link.a : link.b].isUnit);
             }
         }
         if (here)

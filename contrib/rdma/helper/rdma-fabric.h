@@ -33,6 +33,7 @@ struct RdmaNodeSpec
 {
     std::string name;
     bool isSwitch{false};
+    bool isUnit{false}; //!< a host that is a part of the switch it hangs on
 };
 
 /// \ingroup rdma
@@ -265,6 +266,11 @@ class RdmaFabric
         return m_isSwitch[node];
     }
 
+    bool IsUnit(uint32_t node) const
+    {
+        return m_isUnit[node];
+    }
+
     const std::string& GetNodeName(uint32_t node) const
     {
         return m_names[node];
@@ -359,6 +365,7 @@ class RdmaFabric
 
     NodeContainer m_nodes;
     std::vector<bool> m_isSwitch; //!< by node
+    std::vector<bool> m_isUnit;
     std::vector<RdmaLinkSpec> m_links;
     std::vector<rdma::RouteLink> m_routeLinks;
     std::vector<bool> m_linkDown;

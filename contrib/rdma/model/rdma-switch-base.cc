@@ -65,10 +65,11 @@ RdmaSwitchBase::SetName(std::string name)
 }
 
 uint16_t
-RdmaSwitchBase::AddPort(Ptr<RdmaPort> port)
+RdmaSwitchBase::AddPort(Ptr<RdmaPort> port, bool ofUnit)
 {
     const uint16_t index = static_cast<uint16_t>(m_ports.size());
     m_ports.push_back(port);
+    m_isOfUnit.push_back(ofUnit);
     port->SetUser(this, index);
     return index;
 }

@@ -53,8 +53,9 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     ~RdmaSwitchBase() override;
 
     void SetName(std::string name);
-    /// \return the port's index
-    uint16_t AddPort(Ptr<RdmaPort> port);
+    /// \param ofUnit it leads to a part of the switch itself: RdmaSwitch has as much more buffer as
+    /// it sets aside for that, so nothing changes for others \return the port's index
+    uint16_t AddPort(Ptr<RdmaPort> port, bool ofUnit = false);
     /// \return how many streams it takes, which depends on attributes only
     int64_t AssignStreams(int64_t stream);
     /// \param setOf by what frames are forwarded (an endpoint, or a LID): number of the set of
@@ -188,6 +189,7 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
 
     // hot
     std::vector<Ptr<RdmaPort>> m_ports;
+    std::vector<bool> m_isOfUnit; //!< by port
     uint64_t m_forwarded{0};
     uint64_t m_rerouted{0};
     Ptr<UniformRandomVariable> m_random;

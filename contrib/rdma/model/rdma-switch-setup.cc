@@ -308,6 +308,7 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
     m_markWithout = m_markBehind ? UINT32_MAX : 0;
     config.xonOffset = std::max<uint64_t>(m_xonOffset, 2 * largestFrameBytes);
     double total = 0;
+    uint64_t ofUnits = 0;
     m_lineOverhead = m_ports.front()->GetLineOverhead();
     for (const auto& port : m_ports)
     {
@@ -316,8 +317,9 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
             return GetName() + ": ns3::RdmaPort::LineOverhead is not the same at all ports";
         }
         port->SetReceiveLatency(pipeline);
+        const bool ofUnit = m_isOfUnit[config.headroomBytes.size()];
         const double scale = static_cast<double>(port->GetRate()) / 100e9;
-        total += scale * static_cast<double>(m_bufferPer100G);
+        total += ofUnit ? 0 : scale * static_cast<double>(m_bufferPer100G);
         config.headroomBytes.push_back(
             m_pfc ? rdma::HeadroomBytes(rdma::BitRate(port->GetRate()),
                                         rdma::Duration(port->GetDelayPs()),
@@ -328,6 +330,12 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
                             .value *
                         static_cast<uint64_t>(__builtin_popcount(m_losslessMask))
                   : 0);
+        if (ofUnit)
+        {
+            ofUnits += config.headroomBytes.back() +
+                       config.guaranteedBytes *
+                           static_cast<uint64_t>(__builtin_popcount(config.losslessMask));
+        }
         config.portRates.push_back(port->GetRate());
         m_ecnLaws.push_back(MakeEcnLaw(rdma::BitRate(port->GetRate())));
         m_leastKmin = std::min(m_leastKmin, m_ecnLaws.back().Kmin());
@@ -336,6 +344,7 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
     {
         config.totalBytes = static_cast<uint64_t>(total);
     }
+    config.totalBytes += ofUnits;
     error = rdma::SharedBuffer::WhyNot(config);
     if (!error.empty())
     {

@@ -136,7 +136,7 @@ TEST(InNetwork, MessagesFitIntoTheSwitches)
         EXPECT_EQ(algorithm.WhyNot(what, placement, {0, 1000}), "");
         EXPECT_EQ(algorithm.WhyNot(what, placement, {0, 1024}),
                   "switch 1000 would hold 1024 bytes at once for NIC 0, and has room for 1000; "
-                  "smaller messages need less");
+                  "smaller messages (--pipeline) need less, --aggregation-memory is the room");
         EXPECT_THROW(algorithm.Make(what, placement, {0, 1024}), std::invalid_argument);
     }
 }
