@@ -24,9 +24,10 @@ class Memory(SystemTest):
         # 1.1 to 1.4 kB when this was written, 1.9 to 2.1 when a queue pair that never sends carried
         # a requester's state and a congestion control; 1.6 and 1.8 since each end is made by its
         # host, with a record of the channel and tables of numbers of its own. Both ends, their
-        # message, and what flows.csv remembers of it.
+        # message, and what flows.csv remembers of it. With attribution 2.1 since collperf notes the
+        # path of each message (a record of 256 B while it is under way) for collectives.csv.
         self.assertLess(self.bytes_a_pair("--no-attribution -b 240K -e 240K"), 1700)
-        self.assertLess(self.bytes_a_pair("-b 240K -e 240K"), 1950)
+        self.assertLess(self.bytes_a_pair("-b 240K -e 240K"), 2250)
         self.assertLess(self.bytes_a_pair("--no-attribution --fabric=ib -b 240K -e 240K"), 1700)
 
 

@@ -204,6 +204,7 @@ TEST(CollperfTable, HasRowsOfNcclTests)
     scenario.op = coll::Op::kAllGather;
     scenario.ranks = 4;
     scenario.iterations = 2;
+    scenario.reductions = {"none"};
     CollperfTable table(scenario);
     CollectiveRecord last;
     last.algorithm = coll::AlgorithmsFor(scenario.op).front();
@@ -242,6 +243,8 @@ TEST(CollperfTable, TellsCountsReductionsAndRootsAsNcclTestsDo)
         scenario.op = row.op;
         scenario.ranks = 4;
         scenario.root = 2;
+        const bool adds = coll::Reduces(row.op) || row.op == coll::Op::kSendRecv;
+        scenario.reductions = {adds ? "sum" : "none"};
         CollperfTable table(scenario);
         CollectiveRecord last;
         last.algorithm = coll::AlgorithmsFor(row.op).front();

@@ -264,6 +264,10 @@ TEST(NamedServer, BringsItsGpusItsNicsAndTheirRate)
             if (infiniBand)
             {
                 args.push_back("--fabric=ib");
+                if (4 * preset.nics > 254)
+                {
+                    args.push_back("--topology=fat-tree"); // more ports than a switch has
+                }
             }
             const std::string what = preset.name + (infiniBand ? " ib" : "");
             const auto perf = Perf(args);
