@@ -135,7 +135,7 @@ FewMessagesShape(const Collective& what,
     const uint32_t channels = ChannelCount(placement, options);
     if (options.channels == 0 && what.bytes / share / channels < kLeastMessage)
     {
-        options.channels = 1;
+        options.channels = ChannelsOr(1, options);
     }
     return Shape(what, placement, options, share);
 }

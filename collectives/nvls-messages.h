@@ -4,7 +4,8 @@
  * How much of a head's piece NCCL has in one turn of all its channels, which is one message here:
  * NVLS takes NCCL_NVLS_NCHANNELS = 16 channels (src/transport/nvls.cc) with chunks of
  * NCCL_NVLS_CHUNKSIZE = 128 KiB, and smaller ones where there would be few of them
- * (src/enqueue.cc, calcCollChunking). AlgorithmOptions::channels is the number of channels.
+ * (src/enqueue.cc, calcCollChunking). AlgorithmOptions::channels is the number of channels,
+ * where it is said; its bounds count, too.
  */
 #ifndef COLLECTIVES_NVLS_MESSAGES_H
 #define COLLECTIVES_NVLS_MESSAGES_H
@@ -16,7 +17,7 @@
 namespace coll
 {
 
-constexpr uint64_t kNvlsChannels = 16;
+constexpr uint32_t kNvlsChannels = 16;
 constexpr uint64_t kNvlsChunkBytes = 128 << 10;
 
 /// Where a chunk is cut down: when the data is less than so many turns of chunks as they are.
@@ -29,7 +30,7 @@ struct NvlsCut
 inline uint64_t
 NvlsChannels(const AlgorithmOptions& options)
 {
-    return options.channels != 0 ? options.channels : kNvlsChannels;
+    return ChannelsOr(kNvlsChannels, options);
 }
 
 /// Bytes of a chunk of one channel, of an algorithm whose chunks are cut down like that.
@@ -60,8 +61,8 @@ NvlsMessage(uint64_t ofChannels, const AlgorithmOptions& options)
     {
         return ofChannels;
     }
-    return options.channels != 0 ? std::min(ofChannels, options.pipelineBytes)
-                                 : options.pipelineBytes;
+    const bool said = options.channels != 0 || NvlsChannels(options) != kNvlsChannels;
+    return said ? std::min(ofChannels, options.pipelineBytes) : options.pipelineBytes;
 }
 
 } // namespace coll

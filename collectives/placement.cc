@@ -107,7 +107,7 @@ Rails(const Placement& placement)
 uint32_t
 ChannelCount(const Placement& placement, const AlgorithmOptions& options)
 {
-    if (options.channels != 0)
+    if (options.channels != 0) // those that there would be take time to count
     {
         return options.channels;
     }
@@ -115,7 +115,8 @@ ChannelCount(const Placement& placement, const AlgorithmOptions& options)
     const bool single = std::all_of(servers.begin(), servers.end(), [&](uint32_t s) {
         return s == servers.front();
     });
-    return single ? 1 : std::min<uint32_t>(Rails(placement).size(), kMaxChannels);
+    return ChannelsOr(single ? 1 : std::min<uint32_t>(Rails(placement).size(), kMaxChannels),
+                      options);
 }
 
 std::vector<std::vector<Rank>>

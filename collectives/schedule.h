@@ -216,7 +216,22 @@ struct AlgorithmOptions
     std::vector<uint32_t> dimensions = {};
     /// Parameter server: how many of the ranks are servers; 0: one, the root.
     uint32_t parameterServers = 0;
+    /// Bounds of the channels that an algorithm takes by itself; 0: none.
+    uint32_t minChannels = 0;
+    uint32_t maxChannels = 0;
 };
+
+/// Channels, where an algorithm takes `own` by itself.
+inline uint32_t
+ChannelsOr(uint32_t own, const AlgorithmOptions& options)
+{
+    if (options.channels != 0)
+    {
+        return options.channels;
+    }
+    const uint32_t least = std::max(own, options.minChannels);
+    return options.maxChannels != 0 ? std::min(least, options.maxChannels) : least;
+}
 
 class Schedule
 {

@@ -300,7 +300,7 @@ AlgorithmList()
 }
 
 coll::AlgorithmOptions
-CollectiveOptions::OptionsFor(coll::Op op, const coll::Placement& placement) const
+CollectiveOptions::OptionsFor(coll::Op op, const coll::Placement& /* placement */) const
 {
     coll::AlgorithmOptions all = options;
     if (all.channels != 0)
@@ -312,12 +312,10 @@ CollectiveOptions::OptionsFor(coll::Op op, const coll::Placement& placement) con
         all.channels = 1;
     }
     // Channels of sends and receives are another matter: NCCL_MIN_P2P_NCHANNELS and the like.
-    if ((nccl.minChannels || nccl.maxChannels) && !coll::IsExchange(op))
+    if (!coll::IsExchange(op))
     {
-        const uint32_t own = coll::ChannelCount(placement, all);
-        const uint32_t least = std::max(own, nccl.minChannels);
-        const uint32_t bounded = nccl.maxChannels ? std::min(least, nccl.maxChannels) : least;
-        all.channels = bounded == own ? 0 : bounded; // 0: the algorithm's own
+        all.minChannels = nccl.minChannels;
+        all.maxChannels = nccl.maxChannels;
     }
     return all;
 }
@@ -742,7 +740,22 @@ CheckChoices(Validation* v,
             : values.Given(option)                                             ? option
                                                                                : "";
         const std::string text = algorithm.Name() + " " + coll::OpName(collective.op) + ": " + why;
-        if (blamed.empty())
+        const auto limit = c.nccl.ofOp.find(collective.op);
+        if (!NamedFor(c, collective) && limit != c.nccl.ofOp.end() && limit->second.limited &&
+            (blamed.empty() || blamed == option))
+        {
+            const bool lacksSwitches =
+                why.find("SHARP") != std::string::npos && placement.aggregation.empty();
+            v->errors.push_back(
+                {values.Where("nccl-env"),
+                 NcclVariableAsSet(c.nccl, "NCCL_ALGO"),
+                 text + (lacksSwitches ? "; switches between servers add up where an algorithm "
+                                         "that needs them is named: --algorithm=" +
+                                             algorithm.Name()
+                                       : ""),
+                 ""});
+        }
+        else if (blamed.empty())
         {
             v->errors.push_back({"", "", text, ""});
         }

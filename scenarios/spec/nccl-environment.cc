@@ -25,6 +25,8 @@ namespace
 
 const std::string kPrefix = "NCCL_";
 constexpr const char* kEnvironment = "environment";
+/// More say nothing more.
+constexpr std::size_t kMostErrors = 20;
 
 /// A name of NCCL's and ours.
 struct Pair
@@ -98,8 +100,13 @@ class Reader
         m_variables = variables;
         m_limits = limits;
         std::set<std::string> seen;
+        const std::size_t before = m_v->errors.size();
         for (const auto& [name, value] : variables)
         {
+            if (m_v->errors.size() - before >= kMostErrors)
+            {
+                return;
+            }
             if (!seen.insert(name).second)
             {
                 Fail(name, value, "is given twice");
@@ -467,6 +474,77 @@ TextOf(const NcclVariables& variables)
     return Join(parts, ",");
 }
 
+/// The variables whose 0 leaves an algorithm out.
+std::vector<std::string>
+SwitchedOffBy(const NcclLimits& nccl, const std::string& algorithm)
+{
+    std::vector<std::string> names;
+    if (std::find(nccl.except.begin(), nccl.except.end(), algorithm) == nccl.except.end())
+    {
+        return names;
+    }
+    std::string problem;
+    for (const auto& [name, value] : SplitNcclVariables(nccl.text, &problem))
+    {
+        const NcclVariable* variable = FindNcclVariable(name);
+        if (variable && variable->use == NcclUse::kSwitch && !value.empty() &&
+            value.find_first_not_of('0') == std::string::npos &&
+            std::find(variable->algorithms.begin(), variable->algorithms.end(), algorithm) !=
+                variable->algorithms.end())
+        {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
+/// What of the variables does not concern an operation that NCCL has no function for; empty:
+/// nothing.
+std::string
+ForeignTo(coll::Op op, const NcclLimits& nccl)
+{
+    if (std::any_of(std::begin(kFunctions), std::end(kFunctions), [op](const Function& f) {
+            return f.op == op;
+        }))
+    {
+        return {};
+    }
+    const bool bounds = nccl.minChannels || nccl.maxChannels;
+    if (nccl.ofOp.empty())
+    {
+        return bounds ? "channels" : "";
+    }
+    return bounds ? "algorithms, protocols and channels" : "algorithms and protocols";
+}
+
+/// Where the variables leave no algorithm, which do: "NCCL_ALGO leaves"; empty: there is one.
+std::string
+WhatLeavesNothing(const CollectiveOptions& options,
+                  const coll::Collective& what,
+                  const coll::Placement& placement)
+{
+    const auto has = [](const auto& list, const auto& one) {
+        return std::find(list.begin(), list.end(), one) != list.end();
+    };
+    const NcclLimits& nccl = options.nccl;
+    const NcclLimits::Selection& selection = nccl.ofOp.at(what.op);
+    // If nothing is left, one that is left out.
+    const coll::Algorithm& algorithm = *ChoiceOf(options, what, placement).algorithm;
+    if (has(selection.except, algorithm.Name()) || (selection.limited && selection.only.empty()))
+    {
+        return "NCCL_ALGO leaves";
+    }
+    std::vector<std::string> names = SwitchedOffBy(nccl, algorithm.Name());
+    const bool simple =
+        selection.protocols.empty() || has(selection.protocols, topo::Protocol::kSimple);
+    if (!simple && !options.protocol && options.machine.hasLibrary &&
+        !coll::ProtocolsInSwitches(algorithm).empty())
+    {
+        names.emplace_back("NCCL_PROTO"); // what adds up in switches is for Simple only
+    }
+    return names.empty() ? "" : "NCCL_ALGO with " + Join(names, " and ") + " leaves";
+}
+
 } // namespace
 
 NcclVariables
@@ -495,8 +573,15 @@ NcclVariables
 ParseNcclFile(const std::string& text, std::string* problem)
 {
     NcclVariables variables;
+    if (text.size() > kLargestNcclFile)
+    {
+        *problem = "is larger than 1 MiB";
+        return {};
+    }
+    static const std::string mark = "\xEF\xBB\xBF"; // of UTF-8, by some editors
+    const std::string body = text.rfind(mark, 0) == 0 ? text.substr(mark.size()) : text;
     std::vector<std::string> lines;
-    boost::split(lines, text, boost::is_any_of("\n"));
+    boost::split(lines, body, boost::is_any_of("\n"));
     for (std::size_t i = 0; i < lines.size(); ++i)
     {
         const std::string line = boost::trim_copy(lines[i]);
@@ -597,6 +682,46 @@ ApplyNcclVariables(Validation* v)
     return limits;
 }
 
+bool
+NcclAsksForSwitches(const NcclLimits& limits)
+{
+    return std::any_of(limits.ofOp.begin(), limits.ofOp.end(), [](const auto& one) {
+        const auto& only = one.second.only;
+        return std::any_of(only.begin(), only.end(), [&](const std::string& name) {
+            const coll::Algorithm* algorithm = coll::Find(one.first, name);
+            return algorithm && algorithm->Uses().fabricSwitches;
+        });
+    });
+}
+
+const coll::Algorithm*
+NamedFor(const CollectiveOptions& options, const coll::Collective& what)
+{
+    const coll::Algorithm* named = nullptr;
+    for (const AlgorithmRule& rule : options.algorithms)
+    {
+        if (rule.Covers(what))
+        {
+            named = coll::Find(rule.op, rule.name);
+        }
+    }
+    return named;
+}
+
+std::string
+NcclVariableAsSet(const NcclLimits& limits, const std::string& name)
+{
+    std::string problem;
+    for (const auto& [its, value] : SplitNcclVariables(limits.text, &problem))
+    {
+        if (its == name)
+        {
+            return name + "=" + value;
+        }
+    }
+    return {};
+}
+
 void
 CheckNcclLimits(Validation* v,
                 const CollectiveOptions& options,
@@ -604,25 +729,35 @@ CheckNcclLimits(Validation* v,
                 const coll::Placement& placement)
 {
     const NcclLimits& nccl = options.nccl;
-    const std::string where = v->values.Where("nccl-env") + ": ";
-    std::set<coll::Op> told;
-    std::vector<std::string> without;
+    std::set<std::string> notes;
+    const auto tell = [&](const std::string& note) {
+        if (notes.insert(note).second)
+        {
+            v->notes.push_back(v->values.Where("nccl-env") + ": " + note);
+        }
+    };
+    std::map<std::string, std::set<coll::Op>> without; // by the variables
     for (const auto& what : used)
     {
-        if (!told.insert(what.op).second)
-        {
-            continue;
-        }
         const std::string op = coll::OpName(what.op);
+        const std::string wins = v->values.Where("algorithm") + " wins over ";
+        const coll::Algorithm* named = NamedFor(options, what);
+        if (named)
+        {
+            for (const std::string& off : SwitchedOffBy(nccl, named->Name()))
+            {
+                tell(wins + off + "=0 for " + op);
+            }
+        }
+        const std::string foreign = ForeignTo(what.op, nccl);
+        if (!foreign.empty())
+        {
+            tell(foreign + " of NCCL's variables are not those of " + op +
+                 ", which has no function of its own there");
+        }
         const auto limit = nccl.ofOp.find(what.op);
         if (limit == nccl.ofOp.end())
         {
-            if (!nccl.ofOp.empty() || nccl.minChannels || nccl.maxChannels)
-            {
-                v->notes.push_back(where + "algorithms, protocols and channels of NCCL's " +
-                                   "variables are not those of " + op +
-                                   ", which has no function of its own there");
-            }
             continue;
         }
         const auto& selection = limit->second;
@@ -630,37 +765,34 @@ CheckNcclLimits(Validation* v,
         {
             continue;
         }
-        if (std::any_of(options.algorithms.begin(),
-                        options.algorithms.end(),
-                        [&](const AlgorithmRule& rule) {
-                            return rule.Covers(what) && coll::Find(rule.op, rule.name);
-                        }))
+        if (named)
         {
-            v->notes.push_back(where + v->values.Where("algorithm") + " wins over NCCL_ALGO for " +
-                               op);
+            tell(wins + "NCCL_ALGO for " + op);
             continue;
         }
-        const bool excepted = std::find(selection.except.begin(),
-                                        selection.except.end(),
-                                        ChoiceOf(options, what, placement).algorithm->Name()) !=
-                              selection.except.end();
-        if (excepted || (selection.limited && selection.only.empty()))
+        const std::string by = WhatLeavesNothing(options, what, placement);
+        if (!by.empty())
+        {
+            without[by].insert(what.op);
+        }
+    }
+    for (const auto& [by, ops] : without)
+    {
+        std::vector<std::string> texts;
+        for (const coll::Op op : ops)
         {
             std::vector<std::string> has;
             for (const Pair& pair : kAlgorithms)
             {
-                if (coll::Find(what.op, pair.ours))
+                if (coll::Find(op, pair.ours))
                 {
                     has.emplace_back(pair.nccl);
                 }
             }
-            without.push_back(op + " (which has " + Join(has, ", ") + ")");
+            texts.push_back(coll::OpName(op) + " (which has " + Join(has, ", ") + ")");
         }
-    }
-    if (!without.empty())
-    {
         v->Fail("nccl-env",
-                "NCCL_ALGO leaves no algorithm for " + Join(without, ", ") +
+                by + " no algorithm for " + Join(texts, ", ") +
                     ", and as in NCCL since 2.24 none is taken in its place; allowed: "
                     "\"ring;allreduce:tree\" and the like");
     }

@@ -33,11 +33,13 @@ namespace scenario
 /// Names and values, in their order.
 using NcclVariables = std::vector<std::pair<std::string, std::string>>;
 
+constexpr std::size_t kLargestNcclFile = 1u << 20;
+
 /// Of a list "NCCL_A=x,NCCL_B=y". \param problem set if it is none
 NcclVariables SplitNcclVariables(const std::string& text, std::string* problem);
 
 /// Of a file's text, as nccl.conf: NAME=VALUE lines, empty ones and "# ...". \param problem set if
-/// it is none, with the line's number
+/// it is none, with the line's number, or larger than kLargestNcclFile
 NcclVariables ParseNcclFile(const std::string& text, std::string* problem);
 
 /// The rows of --nccl-env in a table of options.
@@ -49,6 +51,15 @@ NameList NcclVariableList();
 /// Reads --nccl-env and sets what it means: options that were not given are decided, what has no
 /// option of its own is in the limits. Before options are used; errors and notes are added.
 NcclLimits ApplyNcclVariables(Validation* v);
+
+/// Whether a list of NCCL_ALGO names an algorithm that adds up in switches between servers.
+bool NcclAsksForSwitches(const NcclLimits& limits);
+
+/// The algorithm that is named for it (--algorithm); null: none, or auto.
+const coll::Algorithm* NamedFor(const CollectiveOptions& options, const coll::Collective& what);
+
+/// A variable as it was set, "NCCL_ALGO=Ring"; empty: it was not.
+std::string NcclVariableAsSet(const NcclLimits& limits, const std::string& name);
 
 /// What is left of the limits beside the options that were given, for these collectives: an error
 /// where nothing is left to choose.

@@ -70,8 +70,30 @@ with open(table, "w") as file:
 check("no machine of that name" in run(table, status=1).stderr, "mine has no machine")
 text = run(table, "--machine=--server=dgx-a100", "--rows").stdout
 check("| mine | all_reduce | 1 x 8 | 1048576 | 100 |" in text, text)
-with open(table, "w") as file:
-    file.write("size,time\n1,2\n")
-check("is no table of collectives" in run(table, status=2).stderr, "columns are missing")
+
+
+def refuses(text, *words):
+    with open(table, "w") as file:
+        file.write(text)
+    lines = run(table, status=2).stderr.splitlines()
+    check(len(lines) == 1, "one line: %s" % lines)
+    for word in (table, *words):
+        check(word in lines[0], "%r in %s" % (word, lines[0]))
+
+
+HEAD = "set_id,nodes,gpus_per_node,collective,size_bytes,time_us\n"
+refuses("size,time\n1,2\n", "is no table of collectives", "no column set_id or machine")
+refuses(HEAD.replace("time_us", "time"), "no column time_us or time_us_median")
+refuses("", "no column")
+for time in ("0", "-3", "nan", "inf", "", "fast"):
+    row = "mleng-a100,1,8,all_reduce,1024," + time
+    refuses(HEAD + row, "line 2: time_us='%s'; allowed: a number of microseconds above 0" % time)
+for size in ("abc", "0", "-1", "1e3", "9" * 40):
+    row = "mleng-a100,1,8,all_reduce,%s,10" % size
+    refuses(HEAD + row, "line 2: size_bytes='%s'; allowed: a whole number from 1 on" % size)
+refuses(HEAD + "mleng-a100,1,0,all_reduce,1024,10\n", "gpus_per_node='0'")
+refuses(HEAD + "mleng-a100,1\n", "gpus_per_node=''")
+nobody = run("nobody.csv", status=2).stderr
+check(nobody == "nccl-tables: error: nobody.csv: No such file or directory\n", nobody)
 check("no row has such a set" in run("--set=nobody", status=2).stderr, "no set")
 done()

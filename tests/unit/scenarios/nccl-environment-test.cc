@@ -128,8 +128,26 @@ TEST(NcclEnvironment, FilesAreLinesOfThem)
                             &problem),
               expected);
     EXPECT_EQ(problem, "");
+    EXPECT_EQ(ParseNcclFile("\xEF\xBB\xBFNCCL_ALGO=Ring\nNCCL_SOCKET_IFNAME==ens1f0", &problem),
+              expected);
+    EXPECT_EQ(problem, "");
     ParseNcclFile("NCCL_ALGO=Ring\n\nNCCL_PROTO\n", &problem);
     ExpectIn(problem, {"line 3", "NCCL_PROTO"});
+    problem.clear();
+    ParseNcclFile(std::string(kLargestNcclFile, '\n'), &problem);
+    EXPECT_EQ(problem, "");
+    EXPECT_TRUE(ParseNcclFile(std::string(kLargestNcclFile + 1, '\n'), &problem).empty());
+    ExpectIn(problem, {"larger than 1 MiB"});
+}
+
+TEST(NcclEnvironment, ErrorsEnd)
+{
+    std::string list;
+    for (uint32_t i = 0; i < 1000; ++i)
+    {
+        list += (i ? ",NCCL_X" : "NCCL_X") + std::to_string(i) + "=1";
+    }
+    EXPECT_EQ(Perf({"--nccl-env=" + list}).errors.size(), 20u);
 }
 
 TEST(NcclEnvironment, AListAFileAndTheEnvironmentMeanTheSame)
@@ -196,6 +214,29 @@ TEST(NcclEnvironment, WhatLeavesNothingIsAnError)
              {"NCCL_ALGO leaves no algorithm for all_gather", "Ring"});
     ExpectIn(ErrorOf({"--op=broadcast", "--nccl-env=NCCL_ALGO=^ring"}),
              {"NCCL_ALGO leaves no algorithm for broadcast"});
+    // Variables that contradict each other.
+    const std::string h100 = "--server=dgx-h100";
+    const std::string one = "--servers=1";
+    ExpectIn(ErrorOf({h100, one, "--nccl-env=NCCL_NVLS_ENABLE=0,NCCL_ALGO=NVLS"}),
+             {"NCCL_ALGO with NCCL_NVLS_ENABLE leaves no algorithm for all_reduce"});
+    ExpectIn(ErrorOf({h100, one, "--nccl-env=NCCL_ALGO=NVLS,NCCL_PROTO=LL"}),
+             {"NCCL_ALGO with NCCL_PROTO leaves no algorithm for all_reduce"});
+    EXPECT_EQ(Chosen(Runs({h100, one, "--nccl-env=NCCL_ALGO=NVLS,Ring,NCCL_PROTO=LL"})),
+              std::set<std::string>{"ring, ll"});
+    EXPECT_EQ(
+        Chosen(Runs({h100, one, "--nccl-env=NCCL_ALGO=NVLS,NCCL_PROTO=LL", "--protocol=simple"})),
+        Chosen(Runs({h100, one, "--nccl-env=NCCL_ALGO=NVLS"})));
+    EXPECT_EQ(Chosen(Runs({h100, one, "--nccl-env=NCCL_ALGO=NVLS,Tree,NCCL_NVLS_ENABLE=0"})),
+              Chosen(Runs({h100, one, "--nccl-env=NCCL_ALGO=Tree"})));
+    // What the machine cannot do is an error of the variable.
+    ExpectIn(ErrorOf({"--server=dgx-a100", one, "--nccl-env=NCCL_ALGO=NVLS"}),
+             {"--nccl-env=NCCL_ALGO=NVLS: nvls all_reduce", "do not add up (no NVLS)"});
+    ExpectIn(ErrorOf({"--server=dgx-h100",
+                      "--servers=2",
+                      "--algorithm=auto",
+                      "--nccl-env=NCCL_ALGO=CollnetChain,NCCL_IB_TIMEOUT=20"}),
+             {"--nccl-env=NCCL_ALGO=CollnetChain: collnet-chain all_reduce: ",
+              "is named: --algorithm=collnet-chain"});
     ExpectIn(ErrorOf({"--nccl-env=NCCL_ALGO=rings"}), {"'rings' is none of NCCL's", "Ring"});
     ExpectIn(ErrorOf({"--nccl-env=NCCL_PROTO=LL64"}), {"'LL64' is none of NCCL's", "LL128"});
     ExpectIn(ErrorOf({"--nccl-env=NCCL_ALGO=ring;tree"}), {"needs its FUNCTION:"});
@@ -262,6 +303,21 @@ TEST(NcclEnvironment, ChannelsAreBounded)
     EXPECT_EQ(channels("NCCL_MIN_CTAS=20,NCCL_MIN_NCHANNELS=30"), 30);
     EXPECT_EQ(channels("NCCL_MAX_NRINGS=1,NCCL_MAX_NCHANNELS=2"), 2);
     EXPECT_EQ(channels("NCCL_MAX_NRINGS=1"), 1);
+    // NVLS has channels of its own, not one a NIC.
+    const auto ofNvls = [](const std::string& env) {
+        const auto s = Runs({"--server=dgx-h100", "--servers=1", "--nccl-env=" + env});
+        const coll::Placement placement = RankPlacement(s.cluster);
+        const auto schedule = coll::Find(s.op, "nvls")
+                                  ->Make(s.CollectiveOf(uint64_t{1} << 32),
+                                         placement,
+                                         s.collectives.OptionsFor(s.op, placement));
+        return schedule->Steps(0, 0);
+    };
+    const auto ownSteps = ofNvls("NCCL_DEBUG=WARN");
+    EXPECT_EQ(ofNvls("NCCL_MIN_CTAS=4"), ownSteps);
+    EXPECT_EQ(ofNvls("NCCL_MAX_CTAS=16"), ownSteps);
+    EXPECT_LT(ofNvls("NCCL_MIN_CTAS=32"), ownSteps);
+    EXPECT_GT(ofNvls("NCCL_MAX_CTAS=8"), ownSteps);
     // Sends and receives have theirs from other variables.
     EXPECT_EQ(channels("NCCL_MAX_CTAS=2", "alltoall"), channels("NCCL_DEBUG=WARN", "alltoall"));
     ExpectIn(ErrorOf({"--nccl-env=NCCL_MIN_CTAS=4,NCCL_MAX_CTAS=3"}),
@@ -290,6 +346,11 @@ TEST(NcclEnvironment, OptionsOfOursWinAndAreTold)
               "--protocol=simple wins over NCCL_PROTO=LL",
               "--channels=1 wins over NCCL_MIN_CTAS=4"});
     ExpectIn(PlanText(s), {"NCCL_IB_TIMEOUT=22", "wins over NCCL_PROTO=LL"});
+    const std::vector<std::string> notes = {"--server=dgx-h100",
+                                            "--servers=1",
+                                            "--algorithm=nvls",
+                                            "--nccl-env=NCCL_NVLS_ENABLE=0"};
+    ExpectIn(NotesOf(notes), {"--algorithm wins over NCCL_NVLS_ENABLE=0 for all_reduce"});
     // auto is no choice: it leaves it to the variables.
     EXPECT_EQ(
         Chosen(Runs(
@@ -304,6 +365,21 @@ TEST(NcclEnvironment, WhatHasNoEffectIsTold)
               "NCCL_BUFFSIZE has no effect here: ",
               "--pipeline"});
     ExpectIn(NotesOf({"--op=alltoall", "--nccl-env=NCCL_ALGO=ring"}), {"not those of alltoall"});
+    EXPECT_EQ(NotesOf({"--nccl-env=NCCL_MAX_NCHANNELS=2"}).find("no function"), std::string::npos);
+    ExpectIn(NotesOf({"--op=alltoall", "--nccl-env=NCCL_MAX_NCHANNELS=2"}),
+             {"channels of NCCL's variables are not those of alltoall"});
+}
+
+TEST(NcclEnvironment, SwitchesAreAskedForByAlgorithmsThatNeedThem)
+{
+    const auto limits = [](const std::vector<std::string>& only) {
+        NcclLimits l;
+        l.ofOp[coll::Op::kAllReduce].only = only;
+        return l;
+    };
+    EXPECT_FALSE(NcclAsksForSwitches({}));
+    EXPECT_FALSE(NcclAsksForSwitches(limits({"ring", "nvls-tree"})));
+    EXPECT_TRUE(NcclAsksForSwitches(limits({"ring", "collnet-direct"})));
 }
 
 TEST(NcclEnvironment, TheConfigurationReadsBack)
