@@ -774,22 +774,12 @@ IsBetweenServers(const AlgorithmRule& rule)
     return algorithm && algorithm->Uses().fabricSwitches;
 }
 
-/// --aggregation-...: refused where there are no such switches; where they serve nobody, what asks
-/// for them does without.
+/// --aggregation-groups: where such switches serve nobody, what asks for them does without.
 void
 ReadAggregation(Validation* v, const ClusterSpec& cluster, CollectiveOptions* c)
 {
     if (!cluster.aggregators)
     {
-        for (const char* option : {"aggregation-delay", "aggregation-memory", "aggregation-groups"})
-        {
-            if (v->values.Given(option))
-            {
-                v->Fail(option,
-                        "no algorithm of this run adds up in switches between servers; allowed "
-                        "with sharp, collnet-direct, collnet-chain, and nvls on several servers");
-            }
-        }
         return;
     }
     const std::size_t rules = c->algorithms.size();

@@ -176,10 +176,6 @@ class Room(SystemTest):
             ),
             ("collperf --op=all_reduce --servers=1 -g 4 --algorithm=collnet-direct", "on one"),
             (
-                "collperf --op=all_reduce --ranks=4 --algorithm=ring --aggregation-memory=8K",
-                "--aggregation-memory=8K",
-            ),
-            (
                 "dltrain --servers=4 --gpus-per-server=1 --algorithm=all_reduce=sharp"
                 " --mpi-ranks=2",
                 "one process only",

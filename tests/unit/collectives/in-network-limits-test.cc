@@ -222,7 +222,7 @@ TEST(InNetwork, RefusesWhatCannotBe)
     none.aggregationBytes = 1;
     EXPECT_EQ(why(Op::kAllReduce, "collnet-direct", none, {4, 0}),
               "switch 1000 would hold 2 bytes at once for NIC 0, and has room for 1; smaller "
-              "messages need less");
+              "messages (--pipeline) need less, --aggregation-memory is the room");
 
     AlgorithmOptions levels;
     levels.levels = {"direct", "sharp"};
