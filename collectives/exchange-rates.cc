@@ -44,9 +44,7 @@ ExchangeRates::ExchangeRates(const Placement& placement, const Machine& machine)
         return;
     }
     m_inside = channels.inside;
-    const bool several = std::any_of(placement.serverOf.begin(),
-                                     placement.serverOf.end(),
-                                     [&](uint32_t s) { return s != placement.serverOf.front(); });
+    const bool several = HasSeveralServers(placement);
     uint32_t all = channels.inServer;
     m_most = all;
     m_part = kPartInServer;

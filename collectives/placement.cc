@@ -104,6 +104,15 @@ Rails(const Placement& placement)
     return rails;
 }
 
+bool
+HasSeveralServers(const Placement& placement)
+{
+    const auto& servers = placement.serverOf;
+    return std::any_of(servers.begin(), servers.end(), [&](uint32_t server) {
+        return server != servers.front();
+    });
+}
+
 uint32_t
 ChannelCount(const Placement& placement, const AlgorithmOptions& options)
 {
@@ -111,11 +120,9 @@ ChannelCount(const Placement& placement, const AlgorithmOptions& options)
     {
         return options.channels;
     }
-    const auto& servers = placement.serverOf;
-    const bool single = std::all_of(servers.begin(), servers.end(), [&](uint32_t s) {
-        return s == servers.front();
-    });
-    return ChannelsOr(single ? 1 : std::min<uint32_t>(Rails(placement).size(), kMaxChannels),
+    return ChannelsOr(HasSeveralServers(placement)
+                          ? std::min<uint32_t>(Rails(placement).size(), kMaxChannels)
+                          : 1,
                       options);
 }
 

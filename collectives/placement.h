@@ -33,6 +33,8 @@ uint32_t GpuNearNic(uint32_t nic, uint32_t gpusPerServer, uint32_t nicsPerServer
  */
 std::vector<uint32_t> Rails(const Placement& placement);
 
+bool HasSeveralServers(const Placement& placement);
+
 /// Channels to use: as asked for; else one a NIC of Rails(), and one within a single server.
 uint32_t ChannelCount(const Placement& placement, const AlgorithmOptions& options);
 

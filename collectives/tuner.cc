@@ -20,14 +20,6 @@ namespace
 constexpr const char* kTrees = "double-binary-tree";
 constexpr const char* kCandidates[] = {"ring", kTrees, "nvls"};
 
-bool
-HasSeveralServers(const Placement& placement)
-{
-    return std::any_of(placement.serverOf.begin(), placement.serverOf.end(), [&](uint32_t server) {
-        return server != placement.serverOf.front();
-    });
-}
-
 /// Whether some server has ranks in several islands.
 bool
 LeavesIslands(const Placement& placement, uint32_t island)

@@ -340,4 +340,11 @@ Aggregators::PortToUnit(uint32_t tree, uint32_t unit, uint32_t other) const
     return PortTowards(tree, StationOf(tree, unit), StationOf(tree, other));
 }
 
+uint32_t
+Aggregators::PortTo(uint32_t tree, uint32_t unit, uint32_t host) const
+{
+    const auto servers = static_cast<uint32_t>(m_trees[tree].stationOf.size());
+    return host < servers ? PortToServer(tree, unit, host) : PortToUnit(tree, unit, host - servers);
+}
+
 } // namespace scenario

@@ -69,6 +69,9 @@ class Aggregators
     /// The port of a unit that leads to another one.
     uint32_t PortToUnit(uint32_t tree, uint32_t unit, uint32_t other) const;
 
+    /// The same of either. \param host a server, or a unit's number behind those of servers
+    uint32_t PortTo(uint32_t tree, uint32_t unit, uint32_t host) const;
+
   private:
     /// Ports of the edges of a tree, at the end that has the unit.
     struct Ports

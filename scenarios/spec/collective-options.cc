@@ -300,7 +300,7 @@ AlgorithmList()
 }
 
 coll::AlgorithmOptions
-CollectiveOptions::OptionsFor(coll::Op op, const coll::Placement& /* placement */) const
+CollectiveOptions::OptionsFor(coll::Op op) const
 {
     coll::AlgorithmOptions all = options;
     if (all.channels != 0)
@@ -345,11 +345,7 @@ ChoiceOf(const CollectiveOptions& options,
             fixed.algorithm = coll::Find(rule.op, rule.name); // null: auto
         }
     }
-    return coll::Choose(what,
-                        placement,
-                        options.OptionsFor(what.op, placement),
-                        options.machine,
-                        fixed);
+    return coll::Choose(what, placement, options.OptionsFor(what.op), options.machine, fixed);
 }
 
 std::string
@@ -719,8 +715,7 @@ CheckChoices(Validation* v,
     for (const auto& collective : used)
     {
         const coll::Algorithm& algorithm = *ChoiceOf(c, collective, placement).algorithm;
-        std::string why =
-            algorithm.WhyNot(collective, placement, c.OptionsFor(collective.op, placement));
+        std::string why = algorithm.WhyNot(collective, placement, c.OptionsFor(collective.op));
         if (why.empty() && c.protocol && c.protocol != topo::Protocol::kSimple &&
             !coll::ProtocolsInSwitches(algorithm).empty())
         {
@@ -897,10 +892,7 @@ MakeCollectives(Validation* v,
             return c;
         }
         other.name = read;
-        if (cluster->aggregators)
-        {
-            ReadAggregation(v, *cluster, &other.collectives);
-        }
+        ReadAggregation(v, *cluster, &other.collectives);
         CheckChoices(v, other.collectives, used, placement, "compare");
         all.push_back(&other.collectives);
     }

@@ -207,8 +207,7 @@ AddCollective(Counter* counter,
 {
     const coll::Placement placement = PlacementOf(cluster, members);
     const coll::Choice choice = ChoiceOf(options, what, placement);
-    const auto schedule =
-        choice.algorithm->Make(what, placement, options.OptionsFor(what.op, placement));
+    const auto schedule = choice.algorithm->Make(what, placement, options.OptionsFor(what.op));
     const double wireShare =
         choice.protocol ? options.machine.library.Of(*choice.protocol).outsideShare : 1;
 
@@ -230,12 +229,8 @@ AddCollective(Counter* counter,
         }
         const Aggregators& switches = *cluster.aggregators;
         const uint32_t unit = host - cluster.servers;
-        return topology.EndpointOf(
-            switches.Units()[unit].host,
-            static_cast<topo::PortId>(
-                towards < cluster.servers
-                    ? switches.PortToServer(nic, unit, towards)
-                    : switches.PortToUnit(nic, unit, towards - cluster.servers)));
+        return topology.EndpointOf(switches.Units()[unit].host,
+                                   static_cast<topo::PortId>(switches.PortTo(nic, unit, towards)));
     };
 
     double steps = 0;
@@ -434,12 +429,7 @@ EstimateRun(const CollperfScenario& s)
         members[r] = r;
     }
     Kept most;
-    std::vector<const CollectiveOptions*> choices = {&s.collectives};
-    for (const Compared& other : s.compare)
-    {
-        choices.push_back(&other.collectives);
-    }
-    for (const CollectiveOptions* choice : choices)
+    for (const CollectiveOptions* choice : s.Choices())
     {
         // Each has connections of its own.
         Kept mostOfOne;

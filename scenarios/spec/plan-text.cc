@@ -445,7 +445,7 @@ FormulaText(const CollperfScenario& s, const std::vector<coll::Collective>& what
     {
         const coll::Algorithm& algorithm = *ChoiceOf(s.collectives, what, placement).algorithm;
         const std::optional<coll::Cost> cost =
-            algorithm.CostOf(what, placement, s.collectives.OptionsFor(what.op, placement));
+            algorithm.CostOf(what, placement, s.collectives.OptionsFor(what.op));
         const auto cell = [&](double value) { return cost ? Format("%.0f", value) : "-"; };
         const coll::Cost c = cost.value_or(coll::Cost());
         const uint64_t outside = s.cluster.servers > 1 ? std::min(c.chain, c.chainOutside) : 0;

@@ -210,7 +210,7 @@ struct CollectiveOptions
 
     /// What schedules of an operation are made with: a library sends what one GPU has for one other
     /// through the NIC beside it, unless channels are asked for.
-    coll::AlgorithmOptions OptionsFor(coll::Op op, const coll::Placement& placement) const;
+    coll::AlgorithmOptions OptionsFor(coll::Op op) const;
 };
 
 struct TrainingScenario
@@ -272,6 +272,17 @@ struct CollperfScenario
     /// Of the ranks' times: 0 rank 0's, 1 the mean, 2 the least, 3 the largest.
     uint32_t average = 3;
     std::vector<Compared> compare;
+
+    /// The table's own, then those compared.
+    std::vector<const CollectiveOptions*> Choices() const
+    {
+        std::vector<const CollectiveOptions*> choices = {&collectives};
+        for (const Compared& other : compare)
+        {
+            choices.push_back(&other.collectives);
+        }
+        return choices;
+    }
 
     /// The collective of one of the sizes.
     coll::Collective CollectiveOf(uint64_t bytes) const

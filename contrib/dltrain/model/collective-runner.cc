@@ -78,9 +78,7 @@ CollectiveRunner::CollectiveRunner(const scenario::ClusterSpec& cluster,
       m_interconnect(interconnect),
       m_user(user),
       m_job(job),
-      m_cluster(cluster),
-      m_gpusPerServer(cluster.server.gpus),
-      m_nicsPerServer(cluster.server.nics)
+      m_cluster(cluster)
 {
     m_interconnect.AddUser(*this);
     for (uint32_t server = 0; server < interconnect.GetPlaces().GetNHosts(); ++server)
@@ -185,7 +183,7 @@ CollectiveRunner::WhyNot(uint32_t communicator, const coll::Collective& what) co
 {
     const Communicator& comm = m_communicators[communicator];
     return scenario::ChoiceOf(m_options, what, comm.placement)
-        .algorithm->WhyNot(what, comm.placement, m_options.OptionsFor(what.op, comm.placement));
+        .algorithm->WhyNot(what, comm.placement, m_options.OptionsFor(what.op));
 }
 
 bool
@@ -242,10 +240,10 @@ CollectiveRunner::Prepare(uint32_t communicator, const coll::Collective& what)
     }
     Communicator& comm = m_communicators[communicator];
     const coll::Choice choice = Choose(comm, what);
-    Plan plan = MakePlan(
-        choice,
-        choice.algorithm->Make(what, comm.placement, m_options.OptionsFor(what.op, comm.placement)),
-        comm);
+    Plan plan =
+        MakePlan(choice,
+                 choice.algorithm->Make(what, comm.placement, m_options.OptionsFor(what.op)),
+                 comm);
     plan.number = static_cast<uint32_t>(comm.numbered.size());
     const Plan& kept = comm.plans.emplace(what.bytes, std::move(plan))->second;
     if (choice.algorithm->Uses().fabricSwitches)
@@ -288,7 +286,7 @@ CollectiveRunner::MakePlan(const coll::Choice& choice,
               std::move(schedule),
               choice.protocol,
               LibraryTimes::Of(m_options, choice.protocol)};
-    plan.times.nics = std::min(plan.times.nics, m_nicsPerServer);
+    plan.times.nics = std::min(plan.times.nics, m_cluster.server.nics);
     plan.ownNic = choice.protocol && plan.schedule->What().op == coll::Op::kSendRecv;
     if (choice.protocol == topo::Protocol::kExchange)
     {
@@ -656,9 +654,10 @@ const CollectiveRunner::Connection&
 CollectiveRunner::GetConnection(Member& member, const EventPayload& send)
 {
     const coll::Schedule& schedule = *send.plan->schedule;
-    const uint32_t nics = send.plan->times.nics ? send.plan->times.nics : m_nicsPerServer;
-    const uint32_t first =
-        send.plan->ownNic ? member.rank % m_gpusPerServer * m_nicsPerServer / m_gpusPerServer : 0;
+    const uint32_t nics = send.plan->times.nics ? send.plan->times.nics : m_cluster.server.nics;
+    const uint32_t first = send.plan->ownNic ? member.rank % m_cluster.server.gpus *
+                                                   m_cluster.server.nics / m_cluster.server.gpus
+                                             : 0;
     const auto rail = static_cast<uint16_t>((first + schedule.Channel(send.lane)) % nics);
     if (send.lane >= CACHED_LANES)
     {

@@ -346,8 +346,6 @@ class CollectiveRunner : public TransportUser
     CollectiveUser* m_user;
     uint32_t m_job;
     const scenario::ClusterSpec& m_cluster;
-    uint32_t m_gpusPerServer;
-    uint32_t m_nicsPerServer;
     std::deque<Communicator> m_communicators;
     results::CollectivePaths* m_paths = nullptr;
     std::deque<Events> m_events; ///< by server

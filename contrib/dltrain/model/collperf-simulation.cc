@@ -67,16 +67,16 @@ CollperfSimulation::Populate()
     }
     std::vector<Rank> ranks(m_scenario.ranks);
     std::iota(ranks.begin(), ranks.end(), 0);
-    for (std::size_t i = 0; i <= m_scenario.compare.size(); ++i)
+    for (const scenario::CollectiveOptions* options : m_scenario.Choices())
     {
+        const auto job = static_cast<uint32_t>(m_choices.size());
         Choice& choice = m_choices.emplace_back();
         choice.interconnect = m_run.Connect(m_scenario.cluster);
-        choice.runner = std::make_unique<CollectiveRunner>(
-            m_scenario.cluster,
-            i == 0 ? m_scenario.collectives : m_scenario.compare[i - 1].collectives,
-            *choice.interconnect,
-            this,
-            static_cast<uint32_t>(i));
+        choice.runner = std::make_unique<CollectiveRunner>(m_scenario.cluster,
+                                                           *options,
+                                                           *choice.interconnect,
+                                                           this,
+                                                           job);
         if (m_paths)
         {
             choice.runner->SetPaths(m_paths.get());
@@ -163,11 +163,7 @@ CollperfSimulation::Prove() const
     const coll::Placement placement = scenario::RankPlacement(m_scenario.cluster);
     coll::CheckOptions options;
     options.zeroCopy = false;
-    std::vector<const scenario::CollectiveOptions*> choices = {&m_scenario.collectives};
-    for (const scenario::Compared& other : m_scenario.compare)
-    {
-        choices.push_back(&other.collectives);
-    }
+    const std::vector<const scenario::CollectiveOptions*> choices = m_scenario.Choices();
     for (const uint64_t bytes : m_scenario.sizes)
     {
         const coll::Collective what = m_scenario.CollectiveOf(bytes);
@@ -175,8 +171,7 @@ CollperfSimulation::Prove() const
         {
             const coll::Algorithm& algorithm =
                 *scenario::ChoiceOf(*choice, what, placement).algorithm;
-            const auto schedule =
-                algorithm.Make(what, placement, choice->OptionsFor(what.op, placement));
+            const auto schedule = algorithm.Make(what, placement, choice->OptionsFor(what.op));
             const coll::CheckReport report = coll::Check(*schedule, options);
             if (!report.Ok())
             {

@@ -59,10 +59,7 @@ Places::Places(const scenario::ClusterSpec& cluster, const ns3::RdmaFabric& fabr
 uint32_t
 Places::PortOfUnit(uint32_t server, uint32_t nic, uint32_t towards) const
 {
-    const uint32_t unit = server - m_servers;
-    const uint32_t other = ServerOf(towards);
-    return IsUnit(towards) ? m_aggregators->PortToUnit(nic, unit, other - m_servers)
-                           : m_aggregators->PortToServer(nic, unit, other);
+    return m_aggregators->PortTo(nic, server - m_servers, ServerOf(towards));
 }
 
 namespace

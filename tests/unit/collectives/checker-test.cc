@@ -34,15 +34,6 @@ DropSend(Step& step)
     step.sendOffset = step.sendBytes = 0;
 }
 
-void
-ExpectRefused(const Schedule& schedule, const std::string& words)
-{
-    const CheckReport report = Check(schedule);
-    EXPECT_FALSE(report.Ok());
-    EXPECT_NE(report.Problems().find(words), std::string::npos)
-        << "says instead: " << report.Problems();
-}
-
 ListSchedule
 Written(Op op,
         const std::string& name,

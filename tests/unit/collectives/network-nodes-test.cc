@@ -29,15 +29,6 @@ Pair(NetworkNode::Kind kind = NetworkNode::kServerSwitch)
     return pair;
 }
 
-void
-ExpectRefused(const Schedule& schedule, const std::string& words)
-{
-    const CheckReport report = Check(schedule);
-    EXPECT_FALSE(report.Ok());
-    EXPECT_NE(report.Problems().find(words), std::string::npos)
-        << "says instead: " << report.Problems();
-}
-
 TEST(NetworkNodes, TakePartAsRanksDo)
 {
     const ListSchedule pair = Pair();

@@ -75,6 +75,16 @@ ExpectState(const Schedule& schedule, const CheckReport& report)
     }
 }
 
+/// The checker finds something wrong, and says these words of it.
+inline void
+ExpectRefused(const Schedule& schedule, const std::string& words)
+{
+    const CheckReport report = Check(schedule);
+    EXPECT_FALSE(report.Ok());
+    EXPECT_NE(report.Problems().find(words), std::string::npos)
+        << "says instead: " << report.Problems();
+}
+
 /// Messages are cut from S / n rounded to bytes: each may be off by one.
 inline CheckReport
 ProveByFormula(Op op,

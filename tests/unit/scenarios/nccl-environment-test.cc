@@ -289,7 +289,7 @@ TEST(NcclEnvironment, ChannelsAreBounded)
             Runs({"--server=dgx-a100", "--servers=2", "--op=" + op, "--nccl-env=" + env});
         const coll::Placement placement = RankPlacement(s.cluster);
         return coll::Find(s.op, s.op == coll::Op::kAllToAll ? "direct" : "ring")
-            ->Make(s.CollectiveOf(1 << 20), placement, s.collectives.OptionsFor(s.op, placement))
+            ->Make(s.CollectiveOf(1 << 20), placement, s.collectives.OptionsFor(s.op))
             ->Lanes(0);
     };
     const auto own = channels("NCCL_DEBUG=WARN");
@@ -310,7 +310,7 @@ TEST(NcclEnvironment, ChannelsAreBounded)
         const auto schedule = coll::Find(s.op, "nvls")
                                   ->Make(s.CollectiveOf(uint64_t{1} << 32),
                                          placement,
-                                         s.collectives.OptionsFor(s.op, placement));
+                                         s.collectives.OptionsFor(s.op));
         return schedule->Steps(0, 0);
     };
     const auto ownSteps = ofNvls("NCCL_DEBUG=WARN");
@@ -339,7 +339,7 @@ TEST(NcclEnvironment, OptionsOfOursWinAndAreTold)
     const auto s = Runs(args);
     EXPECT_EQ(s.fabric.timeoutExponent, 12u);
     EXPECT_EQ(Chosen(s), std::set<std::string>{"ring, simple"});
-    EXPECT_EQ(s.collectives.OptionsFor(s.op, RankPlacement(s.cluster)).channels, 1u);
+    EXPECT_EQ(s.collectives.OptionsFor(s.op).channels, 1u);
     ExpectIn(NotesOf(args),
              {"--timeout-exponent=12 wins over NCCL_IB_TIMEOUT=22",
               "--algorithm wins over NCCL_ALGO",
