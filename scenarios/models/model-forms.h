@@ -16,6 +16,12 @@ namespace training
 /// The largest count that a file may have.
 constexpr uint64_t kMost = 1ULL << 40;
 
+/// A product with parameters: `rows` a sample, from `inner` inputs to `columns` outputs each.
+Operator Product(Work rows, double columns, double inner);
+
+/// A kernel that the memory bounds: elements read and written.
+void AddPointwise(Part& part, Work elements, Split split = Split::kWhole);
+
 void BuildTransformer(ModelSpec& model, topo::JsonObject& in);
 void BuildOperators(ModelSpec& model, topo::JsonObject& in);
 void BuildList(ModelSpec& model, topo::JsonObject& in);

@@ -15,13 +15,94 @@
 namespace training
 {
 
+Operator
+Product(Work rows, double columns, double inner)
+{
+    Operator product;
+    product.kind = KernelClass::kMatrix;
+    product.rows = rows;
+    product.columns = columns;
+    product.inner = inner;
+    return product;
+}
+
+void
+AddPointwise(Part& part, Work elements, Split split)
+{
+    Operator pointwise;
+    pointwise.elements = elements;
+    pointwise.split = split;
+    part.operators.push_back(pointwise);
+}
+
+Work
+Operator::Flops() const
+{
+    if (kind == KernelClass::kAttention)
+    {
+        // Scores Q K^T and context P V, 2 s^2 h each, causal or not (Megatron-LM's count, SC'21
+        // appendix). Lengths are a number or grow with the sequence.
+        const double wide = headSize + (valueSize > 0 ? valueSize : headSize);
+        const Work& q = queries;
+        const Work& k = keys;
+        return Work{q.sample * k.sample,
+                    q.sample * k.token + q.token * k.sample,
+                    q.token * k.token} *
+               (2 * heads * wide * count);
+    }
+    return columns > 0 ? rows * (2 * columns * inner * count) : flops * count;
+}
+
+uint64_t
+LayerSpec::Parameters() const
+{
+    uint64_t sum = 0;
+    for (const Part& part : parts)
+    {
+        for (const Tensor& tensor : part.tensors)
+        {
+            sum += tensor.All();
+        }
+    }
+    return sum;
+}
+
+Work
+LayerSpec::Flops() const
+{
+    Work sum;
+    for (const Part& part : parts)
+    {
+        for (const Operator& op : part.operators)
+        {
+            // Experts' products count once for each expert that a token is sent to.
+            sum += op.Flops() * (op.expert ? part.routing->topK : 1);
+        }
+    }
+    return sum;
+}
+
+Work
+LayerSpec::ActivationBytes() const
+{
+    Work sum;
+    for (const Part& part : parts)
+    {
+        for (const Kept& kept : part.kept)
+        {
+            sum += kept.bytes;
+        }
+    }
+    return sum;
+}
+
 double
 ModelSpec::ForwardFlops(uint32_t batch, uint32_t s) const
 {
     double flops = 0;
     for (const auto& layer : layers)
     {
-        flops += layer.flops.At(batch, s);
+        flops += layer.Flops().At(batch, s);
     }
     return flops;
 }
@@ -73,12 +154,7 @@ ParseModelJson(const nlohmann::json& json,
             in.Say("layers/" + std::to_string(i) + "/name",
                    "\"" + rdma::Shown(layer.name, 60) + "\" is the name of two layers");
         }
-        layer.parameters = 0;
-        for (const uint64_t t : layer.tensors)
-        {
-            layer.parameters += t;
-        }
-        model.parameters += layer.parameters;
+        model.parameters += layer.Parameters();
     }
     if (model.parameters == 0 && errors.size() == before)
     {

@@ -51,6 +51,7 @@ BuildList(ModelSpec& model, topo::JsonObject& in)
     {
         topo::JsonObject r = in.Inner(entry, "layers/" + std::to_string(index));
         LayerSpec layer;
+        Part part;
         layer.name = "layer " + std::to_string(index);
         ++index;
         r.Text("name", layer.name);
@@ -68,8 +69,8 @@ BuildList(ModelSpec& model, topo::JsonObject& in)
             {
                 const auto& v = r.At("tensors")[i];
                 good = v.is_number_unsigned() && v.get<uint64_t>() <= kMost;
-                layer.tensors.push_back(good ? v.get<uint64_t>() : 0);
-                sum += layer.tensors.back();
+                part.tensors.push_back({good ? v.get<uint64_t>() : 0});
+                sum += part.tensors.back().elements;
             }
             if (!good)
             {
@@ -84,7 +85,7 @@ BuildList(ModelSpec& model, topo::JsonObject& in)
         }
         else if (parameters > 0)
         {
-            layer.tensors.push_back(parameters);
+            part.tensors.push_back({parameters});
         }
         if (!r.Has("flops"))
         {
@@ -92,11 +93,27 @@ BuildList(ModelSpec& model, topo::JsonObject& in)
                       ": forward FLOPs a sample (a multiply-add counts 2), or {\"sample\", "
                       "\"token\", \"pair\"}");
         }
-        ReadWork(r, "flops", layer.flops, model.hasSequence);
-        ReadWork(r, "matrix_elements", layer.matrixElements, model.hasSequence);
-        ReadWork(r, "pointwise_elements", layer.pointwiseElements, model.hasSequence);
-        ReadWork(r, "activation_bytes", layer.activationBytes, model.hasSequence);
+        Operator product;
+        product.kind = KernelClass::kMatrix;
+        ReadWork(r, "flops", product.flops, model.hasSequence);
+        ReadWork(r, "matrix_elements", product.elements, model.hasSequence);
+        product.weights = product.flops.At(1, 1) > 0;
+        if (product.weights || !product.elements.IsZero())
+        {
+            part.operators.push_back(product);
+        }
+        Work pointwise;
+        ReadWork(r, "pointwise_elements", pointwise, model.hasSequence);
+        if (!pointwise.IsZero())
+        {
+            AddPointwise(part, pointwise);
+        }
+        Kept kept;
+        ReadWork(r, "activation_bytes", kept.bytes, model.hasSequence);
+        part.kept.push_back(kept);
         ReadWork(r, "checkpoint_bytes", layer.checkpointBytes, model.hasSequence);
+        ReadWork(r, "output_elements", layer.output, model.hasSequence);
+        layer.parts.push_back(std::move(part));
         uint32_t repeat = 1;
         r.Whole("repeat", repeat, 1, 10000);
         r.Finish();

@@ -27,7 +27,7 @@ struct Picture
 /// kernel, stride, padding], ["avgpool"] (global), ["linear", out], ["dropout"]. Returns a message
 /// if the operator is malformed.
 std::string
-Apply(const nlohmann::json& op, LayerSpec& layer, Picture& x)
+Apply(const nlohmann::json& op, Part& part, Picture& x)
 {
     if (!op.is_array() || op.empty() || !op[0].is_string())
     {
@@ -73,14 +73,18 @@ Apply(const nlohmann::json& op, LayerSpec& layer, Picture& x)
         {
             return "leaves nothing of the picture";
         }
-        layer.tensors.push_back(weights);
+        part.tensors.push_back({weights});
         if (kind == "conv+bias")
         {
-            layer.tensors.push_back(n[0]);
+            part.tensors.push_back({n[0]});
         }
-        layer.flops += {2.0 * weights * x.size * x.size, 0, 0};
-        layer.matrixElements += {before + x.Elements(), 0, 0};
-        layer.activationBytes += {2 * before, 0, 0};
+        const double places = static_cast<double>(x.size) * static_cast<double>(x.size);
+        Operator product =
+            Product({places, 0, 0}, n[0], static_cast<double>(weights) / static_cast<double>(n[0]));
+        product.kind = KernelClass::kConvolution;
+        product.elements = {before + x.Elements(), 0, 0};
+        part.operators.push_back(product);
+        part.kept.push_back({{2 * before, 0, 0}});
         return "";
     }
     if (kind == "linear")
@@ -94,10 +98,9 @@ Apply(const nlohmann::json& op, LayerSpec& layer, Picture& x)
             return "has more than 2^40 weights";
         }
         const uint64_t in = x.channels * x.size * x.size;
-        layer.tensors.insert(layer.tensors.end(), {in * n[0], n[0]});
-        layer.flops += {2.0 * in * n[0], 0, 0};
-        layer.matrixElements += {before + n[0], 0, 0};
-        layer.activationBytes += {2 * before, 0, 0};
+        part.tensors.insert(part.tensors.end(), {{in * n[0]}, {n[0]}});
+        part.operators.push_back(Product({1, 0, 0}, n[0], in));
+        part.kept.push_back({{2 * before, 0, 0}});
         x = {n[0], 1};
         return "";
     }
@@ -112,8 +115,8 @@ Apply(const nlohmann::json& op, LayerSpec& layer, Picture& x)
         {
             return "leaves nothing of the picture";
         }
-        layer.pointwiseElements += {before + x.Elements(), 0, 0};
-        layer.activationBytes += {2 * before, 0, 0};
+        AddPointwise(part, {before + x.Elements(), 0, 0});
+        part.kept.push_back({{2 * before, 0, 0}});
         return "";
     }
     if (const std::string e = needs(0); !e.empty())
@@ -123,19 +126,19 @@ Apply(const nlohmann::json& op, LayerSpec& layer, Picture& x)
     if (kind == "bn")
     {
         // Training reads the input twice (statistics, then normalization) and writes once.
-        layer.tensors.insert(layer.tensors.end(), {x.channels, x.channels});
-        layer.pointwiseElements += {3 * before, 0, 0};
-        layer.activationBytes += {2 * before, 0, 0};
+        part.tensors.insert(part.tensors.end(), {{x.channels}, {x.channels}});
+        AddPointwise(part, {3 * before, 0, 0});
+        part.kept.push_back({{2 * before, 0, 0}});
     }
     else if (kind == "relu" || kind == "dropout")
     {
         // In place; what backward needs of it is the output, which the next operator keeps.
-        layer.pointwiseElements += {2 * before, 0, 0};
+        AddPointwise(part, {2 * before, 0, 0});
     }
     else if (kind == "avgpool")
     {
         x.size = 1;
-        layer.pointwiseElements += {before + x.Elements(), 0, 0};
+        AddPointwise(part, {before + x.Elements(), 0, 0});
     }
     else
     {
@@ -168,6 +171,7 @@ BuildOperators(ModelSpec& model, topo::JsonObject& in)
     {
         topo::JsonObject r = in.Inner(entry, "layers/" + std::to_string(index++));
         LayerSpec layer;
+        Part part;
         r.Text("name", layer.name);
         const Picture start = x;
         layer.checkpointBytes = {2 * start.Elements(), 0, 0};
@@ -183,7 +187,7 @@ BuildOperators(ModelSpec& model, topo::JsonObject& in)
             }
             for (size_t i = 0; i < r.At(key).size(); ++i)
             {
-                const std::string error = Apply(r.At(key)[i], layer, p);
+                const std::string error = Apply(r.At(key)[i], part, p);
                 if (!error.empty())
                 {
                     r.Say(std::string(key) + "/" + std::to_string(i), error);
@@ -202,9 +206,11 @@ BuildOperators(ModelSpec& model, topo::JsonObject& in)
             {
                 r.Say("residual", "the two inputs of the sum have different shapes");
             }
-            layer.pointwiseElements +=
-                {5 * x.Elements(), 0, 0}; // sum: 2 reads, 1 write; the rectifier after it: 2
+            // Sum: 2 reads, 1 write; the rectifier after it: 2.
+            AddPointwise(part, {5 * x.Elements(), 0, 0});
         }
+        layer.output = {x.Elements(), 0, 0};
+        layer.parts.push_back(std::move(part));
         r.Finish();
         model.layers.push_back(std::move(layer));
     }

@@ -27,45 +27,58 @@ struct Transformer : TransformerShape
     bool head = true;        ///< logits over the vocabulary
     bool pooler = false;     ///< BERT's
     bool maskedHead = false; ///< BERT's two pre-training heads
+    bool causal = true;      ///< tokens attend to those before them only
+    bool qkvBias = false;    ///< the projections of attention have one, whatever `bias` says
 };
 
-/// A norm over h elements: scale, and offset unless RMS.
+/// A norm over h elements: scale, and offset unless RMS. Every rank of a tensor group does it, or
+/// with sequence parallelism on its share of the tokens.
 void
-AddNorm(LayerSpec& layer, uint64_t h, bool rms)
+AddNorm(Part& part, uint64_t h, bool rms)
 {
-    layer.tensors.push_back(h);
+    part.tensors.push_back({h});
     if (!rms)
     {
-        layer.tensors.push_back(h);
+        part.tensors.push_back({h});
     }
-    layer.pointwiseElements += {0, 2.0 * h, 0};
-    layer.activationBytes += {0, 2.0 * h, 0};
+    AddPointwise(part, {0, 2.0 * h, 0}, Split::kSequence);
+    part.kept.push_back({{0, 2.0 * h, 0}, Split::kSequence});
 }
 
-/// A linear layer in -> out. Its input is kept for backward unless somebody else keeps it already.
-void
-AddLinear(LayerSpec& layer, uint64_t in, uint64_t out, bool bias, bool keepInput = true)
+/// How a linear layer is shared out (Shoeybi et al. 2019, section 3).
+enum class Linear : uint8_t
 {
-    layer.tensors.push_back(in * out);
+    kWhole,
+    kColumns, ///< each rank some of the outputs
+    kRows,    ///< each rank some of the inputs; its bias is whole
+};
+
+/// A linear layer in -> out.
+void
+AddLinear(Part& part, uint64_t in, uint64_t out, bool bias, Linear how)
+{
+    const Split split = how == Linear::kWhole ? Split::kWhole : Split::kTensor;
+    part.tensors.push_back({in * out, split});
     if (bias)
     {
-        layer.tensors.push_back(out);
+        part.tensors.push_back({out, how == Linear::kColumns ? Split::kTensor : Split::kWhole});
     }
-    layer.flops += {0, 2.0 * in * out, 0};
-    layer.matrixElements += {0, static_cast<double>(in + out), 0};
-    if (keepInput)
-    {
-        layer.activationBytes += {0, 2.0 * in, 0};
-    }
+    Operator product = Product({0, 1, 0}, out, in);
+    product.split = split;
+    product.dividesInner = how == Linear::kRows;
+    part.operators.push_back(product);
 }
 
 /// Per token: dropout (a mask of one byte is kept) and the sum with the residual: two reads, one
 /// write.
 void
-AddResidual(LayerSpec& layer, uint64_t h, bool dropout)
+AddResidual(Part& part, uint64_t h, bool dropout)
 {
-    layer.pointwiseElements += {0, 3.0 * h, 0};
-    layer.activationBytes += {0, dropout ? 1.0 * h : 0.0, 0};
+    AddPointwise(part, {0, 3.0 * h, 0}, Split::kSequence);
+    if (dropout)
+    {
+        part.kept.push_back({{0, 1.0 * h, 0}, Split::kSequence});
+    }
 }
 
 LayerSpec
@@ -74,69 +87,109 @@ Embedding(const Transformer& t)
     LayerSpec layer;
     layer.name = "embedding";
     const uint64_t h = t.hidden;
-    layer.tensors.push_back(static_cast<uint64_t>(t.vocabulary) * h);
+    Part part;
+    part.tensors.push_back({static_cast<uint64_t>(t.vocabulary) * h, Split::kTensor});
     uint32_t tables = 1;
     for (const uint64_t rows : {t.positions, t.tokenTypes})
     {
         if (rows > 0)
         {
-            layer.tensors.push_back(rows * h);
+            part.tensors.push_back({rows * h});
             ++tables;
         }
     }
-    layer.pointwiseElements = {0, (tables + 1.0) * h, 0};
-    layer.activationBytes = {0, t.dropout ? 1.0 * h : 0.0, 0};
-    layer.checkpointBytes = {0, 0, 0};
+    AddPointwise(part, {0, (tables + 1.0) * h, 0}, Split::kWhole);
+    if (t.dropout)
+    {
+        part.kept.push_back({{0, 1.0 * h, 0}, Split::kSequence});
+    }
     if (t.embeddingNorm)
     {
-        AddNorm(layer, h, t.rms);
+        AddNorm(part, h, t.rms);
     }
+    // Rows of other ranks' share of the vocabulary come as zeros and are added up.
+    part.exit = {0, 1.0 * h, 0};
+    layer.parts.push_back(std::move(part));
+    layer.output = {0, 1.0 * h, 0};
     return layer;
 }
 
-/// The activation bytes are those of Korthikanti et al. (2022), section 4.1, term by term: with
-/// dropout, two-matrix MLP, f = 4 h and as many key-value heads as heads they add up to b s h (34 +
-/// 5 a s / h).
+/// The activation bytes are those of Korthikanti et al. (2022), section 4.1 and its table 2, term
+/// by term: with dropout, two-matrix MLP, f = 4 h and as many key-value heads as heads they add up
+/// to b s h (34 + 5 a s / h), of which tensor parallelism divides b s h (24 + 5 a s / h) and
+/// sequence parallelism the other 10.
+Part
+Attention(const Transformer& t)
+{
+    Part part;
+    part.name = "attention";
+    const uint64_t h = t.hidden;
+    const uint64_t size = t.headSize;
+    const uint64_t q = size * t.heads;
+    const uint64_t kv = size * t.kvHeads;
+    const double a = t.heads;
+    AddNorm(part, h, t.rms);
+    part.kept.push_back({{0, 2.0 * h, 0}, Split::kSequence}); // input of the projections
+    AddLinear(part, h, q + 2 * kv, t.bias || t.qkvBias, Linear::kColumns);
+    Operator core;
+    core.kind = KernelClass::kAttention;
+    core.split = Split::kTensor;
+    core.queries = {0, 1, 0};
+    core.keys = {0, 1, 0};
+    core.heads = t.heads;
+    core.kvHeads = t.kvHeads;
+    core.headSize = static_cast<double>(size);
+    core.causal = t.causal;
+    core.dropout = t.dropout;
+    part.operators.push_back(core);
+    part.kept.push_back({{0, 2.0 * q + 4.0 * kv, 0}, Split::kTensor});
+    part.kept.push_back({{0, 0, t.dropout ? 5 * a : 2 * a}, Split::kTensor, true});
+    part.kept.push_back({{0, 2.0 * q, 0}, Split::kTensor}); // input of the next product
+    AddLinear(part, q, h, t.bias, Linear::kRows);
+    AddResidual(part, h, t.dropout);
+    part.entry = part.exit = {0, 1.0 * h, 0};
+    return part;
+}
+
+Part
+Mlp(const Transformer& t)
+{
+    Part part;
+    part.name = "mlp";
+    const uint64_t h = t.hidden;
+    const uint64_t f = t.ffn;
+    AddNorm(part, h, t.rms);
+    part.kept.push_back({{0, 2.0 * h, 0}, Split::kSequence});
+    if (t.gated)
+    {
+        AddLinear(part, h, f, t.bias, Linear::kColumns);
+        AddLinear(part, h, f, t.bias, Linear::kColumns);
+        AddPointwise(part, {0, 3.0 * f, 0}, Split::kTensor);
+        // Both inputs of the product and the activation's input.
+        part.kept.push_back({{0, 6.0 * f, 0}, Split::kTensor});
+    }
+    else
+    {
+        AddLinear(part, h, f, t.bias, Linear::kColumns);
+        AddPointwise(part, {0, 2.0 * f, 0}, Split::kTensor);
+        part.kept.push_back({{0, 2.0 * f, 0}, Split::kTensor});
+    }
+    part.kept.push_back({{0, 2.0 * f, 0}, Split::kTensor}); // input of the last product
+    AddLinear(part, f, h, t.bias, Linear::kRows);
+    AddResidual(part, h, t.dropout);
+    part.entry = part.exit = {0, 1.0 * h, 0};
+    return part;
+}
+
 LayerSpec
 Block(const Transformer& t, uint32_t index)
 {
     LayerSpec layer;
     layer.name = "block " + std::to_string(index);
-    const uint64_t h = t.hidden;
-    const uint64_t kv = h / t.heads * t.kvHeads;
-    const double a = t.heads;
-
-    AddNorm(layer, h, t.rms);
-    AddLinear(layer, h, h + 2 * kv, t.bias);
-    // Scores Q K^T and context P V: 2 s^2 h FLOPs each, causal or not (Megatron-LM's count, SC'21
-    // appendix).
-    layer.flops += {0, 0, 4.0 * h};
-    layer.matrixElements += {0, 2.0 * h + 2.0 * kv, 2 * a};
-    layer.pointwiseElements +=
-        {0, 0, t.dropout ? 4 * a : 2 * a}; // softmax, dropout: each read and written
-    layer.activationBytes += {0, 2.0 * h + 4.0 * kv, t.dropout ? 5 * a : 2 * a};
-    AddLinear(layer, h, h, t.bias);
-    AddResidual(layer, h, t.dropout);
-
-    AddNorm(layer, h, t.rms);
-    const uint64_t f = t.ffn;
-    if (t.gated)
-    {
-        AddLinear(layer, h, f, t.bias);
-        AddLinear(layer, h, f, t.bias, false);
-        layer.pointwiseElements += {0, 3.0 * f, 0};
-        layer.activationBytes +=
-            {0, 6.0 * f, 0}; // both inputs of the product and the activation's input
-    }
-    else
-    {
-        AddLinear(layer, h, f, t.bias);
-        layer.pointwiseElements += {0, 2.0 * f, 0};
-        layer.activationBytes += {0, 2.0 * f, 0};
-    }
-    AddLinear(layer, f, h, t.bias);
-    AddResidual(layer, h, t.dropout);
-    layer.checkpointBytes = {0, 2.0 * h, 0};
+    layer.parts = {Attention(t), Mlp(t)};
+    layer.checkpointBytes = {0, 2.0 * t.hidden, 0};
+    layer.output = {0, 1.0 * t.hidden, 0};
+    layer.repeated = true;
     return layer;
 }
 
@@ -144,15 +197,19 @@ Block(const Transformer& t, uint32_t index)
 /// loss reads and writes the logits in 32 bits and keeps them (4 b s V bytes, Korthikanti et al.
 /// section 4.3); counted as four passes over 16-bit elements.
 void
-AddLogits(LayerSpec& layer, const Transformer& t, double positions)
+AddLogits(LayerSpec& layer, Part& part, const Transformer& t, double positions)
 {
     const double h = t.hidden;
     const double v = t.vocabulary;
-    layer.flops += {0, positions * 2 * h * v, 0};
-    layer.matrixElements += {0, positions * (h + v), 0};
-    layer.pointwiseElements += {0, positions * 4 * v, 0};
-    layer.activationBytes += {0, positions * (2 * h + 4 * v), 0};
+    Operator product = Product({0, positions, 0}, v, h);
+    product.split = Split::kTensor;
+    part.operators.push_back(product);
+    AddPointwise(part, {0, positions * 4 * v, 0}, Split::kTensor);
+    part.kept.push_back({{0, positions * 2 * h, 0}, Split::kSequence});
+    part.kept.push_back({{0, positions * 4 * v, 0}, Split::kTensor});
     layer.checkpointBytes += {0, 2 * h, 0};
+    part.entry = {0, positions * h, 0};
+    part.losses = {0, positions, 0};
     const uint64_t matrix = static_cast<uint64_t>(t.vocabulary) * t.hidden;
     if (t.tied)
     {
@@ -161,7 +218,7 @@ AddLogits(LayerSpec& layer, const Transformer& t, double positions)
     }
     else
     {
-        layer.tensors.push_back(matrix);
+        part.tensors.push_back({matrix, Split::kTensor});
     }
 }
 
@@ -170,31 +227,34 @@ Head(const Transformer& t)
 {
     LayerSpec layer;
     layer.name = "head";
+    Part part;
     const uint64_t h = t.hidden;
     if (t.finalNorm)
     {
-        AddNorm(layer, h, t.rms);
+        AddNorm(part, h, t.rms);
     }
     if (t.pooler)
     {
         // Of the first token of each sample only.
-        layer.tensors.insert(layer.tensors.end(), {h * h, h});
-        layer.flops += {2.0 * h * h, 0, 0};
-        layer.matrixElements += {2.0 * h, 0, 0};
+        part.tensors.insert(part.tensors.end(), {{h * h}, {h}});
+        part.operators.push_back(Product({1, 0, 0}, h, h));
     }
     if (t.maskedHead)
     {
         // 80 predictions in 512 tokens, 20 in 128: NVIDIA's recipe, max_predictions_per_seq.
         constexpr double kMasked = 80.0 / 512;
-        layer.tensors.insert(layer.tensors.end(), {h * h, h, h, h, t.vocabulary, 2 * h, 2});
-        layer.flops += {4.0 * h, kMasked * 2 * h * h, 0};
-        layer.matrixElements += {0, kMasked * 2 * h, 0};
-        AddLogits(layer, t, kMasked);
+        part.tensors.insert(part.tensors.end(),
+                            {{h * h}, {h}, {h}, {h}, {t.vocabulary, Split::kTensor}, {2 * h}, {2}});
+        Operator order = Product({1, 0, 0}, 2, h);
+        part.operators.push_back(order);
+        part.operators.push_back(Product({0, kMasked, 0}, h, h));
+        AddLogits(layer, part, t, kMasked);
     }
     else if (t.head)
     {
-        AddLogits(layer, t, 1);
+        AddLogits(layer, part, t, 1);
     }
+    layer.parts.push_back(std::move(part));
     return layer;
 }
 
@@ -230,11 +290,16 @@ BuildTransformer(ModelSpec& model, topo::JsonObject& in)
     in.Flag("lm_head", t.head);
     in.Flag("pooler", t.pooler);
     in.Flag("masked_lm_head", t.maskedHead);
+    t.causal = !t.pooler && !t.maskedHead;
+    in.Flag("causal", t.causal);
+    in.Flag("qkv_bias", t.qkvBias);
     if (t.layers == 0 || t.hidden == 0 || t.heads == 0 || t.vocabulary == 0)
     {
         return;
     }
-    if (t.hidden % t.heads != 0)
+    t.headSize = t.hidden / t.heads;
+    in.Whole("head_size", t.headSize, 1, 1 << 16);
+    if (!in.Has("head_size") && t.hidden % t.heads != 0)
     {
         in.Fail("heads", "does not divide hidden, " + std::to_string(t.hidden));
         return;
@@ -254,7 +319,7 @@ BuildTransformer(ModelSpec& model, topo::JsonObject& in)
         model.layers.push_back(Block(t, i));
     }
     LayerSpec head = Head(t);
-    if (head.flops.At(1, 1) > 0 || !head.tensors.empty())
+    if (head.Flops().At(1, 1) > 0 || head.Parameters() > 0)
     {
         model.layers.push_back(std::move(head));
     }

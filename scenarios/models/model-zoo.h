@@ -13,6 +13,7 @@
 #ifndef SCENARIOS_MODELS_MODEL_ZOO_H
 #define SCENARIOS_MODELS_MODEL_ZOO_H
 
+#include "scenarios/training/kernel.h"
 #include "topologies/error.h"
 
 #include <cstdint>
@@ -52,6 +53,16 @@ struct Work
         return {sample, token, 0};
     }
 
+    Work operator*(double factor) const
+    {
+        return {sample * factor, token * factor, pair * factor};
+    }
+
+    bool IsZero() const
+    {
+        return sample == 0 && token == 0 && pair == 0;
+    }
+
     Work& operator+=(const Work& o)
     {
         sample += o.sample;
@@ -61,26 +72,117 @@ struct Work
     }
 };
 
+/// The share of something that a rank of a tensor-parallel group has.
+enum class Split : uint8_t
+{
+    kWhole,    ///< all of it
+    kTensor,   ///< one of tp equal shares
+    kSequence, ///< all of it; with sequence parallelism that of one of tp equal shares of the
+               ///< tokens
+};
+
+/// A parameter tensor.
+struct Tensor
+{
+    uint64_t elements = 0; ///< of one expert, if it is an expert's
+    Split split = Split::kWhole;
+    /// So many of them, one an expert, shared out among the ranks of an expert-parallel group. 0:
+    /// it is no expert's.
+    uint32_t experts = 0;
+
+    uint64_t All() const ///< elements in the model
+    {
+        return elements * (experts > 0 ? experts : 1);
+    }
+};
+
+/// Activations kept for backward.
+struct Kept
+{
+    Work bytes; ///< with a 16-bit datatype, everything stored
+    Split split = Split::kWhole;
+    bool core = false; ///< of the core of attention: selective recomputation drops it
+};
+
+/// What a layer computes, whatever the batch is.
+struct Operator
+{
+    KernelClass kind = KernelClass::kPointwise;
+    Split split = Split::kWhole;
+    bool expert = false; ///< once for each expert of the rank, on the tokens that were sent to it
+    double count = 1;    ///< equal ones, one after another
+
+    /// Products: rows x inner by inner x columns. With Split::kTensor the columns are divided, or
+    /// `inner` where `dividesInner` says so (Megatron's column- and row-parallel layers).
+    Work rows;
+    double columns = 0;
+    double inner = 0;
+    bool dividesInner = false;
+    bool weights = true; ///< inner x columns are parameters, read and given gradients
+
+    /// Attention: lengths of one sample; Split::kTensor divides the heads.
+    Work queries;
+    Work keys;
+    double heads = 0;
+    double kvHeads = 0;
+    double headSize = 0;
+    double valueSize = 0; ///< 0: headSize
+    bool causal = false;
+    bool dropout = false;
+
+    /// kPointwise: read and written, forward. Of products without a shape (columns 0) too.
+    Work elements;
+    Work flops;          ///< of products without a shape
+    double backward = 2; ///< kPointwise: elements of backward for one of forward
+
+    Work Flops() const; ///< forward; a multiply-add counts 2
+};
+
+/// Tokens that find their experts over an all-to-all.
+struct Routing
+{
+    uint32_t experts = 0; ///< among which tokens are routed
+    uint32_t topK = 0;    ///< experts a token is sent to
+    double elements = 0;  ///< of a token that travel
+};
+
+/// A piece of a layer between two places where the ranks of a parallel group exchange activations.
+struct Part
+{
+    std::string name;            ///< "attention"; empty: the layer's only one
+    std::vector<Tensor> tensors; ///< in forward order
+    std::vector<Operator> operators;
+    std::vector<Kept> kept;
+    /// Elements that tensor parallelism adds up at its entry in backward (Megatron's f) and at its
+    /// exit in forward (g). 0: nothing is exchanged there.
+    Work entry;
+    Work exit;
+    /// Of a loss over a vocabulary that is shared out: positions, whose largest logit, sum and
+    /// target's logit are found in three all-reduces.
+    Work losses;
+    std::optional<Routing> routing;
+};
+
 constexpr uint32_t kNotTied = UINT32_MAX;
 
 /// One entry of the list a step walks through: forward in order, backward in reverse.
 struct LayerSpec
 {
-    std::string name;        ///< "embedding", "block 7", "head"; unique in the model
-    uint64_t parameters = 0; ///< elements this layer owns
-    std::vector<uint64_t>
-        tensors; ///< its parameter tensors in forward order; they add up to `parameters`
+    std::string name; ///< "embedding", "block 7", "head"; unique in the model
+    std::vector<Part> parts;
     /// The layer whose parameters this one uses as well (a language-model head that shares the
     /// embedding's matrix). Their gradient is complete only when both layers' backward is done.
     uint32_t tiedTo = kNotTied;
     uint64_t tiedParameters = 0; ///< elements shared with layer `tiedTo` (read here, owned there)
-    Work flops;             ///< forward, matrix products and convolutions; a multiply-add counts 2
-    Work matrixElements;    ///< forward, elements read and written by them, weights excluded
-    Work pointwiseElements; ///< forward, elements moved by norms, activations, softmax, residuals,
-                            ///< look-ups
-    Work activationBytes;   ///< kept for backward with a 16-bit datatype, everything stored
+    Split tiedSplit = Split::kTensor;
     Work
         checkpointBytes; ///< kept instead with activation checkpointing (the layer's input), 16-bit
+    Work output;         ///< elements that the next layer takes: what a pipeline sends
+    bool repeated = false; ///< one of a row of alike layers (a block): --layers leaves some out
+
+    uint64_t Parameters() const; ///< elements this layer owns
+    Work Flops() const;          ///< forward
+    Work ActivationBytes() const;
 };
 
 /// The numbers a transformer was built from, for formulas that want them.
@@ -90,6 +192,7 @@ struct TransformerShape
     uint32_t hidden = 0;
     uint32_t heads = 0;
     uint32_t kvHeads = 0;
+    uint32_t headSize = 0;
     uint32_t ffn = 0;
     uint32_t vocabulary = 0;
 };
@@ -106,7 +209,7 @@ struct ModelSpec
     std::vector<LayerSpec> layers;
     std::optional<TransformerShape> transformer;
 
-    /// Forward FLOPs of b samples of s tokens, whole model.
+    /// Forward FLOPs of b samples of s tokens, whole model; of experts those that tokens go to.
     double ForwardFlops(uint32_t batch, uint32_t sequence) const;
 };
 

@@ -304,7 +304,7 @@ PlanText(const TrainingScenario& s)
             training::ZeroImplName(s.options.zeroImpl) + "), overlap " +
             (s.options.overlap.value_or(true) ? "on" : "off") +
             (s.options.bucketBytes ? ", buckets " + CanonicalBytes(*s.options.bucketBytes) : "") +
-            (s.options.recompute ? ", recomputation" : ""));
+            (s.options.recompute != training::Recompute::kNone ? ", recomputation" : ""));
     text += Line("batch",
                  std::to_string(s.globalBatch) +
                      " samples a step = " + topo::Counted(s.plan.ranks, "GPU") + " x micro-batch " +

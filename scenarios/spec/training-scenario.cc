@@ -269,7 +269,8 @@ ValidateTraining(const ReadResult& read)
         o.zero = s.zero;
         o.zeroImpl = *training::ParseZeroImpl(values.Text("zero-impl"));
         o.dtype = *training::ParseDtype(s.dtype);
-        o.recompute = values.Flag("recompute");
+        o.recompute =
+            values.Flag("recompute") ? training::Recompute::kFull : training::Recompute::kNone;
         o.fusedAttention = values.Flag("fused-attention");
         if (!model->hasSequence)
         {
@@ -323,7 +324,7 @@ ValidateTraining(const ReadResult& read)
         if (v.errors.empty())
         {
             s.options = training::ResolvedOptions(o);
-            s.plan = training::MakeDataParallelPlan(o);
+            s.plan = training::MakePlan(o);
             used = CollectivesOf(s.plan);
             SlowDown(&v, &s.plan);
             if (s.options.bucketBytes)

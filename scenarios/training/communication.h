@@ -39,35 +39,64 @@
 namespace training
 {
 
-/// As TrainingPlan's streams and groups are numbered in data parallelism.
-constexpr uint8_t kComputeStream = 0;
-constexpr uint8_t kGradientStream = 1;
-constexpr uint8_t kParameterStream = 2;
-constexpr uint32_t kGradientGroup = 0;
+/// Streams of a rank, before those that nobody uses are left out.
+enum Stream : uint8_t
+{
+    kComputeStream,
+    kGradientStream,
+    kParameterStream,
+    kTensorStream,
+    kContextStream,
+    kExpertStream,
+    kExpertGradientStream,
+    kExpertParameterStream,
+    kEmbeddingStream,
+    kSendForwardStream,
+    kReceiveForwardStream,
+    kSendBackwardStream,
+    kReceiveBackwardStream,
+};
+
+constexpr uint8_t kStreams = 13;
+
+/// "gradients".
+std::string StreamName(uint8_t stream);
+
+constexpr uint32_t kGradientGroup = static_cast<uint32_t>(GroupOf::kGradient);
 /// Stage 3: the same ranks in a second communicator, since gathers and reductions run beside each
 /// other.
-constexpr uint32_t kGatherGroup = 1;
-
-constexpr Position kStart = UINT32_MAX; ///< the beginning of the step
+constexpr uint32_t kGatherGroup = static_cast<uint32_t>(GroupOf::kGather);
 
 struct Transfer
 {
-    Task task; ///< all but `after`
+    Task task; ///< all but `after`; its group is a GroupOf, its stream a Stream
     /// The computation whose end makes its data, or kStart: they are there.
     Position made = kStart;
     /// Computations that wait for it, ascending; of one whose data are there, at least one.
     std::vector<Position> users;
     uint32_t gather = 0; ///< of data that are there: index into ParameterGathers()
+    /// Begins as soon as it can, whether communication overlaps or not: computing waits for it
+    /// anyway, or it waits for another rank's.
+    bool inLine = false;
 
     // The third pass: it begins no sooner than this computation has ended, and these transfers.
     Position begin = kStart;
     std::vector<uint32_t> behind; ///< their indices
 };
 
+/// Where use `use` of a Gather of a micro-batch is computed (parameter-gathers.h).
+Position PositionOfUse(const RankWork& work, uint32_t microBatch, uint32_t use);
+
 /// Of data parallelism with any ZeRO stage; on a stream in the order in which they stand here.
 /// Transfers whose data are there come in the order of their first users, the others in that of
 /// `made`. \param options resolved
 std::vector<Transfer> DataParallelTransfers(const TrainingOptions& options, const RankWork& work);
+
+/// What a rank exchanges within its layers and with the stages before and behind it. They go ahead
+/// of the others. \param options resolved
+std::vector<Transfer> ModelParallelTransfers(const TrainingOptions& options,
+                                             const RankWork& work,
+                                             uint32_t stage);
 
 } // namespace training
 

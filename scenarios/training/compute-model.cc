@@ -57,28 +57,6 @@ Matches(const std::string& pattern, const std::string& name)
     return pattern == name;
 }
 
-/// `factor` times the forward work; the FLOPs of fused attention `fusedFactor` times.
-rdma::Duration
-PassTime(const LayerSpec& layer, const ComputeOptions& o, double factor, double fusedFactor)
-{
-    const auto moved = [&](const Work& work) {
-        return factor *
-               (o.fusedAttention ? work.WithoutPairs() : work).At(o.microBatch, o.sequence);
-    };
-    Work flopsWork = layer.flops;
-    flopsWork.pair *= o.fusedAttention ? fusedFactor / factor : 1;
-    const double flops = factor * flopsWork.At(o.microBatch, o.sequence);
-    const double element = DtypeBytes(o.dtype);
-    const double bandwidth = o.gpu.memoryBandwidth * o.gpu.memoryEfficiency;
-    // Weights are read by matrix products only: a look-up touches as many rows as there are tokens.
-    const double weights =
-        flops > 0 ? factor * static_cast<double>(layer.parameters + layer.tiedParameters) : 0;
-    const double matrix = std::max(flops / (o.gpu.Peak(o.dtype) * o.gpu.Efficiency(o.dtype)),
-                                   (moved(layer.matrixElements) + weights) * element / bandwidth);
-    const double pointwise = moved(layer.pointwiseElements) * element / bandwidth;
-    return rdma::FromSeconds(matrix + pointwise);
-}
-
 } // namespace
 
 const LayerTime*
@@ -180,18 +158,6 @@ CheckProfile(const Profile& profile, const ModelSpec& model)
     return problems;
 }
 
-rdma::Duration
-ForwardTime(const LayerSpec& layer, const ComputeOptions& options)
-{
-    return PassTime(layer, options, 1, 1);
-}
-
-rdma::Duration
-BackwardTime(const LayerSpec& layer, const ComputeOptions& options)
-{
-    return PassTime(layer, options, 2, 2.5);
-}
-
 uint32_t
 OptimizerBytesPerParameter(Dtype dtype)
 {
@@ -201,10 +167,10 @@ OptimizerBytesPerParameter(Dtype dtype)
 }
 
 rdma::Duration
-OptimizerTime(uint64_t parameters, const ComputeOptions& o)
+OptimizerTime(uint64_t parameters, const GpuSpec& gpu, Dtype dtype)
 {
-    return rdma::FromSeconds(static_cast<double>(parameters) * OptimizerBytesPerParameter(o.dtype) /
-                             (o.gpu.memoryBandwidth * o.gpu.memoryEfficiency));
+    return rdma::FromSeconds(static_cast<double>(parameters) * OptimizerBytesPerParameter(dtype) /
+                             (gpu.memoryBandwidth * gpu.memoryEfficiency));
 }
 
 } // namespace training

@@ -57,20 +57,9 @@ std::optional<Profile> ParseProfileJson(const nlohmann::json& json,
 /// the roofline.
 std::vector<Problem> CheckProfile(const Profile& profile, const ModelSpec& model);
 
-struct ComputeOptions
-{
-    GpuSpec gpu;
-    Dtype dtype = Dtype::kBf16;
-    uint32_t microBatch = 1;
-    uint32_t sequence = 1;
-    bool fusedAttention = false; ///< FlashAttention: the attention matrices never reach the memory
-};
-
-rdma::Duration ForwardTime(const LayerSpec& layer, const ComputeOptions& options);
-rdma::Duration BackwardTime(const LayerSpec& layer, const ComputeOptions& options);
 /// Adam over `parameters` elements of this GPU's partition: gradient read, fp32 master copy and two
 /// moments read and written, parameter written.
-rdma::Duration OptimizerTime(uint64_t parameters, const ComputeOptions& options);
+rdma::Duration OptimizerTime(uint64_t parameters, const GpuSpec& gpu, Dtype dtype);
 /// Bytes of memory traffic of Adam per parameter: 28, with 16-bit and with 32-bit parameters.
 uint32_t OptimizerBytesPerParameter(Dtype dtype);
 

@@ -16,7 +16,7 @@ namespace
 /// Whole tensors. DDP's rule (`fill`): the tensor that reaches the size closes the bucket.
 /// DeepSpeed's: the one that would exceed it opens the next.
 std::vector<Bucket>
-TensorBuckets(const std::vector<LayerSpec>& layers, uint64_t limit, bool fill)
+TensorBuckets(const std::vector<RankLayer>& layers, uint64_t limit, bool fill)
 {
     std::vector<Bucket> buckets;
     Bucket open;
@@ -85,12 +85,12 @@ FlatBuckets(const std::vector<uint64_t>& sizes, uint64_t limit)
 } // namespace
 
 std::vector<Bucket>
-GradientBuckets(const TrainingOptions& o, const std::vector<LayerSpec>& layers)
+GradientBuckets(const TrainingOptions& o, const std::vector<RankLayer>& layers, uint32_t ranks)
 {
     const uint64_t limit = std::max<uint64_t>(*o.bucketBytes / DtypeBytes(o.dtype), 1);
     if (o.zero == 3)
     {
-        return FlatBuckets(PartitionedSizes(layers, o.ranks), RoundDownToAtLeast(limit, o.ranks));
+        return FlatBuckets(PartitionedSizes(layers, ranks), RoundDownToAtLeast(limit, ranks));
     }
     if (o.zeroImpl == ZeroImpl::kDeepSpeed)
     {
@@ -102,13 +102,13 @@ GradientBuckets(const TrainingOptions& o, const std::vector<LayerSpec>& layers)
     }
     std::vector<uint64_t> sizes;
     uint64_t sum = 0;
-    for (const LayerSpec& layer : layers)
+    for (const RankLayer& layer : layers)
     {
         sizes.push_back(layer.parameters);
         sum += layer.parameters;
     }
-    sizes.front() += RoundUp(sum, o.ranks) - sum; // the end of the flat gradient
-    return FlatBuckets(sizes, RoundDownToAtLeast(limit, o.ranks));
+    sizes.front() += RoundUp(sum, ranks) - sum; // the end of the flat gradient
+    return FlatBuckets(sizes, RoundDownToAtLeast(limit, ranks));
 }
 
 } // namespace training

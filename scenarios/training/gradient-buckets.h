@@ -16,7 +16,7 @@
 #ifndef SCENARIOS_TRAINING_GRADIENT_BUCKETS_H
 #define SCENARIOS_TRAINING_GRADIENT_BUCKETS_H
 
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/rank-layers.h"
 
 #include <cstdint>
 #include <vector>
@@ -32,10 +32,11 @@ struct Bucket
     uint32_t last = 0; ///< the lowest index: ready when its backward is done
 };
 
-/// \param options resolved. \param layers of the rank, at least one
+/// \param options resolved. \param layers of the rank, at least one \param ranks that reduce them
 /// \return in the order of reduction
 std::vector<Bucket> GradientBuckets(const TrainingOptions& options,
-                                    const std::vector<LayerSpec>& layers);
+                                    const std::vector<RankLayer>& layers,
+                                    uint32_t ranks);
 
 } // namespace training
 

@@ -23,50 +23,109 @@ ModelStateBytes(double parameters, uint32_t ranks, uint32_t zero, Dtype dtype)
                          optimizer / (zero >= 1 ? n : 1));
 }
 
+namespace
+{
+
+/// The most bytes of activations that a stage keeps at a time, and of what is being recomputed.
+double
+ActivationsOf(const TrainingOptions& o,
+              uint32_t stage,
+              const std::vector<RankLayer>& layers,
+              const std::vector<uint32_t>& chunkBegin)
+{
+    std::vector<double> ofChunk(chunkBegin.size() - 1, 0);
+    double largest = 0;
+    for (std::size_t c = 0; c < ofChunk.size(); ++c)
+    {
+        for (uint32_t i = chunkBegin[c]; i < chunkBegin[c + 1]; ++i)
+        {
+            const RankLayer& layer = layers[i];
+            if (layer.recomputed && layer.checkpointBytes < layer.keptBytes)
+            {
+                ofChunk[c] += layer.checkpointBytes;
+                largest = std::max(largest, layer.keptBytes);
+            }
+            else
+            {
+                ofChunk[c] += layer.keptBytes;
+            }
+        }
+    }
+    double now = 0;
+    double most = 0;
+    // A longer step holds no more than this one.
+    const uint32_t enough = 2 * o.pipeline * (o.virtualStages + 1);
+    PipelineShape shape = PipelineOf(o);
+    shape.microBatches = std::min(o.accumulation, enough);
+    for (const PipelineAction& action :
+         FindPipelineSchedule(o.schedule)->OrderOf(shape, stage, 0, 0))
+    {
+        switch (action.kind)
+        {
+        case PipelineAction::Kind::kForward:
+            now += ofChunk[action.chunk];
+            most = std::max(most, now);
+            break;
+        case PipelineAction::Kind::kBackward:
+        case PipelineAction::Kind::kBackwardWeights:
+            now -= ofChunk[action.chunk];
+            break;
+        case PipelineAction::Kind::kBackwardInput:
+            break; // the gradients of the weights need them still
+        }
+    }
+    return most + largest;
+}
+
+} // namespace
+
 MemoryEstimate
-EstimateMemory(const TrainingOptions& given)
+EstimateStageMemory(const TrainingOptions& given, uint32_t stage)
 {
     const TrainingOptions o = ResolvedOptions(given);
+    std::vector<uint32_t> chunkBegin;
+    const std::vector<RankLayer> layers = LayersOfStage(o, stage, chunkBegin);
     const uint64_t element = DtypeBytes(o.dtype);
-    const uint64_t whole = PaddedParameters(o);
-    const uint64_t part = RoundUp(whole, o.ranks) / o.ranks;
     MemoryEstimate m;
-    m.parameters = element * (o.zero >= 3 ? part : whole);
-    m.gradients = element * (o.zero >= 2 ? part : whole);
-    m.optimizer = (element == 2 ? 12 : 8) * (o.zero >= 1 ? part : whole);
-    const uint32_t sequence = o.model.hasSequence ? o.sequence : 1;
-    double kept = 0;
-    double largest = 0;
-    for (std::size_t i = 0; i < o.model.layers.size(); ++i)
+    const auto hold = [&](const std::vector<RankLayer>& held, uint32_t ranks) {
+        const uint64_t whole = PaddedParameters(o, held, ranks);
+        const uint64_t part = RoundUp(whole, ranks) / ranks;
+        m.parameters += element * (o.zero >= 3 ? part : whole);
+        m.gradients += element * (o.zero >= 2 ? part : whole);
+        m.optimizer += (element == 2 ? 12 : 8) * (o.zero >= 1 ? part : whole);
+        if (o.zero >= 1 && ranks > 1)
+        {
+            // One being filled, one being reduced.
+            m.buffers += 2 * std::min(*o.bucketBytes, whole * element);
+        }
+        if (o.zero == 3 && ranks > 1)
+        {
+            m.buffers += MostGatheredBytes(o, held, ranks);
+        }
+    };
+    hold(layers, o.Replicas());
+    const auto experts = ExpertsOf(layers);
+    if (ParametersOf(experts) > 0)
     {
-        const auto& layer = o.model.layers[i];
-        const Work work =
-            o.fusedAttention ? layer.activationBytes.WithoutPairs() : layer.activationBytes;
-        const double full = work.At(o.microBatch, sequence);
-        const double checkpoint = layer.checkpointBytes.At(o.microBatch, sequence);
-        if (IsRecomputed(o, o.model.layers, i) && checkpoint < full)
-        {
-            kept += checkpoint;
-            largest = std::max(largest, full); // of the layer that is being recomputed
-        }
-        else
-        {
-            kept += full;
-        }
+        hold(experts, o.ExpertReplicas());
     }
     // Of absurd sizes more than 64 bits hold.
-    m.activations =
-        static_cast<uint64_t>(std::min((kept + largest) * static_cast<double>(element) / 2, 1e18));
-    if (o.zero >= 1 && o.ranks > 1)
-    {
-        // One being filled, one being reduced.
-        m.buffers = 2 * std::min(*o.bucketBytes, whole * element);
-    }
-    if (o.zero == 3 && o.ranks > 1)
-    {
-        m.buffers += MostGatheredBytes(o, o.model.layers);
-    }
+    m.activations = static_cast<uint64_t>(
+        std::min(ActivationsOf(o, stage, layers, chunkBegin) * static_cast<double>(element) / 2,
+                 1e18));
     return m;
+}
+
+MemoryEstimate
+EstimateMemory(const TrainingOptions& options)
+{
+    MemoryEstimate most;
+    for (uint32_t stage = 0; stage < options.pipeline; ++stage)
+    {
+        const MemoryEstimate m = EstimateStageMemory(options, stage);
+        most = m.Total() > most.Total() ? m : most;
+    }
+    return most;
 }
 
 } // namespace training

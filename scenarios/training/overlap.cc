@@ -5,6 +5,9 @@
 
 #include "scenarios/training/parameter-gathers.h"
 
+#include <algorithm>
+#include <map>
+
 namespace training
 {
 
@@ -22,19 +25,35 @@ Before(Position position)
 void
 Prefetch(const TrainingOptions& o,
          const RankWork& work,
+         const std::vector<RankLayer>& layers,
          const std::vector<Gather>& gathers,
          Transfer& t)
 {
-    const Position user = t.users.front();
     const uint32_t use = gathers[t.gather].use;
-    const uint32_t beside = EarliestBeside(o, work.layers, gathers, t.gather);
-    t.begin = Before(user - use + beside);
+    const uint32_t beside = EarliestBeside(o, layers, gathers, t.gather);
+    t.begin = Before(PositionOfUse(work, work.order[t.users.front()].microBatch, beside));
     // The first of a micro-batch runs beside the last backward of the one before; DeepSpeed's
     // look-ahead ends with the micro-batch.
     if (use == 0 && o.zeroImpl == ZeroImpl::kPaper)
     {
         t.begin = Before(t.begin);
     }
+}
+
+/// The last computation of a micro-batch, or the optimizer.
+Position
+EndOf(const RankWork& work, uint32_t microBatch)
+{
+    if (work.order[work.Optimizer()].microBatch == microBatch)
+    {
+        return work.Optimizer();
+    }
+    Position last = 0;
+    for (uint32_t i = 0; i < work.layers.size(); ++i)
+    {
+        last = std::max(last, work.Gradient(microBatch, i));
+    }
+    return last;
 }
 
 } // namespace
@@ -44,50 +63,54 @@ ApplyOverlap(const TrainingOptions& o, const RankWork& work, std::vector<Transfe
 {
     if (*o.overlap)
     {
-        const auto gathers = o.zero == 3 ? ParameterGathers(o, work.layers) : std::vector<Gather>{};
+        const auto experts = ExpertsOf(work.layers);
+        std::vector<Gather> gathers;
+        std::vector<Gather> ofExperts;
+        if (o.zero == 3)
+        {
+            gathers = ParameterGathers(o, work.layers);
+            ofExperts = ParameterGathers(o, experts);
+        }
         for (Transfer& t : transfers)
         {
+            if (t.inLine)
+            {
+                continue;
+            }
             t.begin = t.made;
             if (t.made == kStart)
             {
-                Prefetch(o, work, gathers, t);
+                const bool dense = t.task.stream == kParameterStream;
+                Prefetch(o, work, dense ? work.layers : experts, dense ? gathers : ofExperts, t);
             }
         }
         return;
     }
-    // By micro-batch; the optimizer counts as one more.
-    std::vector<Position> first;
-    std::vector<Position> last;
-    for (Position p = 0; p < work.order.size(); ++p)
-    {
-        const uint32_t m = work.order[p].microBatch;
-        first.resize(m + 1, p);
-        last.resize(m + 1);
-        last[m] = p;
-    }
-    std::vector<std::vector<uint32_t>> sent(first.size());
+    std::map<Position, std::vector<uint32_t>> sent; // by the computation behind which they begin
     for (uint32_t i = 0; i < transfers.size(); ++i)
     {
         Transfer& t = transfers[i];
+        if (t.inLine)
+        {
+            continue;
+        }
         if (t.made == kStart)
         {
             t.begin = Before(t.users.front());
             continue;
         }
-        const uint32_t m = work.order[t.made].microBatch;
-        t.begin = last[m];
-        if (m + 1 < first.size())
+        t.begin = EndOf(work, work.order[t.made].microBatch);
+        if (t.begin < work.Optimizer())
         {
-            t.users.insert(t.users.begin(), first[m + 1]);
+            t.users.insert(t.users.begin(), t.begin + 1);
         }
-        sent[m].push_back(i);
+        sent[t.begin].push_back(i);
     }
     for (Transfer& t : transfers)
     {
-        const uint32_t m = work.order[t.made == kStart ? t.users.front() : t.made].microBatch;
-        if (t.made == kStart && m > 0 && t.users.front() == first[m])
+        if (!t.inLine && t.made == kStart && t.begin != kStart && sent.count(t.begin) > 0)
         {
-            t.behind = sent[m - 1];
+            t.behind = sent[t.begin];
         }
     }
 }

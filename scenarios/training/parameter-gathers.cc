@@ -11,7 +11,7 @@ namespace training
 {
 
 std::vector<Gather>
-ParameterGathers(const TrainingOptions& o, const std::vector<LayerSpec>& layers)
+ParameterGathers(const TrainingOptions& o, const std::vector<RankLayer>& layers)
 {
     const uint32_t count = static_cast<uint32_t>(layers.size());
     std::vector<uint32_t> backwardUse(count);
@@ -57,7 +57,7 @@ ParameterGathers(const TrainingOptions& o, const std::vector<LayerSpec>& layers)
 
 uint32_t
 EarliestBeside(const TrainingOptions& o,
-               const std::vector<LayerSpec>& layers,
+               const std::vector<RankLayer>& layers,
                const std::vector<Gather>& gathers,
                std::size_t g)
 {
@@ -87,7 +87,7 @@ EarliestBeside(const TrainingOptions& o,
 }
 
 uint64_t
-MostGatheredBytes(const TrainingOptions& o, const std::vector<LayerSpec>& layers)
+MostGatheredBytes(const TrainingOptions& o, const std::vector<RankLayer>& layers, uint32_t ranks)
 {
     const auto gathers = ParameterGathers(o, layers);
     const uint32_t count = static_cast<uint32_t>(layers.size());
@@ -106,7 +106,7 @@ MostGatheredBytes(const TrainingOptions& o, const std::vector<LayerSpec>& layers
         }
         freed[i] = lastUse;
         const auto bytes =
-            static_cast<int64_t>(RoundUp(layers[i].parameters, o.ranks) * DtypeBytes(o.dtype));
+            static_cast<int64_t>(RoundUp(layers[i].parameters, ranks) * DtypeBytes(o.dtype));
         change[EarliestBeside(o, layers, gathers, g)] += bytes;
         change[lastUse + 1] -= bytes;
     }

@@ -16,7 +16,7 @@
 #ifndef SCENARIOS_TRAINING_PARAMETER_GATHERS_H
 #define SCENARIOS_TRAINING_PARAMETER_GATHERS_H
 
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/rank-layers.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -35,18 +35,21 @@ struct Gather
 
 /// \param options resolved. \return those of one micro-batch, in order of need
 std::vector<Gather> ParameterGathers(const TrainingOptions& options,
-                                     const std::vector<LayerSpec>& layers);
+                                     const std::vector<RankLayer>& layers);
 
 /// \return the earliest computation beside which gather g may run: the one before the one that
 /// needs it, or earlier while fewer than prefetchBytes are gathered in between. Equal to g's own
 /// use if there is none before it in this micro-batch, or nothing overlaps.
 uint32_t EarliestBeside(const TrainingOptions& options,
-                        const std::vector<LayerSpec>& layers,
+                        const std::vector<RankLayer>& layers,
                         const std::vector<Gather>& gathers,
                         std::size_t g);
 
-/// Most bytes of gathered parameters at a time, by the rule of EarliestBeside.
-uint64_t MostGatheredBytes(const TrainingOptions& options, const std::vector<LayerSpec>& layers);
+/// Most bytes of gathered parameters at a time, by the rule of EarliestBeside. \param ranks that
+/// share them
+uint64_t MostGatheredBytes(const TrainingOptions& options,
+                           const std::vector<RankLayer>& layers,
+                           uint32_t ranks);
 
 } // namespace training
 

@@ -12,7 +12,7 @@ namespace training
 {
 
 /// Errors (values out of range, datatype the GPU does not have) and warnings (does not fit the
-/// GPU's memory). MakeDataParallelPlan may be called only if none is an error.
+/// GPU's memory). MakePlan may be called only if none is an error.
 std::vector<Problem> Check(const TrainingOptions& options);
 
 } // namespace training

@@ -39,6 +39,26 @@ ParseZeroImpl(std::string_view text)
     return std::nullopt;
 }
 
+std::string
+RecomputeName(Recompute recompute)
+{
+    constexpr const char* kNames[] = {"none", "selective", "full"};
+    return kNames[static_cast<uint32_t>(recompute)];
+}
+
+std::optional<Recompute>
+ParseRecompute(std::string_view text)
+{
+    for (const Recompute r : {Recompute::kNone, Recompute::kSelective, Recompute::kFull})
+    {
+        if (text == RecomputeName(r))
+        {
+            return r;
+        }
+    }
+    return std::nullopt;
+}
+
 TrainingOptions
 ResolvedOptions(TrainingOptions o)
 {

@@ -9,6 +9,7 @@
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/training/compute-model.h"
+#include "scenarios/training/layout.h"
 
 #include <cstdint>
 #include <optional>
@@ -28,13 +29,35 @@ enum class ZeroImpl : uint8_t
 std::string ZeroImplName(ZeroImpl impl);
 std::optional<ZeroImpl> ParseZeroImpl(std::string_view text);
 
+/// What of the activations is computed again in backward instead of being kept.
+enum class Recompute : uint8_t
+{
+    kNone,
+    kSelective, ///< the core of attention (Korthikanti et al. 2022, section 5)
+    kFull,      ///< every layer, from its input
+};
+
+/// "none", "selective", "full".
+std::string RecomputeName(Recompute recompute);
+std::optional<Recompute> ParseRecompute(std::string_view text);
+
 /// Fields that are std::optional take the implementation's default (ResolvedOptions()).
 struct TrainingOptions
 {
     ModelSpec model;
     GpuSpec gpu;
-    uint32_t ranks = 1;
-    uint32_t zero = 0; ///< 0..3
+    uint32_t ranks = 1; ///< in all: tensor x context x data x pipeline
+    uint32_t tensor = 1;
+    uint32_t context = 1;
+    uint32_t expert = 1; ///< divides data x context
+    uint32_t pipeline = 1;
+    DimensionOrder rankOrder = Layout{}.order;
+    /// Norms, dropout and residuals on a share of the tokens; reduce-scatter and all-gather instead
+    /// of tensor parallelism's all-reduces (Korthikanti et al. 2022, section 4.2).
+    bool sequenceParallel = false;
+    std::string schedule = "1f1b"; ///< of pipeline::Schedules
+    uint32_t virtualStages = 1;    ///< chunks of layers a stage
+    uint32_t zero = 0;             ///< 0..3
     ZeroImpl zeroImpl = ZeroImpl::kPaper;
     uint32_t microBatch = 4;   ///< samples of a rank in one forward and backward
     uint32_t accumulation = 1; ///< micro-batches a step
@@ -50,10 +73,42 @@ struct TrainingOptions
     std::optional<uint64_t> reuseElements;
     /// Communication beside computation. Paper: yes; DeepSpeed: at stage 3 only.
     std::optional<bool> overlap;
-    /// Activation checkpointing of every block: forward again before each backward.
-    bool recompute = false;
+    Recompute recompute = Recompute::kNone;
     bool fusedAttention = false; ///< FlashAttention
     std::optional<Profile> profile;
+
+    /// Ranks that hold the same parameters, but for experts'.
+    uint32_t Replicas() const
+    {
+        return ranks / (tensor * pipeline);
+    }
+
+    uint32_t Data() const
+    {
+        return Replicas() / context;
+    }
+
+    /// Ranks that hold the same experts.
+    uint32_t ExpertReplicas() const
+    {
+        return Replicas() / expert;
+    }
+
+    Layout GetLayout() const
+    {
+        return {tensor, context, expert, Data(), pipeline, rankOrder};
+    }
+
+    /// Samples of a step, of all ranks.
+    uint64_t GlobalBatch() const
+    {
+        return static_cast<uint64_t>(Data()) * microBatch * accumulation;
+    }
+
+    uint32_t Sequence() const ///< of a sample, 1 for models that have none
+    {
+        return model.hasSequence ? sequence : 1;
+    }
 };
 
 /// The same with every optional field filled in (profile aside).

@@ -11,77 +11,292 @@ namespace training
 namespace
 {
 
-/// Roofline or measured, with the forward that recomputation repeats.
-LayerTime
-TimeOf(const TrainingOptions& o,
-       const ComputeOptions& compute,
-       const std::vector<LayerSpec>& layers,
-       std::size_t i)
-{
-    const LayerTime* measured = o.profile ? o.profile->Find(layers[i].name) : nullptr;
-    LayerTime time =
-        measured ? *measured
-                 : LayerTime{ForwardTime(layers[i], compute), BackwardTime(layers[i], compute)};
-    if (IsRecomputed(o, layers, i))
-    {
-        time.backward += time.forward;
-    }
-    return time;
-}
-
 /// Adam runs over this rank's partition.
 rdma::Duration
-OptimizerOfRank(const TrainingOptions& o, const ComputeOptions& compute)
+OptimizerOfRank(const TrainingOptions& o, const std::vector<RankLayer>& layers)
 {
     if (o.profile && o.profile->optimizer)
     {
         return *o.profile->optimizer;
     }
-    const uint64_t whole = PaddedParameters(o);
-    return OptimizerTime(o.zero == 0 ? whole : whole / o.ranks, compute);
+    const uint64_t whole = PaddedParameters(o, layers, o.Replicas());
+    const uint64_t experts = PaddedParameters(o, ExpertsOf(layers), o.ExpertReplicas());
+    return OptimizerTime(o.zero == 0 ? whole + experts
+                                     : whole / o.Replicas() + experts / o.ExpertReplicas(),
+                         o.gpu,
+                         o.dtype);
 }
 
+/// Writes down actions one after another.
+class Writer
+{
+  public:
+    Writer(const TrainingOptions& options, RankWork& work)
+        : m_options(options),
+          m_work(work)
+    {
+    }
+
+    void Write(const PipelineAction& action)
+    {
+        m_action = action;
+        m_suffix = OfMicroBatch(m_options, action.microBatch);
+        m_begin = static_cast<Position>(m_work.order.size());
+        const uint32_t first = m_work.chunkBegin[action.chunk];
+        const uint32_t end = m_work.chunkBegin[action.chunk + 1];
+        if (action.kind == PipelineAction::Kind::kForward)
+        {
+            for (uint32_t i = first; i < end; ++i)
+            {
+                Forward(i);
+            }
+        }
+        else
+        {
+            for (uint32_t i = end; i-- > first;)
+            {
+                Backward(i);
+            }
+        }
+        m_work.actions.push_back(
+            {action, {m_begin, static_cast<Position>(m_work.order.size() - 1)}});
+    }
+
+    /// The exchanges behind the last computation are awaited by this one.
+    void End(Position position)
+    {
+        for (; m_waiting < m_work.exchanges.size(); ++m_waiting)
+        {
+            m_work.exchanges[m_waiting].user = position;
+        }
+    }
+
+  private:
+    void Forward(uint32_t index)
+    {
+        const RankLayer& layer = m_work.layers[index];
+        const auto begin = static_cast<Position>(m_work.order.size());
+        m_layer = index;
+        m_phase = Phase::kForward;
+        ForwardParts(layer, "forward ", &RankPart::forward);
+        m_work.forwards[m_action.microBatch * m_work.layers.size() + index] = {begin, Last()};
+    }
+
+    /// \param seconds of a part
+    void ForwardParts(const RankLayer& layer, const char* what, double RankPart::*seconds)
+    {
+        for (const RankPart& part : layer.parts)
+        {
+            Exchanged(part.beforeForward, what, layer, part);
+            Compute(part.*seconds, what, layer, part);
+            Exchanged(part.afterForward, what, layer, part);
+        }
+    }
+
+    void Backward(uint32_t index)
+    {
+        const RankLayer& layer = m_work.layers[index];
+        const auto begin = static_cast<Position>(m_work.order.size());
+        m_layer = index;
+        m_phase = Phase::kBackward;
+        using Kind = PipelineAction::Kind;
+        if (m_action.kind != Kind::kBackwardWeights && layer.recomputed)
+        {
+            // What it computes again is exchanged again.
+            ForwardParts(layer, "backward ", &RankPart::again);
+        }
+        for (std::size_t p = layer.parts.size(); p-- > 0;)
+        {
+            const RankPart& part = layer.parts[p];
+            if (m_action.kind == Kind::kBackwardWeights)
+            {
+                Compute(part.backwardWeights, "weights ", layer, part);
+                continue;
+            }
+            const bool both = m_action.kind == Kind::kBackward;
+            Exchanged(part.beforeBackward, "backward ", layer, part);
+            Compute((layer.recomputed ? 0 : part.again) + part.backwardInput +
+                        (both ? part.backwardWeights : 0),
+                    "backward ",
+                    layer,
+                    part);
+            Exchanged(part.besideBackward,
+                      "weights ",
+                      layer,
+                      part,
+                      Last() == 0 ? kStart : Last() - 1);
+            Exchanged(part.afterBackward, "backward ", layer, part);
+        }
+        const std::size_t at = m_action.microBatch * m_work.layers.size() + index;
+        if (m_action.kind != Kind::kBackwardWeights)
+        {
+            m_work.backwards[at] = {begin, Last()};
+        }
+        m_work.gradients[at] = Last();
+    }
+
+    Position Last() const
+    {
+        return static_cast<Position>(m_work.order.size() - 1);
+    }
+
+    void Compute(double seconds, const char* what, const RankLayer& layer, const RankPart& part)
+    {
+        const bool behindExchange = m_waiting < m_work.exchanges.size();
+        // A layer is one computation where nothing is exchanged within it.
+        if (m_work.order.size() > m_begin && !behindExchange &&
+            m_work.order.back().layer == m_layer)
+        {
+            m_seconds += seconds;
+            m_work.order.back().duration = rdma::FromSeconds(m_seconds);
+            return;
+        }
+        const auto position = static_cast<Position>(m_work.order.size());
+        End(position);
+        m_seconds = seconds;
+        m_work.order.push_back(
+            {m_phase,
+             m_action.microBatch,
+             m_layer,
+             rdma::FromSeconds(seconds),
+             what + layer.name + (HasPieces(layer) ? OfPart(part) : "") + m_suffix});
+    }
+
+    static std::string OfPart(const RankPart& part)
+    {
+        return part.name.empty() ? "" : " " + part.name;
+    }
+
+    static bool HasPieces(const RankLayer& layer)
+    {
+        bool any = false;
+        for (const RankPart& part : layer.parts)
+        {
+            any = any || !part.beforeForward.empty() || !part.afterForward.empty();
+        }
+        return any && layer.parts.size() > 1;
+    }
+
+    void Exchanged(const Exchanges& exchanges,
+                   const char* what,
+                   const RankLayer& layer,
+                   const RankPart& part)
+    {
+        Exchanged(exchanges, what, layer, part, m_work.order.empty() ? kStart : Last());
+    }
+
+    /// \param made the computation that makes its data
+    void Exchanged(const Exchanges& exchanges,
+                   const char* what,
+                   const RankLayer& layer,
+                   const RankPart& part,
+                   Position made)
+    {
+        for (const Exchange& exchange : exchanges)
+        {
+            InLine line;
+            line.exchange = exchange;
+            line.phase = m_phase;
+            line.made = made;
+            line.entry = m_work.order.size() == m_begin;
+            line.name = what + layer.name + OfPart(part) + m_suffix;
+            m_work.exchanges.push_back(std::move(line));
+        }
+    }
+
+    const TrainingOptions& m_options;
+    RankWork& m_work;
+    PipelineAction m_action;
+    std::string m_suffix;
+    Phase m_phase = Phase::kForward;
+    uint32_t m_layer = 0;
+    Position m_begin = 0;      ///< of the action
+    double m_seconds = 0;      ///< of the computation being written
+    std::size_t m_waiting = 0; ///< exchanges that no computation has waited for yet: from this one
+};
+
 } // namespace
+
+std::vector<std::vector<std::vector<uint32_t>>>
+LayersByStage(const TrainingOptions& o)
+{
+    const uint32_t pieces = o.pipeline * o.virtualStages;
+    const auto count = static_cast<uint32_t>(o.model.layers.size());
+    // Blocks in equal numbers, what is left over to the earlier pieces; what stands before them
+    // goes with the first and what stands behind with the last.
+    uint32_t blocks = 0;
+    for (const LayerSpec& layer : o.model.layers)
+    {
+        blocks += layer.repeated ? 1 : 0;
+    }
+    std::vector<std::vector<std::vector<uint32_t>>> stages(
+        o.pipeline,
+        std::vector<std::vector<uint32_t>>(o.virtualStages));
+    uint32_t piece = 0;
+    uint32_t in = 0; // blocks of this piece
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        const uint32_t most = blocks / pieces + (piece < blocks % pieces ? 1 : 0);
+        if (o.model.layers[i].repeated && in == most)
+        {
+            ++piece;
+            in = 0;
+        }
+        in += o.model.layers[i].repeated ? 1 : 0;
+        stages[piece % o.pipeline][piece / o.pipeline].push_back(i);
+    }
+    return stages;
+}
+
+std::vector<RankLayer>
+LayersOfStage(const TrainingOptions& o, uint32_t stage, std::vector<uint32_t>& chunkBegin)
+{
+    std::vector<uint32_t> indices;
+    const auto stages = LayersByStage(o);
+    for (const auto& chunk : stages[stage])
+    {
+        chunkBegin.push_back(static_cast<uint32_t>(indices.size()));
+        indices.insert(indices.end(), chunk.begin(), chunk.end());
+    }
+    chunkBegin.push_back(static_cast<uint32_t>(indices.size()));
+    return LayersOfStage(LayersOfModel(o), indices);
+}
+
+RankWork
+WorkOfStage(const TrainingOptions& o, uint32_t stage)
+{
+    RankWork work;
+    work.layers = LayersOfStage(o, stage, work.chunkBegin);
+    const std::size_t entries = o.accumulation * work.layers.size();
+    work.forwards.resize(entries);
+    work.backwards.resize(entries);
+    work.gradients.resize(entries, kStart);
+    Writer writer(o, work);
+    for (const PipelineAction& action :
+         FindPipelineSchedule(o.schedule)->OrderOf(PipelineOf(o), stage, 0, 0))
+    {
+        writer.Write(action);
+    }
+    writer.End(static_cast<Position>(work.order.size()));
+    work.order.push_back(
+        {Phase::kOptimizer, o.accumulation, 0, OptimizerOfRank(o, work.layers), "optimizer"});
+    return work;
+}
 
 RankWork
 WorkOfRank(const TrainingOptions& o)
 {
-    const ComputeOptions compute{o.gpu,
-                                 o.dtype,
-                                 o.microBatch,
-                                 o.model.hasSequence ? o.sequence : 1,
-                                 o.fusedAttention};
-    RankWork work;
-    work.layers = o.model.layers;
-    const uint32_t count = static_cast<uint32_t>(work.layers.size());
-    std::vector<LayerTime> times;
-    for (uint32_t i = 0; i < count; ++i)
-    {
-        times.push_back(TimeOf(o, compute, work.layers, i));
-    }
-    for (uint32_t m = 0; m < o.accumulation; ++m)
-    {
-        const std::string suffix = OfMicroBatch(o, m);
-        for (uint32_t i = 0; i < count; ++i)
-        {
-            work.order.push_back({Phase::kForward,
-                                  m,
-                                  i,
-                                  times[i].forward,
-                                  "forward " + work.layers[i].name + suffix});
-        }
-        for (uint32_t i = count; i-- > 0;)
-        {
-            work.order.push_back({Phase::kBackward,
-                                  m,
-                                  i,
-                                  times[i].backward,
-                                  "backward " + work.layers[i].name + suffix});
-        }
-    }
-    work.order.push_back(
-        {Phase::kOptimizer, o.accumulation, 0, OptimizerOfRank(o, compute), "optimizer"});
-    return work;
+    return WorkOfStage(o, 0);
+}
+
+PipelineShape
+PipelineOf(const TrainingOptions& o)
+{
+    PipelineShape shape;
+    shape.stages = o.pipeline;
+    shape.microBatches = o.accumulation;
+    shape.virtualStages = o.virtualStages;
+    return shape;
 }
 
 std::string
@@ -90,17 +305,11 @@ OfMicroBatch(const TrainingOptions& o, uint32_t index)
     return o.accumulation > 1 ? " micro-batch " + std::to_string(index) : "";
 }
 
-bool
-IsRecomputed(const TrainingOptions& o, const std::vector<LayerSpec>& layers, std::size_t layer)
-{
-    return o.recompute && layer + 1 < layers.size() && layers[layer].flops.At(1, 1) > 0;
-}
-
 double
 StepFlops(const TrainingOptions& o)
 {
-    return 3.0 * o.accumulation *
-           o.model.ForwardFlops(o.microBatch, o.model.hasSequence ? o.sequence : 1);
+    return 3.0 * o.accumulation * o.model.ForwardFlops(o.microBatch, o.Sequence()) * o.Data() /
+           o.ranks;
 }
 
 } // namespace training

@@ -1,13 +1,16 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The first pass: what one rank computes in a step, and in which order. Nothing is communicated
- * yet.
+ * The first pass: what one rank computes in a step, and in which order: the actions of a pipeline's
+ * schedule (forward or backward of a micro-batch through a chunk of layers), layer by layer, each
+ * layer in pieces where its ranks exchange something in between.
  */
 #ifndef SCENARIOS_TRAINING_RANK_WORK_H
 #define SCENARIOS_TRAINING_RANK_WORK_H
 
+#include "scenarios/training/pipeline/schedule.h"
 #include "scenarios/training/plan-options.h"
+#include "scenarios/training/rank-layers.h"
 #include "scenarios/training/step-graph.h"
 
 #include <cstddef>
@@ -21,6 +24,8 @@ namespace training
 /// Index into RankWork::order.
 using Position = uint32_t;
 
+constexpr Position kStart = UINT32_MAX; ///< the beginning of the step
+
 struct Computation
 {
     Phase phase = Phase::kForward; ///< kForward, kBackward, or kOptimizer
@@ -30,31 +35,88 @@ struct Computation
     std::string name; ///< "backward block 7 micro-batch 2", "optimizer"
 };
 
+/// Computations in a row.
+struct Span
+{
+    Position first = kStart;
+    Position last = kStart;
+};
+
+/// Computing waits for it: nothing of this rank runs beside it but what has been posted before.
+struct InLine
+{
+    Exchange exchange;
+    Phase phase = Phase::kForward; ///< of the computation it belongs to
+    Position made = kStart; ///< behind this computation; kStart: at the beginning of the step
+    Position user = kStart; ///< ahead of this one
+    bool entry = false;  ///< the first of its action's layers needs it: behind what comes from the
+                         ///< stage before
+    bool beside = false; ///< runs beside `user` minus one, not between
+    std::string name;    ///< "all-reduce forward block 7 attention"
+};
+
+/// One entry of the schedule.
+struct DoneAction
+{
+    PipelineAction action;
+    Span span;
+};
+
 struct RankWork
 {
-    std::vector<LayerSpec> layers;  ///< of this rank
-    std::vector<Computation> order; ///< of the compute stream; the optimizer is the last
+    std::vector<RankLayer> layers;    ///< of this rank
+    std::vector<uint32_t> chunkBegin; ///< layers of chunk c: from [c] to [c + 1]
+    std::vector<Computation> order;   ///< of the compute stream; the optimizer is the last
+    std::vector<InLine> exchanges;    ///< in the order of the computations
+    std::vector<DoneAction> actions;
+    // By micro-batch and layer:
+    std::vector<Span> forwards;
+    std::vector<Span> backwards;
+    std::vector<Position> gradients; ///< the computation that makes the gradients of the layer
 
     Position Optimizer() const
     {
         return static_cast<Position>(order.size() - 1);
     }
+
+    const Span& Forward(uint32_t microBatch, uint32_t layer) const
+    {
+        return forwards[microBatch * layers.size() + layer];
+    }
+
+    const Span& Backward(uint32_t microBatch, uint32_t layer) const
+    {
+        return backwards[microBatch * layers.size() + layer];
+    }
+
+    Position Gradient(uint32_t microBatch, uint32_t layer) const
+    {
+        return gradients[microBatch * layers.size() + layer];
+    }
 };
 
-/// Data parallelism: all layers, micro-batch by micro-batch, forward and then backward; Adam on the
-/// rank's partition. \param options resolved
+PipelineShape PipelineOf(const TrainingOptions& options);
+
+/// Which layers of the model each stage of a pipeline has: [stage][chunk][...]. Without a pipeline
+/// all. \param options resolved
+std::vector<std::vector<std::vector<uint32_t>>> LayersByStage(const TrainingOptions& options);
+
+/// The layers of a rank of one stage. \param chunkBegin gets where its chunks begin, and the end
+std::vector<RankLayer> LayersOfStage(const TrainingOptions& options,
+                                     uint32_t stage,
+                                     std::vector<uint32_t>& chunkBegin);
+
+/// Of a rank of one stage; Adam on the rank's partition. \param options resolved
+RankWork WorkOfStage(const TrainingOptions& options, uint32_t stage);
+
+/// Without a pipeline.
 RankWork WorkOfRank(const TrainingOptions& options);
 
 /// " micro-batch 2", for names; of a single one nothing.
 std::string OfMicroBatch(const TrainingOptions& options, uint32_t index);
 
-/// Recomputed before its backward: all that computes, but for the last layer, whose backward
-/// follows its forward at once.
-bool IsRecomputed(const TrainingOptions& options,
-                  const std::vector<LayerSpec>& layers,
-                  std::size_t layer);
-
-/// Model FLOPs of a step per GPU: 3 x forward of all micro-batches, recomputation not counted.
+/// Model FLOPs of a step per GPU: 3 x forward of all micro-batches, recomputation not counted, the
+/// mean of all ranks.
 double StepFlops(const TrainingOptions& options);
 
 } // namespace training

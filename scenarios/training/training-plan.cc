@@ -71,30 +71,97 @@ ToStepGraph(std::vector<std::string> streams, const RankWork& work, std::vector<
     return graph;
 }
 
+namespace
+{
+
+/// Streams and groups that are used, numbered anew. Gradients have theirs in any case, as
+/// parameters from stage 1 on: what there is does not depend on how many GPUs there are.
+void
+LeaveOutUnused(const TrainingOptions& o, TrainingPlan& plan)
+{
+    std::vector<bool> streamUsed(kStreams, false);
+    std::vector<bool> groupUsed(kGroupKinds, false);
+    streamUsed[kComputeStream] = streamUsed[kGradientStream] = true;
+    streamUsed[kParameterStream] = o.zero >= 1;
+    groupUsed[kGradientGroup] = true;
+    groupUsed[kGatherGroup] = o.zero == 3;
+    const auto communicates = [](const Task& task) {
+        return task.kind != TaskKind::kCompute && task.kind != TaskKind::kMemory;
+    };
+    for (const StepGraph& role : plan.roles)
+    {
+        for (const Task& task : role.tasks)
+        {
+            streamUsed[task.stream] = true;
+            if (communicates(task))
+            {
+                groupUsed[task.group] = true;
+            }
+        }
+    }
+    std::vector<uint8_t> streamOf(kStreams, 0);
+    std::vector<std::string> streams;
+    for (uint8_t i = 0; i < kStreams; ++i)
+    {
+        streamOf[i] = static_cast<uint8_t>(streams.size());
+        if (streamUsed[i])
+        {
+            streams.push_back(StreamName(i));
+        }
+    }
+    std::vector<uint32_t> groupOf(kGroupKinds, 0);
+    for (uint32_t i = 0; i < kGroupKinds; ++i)
+    {
+        groupOf[i] = static_cast<uint32_t>(plan.groupKinds.size());
+        if (groupUsed[i])
+        {
+            const auto group = static_cast<GroupOf>(i);
+            plan.groupKinds.push_back({GroupName(group), GroupsOf(o.GetLayout(), group)});
+        }
+    }
+    for (StepGraph& role : plan.roles)
+    {
+        role.streams = streams;
+        for (Task& task : role.tasks)
+        {
+            task.stream = streamOf[task.stream];
+            task.group = communicates(task) ? groupOf[task.group] : 0;
+        }
+    }
+}
+
+} // namespace
+
 TrainingPlan
-MakeDataParallelPlan(const TrainingOptions& given)
+MakePlan(const TrainingOptions& given)
 {
     const TrainingOptions o = ResolvedOptions(given);
-    const RankWork work = WorkOfRank(o);
-    std::vector<Transfer> transfers = DataParallelTransfers(o, work);
-    ApplyOverlap(o, work, transfers);
-    std::vector<std::string> streams{"compute", "gradients"};
-    if (o.zero >= 1)
-    {
-        streams.emplace_back("parameters");
-    }
     TrainingPlan plan;
     plan.ranks = o.ranks;
-    plan.roles.push_back(ToStepGraph(std::move(streams), work, std::move(transfers)));
-    plan.roleOf.assign(o.ranks, 0);
-    std::vector<coll::Rank> all(o.ranks);
-    std::iota(all.begin(), all.end(), 0);
-    plan.groupKinds.push_back({"dp", {all}});
-    if (o.zero == 3)
+    for (uint32_t stage = 0; stage < o.pipeline; ++stage)
     {
-        plan.groupKinds.push_back({"dp-parameters", {all}});
+        const RankWork work = WorkOfStage(o, stage);
+        std::vector<Transfer> transfers = ModelParallelTransfers(o, work, stage);
+        std::vector<Transfer> shared = DataParallelTransfers(o, work);
+        ApplyOverlap(o, work, shared);
+        const auto ahead = static_cast<uint32_t>(transfers.size());
+        for (Transfer& t : shared)
+        {
+            for (uint32_t& other : t.behind)
+            {
+                other += ahead;
+            }
+            transfers.push_back(std::move(t));
+        }
+        plan.roles.push_back(ToStepGraph({}, work, std::move(transfers)));
     }
-    plan.samplesPerStep = static_cast<uint64_t>(o.ranks) * o.microBatch * o.accumulation;
+    const Layout layout = o.GetLayout();
+    for (coll::Rank rank = 0; rank < o.ranks; ++rank)
+    {
+        plan.roleOf.push_back(PlaceOf(layout, rank).pipeline);
+    }
+    LeaveOutUnused(o, plan);
+    plan.samplesPerStep = o.GlobalBatch();
     plan.flopsPerGpuPerStep = StepFlops(o);
     plan.gpuMemoryBytes = EstimateMemory(o).Total();
     return plan;

@@ -25,10 +25,11 @@
 namespace training
 {
 
-/// Group kind 0 is "dp" (gradients; parameters after the optimizer), at stage 3 kind 1 is
-/// "dp-parameters". Streams: "compute", "gradients", from stage 1 on "parameters".
+/// One role a stage of the pipeline. Group kind 0 is "dp" (gradients; parameters after the
+/// optimizer), at stage 3 kind 1 is "dp-parameters"; the others as needed (layout.h). Streams:
+/// "compute", "gradients", from stage 1 on "parameters"; others as needed (communication.h).
 /// \param options without errors (Check())
-TrainingPlan MakeDataParallelPlan(const TrainingOptions& options);
+TrainingPlan MakePlan(const TrainingOptions& options);
 
 /// The last step of the passes. A transfer whose data are there stands ahead of the computation
 /// that waits for it, another behind the one it begins after.

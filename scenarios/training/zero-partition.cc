@@ -22,10 +22,10 @@ RoundDownToAtLeast(uint64_t x, uint64_t n)
 }
 
 std::vector<uint64_t>
-PartitionedSizes(const std::vector<LayerSpec>& layers, uint32_t ranks)
+PartitionedSizes(const std::vector<RankLayer>& layers, uint32_t ranks)
 {
     std::vector<uint64_t> sizes;
-    for (const LayerSpec& layer : layers)
+    for (const RankLayer& layer : layers)
     {
         sizes.push_back(RoundUp(layer.parameters, ranks));
     }
@@ -33,14 +33,26 @@ PartitionedSizes(const std::vector<LayerSpec>& layers, uint32_t ranks)
 }
 
 uint64_t
-PaddedParameters(const TrainingOptions& o)
+PaddedParameters(const TrainingOptions& o, const std::vector<RankLayer>& layers, uint32_t ranks)
 {
     if (o.zero == 3)
     {
-        const auto sizes = PartitionedSizes(o.model.layers, o.ranks);
+        const auto sizes = PartitionedSizes(layers, ranks);
         return std::accumulate(sizes.begin(), sizes.end(), uint64_t(0));
     }
-    return o.zero == 0 ? o.model.parameters : RoundUp(o.model.parameters, o.ranks);
+    const uint64_t plain = ParametersOf(layers);
+    return o.zero == 0 ? plain : RoundUp(plain, ranks);
+}
+
+uint64_t
+ParametersOf(const std::vector<RankLayer>& layers)
+{
+    uint64_t sum = 0;
+    for (const RankLayer& layer : layers)
+    {
+        sum += layer.parameters;
+    }
+    return sum;
 }
 
 } // namespace training

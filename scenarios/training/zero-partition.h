@@ -7,6 +7,7 @@
 #define SCENARIOS_TRAINING_ZERO_PARTITION_H
 
 #include "scenarios/training/plan-options.h"
+#include "scenarios/training/rank-layers.h"
 
 #include <cstdint>
 #include <vector>
@@ -20,12 +21,18 @@ uint64_t RoundUp(uint64_t x, uint64_t n);
 uint64_t RoundDownToAtLeast(uint64_t x, uint64_t n);
 
 /// Elements of each layer as stage 3 partitions it: a multiple of the ranks.
-std::vector<uint64_t> PartitionedSizes(const std::vector<LayerSpec>& layers, uint32_t ranks);
+std::vector<uint64_t> PartitionedSizes(const std::vector<RankLayer>& layers, uint32_t ranks);
 
 /// psi as collectives carry it, in elements: stage 0 and DeepSpeed's all-reduces as it is; else
 /// rounded up to a multiple of the ranks, as a whole (stages 1 and 2) or layer by layer (stage 3),
 /// as flattened partitions are.
-uint64_t PaddedParameters(const TrainingOptions& options);
+/// \param layers of the rank \param ranks that share them
+uint64_t PaddedParameters(const TrainingOptions& options,
+                          const std::vector<RankLayer>& layers,
+                          uint32_t ranks);
+
+/// Elements in all, without experts'.
+uint64_t ParametersOf(const std::vector<RankLayer>& layers);
 
 } // namespace training
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "scenarios/training/compute-model.h"
+#include "scenarios/training/rank-layers.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -12,85 +13,53 @@ namespace
 {
 
 double
-StepSeconds(const ModelSpec& model,
-            const ComputeOptions& o,
-            bool recompute,
-            uint32_t ranks,
-            uint32_t accumulation)
+StepSeconds(TrainingOptions o, uint32_t ranks, uint32_t accumulation)
 {
     double time = 0;
-    for (size_t i = 0; i < model.layers.size(); ++i)
+    for (const RankLayer& layer : LayersOfModel(o))
     {
-        const auto& layer = model.layers[i];
-        const bool again = recompute && i + 1 < model.layers.size();
-        time += (ForwardTime(layer, o) * (again ? 2 : 1) + BackwardTime(layer, o)).Seconds();
+        time += layer.Forward() + layer.Backward();
     }
-    return time + OptimizerTime(model.parameters / ranks, o).Seconds() / accumulation;
+    return time +
+           OptimizerTime(o.model.parameters / ranks, o.gpu, o.dtype).Seconds() / accumulation;
+}
+
+TrainingOptions
+OptionsOn(const char* model, const char* gpu, const char* dtype, uint32_t micro, uint32_t sequence)
+{
+    TrainingOptions o;
+    o.model = *FindModel(model);
+    o.gpu = *FindGpu(gpu);
+    o.dtype = *ParseDtype(dtype);
+    o.microBatch = micro;
+    o.sequence = sequence;
+    return ResolvedOptions(o);
 }
 
 } // namespace
 
-// bloom-560m (h = 1024, a = 16, V = 250,880), micro-batch 4 of 2,048 tokens (8,192 tokens), bf16 on
-// A100: 312 x 0.63 = 196.56 TFLOP/s, 2,039 x 0.75 = 1,529.25 GB/s.
-//   block forward  FLOPs   8,192 (24 h^2 + 4 s h) = 274.88 G                  1.3984 ms
-//                          (the bytes of its matrix products need 0.94 ms)
-//                  bytes   pointwise: 2 x 8,192 (18 h + 4 a s) = 2.4495 GB    1.6018 ms
-//   head forward   FLOPs   8,192 x 2 h V = 4,209.1 G                         21.414  ms
-//                  bytes   pointwise: 2 x 8,192 (2 h + 4 V) = 16.475 GB      10.773  ms
-//   embedding      bytes   2 x 8,192 x 4 h = 67.1 MB                          0.0439 ms
-// Forward and backward: 3 (24 x 3.0002 + 32.187 + 0.0439) = 312.71 ms.
-TEST(ComputeModel, Bloom560mOnA100ByHand)
-{
-    const auto model = *FindModel("bloom-560m");
-    const ComputeOptions o{*FindGpu("A100"), Dtype::kBf16, 4, 2048, false};
-    EXPECT_NEAR(ForwardTime(model.layers[1], o).Us(), 3000.2, 0.1);
-    EXPECT_NEAR(BackwardTime(model.layers[1], o).Us(), 2 * 3000.2, 0.2);
-    EXPECT_NEAR(ForwardTime(model.layers[25], o).Us(), 32187, 1);
-    EXPECT_NEAR(ForwardTime(model.layers[0], o).Us(), 43.9, 0.1);
-    double sum = 0;
-    for (const auto& layer : model.layers)
-    {
-        sum += (ForwardTime(layer, o) + BackwardTime(layer, o)).Us();
-    }
-    EXPECT_NEAR(sum, 312707, 20);
-    // Adam on a 128th: 559,214,592 / 128 x 28 B = 122.3 MB, 79.99 us.
-    EXPECT_NEAR(OptimizerTime(559214592 / 128, o).Us(), 79.99, 0.01);
-}
-
-TEST(ComputeModel, MemoryBoundWhenTheMatrixIsThin)
-{
-    // One token: reading the 12.6 M weights of a block (25.2 MB, 16.5 us) takes longer than 25
-    // MFLOP (0.13 us).
-    const auto model = *FindModel("bloom-560m");
-    const ComputeOptions o{*FindGpu("A100"), Dtype::kBf16, 1, 1, false};
-    EXPECT_NEAR(ForwardTime(model.layers[1], o).Us(), 12596224 * 2 / 1529.25e3, 0.1);
-}
-
 TEST(ComputeModel, FusedAttentionSparesTheMemory)
 {
-    const auto model = *FindModel("gpt3-1.3b");
-    ComputeOptions o{*FindGpu("A100"), Dtype::kBf16, 1, 8192, false};
-    const auto plain = ForwardTime(model.layers[1], o);
+    auto o = OptionsOn("gpt3-1.3b", "A100", "bf16", 1, 8192);
+    const auto plain = LayersOfModel(o);
     o.fusedAttention = true;
-    EXPECT_LT(ForwardTime(model.layers[1], o).ps, plain.ps * 7 / 10);
+    const auto fused = LayersOfModel(o);
+    EXPECT_LT(fused[1].Forward(), plain[1].Forward() * 0.7);
     // The embedding and the head have no attention.
-    o.fusedAttention = false;
-    const auto head = ForwardTime(model.layers.back(), o);
-    o.fusedAttention = true;
-    EXPECT_EQ(ForwardTime(model.layers.back(), o), head);
+    EXPECT_EQ(fused.front().Forward(), plain.front().Forward());
+    EXPECT_EQ(fused.back().Forward(), plain.back().Forward());
 }
 
 TEST(ComputeModel, FasterGpuAndNarrowerTypeAreFaster)
 {
-    const auto model = *FindModel("gpt2");
-    const auto seconds = [&](const char* gpu, Dtype dtype) {
-        return StepSeconds(model, {*FindGpu(gpu), dtype, 8, 1024, false}, false, 1, 1);
+    const auto seconds = [&](const char* gpu, const char* dtype) {
+        return StepSeconds(OptionsOn("gpt2", gpu, dtype, 8, 1024), 1, 1);
     };
-    EXPECT_LT(seconds("H100", Dtype::kFp16), seconds("A100", Dtype::kFp16));
-    EXPECT_LT(seconds("A100", Dtype::kFp16), seconds("V100", Dtype::kFp16));
-    EXPECT_LT(seconds("V100", Dtype::kFp16), seconds("P100", Dtype::kFp16));
-    EXPECT_LT(seconds("A100", Dtype::kBf16), seconds("A100", Dtype::kTf32));
-    EXPECT_LT(seconds("A100", Dtype::kTf32), seconds("A100", Dtype::kFp32));
+    EXPECT_LT(seconds("H100", "fp16"), seconds("A100", "fp16"));
+    EXPECT_LT(seconds("A100", "fp16"), seconds("V100", "fp16"));
+    EXPECT_LT(seconds("V100", "fp16"), seconds("P100", "fp16"));
+    EXPECT_LT(seconds("A100", "bf16"), seconds("A100", "tf32"));
+    EXPECT_LT(seconds("A100", "tf32"), seconds("A100", "fp32"));
 }
 
 // A sample of the rows the efficiencies were fitted to (the whole comparison: compute-model.cc):
@@ -138,13 +107,10 @@ TEST(ComputeModel, PublishedRows)
     double sum = 0;
     for (const auto& row : rows)
     {
-        const ComputeOptions o{*FindGpu(row.gpu),
-                               *ParseDtype(row.dtype),
-                               row.microBatch,
-                               row.sequence,
-                               row.fused};
-        const double time =
-            StepSeconds(*FindModel(row.model), o, row.recompute, row.ranks, row.accumulation);
+        auto o = OptionsOn(row.model, row.gpu, row.dtype, row.microBatch, row.sequence);
+        o.fusedAttention = row.fused;
+        o.recompute = row.recompute ? Recompute::kFull : Recompute::kNone;
+        const double time = StepSeconds(o, row.ranks, row.accumulation);
         const double error = time / (row.microBatch / row.perGpu) - 1;
         EXPECT_LT(std::abs(error), row.fused && row.recompute ? 0.25 : 0.20)
             << row.model << " " << row.gpu << " " << row.dtype;

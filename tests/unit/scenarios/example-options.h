@@ -7,6 +7,7 @@
 #define TESTS_UNIT_SCENARIOS_EXAMPLE_OPTIONS_H
 
 #include "scenarios/training/plan-options.h"
+#include "scenarios/training/zero-partition.h"
 
 #include <string>
 
@@ -27,6 +28,13 @@ OptionsOf(const std::string& model,
     o.zeroImpl = impl;
     o.sequence = o.model.sequence;
     return o;
+}
+
+/// psi of the whole model as the collectives of its ranks carry it.
+inline uint64_t
+PaddedModel(const training::TrainingOptions& o)
+{
+    return training::PaddedParameters(o, training::LayersOfModel(o), o.ranks);
 }
 
 #endif // TESTS_UNIT_SCENARIOS_EXAMPLE_OPTIONS_H

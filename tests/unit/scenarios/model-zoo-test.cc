@@ -120,18 +120,13 @@ TEST(ModelZoo, EveryModelIsConsistent)
         std::set<std::string> layers;
         for (const auto& layer : model.layers)
         {
-            uint64_t tensors = 0;
-            for (const uint64_t t : layer.tensors)
-            {
-                tensors += t;
-            }
-            EXPECT_EQ(tensors, layer.parameters) << name << " " << layer.name;
             EXPECT_TRUE(layers.insert(layer.name).second) << name << " " << layer.name;
             if (layer.tiedTo != kNotTied)
             {
-                EXPECT_EQ(model.layers.at(layer.tiedTo).tensors.front(), layer.tiedParameters);
+                EXPECT_EQ(model.layers.at(layer.tiedTo).parts[0].tensors.front().elements,
+                          layer.tiedParameters);
             }
-            sum += layer.parameters;
+            sum += layer.Parameters();
         }
         EXPECT_EQ(sum, model.parameters) << name;
     }
@@ -186,7 +181,7 @@ TEST(ModelZoo, FlopsOfPictures)
     EXPECT_NEAR(Model("vgg-16").ForwardFlops(1, 1) / 2e9, 15.47, 0.005);
     // By hand: the first convolution of ResNet-50 is 64 x 3 x 7 x 7 weights on 112 x 112 positions:
     // 9,408 x 12,544 = 118,013,952 MAC.
-    EXPECT_DOUBLE_EQ(Model("resnet-50").layers[0].flops.sample, 2 * 118013952.0);
+    EXPECT_DOUBLE_EQ(Model("resnet-50").layers[0].Flops().sample, 2 * 118013952.0);
     EXPECT_EQ(Model("resnet-50").layers.size(), 18u); // stem, 16 blocks, fc
 }
 
@@ -198,7 +193,8 @@ TEST(ModelZoo, ActivationsAreKorthikantis)
     const double b = 3;
     const double h = 12288;
     const double a = 96;
-    EXPECT_DOUBLE_EQ(model.layers[1].activationBytes.At(3, 2048), s * b * h * (34 + 5 * a * s / h));
+    EXPECT_DOUBLE_EQ(model.layers[1].ActivationBytes().At(3, 2048),
+                     s * b * h * (34 + 5 * a * s / h));
     EXPECT_DOUBLE_EQ(model.layers[1].checkpointBytes.At(3, 2048), 2 * s * b * h);
 }
 
@@ -208,10 +204,10 @@ TEST(ModelZoo, TiedMatricesBelongToTheEmbedding)
     EXPECT_EQ(tied.layers.back().name, "head");
     EXPECT_EQ(tied.layers.back().tiedTo, 0u);
     EXPECT_EQ(tied.layers.back().tiedParameters, 250880u * 1024);
-    EXPECT_EQ(tied.layers.back().parameters, 2048u); // the final norm
+    EXPECT_EQ(tied.layers.back().Parameters(), 2048u); // the final norm
     const auto own = Model("llama2-7b");
     EXPECT_EQ(own.layers.back().tiedTo, kNotTied);
-    EXPECT_EQ(own.layers.back().parameters, 32000u * 4096 + 4096);
+    EXPECT_EQ(own.layers.back().Parameters(), 32000u * 4096 + 4096);
 }
 
 TEST(ModelJson, AUsersTransformer)

@@ -68,7 +68,7 @@ TEST(PlanMemory, EstimateAgreesWithTheFormula)
                         ModelStateBytes(o.model.parameters, 64, zero),
                     1,
                     1e-6);
-        EXPECT_EQ(MakeDataParallelPlan(o).gpuMemoryBytes, m.Total());
+        EXPECT_EQ(MakePlan(o).gpuMemoryBytes, m.Total());
     }
 }
 
@@ -86,7 +86,7 @@ TEST(PlanMemory, ActivationsByHand)
     EXPECT_NEAR(EstimateMemory(o).activations, 36 * (34 * sbh + pairs) + embedding + head, 1);
     o.fusedAttention = true;
     EXPECT_NEAR(EstimateMemory(o).activations, 36 * 34 * sbh + embedding + head, 1);
-    o.recompute = true;
+    o.recompute = Recompute::kFull;
     EXPECT_NEAR(EstimateMemory(o).activations, 36 * 2 * sbh + 34 * sbh + embedding + head, 1);
 }
 
@@ -95,7 +95,7 @@ TEST(PlanCheck, TooLargeIsAWarning)
     EXPECT_FALSE(Warns(OptionsOf("bloom-560m", 128, 2), "model"));
     EXPECT_TRUE(Warns(OptionsOf("bloom-176b", 128, 0), "model"));
     auto o = OptionsOf("gpt3-175b", 384, 3);
-    o.recompute = true;
+    o.recompute = Recompute::kFull;
     EXPECT_FALSE(Warns(o, "model")); // SC'21, table 2, ran this: 384 GPUs of 80 GB, micro-batch 4
     o.zero = 0;
     EXPECT_TRUE(Warns(o, "model"));

@@ -91,9 +91,8 @@ TEST(RankWork, ForwardsThenBackwardsThenTheOptimizer)
         }
         EXPECT_EQ(work.order.back().phase, Phase::kOptimizer);
         // Adam steps psi / n of the parameters, but at stage 0 all of them.
-        const ComputeOptions compute{o.gpu, o.dtype, o.microBatch, o.sequence, o.fusedAttention};
-        const uint64_t mine = o.zero == 0 ? o.model.parameters : PaddedParameters(o) / o.ranks;
-        EXPECT_EQ(work.order.back().duration.ps, OptimizerTime(mine, compute).ps);
+        const uint64_t mine = o.zero == 0 ? o.model.parameters : PaddedModel(o) / o.ranks;
+        EXPECT_EQ(work.order.back().duration.ps, OptimizerTime(mine, o.gpu, o.dtype).ps);
     }
 }
 
@@ -109,7 +108,7 @@ TEST(GradientBuckets, CoverTheGradientOnce)
             {
                 continue; // a million buckets
             }
-            const auto buckets = GradientBuckets(o, o.model.layers);
+            const auto buckets = GradientBuckets(o, LayersOfModel(o), o.ranks);
             uint64_t sum = 0;
             for (std::size_t b = 0; b < buckets.size(); ++b)
             {
@@ -119,7 +118,7 @@ TEST(GradientBuckets, CoverTheGradientOnce)
                 ASSERT_TRUE(b == 0 || buckets[b].first <= buckets[b - 1].last) << Text(o);
             }
             const bool whole = o.zero == 0 || (o.zero < 3 && o.zeroImpl == ZeroImpl::kDeepSpeed);
-            EXPECT_EQ(sum, whole ? o.model.parameters : PaddedParameters(o)) << Text(o);
+            EXPECT_EQ(sum, whole ? o.model.parameters : PaddedModel(o)) << Text(o);
         }
     }
 }
@@ -138,7 +137,7 @@ TEST(Communication, ClosedFormVolumes)
         const auto transfers = DataParallelTransfers(o, WorkOfRank(o));
         const uint64_t m = o.accumulation;
         const uint64_t plain = o.model.parameters;
-        const uint64_t psi = PaddedParameters(o);
+        const uint64_t psi = PaddedModel(o);
         std::map<coll::Op, uint64_t> expected;
         if (o.zero == 0)
         {
@@ -163,13 +162,13 @@ TEST(Communication, ClosedFormVolumes)
             uint64_t again = 0;
             uint64_t above = 0;
             const auto& layers = o.model.layers;
-            for (std::size_t i = layers.size(); i-- > 0; above += layers[i].parameters)
+            for (std::size_t i = layers.size(); i-- > 0; above += layers[i].Parameters())
             {
                 const bool tied = std::any_of(layers.begin(), layers.end(), [i](const auto& l) {
                     return l.tiedTo == i;
                 });
                 again += (tied ? 0 : 2 * above) >= *o.reuseElements
-                             ? RoundUp(layers[i].parameters, o.ranks)
+                             ? RoundUp(layers[i].Parameters(), o.ranks)
                              : 0;
             }
             if (o.zeroImpl == ZeroImpl::kPaper)

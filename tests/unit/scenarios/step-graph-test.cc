@@ -144,7 +144,7 @@ TEST(StepGraph, WellFormed)
 {
     for (const auto& o : Variants())
     {
-        const auto plan = MakeDataParallelPlan(o);
+        const auto plan = MakePlan(o);
         ASSERT_EQ(plan.roles.size(), 1u);
         ASSERT_EQ(plan.roleOf.size(), plan.ranks);
         const auto& graph = plan.roles[0];
@@ -185,7 +185,7 @@ TEST(StepGraph, WellFormed)
 
 TEST(StepGraph, BackwardIsForwardReversed)
 {
-    const auto plan = MakeDataParallelPlan(Options("gpt2", 2, 2));
+    const auto plan = MakePlan(Options("gpt2", 2, 2));
     std::vector<std::string> compute;
     for (const auto& task : plan.roles[0].tasks)
     {
@@ -205,8 +205,8 @@ TEST(StepGraph, BackwardIsForwardReversed)
 
 TEST(StepGraph, SmallForUsualCases)
 {
-    EXPECT_LT(MakeDataParallelPlan(Options("bloom-560m", 2)).roles[0].tasks.size(), 110u);
-    EXPECT_LT(MakeDataParallelPlan(Options("llama2-7b", 3, 4)).roles[0].tasks.size(), 3200u);
+    EXPECT_LT(MakePlan(Options("bloom-560m", 2)).roles[0].tasks.size(), 110u);
+    EXPECT_LT(MakePlan(Options("llama2-7b", 3, 4)).roles[0].tasks.size(), 3200u);
 }
 
 TEST(StepGraph, OverlapIsFaster)
@@ -223,9 +223,9 @@ TEST(StepGraph, OverlapIsFaster)
                     o.bucketBytes =
                         25ULL << 20; // DeepSpeed's 1 GB would leave ResNet-50 nothing to overlap
                     o.overlap = true;
-                    const auto with = MakeDataParallelPlan(o);
+                    const auto with = MakePlan(o);
                     o.overlap = false;
-                    const auto without = MakeDataParallelPlan(o);
+                    const auto without = MakePlan(o);
                     for (const double bandwidth : {1.5e9, 12.5e9, 50e9})
                     {
                         const double fast = StepTime(with, bandwidth);
@@ -260,7 +260,7 @@ TEST(StepGraph, BucketsWaitForTheirLayers)
         for (uint32_t zero = 0; zero <= 3; ++zero)
         {
             const auto o = Options("bloom-560m", zero, 1, impl);
-            const auto plan = MakeDataParallelPlan(o);
+            const auto plan = MakePlan(o);
             // Gradient elements that exist when a layer's backward is done, and the same of what
             // was reduced.
             std::vector<TaskId> backward(o.model.layers.size());
@@ -283,7 +283,7 @@ TEST(StepGraph, BucketsWaitForTheirLayers)
                 for (size_t i = backward.size(); i-- > 0;)
                 {
                     exists += backward[i] != 0 && backward[i] <= task.after[0]
-                                  ? (o.model.layers[i].parameters + 15) / 16 * 16
+                                  ? (o.model.layers[i].Parameters() + 15) / 16 * 16
                                   : 0;
                 }
                 EXPECT_LE(reduced, exists) << task.name;
@@ -324,11 +324,11 @@ TEST(StepGraph, PrefetchKeepsToItsLookAhead)
                         o.prefetchBytes = prefetch;
                     }
                     const auto resolved = ResolvedOptions(o);
-                    const auto plan = MakeDataParallelPlan(o);
+                    const auto plan = MakePlan(o);
                     const auto memory = EstimateMemory(o);
                     const uint64_t bound =
                         memory.buffers -
-                        2 * std::min<uint64_t>(*resolved.bucketBytes, PaddedParameters(o) * 2);
+                        2 * std::min<uint64_t>(*resolved.bucketBytes, PaddedModel(o) * 2);
                     const auto& tasks = plan.roles[0].tasks;
                     const auto times = Evaluate(plan, 1e9 * (1 + random() % 400));
 
@@ -417,11 +417,11 @@ TEST(StepGraph, PrefetchHelps)
     auto o = Options("llama2-7b", 3, 2);
     o.microBatch = 1;
     o.overlap = false;
-    const double none = StepTime(MakeDataParallelPlan(o), 25e9);
+    const double none = StepTime(MakePlan(o), 25e9);
     o.overlap = true;
-    const double next = StepTime(MakeDataParallelPlan(o), 25e9);
+    const double next = StepTime(MakePlan(o), 25e9);
     o.prefetchBytes = 2'000'000'000;
-    const double more = StepTime(MakeDataParallelPlan(o), 25e9);
+    const double more = StepTime(MakePlan(o), 25e9);
     EXPECT_LT(next, 0.9 * none);
     EXPECT_LE(more, next);
 }
@@ -429,13 +429,12 @@ TEST(StepGraph, PrefetchHelps)
 TEST(StepGraph, RecomputationAddsAForward)
 {
     auto o = Options("gpt2-xl", 0);
-    const double plain = ComputeTime(MakeDataParallelPlan(o));
-    o.recompute = true;
-    const double again = ComputeTime(MakeDataParallelPlan(o));
-    const ComputeOptions c{o.gpu, o.dtype, o.microBatch, o.sequence, false};
-    EXPECT_NEAR(again - plain, 48 * ForwardTime(o.model.layers[1], c).Seconds(), 1e-9);
+    const double plain = ComputeTime(MakePlan(o));
+    o.recompute = Recompute::kFull;
+    const double again = ComputeTime(MakePlan(o));
+    EXPECT_NEAR(again - plain, 48 * LayersOfModel(o)[1].Forward(), 1e-9);
     // Model FLOPs leave recomputation out.
-    EXPECT_DOUBLE_EQ(MakeDataParallelPlan(o).flopsPerGpuPerStep, 3 * o.model.ForwardFlops(4, 1024));
+    EXPECT_DOUBLE_EQ(MakePlan(o).flopsPerGpuPerStep, 3 * o.model.ForwardFlops(4, 1024));
 }
 
 TEST(StepGraph, AProfileReplacesTheRoofline)
@@ -448,9 +447,10 @@ TEST(StepGraph, AProfileReplacesTheRoofline)
         "x.json",
         errors);
     ASSERT_TRUE(o.profile);
-    EXPECT_NEAR(ComputeTime(MakeDataParallelPlan(o)), 14 * 40e-6 + 5e-6, 1e-12);
-    o.recompute = true; // blocks only: neither the embedding, which computes nothing, nor the head
-    EXPECT_NEAR(ComputeTime(MakeDataParallelPlan(o)), 14 * 40e-6 + 5e-6 + 12 * 10e-6, 1e-12);
+    EXPECT_NEAR(ComputeTime(MakePlan(o)), 14 * 40e-6 + 5e-6, 1e-12);
+    o.recompute = Recompute::kFull; // blocks only: neither the embedding, which computes nothing,
+                                    // nor the head
+    EXPECT_NEAR(ComputeTime(MakePlan(o)), 14 * 40e-6 + 5e-6 + 12 * 10e-6, 1e-12);
 }
 
 // Where every micro-batch is reduced, a slow network holds up the next backward: the gradient
@@ -458,7 +458,7 @@ TEST(StepGraph, AProfileReplacesTheRoofline)
 TEST(StepGraph, GradientBuffersAreNotOverwritten)
 {
     const auto o = Options("gpt2", 2, 3);
-    const auto plan = MakeDataParallelPlan(o);
+    const auto plan = MakePlan(o);
     const auto times = Evaluate(plan, 1e8);
     std::map<std::string, double> end;
     std::map<std::string, double> begin;

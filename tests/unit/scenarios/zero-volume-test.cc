@@ -40,8 +40,8 @@ TEST(ZeroVolume, PaperFormulas)
                 for (uint32_t zero = 0; zero <= 3; ++zero)
                 {
                     const auto o = OptionsOf(model, n, zero, m);
-                    const double unit = 2.0 * PaddedParameters(o) * (n - 1) / n;
-                    const auto moved = BytesMovedPerGpu(MakeDataParallelPlan(o));
+                    const double unit = 2.0 * PaddedModel(o) * (n - 1) / n;
+                    const auto moved = BytesMovedPerGpu(MakePlan(o));
                     const double factor[] = {2, 2, m + 1.0, 3.0 * m};
                     EXPECT_NEAR(Total(moved) / unit, factor[zero], 1e-9)
                         << model << " n " << n << " m " << m << " zero " << zero;
@@ -74,9 +74,9 @@ TEST(ZeroVolume, DeepSpeedFormulas)
                 {
                     auto o = OptionsOf(model, n, zero, m, ZeroImpl::kDeepSpeed);
                     o.reuseElements = 0;
-                    const auto moved = BytesMovedPerGpu(MakeDataParallelPlan(o));
+                    const auto moved = BytesMovedPerGpu(MakePlan(o));
                     const double plain = 2.0 * o.model.parameters * (n - 1) / n;
-                    const double padded = 2.0 * PaddedParameters(o) * (n - 1) / n;
+                    const double padded = 2.0 * PaddedModel(o) * (n - 1) / n;
                     const double expected[] = {2 * plain,
                                                2 * plain + padded,
                                                2 * m * plain + padded,
@@ -96,14 +96,14 @@ TEST(ZeroVolume, DeepSpeedKeepsWhatItUsesAgainSoon)
     // bloom-560m: even the first block sees 2 x 302 M elements in between, and the tied matrix is
     // held: 2 m psi.
     auto o = OptionsOf("bloom-560m", 8, 3, 2, ZeroImpl::kDeepSpeed);
-    const double unit = 2.0 * PaddedParameters(o) * 7 / 8;
-    EXPECT_NEAR(Total(BytesMovedPerGpu(MakeDataParallelPlan(o))) / unit, 4, 1e-12);
+    const double unit = 2.0 * PaddedModel(o) * 7 / 8;
+    EXPECT_NEAR(Total(BytesMovedPerGpu(MakePlan(o))) / unit, 4, 1e-12);
 
     // llama2-7b: head 131,076,096 and blocks of 202,383,360 elements. Twice what lies above: head
     // 0, block 31 262 M, block 30 667 M, block 29 1,072 M. So the head and two blocks stay:
     // 535,842,816 elements are gathered once instead of twice.
     o = OptionsOf("llama2-7b", 8, 3, 1, ZeroImpl::kDeepSpeed);
-    EXPECT_NEAR(Total(BytesMovedPerGpu(MakeDataParallelPlan(o))),
+    EXPECT_NEAR(Total(BytesMovedPerGpu(MakePlan(o))),
                 (3.0 * 6738415616 - 535842816) * 2 * 7 / 8,
                 1);
 }
@@ -119,15 +119,15 @@ TEST(ZeroVolume, PaddingIsSmall)
             o.model = model;
             o.ranks = n;
             o.zero = 0;
-            EXPECT_EQ(PaddedParameters(o), model.parameters);
+            EXPECT_EQ(PaddedModel(o), model.parameters);
             for (o.zero = 1; o.zero <= 2; ++o.zero)
             {
-                EXPECT_LT(PaddedParameters(o) - model.parameters, n);
-                EXPECT_EQ(PaddedParameters(o) % n, 0u);
+                EXPECT_LT(PaddedModel(o) - model.parameters, n);
+                EXPECT_EQ(PaddedModel(o) % n, 0u);
             }
             o.zero = 3;
-            EXPECT_LE(PaddedParameters(o) - model.parameters, (n - 1) * model.layers.size());
-            EXPECT_EQ(PaddedParameters(o) % n, 0u);
+            EXPECT_LE(PaddedModel(o) - model.parameters, (n - 1) * model.layers.size());
+            EXPECT_EQ(PaddedModel(o) % n, 0u);
         }
     }
 }
@@ -138,13 +138,12 @@ TEST(ZeroVolume, OneGpuIsSilentAndWideTypesAreTwiceAsLarge)
     {
         for (const auto impl : {ZeroImpl::kPaper, ZeroImpl::kDeepSpeed})
         {
-            EXPECT_TRUE(BytesMovedPerGpu(MakeDataParallelPlan(OptionsOf("gpt2", 1, zero, 2, impl)))
-                            .empty());
+            EXPECT_TRUE(BytesMovedPerGpu(MakePlan(OptionsOf("gpt2", 1, zero, 2, impl))).empty());
         }
         auto o = OptionsOf("gpt2", 4, zero, 1);
-        const double narrow = Total(BytesMovedPerGpu(MakeDataParallelPlan(o)));
+        const double narrow = Total(BytesMovedPerGpu(MakePlan(o)));
         o.dtype = Dtype::kFp32;
-        EXPECT_DOUBLE_EQ(Total(BytesMovedPerGpu(MakeDataParallelPlan(o))), 2 * narrow);
+        EXPECT_DOUBLE_EQ(Total(BytesMovedPerGpu(MakePlan(o))), 2 * narrow);
     }
 }
 
@@ -154,7 +153,7 @@ TEST(ZeroVolume, ChoicesOfTimingMoveTheSameBytes)
     for (uint32_t zero = 0; zero <= 3; ++zero)
     {
         auto o = OptionsOf("bloom-560m", 24, zero, 2);
-        const double total = Total(BytesMovedPerGpu(MakeDataParallelPlan(o)));
+        const double total = Total(BytesMovedPerGpu(MakePlan(o)));
         for (const uint64_t bucket : {100000ULL, 1ULL << 20, 1ULL << 33})
         {
             o.bucketBytes = bucket;
@@ -163,7 +162,7 @@ TEST(ZeroVolume, ChoicesOfTimingMoveTheSameBytes)
             for (const bool overlap : {false, true})
             {
                 o.overlap = overlap;
-                EXPECT_NEAR(Total(BytesMovedPerGpu(MakeDataParallelPlan(o))) / total, 1, 1e-12);
+                EXPECT_NEAR(Total(BytesMovedPerGpu(MakePlan(o))) / total, 1, 1e-12);
             }
         }
     }
@@ -174,7 +173,7 @@ TEST(ZeroBuckets, SizesByHand)
 {
     const auto sizes = [](const TrainingOptions& o, coll::Op op) {
         std::vector<uint64_t> bytes;
-        const auto plan = MakeDataParallelPlan(o);
+        const auto plan = MakePlan(o);
         for (const auto& task : plan.roles[0].tasks)
         {
             if (task.kind == TaskKind::kCollective && task.op == op)

@@ -1,0 +1,150 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/layer-kernels.h"
+
+namespace training
+{
+
+namespace
+{
+
+Kernel
+ProductOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions& o)
+{
+    const uint32_t sequence = o.Sequence() / o.context;
+    Kernel kernel;
+    kernel.launches = op.count;
+    if (op.columns == 0)
+    {
+        // Of a list of layers: its weights are all that the part has.
+        kernel.flops = op.flops.At(o.microBatch, sequence) * op.count;
+        kernel.elements = op.elements.At(o.microBatch, sequence);
+        for (const Tensor& tensor : part.tensors)
+        {
+            kernel.elements += op.weights ? static_cast<double>(tensor.All()) : 0;
+        }
+        return kernel;
+    }
+    const double share = ShareOf(op.split, o);
+    double rows = op.rows.At(o.microBatch, sequence);
+    if (op.expert)
+    {
+        const double own = static_cast<double>(part.routing->experts) / o.expert;
+        rows *= RoutedShare(*part.routing, o) / own;
+        kernel.launches *= own;
+    }
+    const double columns = op.columns * (op.dividesInner ? 1 : share);
+    const double inner = op.inner * (op.dividesInner ? share : 1);
+    switch (pass)
+    {
+    case Pass::kForward:
+        kernel.rows = rows;
+        kernel.columns = columns;
+        kernel.inner = inner;
+        break;
+    case Pass::kBackwardInput:
+        kernel.rows = rows;
+        kernel.columns = inner;
+        kernel.inner = columns;
+        break;
+    case Pass::kBackwardWeights:
+        kernel.rows = inner;
+        kernel.columns = columns;
+        kernel.inner = rows;
+        break;
+    }
+    kernel.flops = 2 * rows * columns * inner * kernel.launches;
+    // A convolution reads a picture once, not once for each place of its window.
+    const double activations =
+        op.elements.IsZero() ? rows * (columns + inner) : op.elements.At(o.microBatch, sequence);
+    kernel.elements = (activations + columns * inner) * kernel.launches;
+    return kernel;
+}
+
+Kernel
+AttentionOf(const Operator& op, Pass pass, const TrainingOptions& o)
+{
+    const double share = ShareOf(op.split, o);
+    Kernel kernel;
+    kernel.launches = op.count;
+    kernel.heads = op.heads * share * o.microBatch;
+    kernel.queries = op.queries.At(1, o.Sequence() / o.context);
+    kernel.keys = op.keys.At(1, o.Sequence());
+    kernel.headSize = op.headSize;
+    kernel.causal = op.causal;
+    kernel.fused = o.fusedAttention;
+    const double value = op.valueSize > 0 ? op.valueSize : op.headSize;
+    const double scores = kernel.heads * kernel.queries * kernel.keys;
+    const double products = pass == Pass::kForward ? 1 : o.fusedAttention ? 2.5 : 2;
+    kernel.flops = 2 * scores * (op.headSize + value) * products * op.count;
+    const double keysRead = op.kvHeads * share * o.microBatch * kernel.keys;
+    double elements = (op.headSize + value) * (kernel.heads * kernel.queries + keysRead);
+    if (!o.fusedAttention)
+    {
+        // Scores written and read by the products; softmax and dropout read and write them.
+        elements += scores * (2 + (op.dropout ? 4 : 2));
+    }
+    kernel.elements = elements * (pass == Pass::kForward ? 1 : 2) * op.count;
+    return kernel;
+}
+
+} // namespace
+
+double
+ShareOf(Split split, const TrainingOptions& o)
+{
+    const bool divided =
+        split == Split::kTensor || (split == Split::kSequence && o.sequenceParallel);
+    return divided ? 1.0 / o.tensor : 1;
+}
+
+double
+RoutedShare(const Routing& routing, const TrainingOptions&)
+{
+    // Each of the ep ranks sends topK / ep of its tokens here when experts are equally liked.
+    return routing.topK;
+}
+
+std::optional<Kernel>
+KernelOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions& o)
+{
+    Kernel kernel;
+    switch (op.kind)
+    {
+    case KernelClass::kMatrix:
+    case KernelClass::kConvolution:
+        if (pass == Pass::kBackwardWeights && !op.weights)
+        {
+            return std::nullopt;
+        }
+        kernel = ProductOf(op, part, pass, o);
+        break;
+    case KernelClass::kAttention:
+        if (pass == Pass::kBackwardWeights)
+        {
+            return std::nullopt;
+        }
+        kernel = AttentionOf(op, pass, o);
+        break;
+    case KernelClass::kPointwise:
+        if (pass == Pass::kBackwardWeights)
+        {
+            return std::nullopt;
+        }
+        kernel.launches = op.count;
+        kernel.elements = op.elements.At(o.microBatch, o.Sequence() / o.context) *
+                          ShareOf(op.split, o) * (pass == Pass::kForward ? 1 : op.backward) *
+                          op.count;
+        if (op.expert)
+        {
+            kernel.elements *= RoutedShare(*part.routing, o);
+        }
+        break;
+    }
+    kernel.kind = op.kind;
+    kernel.pass = pass;
+    return kernel;
+}
+
+} // namespace training

@@ -1,0 +1,113 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Which part of a model and of a batch a rank has: world = tp x cp x dp x pp ranks, numbered along
+ * one dimension after the other. Experts are shared out within dp x cp.
+ *
+ *   order tp-cp-ep-dp-pp (Megatron's default, innermost first), tp 2, dp 2, pp 2:
+ *
+ *     stage 0    replica 0: ranks 0 1    replica 1: ranks 2 3
+ *     stage 1    replica 0: ranks 4 5    replica 1: ranks 6 7
+ *
+ * Names and default order: Megatron-LM, megatron/core/parallel_state.py (RankGenerator).
+ */
+#ifndef SCENARIOS_TRAINING_LAYOUT_H
+#define SCENARIOS_TRAINING_LAYOUT_H
+
+#include "collectives/schedule.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace training
+{
+
+enum class Dimension : uint8_t
+{
+    kTensor,
+    kContext,
+    kExpert,
+    kData,
+    kPipeline,
+};
+
+constexpr uint32_t kDimensions = 5;
+
+/// Innermost first: neighbours along the first are neighbouring ranks.
+using DimensionOrder = std::array<Dimension, kDimensions>;
+
+/// "tp-cp-ep-dp-pp".
+std::string DimensionOrderName(const DimensionOrder& order);
+/// Each of tp, cp, ep, dp, pp once, with '-' between; nothing: it is no such order.
+std::optional<DimensionOrder> ParseDimensionOrder(std::string_view text);
+
+struct Layout
+{
+    uint32_t tensor = 1;
+    uint32_t context = 1;
+    uint32_t expert = 1; ///< divides data x context
+    uint32_t data = 1;
+    uint32_t pipeline = 1;
+    DimensionOrder order = {Dimension::kTensor,
+                            Dimension::kContext,
+                            Dimension::kExpert,
+                            Dimension::kData,
+                            Dimension::kPipeline};
+
+    uint32_t World() const
+    {
+        return tensor * context * data * pipeline;
+    }
+
+    /// Ranks that hold the same parameters, but for experts'.
+    uint32_t Replicas() const
+    {
+        return data * context;
+    }
+
+    /// Ranks that hold the same experts.
+    uint32_t ExpertReplicas() const
+    {
+        return Replicas() / expert;
+    }
+};
+
+/// Where a rank stands.
+struct Place
+{
+    uint32_t tensor = 0;
+    uint32_t context = 0;
+    uint32_t data = 0;
+    uint32_t pipeline = 0;
+};
+
+Place PlaceOf(const Layout& layout, coll::Rank rank);
+coll::Rank RankAt(const Layout& layout, const Place& place);
+
+/// Communicators, each in the order of its ranks' places along the dimension.
+enum class GroupOf : uint8_t
+{
+    kGradient,       ///< "dp": ranks with the same parameters: gradients; parameters after Adam
+    kGather,         ///< "dp-parameters": the same ranks, stage 3's gathers beside the reductions
+    kTensor,         ///< "tp"
+    kPipeline,       ///< "pp": the stages of one pipeline
+    kContext,        ///< "cp": the pieces of one sequence
+    kExpert,         ///< "ep": all experts of a layer
+    kExpertGradient, ///< "edp": ranks with the same experts
+    kExpertGather,   ///< "edp-parameters"
+    kEmbedding,      ///< "embedding": first and last stage, which share a matrix
+    kReplica,        ///< "replicas": all ranks, for messages between replicated stages
+};
+
+constexpr uint32_t kGroupKinds = 10;
+
+std::string GroupName(GroupOf group);
+std::vector<std::vector<coll::Rank>> GroupsOf(const Layout& layout, GroupOf group);
+
+} // namespace training
+
+#endif // SCENARIOS_TRAINING_LAYOUT_H

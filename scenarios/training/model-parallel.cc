@@ -1,0 +1,246 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Transfers within layers, and between the stages of a pipeline.
+ *
+ * Between stages every rank of a tensor group would send the same activations: each sends its
+ * share, and the receiving group gathers them over its faster links (Narayanan et al., SC'21,
+ * section 4.1: scatter/gather). With sequence parallelism they are shared out anyway.
+ */
+#include "collectives/registry.h"
+#include "scenarios/training/communication.h"
+
+#include <algorithm>
+#include <map>
+
+namespace training
+{
+
+namespace
+{
+
+uint8_t
+StreamOf(GroupOf group)
+{
+    switch (group)
+    {
+    case GroupOf::kContext:
+        return kContextStream;
+    case GroupOf::kExpert:
+        return kExpertStream;
+    default:
+        return kTensorStream;
+    }
+}
+
+Transfer
+TransferOf(const Exchange& exchange, Phase phase, std::string name)
+{
+    Transfer t;
+    t.task.kind = TaskKind::kCollective;
+    t.task.phase = phase;
+    t.task.stream = StreamOf(exchange.group);
+    t.task.group = static_cast<uint32_t>(exchange.group);
+    t.task.op = exchange.op;
+    t.task.bytes = exchange.bytes;
+    std::string op = coll::OpName(exchange.op);
+    std::replace(op.begin(), op.end(), '_', '-');
+    t.task.name = op + " " + name;
+    t.inLine = true;
+    return t;
+}
+
+/// What goes from stage to stage.
+class Messages
+{
+  public:
+    Messages(const TrainingOptions& options, const RankWork& work, uint32_t stage)
+        : m_options(options),
+          m_work(work),
+          m_stage(stage)
+    {
+        const auto all = LayersOfModel(options);
+        const auto stages = LayersByStage(options);
+        for (uint32_t piece = 0; piece < Pieces(); ++piece)
+        {
+            const auto& layers = stages[piece % options.pipeline][piece / options.pipeline];
+            m_output.push_back(all[layers.back()].outputElements);
+        }
+    }
+
+    /// What an action waits for; its index in `transfers` by the first computation.
+    void Receive(std::vector<Transfer>& transfers, std::map<Position, uint32_t>& received) const
+    {
+        for (const DoneAction& done : m_work.actions)
+        {
+            const uint32_t piece = PieceOf(done);
+            if (IsForward(done) ? piece == 0 : IsWeights(done) || piece + 1 == Pieces())
+            {
+                continue;
+            }
+            Transfer t = Message(TaskKind::kRecv, done, IsForward(done) ? piece - 1 : piece);
+            t.task.stream = IsForward(done) ? kReceiveForwardStream : kReceiveBackwardStream;
+            t.task.peerOffset = OffsetTo(IsForward(done) ? piece - 1 : piece + 1);
+            t.task.tag = TagOf(IsForward(done), piece);
+            t.task.name = "receive " + NameOf(done);
+            t.users = {done.span.first};
+            received[done.span.first] = static_cast<uint32_t>(transfers.size());
+            transfers.push_back(std::move(t));
+        }
+    }
+
+    /// What an action makes for the next. \param last exchanges behind each computation
+    void Send(std::vector<Transfer>& transfers,
+              const std::map<Position, std::vector<uint32_t>>& last) const
+    {
+        for (const DoneAction& done : m_work.actions)
+        {
+            const uint32_t piece = PieceOf(done);
+            if (IsForward(done) ? piece + 1 == Pieces() : IsWeights(done) || piece == 0)
+            {
+                continue;
+            }
+            const uint32_t to = IsForward(done) ? piece + 1 : piece - 1;
+            Transfer t = Message(TaskKind::kSend, done, IsForward(done) ? piece : piece - 1);
+            t.task.stream = IsForward(done) ? kSendForwardStream : kSendBackwardStream;
+            t.task.peerOffset = OffsetTo(to);
+            t.task.tag = TagOf(IsForward(done), to);
+            t.task.name = "send " + NameOf(done);
+            t.made = t.begin = done.span.last;
+            const auto behind = last.find(done.span.last);
+            if (behind != last.end())
+            {
+                t.behind = behind->second;
+            }
+            transfers.push_back(std::move(t));
+        }
+    }
+
+    /// Bytes of the activations that come, if their shares are to be put together; else 0.
+    uint64_t GatheredBytes(const DoneAction& done) const
+    {
+        const uint32_t piece = PieceOf(done);
+        return m_options.tensor > 1 && !m_options.sequenceParallel
+                   ? BytesOf(IsForward(done) ? piece - 1 : piece)
+                   : 0;
+    }
+
+  private:
+    static bool IsForward(const DoneAction& done)
+    {
+        return done.action.kind == PipelineAction::Kind::kForward;
+    }
+
+    static bool IsWeights(const DoneAction& done)
+    {
+        return done.action.kind == PipelineAction::Kind::kBackwardWeights;
+    }
+
+    uint32_t Pieces() const
+    {
+        return m_options.pipeline * m_options.virtualStages;
+    }
+
+    uint32_t PieceOf(const DoneAction& done) const
+    {
+        return done.action.chunk * m_options.pipeline + m_stage;
+    }
+
+    int32_t OffsetTo(uint32_t piece) const
+    {
+        return static_cast<int32_t>(piece % m_options.pipeline) - static_cast<int32_t>(m_stage);
+    }
+
+    /// Messages into one chunk come in the order of micro-batches, whatever order chunks have.
+    uint16_t TagOf(bool forward, uint32_t intoPiece) const
+    {
+        return static_cast<uint16_t>(2 * (intoPiece / m_options.pipeline) + (forward ? 0 : 1));
+    }
+
+    /// Of the output of a piece, or of its gradient.
+    uint64_t BytesOf(uint32_t piece) const
+    {
+        return static_cast<uint64_t>(m_output[piece]) * DtypeBytes(m_options.dtype);
+    }
+
+    Transfer Message(TaskKind kind, const DoneAction& done, uint32_t piece) const
+    {
+        Transfer t;
+        t.task.kind = kind;
+        t.task.phase = IsForward(done) ? Phase::kForward : Phase::kBackward;
+        t.task.group = static_cast<uint32_t>(GroupOf::kPipeline);
+        // Shares of what does not divide are rounded up.
+        t.task.bytes = (BytesOf(piece) + m_options.tensor - 1) / m_options.tensor;
+        t.inLine = true;
+        return t;
+    }
+
+    std::string NameOf(const DoneAction& done) const
+    {
+        const std::string chunk =
+            m_options.virtualStages > 1 ? " chunk " + std::to_string(done.action.chunk) : "";
+        return (IsForward(done) ? "activations" : "gradients") + chunk +
+               OfMicroBatch(m_options, done.action.microBatch);
+    }
+
+    const TrainingOptions& m_options;
+    const RankWork& m_work;
+    uint32_t m_stage;
+    std::vector<double> m_output; ///< elements, by piece
+};
+
+} // namespace
+
+std::vector<Transfer>
+ModelParallelTransfers(const TrainingOptions& o, const RankWork& work, uint32_t stage)
+{
+    std::vector<Transfer> transfers;
+    std::map<Position, uint32_t> received;
+    std::optional<Messages> messages;
+    if (o.pipeline > 1)
+    {
+        messages.emplace(o, work, stage);
+        messages->Receive(transfers, received);
+        for (const DoneAction& done : work.actions)
+        {
+            const auto found = received.find(done.span.first);
+            const uint64_t bytes = found == received.end() ? 0 : messages->GatheredBytes(done);
+            if (bytes == 0)
+            {
+                continue;
+            }
+            Transfer t = TransferOf({coll::Op::kAllGather, GroupOf::kTensor, bytes},
+                                    work.order[done.span.first].phase,
+                                    "received" + OfMicroBatch(o, done.action.microBatch));
+            t.users = {done.span.first};
+            t.behind = {found->second};
+            found->second = static_cast<uint32_t>(transfers.size());
+            transfers.push_back(std::move(t));
+        }
+    }
+    std::map<Position, std::vector<uint32_t>> last;
+    for (const InLine& line : work.exchanges)
+    {
+        Transfer t = TransferOf(line.exchange, line.phase, line.name);
+        t.begin = line.made;
+        t.users = {line.user};
+        const auto found = received.find(line.user);
+        if (line.entry && found != received.end())
+        {
+            t.behind = {found->second}; // stands ahead of its user, as what it waits for does
+        }
+        else
+        {
+            t.made = line.made;
+            last[line.made].push_back(static_cast<uint32_t>(transfers.size()));
+        }
+        transfers.push_back(std::move(t));
+    }
+    if (messages)
+    {
+        messages->Send(transfers, last);
+    }
+    return transfers;
+}
+
+} // namespace training

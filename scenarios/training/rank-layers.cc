@@ -1,0 +1,284 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/rank-layers.h"
+
+#include "scenarios/training/kernel-time.h"
+#include "scenarios/training/layer-kernels.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace training
+{
+
+namespace
+{
+
+uint64_t
+Bytes(const TrainingOptions& o, double elements)
+{
+    return static_cast<uint64_t>(std::llround(elements)) * DtypeBytes(o.dtype);
+}
+
+double
+SecondsOf(const Part& part, Pass pass, const TrainingOptions& o, bool coreOnly = false)
+{
+    double seconds = 0;
+    for (const Operator& op : part.operators)
+    {
+        if (coreOnly && op.kind != KernelClass::kAttention)
+        {
+            continue;
+        }
+        if (const auto kernel = KernelOf(op, part, pass, o))
+        {
+            seconds += Seconds(*kernel, o.gpu, o.dtype);
+        }
+    }
+    return seconds;
+}
+
+/// Megatron's f and g, or what sequence parallelism makes of them.
+void
+AddTensorExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
+{
+    if (o.tensor == 1)
+    {
+        return;
+    }
+    const uint32_t sequence = o.Sequence() / o.context;
+    const auto bytes = [&](const Work& elements) {
+        return Bytes(o, elements.At(o.microBatch, sequence));
+    };
+    const uint64_t entry = bytes(part.entry);
+    const uint64_t exit = bytes(part.exit);
+    using coll::Op;
+    if (entry > 0 && o.sequenceParallel)
+    {
+        rank.beforeForward.push_back({Op::kAllGather, GroupOf::kTensor, entry});
+        // Not kept whole: gathered again for the gradient of the weights, beside that of the input.
+        rank.besideBackward.push_back({Op::kAllGather, GroupOf::kTensor, entry});
+        rank.afterBackward.push_back({Op::kReduceScatter, GroupOf::kTensor, entry});
+    }
+    else if (entry > 0)
+    {
+        rank.afterBackward.push_back({Op::kAllReduce, GroupOf::kTensor, entry});
+    }
+    if (exit > 0 && o.sequenceParallel)
+    {
+        rank.afterForward.push_back({Op::kReduceScatter, GroupOf::kTensor, exit});
+        rank.beforeBackward.push_back({Op::kAllGather, GroupOf::kTensor, exit});
+    }
+    else if (exit > 0)
+    {
+        rank.afterForward.push_back({Op::kAllReduce, GroupOf::kTensor, exit});
+    }
+    if (!part.losses.IsZero())
+    {
+        // In 32 bits whatever the datatype: the largest logit, the sum, the target's.
+        const auto positions =
+            static_cast<uint64_t>(std::llround(part.losses.At(o.microBatch, sequence)));
+        const Exchange one{Op::kAllReduce, GroupOf::kTensor, std::max<uint64_t>(positions, 1) * 4};
+        rank.afterForward.insert(rank.afterForward.end(), 3, one);
+    }
+}
+
+RankPart
+PartOf(const Part& part, const TrainingOptions& o, bool recomputed)
+{
+    RankPart rank;
+    rank.name = part.name;
+    rank.forward = SecondsOf(part, Pass::kForward, o);
+    rank.backwardInput = SecondsOf(part, Pass::kBackwardInput, o);
+    rank.backwardWeights = SecondsOf(part, Pass::kBackwardWeights, o);
+    if (recomputed)
+    {
+        rank.again = rank.forward;
+    }
+    else if (o.recompute == Recompute::kSelective)
+    {
+        rank.again = SecondsOf(part, Pass::kForward, o, true);
+    }
+    AddTensorExchanges(part, o, rank);
+    return rank;
+}
+
+/// Measured times, shared out over the parts as the model's are.
+void
+TakeMeasured(const LayerTime& time, bool recomputed, std::vector<RankPart>& parts)
+{
+    double forward = 0;
+    double backward = 0;
+    for (const RankPart& part : parts)
+    {
+        forward += part.forward;
+        backward += part.backwardInput + part.backwardWeights;
+    }
+    const auto count = static_cast<double>(parts.size());
+    for (RankPart& part : parts)
+    {
+        const double f = forward > 0 ? part.forward / forward : 1 / count;
+        const double inputs = backward > 0 ? part.backwardInput / backward : 1 / count;
+        const double weights = backward > 0 ? part.backwardWeights / backward : 0;
+        part.again = recomputed         ? f * time.forward.Seconds()
+                     : part.forward > 0 ? part.again / part.forward * f * time.forward.Seconds()
+                                        : 0;
+        part.forward = f * time.forward.Seconds();
+        part.backwardInput = inputs * time.backward.Seconds();
+        part.backwardWeights = weights * time.backward.Seconds();
+    }
+}
+
+RankLayer
+LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
+{
+    const uint32_t sequence = o.Sequence() / o.context;
+    RankLayer rank;
+    rank.name = layer.name;
+    rank.index = static_cast<uint32_t>(index);
+    rank.tiedTo = layer.tiedTo;
+    rank.tiedParameters = static_cast<uint64_t>(
+        std::ceil(static_cast<double>(layer.tiedParameters) * ShareOf(layer.tiedSplit, o)));
+    rank.recomputed = IsRecomputed(o, index);
+    for (const Part& part : layer.parts)
+    {
+        for (const Tensor& tensor : part.tensors)
+        {
+            // What does not divide is padded, as Megatron pads its vocabulary.
+            const auto share = static_cast<uint64_t>(
+                std::ceil(static_cast<double>(tensor.elements) *
+                          (tensor.split == Split::kTensor ? ShareOf(tensor.split, o) : 1)));
+            if (tensor.experts > 0)
+            {
+                const uint64_t mine = share * (tensor.experts / o.expert);
+                rank.expertTensors.push_back(mine);
+                rank.expertParameters += mine;
+            }
+            else
+            {
+                rank.tensors.push_back(share);
+                rank.parameters += share;
+            }
+        }
+        for (const Kept& kept : part.kept)
+        {
+            if (kept.core && o.recompute == Recompute::kSelective)
+            {
+                continue;
+            }
+            const Work bytes = o.fusedAttention ? kept.bytes.WithoutPairs() : kept.bytes;
+            rank.keptBytes += bytes.At(o.microBatch, sequence) * ShareOf(kept.split, o);
+        }
+        for (const Operator& op : part.operators)
+        {
+            if (const auto kernel = KernelOf(op, part, Pass::kForward, o))
+            {
+                rank.flops += kernel->flops;
+            }
+        }
+        rank.parts.push_back(PartOf(part, o, rank.recomputed));
+    }
+    if (const LayerTime* const measured = o.profile ? o.profile->Find(layer.name) : nullptr)
+    {
+        TakeMeasured(*measured, rank.recomputed, rank.parts);
+    }
+    rank.checkpointBytes =
+        layer.checkpointBytes.At(o.microBatch, sequence) * ShareOf(Split::kSequence, o);
+    rank.outputElements = layer.output.At(o.microBatch, sequence);
+    return rank;
+}
+
+} // namespace
+
+double
+RankLayer::Forward() const
+{
+    double seconds = 0;
+    for (const RankPart& part : parts)
+    {
+        seconds += part.forward;
+    }
+    return seconds;
+}
+
+double
+RankLayer::Backward() const
+{
+    double seconds = 0;
+    for (const RankPart& part : parts)
+    {
+        seconds += part.again + part.backwardInput + part.backwardWeights;
+    }
+    return seconds;
+}
+
+std::vector<RankLayer>
+LayersOfModel(const TrainingOptions& o)
+{
+    std::vector<RankLayer> layers;
+    // Blocks are alike: the times of one are those of the next.
+    for (std::size_t i = 0; i < o.model.layers.size(); ++i)
+    {
+        layers.push_back(LayerOf(o.model.layers[i], i, o));
+    }
+    return layers;
+}
+
+std::vector<RankLayer>
+LayersOfStage(const std::vector<RankLayer>& all, const std::vector<uint32_t>& indices)
+{
+    std::vector<RankLayer> layers;
+    for (const uint32_t index : indices)
+    {
+        RankLayer layer = all[index];
+        for (uint32_t other = 0; other < all.size(); ++other)
+        {
+            if (all[other].tiedTo == index &&
+                std::find(indices.begin(), indices.end(), other) == indices.end())
+            {
+                layer.copied = all[other].tiedParameters;
+            }
+        }
+        if (layer.tiedTo != kNotTied)
+        {
+            const auto owner = std::find(indices.begin(), indices.end(), layer.tiedTo);
+            if (owner != indices.end())
+            {
+                layer.tiedTo = static_cast<uint32_t>(owner - indices.begin());
+            }
+            else
+            {
+                layer.tiedTo = kNotTied;
+                layer.copied = layer.tiedParameters;
+                layer.tiedParameters = 0;
+                layer.tensors.push_back(layer.copied);
+                layer.parameters += layer.copied;
+            }
+        }
+        layers.push_back(std::move(layer));
+    }
+    return layers;
+}
+
+std::vector<RankLayer>
+ExpertsOf(const std::vector<RankLayer>& layers)
+{
+    std::vector<RankLayer> experts = layers;
+    for (RankLayer& layer : experts)
+    {
+        layer.parameters = layer.expertParameters;
+        layer.tensors = layer.expertTensors;
+        layer.tiedTo = kNotTied;
+    }
+    return experts;
+}
+
+bool
+IsRecomputed(const TrainingOptions& o, std::size_t layer)
+{
+    return o.recompute == Recompute::kFull && layer + 1 < o.model.layers.size() &&
+           o.model.layers[layer].Flops().At(1, 1) > 0;
+}
+
+} // namespace training

@@ -1,0 +1,88 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The layers of one rank: its share of each, in numbers. From here on nothing knows of operators:
+ *
+ *   model --layer-kernels--> kernels --kernel-time--> seconds of each part and pass
+ *                        --> what the ranks of a tensor, context or expert group exchange around it
+ *                        --> parameters, activations
+ */
+#ifndef SCENARIOS_TRAINING_RANK_LAYERS_H
+#define SCENARIOS_TRAINING_RANK_LAYERS_H
+
+#include "scenarios/training/layout.h"
+#include "scenarios/training/plan-options.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace training
+{
+
+/// A collective between pieces of a layer's computation, within a group.
+struct Exchange
+{
+    coll::Op op = coll::Op::kAllReduce;
+    GroupOf group = GroupOf::kTensor;
+    uint64_t bytes = 0; ///< as Collective::bytes
+};
+
+using Exchanges = std::vector<Exchange>;
+
+/// Between two places where ranks exchange something. Seconds are of one micro-batch.
+struct RankPart
+{
+    std::string name; ///< "attention"; empty: all of the layer
+    double forward = 0;
+    double again = 0; ///< of forward, before its backward: recomputation
+    double backwardInput = 0;
+    double backwardWeights = 0;
+    Exchanges beforeForward;
+    Exchanges afterForward;
+    Exchanges beforeBackward;
+    Exchanges besideBackward; ///< no later than its backward ends
+    Exchanges afterBackward;
+};
+
+struct RankLayer
+{
+    std::string name;
+    uint32_t index = 0;            ///< in the model
+    uint64_t parameters = 0;       ///< elements of this rank, without experts'
+    std::vector<uint64_t> tensors; ///< in forward order, without experts'
+    uint64_t expertParameters = 0;
+    std::vector<uint64_t> expertTensors;
+    uint32_t tiedTo = kNotTied; ///< index into this rank's layers
+    uint64_t tiedParameters = 0;
+    /// Of `parameters` those of a matrix of which another stage has a copy.
+    uint64_t copied = 0;
+    std::vector<RankPart> parts;
+    bool recomputed = false;    ///< whole: only the checkpoint is kept
+    double keptBytes = 0;       ///< of a micro-batch for backward, with a 16-bit datatype
+    double checkpointBytes = 0; ///< kept instead if recomputed, 16-bit
+    double outputElements = 0;  ///< of a micro-batch, for the next layer; before any sharing
+    double flops = 0;           ///< model FLOPs of forward, of this rank
+
+    double Forward() const;  ///< seconds
+    double Backward() const; ///< with recomputation
+};
+
+/// All layers of the model, as a rank of any stage would have them. \param options resolved
+std::vector<RankLayer> LayersOfModel(const TrainingOptions& options);
+
+/// Of the layers [first, last) the ones a stage has; ties are put right, a matrix that is tied to
+/// another stage's is owned by both.
+std::vector<RankLayer> LayersOfStage(const std::vector<RankLayer>& all,
+                                     const std::vector<uint32_t>& indices);
+
+/// The same with experts' parameters as the parameters, for what is reduced among experts' copies.
+std::vector<RankLayer> ExpertsOf(const std::vector<RankLayer>& layers);
+
+/// Recomputed whole before its backward: all that computes, but for the last layer of the model,
+/// whose backward follows its forward at once.
+bool IsRecomputed(const TrainingOptions& options, std::size_t layer);
+
+} // namespace training
+
+#endif // SCENARIOS_TRAINING_RANK_LAYERS_H
