@@ -1,0 +1,192 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/pipeline/schedule.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace training
+{
+
+namespace
+{
+
+struct Registry
+{
+    std::vector<std::unique_ptr<PipelineSchedule>> owned;
+    std::vector<const PipelineSchedule*> sorted;
+};
+
+Registry&
+TheRegistry()
+{
+    static Registry registry;
+    return registry;
+}
+
+} // namespace
+
+bool
+PipelineSchedule::Flushes() const
+{
+    return true;
+}
+
+std::optional<std::string>
+PipelineSchedule::WhyNot(const PipelineShape& shape) const
+{
+    // 2^31 / 4: actions of a run are counted in 32 bits.
+    constexpr uint64_t kMost = 1ULL << 29;
+    if (shape.stages == 0 || shape.microBatches == 0 || shape.virtualStages == 0 ||
+        shape.steps == 0)
+    {
+        return "stages, micro-batches, virtual stages and steps must be at least 1";
+    }
+    if (uint64_t{shape.microBatches} * shape.steps > kMost / shape.virtualStages ||
+        uint64_t{shape.stages} * shape.virtualStages > kMost)
+    {
+        return "a run has at most " + std::to_string(kMost) +
+               " micro-batches times virtual stages, and a model as many pieces";
+    }
+    if (!shape.replicas.empty() && shape.replicas.size() != shape.stages)
+    {
+        return std::to_string(shape.replicas.size()) +
+               " numbers of replicas are not one for each of " + std::to_string(shape.stages) +
+               " stages";
+    }
+    if (std::find(shape.replicas.begin(), shape.replicas.end(), 0) != shape.replicas.end())
+    {
+        return "a stage needs at least one replica";
+    }
+    return WhyNotThis(shape);
+}
+
+std::optional<std::string>
+PipelineSchedule::WhyNotThis(const PipelineShape& shape) const
+{
+    return WhyNotPlain(shape);
+}
+
+std::optional<std::string>
+PipelineSchedule::WhyNotPlain(const PipelineShape& shape) const
+{
+    if (shape.virtualStages != 1)
+    {
+        return Name() + " has one virtual stage a device, not " +
+               std::to_string(shape.virtualStages) + " (interleaved has several)";
+    }
+    if (std::any_of(shape.replicas.begin(), shape.replicas.end(), [](uint32_t r) {
+            return r != 1;
+        }))
+    {
+        return Name() + " has one replica of each stage (pipedream has several; data parallelism "
+                        "replicates the whole pipeline)";
+    }
+    return std::nullopt;
+}
+
+uint32_t
+PipelineSchedule::AwaitingBackwardInput(const PipelineShape& shape, uint32_t stage) const
+{
+    return InFlight(shape, stage);
+}
+
+uint32_t
+PipelineSchedule::WeightVersions(const PipelineShape& /* shape */,
+                                 uint32_t /* stage */,
+                                 bool /* verticalSync */) const
+{
+    return 1;
+}
+
+uint32_t
+PipelineSchedule::Staleness(const PipelineShape& /* shape */,
+                            uint32_t /* stage */,
+                            bool /* verticalSync */) const
+{
+    return 0;
+}
+
+bool
+PipelineSchedule::BubbleIsExact(const PipelineShape& /* shape */,
+                                const PieceTimes& /* times */) const
+{
+    return true;
+}
+
+double
+PipelineSchedule::BubbleOverIdeal(const PipelineShape& shape, const PieceTimes& times) const
+{
+    return Bubble(shape, times) / (double(shape.microBatches) * shape.virtualStages * times.Sum());
+}
+
+const PipelineSchedule*
+FindPipelineSchedule(const std::string& name)
+{
+    for (const PipelineSchedule* schedule : PipelineSchedules())
+    {
+        if (schedule->Name() == name)
+        {
+            return schedule;
+        }
+    }
+    return nullptr;
+}
+
+const std::vector<const PipelineSchedule*>&
+PipelineSchedules()
+{
+    return TheRegistry().sorted;
+}
+
+std::string
+PipelineScheduleNames()
+{
+    std::string names;
+    for (const PipelineSchedule* schedule : PipelineSchedules())
+    {
+        names += (names.empty() ? "" : ", ") + schedule->Name();
+    }
+    return names;
+}
+
+void
+RegisterPipeline(std::unique_ptr<PipelineSchedule> schedule)
+{
+    if (FindPipelineSchedule(schedule->Name()) != nullptr)
+    {
+        throw std::logic_error("two pipeline schedules are called " + schedule->Name());
+    }
+    Registry& registry = TheRegistry();
+    const auto place = std::lower_bound(
+        registry.sorted.begin(),
+        registry.sorted.end(),
+        schedule->Name(),
+        [](const PipelineSchedule* one, const std::string& name) { return one->Name() < name; });
+    registry.sorted.insert(place, schedule.get());
+    registry.owned.push_back(std::move(schedule));
+}
+
+std::vector<PipelineAction>
+OneForwardOneBackward(const std::vector<uint32_t>& mine, uint32_t warmup)
+{
+    std::vector<PipelineAction> order;
+    order.reserve(2 * mine.size());
+    size_t forward = 0;
+    for (; forward < std::min<size_t>(warmup, mine.size()); ++forward)
+    {
+        order.push_back({PipelineAction::Kind::kForward, mine[forward], 0});
+    }
+    for (const uint32_t microBatch : mine)
+    {
+        order.push_back({PipelineAction::Kind::kBackward, microBatch, 0});
+        if (forward < mine.size())
+        {
+            order.push_back({PipelineAction::Kind::kForward, mine[forward++], 0});
+        }
+    }
+    return order;
+}
+
+} // namespace training
