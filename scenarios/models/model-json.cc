@@ -67,6 +67,19 @@ LayerSpec::Parameters() const
     return sum;
 }
 
+bool
+LayerSpec::IsShared() const
+{
+    for (const Part& part : parts)
+    {
+        if (!part.entry.IsZero() || !part.exit.IsZero())
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
 Work
 LayerSpec::Flops() const
 {

@@ -181,6 +181,7 @@ struct LayerSpec
     bool repeated = false; ///< one of a row of alike layers (a block): --layers leaves some out
 
     uint64_t Parameters() const; ///< elements this layer owns
+    bool IsShared() const;       ///< it says how a tensor-parallel group divides it
     Work Flops() const;          ///< forward
     Work ActivationBytes() const;
 };

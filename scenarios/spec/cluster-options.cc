@@ -217,8 +217,15 @@ MakeCluster(Validation* v,
     c.server = *server;
     if (!values.Present("gpus-per-server"))
     {
-        v->Decide("gpus-per-server",
-                  std::to_string(d.gpusPerServer ? d.gpusPerServer : c.server.gpus));
+        uint32_t gpus = d.gpusPerServer ? d.gpusPerServer : c.server.gpus;
+        // Some of one server's.
+        if (values.Given(d.total) && values.U32(d.total) < gpus && !values.Given("servers"))
+        {
+            gpus = values.U32(d.total);
+            v->notes.push_back(topo::Counted(gpus, "GPU") + " of the " +
+                               std::to_string(c.server.gpus) + " of one " + c.server.name);
+        }
+        v->Decide("gpus-per-server", std::to_string(gpus));
     }
     if (!values.Present("nics-per-server"))
     {

@@ -48,44 +48,7 @@ std::vector<ForeignName>
 TrainingForeignNames()
 {
     std::vector<ForeignName> names;
-    AddDegree(&names,
-              {"tp",
-               "tp-size",
-               "tensor-parallel",
-               "tensor-parallel-size",
-               "tensor-model-parallel-size",
-               "model-parallel-size"},
-              "tensor");
-    AddDegree(&names,
-              {"pp",
-               "pp-size",
-               "pipeline-parallel",
-               "pipeline-parallel-size",
-               "pipeline-model-parallel-size"},
-              "pipeline");
-    AddDegree(&names, {"cp", "context-parallel-size"}, "context");
     AddDegree(&names, {"sp", "sequence-parallel-size", "ds-sequence-parallel-size"}, "sequence");
-    AddDegree(&names, {"ep", "expert-parallel-size", "expert-model-parallel-size"}, "expert");
-    AddFlag(&names,
-            "sequence-parallel",
-            "",
-            "there is no sequence parallelism yet, only data parallelism with ZeRO (--zero); "
-            "allowed: leave it out");
-    names.push_back({"no-pipeline-parallel",
-                     0,
-                     {{"", ""}},
-                     "is a flag, and how it is anyway; allowed: no value",
-                     true});
-    for (const char* name : {"dp", "dp-size", "data-parallel-size"})
-    {
-        names.push_back(
-            {name,
-             0,
-             {},
-             "all GPUs are data parallel; their number is --gpus, or --servers x --gpus-per-server",
-             false});
-    }
-
     AddFlag(&names, "bf16", "--dtype=bf16", "");
     AddFlag(&names, "fp16", "--dtype=fp16", "");
     names.push_back({"params-dtype", 0, {}, "is --dtype here", false});
@@ -102,17 +65,7 @@ TrainingForeignNames()
                      false});
 
     // Activation checkpointing in parts.
-    AddFlag(&names,
-            "recompute-activations",
-            "",
-            "recomputes attention alone, which there is not; allowed: --recompute (every block), "
-            "--fused-attention (nothing of attention is kept)");
-    names.push_back({"recompute-granularity",
-                     0,
-                     {{"full", "--recompute"}},
-                     "there is no recomputation of parts of a block; allowed: full, which is "
-                     "--recompute; --fused-attention keeps nothing of attention",
-                     false});
+    AddFlag(&names, "recompute-activations", "--recompute=selective", "");
     names.push_back(
         {"recompute-method", 0, {}, "--recompute checkpoints every block; leave it out", false});
     names.push_back({"recompute-num-layers",

@@ -17,6 +17,16 @@ namespace
 constexpr uint64_t kDefaultMicroBatch = 4;
 constexpr uint64_t kMostGlobalBatch = 4000000000ULL;
 
+/// What a step's samples are shared out among.
+std::string
+Copies(const training::TrainingOptions& options)
+{
+    return options.Data() == options.ranks
+               ? topo::Counted(options.ranks, "GPU")
+               : std::to_string(options.Data()) + (options.Data() == 1 ? " copy" : " copies") +
+                     " of the model";
+}
+
 bool
 Fits(training::TrainingOptions& options, uint64_t micro)
 {
@@ -59,16 +69,17 @@ AutoMicroBatch(Validation* v, const training::TrainingOptions& given)
     }
     // What a GPU takes of a step is micro-batch x accumulation.
     const uint64_t global = values.Integer("global-batch");
-    const std::string gpus = topo::Counted(options.ranks, "GPU");
-    if (global % options.ranks != 0)
+    const uint64_t copies = options.Data();
+    const std::string gpus = Copies(options);
+    if (global % copies != 0)
     {
-        const uint64_t down = global / options.ranks * options.ranks;
+        const uint64_t down = global / copies * copies;
         v->Fail("global-batch",
-                gpus + " make multiples of " + std::to_string(options.ranks) + " samples",
-                std::to_string(down ? down : options.ranks));
+                gpus + " make multiples of " + std::to_string(copies) + " samples",
+                std::to_string(down ? down : copies));
         return 0;
     }
-    const uint64_t share = global / options.ranks;
+    const uint64_t share = global / copies;
     if (values.Given("accumulation"))
     {
         const uint64_t accumulation = values.Integer("accumulation");
@@ -129,7 +140,7 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
     const bool isAuto = values.Text("micro-batch") == "auto";
     const bool haveMicro = values.Given("micro-batch");
     const bool haveAccumulation = values.Given("accumulation");
-    const uint64_t n = options->ranks;
+    const uint64_t n = options->Data();
     uint64_t micro = haveMicro ? values.Integer("micro-batch") : kDefaultMicroBatch;
     uint64_t accumulation = haveAccumulation ? values.Integer("accumulation") : 1;
     if (isAuto)
@@ -143,7 +154,7 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
     if (values.Given("global-batch"))
     {
         const uint64_t global = values.Integer("global-batch");
-        const std::string gpus = topo::Counted(n, "GPU");
+        const std::string gpus = Copies(*options);
         if (haveMicro && haveAccumulation)
         {
             if (n * micro * accumulation != global)

@@ -41,7 +41,7 @@ struct LongNames
         }
         for (const auto& o : table.options)
         {
-            if (o.kind == Kind::kFlag && !o.path.empty())
+            if (o.IsSwitch() && !o.path.empty())
             {
                 negated["no-" + o.name] = &o;
                 for (const auto& a : o.aliases)
@@ -84,7 +84,7 @@ class CommandLineReader
         po::options_description all;
         for (const auto& [name, option] : m_names.byName)
         {
-            const bool optional = option->kind == Kind::kFlag || option->name == "help";
+            const bool optional = option->IsSwitch() || option->name == "help";
             const std::string spec =
                 name +
                 (option->name == name && option->letter ? std::string(",") + option->letter : "");
@@ -235,11 +235,11 @@ class CommandLineReader
             }
             const auto it = m_names.byName.find(arg.substr(2));
             bool flag = false;
-            if (it == m_names.byName.end() || it->second->kind != Kind::kFlag)
+            if (it == m_names.byName.end() || !it->second->IsSwitch())
             {
                 continue;
             }
-            if (ParseFlag((*args)[i + 1], &flag))
+            if (ParseFlag((*args)[i + 1], &flag) || IsNameOf(*it->second, (*args)[i + 1]))
             {
                 (*args)[i] += "=" + (*args)[i + 1];
                 args->erase(args->begin() + static_cast<std::ptrdiff_t>(i) + 1);
@@ -250,6 +250,14 @@ class CommandLineReader
                     "=1"; // "--dry-run extra": else Boost would take "extra" for the value
             }
         }
+    }
+
+    /// "--recompute selective".
+    static bool IsNameOf(const Option& option, const std::string& text)
+    {
+        Value value;
+        Error error;
+        return option.kind == Kind::kName && ParseValue(option, text, "", &value, &error);
     }
 
     /// The option that an argument names, without a value of its own: "--mtu", "-b".
@@ -277,7 +285,7 @@ class CommandLineReader
         {
             const Option* option = Bare((*args)[i]);
             const std::string& next = (*args)[i + 1];
-            if (!option || option->kind == Kind::kFlag || option->name == "help")
+            if (!option || option->IsSwitch() || option->name == "help")
             {
                 ++i;
             }
@@ -307,7 +315,7 @@ class CommandLineReader
                 option = o.letter == bare[0] ? &o : option;
             }
         }
-        if (option && option->kind != Kind::kFlag)
+        if (option && !option->IsSwitch())
         {
             m_result->errors.push_back(
                 {name, "", "needs a value; allowed: " + AllowedText(*option), ""});
@@ -357,8 +365,7 @@ class CommandLineReader
         {
             text = "0";
         }
-        else if (option->kind == Kind::kFlag && text.empty() &&
-                 token.find('=') == std::string::npos)
+        else if (option->IsSwitch() && text.empty() && token.find('=') == std::string::npos)
         {
             text = "1";
         }

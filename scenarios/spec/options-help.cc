@@ -136,7 +136,11 @@ HelpText(const OptionTable& table)
             const bool flag = o.kind == Kind::kFlag;
             const std::string value =
                 o.placeholder[0] == '[' ? o.placeholder : "=" + o.placeholder; // "[=WHAT]"
-            left += "--" + o.name + (flag && o.path.empty() ? "" : flag ? "[=0|1]" : value);
+            left += "--" + o.name +
+                    (flag && o.path.empty()   ? ""
+                     : flag                   ? "[=0|1]"
+                     : !o.onOff.first.empty() ? "[" + value + "]"
+                                              : value);
             std::string also;
             for (const auto& a : o.aliases)
             {

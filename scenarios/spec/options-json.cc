@@ -275,6 +275,11 @@ class ScenarioReader
             }
             break;
         default:
+            if (value.is_boolean() && !o.onOff.first.empty())
+            {
+                text = value.get<bool>() ? "1" : "0";
+                break;
+            }
             if (!value.is_string())
             {
                 Fail(path,

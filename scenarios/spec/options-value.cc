@@ -173,7 +173,11 @@ ParseValue(const Option& option,
     case Kind::kName:
     case Kind::kNameOrFile: {
         const auto items = option.names();
-        const std::string name = NameMeant(option, text);
+        bool on = false;
+        const bool isSwitch = !option.onOff.first.empty() && ParseFlag(text, &on);
+        const std::string name = !isSwitch ? NameMeant(option, text)
+                                 : on      ? option.onOff.first
+                                           : option.onOff.second;
         if (!name.empty())
         {
             v.text = name;

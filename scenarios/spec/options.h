@@ -82,6 +82,9 @@ struct Option
     std::function<std::string(const std::string&)> refusal;
     std::string
         word; ///< a kInteger may be this as well, "auto": Value::text is it then, and the number 0
+    /// A kName that is a switch too: what it is without a value, with "1", or true in JSON
+    /// ("full"); and with "0", --no-NAME, or false. Empty: it is none.
+    std::pair<std::string, std::string> onOff;
     bool distinct = false; ///< of a kList: no entry may stand there twice
     std::string example;   ///< a valid value other than the default, for tests and documentation
     std::string fabric; ///< "roce" or "ib": has a meaning with this --fabric only; else with both
@@ -159,6 +162,18 @@ struct Option
     {
         word = std::move(text);
         return *this;
+    }
+
+    Option& OnOff(std::string on, std::string off)
+    {
+        onOff = {std::move(on), std::move(off)};
+        return *this;
+    }
+
+    /// It may stand without a value.
+    bool IsSwitch() const
+    {
+        return kind == Kind::kFlag || !onOff.first.empty();
     }
 
     Option& Distinct()

@@ -288,6 +288,30 @@ NcclLine(const NcclLimits& nccl)
 
 } // namespace
 
+namespace
+{
+
+/// "tensor 8 x pipeline 12 (1f1b) x 4 "; nothing without model parallelism.
+std::string
+Degrees(const training::TrainingOptions& o)
+{
+    std::string text;
+    const auto add = [&text](const char* what, uint32_t degree, const std::string& how) {
+        text += degree > 1 ? what + (" " + std::to_string(degree)) + how + " x " : "";
+    };
+    add("tensor", o.tensor, o.sequenceParallel ? " (sequence parallel)" : "");
+    add("context", o.context, "");
+    add("pipeline",
+        o.pipeline,
+        " (" + o.schedule +
+            (o.virtualStages > 1 ? ", " + std::to_string(o.virtualStages) + " virtual stages"
+                                 : "") +
+            ")");
+    return text.empty() ? "" : text + std::to_string(o.Data()) + " ";
+}
+
+} // namespace
+
 std::string
 PlanText(const TrainingScenario& s)
 {
@@ -300,11 +324,13 @@ PlanText(const TrainingScenario& s)
                  (s.options.model.hasSequence ? ", sequence " + std::to_string(s.sequence) : ""));
     text += Line(
         "parallelism",
-        "data parallel, ZeRO stage " + std::to_string(s.zero) + " (" +
+        Degrees(s.options) + "data parallel, ZeRO stage " + std::to_string(s.zero) + " (" +
             training::ZeroImplName(s.options.zeroImpl) + "), overlap " +
             (s.options.overlap.value_or(true) ? "on" : "off") +
             (s.options.bucketBytes ? ", buckets " + CanonicalBytes(*s.options.bucketBytes) : "") +
-            (s.options.recompute != training::Recompute::kNone ? ", recomputation" : ""));
+            (s.options.recompute != training::Recompute::kNone
+                 ? ", recomputation " + training::RecomputeName(s.options.recompute)
+                 : ""));
     text += Line("batch",
                  std::to_string(s.globalBatch) +
                      " samples a step = " + topo::Counted(s.plan.ranks, "GPU") + " x micro-batch " +

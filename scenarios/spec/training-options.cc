@@ -12,6 +12,7 @@
 #include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/format.h"
 #include "scenarios/spec/nccl-environment.h"
+#include "scenarios/spec/parallel-options.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/training/training-plan.h"
 #include "scenarios/workload/registry.h"
@@ -133,7 +134,8 @@ MakeTable()
             .Default("bloom-560m"),
         Opt("zero", Kind::kInteger, json, group, "ZeRO stage; 0 is plain data parallelism")
             .Alias("zero-stage")
-            .Default("2")
+            .Otherwise("2; 1 in a pipeline")
+            .Example("3")
             .OneOf({0, 1, 2, 3}),
         Opt("zero-impl",
             Kind::kName,
@@ -232,12 +234,22 @@ MakeTable()
             .Alias("overlap-comm")
             .Otherwise("1; with deepspeed only at stage 3")
             .Example("0"),
-        Opt("recompute", Kind::kFlag, json, group, "activation checkpointing of every block")
+        Opt("recompute",
+            Kind::kName,
+            json,
+            group,
+            "activation checkpointing: what backward computes again instead of keeping it")
             .Alias("activation-checkpointing")
             .Alias("checkpoint-activations")
             .Alias("deepspeed-activation-checkpointing")
             .Alias("gradient-checkpointing")
-            .Default("0"),
+            .Alias("recompute-granularity")
+            .Names("recomputation",
+                   {{"none", "nothing"},
+                    {"selective", "the core of attention: scores, softmax, dropout"},
+                    {"full", "every block, from its input"}})
+            .OnOff("full", "none")
+            .Default("none"),
         Opt("fused-attention",
             Kind::kFlag,
             json,
@@ -252,6 +264,7 @@ MakeTable()
             "measured times of layers, in JSON, instead of the roofline's")
             .Otherwise("none"),
     });
+    t.Add(ParallelOptionRows());
     t.Add(ClusterOptionRows(TrainingClusterDefaults()));
     t.Add(CollectiveOptionRows());
     t.Add(NcclOptionRows());

@@ -12,6 +12,7 @@
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/micro-batch.h"
 #include "scenarios/spec/nccl-environment.h"
+#include "scenarios/spec/parallel-options.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/training-options.h"
@@ -247,10 +248,14 @@ ValidateTraining(const ReadResult& read)
     s.steps = values.U32("steps");
     s.warmupSteps = values.U32("warmup");
     s.workload = values.Given("workload") ? values.Text("workload") : workload::kDefaultWorkload;
-    s.zero = values.U32("zero");
     s.dtype = values.Text("dtype");
 
+    // DeepSpeed refuses stages 2 and 3 in a pipeline; Megatron-LM's distributed optimizer is 1.
+    v.DecideUnlessGiven("zero", values.U32("pp") > 1 ? "1" : "2");
+    s.zero = values.U32("zero");
+
     const auto model = ChosenModel(&v);
+    DecideGpus(&v);
     std::optional<topo::ServerSpec> server;
     std::optional<training::GpuSpec> gpu;
     ChooseServerAndGpu(&v, &server, &gpu);
@@ -269,8 +274,7 @@ ValidateTraining(const ReadResult& read)
         o.zero = s.zero;
         o.zeroImpl = *training::ParseZeroImpl(values.Text("zero-impl"));
         o.dtype = *training::ParseDtype(s.dtype);
-        o.recompute =
-            values.Flag("recompute") ? training::Recompute::kFull : training::Recompute::kNone;
+        o.recompute = *training::ParseRecompute(values.Text("recompute"));
         o.fusedAttention = values.Flag("fused-attention");
         if (!model->hasSequence)
         {
@@ -313,10 +317,14 @@ ValidateTraining(const ReadResult& read)
         {
             o.profile = FromFile(&v, "profile", training::ParseProfileJson);
         }
-        MakeBatch(&v, &o);
+        MakeParallel(&v, &o);
+        if (v.errors.empty())
+        {
+            MakeBatch(&v, &o);
+        }
         s.microBatch = o.microBatch;
         s.accumulation = o.accumulation;
-        s.globalBatch = o.ranks * o.microBatch * o.accumulation;
+        s.globalBatch = static_cast<uint32_t>(o.GlobalBatch());
         if (v.errors.empty())
         {
             TakeProblems(&v, training::Check(o));

@@ -4,12 +4,107 @@
 #include "scenarios/training/plan-check.h"
 
 #include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/rank-work.h"
 
 #include <algorithm>
 #include <cstdio>
 
 namespace training
 {
+
+namespace
+{
+
+/// What a tensor group divides, and how a pipeline is cut. \param error takes option and text
+template <class Error>
+void
+CheckParallel(const TrainingOptions& o, const Error& error)
+{
+    const auto number = [](uint64_t n) { return std::to_string(n); };
+    if (o.tensor > 1)
+    {
+        const bool shared = std::any_of(o.model.layers.begin(),
+                                        o.model.layers.end(),
+                                        [](const LayerSpec& layer) { return layer.IsShared(); });
+        if (!shared)
+        {
+            error("tp",
+                  "is " + number(o.tensor) + ", but " + o.model.name +
+                      " does not say how its layers are shared out; allowed: 1, or a transformer");
+        }
+        else if (o.model.transformer)
+        {
+            const TransformerShape& t = *o.model.transformer;
+            const std::pair<const char*, uint32_t> divided[] = {{"heads", t.heads},
+                                                                {"key-value heads", t.kvHeads},
+                                                                {"MLP columns", t.ffn}};
+            for (const auto& [what, count] : divided)
+            {
+                if (count % o.tensor != 0)
+                {
+                    error("tp",
+                          "is " + number(o.tensor) + ", which does not divide the " +
+                              number(count) + " " + what + " of " + o.model.name);
+                    break;
+                }
+            }
+        }
+        if (o.sequenceParallel && o.Sequence() / o.context % o.tensor != 0)
+        {
+            error("sequence-parallel",
+                  "tp " + number(o.tensor) + " does not divide the " +
+                      number(o.Sequence() / o.context) + " tokens of a sequence");
+        }
+    }
+    if (o.context > 1 && (!o.model.transformer || o.Sequence() % (2 * o.context) != 0))
+    {
+        // Each rank has a piece of the front and its mirror image of the back, so that all have as
+        // much of the causal triangle.
+        error("cp",
+              "is " + number(o.context) +
+                  (o.model.transformer
+                       ? ", and twice that does not divide the " + number(o.Sequence()) +
+                             " tokens of a sequence"
+                       : ", but " + o.model.name + " has no sequences to share out"));
+    }
+    const uint64_t blocks =
+        std::max<uint64_t>(std::count_if(o.model.layers.begin(),
+                                         o.model.layers.end(),
+                                         [](const LayerSpec& layer) { return layer.repeated; }),
+                           1);
+    const bool hasBlocks = o.model.layers.size() > 1 && blocks > 1;
+    const uint64_t cuttable = hasBlocks ? blocks : o.model.layers.size();
+    if (uint64_t(o.pipeline) * o.virtualStages > cuttable)
+    {
+        error("pp",
+              "is " + number(o.pipeline) +
+                  (o.virtualStages > 1 ? " x " + number(o.virtualStages) + " virtual stages" : "") +
+                  ", but " + o.model.name + " has " + number(cuttable) +
+                  (hasBlocks ? " blocks" : " layers"));
+    }
+    const PipelineSchedule* const schedule = FindPipelineSchedule(o.schedule);
+    if (o.pipeline > 1)
+    {
+        if (const auto why = schedule->WhyNot(PipelineOf(o)))
+        {
+            error("pipeline-schedule", o.schedule + ": " + *why);
+        }
+        if (o.zero >= 2 && o.zeroImpl == ZeroImpl::kDeepSpeed)
+        {
+            error("zero",
+                  "is " + number(o.zero) +
+                      ", but DeepSpeed has no stage 2 or 3 in a pipeline; allowed: 0, 1, or "
+                      "--zero-impl=paper");
+        }
+    }
+    else if (o.virtualStages > 1)
+    {
+        error("virtual-stages",
+              "is " + number(o.virtualStages) + " without a pipeline; allowed: 1, or --pp");
+    }
+}
+
+} // namespace
 
 std::vector<Problem>
 Check(const TrainingOptions& options)
@@ -80,6 +175,7 @@ Check(const TrainingOptions& options)
               "is " + std::to_string(options.accumulation) +
                   ": more than a million computations a step");
     }
+    CheckParallel(options, error);
     if (options.gpu.Peak(options.dtype) <= 0)
     {
         std::string have;

@@ -229,6 +229,8 @@ LayersByStage(const TrainingOptions& o)
     {
         blocks += layer.repeated ? 1 : 0;
     }
+    const bool all = blocks == 0; // one is as good a place to cut as another
+    blocks = all ? count : blocks;
     std::vector<std::vector<std::vector<uint32_t>>> stages(
         o.pipeline,
         std::vector<std::vector<uint32_t>>(o.virtualStages));
@@ -237,12 +239,13 @@ LayersByStage(const TrainingOptions& o)
     for (uint32_t i = 0; i < count; ++i)
     {
         const uint32_t most = blocks / pieces + (piece < blocks % pieces ? 1 : 0);
-        if (o.model.layers[i].repeated && in == most)
+        const bool block = all || o.model.layers[i].repeated;
+        if (block && in == most)
         {
             ++piece;
             in = 0;
         }
-        in += o.model.layers[i].repeated ? 1 : 0;
+        in += block ? 1 : 0;
         stages[piece % o.pipeline][piece / o.pipeline].push_back(i);
     }
     return stages;

@@ -255,7 +255,7 @@ TEST(OptionTables, WrongTypesInJsonAreOneErrorEach)
             for (const auto& value : all)
             {
                 const bool fits =
-                    (o.kind == Kind::kFlag && value.is_boolean()) ||
+                    (o.IsSwitch() && value.is_boolean()) ||
                     (o.kind == Kind::kReal && value.is_number()) ||
                     ((o.kind == Kind::kText || o.kind == Kind::kFile || o.kind == Kind::kList) &&
                      value.is_string());
