@@ -611,8 +611,8 @@ MachineOf(const ClusterSpec& cluster, const FabricSpec& fabric, bool hasLibrary)
 void
 CheckKnobs(Validation* v,
            const std::vector<const CollectiveOptions*>& choices,
-           const std::vector<coll::Collective>& used,
-           const coll::Placement& placement)
+           const std::vector<UsedBy>& groups,
+           const std::vector<coll::Placement>& placements)
 {
     const auto given = [v](coll::Knob knob) { return v->values.Given(coll::KnobName(knob)); };
     if (std::none_of(coll::AllKnobs().begin(), coll::AllKnobs().end(), given))
@@ -622,26 +622,27 @@ CheckKnobs(Validation* v,
     std::map<std::string, std::set<const coll::Algorithm*>> chosen; // by operation and name
     for (const CollectiveOptions* c : choices)
     {
-        for (const auto& what : used)
-        {
-            const coll::Algorithm* algorithm = ChoiceOf(*c, what, placement).algorithm;
-            auto& all = chosen[coll::OpName(what.op) + " (" + algorithm->Name() + ")"];
-            all.insert(algorithm);
-            if (!algorithm->Reads(coll::Knob::kLevels))
+        for (std::size_t g = 0; g < groups.size(); ++g)
+            for (const auto& what : groups[g].collectives)
             {
-                continue;
-            }
-            for (const std::string& level : c->options.levels)
-            {
-                for (const coll::Op op : coll::AllOps())
+                const coll::Algorithm* algorithm = ChoiceOf(*c, what, placements[g]).algorithm;
+                auto& all = chosen[coll::OpName(what.op) + " (" + algorithm->Name() + ")"];
+                all.insert(algorithm);
+                if (!algorithm->Reads(coll::Knob::kLevels))
                 {
-                    if (const coll::Algorithm* ofLevel = coll::Find(op, level))
+                    continue;
+                }
+                for (const std::string& level : c->options.levels)
+                {
+                    for (const coll::Op op : coll::AllOps())
                     {
-                        all.insert(ofLevel);
+                        if (const coll::Algorithm* ofLevel = coll::Find(op, level))
+                        {
+                            all.insert(ofLevel);
+                        }
                     }
                 }
             }
-        }
     }
     for (const coll::Knob knob : coll::AllKnobs())
     {
@@ -799,9 +800,14 @@ MakeCollectives(Validation* v,
                 const ClusterSpec* cluster,
                 const FabricSpec& fabric,
                 const NcclLimits& nccl,
-                const std::vector<coll::Collective>& used,
+                const std::vector<UsedBy>& groups,
                 std::vector<Compared>* compared)
 {
+    std::vector<coll::Collective> used;
+    for (const UsedBy& group : groups)
+    {
+        used.insert(used.end(), group.collectives.begin(), group.collectives.end());
+    }
     CollectiveOptions c;
     c.nccl = nccl;
     auto& values = v->values;
@@ -856,21 +862,37 @@ MakeCollectives(Validation* v,
     }
     c.machine = MachineOf(*cluster, fabric, hasLibrary);
     ReadAggregation(v, *cluster, &c);
-    const coll::Placement placement = RankPlacement(*cluster);
-    CheckNcclLimits(v, c, used, placement);
+    const coll::Placement all = RankPlacement(*cluster);
+    std::vector<coll::Placement> placements;
+    for (const UsedBy& group : groups)
+    {
+        placements.push_back(group.ranks.empty() ? all : PlacementOf(*cluster, group.ranks));
+    }
+    for (std::size_t g = 0; g < groups.size() && v->errors.size() == before; ++g)
+    {
+        CheckNcclLimits(v, c, groups[g].collectives, placements[g]);
+    }
     if (v->errors.size() != before)
     {
         return c;
     }
-    CheckChoices(v, c, used, placement, "algorithm");
-    const std::string why =
-        c.protocol ? coll::WhyNotProtocol(*c.protocol, placement, c.machine) : "";
+    const auto checkChoices = [&](const CollectiveOptions& options, const char* option) {
+        for (std::size_t g = 0; g < groups.size() && v->errors.size() == before; ++g)
+        {
+            CheckChoices(v, options, groups[g].collectives, placements[g], option);
+        }
+    };
+    checkChoices(c, "algorithm");
+    const std::string why = c.protocol ? coll::WhyNotProtocol(*c.protocol, all, c.machine) : "";
     if (!why.empty())
     {
         v->Fail("protocol", why);
     }
-    CheckNcclProtocols(v, c, used, placement);
-    std::vector<const CollectiveOptions*> all = {&c};
+    for (std::size_t g = 0; g < groups.size() && v->errors.size() == before; ++g)
+    {
+        CheckNcclProtocols(v, c, groups[g].collectives, placements[g]);
+    }
+    std::vector<const CollectiveOptions*> choices = {&c};
     for (std::size_t i = 0; compared && !used.empty() && i < compared->size(); ++i)
     {
         Compared& other = (*compared)[i];
@@ -893,12 +915,12 @@ MakeCollectives(Validation* v,
         }
         other.name = read;
         ReadAggregation(v, *cluster, &other.collectives);
-        CheckChoices(v, other.collectives, used, placement, "compare");
-        all.push_back(&other.collectives);
+        checkChoices(other.collectives, "compare");
+        choices.push_back(&other.collectives);
     }
     if (v->errors.size() == before)
     {
-        CheckKnobs(v, all, used, placement);
+        CheckKnobs(v, choices, groups, placements);
     }
     return c;
 }

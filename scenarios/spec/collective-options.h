@@ -31,6 +31,13 @@ std::string ChoicesText(const CollectiveOptions& options,
                         const std::vector<coll::Collective>& whats,
                         const coll::Placement& placement);
 
+/// The collectives that a group of ranks does.
+struct UsedBy
+{
+    std::vector<coll::Rank> ranks; ///< of the run; empty: all
+    std::vector<coll::Collective> collectives;
+};
+
 /// `used`: the collectives that the run will do, asked of their algorithms whether they can.
 /// Without a cluster (it was not valid) only names are checked. `nccl`: of ApplyNcclVariables.
 /// `compared`: their names are those of --compare, which do what `used` does, too; their options
@@ -39,7 +46,7 @@ CollectiveOptions MakeCollectives(Validation* v,
                                   const ClusterSpec* cluster,
                                   const FabricSpec& fabric,
                                   const NcclLimits& nccl,
-                                  const std::vector<coll::Collective>& used,
+                                  const std::vector<UsedBy>& used,
                                   std::vector<Compared>* compared = nullptr);
 
 NameList AlgorithmList();

@@ -585,7 +585,7 @@ ValidateCollperf(const ReadResult& read)
                                     cluster.valid ? &cluster.spec : nullptr,
                                     s.fabric,
                                     nccl,
-                                    used,
+                                    {{{}, used}},
                                     &s.compare);
     if (s.checked && MessagesToCheck(s) > kMostMessagesChecked)
     {

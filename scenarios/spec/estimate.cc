@@ -300,44 +300,109 @@ AddCollective(Counter* counter,
     return kept;
 }
 
+/// Messages between ranks.
+void
+AddMessages(Counter* counter, const TrainingScenario& s)
+{
+    // By role: peer offset, group kind, bytes.
+    std::vector<std::map<std::tuple<int32_t, uint32_t, uint64_t>, double>> sends;
+    for (const auto& role : s.plan.roles)
+    {
+        auto& ofRole = sends.emplace_back();
+        for (const auto& task : role.tasks)
+        {
+            if (task.kind == training::TaskKind::kSend)
+            {
+                ofRole[{task.peerOffset, task.group, task.bytes}] += 1;
+            }
+        }
+    }
+    const uint32_t gpus = s.cluster.server.gpus;
+    const uint32_t nics = std::max(1u, s.cluster.server.nics);
+    for (uint32_t kind = 0; kind < s.plan.groupKinds.size(); ++kind)
+    {
+        for (const auto& group : s.plan.groupKinds[kind].groups)
+        {
+            for (std::size_t position = 0; position < group.size(); ++position)
+            {
+                const coll::Rank from = group[position];
+                for (const auto& [key, times] : sends[s.plan.roleOf[from]])
+                {
+                    const auto& [offset, of, bytes] = key;
+                    if (of != kind)
+                    {
+                        continue;
+                    }
+                    const coll::Rank to = group[position + offset];
+                    if (from / gpus == to / gpus)
+                    {
+                        counter->AddInside(times);
+                        continue;
+                    }
+                    const auto endpoint = [&](coll::Rank rank) {
+                        return s.cluster.topology.EndpointOf(
+                            s.cluster.hostOfServer[rank / gpus],
+                            static_cast<topo::PortId>(rank % gpus % nics));
+                    };
+                    counter->Add(endpoint(from), endpoint(to), bytes, times);
+                }
+            }
+        }
+    }
+}
+
 /// The plan's step, and what its communicators keep.
 Counter
 CountStep(const TrainingScenario& s)
 {
     Counter counter(s.cluster.topology, s.fabric);
 
-    // Ranks of one role do the same, so a task of role 0 happens once a group.
-    std::map<std::tuple<coll::Op, uint64_t, uint32_t>, double> collectives;
-    double compute = 0;
-    for (const auto& task : s.plan.roles[0].tasks)
+    double compute = 0; // of the role that computes longest
+    std::vector<std::map<std::tuple<uint32_t, coll::Op, uint64_t>, double>> collectives;
+    for (const auto& role : s.plan.roles)
     {
-        if (task.kind == training::TaskKind::kCollective)
+        double seconds = 0;
+        auto& ofRole = collectives.emplace_back(); // by group kind
+        for (const auto& task : role.tasks)
         {
-            collectives[{task.op, task.bytes, task.group}] += 1;
+            if (task.kind == training::TaskKind::kCollective)
+            {
+                ofRole[{task.group, task.op, task.bytes}] += 1;
+            }
+            else if (task.stream == 0)
+            {
+                seconds += task.duration.Seconds();
+            }
         }
-        else if (task.stream == 0)
-        {
-            compute += task.duration.Seconds();
-        }
+        compute = std::max(compute, seconds);
     }
     std::map<std::pair<uint32_t, std::size_t>, Kept> communicators;
-    for (const auto& [key, times] : collectives)
+    for (uint32_t kind = 0; kind < s.plan.groupKinds.size(); ++kind)
     {
-        const auto& [op, bytes, group] = key;
-        const auto& groups = s.plan.groupKinds[group].groups;
+        const auto& groups = s.plan.groupKinds[kind].groups;
         for (std::size_t g = 0; g < groups.size(); ++g)
         {
-            coll::Collective what;
-            what.op = op;
-            what.bytes = bytes;
-            what.ranks = static_cast<coll::Rank>(groups[g].size());
-            const Kept kept =
-                AddCollective(&counter, what, groups[g], s.cluster, s.collectives, times);
-            Kept& most = communicators[{group, g}];
-            most.connections = std::max(most.connections, kept.connections);
-            most.lanes = std::max(most.lanes, kept.lanes);
+            // Ranks of a group do the same collectives, if they do more besides.
+            for (const auto& [key, times] : collectives[s.plan.roleOf[groups[g].front()]])
+            {
+                const auto& [group, op, bytes] = key;
+                if (group != kind)
+                {
+                    continue;
+                }
+                coll::Collective what;
+                what.op = op;
+                what.bytes = bytes;
+                what.ranks = static_cast<coll::Rank>(groups[g].size());
+                const Kept kept =
+                    AddCollective(&counter, what, groups[g], s.cluster, s.collectives, times);
+                Kept& most = communicators[{group, g}];
+                most.connections = std::max(most.connections, kept.connections);
+                most.lanes = std::max(most.lanes, kept.lanes);
+            }
         }
     }
+    AddMessages(&counter, s);
     for (const auto& [which, kept] : communicators)
     {
         counter.Connect(kept.connections, kept.lanes);

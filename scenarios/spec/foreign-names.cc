@@ -49,6 +49,7 @@ TrainingForeignNames()
 {
     std::vector<ForeignName> names;
     AddDegree(&names, {"sp", "sequence-parallel-size", "ds-sequence-parallel-size"}, "sequence");
+    AddFlag(&names, "no-pipeline-parallel", "--pp=1", "");
     AddFlag(&names, "bf16", "--dtype=bf16", "");
     AddFlag(&names, "fp16", "--dtype=fp16", "");
     names.push_back({"params-dtype", 0, {}, "is --dtype here", false});

@@ -30,7 +30,7 @@ std::vector<Option>
 ParallelOptionRows()
 {
     const std::string group = "Parallelism";
-    const std::string json = "/parallelism";
+    const std::string json = "/training";
     const auto degree = [&](const char* name, const char* help) {
         return Opt(name, Kind::kInteger, json, group, help).Range(1, 1e6).Example("2");
     };
@@ -104,8 +104,11 @@ DecideGpus(Validation* v)
     {
         return;
     }
-    const double gpus =
-        values.Real("tp") * values.Real("pp") * values.Real("cp") * values.Real("dp");
+    double gpus = 1;
+    for (const char* degree : {"tp", "pp", "cp", "dp"})
+    {
+        gpus *= static_cast<double>(values.Integer(degree));
+    }
     if (gpus > 1e6)
     {
         v->Fail("dp", "makes " + Format("%.4g", gpus) + " GPUs; allowed: at most 1000000");

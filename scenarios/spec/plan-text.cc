@@ -257,10 +257,9 @@ EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
 /// \param whats by operation, in ascending sizes
 std::string
 AlgorithmText(const CollectiveOptions& options,
-              const ClusterSpec& cluster,
+              const coll::Placement& placement,
               const std::map<coll::Op, std::vector<coll::Collective>>& whats)
 {
-    const coll::Placement placement = RankPlacement(cluster);
     std::string text;
     for (const auto& [op, sizes] : whats)
     {
@@ -310,6 +309,65 @@ Degrees(const training::TrainingOptions& o)
     return text.empty() ? "" : text + std::to_string(o.Data()) + " ";
 }
 
+/// Seconds, of the stage that computes longest.
+double
+MostComputing(const training::TrainingPlan& plan)
+{
+    double most = 0;
+    for (const auto& role : plan.roles)
+    {
+        double seconds = 0;
+        for (const auto& task : role.tasks)
+        {
+            seconds += task.stream == 0 ? task.duration.Seconds() : 0;
+        }
+        most = std::max(most, seconds);
+    }
+    return most;
+}
+
+/// A line for each kind of group that communicates, of its first group.
+std::string
+CollectivesText(const TrainingScenario& s)
+{
+    std::string text;
+    for (uint32_t kind = 0; kind < s.plan.groupKinds.size(); ++kind)
+    {
+        const auto& groups = s.plan.groupKinds[kind].groups;
+        std::map<coll::Op, std::set<uint64_t>> sizes;
+        for (const auto& task : s.plan.roles[s.plan.roleOf[groups[0][0]]].tasks)
+        {
+            if (task.kind == training::TaskKind::kCollective && task.group == kind)
+            {
+                sizes[task.op].insert(task.bytes);
+            }
+        }
+        std::map<coll::Op, std::vector<coll::Collective>> whats;
+        for (const auto& [op, ofOp] : sizes)
+        {
+            for (const uint64_t bytes : ofOp)
+            {
+                coll::Collective& what = whats[op].emplace_back();
+                what.op = op;
+                what.bytes = bytes;
+                what.ranks = static_cast<coll::Rank>(groups[0].size());
+            }
+        }
+        if (whats.empty())
+        {
+            continue;
+        }
+        const bool several = groups.size() > 1;
+        text +=
+            Line(text.empty() ? "collectives" : "",
+                 (several ? s.plan.groupKinds[kind].name + ", " + std::to_string(groups.size()) +
+                                " groups of " + std::to_string(groups[0].size()) + ": "
+                          : "") +
+                     AlgorithmText(s.collectives, PlacementOf(s.cluster, groups[0]), whats));
+    }
+    return text;
+}
+
 } // namespace
 
 std::string
@@ -332,9 +390,11 @@ PlanText(const TrainingScenario& s)
                  ? ", recomputation " + training::RecomputeName(s.options.recompute)
                  : ""));
     text += Line("batch",
-                 std::to_string(s.globalBatch) +
-                     " samples a step = " + topo::Counted(s.plan.ranks, "GPU") + " x micro-batch " +
-                     std::to_string(s.microBatch) + " x accumulation " +
+                 std::to_string(s.globalBatch) + " samples a step = " +
+                     (s.options.Data() == s.plan.ranks
+                          ? topo::Counted(s.plan.ranks, "GPU")
+                          : "data parallel " + std::to_string(s.options.Data())) +
+                     " x micro-batch " + std::to_string(s.microBatch) + " x accumulation " +
                      std::to_string(s.accumulation));
     if (s.workload != workload::kDefaultWorkload)
     {
@@ -345,31 +405,8 @@ PlanText(const TrainingScenario& s)
                      std::to_string(s.run.seed));
     text += ClusterText(s.cluster, s.fabric);
     text += FabricText(s.fabric, s.cluster.topology) + ProcessesLine(s.run);
-    std::map<coll::Op, std::set<uint64_t>> sizes;
-    double compute = 0;
-    for (const auto& task : s.plan.roles[0].tasks)
-    {
-        if (task.kind == training::TaskKind::kCollective)
-        {
-            sizes[task.op].insert(task.bytes);
-        }
-        else if (task.stream == 0)
-        {
-            compute += task.duration.Seconds();
-        }
-    }
-    std::map<coll::Op, std::vector<coll::Collective>> whats;
-    for (const auto& [op, ofOp] : sizes)
-    {
-        for (const uint64_t bytes : ofOp)
-        {
-            coll::Collective& what = whats[op].emplace_back();
-            what.op = op;
-            what.bytes = bytes;
-            what.ranks = static_cast<coll::Rank>(s.plan.ranks);
-        }
-    }
-    text += Line("collectives", AlgorithmText(s.collectives, s.cluster, whats));
+    const double compute = MostComputing(s.plan);
+    text += CollectivesText(s);
     text += NcclLine(s.collectives.nccl);
 
     text += "\nOne step\n";
@@ -512,10 +549,11 @@ PlanText(const CollperfScenario& s)
     {
         whats.push_back(s.CollectiveOf(bytes));
     }
-    text += Line("algorithm", AlgorithmText(s.collectives, s.cluster, {{s.op, whats}}));
+    const coll::Placement placement = RankPlacement(s.cluster);
+    text += Line("algorithm", AlgorithmText(s.collectives, placement, {{s.op, whats}}));
     for (const Compared& other : s.compare)
     {
-        text += Line("compared", AlgorithmText(other.collectives, s.cluster, {{s.op, whats}}));
+        text += Line("compared", AlgorithmText(other.collectives, placement, {{s.op, whats}}));
     }
     text += NcclLine(s.collectives.nccl);
     text += ClusterText(s.cluster, s.fabric);

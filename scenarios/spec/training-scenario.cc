@@ -176,24 +176,31 @@ ChooseServerAndGpu(Validation* v,
     (*server)->gpu = (*gpu)->name;
 }
 
-/// The different collectives of a plan.
-std::vector<coll::Collective>
+/// The different collectives of a plan, by the first and the last group of each kind: those between
+/// them lie as one of the two do.
+std::vector<UsedBy>
 CollectivesOf(const training::TrainingPlan& plan)
 {
-    std::vector<coll::Collective> used;
-    std::set<std::tuple<coll::Op, uint64_t, uint32_t>> seen;
-    for (const auto& role : plan.roles)
+    std::vector<UsedBy> used;
+    for (uint32_t kind = 0; kind < plan.groupKinds.size(); ++kind)
     {
-        for (const auto& task : role.tasks)
+        const auto& groups = plan.groupKinds[kind].groups;
+        for (std::size_t g = 0; g < groups.size(); g += std::max<std::size_t>(groups.size() - 1, 1))
         {
-            if (task.kind == training::TaskKind::kCollective &&
-                seen.insert({task.op, task.bytes, task.group}).second)
+            UsedBy user{groups[g], {}};
+            std::set<std::tuple<coll::Op, uint64_t>> seen;
+            for (const auto& task : plan.roles[plan.roleOf[groups[g].front()]].tasks)
             {
-                const auto& groups = plan.groupKinds[task.group].groups;
-                used.push_back({task.op,
-                                task.bytes,
-                                groups.empty() ? 1 : static_cast<coll::Rank>(groups[0].size()),
-                                0});
+                if (task.kind == training::TaskKind::kCollective && task.group == kind &&
+                    seen.insert({task.op, task.bytes}).second)
+                {
+                    user.collectives.push_back(
+                        {task.op, task.bytes, static_cast<coll::Rank>(groups[g].size()), 0});
+                }
+            }
+            if (!user.collectives.empty())
+            {
+                used.push_back(std::move(user));
             }
         }
     }
@@ -264,7 +271,7 @@ ValidateTraining(const ReadResult& read)
     s.fabric = MakeFabric(&v);
     Cluster cluster = MakeCluster(&v, TrainingClusterDefaults(), server, &s.fabric);
 
-    std::vector<coll::Collective> used;
+    std::vector<UsedBy> used;
     if (model && gpu && cluster.valid && v.errors.empty())
     {
         training::TrainingOptions o;

@@ -5,14 +5,35 @@
 
 #include "collectives/block-sizes.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace training
 {
 
+namespace
+{
+
+/// \return members of the group of a kind that a rank is in
+std::size_t
+GroupOfRank(const GroupKind& kind, coll::Rank rank)
+{
+    for (const auto& group : kind.groups)
+    {
+        if (std::find(group.begin(), group.end(), rank) != group.end())
+        {
+            return group.size();
+        }
+    }
+    return 1;
+}
+
+/// Of a role's rank, in the groups that this rank is in.
 std::map<std::string, double>
-BytesMovedPerGpu(const TrainingPlan& plan)
+BytesMovedBy(const TrainingPlan& plan, const StepGraph& role, coll::Rank rank)
 {
     std::map<std::string, double> moved;
-    for (const auto& task : plan.roles.at(0).tasks)
+    for (const auto& task : role.tasks)
     {
         if (task.kind == TaskKind::kSend)
         {
@@ -22,7 +43,7 @@ BytesMovedPerGpu(const TrainingPlan& plan)
         {
             continue;
         }
-        const double n = static_cast<double>(plan.groupKinds.at(task.group).groups.at(0).size());
+        const double n = static_cast<double>(GroupOfRank(plan.groupKinds.at(task.group), rank));
         const double share = static_cast<double>(task.bytes) * (n - 1) / n;
         switch (task.op)
         {
@@ -62,6 +83,29 @@ BytesMovedPerGpu(const TrainingPlan& plan)
         }
     }
     return moved;
+}
+
+} // namespace
+
+std::map<std::string, double>
+BytesMovedPerGpu(const TrainingPlan& plan)
+{
+    std::vector<uint32_t> ranks(plan.roles.size());
+    std::vector<coll::Rank> first(plan.roles.size());
+    for (coll::Rank rank = plan.ranks; rank-- > 0;)
+    {
+        ++ranks[plan.roleOf[rank]];
+        first[plan.roleOf[rank]] = rank;
+    }
+    std::map<std::string, double> mean;
+    for (std::size_t i = 0; i < plan.roles.size(); ++i)
+    {
+        for (const auto& [op, bytes] : BytesMovedBy(plan, plan.roles[i], first[i]))
+        {
+            mean[op] += bytes * ranks[i] / plan.ranks;
+        }
+    }
+    return mean;
 }
 
 } // namespace training

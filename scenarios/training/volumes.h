@@ -15,7 +15,7 @@ namespace training
 /// Bytes a rank sends in one step, by collective ("all_reduce", "reduce_scatter", "all_gather",
 /// ...), if every algorithm is bandwidth-optimal (ring): all-reduce 2 S (n-1)/n, reduce-scatter and
 /// all-gather S (n-1)/n. Broadcast is counted as S (n-1)/n, all-to-all S (n-1)/n, point to point
-/// the message. Of role 0.
+/// the message. The mean of all ranks.
 std::map<std::string, double> BytesMovedPerGpu(const TrainingPlan& plan);
 
 } // namespace training

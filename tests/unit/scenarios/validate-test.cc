@@ -149,7 +149,7 @@ TEST(BadInput, GpusThatDoNotFillServers)
     EXPECT_EQ(TrainError({"--gpus=100"}),
               "--gpus=100: does not fill servers of 8 GPUs; allowed: multiples of 8, such as 96 or "
               "104; did you mean '96'?");
-    EXPECT_EQ(TrainError({"--gpus=7"}),
+    EXPECT_EQ(TrainError({"--gpus=7", "--gpus-per-server=8"}),
               "--gpus=7: does not fill servers of 8 GPUs; allowed: multiples of 8, such as 8; did "
               "you mean '8'?");
     EXPECT_EQ(TrainError({"--gpus=24", "--servers=2"}),
@@ -679,20 +679,16 @@ TEST(Collperf, OptionsThatNoAlgorithmReadsAreRefused)
     }
     ExpectStarts(PerfError({"--op=barrier", "--channels=2"}),
                  "--channels=2: has no meaning for barrier (dissemination); it belongs to bruck, ");
-    for (const std::vector<std::string>& read :
-         std::vector<std::vector<std::string>>{{"--algorithm=torus", "--dimensions=4x4"},
-                                               {"--algorithm=parameter-server",
-                                                "--parameter-servers=2"},
-                                               {"--algorithm=hierarchical",
-                                                "--ngpus=4",
-                                                "--servers=4",
-                                                "--levels=ring,tree"},
-                                               // Of a level.
-                                               {"--algorithm=hierarchical",
-                                                "--ngpus=4",
-                                                "--servers=4",
-                                                "--levels=ring,parameter-server",
-                                                "--parameter-servers=2"}})
+    for (const std::vector<std::string>& read : std::vector<std::vector<std::string>>{
+             {"--algorithm=torus", "--dimensions=4x4"},
+             {"--algorithm=parameter-server", "--parameter-servers=2"},
+             {"--algorithm=hierarchical", "--ngpus=4", "--servers=4", "--levels=ring,tree"},
+             // Of a level.
+             {"--algorithm=hierarchical",
+              "--ngpus=4",
+              "--servers=4",
+              "--levels=ring,parameter-server",
+              "--parameter-servers=2"}})
     {
         const auto result = Perf(read);
         ASSERT_TRUE(result.scenario) << result.errors[0].Text();
@@ -710,8 +706,7 @@ TEST(Collperf, OptionsThatNoAlgorithmReadsAreRefused)
                             "--radix=2"});
     ASSERT_TRUE(some.scenario) << some.errors[0].Text();
     ASSERT_EQ(some.notes.size(), 1u);
-    EXPECT_EQ(some.notes[0],
-              "--radix has no meaning for broadcast (ring), of what this run does");
+    EXPECT_EQ(some.notes[0], "--radix has no meaning for broadcast (ring), of what this run does");
 }
 
 TEST(Collperf, EstimateIsTheFormula)
