@@ -11,6 +11,7 @@
 #include "results/protocol-name.h"
 #include "results/stats-file.h"
 #include "scenarios/spec/cluster-options.h"
+#include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
 
 namespace results
@@ -81,17 +82,21 @@ TrainingResults::TrainingResults(const scenario::TrainingScenario& scenario)
 void
 TrainingResults::Add(const StepRecord& record, int64_t begin)
 {
-    m_begin = m_measured++ ? m_begin : begin;
-    m_end = record.end;
-    m_computeUs += record.computePs * 1e-6;
-    m_communicationUs += record.communicationPs * 1e-6;
+    const std::size_t size = m_measured++ / m_scenario.steps;
+    m_sizes.resize(size + 1);
+    Size& of = m_sizes[size];
+    ++of.measured;
+    of.stepUs += static_cast<double>(record.end - begin) * 1e-6;
+    of.computeUs += record.computePs * 1e-6;
+    of.communicationUs += record.communicationPs * 1e-6;
+    of.bubbleUs += record.bubblePs * 1e-6;
     if (m_stepUs.size() < MOST_STEP_TIMES)
     {
         m_stepUs.push_back(static_cast<double>(record.end - begin) * 1e-6);
     }
     for (const CollectiveRecord& one : record.collectives)
     {
-        Sum& sum = m_sums[{coll::OpName(one.op), one.algorithm->Name()}];
+        Sum& sum = of.sums[{coll::OpName(one.op), one.algorithm->Name()}];
         const double us = SpanUs(one);
         ++sum.count;
         sum.bytes += static_cast<double>(one.bytes);
@@ -110,15 +115,60 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
 }
 
 double
-TrainingResults::StepUs() const
+TrainingResults::Mean(double Size::*sum) const
 {
-    return MeanUs(static_cast<double>(m_end - m_begin) * 1e-6);
+    std::vector<double> values;
+    for (const Size& size : m_sizes)
+    {
+        values.push_back(size.*sum / size.measured);
+    }
+    return Whole(values);
+}
+
+std::map<std::string, double>
+TrainingResults::BytesSent() const
+{
+    std::map<std::string, std::vector<double>> values;
+    for (std::size_t i = 0; i < m_sizes.size(); ++i)
+    {
+        for (const auto& [key, sum] : m_sizes[i].sums)
+        {
+            auto& ofOp = values[key.first];
+            ofOp.resize(m_sizes.size());
+            ofOp[i] += static_cast<double>(sum.sent) / m_scenario.plan.ranks / m_sizes[i].measured;
+        }
+    }
+    std::map<std::string, double> sent;
+    for (const auto& [op, ofOp] : values)
+    {
+        sent[op] = Whole(ofOp);
+    }
+    return sent;
+}
+
+std::vector<uint32_t>
+TrainingResults::Blocks() const
+{
+    std::vector<uint32_t> blocks;
+    for (std::size_t i = 0; i < m_sizes.size(); ++i)
+    {
+        blocks.push_back(m_scenario.plan.sizes[i].blocks);
+    }
+    return blocks;
 }
 
 double
-TrainingResults::MeanUs(double us) const
+TrainingResults::Whole(const std::vector<double>& values) const
 {
-    return m_measured ? us / m_measured : 0;
+    return values.empty()     ? 0
+           : IsExtrapolated() ? training::Extrapolated(Blocks(), values, m_scenario.plan.blocks)
+                              : values[0];
+}
+
+bool
+TrainingResults::IsExtrapolated() const
+{
+    return m_sizes.size() > 1;
 }
 
 bool
@@ -151,15 +201,16 @@ TrainingResults::ToJson(const CriticalPath* critical, const std::vector<std::str
     body["warmup_steps"] = m_scenario.warmupSteps;
     // Of an interrupted run: of the steps that were completed; null if there is none.
     const bool any = m_measured > 0;
-    const double stepUs = StepUs();
-    const double computeUs = MeanUs(m_computeUs);
+    const double stepUs = Mean(&Size::stepUs);
+    const double computeUs = Mean(&Size::computeUs);
     const auto number = [any](double value) {
         return any ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
     };
     body["step_time_us"] = number(stepUs);
     body["compute_time_us"] = number(computeUs);
-    body["communication_time_us"] = number(MeanUs(m_communicationUs));
+    body["communication_time_us"] = number(Mean(&Size::communicationUs));
     body["exposed_communication_time_us"] = number(stepUs - computeUs);
+    body["bubble_time_us"] = number(Mean(&Size::bubbleUs));
     body["samples_per_s"] =
         number(any ? static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6 : 0);
     body["tflops_per_gpu"] = number(any ? m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6 : 0);
@@ -173,6 +224,20 @@ TrainingResults::ToJson(const CriticalPath* critical, const std::vector<std::str
                                       {"activations", memory.activations},
                                       {"buffers", memory.buffers}};
     body["gpu_memory_capacity_bytes"] = m_scenario.options.gpu.memoryBytes;
+    if (m_scenario.plan.sizes.size() > 1)
+    {
+        std::vector<double> times;
+        for (const Size& size : m_sizes)
+        {
+            times.push_back(size.stepUs / size.measured);
+        }
+        const auto error = training::ExtrapolationError(Blocks(), times);
+        body["extrapolation"] = {
+            {"blocks", m_scenario.plan.blocks},
+            {"blocks_simulated", Blocks()},
+            {"step_times_us", times},
+            {"error", error ? nlohmann::ordered_json(*error) : nlohmann::ordered_json()}};
+    }
     if (critical)
     {
         body["critical_path"] = critical->ToJson();
@@ -180,12 +245,7 @@ TrainingResults::ToJson(const CriticalPath* critical, const std::vector<std::str
     body["step_times_us"] = m_stepUs;
     body["step_times_left_out"] = m_measured - m_stepUs.size();
     body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
-    std::map<std::string, double> sent;
-    for (const auto& [key, sum] : m_sums)
-    {
-        sent[key.first] += static_cast<double>(sum.sent) / m_scenario.plan.ranks / m_measured;
-    }
-    for (const auto& [op, bytes] : sent)
+    for (const auto& [op, bytes] : BytesSent())
     {
         body["bytes_sent_per_gpu"][op] = bytes;
     }
@@ -223,11 +283,26 @@ TrainingResults::PrintHead(std::ostream& os) const
 void
 TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
 {
-    const double stepUs = StepUs();
-    const double computeUs = MeanUs(m_computeUs);
+    const double stepUs = Mean(&Size::stepUs);
+    const double computeUs = Mean(&Size::computeUs);
     std::string what = m_measured == 1
                            ? "1 step measured"
                            : "mean of " + std::to_string(m_measured) + " steps measured";
+    if (m_scenario.plan.sizes.size() > 1)
+    {
+        what = IsExtrapolated()
+                   ? "of " + std::to_string(m_scenario.plan.blocks) + " blocks, extrapolated from"
+                   : "of";
+        std::vector<double> times;
+        for (std::size_t i = 0; i < m_sizes.size(); ++i)
+        {
+            times.push_back(m_sizes[i].stepUs / m_sizes[i].measured);
+            what += (i > 0 ? ", " : " ") + std::to_string(m_scenario.plan.sizes[i].blocks) + " (" +
+                    HumanTime(times.back()) + ")";
+        }
+        const auto error = training::ExtrapolationError(Blocks(), times);
+        what += error ? Format("; the line misses the largest by %.2g%%", 100 * *error) : "";
+    }
     if (m_scenario.warmupSteps)
     {
         what += ", after " + std::to_string(m_scenario.warmupSteps) +
@@ -240,7 +315,14 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
        << Format("  exposed communication%10s   %5.1f%%   (communication was under way for %s)\n",
                  HumanTime(stepUs - computeUs).c_str(),
                  100 * (stepUs - computeUs) / stepUs,
-                 HumanTime(MeanUs(m_communicationUs)).c_str());
+                 HumanTime(Mean(&Size::communicationUs)).c_str());
+    if (m_scenario.options.pipeline > 1)
+    {
+        os << Format(
+            "  of that bubble       %10s   %5.1f%%   (computing waited for another stage)\n",
+            HumanTime(Mean(&Size::bubbleUs)).c_str(),
+            100 * Mean(&Size::bubbleUs) / stepUs);
+    }
     if (critical)
     {
         PrintCriticalPath(os, *critical);
@@ -261,10 +343,14 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
 void
 TrainingResults::PrintCollectives(std::ostream& os) const
 {
+    if (IsExtrapolated())
+    {
+        os << "Of the step with " << m_scenario.plan.sizes[0].blocks << " blocks:\n";
+    }
     os << "Collectives a step               count       bytes  sent per GPU  time in them      "
           "busbw\n";
-    const double n = m_measured;
-    for (const auto& [key, sum] : m_sums)
+    const double n = m_sizes[0].measured;
+    for (const auto& [key, sum] : m_sizes[0].sums)
     {
         const double sent = static_cast<double>(sum.sent) / m_scenario.plan.ranks / n;
         os << Format("  %-28s %7.4g  %10s    %10s    %10s  %5.2f GB/s\n",

@@ -58,6 +58,17 @@ class TrainingResults
         uint64_t sent = 0; ///< bytes, by all ranks together
     };
 
+    /// Sums over the measured steps of one size of the plan.
+    struct Size
+    {
+        uint32_t measured = 0;
+        double stepUs = 0;
+        double computeUs = 0;
+        double communicationUs = 0;
+        double bubbleUs = 0;
+        std::map<std::pair<std::string, std::string>, Sum> sums; ///< by operation and algorithm
+    };
+
     /// A measured step whose collectives stats.json lists.
     struct ListedStep
     {
@@ -74,20 +85,22 @@ class TrainingResults
      */
     double Utilization(double stepUs) const;
     bool HasTokens() const;
-    /// Means over the measured steps, us.
-    double StepUs() const;
-    double MeanUs(double us) const;
+    /// Mean over the measured steps, us: of the whole model, extrapolated where the plan's sizes
+    /// have fewer blocks. 0: no step was measured.
+    double Mean(double Size::*sum) const;
+    /// By operation: bytes a GPU sends in a step, extrapolated as Mean.
+    std::map<std::string, double> BytesSent() const;
+    /// \return of the sizes that have been measured their numbers of blocks
+    std::vector<uint32_t> Blocks() const;
+    double Whole(const std::vector<double>& values) const;
+    bool IsExtrapolated() const;
     void PrintHead(std::ostream& os) const;
     void PrintStep(std::ostream& os, const CriticalPath* critical) const;
     void PrintCollectives(std::ostream& os) const;
 
     const scenario::TrainingScenario& m_scenario;
     uint32_t m_measured = 0;
-    int64_t m_begin = 0; ///< ps, of the first
-    int64_t m_end = 0;   ///< ps, of the last
-    double m_computeUs = 0;
-    double m_communicationUs = 0;
-    std::map<std::pair<std::string, std::string>, Sum> m_sums; ///< by operation and algorithm
+    std::vector<Size> m_sizes; ///< of the plan's sizes, those that were begun
     uint64_t m_collectives = 0;
     std::vector<double> m_stepUs;     ///< of the first
     std::vector<ListedStep> m_listed; ///< the first

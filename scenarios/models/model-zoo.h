@@ -13,7 +13,7 @@
 #ifndef SCENARIOS_MODELS_MODEL_ZOO_H
 #define SCENARIOS_MODELS_MODEL_ZOO_H
 
-#include "scenarios/training/kernel.h"
+#include "scenarios/models/kernel.h"
 #include "topologies/error.h"
 
 #include <cstdint>

@@ -91,6 +91,14 @@ ParallelOptionRows()
             .Names("schedule", ScheduleItems)
             .Otherwise("1f1b; interleaved with --virtual-stages")
             .Example("gpipe"),
+        Opt("layers",
+            Kind::kInteger,
+            json,
+            group,
+            "simulate so many of the model's blocks, and fewer, and extrapolate the step")
+            .Range(1, 1e6)
+            .Otherwise("all")
+            .Example("6"),
         degree("virtual-stages", "chunks of layers a stage has, far apart in the model")
             .Default("1"),
     };
@@ -166,6 +174,7 @@ MakeParallel(Validation* v, training::TrainingOptions* o)
         v->Fail("rank-order",
                 "allowed: each of tp, cp, ep, dp, pp once, with '-' between, the innermost first");
     }
+    o->layers = values.Present("layers") ? values.U32("layers") : 0;
     o->sequenceParallel = values.Flag("sequence-parallel");
     if (o->sequenceParallel && o->tensor == 1)
     {
@@ -175,6 +184,7 @@ MakeParallel(Validation* v, training::TrainingOptions* o)
         }
         o->sequenceParallel = false;
     }
+    o->contextExchange = *training::ParseContextExchange(values.Text("context-exchange"));
     o->virtualStages = values.U32("virtual-stages");
     v->DecideUnlessGiven("pipeline-schedule", o->virtualStages > 1 ? "interleaved" : "1f1b");
     o->schedule = values.Text("pipeline-schedule");

@@ -5,7 +5,7 @@
 #define SCENARIOS_TRAINING_KERNEL_TIME_H
 
 #include "scenarios/models/gpu-zoo.h"
-#include "scenarios/training/kernel.h"
+#include "scenarios/models/kernel.h"
 
 namespace training
 {

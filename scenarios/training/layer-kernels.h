@@ -11,7 +11,7 @@
 #ifndef SCENARIOS_TRAINING_LAYER_KERNELS_H
 #define SCENARIOS_TRAINING_LAYER_KERNELS_H
 
-#include "scenarios/training/kernel.h"
+#include "scenarios/models/kernel.h"
 #include "scenarios/training/plan-options.h"
 
 namespace training

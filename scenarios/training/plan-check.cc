@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/plan-check.h"
 
+#include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/rank-work.h"
 
@@ -67,6 +68,37 @@ CheckParallel(const TrainingOptions& o, const Error& error)
                              " tokens of a sequence"
                        : ", but " + o.model.name + " has no sequences to share out"));
     }
+    if (o.context > 1 && o.contextExchange == ContextExchange::kUlysses && o.model.transformer &&
+        (o.model.transformer->heads / o.tensor % o.context != 0 ||
+         o.model.transformer->kvHeads / o.tensor % o.context != 0))
+    {
+        error("cp",
+              "is " + number(o.context) + ", which does not divide the heads of a rank (" +
+                  number(o.model.transformer->heads / o.tensor) + " of queries, " +
+                  number(o.model.transformer->kvHeads / o.tensor) +
+                  " of keys), as --context-exchange=ulysses needs");
+    }
+    if (o.expert > 1)
+    {
+        uint32_t experts = 0;
+        for (const LayerSpec& layer : o.model.layers)
+        {
+            for (const Part& part : layer.parts)
+            {
+                experts = part.routing ? part.routing->experts : experts;
+            }
+        }
+        if (experts == 0)
+        {
+            error("ep", "is " + number(o.expert) + ", but " + o.model.name + " has no experts");
+        }
+        else if (experts % o.expert != 0)
+        {
+            error("ep",
+                  "is " + number(o.expert) + ", which does not divide the " + number(experts) +
+                      " experts of " + o.model.name);
+        }
+    }
     const uint64_t blocks =
         std::max<uint64_t>(std::count_if(o.model.layers.begin(),
                                          o.model.layers.end(),
@@ -81,6 +113,10 @@ CheckParallel(const TrainingOptions& o, const Error& error)
                   (o.virtualStages > 1 ? " x " + number(o.virtualStages) + " virtual stages" : "") +
                   ", but " + o.model.name + " has " + number(cuttable) +
                   (hasBlocks ? " blocks" : " layers"));
+    }
+    if (const auto why = WhyNotFewer(o))
+    {
+        error("layers", "is " + number(o.layers) + "; " + *why);
     }
     const PipelineSchedule* const schedule = FindPipelineSchedule(o.schedule);
     if (o.pipeline > 1)

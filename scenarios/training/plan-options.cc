@@ -40,6 +40,27 @@ ParseZeroImpl(std::string_view text)
 }
 
 std::string
+ContextExchangeName(ContextExchange exchange)
+{
+    constexpr const char* kNames[] = {"ring", "all-gather", "ulysses"};
+    return kNames[static_cast<uint32_t>(exchange)];
+}
+
+std::optional<ContextExchange>
+ParseContextExchange(std::string_view text)
+{
+    for (const auto e :
+         {ContextExchange::kRing, ContextExchange::kAllGather, ContextExchange::kUlysses})
+    {
+        if (text == ContextExchangeName(e))
+        {
+            return e;
+        }
+    }
+    return std::nullopt;
+}
+
+std::string
 RecomputeName(Recompute recompute)
 {
     constexpr const char* kNames[] = {"none", "selective", "full"};

@@ -29,6 +29,18 @@ enum class ZeroImpl : uint8_t
 std::string ZeroImplName(ZeroImpl impl);
 std::optional<ZeroImpl> ParseZeroImpl(std::string_view text);
 
+/// How attention gets at the keys and values of a sequence that is shared out.
+enum class ContextExchange : uint8_t
+{
+    kRing,      ///< they go round while attention computes (Liu et al. 2023, ring attention)
+    kAllGather, ///< they are gathered before it (Llama 3, arXiv 2407.21783, section 3.3.2)
+    kUlysses,   ///< tokens are swapped for heads before and after it (Jacobs et al. 2023)
+};
+
+/// "ring", "all-gather", "ulysses".
+std::string ContextExchangeName(ContextExchange exchange);
+std::optional<ContextExchange> ParseContextExchange(std::string_view text);
+
 /// What of the activations is computed again in backward instead of being kept.
 enum class Recompute : uint8_t
 {
@@ -49,6 +61,7 @@ struct TrainingOptions
     uint32_t ranks = 1; ///< in all: tensor x context x data x pipeline
     uint32_t tensor = 1;
     uint32_t context = 1;
+    ContextExchange contextExchange = ContextExchange::kRing;
     uint32_t expert = 1; ///< divides data x context
     uint32_t pipeline = 1;
     DimensionOrder rankOrder = Layout{}.order;
@@ -57,7 +70,8 @@ struct TrainingOptions
     bool sequenceParallel = false;
     std::string schedule = "1f1b"; ///< of pipeline::Schedules
     uint32_t virtualStages = 1;    ///< chunks of layers a stage
-    uint32_t zero = 0;             ///< 0..3
+    uint32_t layers = 0; ///< blocks to simulate, of which the step is extrapolated; 0: all
+    uint32_t zero = 0;   ///< 0..3
     ZeroImpl zeroImpl = ZeroImpl::kPaper;
     uint32_t microBatch = 4;   ///< samples of a rank in one forward and backward
     uint32_t accumulation = 1; ///< micro-batches a step

@@ -84,6 +84,136 @@ AddTensorExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
     }
 }
 
+/// All-to-alls that take tokens to their experts and bring back what these make of them, outside of
+/// what a tensor group exchanges.
+void
+AddExpertExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
+{
+    if (!part.routing || o.expert == 1)
+    {
+        return;
+    }
+    const double tokens =
+        static_cast<double>(o.microBatch) * o.Sequence() / o.context * ShareOf(Split::kSequence, o);
+    const Exchange exchange{coll::Op::kAllToAll,
+                            GroupOf::kExpert,
+                            Bytes(o, tokens * part.routing->topK * part.routing->elements)};
+    rank.beforeForward.insert(rank.beforeForward.begin(), exchange);
+    rank.afterForward.push_back(exchange);
+    rank.beforeBackward.insert(rank.beforeBackward.begin(), exchange);
+    rank.afterBackward.push_back(exchange);
+}
+
+const Operator*
+AttentionIn(const Part& part)
+{
+    const auto found =
+        std::find_if(part.operators.begin(), part.operators.end(), [](const Operator& op) {
+            return op.kind == KernelClass::kAttention;
+        });
+    return found == part.operators.end() ? nullptr : &*found;
+}
+
+/// Of its operators the range [first, end).
+Part
+PieceOf(const Part& part, std::size_t first, std::size_t end, const std::string& name)
+{
+    Part piece;
+    piece.name = part.name.empty() || name.empty() ? part.name + name : part.name + " " + name;
+    piece.tensors = part.tensors;
+    piece.operators.assign(part.operators.begin() + static_cast<std::ptrdiff_t>(first),
+                           part.operators.begin() + static_cast<std::ptrdiff_t>(end));
+    return piece;
+}
+
+RankPart PartOf(const Part& part, const TrainingOptions& o, bool recomputed);
+
+/// Attention whose keys are those of all ranks of a context group: what stands before its core, the
+/// core, and what stands behind it, with what the group exchanges in between.
+///
+///   ring, cp 3    core 1 | core 2 | core 3      forward: keys and values move on beside 1 and 2;
+///                 shift    shift                backward: they and their gradients, which come
+///                                               home behind the last
+std::vector<RankPart>
+ContextParts(const Part& part, const Operator& core, const TrainingOptions& o, bool recomputed)
+{
+    const auto at = static_cast<std::size_t>(&core - part.operators.data());
+    Part before = PieceOf(part, 0, at, "projections");
+    const Part middle = PieceOf(part, at, at + 1, "core");
+    Part behind = PieceOf(part, at + 1, part.operators.size(), "output");
+    before.entry = part.entry;
+    behind.exit = part.exit;
+    behind.losses = part.losses;
+    RankPart first = PartOf(before, o, recomputed);
+    const RankPart whole = PartOf(middle, o, recomputed);
+    const RankPart last = PartOf(behind, o, recomputed);
+
+    const double share = ShareOf(core.split, o) * o.microBatch;
+    const double tokens = core.queries.At(1, o.Sequence()) / o.context;
+    const double value = core.valueSize > 0 ? core.valueSize : core.headSize;
+    const double keysAndValues = core.kvHeads * (core.headSize + value) * share * tokens;
+    using coll::Op;
+    std::vector<RankPart> parts{std::move(first)};
+    switch (o.contextExchange)
+    {
+    case ContextExchange::kAllGather: {
+        RankPart one = whole;
+        const Exchange gather{Op::kAllGather,
+                              GroupOf::kContext,
+                              Bytes(o, keysAndValues * o.context)};
+        one.beforeForward = {gather};
+        one.beforeBackward = {gather};
+        one.afterBackward = {{Op::kReduceScatter, GroupOf::kContext, gather.bytes}};
+        parts.push_back(std::move(one));
+        break;
+    }
+    case ContextExchange::kUlysses: {
+        RankPart one = whole;
+        const Exchange in{Op::kAllToAll,
+                          GroupOf::kContext,
+                          Bytes(o, keysAndValues + core.heads * core.headSize * share * tokens)};
+        const Exchange out{Op::kAllToAll,
+                           GroupOf::kContext,
+                           Bytes(o, core.heads * value * share * tokens)};
+        one.beforeForward = {in};
+        one.afterForward = {out};
+        one.beforeBackward = {out};
+        one.afterBackward = {in};
+        parts.push_back(std::move(one));
+        break;
+    }
+    case ContextExchange::kRing:
+        for (uint32_t i = 0; i < o.context; ++i)
+        {
+            RankPart one = whole;
+            one.name += " " + std::to_string(i + 1);
+            for (double* seconds : {&one.forward, &one.again, &one.backwardInput})
+            {
+                *seconds /= o.context;
+            }
+            const Exchange shift{Op::kSendRecv, GroupOf::kContext, Bytes(o, keysAndValues)};
+            const Exchange both{Op::kSendRecv, GroupOf::kContext, 2 * shift.bytes};
+            // Backward goes through the parts from the last to the first.
+            if (i + 1 < o.context)
+            {
+                one.besideForward = {shift};
+            }
+            if (i > 0)
+            {
+                one.besideBackward = {both};
+            }
+            else
+            {
+                one.afterBackward = {shift};
+            }
+            parts.push_back(std::move(one));
+        }
+        break;
+    }
+    parts.push_back(last);
+    return parts;
+}
+
 RankPart
 PartOf(const Part& part, const TrainingOptions& o, bool recomputed)
 {
@@ -101,6 +231,7 @@ PartOf(const Part& part, const TrainingOptions& o, bool recomputed)
         rank.again = SecondsOf(part, Pass::kForward, o, true);
     }
     AddTensorExchanges(part, o, rank);
+    AddExpertExchanges(part, o, rank);
     return rank;
 }
 
@@ -167,7 +298,8 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
             {
                 continue;
             }
-            const Work bytes = o.fusedAttention ? kept.bytes.WithoutPairs() : kept.bytes;
+            Work bytes = o.fusedAttention ? kept.bytes.WithoutPairs() : kept.bytes;
+            bytes.pair *= o.context; // the keys are those of the whole sequence
             rank.keptBytes += bytes.At(o.microBatch, sequence) * ShareOf(kept.split, o);
         }
         for (const Operator& op : part.operators)
@@ -177,7 +309,18 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
                 rank.flops += kernel->flops;
             }
         }
-        rank.parts.push_back(PartOf(part, o, rank.recomputed));
+        const Operator* const core = o.context > 1 ? AttentionIn(part) : nullptr;
+        if (core)
+        {
+            for (RankPart& piece : ContextParts(part, *core, o, rank.recomputed))
+            {
+                rank.parts.push_back(std::move(piece));
+            }
+        }
+        else
+        {
+            rank.parts.push_back(PartOf(part, o, rank.recomputed));
+        }
     }
     if (const LayerTime* const measured = o.profile ? o.profile->Find(layer.name) : nullptr)
     {

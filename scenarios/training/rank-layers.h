@@ -39,9 +39,10 @@ struct RankPart
     double backwardInput = 0;
     double backwardWeights = 0;
     Exchanges beforeForward;
+    Exchanges besideForward; ///< no later than the next part's begins
     Exchanges afterForward;
     Exchanges beforeBackward;
-    Exchanges besideBackward; ///< no later than its backward ends
+    Exchanges besideBackward; ///< no later than the next part's backward begins
     Exchanges afterBackward;
 };
 

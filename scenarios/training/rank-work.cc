@@ -89,6 +89,7 @@ class Writer
         {
             Exchanged(part.beforeForward, what, layer, part);
             Compute(part.*seconds, what, layer, part);
+            Exchanged(part.besideForward, what, layer, part, BeforeLast());
             Exchanged(part.afterForward, what, layer, part);
         }
     }
@@ -120,11 +121,7 @@ class Writer
                     "backward ",
                     layer,
                     part);
-            Exchanged(part.besideBackward,
-                      "weights ",
-                      layer,
-                      part,
-                      Last() == 0 ? kStart : Last() - 1);
+            Exchanged(part.besideBackward, "weights ", layer, part, BeforeLast());
             Exchanged(part.afterBackward, "backward ", layer, part);
         }
         const std::size_t at = m_action.microBatch * m_work.layers.size() + index;
@@ -133,6 +130,11 @@ class Writer
             m_work.backwards[at] = {begin, Last()};
         }
         m_work.gradients[at] = Last();
+    }
+
+    Position BeforeLast() const
+    {
+        return m_work.order.size() < 2 ? kStart : Last() - 1;
     }
 
     Position Last() const
@@ -172,7 +174,8 @@ class Writer
         bool any = false;
         for (const RankPart& part : layer.parts)
         {
-            any = any || !part.beforeForward.empty() || !part.afterForward.empty();
+            any = any || !part.beforeForward.empty() || !part.besideForward.empty() ||
+                  !part.afterForward.empty();
         }
         return any && layer.parts.size() > 1;
     }

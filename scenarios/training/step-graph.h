@@ -78,15 +78,27 @@ struct GroupKind
     std::vector<std::vector<coll::Rank>> groups; ///< each in communicator order
 };
 
+/// A model of fewer blocks than it has, for a part of the run: what the whole takes is extrapolated
+/// from several (--layers).
+struct PlanSize
+{
+    uint32_t blocks = 0;
+    uint32_t firstRole = 0; ///< rank r plays roles[firstRole + roleOf[r]]
+};
+
 /// Everything that ranks 0..ranks-1 do in one step.
 struct TrainingPlan
 {
     uint32_t ranks = 0;
-    std::vector<StepGraph> roles;
-    std::vector<uint32_t> roleOf; ///< per rank
+    std::vector<StepGraph> roles;       ///< of each size in turn
+    std::vector<uint32_t> roleOf;       ///< per rank
+    std::vector<PlanSize> sizes = {{}}; ///< largest first; at least one
+    uint32_t blocks = 0;                ///< of the whole model, if `sizes` have fewer
     std::vector<GroupKind> groupKinds;
     std::vector<double>
         slowness; ///< per rank: computing takes so many times as long; empty: 1 for all
+    /// The share of a GPU that a collective in progress takes from computing beside it.
+    double contention = 0;
     // For throughput figures:
     uint64_t samplesPerStep = 0;   ///< global batch
     double flopsPerGpuPerStep = 0; ///< model FLOPs, without recomputation

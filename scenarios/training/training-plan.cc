@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/training-plan.h"
 
+#include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/overlap.h"
 
@@ -130,14 +131,10 @@ LeaveOutUnused(const TrainingOptions& o, TrainingPlan& plan)
     }
 }
 
-} // namespace
-
-TrainingPlan
-MakePlan(const TrainingOptions& given)
+/// One role a stage.
+void
+AddRoles(const TrainingOptions& o, TrainingPlan& plan)
 {
-    const TrainingOptions o = ResolvedOptions(given);
-    TrainingPlan plan;
-    plan.ranks = o.ranks;
     for (uint32_t stage = 0; stage < o.pipeline; ++stage)
     {
         const RankWork work = WorkOfStage(o, stage);
@@ -154,6 +151,23 @@ MakePlan(const TrainingOptions& given)
             transfers.push_back(std::move(t));
         }
         plan.roles.push_back(ToStepGraph({}, work, std::move(transfers)));
+    }
+}
+
+} // namespace
+
+TrainingPlan
+MakePlan(const TrainingOptions& given)
+{
+    const TrainingOptions o = ResolvedOptions(given);
+    TrainingPlan plan;
+    plan.ranks = o.ranks;
+    plan.sizes.clear();
+    plan.blocks = BlocksOf(o.model);
+    for (const uint32_t blocks : SizesToSimulate(o))
+    {
+        plan.sizes.push_back({blocks, static_cast<uint32_t>(plan.roles.size())});
+        AddRoles(WithBlocks(o, blocks), plan);
     }
     const Layout layout = o.GetLayout();
     for (coll::Rank rank = 0; rank < o.ranks; ++rank)

@@ -20,7 +20,8 @@ const RegisteredWorkload<RepeatedSteps> g_steps(
 RepeatedSteps::RepeatedSteps(const training::TrainingPlan& plan, uint32_t warmup, uint32_t measured)
     : m_plan(plan),
       m_warmup(warmup),
-      m_steps(warmup + measured),
+      m_ofSize(warmup + measured),
+      m_steps(m_ofSize * static_cast<uint32_t>(plan.sizes.size())),
       m_begun(plan.ranks)
 {
 }
@@ -39,7 +40,8 @@ RepeatedSteps::Next(coll::Rank rank)
         return std::nullopt;
     }
     const uint32_t step = m_begun[rank]++;
-    return Round{m_plan.roleOf[rank], step, step >= m_warmup, {}};
+    const uint32_t first = m_plan.sizes[step / m_ofSize].firstRole;
+    return Round{first + m_plan.roleOf[rank], step, step % m_ofSize >= m_warmup, {}};
 }
 
 Notice
@@ -72,11 +74,14 @@ uint64_t
 RepeatedSteps::CountTasks() const
 {
     uint64_t tasks = 0;
-    for (const uint32_t role : m_plan.roleOf)
+    for (const training::PlanSize& size : m_plan.sizes)
     {
-        tasks += m_plan.roles[role].tasks.size();
+        for (const uint32_t role : m_plan.roleOf)
+        {
+            tasks += m_plan.roles[size.firstRole + role].tasks.size();
+        }
     }
-    return tasks * m_steps;
+    return tasks * m_ofSize;
 }
 
 } // namespace workload

@@ -15,7 +15,8 @@ namespace workload
 {
 
 /**
- * Training: every rank does its role's step over and over, the warm-up steps first. A rank begins
+ * Training: every rank does its role's step over and over, the warm-up steps first; of each size of
+ * the plan in turn, if it has several. A rank begins
  * its next step when all its tasks of this one are done. Measuring begins when the last rank has
  * ended the last warm-up step; the run is over when it has ended the last step.
  */
@@ -34,6 +35,7 @@ class RepeatedSteps : public Workload
   private:
     const training::TrainingPlan& m_plan;
     uint32_t m_warmup;
+    uint32_t m_ofSize;             ///< steps of one size, with its warm-up
     uint32_t m_steps;              ///< in all
     std::vector<uint32_t> m_begun; ///< by rank, for itself
     // Of all ranks, joined:

@@ -92,6 +92,7 @@ JobRunner::SetServices(const RankServices& services)
             m_ranks[rank] =
                 std::make_unique<RankRunner>(rank,
                                              m_plan.slowness.empty() ? 1 : m_plan.slowness[rank],
+                                             m_plan.contention,
                                              std::move(seats[rank]),
                                              services,
                                              *this);
@@ -141,12 +142,15 @@ JobRunner::Start()
         {
             continue;
         }
-        for (const Task& task : m_plan.roles[m_plan.roleOf[rank]].tasks)
+        for (const training::PlanSize& size : m_plan.sizes)
         {
-            const std::string why = Prepare(rank, task);
-            if (!why.empty())
+            for (const Task& task : m_plan.roles[size.firstRole + m_plan.roleOf[rank]].tasks)
             {
-                return "task \"" + task.name + "\": " + why;
+                const std::string why = Prepare(rank, task);
+                if (!why.empty())
+                {
+                    return "task \"" + task.name + "\": " + why;
+                }
             }
         }
     }
@@ -205,6 +209,7 @@ JobRunner::Join(OpenRound& round) const
     record.end = round.end;
     record.computePs = static_cast<double>(round.computePs) / m_plan.ranks;
     record.communicationPs = static_cast<double>(round.communicationPs) / m_plan.ranks;
+    record.bubblePs = static_cast<double>(round.bubblePs) / m_plan.ranks;
     record.collectives = std::move(round.collectives);
     // Whoever was simulated first at one time.
     std::sort(record.collectives.begin(),
@@ -274,10 +279,10 @@ JobRunner::OnMessageDone(Rank rank, uint64_t cookie, int64_t now)
 }
 
 void
-JobRunner::OnCall(const results::CallRecord& call, int64_t communicated)
+JobRunner::OnCall(const results::CallRecord& call, int64_t communicated, int64_t bubble)
 {
     m_listener.OnCallEnds(call);
-    NodeWindows::Note<&JobRunner::TellCall>(this, Call{call, communicated});
+    NodeWindows::Note<&JobRunner::TellCall>(this, Call{call, communicated, bubble});
 }
 
 JobRunner::CallNote
@@ -287,6 +292,7 @@ JobRunner::NoteOf(const Call& ended) const
     return {call.start,
             call.end,
             ended.communicated,
+            ended.bubble,
             call.rank,
             call.step,
             static_cast<uint32_t>(call.graph - m_plan.roles.data()),
@@ -298,7 +304,8 @@ JobRunner::CallOf(const CallNote& note) const
 {
     const training::StepGraph& graph = m_plan.roles[note.role];
     return {{note.start, note.end, note.rank, &graph.tasks[note.task], &graph, note.step},
-            note.communicated};
+            note.communicated,
+            note.bubble};
 }
 
 void
@@ -323,6 +330,7 @@ JobRunner::HearCall(const Call& ended)
         round.computePs += static_cast<uint64_t>(call.end - call.start);
     }
     round.communicationPs += static_cast<uint64_t>(ended.communicated);
+    round.bubblePs += static_cast<uint64_t>(ended.bubble);
     m_listener.OnCall(call);
 }
 

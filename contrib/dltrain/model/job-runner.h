@@ -105,11 +105,12 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         // Sums over the ranks; of 100 days and a million ranks, which are too many for 64 bits.
         unsigned __int128 computePs = 0;
         unsigned __int128 communicationPs = 0;
+        unsigned __int128 bubblePs = 0;
         std::vector<CollectiveRecord> collectives;
     };
 
     // RankListener
-    void OnCall(const results::CallRecord& call, int64_t communicated) override;
+    void OnCall(const results::CallRecord& call, int64_t communicated, int64_t bubble) override;
     void OnRoundEnd(Rank rank, const workload::Round& round, int64_t now) override;
 
     // What ranks' events say: On... is called in the event, Tell... in the order of time.
@@ -118,6 +119,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     {
         results::CallRecord record;
         int64_t communicated;
+        int64_t bubble;
     };
 
     struct RoundEnd
@@ -133,6 +135,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         int64_t start; ///< ps
         int64_t end;   ///< ps
         int64_t communicated;
+        int64_t bubble;
         Rank rank;
         uint32_t step;
         uint32_t role; ///< index of the graph

@@ -34,7 +34,8 @@ GraphTables::GraphTables(const training::StepGraph& what,
       dependencies(what.tasks.size()),
       after(what.tasks.size()),
       streams(what.streams.size()),
-      tags(what.tasks.size())
+      tags(what.tasks.size()),
+      receives(what.tasks.size(), NONE)
 {
     for (TaskId id = 0; id < what.tasks.size(); ++id)
     {
@@ -47,16 +48,32 @@ GraphTables::GraphTables(const training::StepGraph& what,
         streams[task.stream].push_back(id);
         const bool named = task.kind == TaskKind::kCollective || task.kind == TaskKind::kSend;
         tags[id] = named ? tagOf(task.name) : 0;
+        if (task.kind == TaskKind::kRecv)
+        {
+            receives[id] = receiveCount++;
+            continue;
+        }
+        for (const TaskId before : task.after)
+        {
+            const bool gathers =
+                task.kind == TaskKind::kCollective && what.tasks[before].kind == TaskKind::kRecv;
+            if (gathers || (Computes(task) && receives[before] != NONE))
+            {
+                receives[id] = Computes(what.tasks[before]) ? receives[id] : receives[before];
+            }
+        }
     }
 }
 
 RankRunner::RankRunner(Rank rank,
                        double slowness,
+                       double contention,
                        std::vector<Seat> seats,
                        RankServices services,
                        RankListener& listener)
     : m_rank(rank),
       m_slowness(slowness),
+      m_contention(contention),
       m_seats(std::move(seats)),
       m_services(services),
       m_listener(listener),
@@ -73,6 +90,8 @@ RankRunner::Begin(const workload::Round& round, const GraphTables& tables, int64
     m_tables = &tables;
     m_waiting = tables.dependencies;
     m_left = static_cast<uint32_t>(tables.graph->tasks.size());
+    m_received.assign(tables.receiveCount, now);
+    m_computedUntil = m_computedUntil < 0 ? now : m_computedUntil;
     m_streams.assign(tables.streams.size(), Stream());
     // A round without tasks never ends from within its beginning: such rounds would nest.
     if (m_left == 0 || round.earliest.ps > now)
@@ -114,6 +133,10 @@ RankRunner::TryStart(uint32_t s, int64_t now)
     stream.since = now;
     if (Computes(task))
     {
+        const uint32_t receive = m_tables->receives[id];
+        m_bubble = receive == GraphTables::NONE
+                       ? 0
+                       : std::max<int64_t>(m_received[receive] - m_computedUntil, 0);
         Compute(id, now);
         return;
     }
@@ -131,7 +154,22 @@ RankRunner::Compute(TaskId id, int64_t now)
     const int64_t slowed =
         m_slowness == 1 ? duration
                         : static_cast<int64_t>(static_cast<double>(duration) * m_slowness + 0.5);
+    m_computing = true;
+    m_workLeft = slowed;
+    m_progressUntil = now;
+    // No later than alone. If it is not done by then, it goes on (OnEvent).
     m_events.Schedule(now + slowed, m_services.collectives.ContextOf(m_rank), id);
+}
+
+void
+RankRunner::Progress(int64_t now)
+{
+    const int64_t elapsed = now - m_progressUntil;
+    const int64_t lost = m_collectivesBusy == 0
+                             ? 0
+                             : static_cast<int64_t>(static_cast<double>(elapsed) * m_contention);
+    m_workLeft -= elapsed - lost;
+    m_progressUntil = now;
 }
 
 void
@@ -148,6 +186,11 @@ RankRunner::Communicate(TaskId id, int64_t now)
         m_services.messages.Receive(OrderOf(task), id, now);
         return;
     default:
+        if (m_computing)
+        {
+            Progress(now);
+        }
+        ++m_collectivesBusy;
         m_services.collectives.Start(m_seats[task.group].communicator,
                                      m_seats[task.group].position,
                                      CollectiveOf(task),
@@ -185,6 +228,15 @@ RankRunner::OnEvent(TaskId task, int64_t now)
         GoOn(now);
         return;
     }
+    if (m_computing && m_contention > 0)
+    {
+        Progress(now);
+        if (m_workLeft > 0)
+        {
+            m_events.Schedule(now + m_workLeft, m_services.collectives.ContextOf(m_rank), task);
+            return;
+        }
+    }
     EndTask(task, now);
 }
 
@@ -196,8 +248,26 @@ RankRunner::EndTask(TaskId id, int64_t now)
     Stream& stream = m_streams[task.stream];
     stream.busy = false;
     const bool idle = !Computes(task) && --m_communicating == 0;
+    if (task.kind == TaskKind::kRecv)
+    {
+        m_received[m_tables->receives[id]] = now;
+    }
+    else if (Computes(task))
+    {
+        m_computedUntil = now;
+        m_computing = false;
+    }
+    else if (task.kind == TaskKind::kCollective)
+    {
+        if (m_computing)
+        {
+            Progress(now);
+        }
+        --m_collectivesBusy;
+    }
     m_listener.OnCall({stream.since, now, m_rank, &task, m_tables->graph, m_round.number},
-                      idle ? now - m_communicatingSince : 0);
+                      idle ? now - m_communicatingSince : 0,
+                      Computes(task) ? m_bubble : 0);
     for (const TaskId next : m_tables->after[id])
     {
         --m_waiting[next];

@@ -30,6 +30,12 @@ struct GraphTables
     std::vector<std::vector<training::TaskId>> after;   ///< per task: those that wait for it
     std::vector<std::vector<training::TaskId>> streams; ///< tasks of each stream in order
     std::vector<uint32_t> tags; ///< per task: of collectives and sends; of others 0
+    /// Per task: the number among receives of this one; of what computes, and of collectives that
+    /// put together what was received, of the one it waits for. NONE: there is none.
+    std::vector<uint32_t> receives;
+    uint32_t receiveCount = 0;
+
+    static constexpr uint32_t NONE = UINT32_MAX;
 };
 
 /// A rank's place in a group.
@@ -53,8 +59,9 @@ class RankListener
   public:
     virtual ~RankListener() = default;
     /// A task has ended. \param communicated ps for which the rank's communication streams were
-    /// busy, if they are idle since; else 0
-    virtual void OnCall(const results::CallRecord& call, int64_t communicated) = 0;
+    /// busy, if they are idle since; else 0 \param bubble ps for which computing stood still for
+    /// the message that this computation waited for; else 0
+    virtual void OnCall(const results::CallRecord& call, int64_t communicated, int64_t bubble) = 0;
     /// The last task of a round has.
     virtual void OnRoundEnd(Rank rank, const workload::Round& round, int64_t now) = 0;
 };
@@ -66,10 +73,12 @@ class RankListener
 class RankRunner
 {
   public:
-    /// \param slowness computing takes so many times as long
+    /// \param slowness computing takes so many times as long \param contention and goes on at 1
+    /// minus so much of its speed while a collective of this rank is in progress
     /// \param seats by group kind
     RankRunner(Rank rank,
                double slowness,
+               double contention,
                std::vector<Seat> seats,
                RankServices services,
                RankListener& listener);
@@ -113,11 +122,18 @@ class RankRunner
     void GoOn(int64_t now);
     void TryStart(uint32_t stream, int64_t now);
     void Compute(training::TaskId id, int64_t now);
+    /// What has been computed since it was last asked.
+    void Progress(int64_t now);
     void Communicate(training::TaskId id, int64_t now);
     MessageOrder OrderOf(const training::Task& task) const;
 
     Rank m_rank;
     double m_slowness;
+    double m_contention;
+    uint32_t m_collectivesBusy = 0;
+    bool m_computing = false;
+    int64_t m_workLeft = 0;      ///< ps of the running computation, alone on the GPU
+    int64_t m_progressUntil = 0; ///< of it what was done before is taken off
     std::vector<Seat> m_seats;
     RankServices m_services;
     RankListener& m_listener;
@@ -125,8 +141,11 @@ class RankRunner
     workload::Round m_round;
     std::vector<uint16_t> m_waiting; ///< per task: how many it waits for
     std::vector<Stream> m_streams;
-    uint32_t m_left = 0;          ///< tasks of this round
-    uint32_t m_communicating = 0; ///< communication streams busy
+    std::vector<int64_t> m_received; ///< per receive of the round: when it ended
+    int64_t m_computedUntil = -1;    ///< end of the last computation; -1: there was none
+    int64_t m_bubble = 0;            ///< of the computation that runs
+    uint32_t m_left = 0;             ///< tasks of this round
+    uint32_t m_communicating = 0;    ///< communication streams busy
     int64_t m_communicatingSince = 0;
     EventPool<RankRunner, training::TaskId> m_events;
 };

@@ -82,9 +82,7 @@ TrainingSimulation::Populate()
                                                        m_scenario.collectives,
                                                        *m_interconnect,
                                                        m_job.get());
-    m_messages = std::make_unique<MessageRunner>(*m_interconnect,
-                                                 m_scenario.collectives,
-                                                 *m_job);
+    m_messages = std::make_unique<MessageRunner>(*m_interconnect, m_scenario.collectives, *m_job);
     m_job->SetServices({*m_collectives, *m_messages});
     m_job->SetDecider([this](const workload::Notice& n) { m_run.DecideForAll(TextOf(n)); });
     m_run.SetActor([this](const std::string& what) { m_job->Act(NoticeOf(what)); });
@@ -107,7 +105,8 @@ TrainingSimulation::Populate()
     }
     for (const auto& [op, perGpu] : training::BytesMovedPerGpu(m_scenario.plan))
     {
-        m_bytes += perGpu * m_scenario.plan.ranks * (m_scenario.warmupSteps + m_scenario.steps);
+        m_bytes += perGpu * m_scenario.plan.ranks * (m_scenario.warmupSteps + m_scenario.steps) *
+                   static_cast<double>(m_scenario.plan.sizes.size());
     }
     if (m_run.Notes())
     {
@@ -174,10 +173,10 @@ TrainingSimulation::OnRoundBegin(uint32_t step)
 void
 TrainingSimulation::OnRoundEnd(uint32_t step, const results::StepRecord& record)
 {
-    if (step >= m_scenario.warmupSteps)
+    if (IsMeasured(step))
     {
         m_results.Add(record, m_lastEnd);
-        if (m_critical)
+        if (m_critical && SizeOf(step) == 0)
         {
             m_critical->OnStep(step, m_lastEnd);
         }
@@ -203,16 +202,31 @@ TrainingSimulation::OnJobEnd()
 std::string
 TrainingSimulation::PhaseName(uint32_t step) const
 {
-    const bool warmup = step < m_scenario.warmupSteps;
-    return (warmup ? "warm-up step " + std::to_string(step + 1)
-                   : "step " + std::to_string(step - m_scenario.warmupSteps + 1)) +
-           " of " + std::to_string(warmup ? m_scenario.warmupSteps : m_scenario.steps);
+    const uint32_t ofSize = step % (m_scenario.warmupSteps + m_scenario.steps);
+    const bool warmup = !IsMeasured(step);
+    const auto& sizes = m_scenario.plan.sizes;
+    return (warmup ? "warm-up step " + std::to_string(ofSize + 1)
+                   : "step " + std::to_string(ofSize - m_scenario.warmupSteps + 1)) +
+           " of " + std::to_string(warmup ? m_scenario.warmupSteps : m_scenario.steps) +
+           (sizes.size() > 1 ? ", " + std::to_string(sizes[SizeOf(step)].blocks) + " blocks" : "");
+}
+
+uint32_t
+TrainingSimulation::SizeOf(uint32_t step) const
+{
+    return step / (m_scenario.warmupSteps + m_scenario.steps);
+}
+
+bool
+TrainingSimulation::IsMeasured(uint32_t step) const
+{
+    return step % (m_scenario.warmupSteps + m_scenario.steps) >= m_scenario.warmupSteps;
 }
 
 void
 TrainingSimulation::OnCallEnds(const results::CallRecord& call)
 {
-    if (m_critical && call.step >= m_scenario.warmupSteps)
+    if (m_critical && IsMeasured(call.step) && SizeOf(call.step) == 0)
     {
         m_critical->OnCall(call);
     }

@@ -51,6 +51,9 @@ class TrainingSimulation : public FabricSimulation, public JobListener
 
     /// \param step counts from 0, warm-up included
     std::string PhaseName(uint32_t step) const;
+    /// \return which of the plan's sizes it has
+    uint32_t SizeOf(uint32_t step) const;
+    bool IsMeasured(uint32_t step) const;
 
     const scenario::TrainingScenario& m_scenario;
     FabricRun m_run;

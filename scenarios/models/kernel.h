@@ -4,8 +4,8 @@
  * What a GPU launches for a layer, in numbers: batch, sequence, datatype and the share of a
  * parallel group are in them already. How long one takes: kernel-time.h.
  */
-#ifndef SCENARIOS_TRAINING_KERNEL_H
-#define SCENARIOS_TRAINING_KERNEL_H
+#ifndef SCENARIOS_MODELS_KERNEL_H
+#define SCENARIOS_MODELS_KERNEL_H
 
 #include <cstdint>
 #include <vector>
@@ -51,8 +51,8 @@ struct Kernel
     bool causal = false; ///< a query sees the keys up to its own place only
     bool fused = false;  ///< FlashAttention: the matrix of scores never reaches the memory
 
-    /// Of all launches together; a multiply-add counts 2. Attention's are those of the whole matrix,
-    /// causal or not, as model FLOPs are counted.
+    /// Of all launches together; a multiply-add counts 2. Attention's are those of the whole
+    /// matrix, causal or not, as model FLOPs are counted.
     double flops = 0;
     double elements = 0; ///< read and written, weights included; of the datatype in use
     double bytes = 0;    ///< read and written whatever the datatype is (fp32 logits, masks)
@@ -62,4 +62,4 @@ using Kernels = std::vector<Kernel>;
 
 } // namespace training
 
-#endif // SCENARIOS_TRAINING_KERNEL_H
+#endif // SCENARIOS_MODELS_KERNEL_H
