@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <sstream>
@@ -349,6 +350,36 @@ ScaleProfile(const LayerProfile& profile, const ProfileScaling& scaling)
         }
     }
     return scaled;
+}
+
+LayerProfile
+JoinToNarrowCuts(const LayerProfile& profile)
+{
+    LayerProfile joined;
+    joined.optimizerSeconds = profile.optimizerSeconds;
+    std::optional<ProfiledLayer> group;
+    double narrowest = std::numeric_limits<double>::infinity();
+    for (size_t i = 0; i < profile.layers.size(); ++i)
+    {
+        ProfiledLayer layer = profile.layers[i];
+        const bool computes =
+            layer.forwardSeconds + layer.backwardSeconds + layer.parameterBytes > 0;
+        if (group)
+        {
+            layer.forwardSeconds += group->forwardSeconds;
+            layer.backwardSeconds += group->backwardSeconds;
+            layer.parameterBytes += group->parameterBytes;
+            layer.forwardFlops += group->forwardFlops;
+        }
+        group = layer;
+        if ((computes && layer.activationBytes < narrowest) || i + 1 == profile.layers.size())
+        {
+            narrowest = layer.activationBytes;
+            joined.layers.push_back(layer);
+            group.reset();
+        }
+    }
+    return joined;
 }
 
 std::vector<PartitionLayer>

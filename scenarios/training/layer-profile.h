@@ -75,6 +75,13 @@ struct ProfileScaling
 
 LayerProfile ScaleProfile(const LayerProfile& profile, const ProfileScaling& scaling);
 
+/// Layers joined so that a model is only cut at narrow places: behind a layer whose activations are
+/// fewer than those of all groups before it (in VGG those of pooling). Layers that compute nothing
+/// (views, dropout) go with the next one. A group has the sums of its layers, the activations of
+/// the last, and its name. Cut anywhere, a partitioner pays any bytes for a slightly better
+/// balance, as a transfer that fits under a stage costs it nothing.
+LayerProfile JoinToNarrowCuts(const LayerProfile& profile);
+
 /// What the partitioner takes of it.
 std::vector<PartitionLayer> PartitionLayers(const LayerProfile& profile);
 
