@@ -10,8 +10,8 @@
  *     stage 1    . F0 F1 F2 F3  .  . B0 B1 B2 B3  .
  *     stage 2    .  . F0 F1 F2 F3 B0 B1 B2 B3  .  .
  *
- * Backward passes go in the order of the forward passes. (Backward through a list of outputs of
- * one program may go in the reverse order, as in torch's first GPipe; the step takes as long.)
+ * Backward passes go in the order of the forward passes here; in the reverse order a step takes as
+ * long.
  */
 #include "scenarios/training/pipeline/schedule.h"
 

@@ -7,11 +7,10 @@
  * takes one forward and one backward pass in turns). The bubble is GPipe's, but stage i holds only
  * min(p - i, m) micro-batches.
  *
- *     p = 3, m = 5             time ->
- *     stage 0   F0 F1 F2  .  . B0 F3  . B1 F4  . B2 .. B3 .. B4
- *     stage 1    . F0 F1  . B0 F2  . B1 F3  . B2 F4 B3 .. B4
- *     stage 2    .  . F0 B0 F1  . B1 F2  . B2 F3 B3 F4 B4
- *                (drawn with B as long as F; the order is what counts)
+ *     p = 3, m = 5; B drawn as long as F    time ->
+ *     stage 0  F0 F1 F2  .  . B0 F3 B1 F4 B2  . B3  . B4
+ *     stage 1   . F0 F1  . B0 F2 B1 F3 B2 F4 B3  . B4  .
+ *     stage 2   .  . F0 B0 F1 B1 F2 B2 F3 B3 F4 B4  .  .
  */
 #include "scenarios/training/pipeline/schedule.h"
 

@@ -17,7 +17,9 @@
  * micro-batches in flight: runtime.py of github.com/msr-fiddle/pipedream begins with
  * floor((S - 1) / R) forward passes before it takes turns. On the first stage K is the paper's NOAM
  * (number of active minibatches). The micro-batches of a run must come out even, as there
- * (num_iterations).
+ * (num_iterations). K keeps all busy if every stage has one replica; if not, the way of a
+ * micro-batch through the pipeline and back may take longer than K of them keep the stage busy:
+ * balanced stages of 2-1-1, 7-1 and 15-1 have no bubble, those of 9-5-1-1 lose 8%.
  *
  * Weight stashing: a backward pass uses the weights that its forward pass used, so a replica has
  * K versions (num_versions in main_with_runtime.py), and a gradient is K - 1 updates old. Without

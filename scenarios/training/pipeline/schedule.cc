@@ -59,6 +59,15 @@ PipelineSchedule::WhyNot(const PipelineShape& shape) const
     {
         return "a stage needs at least one replica";
     }
+    uint64_t devices = 0;
+    for (const uint32_t replicas : shape.replicas)
+    {
+        devices += replicas;
+    }
+    if (devices > kMost)
+    {
+        return "a pipeline has at most " + std::to_string(kMost) + " replicas of all its stages";
+    }
     return WhyNotThis(shape);
 }
 

@@ -7,11 +7,10 @@
  * B, so stages have the same number of micro-batches (p) that are not done with, B starts
  * earlier on early stages, and the Ws fill the end:
  *
- *     p = 3, m = 4, F = B = W          time ->
- *     stage 0   F0 F1 F2  .  . B0 W0 F3 B1 W1  . B2 W2  . B3 W3
- *     stage 1    . F0 F1  . B0 F2  . B1 W0 F3 B2 W1  . B3 W2 W3
- *     stage 2    .  . F0 B0 F1 B1 F2  . B2 W0 F3 B3 W1 W2 W3
- *                (a sketch: the order is what counts)
+ *     p = 3, m = 4, F = B = W    time ->
+ *     stage 0  F0 F1 F2  .  . B0 W0 F3 B1 W1 B2 W2 B3 W3
+ *     stage 1   . F0 F1  . B0 F2 B1 W0 F3 B2 W1 B3 W2 W3
+ *     stage 2   .  . F0 B0 F1 B1 F2 B2 W0 F3 B3 W1 W2 W3
  *
  * A bubble of (p - 1)(F + B - W) instead of 1F1B's (p - 1)(F + B + W), at the same peak of memory:
  * stage i holds p - i micro-batches for both passes and i for W only. That is exact for W not

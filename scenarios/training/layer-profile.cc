@@ -1,0 +1,398 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/layer-profile.h"
+
+#include "topologies/json-reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace training
+{
+
+namespace
+{
+
+constexpr double kMostMs = 1e6;
+constexpr double kMostUs = 1e9;
+constexpr double kMostBytes = 1e15;
+constexpr double kMostFlops = 1e21;
+
+/// Fields of a line (RFC 4180, no line breaks in fields). False: a quote is not closed.
+bool
+Split(const std::string& line, std::vector<std::string>* fields)
+{
+    fields->assign(1, "");
+    bool quoted = false;
+    for (size_t i = 0; i < line.size(); ++i)
+    {
+        const char c = line[i];
+        if (c == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"')
+        {
+            fields->back() += line[++i];
+        }
+        else if (c == '"')
+        {
+            quoted = !quoted;
+        }
+        else if (c == ',' && !quoted)
+        {
+            fields->emplace_back();
+        }
+        else if (c != '\r')
+        {
+            fields->back() += c;
+        }
+    }
+    return !quoted;
+}
+
+/// A whole field as a number of [0, most].
+std::optional<double>
+Number(const std::string& text, double most)
+{
+    std::istringstream in(text);
+    in.imbue(std::locale::classic());
+    double value = 0;
+    in >> value;
+    if (in.fail() || !std::isfinite(value) || value < 0 || value > most)
+    {
+        return std::nullopt;
+    }
+    in >> std::ws;
+    return in.eof() ? std::optional<double>(value) : std::nullopt;
+}
+
+/// The whole numbers in a text, in order.
+std::vector<double>
+NumbersIn(const std::string& text)
+{
+    std::vector<double> numbers;
+    for (size_t i = 0; i < text.size();)
+    {
+        size_t end = i;
+        while (end < text.size() && text[end] >= '0' && text[end] <= '9' && end - i < 15)
+        {
+            ++end;
+        }
+        if (end > i)
+        {
+            numbers.push_back(std::stod(text.substr(i, end - i)));
+        }
+        i = std::max(end, i + 1);
+    }
+    return numbers;
+}
+
+/// \param op "Conv2d(64, 128, kernel_size=(3, 3), ..., groups=2)", "Linear(in_features=25088, ..."
+double
+FlopsOfOp(const std::string& op, double activationBytes)
+{
+    const double outputs = activationBytes / 4;
+    const auto numbers = NumbersIn(op.substr(std::min(op.find('('), op.size())));
+    if (op.rfind("Linear(in_features=", 0) == 0 && !numbers.empty())
+    {
+        return 2 * outputs * numbers[0];
+    }
+    const size_t kernel = op.find("kernel_size=(");
+    if (op.rfind("Conv2d(", 0) != 0 || numbers.empty() || kernel == std::string::npos)
+    {
+        return 0;
+    }
+    const auto size = NumbersIn(op.substr(kernel, op.find(')', kernel) - kernel));
+    const size_t named = op.find("groups=");
+    const auto groups = NumbersIn(named == std::string::npos ? "1" : op.substr(named));
+    if (size.size() != 2 || groups.empty() || groups[0] == 0)
+    {
+        return 0;
+    }
+    return 2 * outputs * numbers[0] / groups[0] * size[0] * size[1];
+}
+
+/// Reads the table line by line.
+class CsvReader
+{
+  public:
+    CsvReader(const std::string& file, const std::string& model, std::vector<topo::Error>& errors)
+        : m_file(file),
+          m_model(model),
+          m_errors(errors)
+    {
+    }
+
+    std::optional<LayerProfile> Read(const std::string& text)
+    {
+        const size_t before = m_errors.size();
+        std::istringstream in(text);
+        std::string line;
+        std::vector<std::string> fields;
+        while (std::getline(in, line) && m_errors.size() - before < 20)
+        {
+            ++m_line;
+            if (line.find_first_not_of(" \t\r") == std::string::npos)
+            {
+                continue;
+            }
+            if (!Split(line, &fields))
+            {
+                Say("", "a quote is not closed");
+            }
+            else if (m_columns.empty())
+            {
+                Header(fields);
+                if (m_errors.size() != before)
+                {
+                    return std::nullopt;
+                }
+            }
+            else
+            {
+                Layer(fields);
+            }
+        }
+        if (m_errors.size() == before)
+        {
+            Judge();
+        }
+        if (m_errors.size() != before)
+        {
+            return std::nullopt;
+        }
+        return std::move(m_profile);
+    }
+
+  private:
+    void Say(const std::string& value, const std::string& problem)
+    {
+        m_errors.push_back(
+            {m_file + ':' + std::to_string(std::max<size_t>(m_line, 1)), value, problem});
+    }
+
+    void Header(const std::vector<std::string>& fields)
+    {
+        for (size_t i = 0; i < fields.size(); ++i)
+        {
+            if (!m_columns.emplace(fields[i], i).second)
+            {
+                Say(topo::Quoted(fields[i]), "names two columns");
+            }
+        }
+        for (const char* column : {"fwd_ms", "bwd_ms", "activation_bytes", "parameter_bytes"})
+        {
+            if (m_columns.count(column) == 0)
+            {
+                Say("", std::string("the column ") + column + " is missing");
+            }
+        }
+        m_width = fields.size();
+    }
+
+    void Layer(const std::vector<std::string>& fields)
+    {
+        if (fields.size() != m_width)
+        {
+            Say("",
+                std::to_string(fields.size()) + " fields where the first line has " +
+                    std::to_string(m_width));
+            return;
+        }
+        if (m_columns.count("model") > 0)
+        {
+            const std::string& model = fields[m_columns["model"]];
+            m_models.insert(model);
+            if (!m_model.empty() && model != m_model)
+            {
+                return;
+            }
+        }
+        const auto number = [&](const char* column, double most) {
+            const std::string& text = fields[m_columns[column]];
+            const auto value = Number(text, most);
+            if (!value)
+            {
+                std::ostringstream limit;
+                limit << most;
+                Say(topo::Quoted(text),
+                    std::string("is not a number from 0 to ") + limit.str() + " (" + column + ")");
+            }
+            return value.value_or(0);
+        };
+        ProfiledLayer layer;
+        const bool named = m_columns.count("name") > 0;
+        if (named || m_columns.count("op") > 0)
+        {
+            layer.name = fields[m_columns[named ? "name" : "op"]];
+        }
+        layer.forwardSeconds = number("fwd_ms", kMostMs) * 1e-3;
+        layer.backwardSeconds = number("bwd_ms", kMostMs) * 1e-3;
+        layer.activationBytes = number("activation_bytes", kMostBytes);
+        layer.parameterBytes = number("parameter_bytes", kMostBytes);
+        if (m_columns.count("op") > 0)
+        {
+            layer.forwardFlops = FlopsOfOp(fields[m_columns["op"]], layer.activationBytes);
+        }
+        m_profile.layers.push_back(std::move(layer));
+    }
+
+    /// What only all lines together show.
+    void Judge()
+    {
+        std::string models;
+        for (const std::string& model : m_models)
+        {
+            models += (models.empty() ? "" : ", ") + model;
+        }
+        if (m_model.empty() && m_models.size() > 1)
+        {
+            m_errors.push_back({m_file, "", "has several models, name one of " + models});
+        }
+        else if (!m_model.empty() && m_columns.count("model") == 0)
+        {
+            m_errors.push_back(
+                {m_file, "", "has no column model, so none can be named (" + m_model + ")"});
+        }
+        else if (m_profile.layers.empty())
+        {
+            m_errors.push_back({m_file,
+                                "",
+                                m_model.empty() || m_models.empty()
+                                    ? "has no layers"
+                                    : "has no layers of " + m_model + ", but of " + models});
+        }
+    }
+
+    std::string m_file;
+    std::string m_model;
+    std::vector<topo::Error>& m_errors;
+    size_t m_line = 0;
+    size_t m_width = 0;
+    std::map<std::string, size_t> m_columns;
+    std::set<std::string> m_models;
+    LayerProfile m_profile;
+};
+
+} // namespace
+
+std::optional<LayerProfile>
+ParseLayerProfileCsv(const std::string& text,
+                     const std::string& file,
+                     const std::string& model,
+                     std::vector<topo::Error>& errors)
+{
+    return CsvReader(file, model, errors).Read(text);
+}
+
+std::optional<LayerProfile>
+ParseLayerProfileJson(const nlohmann::json& json,
+                      const std::string& file,
+                      std::vector<topo::Error>& errors)
+{
+    const size_t before = errors.size();
+    LayerProfile profile;
+    topo::JsonObject in(json, "", file, errors);
+    in.Has("note");
+    if (in.Has("optimizer_us"))
+    {
+        double us = 0;
+        in.Real("optimizer_us", us, 0, kMostUs);
+        profile.optimizerSeconds = us * 1e-6;
+    }
+    const nlohmann::json* layers = in.List("layers", topo::Need::kRequired);
+    if (layers != nullptr && layers->empty())
+    {
+        in.Say("layers", "has no layers");
+    }
+    for (size_t i = 0; layers != nullptr && i < layers->size() && !in.TooMany(); ++i)
+    {
+        topo::JsonObject one = in.Inner((*layers)[i], "layers/" + std::to_string(i));
+        ProfiledLayer layer;
+        double forward = 0;
+        double backward = 0;
+        one.Text("name", layer.name);
+        one.Real("forward_us", forward, 0, kMostUs, topo::Need::kRequired);
+        one.Real("backward_us", backward, 0, kMostUs, topo::Need::kRequired);
+        one.Real("activation_bytes", layer.activationBytes, 0, kMostBytes);
+        one.Real("parameter_bytes", layer.parameterBytes, 0, kMostBytes);
+        one.Real("forward_flops", layer.forwardFlops, 0, kMostFlops);
+        one.Finish();
+        layer.forwardSeconds = forward * 1e-6;
+        layer.backwardSeconds = backward * 1e-6;
+        profile.layers.push_back(std::move(layer));
+    }
+    in.Finish();
+    if (errors.size() != before)
+    {
+        return std::nullopt;
+    }
+    return profile;
+}
+
+LayerProfile
+ScaleProfile(const LayerProfile& profile, const ProfileScaling& scaling)
+{
+    LayerProfile scaled = profile;
+    for (ProfiledLayer& layer : scaled.layers)
+    {
+        layer.forwardSeconds *= scaling.batch;
+        layer.backwardSeconds *= scaling.batch;
+        layer.activationBytes *= scaling.batch;
+        layer.forwardFlops *= scaling.batch;
+        if (scaling.peakFlops > 0)
+        {
+            const double least = layer.forwardFlops / scaling.peakFlops;
+            layer.forwardSeconds = std::max(layer.forwardSeconds, least);
+            layer.backwardSeconds = std::max(layer.backwardSeconds, 2 * least);
+        }
+    }
+    return scaled;
+}
+
+LayerProfile
+JoinToNarrowCuts(const LayerProfile& profile)
+{
+    LayerProfile joined;
+    joined.optimizerSeconds = profile.optimizerSeconds;
+    std::optional<ProfiledLayer> group;
+    double narrowest = std::numeric_limits<double>::infinity();
+    for (size_t i = 0; i < profile.layers.size(); ++i)
+    {
+        ProfiledLayer layer = profile.layers[i];
+        const bool computes =
+            layer.forwardSeconds + layer.backwardSeconds + layer.parameterBytes > 0;
+        if (group)
+        {
+            layer.forwardSeconds += group->forwardSeconds;
+            layer.backwardSeconds += group->backwardSeconds;
+            layer.parameterBytes += group->parameterBytes;
+            layer.forwardFlops += group->forwardFlops;
+        }
+        group = layer;
+        if ((computes && layer.activationBytes < narrowest) || i + 1 == profile.layers.size())
+        {
+            narrowest = layer.activationBytes;
+            joined.layers.push_back(layer);
+            group.reset();
+        }
+    }
+    return joined;
+}
+
+std::vector<PartitionLayer>
+PartitionLayers(const LayerProfile& profile)
+{
+    std::vector<PartitionLayer> layers;
+    for (const ProfiledLayer& layer : profile.layers)
+    {
+        layers.push_back({layer.forwardSeconds + layer.backwardSeconds,
+                          layer.activationBytes,
+                          layer.parameterBytes});
+    }
+    return layers;
+}
+
+} // namespace training

@@ -1,0 +1,91 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * PipeDream's partitioner: from measured layers and the machines' links to stages and their
+ * replicas, "2-1-1". The dynamic programme of Harlap et al. 2018 (arXiv 1806.03377, section 3.2)
+ * and, for several levels of links, of SOSP'19. Read were a summary of the first (in
+ * github.com/bzhng-development/summary-of-some-paper-in-cuda) and the released code
+ * (optimizer/optimizer_graph_hierarchical.py of github.com/msr-fiddle/pipedream):
+ *
+ *     A(j, m)    = the slowest stage, at its fastest, of layers 0 ... j on m machines
+ *                = min { T(0, j, m), min over i < j, 1 <= n < m of S }
+ *     S          = max { A(i, m - n), 2 a_i / B, T(i + 1, j, n) }
+ *
+ * with a_i the activations after layer i: they go to the next stage, and as many gradients back.
+ * A stage of layers i ... j on m machines takes for a micro-batch, as each machine has every m-th,
+ *
+ *     T(i, j, m) = 1/m max { sum t, W }    synchronization hidden behind computing: the paper
+ *                  1/m (sum t + W)         not hidden: the released optimizer
+ *     W          = 4 (m - 1)/m sum w / B   gradients to a parameter server's shards, weights back
+ *
+ * t, forward and backward; w, bytes of weights; B, bytes a second of a machine's link. Of equally
+ * good partitions the one with fewer stages, the earlier cut and fewer machines behind it.
+ *
+ * Levels: machines of a level, such as the GPUs of a server, are together one machine of the next
+ * level, whose t of layers i ... j is the A(i ... j) of all of them. Layers are a chain: for models
+ * with branches a cut through several of them costs more than a_i.
+ */
+#ifndef SCENARIOS_TRAINING_PIPELINE_PIPEDREAM_PARTITION_H
+#define SCENARIOS_TRAINING_PIPELINE_PIPEDREAM_PARTITION_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace training
+{
+
+struct PartitionLayer
+{
+    double seconds = 0;         ///< forward and backward pass of a micro-batch
+    double activationBytes = 0; ///< of a micro-batch, that the next layer takes
+    double parameterBytes = 0;
+};
+
+/// Machines, or groups of them, and the link of each. Innermost first.
+struct PartitionLevel
+{
+    uint32_t machines = 1;
+    double bytesPerSecond = 0;
+};
+
+struct PipeDreamOptions
+{
+    std::vector<PartitionLevel> levels;
+    bool hideSynchronization = true;
+};
+
+struct PipeDreamStage
+{
+    uint32_t first = 0; ///< layer
+    uint32_t last = 0;
+    uint32_t replicas = 1;
+
+    bool operator==(const PipeDreamStage& other) const
+    {
+        return first == other.first && last == other.last && replicas == other.replicas;
+    }
+};
+
+struct PipeDreamPartition
+{
+    std::vector<PipeDreamStage> stages;
+    double seconds = 0; ///< of the slowest stage or transfer, a micro-batch
+
+    std::string Text() const; ///< "2-1-1"
+};
+
+/// \pre at least one layer, one level, one machine in each, all rates above 0
+PipeDreamPartition PartitionPipeDream(const std::vector<PartitionLayer>& layers,
+                                      const PipeDreamOptions& options);
+
+/// What these stages take a micro-batch, by the same formulas, on one level of links.
+/// \pre stages that cover the layers in order
+double PipeDreamSeconds(const std::vector<PartitionLayer>& layers,
+                        const std::vector<PipeDreamStage>& stages,
+                        double bytesPerSecond,
+                        bool hideSynchronization);
+
+} // namespace training
+
+#endif // SCENARIOS_TRAINING_PIPELINE_PIPEDREAM_PARTITION_H

@@ -1,0 +1,200 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Profiles of layers: PipeDream's own, scaled and joined, and what is no profile.
+ */
+#include "scenarios/training/layer-profile.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+
+using namespace training;
+
+namespace
+{
+
+LayerProfile
+Vgg16()
+{
+    std::ifstream in(DLTRAIN_ROOT "/tests/golden/pipedream-vgg16.csv");
+    std::stringstream text;
+    text << in.rdbuf();
+    std::vector<topo::Error> errors;
+    const auto profile = ParseLayerProfileCsv(text.str(), "pipedream-vgg16.csv", "", errors);
+    EXPECT_TRUE(errors.empty()) << errors.front().Sentence();
+    return profile.value_or(LayerProfile{});
+}
+
+std::string
+Sentences(const std::vector<topo::Error>& errors)
+{
+    std::string all;
+    for (const auto& error : errors)
+    {
+        all += error.Sentence() + '\n';
+    }
+    return all;
+}
+
+std::string
+CsvError(const std::string& text, const std::string& model = "")
+{
+    std::vector<topo::Error> errors;
+    const bool read = ParseLayerProfileCsv(text, "f.csv", model, errors).has_value();
+    EXPECT_EQ(read, errors.empty());
+    return Sentences(errors);
+}
+
+std::string
+JsonError(const std::string& text)
+{
+    std::vector<topo::Error> errors;
+    const bool read =
+        ParseLayerProfileJson(nlohmann::json::parse(text), "f.json", errors).has_value();
+    EXPECT_EQ(read, errors.empty());
+    return Sentences(errors);
+}
+
+bool
+Has(const std::string& text, const std::string& part)
+{
+    return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+// Sums as pipedream_profile_summary.json of the reference has them: 251.87 and 438.63 ms with the
+// input, 138,357,544 parameters of 4 bytes. FLOPs of a forward pass: 15.47 GMAC a sample, the sum
+// over VGG-16's convolutions (13) and products (3) of outputs x inputs of each.
+TEST(LayerProfile, CsvOfPipeDream)
+{
+    const LayerProfile profile = Vgg16();
+    ASSERT_EQ(profile.layers.size(), 41U);
+    ProfiledLayer sum;
+    for (const auto& layer : profile.layers)
+    {
+        sum.forwardSeconds += layer.forwardSeconds;
+        sum.backwardSeconds += layer.backwardSeconds;
+        sum.parameterBytes += layer.parameterBytes;
+        sum.forwardFlops += layer.forwardFlops;
+    }
+    EXPECT_NEAR(sum.forwardSeconds, 0.25187, 1e-5);
+    EXPECT_NEAR(sum.backwardSeconds, 0.43863, 1e-5);
+    EXPECT_EQ(sum.parameterBytes, 4 * 138357544.0);
+    double macs = 0;
+    const uint32_t channels[] = {3, 64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 512};
+    const uint32_t sides[] = {224, 224, 112, 112, 56, 56, 56, 28, 28, 28, 14, 14, 14};
+    for (size_t i = 0; i < 13; ++i)
+    {
+        macs += 9.0 * channels[i] * channels[i + 1] * sides[i] * sides[i];
+    }
+    macs += 25088.0 * 4096 + 4096.0 * 4096 + 4096.0 * 1000;
+    EXPECT_NEAR(sum.forwardFlops, 2 * 128 * macs, 1);
+    EXPECT_EQ(profile.layers[1].name.substr(0, 13), "Conv2d(3, 64,");
+}
+
+TEST(LayerProfile, Scaling)
+{
+    LayerProfile profile;
+    profile.layers = {{"a", 4, 8, 100, 7, 1000}, {"b", 1, 1, 10, 3, 0}};
+    const auto half = ScaleProfile(profile, {0.5, 0}).layers;
+    EXPECT_EQ(half[0].forwardSeconds, 2);
+    EXPECT_EQ(half[0].backwardSeconds, 4);
+    EXPECT_EQ(half[0].activationBytes, 50);
+    EXPECT_EQ(half[0].parameterBytes, 7);
+    EXPECT_EQ(half[0].forwardFlops, 500);
+    // 500 FLOPs at 200 a second: 2.5 s forward, 5 backward; b has none.
+    const auto bound = ScaleProfile(profile, {0.5, 200}).layers;
+    EXPECT_EQ(bound[0].forwardSeconds, 2.5);
+    EXPECT_EQ(bound[0].backwardSeconds, 5);
+    EXPECT_EQ(bound[1].forwardSeconds, 0.5);
+    EXPECT_EQ(PartitionLayers(profile)[0].seconds, 12);
+}
+
+TEST(LayerProfile, NarrowCuts)
+{
+    LayerProfile profile;
+    profile.layers = {{"conv", 1, 2, 100, 8, 10},
+                      {"relu", 1, 1, 100, 0, 0},
+                      {"pool", 1, 1, 50, 0, 0},
+                      {"wide", 1, 1, 70, 4, 5},
+                      {"view", 0, 0, 4, 0, 0},
+                      {"fc", 2, 3, 20, 16, 7},
+                      {"head", 1, 1, 30, 2, 1}};
+    const LayerProfile joined = JoinToNarrowCuts(profile);
+    std::vector<std::string> names;
+    ProfiledLayer sum;
+    for (const auto& layer : joined.layers)
+    {
+        names.push_back(layer.name);
+        sum.forwardSeconds += layer.forwardSeconds;
+        sum.backwardSeconds += layer.backwardSeconds;
+        sum.parameterBytes += layer.parameterBytes;
+        sum.forwardFlops += layer.forwardFlops;
+    }
+    EXPECT_EQ(names, (std::vector<std::string>{"conv", "pool", "fc", "head"}));
+    EXPECT_EQ(joined.layers[1].activationBytes, 50);
+    EXPECT_EQ(joined.layers[2].activationBytes, 20);
+    EXPECT_EQ(joined.layers[2].parameterBytes, 20);
+    EXPECT_EQ(sum.forwardSeconds, 7);
+    EXPECT_EQ(sum.backwardSeconds, 9);
+    EXPECT_EQ(sum.parameterBytes, 30);
+    EXPECT_EQ(sum.forwardFlops, 23);
+    EXPECT_TRUE(JoinToNarrowCuts({}).layers.empty());
+}
+
+TEST(LayerProfile, CsvErrors)
+{
+    const std::string head = "op,fwd_ms,bwd_ms,activation_bytes,parameter_bytes\n";
+    EXPECT_EQ(CsvError(head + "a,1,2,3,4\n\n\"b, c\",1e1,0,0,0\r\n"), "");
+    EXPECT_TRUE(Has(CsvError(""), "f.csv: has no layers"));
+    EXPECT_TRUE(Has(CsvError(head), "has no layers"));
+    EXPECT_TRUE(Has(CsvError("op,fwd_ms\n"), "column bwd_ms is missing"));
+    EXPECT_TRUE(Has(CsvError("op,op,fwd_ms,bwd_ms,activation_bytes,parameter_bytes\n"),
+                    "names two columns"));
+    EXPECT_TRUE(Has(CsvError(head + "a,1,2,3\n"), "f.csv:2: 4 fields where the first line has 5"));
+    for (const char* bad : {"-1", "x", "1x", "", "nan", "inf", "1e7", "0x10"})
+    {
+        EXPECT_TRUE(
+            Has(CsvError(head + "a," + bad + ",2,3,4\n"), "is not a number from 0 to 1e+06"))
+            << bad;
+    }
+    EXPECT_TRUE(Has(CsvError(head + "\"a,1,2,3,4\n"), "a quote is not closed"));
+    const std::string two = "model," + head + "m,a,1,2,3,4\nn,b,1,2,3,4\n";
+    EXPECT_TRUE(Has(CsvError(two), "has several models, name one of m, n"));
+    EXPECT_EQ(CsvError(two, "n"), "");
+    EXPECT_TRUE(Has(CsvError(two, "o"), "has no layers of o, but of m, n"));
+    EXPECT_TRUE(Has(CsvError(head + "a,1,2,3,4\n", "m"), "has no column model"));
+}
+
+TEST(LayerProfile, Json)
+{
+    std::vector<topo::Error> errors;
+    const auto profile =
+        ParseLayerProfileJson(nlohmann::json::parse(R"({"note": "x", "optimizer_us": 5, "layers": [
+            {"name": "a", "forward_us": 1, "backward_us": 2, "activation_bytes": 3,
+             "parameter_bytes": 4, "forward_flops": 5},
+            {"forward_us": 1, "backward_us": 2}]})"),
+                              "f.json",
+                              errors);
+    ASSERT_TRUE(profile) << Sentences(errors);
+    ASSERT_EQ(profile->layers.size(), 2U);
+    EXPECT_EQ(profile->layers[0].name, "a");
+    EXPECT_DOUBLE_EQ(profile->layers[0].backwardSeconds, 2e-6);
+    EXPECT_EQ(profile->layers[0].activationBytes, 3);
+    EXPECT_EQ(profile->layers[0].parameterBytes, 4);
+    EXPECT_EQ(profile->layers[0].forwardFlops, 5);
+    EXPECT_EQ(profile->layers[1].activationBytes, 0);
+    EXPECT_DOUBLE_EQ(profile->optimizerSeconds.value_or(0), 5e-6);
+
+    EXPECT_NE(JsonError("{}"), "");
+    EXPECT_TRUE(Has(JsonError(R"({"layers": []})"), "has no layers"));
+    EXPECT_NE(JsonError(R"({"layers": {"a": {"forward_us": 1, "backward_us": 2}}})"), "");
+    EXPECT_TRUE(Has(JsonError(R"({"layers": [{"forward_us": 1}]})"), "backward_us"));
+    EXPECT_TRUE(Has(JsonError(R"({"layers": [{"forward_us": -1, "backward_us": 2}]})"),
+                    "/layers/0/forward_us"));
+    EXPECT_TRUE(
+        Has(JsonError(R"({"layers": [{"forward_us": 1, "backward_us": 2, "x": 1}]})"), "x"));
+    EXPECT_NE(JsonError("[]"), "");
+}
