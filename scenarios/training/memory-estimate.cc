@@ -53,12 +53,18 @@ ActivationsOf(const TrainingOptions& o,
     }
     double now = 0;
     double most = 0;
-    // A longer step holds no more than this one.
-    const uint32_t enough = 2 * o.pipeline * (o.virtualStages + 1);
+    const PipelineSchedule& schedule = *FindPipelineSchedule(o.schedule);
     PipelineShape shape = PipelineOf(o);
-    shape.microBatches = std::min(o.accumulation, enough);
-    for (const PipelineAction& action :
-         FindPipelineSchedule(o.schedule)->OrderOf(shape, stage, 0, 0))
+    // A longer step holds no more than one of this length.
+    const uint32_t enough = 2 * o.pipeline * (o.virtualStages + 1);
+    if (shape.microBatches > enough)
+    {
+        PipelineShape shorter = shape;
+        shorter.microBatches = enough;
+        shape =
+            schedule.InFlight(shorter, stage) == schedule.InFlight(shape, stage) ? shorter : shape;
+    }
+    for (const PipelineAction& action : schedule.OrderOf(shape, stage, 0, 0))
     {
         switch (action.kind)
         {

@@ -1,0 +1,558 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Tensor, context and pipeline parallelism: groups of ranks, volumes, bubbles, memory; and whole
+ * plans of many combinations, run by a scheduler in which communication takes no time.
+ */
+#include "example-options.h"
+#include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/message-match.h"
+#include "scenarios/training/plan-check.h"
+#include "scenarios/training/training-plan.h"
+#include "scenarios/training/volumes.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <set>
+
+using namespace training;
+
+namespace
+{
+
+/// Runs one step of all ranks. A collective ends for all its ranks when the last has come, a
+/// message when it is sent; neither takes time.
+class Runner
+{
+  public:
+    explicit Runner(const TrainingPlan& plan, uint32_t size = 0)
+        : m_plan(OfSize(plan, size)),
+          m_match(m_plan)
+    {
+        for (coll::Rank rank = 0; rank < plan.ranks; ++rank)
+        {
+            const auto& graph = m_plan.roles[m_plan.roleOf[rank]];
+            m_graphs.push_back(&graph);
+            m_end.emplace_back(graph.tasks.size(), -1.0);
+            auto& streams = m_streams.emplace_back(graph.streams.size());
+            for (TaskId id = 0; id < graph.tasks.size(); ++id)
+            {
+                streams[graph.tasks[id].stream].push_back(id);
+            }
+            m_next.emplace_back(graph.streams.size(), 0);
+            m_free.emplace_back(graph.streams.size(), 0.0);
+        }
+        for (uint32_t kind = 0; kind < plan.groupKinds.size(); ++kind)
+        {
+            auto& groupOf = m_groupOf.emplace_back(plan.ranks, -1);
+            for (std::size_t g = 0; g < plan.groupKinds[kind].groups.size(); ++g)
+            {
+                for (const coll::Rank rank : plan.groupKinds[kind].groups[g])
+                {
+                    groupOf[rank] = static_cast<int>(g);
+                }
+            }
+        }
+    }
+
+    /// \return the time at which the last task ends, s; negative: ranks wait for one another for
+    /// ever
+    double Run()
+    {
+        bool moved = true;
+        while (moved)
+        {
+            moved = false;
+            for (coll::Rank rank = 0; rank < m_plan.ranks; ++rank)
+            {
+                for (uint32_t s = 0; s < m_streams[rank].size(); ++s)
+                {
+                    while (m_next[rank][s] < m_streams[rank][s].size() && TryStart(rank, s))
+                    {
+                        moved = true;
+                    }
+                }
+            }
+        }
+        double end = 0;
+        for (const auto& ofRank : m_end)
+        {
+            for (const double e : ofRank)
+            {
+                if (e < 0)
+                {
+                    return -1;
+                }
+                end = std::max(end, e);
+            }
+        }
+        return end;
+    }
+
+  private:
+    static TrainingPlan OfSize(TrainingPlan plan, uint32_t size)
+    {
+        plan.roles.erase(plan.roles.begin(), plan.roles.begin() + plan.sizes[size].firstRole);
+        return plan;
+    }
+
+    bool TryStart(coll::Rank rank, uint32_t s)
+    {
+        const TaskId id = m_streams[rank][s][m_next[rank][s]];
+        const Task& task = m_graphs[rank]->tasks[id];
+        double begin = m_free[rank][s];
+        for (const TaskId before : task.after)
+        {
+            if (m_end[rank][before] < 0)
+            {
+                return false;
+            }
+            begin = std::max(begin, m_end[rank][before]);
+        }
+        double end = begin;
+        switch (task.kind)
+        {
+        case TaskKind::kCompute:
+        case TaskKind::kMemory:
+            end += task.duration.Seconds();
+            break;
+        case TaskKind::kSend:
+            break;
+        case TaskKind::kRecv: {
+            const RankTask* send = m_match.SendOf(rank, id);
+            if (!send || m_end[send->rank][send->task] < 0)
+            {
+                return false;
+            }
+            end = std::max(begin, m_end[send->rank][send->task]);
+            break;
+        }
+        case TaskKind::kCollective:
+            return Join(rank, s, id, task, begin);
+        }
+        Finish(rank, s, id, end);
+        return true;
+    }
+
+    bool Join(coll::Rank rank, uint32_t s, TaskId id, const Task& task, double begin)
+    {
+        const int group = m_groupOf[task.group][rank];
+        EXPECT_GE(group, 0) << task.name;
+        const auto& members = m_plan.groupKinds[task.group].groups[group];
+        auto& open = m_open[{task.group, group}];
+        if (open.waiting.count(rank) > 0)
+        {
+            return false;
+        }
+        if (open.waiting.empty())
+        {
+            open.op = task.op;
+            open.bytes = task.bytes;
+        }
+        // All of a group do the same in the same order.
+        EXPECT_EQ(open.op, task.op) << task.name;
+        EXPECT_EQ(open.bytes, task.bytes) << task.name;
+        open.waiting[rank] = {s, id};
+        open.begin = std::max(open.begin, begin);
+        if (open.waiting.size() < members.size())
+        {
+            return false;
+        }
+        const Open done = std::move(open);
+        m_open.erase({task.group, group});
+        for (const auto& [member, where] : done.waiting)
+        {
+            Finish(member, where.first, where.second, done.begin);
+        }
+        return true;
+    }
+
+    void Finish(coll::Rank rank, uint32_t s, TaskId id, double end)
+    {
+        m_end[rank][id] = end;
+        m_free[rank][s] = end;
+        ++m_next[rank][s];
+    }
+
+    struct Open
+    {
+        coll::Op op = coll::Op::kAllReduce;
+        uint64_t bytes = 0;
+        double begin = 0;
+        std::map<coll::Rank, std::pair<uint32_t, TaskId>> waiting;
+    };
+
+    const TrainingPlan m_plan;
+    MessageMatch m_match;
+    std::vector<const StepGraph*> m_graphs;
+    std::vector<std::vector<double>> m_end;
+    std::vector<std::vector<std::vector<TaskId>>> m_streams;
+    std::vector<std::vector<std::size_t>> m_next;
+    std::vector<std::vector<double>> m_free;
+    std::vector<std::vector<int>> m_groupOf;
+    std::map<std::pair<uint32_t, int>, Open> m_open;
+};
+
+/// `layers` equal layers of 1 ms forward and 2 ms backward, no optimizer time, one per stage chunk.
+TrainingOptions
+Even(uint32_t layers, uint32_t pipeline, uint32_t virtualStages, uint32_t accumulation)
+{
+    std::vector<topo::Error> errors;
+    const nlohmann::json model = {{"name", "even"},
+                                  {"layers",
+                                   {{{"name", "x"},
+                                     {"parameters", 1000},
+                                     {"flops", 1e6},
+                                     {"activation_bytes", 100},
+                                     {"output_elements", 10},
+                                     {"repeat", layers}}}}};
+    const nlohmann::json profile = {
+        {"optimizer_us", 0},
+        {"layers", {{"*", {{"forward_us", 1000}, {"backward_us", 2000}}}}}};
+    TrainingOptions o;
+    o.model = *ParseModelJson(model, "even.json", errors);
+    o.profile = ParseProfileJson(profile, "profile.json", errors);
+    o.gpu = *FindGpu("A100");
+    o.ranks = pipeline;
+    o.pipeline = pipeline;
+    o.virtualStages = virtualStages;
+    o.schedule = virtualStages > 1 ? "interleaved" : "1f1b";
+    o.accumulation = accumulation;
+    return o;
+}
+
+bool
+IsFine(const TrainingOptions& o)
+{
+    const auto problems = Check(o);
+    return std::none_of(problems.begin(), problems.end(), [](const Problem& p) { return p.error; });
+}
+
+/// Collectives of a role by group and operation: number and bytes.
+std::map<std::pair<std::string, coll::Op>, std::pair<uint64_t, uint64_t>>
+Exchanged(const TrainingPlan& plan, uint32_t role)
+{
+    std::map<std::pair<std::string, coll::Op>, std::pair<uint64_t, uint64_t>> sums;
+    for (const Task& task : plan.roles[role].tasks)
+    {
+        if (task.kind == TaskKind::kCollective)
+        {
+            auto& sum = sums[{plan.groupKinds[task.group].name, task.op}];
+            ++sum.first;
+            sum.second += task.bytes;
+        }
+    }
+    return sums;
+}
+
+} // namespace
+
+TEST(Layout, GroupsArePartitionsOfTheRanks)
+{
+    const char* const orders[] = {"tp-cp-ep-dp-pp",
+                                  "tp-cp-pp-ep-dp",
+                                  "dp-tp-cp-pp-ep",
+                                  "pp-dp-ep-cp-tp",
+                                  "cp-tp-dp-ep-pp"};
+    for (const char* order : orders)
+    {
+        for (const uint32_t tensor : {1u, 2u, 3u})
+        {
+            for (const uint32_t context : {1u, 2u})
+            {
+                for (const uint32_t data : {1u, 3u, 4u})
+                {
+                    for (const uint32_t pipeline : {1u, 2u, 5u})
+                    {
+                        Layout layout{tensor,
+                                      context,
+                                      1,
+                                      data,
+                                      pipeline,
+                                      *ParseDimensionOrder(order)};
+                        layout.expert = data % 2 == 0 ? 2 : context;
+                        for (coll::Rank r = 0; r < layout.World(); ++r)
+                        {
+                            ASSERT_EQ(RankAt(layout, PlaceOf(layout, r)), r);
+                        }
+                        const std::map<GroupOf, uint32_t> sizes = {
+                            {GroupOf::kGradient, data * context},
+                            {GroupOf::kTensor, tensor},
+                            {GroupOf::kPipeline, pipeline},
+                            {GroupOf::kContext, context},
+                            {GroupOf::kExpert, layout.expert},
+                            {GroupOf::kExpertGradient, data * context / layout.expert}};
+                        for (const auto& [kind, size] : sizes)
+                        {
+                            std::set<coll::Rank> seen;
+                            for (const auto& group : GroupsOf(layout, kind))
+                            {
+                                ASSERT_EQ(group.size(), size) << order << " " << GroupName(kind);
+                                seen.insert(group.begin(), group.end());
+                            }
+                            ASSERT_EQ(seen.size(), layout.World());
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+// Megatron-LM, megatron/core/parallel_state.py, the example of initialize_model_parallel: 16 GPUs,
+// tensor 2, pipeline 4: 8 tensor groups [g0, g1] ..., 4 pipeline groups [g0, g4, g8, g12] ..., 8
+// data groups [g0, g2], [g1, g3], [g4, g6], ...
+TEST(Layout, AsMegatronNumbersRanks)
+{
+    Layout layout;
+    layout.tensor = 2;
+    layout.pipeline = 4;
+    layout.data = 2;
+    using Groups = std::vector<std::vector<coll::Rank>>;
+    EXPECT_EQ(GroupsOf(layout, GroupOf::kPipeline),
+              (Groups{{0, 4, 8, 12}, {1, 5, 9, 13}, {2, 6, 10, 14}, {3, 7, 11, 15}}));
+    EXPECT_EQ(GroupsOf(layout, GroupOf::kGradient),
+              (Groups{{0, 2}, {1, 3}, {4, 6}, {5, 7}, {8, 10}, {9, 11}, {12, 14}, {13, 15}}));
+    EXPECT_EQ(GroupsOf(layout, GroupOf::kTensor)[3], (std::vector<coll::Rank>{6, 7}));
+    EXPECT_FALSE(ParseDimensionOrder("tp-cp-ep-dp"));
+    EXPECT_FALSE(ParseDimensionOrder("tp-cp-ep-dp-dp"));
+    EXPECT_FALSE(ParseDimensionOrder("tp-cp-ep-dp-pp-"));
+}
+
+// Megatron-LM's f and g (Shoeybi et al. 2019, section 3): two all-reduces of b s h forward and two
+// backward in every layer, two more with full recomputation. Besides them one of the embedding's
+// output, one of the gradient that enters the head, and three of b s numbers of 4 bytes of the
+// loss.
+TEST(TensorParallel, AllReducesOfALayer)
+{
+    for (const uint32_t t : {2u, 4u})
+    {
+        for (const uint32_t m : {1u, 3u})
+        {
+            for (const Recompute recompute :
+                 {Recompute::kNone, Recompute::kSelective, Recompute::kFull})
+            {
+                auto o = OptionsOf("gpt2-medium", t, 0, m);
+                o.tensor = t;
+                o.recompute = recompute;
+                const auto plan = MakePlan(o);
+                const uint64_t bsh = 2ull * o.microBatch * o.sequence * 1024;
+                const uint64_t whole = 24 * (recompute == Recompute::kFull ? 6 : 4) + 2;
+                const auto sums = Exchanged(plan, 0);
+                ASSERT_EQ(sums.size(), 1u);
+                const auto& [count, bytes] = sums.at({"tp", coll::Op::kAllReduce});
+                EXPECT_EQ(count, m * (whole + 3));
+                EXPECT_EQ(bytes, m * (whole * bsh + 3 * 4ull * o.microBatch * o.sequence));
+                EXPECT_GE(Runner(plan).Run(), 0);
+            }
+        }
+    }
+}
+
+// Korthikanti et al. 2022, section 4.2.2: a reduce-scatter and an all-gather in place of each
+// all-reduce, and one more all-gather backward, of the input that was not kept whole.
+TEST(TensorParallel, SequenceParallelism)
+{
+    auto o = OptionsOf("gpt2-medium", 4, 0, 2);
+    o.tensor = 4;
+    o.sequenceParallel = true;
+    const auto sums = Exchanged(MakePlan(o), 0);
+    const uint64_t bsh = 2ull * o.microBatch * o.sequence * 1024;
+    // Forward and backward 2 each a layer; embedding: one forward; head: one backward.
+    EXPECT_EQ(sums.at({"tp", coll::Op::kReduceScatter}).second, 2 * (24 * 4 + 2) * bsh);
+    // The same and, of the 2 x 24 inputs and that of the head, once more.
+    EXPECT_EQ(sums.at({"tp", coll::Op::kAllGather}).second, 2 * (24 * 4 + 2 + 49) * bsh);
+}
+
+// Each rank computes its share: of products 1/t of the FLOPs, so that the sum over ranks is the
+// model's.
+TEST(TensorParallel, SharesTheModel)
+{
+    for (const uint32_t t : {2u, 8u})
+    {
+        auto o = OptionsOf("gpt3-6.7b", t, 0);
+        const auto whole = LayersOfModel(ResolvedOptions(o));
+        o.tensor = t;
+        const auto part = LayersOfModel(ResolvedOptions(o));
+        double flops = 0;
+        double flopsWhole = 0;
+        for (std::size_t i = 0; i < whole.size(); ++i)
+        {
+            flops += part[i].flops * t;
+            flopsWhole += whole[i].flops;
+            // Norms and positions are whole, and biases of row-parallel layers.
+            EXPECT_GE(part[i].parameters * t, whole[i].parameters);
+        }
+        EXPECT_NEAR(flops / flopsWhole, 1, 1e-12);
+    }
+}
+
+// Korthikanti et al., equations 1, 2 and 4, table 2: activations of a layer are s b h (34 + 5 a s /
+// h) alone, s b h (10 + 24/t + 5 a s / (h t)) with tensor parallelism, s b h / t (34 + 5 a s / h)
+// with sequence parallelism too, of which selective recomputation keeps 34 s b h / t.
+TEST(TensorParallel, ActivationsOfALayer)
+{
+    auto o = OptionsOf("megatron-1.7b", 4, 0);
+    o.gpu = *FindGpu("A100");
+    o.tensor = 4;
+    const double sbh = double(o.sequence) * o.microBatch * 2304;
+    const double pairs = 5.0 * 24 * o.sequence / 2304;
+    const auto kept = [&] { return LayersOfModel(ResolvedOptions(o))[1].keptBytes; };
+    EXPECT_DOUBLE_EQ(kept(), sbh * (10 + 24 / 4.0 + pairs / 4));
+    o.sequenceParallel = true;
+    EXPECT_DOUBLE_EQ(kept(), sbh / 4 * (34 + pairs));
+    o.recompute = Recompute::kSelective;
+    EXPECT_DOUBLE_EQ(kept(), sbh / 4 * 34);
+}
+
+// Equal stages, free communication: 1F1B takes (m + p - 1) (F + B), interleaved p (v m + p - 1) / v
+// of its chunks (Narayanan et al., SC'21, section 2.2).
+TEST(Pipeline, Bubble)
+{
+    for (const uint32_t p : {1u, 2u, 3u, 7u})
+    {
+        for (const uint32_t m : {1u, 2u, 5u, 14u})
+        {
+            auto o = Even(2 * p, p, 1, m);
+            ASSERT_TRUE(IsFine(o));
+            EXPECT_NEAR(Runner(MakePlan(o)).Run(), (m + p - 1) * 2 * 3e-3, 1e-9) << p << " " << m;
+            o.schedule = "gpipe";
+            EXPECT_NEAR(Runner(MakePlan(o)).Run(), (m + p - 1) * 2 * 3e-3, 1e-9) << p << " " << m;
+        }
+        for (const uint32_t v : {2u, 3u})
+        {
+            const uint32_t m = 2 * p;
+            const auto o = Even(v * p, p, v, m);
+            if (p > 1)
+            {
+                ASSERT_TRUE(IsFine(o));
+                EXPECT_NEAR(Runner(MakePlan(o)).Run(), (m * v + p - 1) * 3e-3, 1e-9);
+            }
+        }
+    }
+}
+
+// Stage i of 1F1B holds the activations of min(p - i, m) micro-batches, all stages of GPipe those
+// of m.
+TEST(Pipeline, ActivationsInFlight)
+{
+    for (const uint32_t p : {2u, 5u})
+    {
+        for (const uint32_t m : {1u, 3u, 9u})
+        {
+            auto o = Even(p, p, 1, m);
+            o.microBatch = 1;
+            for (uint32_t stage = 0; stage < p; ++stage)
+            {
+                EXPECT_EQ(EstimateStageMemory(o, stage).activations, 100 * std::min(p - stage, m));
+                o.schedule = "gpipe";
+                EXPECT_EQ(EstimateStageMemory(o, stage).activations, 100 * m);
+                o.schedule = "1f1b";
+            }
+        }
+    }
+}
+
+// All there is of parallelism on small clusters, every stage of ZeRO: ranks of a group do the same
+// in the same order, every message has its two ends, and nobody waits for ever.
+TEST(ModelParallel, EveryCombinationEnds)
+{
+    uint32_t ran = 0;
+    for (const uint32_t tensor : {1u, 2u})
+    {
+        for (const uint32_t pipeline : {1u, 2u, 3u})
+        {
+            for (const uint32_t data : {1u, 2u, 3u})
+            {
+                for (const uint32_t context : {1u, 2u})
+                {
+                    for (uint32_t zero = 0; zero <= 3; ++zero)
+                    {
+                        for (const char* schedule : {"1f1b", "gpipe", "zero-bubble", "interleaved"})
+                        {
+                            auto o = OptionsOf("gpt2", tensor * pipeline * data * context, zero, 6);
+                            o.microBatch = 1;
+                            o.tensor = tensor;
+                            o.pipeline = pipeline;
+                            o.context = context;
+                            o.contextExchange = static_cast<ContextExchange>((zero + data) % 3);
+                            o.schedule = schedule;
+                            o.virtualStages = o.schedule == "interleaved" ? 2 : 1;
+                            o.sequenceParallel = tensor > 1 && data == 2;
+                            o.recompute = static_cast<Recompute>((zero + pipeline) % 3);
+                            o.overlap = data != 3;
+                            if (!IsFine(o))
+                            {
+                                EXPECT_EQ(pipeline == 1, o.virtualStages > 1);
+                                continue;
+                            }
+                            const auto plan = MakePlan(o);
+                            const MessageMatch match(plan);
+                            EXPECT_TRUE(match.Problems().empty());
+                            EXPECT_TRUE(match.Unmatched().empty());
+                            EXPECT_GT(Runner(plan).Run(), 0)
+                                << tensor << " " << pipeline << " " << data << " " << context << " "
+                                << zero << " " << schedule;
+                            ++ran;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    EXPECT_GT(ran, 300u);
+}
+
+// First and last stage add up the gradient of the matrix that both hold.
+TEST(Pipeline, TiedEmbedding)
+{
+    auto o = OptionsOf("gpt2", 6, 0, 2);
+    o.pipeline = 3;
+    const auto plan = MakePlan(o);
+    for (uint32_t stage = 0; stage < 3; ++stage)
+    {
+        const auto sums = Exchanged(plan, stage);
+        const auto found = sums.find({"embedding", coll::Op::kAllReduce});
+        EXPECT_EQ(found != sums.end(), stage != 1);
+        if (found != sums.end())
+        {
+            EXPECT_EQ(found->second.second, 2ull * 50257 * 768);
+        }
+    }
+    o.model = *FindModel("llama2-7b");
+    EXPECT_EQ(Exchanged(MakePlan(o), 0).count({"embedding", coll::Op::kAllReduce}), 0u);
+}
+
+// Blocks are alike, so without communication a step is a straight line over their number.
+TEST(FewerLayers, ExtrapolatesWhatIsStraight)
+{
+    for (const uint32_t pipeline : {1u, 4u})
+    {
+        auto o = OptionsOf("gpt3-6.7b", 8 * pipeline, 1, 8);
+        o.pipeline = pipeline;
+        const double whole = Runner(MakePlan(o)).Run();
+        o.layers = 12;
+        ASSERT_TRUE(IsFine(o));
+        const auto plan = MakePlan(o);
+        std::vector<uint32_t> sizes;
+        std::vector<double> times;
+        for (uint32_t i = 0; i < plan.sizes.size(); ++i)
+        {
+            sizes.push_back(plan.sizes[i].blocks);
+            times.push_back(Runner(plan, i).Run());
+        }
+        EXPECT_EQ(
+            sizes,
+            (pipeline == 1 ? std::vector<uint32_t>{12, 8, 4} : std::vector<uint32_t>{12, 8, 4}));
+        EXPECT_EQ(plan.blocks, 32u);
+        EXPECT_NEAR(Extrapolated(sizes, times, plan.blocks), whole, 1e-6 * whole);
+        EXPECT_NEAR(*ExtrapolationError(sizes, times), 0, 1e-6);
+    }
+    EXPECT_DOUBLE_EQ(Extrapolated({8, 4}, {10, 6}, 12), 14);
+    EXPECT_DOUBLE_EQ(*ExtrapolationError({8, 4, 2}, {10, 6, 4}), 0);
+    EXPECT_DOUBLE_EQ(*ExtrapolationError({8, 4, 2}, {10, 6, 5}), -0.2);
+    EXPECT_FALSE(ExtrapolationError({8, 4}, {10, 6}));
+}
