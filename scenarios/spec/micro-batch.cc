@@ -143,6 +143,21 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
     const uint64_t n = options->Data();
     uint64_t micro = haveMicro ? values.Integer("micro-batch") : kDefaultMicroBatch;
     uint64_t accumulation = haveAccumulation ? values.Integer("accumulation") : 1;
+    const bool haveShare = values.Given("global-batch") && haveAccumulation;
+    if (!haveMicro && !haveShare && !options->ignoreMemory)
+    {
+        training::TrainingOptions o = *options;
+        while (micro > 1 && !Fits(o, micro))
+        {
+            micro /= 2;
+        }
+        if (micro < kDefaultMicroBatch)
+        {
+            v->notes.push_back("micro-batch " + std::to_string(micro) + ": the default, " +
+                               std::to_string(kDefaultMicroBatch) + ", does not fit a GPU (" +
+                               options->gpu.name + "), by the estimate");
+        }
+    }
     if (isAuto)
     {
         micro = AutoMicroBatch(v, *options);

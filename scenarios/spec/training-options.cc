@@ -257,6 +257,12 @@ MakeTable()
             "attention matrices never reach the memory (FlashAttention)")
             .Alias("use-flash-attn")
             .Default("0"),
+        Opt("ignore-memory",
+            Kind::kFlag,
+            json,
+            group,
+            "run what does not fit the memory of a GPU by the estimate of --dry-run")
+            .Default("0"),
         Opt("profile",
             Kind::kFile,
             json,

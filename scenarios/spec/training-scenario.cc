@@ -283,6 +283,7 @@ ValidateTraining(const ReadResult& read)
         o.dtype = *training::ParseDtype(s.dtype);
         o.recompute = *training::ParseRecompute(values.Text("recompute"));
         o.fusedAttention = values.Flag("fused-attention");
+        o.ignoreMemory = values.Flag("ignore-memory");
         if (!model->hasSequence)
         {
             v.MustNotBeGiven({"seq"},

@@ -140,6 +140,116 @@ CheckParallel(const TrainingOptions& o, const Error& error)
     }
 }
 
+bool
+Fits(const TrainingOptions& o)
+{
+    return EstimateMemory(o).Total() <= o.gpu.memoryBytes;
+}
+
+/// Single changes with which the job fits a GPU, as options.
+std::vector<std::string>
+WhatWouldFit(const TrainingOptions& given)
+{
+    std::vector<std::string> changes;
+    const auto consider = [&](const std::string& option, auto change) {
+        TrainingOptions o = given;
+        change(o);
+        // A degree may divide something no more.
+        bool possible = true;
+        CheckParallel(o, [&possible](const char*, const std::string&) { possible = false; });
+        if (possible && Fits(o))
+        {
+            changes.push_back(option);
+        }
+        return possible && changes.size() > 0 && changes.back() == option;
+    };
+    for (uint32_t micro = given.microBatch / 2; micro > 0; micro /= 2)
+    {
+        if (consider("--micro-batch=" + std::to_string(micro),
+                     [micro](TrainingOptions& o) { o.microBatch = micro; }))
+        {
+            break;
+        }
+    }
+    if (!given.fusedAttention)
+    {
+        consider("--fused-attention", [](TrainingOptions& o) { o.fusedAttention = true; });
+    }
+    for (const Recompute r : {Recompute::kSelective, Recompute::kFull})
+    {
+        if (r > given.recompute && consider("--recompute=" + RecomputeName(r),
+                                            [r](TrainingOptions& o) { o.recompute = r; }))
+        {
+            break;
+        }
+    }
+    for (uint32_t zero = given.zero + 1; given.Replicas() > 1 && zero <= 3; ++zero)
+    {
+        if (consider("--zero=" + std::to_string(zero),
+                     [zero](TrainingOptions& o) { o.zero = zero; }))
+        {
+            break;
+        }
+    }
+    for (uint32_t tensor = 2 * given.tensor; tensor <= 8 * given.tensor; tensor *= 2)
+    {
+        if (given.Replicas() % (tensor / given.tensor) == 0 &&
+            consider("--tp=" + std::to_string(tensor),
+                     [tensor](TrainingOptions& o) { o.tensor = tensor; }))
+        {
+            break;
+        }
+    }
+    for (uint32_t pipeline = 2 * given.pipeline; pipeline <= 16 * given.pipeline; pipeline *= 2)
+    {
+        if (given.Replicas() % (pipeline / given.pipeline) == 0 &&
+            consider("--pp=" + std::to_string(pipeline),
+                     [pipeline](TrainingOptions& o) { o.pipeline = pipeline; }))
+        {
+            break;
+        }
+    }
+    return changes;
+}
+
+/// What does not fit a GPU could not be run, and is refused unless the user says otherwise.
+void
+CheckMemory(const TrainingOptions& o, std::vector<Problem>& problems)
+{
+    const MemoryEstimate memory = EstimateMemory(o);
+    if (memory.Total() <= o.gpu.memoryBytes)
+    {
+        return;
+    }
+    const auto gb = [](uint64_t bytes) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.1f", static_cast<double>(bytes) / (1ULL << 30));
+        return std::string(text);
+    };
+    std::string text =
+        o.model.name + " needs about " + gb(memory.Total()) + " GiB of GPU memory (parameters " +
+        gb(memory.parameters) + ", gradients " + gb(memory.gradients) + ", optimizer " +
+        gb(memory.optimizer) + ", activations " + gb(memory.activations) + ", buffers " +
+        gb(memory.buffers) + "), and " + o.gpu.name + " has " + gb(o.gpu.memoryBytes);
+    if (o.ignoreMemory)
+    {
+        problems.push_back({false, "model", text + "; a real run would stop here"});
+        return;
+    }
+    std::string fits;
+    for (const std::string& change : WhatWouldFit(o))
+    {
+        fits += (fits.empty() ? "" : ", ") + change;
+    }
+    problems.push_back({true,
+                        "model",
+                        text +
+                            (fits.empty() ? "; no single change of micro-batch, recomputation, "
+                                            "ZeRO, --tp or --pp makes it fit"
+                                          : "; by the estimate it fits with one of " + fits) +
+                            "; allowed as well: --ignore-memory"});
+}
+
 } // namespace
 
 std::vector<Problem>
@@ -240,23 +350,7 @@ Check(const TrainingOptions& options)
     {
         warning("zero", "stage " + std::to_string(options.zero) + " partitions nothing on one GPU");
     }
-    const auto memory = EstimateMemory(options);
-    if (memory.Total() > options.gpu.memoryBytes)
-    {
-        const auto gb = [](uint64_t bytes) {
-            char text[32];
-            std::snprintf(text, sizeof text, "%.1f", static_cast<double>(bytes) / (1ULL << 30));
-            return std::string(text);
-        };
-        warning("model",
-                options.model.name + " needs about " + gb(memory.Total()) +
-                    " GiB of GPU memory (parameters " + gb(memory.parameters) + ", gradients " +
-                    gb(memory.gradients) + ", optimizer " + gb(memory.optimizer) +
-                    ", activations " + gb(memory.activations) + ", buffers " + gb(memory.buffers) +
-                    "), and " + options.gpu.name + " has " + gb(options.gpu.memoryBytes) +
-                    "; a real run would stop here. A higher ZeRO stage, a smaller micro-batch, "
-                    "recomputation or fused attention need less");
-    }
+    CheckMemory(options, problems);
     if (options.profile)
     {
         const auto more = CheckProfile(*options.profile, options.model);

@@ -89,6 +89,7 @@ struct TrainingOptions
     std::optional<bool> overlap;
     Recompute recompute = Recompute::kNone;
     bool fusedAttention = false; ///< FlashAttention
+    bool ignoreMemory = false;   ///< run what would not fit a GPU
     std::optional<Profile> profile;
 
     /// Ranks that hold the same parameters, but for experts'.

@@ -532,6 +532,7 @@ TEST(FewerLayers, ExtrapolatesWhatIsStraight)
     for (const uint32_t pipeline : {1u, 4u})
     {
         auto o = OptionsOf("gpt3-6.7b", 8 * pipeline, 1, 8);
+        o.ignoreMemory = true;
         o.pipeline = pipeline;
         const double whole = Runner(MakePlan(o)).Run();
         o.layers = 12;

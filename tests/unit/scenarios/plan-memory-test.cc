@@ -90,16 +90,57 @@ TEST(PlanMemory, ActivationsByHand)
     EXPECT_NEAR(EstimateMemory(o).activations, 36 * 2 * sbh + 34 * sbh + embedding + head, 1);
 }
 
-TEST(PlanCheck, TooLargeIsAWarning)
+TEST(PlanCheck, TooLargeIsRefused)
 {
-    EXPECT_FALSE(Warns(OptionsOf("bloom-560m", 128, 2), "model"));
-    EXPECT_TRUE(Warns(OptionsOf("bloom-176b", 128, 0), "model"));
+    EXPECT_FALSE(Errs(OptionsOf("bloom-560m", 128, 2), "model"));
+    EXPECT_TRUE(Errs(OptionsOf("bloom-176b", 128, 0), "model"));
     auto o = OptionsOf("gpt3-175b", 384, 3);
     o.recompute = Recompute::kFull;
-    EXPECT_FALSE(Warns(o, "model")); // SC'21, table 2, ran this: 384 GPUs of 80 GB, micro-batch 4
+    EXPECT_FALSE(Errs(o, "model")); // SC'21, table 2, ran this: 384 GPUs of 80 GB, micro-batch 4
     o.zero = 0;
-    EXPECT_TRUE(Warns(o, "model"));
+    EXPECT_TRUE(Errs(o, "model"));
     EXPECT_EQ(Check(o).size(), 1u);
+    o.ignoreMemory = true;
+    EXPECT_FALSE(Errs(o, "model"));
+    EXPECT_TRUE(Warns(o, "model"));
+}
+
+// What is said to make it fit does, and is all that a user changes.
+TEST(PlanCheck, WhatIsOfferedFits)
+{
+    for (const char* model : {"gpt3-6.7b", "gpt3-13b", "bloom-7b1", "llama2-70b"})
+    {
+        auto o = OptionsOf(model, 64, 0);
+        o.microBatch = 8;
+        const auto problems = Check(o);
+        ASSERT_EQ(problems.size(), 1u) << model;
+        const std::string& text = problems[0].text;
+        auto changed = o;
+        uint32_t offered = 0;
+        for (const uint32_t tensor : {2u, 4u, 8u})
+        {
+            changed = o;
+            changed.tensor = tensor;
+            if (text.find("--tp=" + std::to_string(tensor)) != std::string::npos)
+            {
+                EXPECT_FALSE(Errs(changed, "model")) << text;
+                ++offered;
+            }
+        }
+        for (const uint32_t zero : {1u, 2u, 3u})
+        {
+            changed = o;
+            changed.zero = zero;
+            if (text.find("--zero=" + std::to_string(zero)) != std::string::npos)
+            {
+                EXPECT_FALSE(Errs(changed, "model")) << text;
+                ++offered;
+            }
+        }
+        EXPECT_TRUE(offered > 0 || text.find("no single change") != std::string::npos ||
+                    text.find("--pp=") != std::string::npos)
+            << text;
+    }
 }
 
 TEST(PlanCheck, MistakesAreNamed)

@@ -450,7 +450,9 @@ TEST(Training, SizesFollowFromEachOther)
     EXPECT_EQ(Train({"--server=dgx-a100", "--gpu=H100"}).scenario->cluster.server.name, "dgx-a100");
     EXPECT_EQ(Train({"--gpu=A100-80GB"}).scenario->gpu, "A100");
     EXPECT_EQ(Train({"--global-batch=1024"}).scenario->accumulation, 2u);
-    EXPECT_EQ(Train({"--global-batch=1024", "--accumulation=1"}).scenario->microBatch, 8u);
+    EXPECT_EQ(
+        Train({"--global-batch=1024", "--accumulation=1", "--ignore-memory"}).scenario->microBatch,
+        8u);
     EXPECT_EQ(Train({"--model=gpt2"}).scenario->sequence, 1024u); // no longer than the model
     EXPECT_EQ(Train({"--cc-preset=sigcomm15"}).scenario->fabric.ecnKmax.value, 500000u);
     EXPECT_EQ(Train({"--cc-preset=sigcomm15", "--ecn-kmax=2MB"}).scenario->fabric.ecnKmax.value,
