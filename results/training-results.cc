@@ -90,6 +90,7 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
     of.computeUs += record.computePs * 1e-6;
     of.communicationUs += record.communicationPs * 1e-6;
     of.bubbleUs += record.bubblePs * 1e-6;
+    of.messageBytes += static_cast<double>(record.messageBytes);
     if (m_stepUs.size() < MOST_STEP_TIMES)
     {
         m_stepUs.push_back(static_cast<double>(record.end - begin) * 1e-6);
@@ -136,6 +137,15 @@ TrainingResults::BytesSent() const
             auto& ofOp = values[key.first];
             ofOp.resize(m_sizes.size());
             ofOp[i] += static_cast<double>(sum.sent) / m_scenario.plan.ranks / m_sizes[i].measured;
+        }
+    }
+    for (std::size_t i = 0; i < m_sizes.size(); ++i)
+    {
+        if (m_sizes[i].messageBytes > 0)
+        {
+            auto& ofSends = values["send"];
+            ofSends.resize(m_sizes.size());
+            ofSends[i] = m_sizes[i].messageBytes / m_scenario.plan.ranks / m_sizes[i].measured;
         }
     }
     std::map<std::string, double> sent;

@@ -66,6 +66,7 @@ class TrainingResults
         double computeUs = 0;
         double communicationUs = 0;
         double bubbleUs = 0;
+        double messageBytes = 0;
         std::map<std::pair<std::string, std::string>, Sum> sums; ///< by operation and algorithm
     };
 

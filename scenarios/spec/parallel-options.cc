@@ -19,7 +19,11 @@ ScheduleItems()
     std::vector<NamedItem> items;
     for (const training::PipelineSchedule* schedule : training::PipelineSchedules())
     {
-        items.push_back({schedule->Name(), schedule->Description()});
+        // A step graph begins and ends with an empty pipeline.
+        if (schedule->Flushes())
+        {
+            items.push_back({schedule->Name(), schedule->Description()});
+        }
     }
     return items;
 }

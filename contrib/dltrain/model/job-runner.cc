@@ -210,6 +210,7 @@ JobRunner::Join(OpenRound& round) const
     record.computePs = static_cast<double>(round.computePs) / m_plan.ranks;
     record.communicationPs = static_cast<double>(round.communicationPs) / m_plan.ranks;
     record.bubblePs = static_cast<double>(round.bubblePs) / m_plan.ranks;
+    record.messageBytes = round.messageBytes;
     record.collectives = std::move(round.collectives);
     // Whoever was simulated first at one time.
     std::sort(record.collectives.begin(),
@@ -331,6 +332,7 @@ JobRunner::HearCall(const Call& ended)
     }
     round.communicationPs += static_cast<uint64_t>(ended.communicated);
     round.bubblePs += static_cast<uint64_t>(ended.bubble);
+    round.messageBytes += call.task->kind == training::TaskKind::kSend ? call.task->bytes : 0;
     m_listener.OnCall(call);
 }
 

@@ -106,6 +106,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         unsigned __int128 computePs = 0;
         unsigned __int128 communicationPs = 0;
         unsigned __int128 bubblePs = 0;
+        uint64_t messageBytes = 0; ///< of messages between two ranks
         std::vector<CollectiveRecord> collectives;
     };
 
