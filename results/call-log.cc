@@ -51,6 +51,10 @@ CallLog::CallLog(const training::TrainingPlan& plan, uint32_t warmup, uint32_t s
         callsOfStep += plan.roles[role].tasks.size();
     }
     const uint64_t calls = callsOfStep * steps;
+    if (plan.HasActors())
+    {
+        m_steps = UINT32_MAX; // numbers are each rank's own, and fast ones do more
+    }
     m_everyRank =
         static_cast<uint32_t>(std::clamp<uint64_t>((calls + most - 1) / most, 1, plan.ranks));
     if (calls / plan.ranks > most)
@@ -58,7 +62,7 @@ CallLog::CallLog(const training::TrainingPlan& plan, uint32_t warmup, uint32_t s
         const uint64_t callsOfRank = std::max<uint64_t>(1, callsOfStep / plan.ranks);
         const uint64_t fit = std::max<uint64_t>(1, most / callsOfRank);
         m_allSteps = fit >= steps;
-        m_steps = static_cast<uint32_t>(std::min<uint64_t>(fit, steps));
+        m_steps = m_allSteps ? m_steps : static_cast<uint32_t>(fit);
     }
 }
 
@@ -81,7 +85,11 @@ CallLog::Open(const std::string& path)
 void
 CallLog::Write(const CallRecord& call)
 {
-    if (call.step < m_warmup || call.step - m_warmup >= m_steps || call.rank % m_everyRank)
+    // What servers' connections send and wait for, the replicas' own calls tell.
+    const bool connection = m_plan.HasActors() && call.graph->streams[0].empty() &&
+                            call.task->kind != training::TaskKind::kMemory;
+    if (connection || call.step < m_warmup || call.step - m_warmup >= m_steps ||
+        call.rank % m_everyRank)
     {
         return;
     }

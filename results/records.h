@@ -72,7 +72,7 @@ struct StepRecord
     /// Mean over the ranks: computing stood still for a message of another stage. What a rank waits
     /// after its last computation counts with its next step.
     double bubblePs = 0;
-    uint64_t messageBytes = 0; ///< of messages between two ranks, all of them together
+    uint64_t messageBytes = 0; ///< of sends, by all ranks and actors together
     std::vector<CollectiveRecord> collectives;
 };
 

@@ -14,6 +14,9 @@
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace results
 {
 
@@ -44,6 +47,51 @@ Listed(const CollectiveRecord& record, uint32_t step, const std::vector<std::str
             {"step", step},
             {"rank_time_us", record.meanPs * 1e-6},
             {"start_us", static_cast<double>(record.firstStart) * 1e-6}};
+}
+
+/// Of whole numbers and how many there are of each.
+struct Distribution
+{
+    explicit Distribution(const std::map<uint64_t, uint64_t>& of)
+        : counts(of)
+    {
+        for (const auto& [value, count] : counts)
+        {
+            total += count;
+            sum += static_cast<double>(value) * static_cast<double>(count);
+        }
+    }
+
+    double Mean() const
+    {
+        return sum / static_cast<double>(total);
+    }
+
+    /// The least value that so large a share of all does not exceed.
+    uint64_t Quantile(double share) const
+    {
+        uint64_t below = 0;
+        for (const auto& [value, count] : counts)
+        {
+            below += count;
+            if (static_cast<double>(below) >= share * static_cast<double>(total))
+            {
+                return value;
+            }
+        }
+        return 0;
+    }
+
+    const std::map<uint64_t, uint64_t>& counts;
+    uint64_t total = 0;
+    double sum = 0;
+};
+
+double
+MeanOf(const std::vector<uint64_t>& values)
+{
+    return static_cast<double>(std::accumulate(values.begin(), values.end(), uint64_t{0})) /
+           static_cast<double>(values.size());
 }
 
 void
@@ -143,9 +191,9 @@ TrainingResults::BytesSent() const
     {
         if (m_sizes[i].messageBytes > 0)
         {
-            auto& ofSends = values["send"];
-            ofSends.resize(m_sizes.size());
-            ofSends[i] = m_sizes[i].messageBytes / m_scenario.plan.ranks / m_sizes[i].measured;
+            auto& ofMessages = values["send"];
+            ofMessages.resize(m_sizes.size());
+            ofMessages[i] = m_sizes[i].messageBytes / m_scenario.plan.ranks / m_sizes[i].measured;
         }
     }
     std::map<std::string, double> sent;
@@ -200,7 +248,9 @@ TrainingResults::Utilization(double stepUs) const
 }
 
 nlohmann::ordered_json
-TrainingResults::ToJson(const CriticalPath* critical, const std::vector<std::string>& tags) const
+TrainingResults::ToJson(const CriticalPath* critical,
+                        const std::vector<std::string>& tags,
+                        const workload::ServedStatistics* served) const
 {
     nlohmann::ordered_json body = results::ToJson(m_scenario.cluster, m_scenario.plan.ranks);
     body["model"] = m_scenario.model;
@@ -259,6 +309,10 @@ TrainingResults::ToJson(const CriticalPath* critical, const std::vector<std::str
     {
         body["bytes_sent_per_gpu"][op] = bytes;
     }
+    if (served)
+    {
+        body.update(ServersToJson(*served));
+    }
     body["collectives_left_out"] = m_collectives - m_collectivesListed;
     body["collectives"] = nlohmann::ordered_json::array();
     for (const ListedStep& step : m_listed)
@@ -271,14 +325,126 @@ TrainingResults::ToJson(const CriticalPath* critical, const std::vector<std::str
     return body;
 }
 
+double
+TrainingResults::Gbps(double bytes) const
+{
+    double us = 0;
+    for (const Size& size : m_sizes)
+    {
+        us += size.stepUs;
+    }
+    return us > 0 ? 8e-3 * bytes / us : 0;
+}
+
+nlohmann::ordered_json
+TrainingResults::ServersToJson(const workload::ServedStatistics& served) const
+{
+    nlohmann::ordered_json body;
+    const training::ServedPlan& plan = *m_scenario.served;
+    body["strategy"] = training::StrategyName(plan.Options().strategy);
+    const auto load = [this](const std::vector<uint64_t>& bytes) {
+        return nlohmann::ordered_json{
+            {"mean", Gbps(MeanOf(bytes))},
+            {"max", Gbps(static_cast<double>(*std::max_element(bytes.begin(), bytes.end())))}};
+    };
+    body["parameter_servers"] = {{"shards", plan.Shards()},
+                                 {"gradients_applied", served.applied},
+                                 {"gradients_dropped", served.dropped},
+                                 {"received_gbps", load(served.received)},
+                                 {"sent_gbps", load(served.sent)}};
+    const auto& rounds = served.roundsOf;
+    body["replica_rounds"] = {{"min", *std::min_element(rounds.begin(), rounds.end())},
+                              {"mean", MeanOf(rounds)},
+                              {"max", *std::max_element(rounds.begin(), rounds.end())}};
+    switch (plan.Options().strategy)
+    {
+    case training::Strategy::kSandblaster:
+        body["pieces"] = {{"per_batch", plan.Pieces()},
+                          {"begun", served.pieces},
+                          {"given_twice", served.backups},
+                          {"in_vain", served.wasted}};
+        break;
+    case training::Strategy::kDownpour: {
+        const Distribution of(served.staleness);
+        nlohmann::ordered_json& staleness = body["staleness"];
+        const bool any = of.total > 0;
+        const auto number = [any](auto value) {
+            return any ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+        };
+        staleness["mean"] = number(any ? of.Mean() : 0);
+        staleness["p50"] = number(of.Quantile(0.5));
+        staleness["p99"] = number(of.Quantile(0.99));
+        staleness["max"] = number(of.Quantile(1));
+        staleness["histogram"] = nlohmann::ordered_json::array();
+        for (const auto& [value, count] : of.counts)
+        {
+            staleness["histogram"].push_back({value, count});
+        }
+        break;
+    }
+    default:
+        break;
+    }
+    return body;
+}
+
+void
+TrainingResults::PrintServers(std::ostream& os, const workload::ServedStatistics& served) const
+{
+    const training::ServedPlan& plan = *m_scenario.served;
+    const auto largest = [this](const std::vector<uint64_t>& bytes) {
+        return Gbps(static_cast<double>(*std::max_element(bytes.begin(), bytes.end())));
+    };
+    const auto& rounds = served.roundsOf;
+    const bool sandblaster = plan.Options().strategy == training::Strategy::kSandblaster;
+    os << Format("Parameter servers      %u, a shard receives %.4g Gb/s and sends %.4g (mean), at "
+                 "most %.4g and %.4g\n",
+                 plan.Shards(),
+                 Gbps(MeanOf(served.received)),
+                 Gbps(MeanOf(served.sent)),
+                 largest(served.received),
+                 largest(served.sent))
+       << "  gradients            " << HumanCount(served.applied) << " applied to shards, "
+       << HumanCount(served.dropped) << " dropped\n"
+       << Format("  replicas             %s to %s %s each\n",
+                 HumanCount(*std::min_element(rounds.begin(), rounds.end())).c_str(),
+                 HumanCount(*std::max_element(rounds.begin(), rounds.end())).c_str(),
+                 sandblaster ? "pieces" : "steps");
+    if (sandblaster)
+    {
+        os << "  pieces               " << HumanCount(served.pieces) << " begun, "
+           << HumanCount(served.backups) << " given twice, " << HumanCount(served.wasted)
+           << " in vain\n";
+    }
+    if (const Distribution of(served.staleness); of.total > 0)
+    {
+        os << Format(
+            "  staleness            %.4g updates by others (mean), p50 %s, p99 %s, max %s\n",
+            of.Mean(),
+            HumanCount(of.Quantile(0.5)).c_str(),
+            HumanCount(of.Quantile(0.99)).c_str(),
+            HumanCount(of.Quantile(1)).c_str());
+    }
+    os << "\n";
+}
+
 void
 TrainingResults::PrintHead(std::ostream& os) const
 {
-    os << rdma::Shown(m_scenario.model) << ", ZeRO-" << m_scenario.zero << " ("
-       << training::ZeroImplName(m_scenario.options.zeroImpl) << "), " << m_scenario.dtype << ": "
-       << m_scenario.plan.ranks << " GPUs (" << rdma::Shown(m_scenario.gpu) << ") in "
-       << m_scenario.cluster.servers << " servers, " << rdma::Shown(m_scenario.cluster.topologyName)
-       << ", " << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)) << ", "
+    os << rdma::Shown(m_scenario.model) << ", ";
+    if (m_scenario.served)
+    {
+        os << training::StrategyName(m_scenario.served->Options().strategy);
+    }
+    else
+    {
+        os << "ZeRO-" << m_scenario.zero << " ("
+           << training::ZeroImplName(m_scenario.options.zeroImpl) << ")";
+    }
+    os << ", " << m_scenario.dtype << ": " << m_scenario.plan.ranks << " GPUs ("
+       << rdma::Shown(m_scenario.gpu) << ") in " << m_scenario.cluster.servers << " servers, "
+       << rdma::Shown(m_scenario.cluster.topologyName) << ", "
+       << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)) << ", "
        << (m_scenario.cluster.placement == scenario::PlacementPolicy::kLinear ? "linear" : "random")
        << " placement\n"
        << "micro-batch " << m_scenario.microBatch << " x accumulation " << m_scenario.accumulation
@@ -375,7 +541,9 @@ TrainingResults::PrintCollectives(std::ostream& os) const
 }
 
 void
-TrainingResults::Print(std::ostream& os, const CriticalPath* critical) const
+TrainingResults::Print(std::ostream& os,
+                       const CriticalPath* critical,
+                       const workload::ServedStatistics* served) const
 {
     PrintHead(os);
     if (m_measured == 0)
@@ -384,6 +552,11 @@ TrainingResults::Print(std::ostream& os, const CriticalPath* critical) const
         return;
     }
     PrintStep(os, critical);
+    if (served)
+    {
+        PrintServers(os, *served);
+        return;
+    }
     PrintCollectives(os);
 }
 

@@ -7,6 +7,7 @@
 #include "results/critical-path.h"
 #include "results/records.h"
 #include "scenarios/spec/scenario.h"
+#include "scenarios/workload/served.h"
 
 #include <cstdint>
 #include <map>
@@ -42,9 +43,13 @@ class TrainingResults
     void Add(const StepRecord& record, int64_t begin);
 
     /// \param critical null: not noted \param tags names of collectives, by tag
+    /// \param served null: there are no parameter servers
     nlohmann::ordered_json ToJson(const CriticalPath* critical,
-                                  const std::vector<std::string>& tags) const;
-    void Print(std::ostream& os, const CriticalPath* critical) const;
+                                  const std::vector<std::string>& tags,
+                                  const workload::ServedStatistics* served = nullptr) const;
+    void Print(std::ostream& os,
+               const CriticalPath* critical,
+               const workload::ServedStatistics* served = nullptr) const;
 
   private:
     /// Collectives of one operation and algorithm, all measured steps.
@@ -66,7 +71,7 @@ class TrainingResults
         double computeUs = 0;
         double communicationUs = 0;
         double bubbleUs = 0;
-        double messageBytes = 0;
+        double messageBytes = 0;                                 ///< of sends
         std::map<std::pair<std::string, std::string>, Sum> sums; ///< by operation and algorithm
     };
 
@@ -98,6 +103,10 @@ class TrainingResults
     void PrintHead(std::ostream& os) const;
     void PrintStep(std::ostream& os, const CriticalPath* critical) const;
     void PrintCollectives(std::ostream& os) const;
+    /// Gb/s of measured time.
+    double Gbps(double bytes) const;
+    nlohmann::ordered_json ServersToJson(const workload::ServedStatistics& served) const;
+    void PrintServers(std::ostream& os, const workload::ServedStatistics& served) const;
 
     const scenario::TrainingScenario& m_scenario;
     uint32_t m_measured = 0;

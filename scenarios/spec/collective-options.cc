@@ -145,8 +145,9 @@ CollectiveOptionRows()
             Kind::kInteger,
             json,
             group,
-            "parameter-server: how many of the ranks are servers of a shard, too")
-            .Otherwise("1")
+            "how many of the ranks are servers of a shard, too: of the algorithm parameter-server, "
+            "and of a --strategy that has them")
+            .Otherwise("1; with a --strategy of dltrain one a server")
             .Range(1, 1e6)
             .Example("2"),
         Opt("aggregation-delay",

@@ -9,6 +9,7 @@
 #include "scenarios/spec/aggregators.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
+#include "scenarios/training/served-plan.h"
 #include "topologies/hop-counter.h"
 
 #include <algorithm>
@@ -352,10 +353,58 @@ AddMessages(Counter* counter, const TrainingScenario& s)
 }
 
 /// The plan's step, and what its communicators keep.
+/// A step of parameter servers, if all replicas are equally fast.
+void
+AddServed(Counter* counter, const TrainingScenario& s)
+{
+    const training::ServedPlan& served = *s.served;
+    const training::ServedOptions& o = served.Options();
+    const bool sandblaster = o.strategy == training::Strategy::kSandblaster;
+    const double pushes = !sandblaster ? 1.0 / o.pushEvery
+                          : o.pushEvery > 0
+                              ? std::ceil(static_cast<double>(s.accumulation) / o.pushEvery)
+                              : 1;
+    const double fetches = sandblaster ? 1 : 1.0 / o.fetchEvery;
+    const bool asks = o.strategy == training::Strategy::kDownpour;
+    const uint32_t gpus = s.cluster.server.gpus;
+    const uint32_t nics = std::max(1u, s.cluster.server.nics);
+    const auto endpointOf = [&](coll::Rank rank) {
+        return s.cluster.topology.EndpointOf(s.cluster.hostOfServer[rank / gpus],
+                                             static_cast<topo::PortId>(rank % gpus % nics));
+    };
+    for (coll::Rank r = 0; r < served.Replicas(); ++r)
+    {
+        for (uint32_t shard = 0; shard < served.Shards(); ++shard)
+        {
+            const coll::Rank at = served.ServerOf(shard);
+            if (at == r)
+            {
+                continue;
+            }
+            if (at / gpus == r / gpus)
+            {
+                counter->AddInside(pushes + fetches * (asks ? 2 : 1));
+                continue;
+            }
+            counter->Add(endpointOf(r), endpointOf(at), served.ShardBytes(shard), pushes);
+            counter->Add(endpointOf(at), endpointOf(r), served.ShardBytes(shard), fetches);
+            if (asks)
+            {
+                counter->Add(endpointOf(r), endpointOf(at), training::kRequestBytes, fetches);
+            }
+            counter->Connect(asks ? 3 : 2, 0);
+        }
+    }
+}
+
 Counter
 CountStep(const TrainingScenario& s)
 {
     Counter counter(s.cluster.topology, s.fabric);
+    if (s.served)
+    {
+        AddServed(&counter, s);
+    }
 
     double compute = 0; // of the role that computes longest
     std::vector<std::map<std::tuple<uint32_t, coll::Op, uint64_t>, double>> collectives;
@@ -407,7 +456,9 @@ CountStep(const TrainingScenario& s)
     {
         counter.Connect(kept.connections, kept.lanes);
     }
-    counter.Compute(compute);
+    const bool inPieces =
+        s.served && s.served->Options().strategy == training::Strategy::kSandblaster;
+    counter.Compute(compute * (inPieces ? s.accumulation : 1));
     return counter;
 }
 

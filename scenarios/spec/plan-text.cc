@@ -19,6 +19,7 @@
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/processes.h"
 #include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/served-plan.h"
 #include "scenarios/training/volumes.h"
 #include "scenarios/workload/registry.h"
 #include "topologies/names.h"
@@ -285,6 +286,48 @@ NcclLine(const NcclLimits& nccl)
     return text;
 }
 
+/// How replicas are trained.
+std::string
+ServedText(const training::ServedPlan& served)
+{
+    const training::ServedOptions& o = served.Options();
+    std::string text = "replicas of a GPU each, " + training::StrategyName(o.strategy) + " with " +
+                       topo::Counted(o.shards, "parameter server");
+    switch (o.strategy)
+    {
+    case training::Strategy::kDownpour:
+        return text + ", fetch every " + topo::Counted(o.fetchEvery, "step") + ", push every " +
+               topo::Counted(o.pushEvery, "step") + ", overlap " +
+               (served.Overlaps() ? "on" : "off");
+    case training::Strategy::kSandblaster:
+        return text + ", " + topo::Counted(served.Pieces(), "piece") + " a batch, L-BFGS of " +
+               topo::Counted(o.history, "pair");
+    default:
+        return text + ", " + topo::Counted(o.backupWorkers, "backup worker");
+    }
+}
+
+/// Mean over the replicas, in a step in which all are equally fast.
+std::map<std::string, double>
+SentByServed(const training::ServedPlan& served, uint32_t piecesOfReplica)
+{
+    const training::ServedOptions& o = served.Options();
+    const bool sandblaster = o.strategy == training::Strategy::kSandblaster;
+    double local = 0;
+    double whole = 0;
+    for (uint32_t s = 0; s < served.Shards(); ++s)
+    {
+        whole += static_cast<double>(served.ShardBytes(s));
+        local += static_cast<double>(served.ShardBytes(s)) / served.Replicas();
+    }
+    const double pushes =
+        !sandblaster       ? 1.0 / o.pushEvery
+        : o.pushEvery == 0 ? 1
+                           : static_cast<double>((piecesOfReplica + o.pushEvery - 1) / o.pushEvery);
+    const double fetches = sandblaster ? 1 : 1.0 / o.fetchEvery;
+    return {{"send", (whole - local) * (pushes + fetches)}};
+}
+
 } // namespace
 
 namespace
@@ -380,18 +423,22 @@ PlanText(const TrainingScenario& s)
         Line("model",
              s.model + ", " + Count(static_cast<double>(s.parameters)) + " parameters, " + s.dtype +
                  (s.options.model.hasSequence ? ", sequence " + std::to_string(s.sequence) : ""));
-    text += Line(
-        "parallelism",
-        Degrees(s.options) + "data parallel, ZeRO stage " + std::to_string(s.zero) + " (" +
-            training::ZeroImplName(s.options.zeroImpl) + "), overlap " +
-            (s.options.overlap.value_or(true) ? "on" : "off") +
-            (s.options.bucketBytes ? ", buckets " + CanonicalBytes(*s.options.bucketBytes) : "") +
-            (s.options.recompute != training::Recompute::kNone
-                 ? ", recomputation " + training::RecomputeName(s.options.recompute)
-                 : ""));
+    text +=
+        Line("parallelism",
+             s.served ? ServedText(*s.served)
+                      : Degrees(s.options) + "data parallel, ZeRO stage " + std::to_string(s.zero) +
+                            " (" + training::ZeroImplName(s.options.zeroImpl) + "), overlap " +
+                            (s.options.overlap.value_or(true) ? "on" : "off") +
+                            (s.options.bucketBytes
+                                 ? ", buckets " + CanonicalBytes(*s.options.bucketBytes)
+                                 : "") +
+                            (s.options.recompute != training::Recompute::kNone
+                                 ? ", recomputation " + training::RecomputeName(s.options.recompute)
+                                 : ""));
     text += Line("batch",
                  std::to_string(s.globalBatch) + " samples a step = " +
-                     (s.options.Data() == s.plan.ranks
+                     (s.served ? topo::Counted(s.served->Counted(), "GPU")
+                      : s.options.Data() == s.plan.ranks
                           ? topo::Counted(s.plan.ranks, "GPU")
                           : "data parallel " + std::to_string(s.options.Data())) +
                      " x micro-batch " + std::to_string(s.microBatch) + " x accumulation " +
@@ -405,10 +452,17 @@ PlanText(const TrainingScenario& s)
                      std::to_string(s.run.seed));
     text += ClusterText(s.cluster, s.fabric);
     text += FabricText(s.fabric, s.cluster.topology) + ProcessesLine(s.run);
-    const double compute = MostComputing(s.plan);
-    text += CollectivesText(s);
-    text += NcclLine(s.collectives.nccl);
+    double compute = MostComputing(s.plan);
+    if (!s.served)
+    {
+        text += CollectivesText(s);
+        text += NcclLine(s.collectives.nccl);
+    }
 
+    if (s.served && s.served->Options().strategy == training::Strategy::kSandblaster)
+    {
+        compute *= s.accumulation; // it was of a piece
+    }
     text += "\nOne step\n";
     const double peak = s.options.gpu.Peak(s.options.dtype);
     text += Line(
@@ -421,7 +475,8 @@ PlanText(const TrainingScenario& s)
                        Format("the peak of %.4g: MFU is less)", peak * 1e-12)
                  : ""));
     std::string moved;
-    for (const auto& [op, bytes] : training::BytesMovedPerGpu(s.plan))
+    for (const auto& [op, bytes] :
+         s.served ? SentByServed(*s.served, s.accumulation) : training::BytesMovedPerGpu(s.plan))
     {
         moved += (moved.empty() ? "" : ", ") + op + " " + Size(bytes);
     }

@@ -27,6 +27,11 @@
 #include <utility>
 #include <vector>
 
+namespace training
+{
+class ServedPlan;
+}
+
 namespace scenario
 {
 
@@ -223,7 +228,10 @@ struct TrainingScenario
     training::TrainingOptions
         options; ///< what the plan was made from, every field resolved: for estimates and reports
     std::string workload = "steps"; ///< of workload::Kinds
-    std::string model;              ///< "bloom-560m"
+    /// Of parameter servers, to whom the plan belongs, and no workload of those; null: there are
+    /// none (--strategy=sync).
+    std::shared_ptr<const training::ServedPlan> served;
+    std::string model; ///< "bloom-560m"
     uint64_t parameters = 0;
     std::string dtype;
     std::string gpu;

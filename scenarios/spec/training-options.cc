@@ -14,6 +14,7 @@
 #include "scenarios/spec/nccl-environment.h"
 #include "scenarios/spec/parallel-options.h"
 #include "scenarios/spec/parse.h"
+#include "scenarios/spec/strategy-options.h"
 #include "scenarios/training/training-plan.h"
 #include "scenarios/workload/registry.h"
 
@@ -271,6 +272,7 @@ MakeTable()
             .Otherwise("none"),
     });
     t.Add(ParallelOptionRows());
+    t.Add(StrategyOptionRows(json, group));
     t.Add(ClusterOptionRows(TrainingClusterDefaults()));
     t.Add(CollectiveOptionRows());
     t.Add(NcclOptionRows());

@@ -15,9 +15,11 @@
 #include "scenarios/spec/parallel-options.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
+#include "scenarios/spec/strategy-options.h"
 #include "scenarios/spec/training-options.h"
 #include "scenarios/spec/validate.h"
 #include "scenarios/training/plan-check.h"
+#include "scenarios/training/served-plan.h"
 #include "scenarios/training/training-plan.h"
 #include "scenarios/workload/registry.h"
 #include "topologies/family.h"
@@ -278,6 +280,9 @@ ValidateTraining(const ReadResult& read)
         o.model = *model;
         o.gpu = *gpu;
         o.ranks = cluster.spec.servers * cluster.spec.server.gpus;
+        const training::ServedOptions served = MakeStrategy(&v, o.ranks, cluster.spec.servers);
+        const bool isServed = served.strategy != training::Strategy::kSync;
+        s.zero = values.U32("zero");
         o.zero = s.zero;
         o.zeroImpl = *training::ParseZeroImpl(values.Text("zero-impl"));
         o.dtype = *training::ParseDtype(s.dtype);
@@ -326,13 +331,17 @@ ValidateTraining(const ReadResult& read)
             o.profile = FromFile(&v, "profile", training::ParseProfileJson);
         }
         MakeParallel(&v, &o);
+        // Of backup workers no sample counts.
+        const uint32_t gpus = o.ranks;
         if (v.errors.empty())
         {
+            o.ranks -= served.backupWorkers;
             MakeBatch(&v, &o);
         }
         s.microBatch = o.microBatch;
         s.accumulation = o.accumulation;
         s.globalBatch = static_cast<uint32_t>(o.GlobalBatch());
+        o.ranks = gpus;
         if (v.errors.empty())
         {
             TakeProblems(&v, training::Check(o));
@@ -340,14 +349,24 @@ ValidateTraining(const ReadResult& read)
         if (v.errors.empty())
         {
             s.options = training::ResolvedOptions(o);
-            s.plan = training::MakePlan(o);
+            if (isServed)
+            {
+                const auto plan = std::make_shared<training::ServedPlan>(s.options, served);
+                s.plan = plan->TakePlan();
+                s.served = plan;
+            }
+            else
+            {
+                s.plan = training::MakePlan(o);
+            }
             used = CollectivesOf(s.plan);
             SlowDown(&v, &s.plan);
-            if (s.options.bucketBytes)
+            if (s.options.bucketBytes && !isServed)
             {
                 v.Decide("buckets", CanonicalBytes(*s.options.bucketBytes));
             }
-            if (s.options.overlap)
+            if (s.options.overlap &&
+                (!isServed || served.strategy == training::Strategy::kDownpour))
             {
                 v.Decide("overlap", *s.options.overlap ? "1" : "0");
             }

@@ -67,7 +67,7 @@ struct Task
 /// One step of one role. Tasks are in topological order.
 struct StepGraph
 {
-    std::vector<std::string> streams; ///< names; [0] is "compute"
+    std::vector<std::string> streams; ///< names; [0] is "compute", of an actor's graph empty
     std::vector<Task> tasks;
 };
 
@@ -90,8 +90,8 @@ struct PlanSize
 struct TrainingPlan
 {
     uint32_t ranks = 0;
-    std::vector<StepGraph> roles;       ///< of each size in turn
-    std::vector<uint32_t> roleOf;       ///< per rank
+    std::vector<StepGraph> roles; ///< of each size in turn
+    std::vector<uint32_t> roleOf; ///< per rank; of actors behind them, one that tells their calls
     std::vector<PlanSize> sizes = {{}}; ///< largest first; at least one
     uint32_t blocks = 0;                ///< of the whole model, if `sizes` have fewer
     std::vector<GroupKind> groupKinds;
@@ -99,11 +99,32 @@ struct TrainingPlan
         slowness; ///< per rank: computing takes so many times as long; empty: 1 for all
     /// The share of a GPU that a collective in progress takes from computing beside it.
     double contention = 0;
+    /// Actors run graphs beside the ranks, as processes on their servers do, and nothing of a rank
+    /// is theirs: no stream, no group of collectives. Number `ranks` + i is at the GPU actorAt[i],
+    /// whose messages its own are. What a step is, where there are actors, the workload says.
+    std::vector<coll::Rank> actorAt;
     // For throughput figures:
     uint64_t samplesPerStep = 0;   ///< global batch
     double flopsPerGpuPerStep = 0; ///< model FLOPs, without recomputation
     uint64_t gpuMemoryBytes =
         0; ///< estimate of what one GPU holds (parameters, gradients, optimizer, activations)
+
+    bool HasActors() const
+    {
+        return !actorAt.empty();
+    }
+
+    /// Ranks and actors.
+    coll::Rank Runners() const
+    {
+        return ranks + static_cast<coll::Rank>(actorAt.size());
+    }
+
+    /// The GPU of a rank or an actor.
+    coll::Rank PlaceOf(coll::Rank runner) const
+    {
+        return runner < ranks ? runner : actorAt[runner - ranks];
+    }
 };
 
 } // namespace training

@@ -16,6 +16,8 @@
  * A rank hears of another no sooner than something could have come to it over the network. So Next
  * goes by what this rank has done and how often it was asked, and by nothing of other ranks; what
  * OnEnded joins of all of them is for a Notice, which is acted upon a cable's delay later.
+ *
+ * Actors of the plan (TrainingPlan::actorAt) are asked as ranks are.
  */
 #ifndef SCENARIOS_WORKLOAD_WORKLOAD_H
 #define SCENARIOS_WORKLOAD_WORKLOAD_H
@@ -40,18 +42,37 @@ struct Round
     rdma::TimePoint earliest; ///< simulated time before which it does not begin
 };
 
+/// Whom a Notice wakes, and what it tells it.
+struct Wake
+{
+    Wake(coll::Rank whom, uint32_t what = 0)
+        : rank(whom),
+          word(what)
+    {
+    }
+
+    coll::Rank rank;
+    uint32_t word; ///< the workload's own: Workload::Woken gets it
+};
+
 /// What it means that a rank has ended a round.
 struct Notice
 {
-    std::vector<coll::Rank> wake; ///< they have nothing to do and shall ask again, in this order
-    bool measure = false;         ///< packets and links are counted from now on
-    bool end = false;             ///< the run is over
+    std::vector<Wake> wake; ///< they have nothing to do and shall ask again, in this order
+    /// Their rounds, which only compute, are over with the tasks under way; before any is woken.
+    /// Of those that are in none it means nothing.
+    std::vector<coll::Rank> stop;
+    bool measure = false; ///< packets and links are counted from now on
+    bool end = false;     ///< the run is over
+    bool step = false;    ///< of plans with actors: a step has ended, with this round
 
     bool IsEmpty() const
     {
-        return wake.empty() && !measure && !end;
+        return wake.empty() && stop.empty() && !measure && !end;
     }
 };
+
+struct ServedStatistics;
 
 class Workload
 {
@@ -62,11 +83,24 @@ class Workload
     virtual const training::TrainingPlan& Plan() const = 0;
     /// What the rank does next. Nothing: it rests until a Notice names it, or for good.
     virtual std::optional<Round> Next(coll::Rank rank) = 0;
+
+    /// The same of one that a Notice has woken. \param word what the Notice says
+    virtual std::optional<Round> Woken(coll::Rank rank, uint32_t /* word */)
+    {
+        return Next(rank);
+    }
+
     /// It has ended this round, which Next gave it.
     virtual Notice OnEnded(coll::Rank rank, const Round& round) = 0;
     virtual bool IsDone() const = 0;
     /// \return tasks of all ranks from the beginning to the end, for the share that is done
     virtual uint64_t CountTasks() const = 0;
+
+    /// What parameter servers did in the measured steps; null: there are none.
+    virtual const ServedStatistics* Statistics() const
+    {
+        return nullptr;
+    }
 };
 
 } // namespace workload

@@ -87,6 +87,10 @@ STATS = {
     "credits": {"stalls": NUMBER, "stall_time_us": NUMBER},
     "gpu_memory_parts_bytes": {EACH: NUMBER},
     "bytes_sent_per_gpu": {},
+    "parameter_servers": {},
+    "replica_rounds": {},
+    "pieces": {},
+    "staleness": {"histogram": [ANY], **QUANTILES},
     "offered_load": {},
     "nic_limits": {},
     "configuration": {

@@ -219,6 +219,10 @@ class ReportTest(SystemTest):
             meanings = json.load(file)
         runs = [
             self.run_program(SMALL),
+            *(
+                self.run_program(f"{SMALL} --zero=0 --strategy={strategy}")
+                for strategy in ("downpour", "sandblaster", "backup-workers")
+            ),
             self.run_program("collperf -b 1M -e 1M --ranks=4 --op=all_reduce"),
             self.run_program(
                 "traffic --topology=single-switch --hosts=3 --pattern=incast --fan-in=2"

@@ -84,18 +84,21 @@ JobRunner::SetServices(const RankServices& services)
             m_rankAt.push_back(group);
         }
     }
-    m_ranks.resize(m_plan.ranks);
-    for (Rank rank = 0; rank < m_plan.ranks; ++rank)
+    m_ranks.resize(m_plan.Runners());
+    for (Rank runner = 0; runner < m_plan.Runners(); ++runner)
     {
+        const Rank rank = m_plan.PlaceOf(runner);
         if (m_collectives->IsHere(rank))
         {
-            m_ranks[rank] =
-                std::make_unique<RankRunner>(rank,
-                                             m_plan.slowness.empty() ? 1 : m_plan.slowness[rank],
-                                             m_plan.contention,
-                                             std::move(seats[rank]),
-                                             services,
-                                             *this);
+            // A slow GPU does not slow down the servers beside it.
+            const bool slow = runner < m_plan.ranks && !m_plan.slowness.empty();
+            m_ranks[runner] = std::make_unique<RankRunner>(runner,
+                                                           rank,
+                                                           slow ? m_plan.slowness[rank] : 1,
+                                                           m_plan.contention,
+                                                           seats[rank],
+                                                           services,
+                                                           *this);
         }
     }
 }
@@ -134,10 +137,8 @@ JobRunner::Start()
     {
         return match.Problems().front();
     }
-    std::vector<Rank> all;
     for (Rank rank = 0; rank < m_plan.ranks; ++rank)
     {
-        all.push_back(rank);
         if (!m_ranks[rank])
         {
             continue;
@@ -154,23 +155,28 @@ JobRunner::Start()
             }
         }
     }
-    BeginNext(all);
+    const int64_t now = ns3::RdmaClock::Now();
+    ForEachHere(
+        m_plan.Runners(),
+        [](uint32_t i) { return i; },
+        [&](Rank runner, uint32_t) { Begin(runner, m_workload.Next(runner), now); });
     return {};
 }
 
 void
-JobRunner::BeginNext(const std::vector<Rank>& ranks)
+JobRunner::ForEachHere(std::size_t count,
+                       const std::function<Rank(uint32_t i)>& runnerOf,
+                       const std::function<void(Rank runner, uint32_t i)>& what)
 {
-    const int64_t now = ns3::RdmaClock::Now();
-    for (uint32_t i = 0; i < ranks.size(); ++i)
+    for (uint32_t i = 0; i < count; ++i)
     {
         if (m_notes)
         {
             m_notes->SetPlace(i + 1);
         }
-        if (m_ranks[ranks[i]])
+        if (m_ranks[runnerOf(i)])
         {
-            BeginNext(ranks[i], now);
+            what(runnerOf(i), i);
         }
     }
     if (m_notes)
@@ -180,9 +186,8 @@ JobRunner::BeginNext(const std::vector<Rank>& ranks)
 }
 
 void
-JobRunner::BeginNext(Rank rank, int64_t now)
+JobRunner::Begin(Rank rank, const std::optional<workload::Round>& round, int64_t now)
 {
-    const std::optional<workload::Round> round = m_workload.Next(rank);
     if (!round)
     {
         return;
@@ -236,10 +241,12 @@ JobRunner::TellBegin(const uint32_t& round)
 void
 JobRunner::HearBegin(uint32_t round)
 {
-    if (round >= m_begun)
+    // With actors numbers are each runner's own: what begins is a step.
+    const uint32_t number = m_plan.HasActors() ? m_closed : round;
+    if (number >= m_begun && !m_workload.IsDone())
     {
-        m_begun = round + 1;
-        m_listener.OnRoundBegin(round);
+        m_begun = number + 1;
+        m_listener.OnRoundBegin(number);
     }
 }
 
@@ -250,7 +257,7 @@ JobRunner::OnRankDone(const results::CollectivePart& left, uint64_t cookie)
     results::CollectivePart part = left;
     part.round = rank.GetRound().number;
     NodeWindows::Note<&JobRunner::TellPart>(this, part);
-    rank.EndTask(static_cast<training::TaskId>(cookie), part.left);
+    rank.EndTask(RankRunner::TaskOf(cookie), part.left);
 }
 
 void
@@ -274,9 +281,9 @@ JobRunner::HearPart(const results::CollectivePart& part)
 }
 
 void
-JobRunner::OnMessageDone(Rank rank, uint64_t cookie, int64_t now)
+JobRunner::OnMessageDone(Rank, uint64_t cookie, int64_t now)
 {
-    m_ranks[rank]->EndTask(static_cast<training::TaskId>(cookie), now);
+    m_ranks[RankRunner::RunnerOf(cookie)]->EndTask(RankRunner::TaskOf(cookie), now);
 }
 
 void
@@ -325,14 +332,15 @@ JobRunner::HearCall(const Call& ended)
 {
     const results::CallRecord& call = ended.record;
     ++m_tasksDone;
-    OpenRound& round = Open(call.step);
+    OpenRound& round = Open(m_plan.HasActors() ? m_closed : call.step);
+    round.messageBytes += call.task->kind == TaskKind::kSend ? call.task->bytes : 0;
     if (call.task->stream == 0)
     {
         round.computePs += static_cast<uint64_t>(call.end - call.start);
     }
     round.communicationPs += static_cast<uint64_t>(ended.communicated);
-    round.bubblePs += static_cast<uint64_t>(ended.bubble);
-    round.messageBytes += call.task->kind == training::TaskKind::kSend ? call.task->bytes : 0;
+    // What replicas wait for servers is no bubble of a pipeline.
+    round.bubblePs += m_plan.HasActors() ? 0 : static_cast<uint64_t>(ended.bubble);
     m_listener.OnCall(call);
 }
 
@@ -340,7 +348,7 @@ void
 JobRunner::OnRoundEnd(Rank rank, const workload::Round& round, int64_t now)
 {
     NodeWindows::Note<&JobRunner::TellRoundEnd>(this, RoundEnd{rank, round, now});
-    BeginNext(rank, now);
+    Begin(rank, m_workload.Next(rank), now);
 }
 
 void
@@ -357,17 +365,16 @@ JobRunner::TellRoundEnd(const RoundEnd& ended)
 void
 JobRunner::HearRoundEnd(const RoundEnd& ended)
 {
-    OpenRound& open = Open(ended.round.number);
+    const workload::Notice notice = m_workload.OnEnded(ended.rank, ended.round);
+    OpenRound& open = Open(m_plan.HasActors() ? m_closed : ended.round.number);
     open.end = std::max(open.end, ended.time);
-    if (++open.ranksDone == m_plan.ranks)
+    if (m_plan.HasActors() ? notice.step : ++open.ranksDone == m_plan.ranks)
     {
         // Each rank ends its rounds in their order: this number is the oldest of those open.
         const results::StepRecord record = Join(m_open.front());
         m_open.pop_front();
-        ++m_closed;
-        m_listener.OnRoundEnd(ended.round.number, record);
+        m_listener.OnRoundEnd(m_closed++, record);
     }
-    const workload::Notice notice = m_workload.OnEnded(ended.rank, ended.round);
     if (!notice.IsEmpty())
     {
         m_decide(notice);
@@ -386,7 +393,19 @@ JobRunner::Act(const workload::Notice& notice)
     {
         m_listener.OnJobEnd();
     }
-    BeginNext(notice.wake);
+    for (const Rank rank : notice.stop)
+    {
+        if (m_ranks[rank])
+        {
+            m_ranks[rank]->Stop();
+        }
+    }
+    ForEachHere(
+        notice.wake.size(),
+        [&](uint32_t i) { return notice.wake[i].rank; },
+        [&](Rank runner, uint32_t i) {
+            Begin(runner, m_workload.Woken(runner, notice.wake[i].word), now);
+        });
 }
 
 std::vector<std::string>

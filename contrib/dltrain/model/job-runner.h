@@ -106,13 +106,13 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         unsigned __int128 computePs = 0;
         unsigned __int128 communicationPs = 0;
         unsigned __int128 bubblePs = 0;
-        uint64_t messageBytes = 0; ///< of messages between two ranks
+        uint64_t messageBytes = 0;
         std::vector<CollectiveRecord> collectives;
     };
 
     // RankListener
     void OnCall(const results::CallRecord& call, int64_t communicated, int64_t bubble) override;
-    void OnRoundEnd(Rank rank, const workload::Round& round, int64_t now) override;
+    void OnRoundEnd(Rank runner, const workload::Round& round, int64_t now) override;
 
     // What ranks' events say: On... is called in the event, Tell... in the order of time.
 
@@ -125,7 +125,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
 
     struct RoundEnd
     {
-        Rank rank;
+        Rank rank; //!< or actor
         workload::Round round;
         int64_t time; //!< ps
     };
@@ -158,9 +158,12 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
 
     OpenRound& Open(uint32_t number);
     results::StepRecord Join(OpenRound& round) const;
-    void BeginNext(Rank rank, int64_t now);
-    /// Those of this process, in this order.
-    void BeginNext(const std::vector<Rank>& ranks);
+    /// \param round nothing: it rests
+    void Begin(Rank runner, const std::optional<workload::Round>& round, int64_t now);
+    /// Of runners, in their order, those of this process.
+    void ForEachHere(std::size_t count,
+                     const std::function<Rank(uint32_t i)>& runnerOf,
+                     const std::function<void(Rank runner, uint32_t i)>& what);
     /// Makes a task's schedule. \return why the rank cannot do this task, or nothing
     std::string Prepare(Rank rank, const training::Task& task) const;
 
@@ -172,7 +175,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     MessageRunner* m_messages = nullptr;
     RankNotes* m_notes = nullptr;
     std::vector<GraphTables> m_graphs;
-    std::vector<std::unique_ptr<RankRunner>> m_ranks; ///< null: another process has it
+    std::vector<std::unique_ptr<RankRunner>> m_ranks; ///< and actors; null: of another process
     std::vector<std::vector<Rank>> m_rankAt;          ///< [communicator][position]
     results::CollectiveJoin m_join;
     std::deque<OpenRound> m_open; ///< numbers that not all ranks have ended: m_closed and on

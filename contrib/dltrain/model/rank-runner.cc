@@ -65,13 +65,15 @@ GraphTables::GraphTables(const training::StepGraph& what,
     }
 }
 
-RankRunner::RankRunner(Rank rank,
+RankRunner::RankRunner(Rank runner,
+                       Rank rank,
                        double slowness,
                        double contention,
                        std::vector<Seat> seats,
                        RankServices services,
                        RankListener& listener)
-    : m_rank(rank),
+    : m_runner(runner),
+      m_rank(rank),
       m_slowness(slowness),
       m_contention(contention),
       m_seats(std::move(seats)),
@@ -87,6 +89,7 @@ RankRunner::Begin(const workload::Round& round, const GraphTables& tables, int64
     ns3::RdmaOwner::Check(m_services.collectives.ContextOf(m_rank), "begins a round of a rank");
     NS_ASSERT_MSG(m_left == 0, "rank " << m_rank << " is in round " << m_round.number);
     m_round = round;
+    m_stopped = false;
     m_tables = &tables;
     m_waiting = tables.dependencies;
     m_left = static_cast<uint32_t>(tables.graph->tasks.size());
@@ -109,7 +112,7 @@ RankRunner::GoOn(int64_t now)
 {
     if (m_left == 0)
     {
-        m_listener.OnRoundEnd(m_rank, m_round, now);
+        m_listener.OnRoundEnd(m_runner, m_round, now);
         return;
     }
     for (uint32_t s = 0; s < m_streams.size(); ++s)
@@ -177,13 +180,14 @@ RankRunner::Communicate(TaskId id, int64_t now)
 {
     const Task& task = m_tables->graph->tasks[id];
     const uint32_t tag = m_tables->tags[id] | (m_round.measured ? 0 : results::MessageId::WARMUP);
+    const uint64_t cookie = static_cast<uint64_t>(m_runner) << 32 | id;
     switch (task.kind)
     {
     case TaskKind::kSend:
-        m_services.messages.Send(OrderOf(task), task.bytes, tag, id, now);
+        m_services.messages.Send(OrderOf(task), task.bytes, tag, cookie, now);
         return;
     case TaskKind::kRecv:
-        m_services.messages.Receive(OrderOf(task), id, now);
+        m_services.messages.Receive(OrderOf(task), cookie, now);
         return;
     default:
         if (m_computing)
@@ -195,7 +199,7 @@ RankRunner::Communicate(TaskId id, int64_t now)
                                      m_seats[task.group].position,
                                      CollectiveOf(task),
                                      tag,
-                                     id,
+                                     cookie,
                                      now);
     }
 }
@@ -247,7 +251,7 @@ RankRunner::EndTask(TaskId id, int64_t now)
     const Task& task = m_tables->graph->tasks[id];
     Stream& stream = m_streams[task.stream];
     stream.busy = false;
-    const bool idle = !Computes(task) && --m_communicating == 0;
+    const bool idle = !Computes(task) && --m_communicating == 0 && m_runner == m_rank;
     if (task.kind == TaskKind::kRecv)
     {
         m_received[m_tables->receives[id]] = now;
@@ -272,8 +276,16 @@ RankRunner::EndTask(TaskId id, int64_t now)
     {
         --m_waiting[next];
     }
-    --m_left;
+    m_left = m_stopped ? 0 : m_left - 1;
     GoOn(now);
+}
+
+void
+RankRunner::Stop()
+{
+    ns3::RdmaOwner::Check(m_services.collectives.ContextOf(m_rank), "stops a round of a rank");
+    NS_ASSERT_MSG(m_left == 0 || m_communicating == 0, "rank " << m_rank << " communicates");
+    m_stopped = true;
 }
 
 std::vector<std::string>
@@ -286,9 +298,9 @@ RankRunner::DescribeUnfinished() const
         {
             const training::StepGraph& graph = *m_tables->graph;
             const Task& task = graph.tasks[m_tables->streams[s][m_streams[s].next - 1]];
-            lines.push_back("rank " + std::to_string(m_rank) + ", step " +
-                            std::to_string(m_round.number) + ", stream " + graph.streams[s] +
-                            ": in \"" + task.name + "\"");
+            lines.push_back((m_runner == m_rank ? "rank " : "a server beside rank ") +
+                            std::to_string(m_rank) + ", step " + std::to_string(m_round.number) +
+                            ", stream " + graph.streams[s] + ": in \"" + task.name + "\"");
         }
     }
     return lines;

@@ -53,30 +53,33 @@ struct RankServices
     MessageRunner& messages;
 };
 
-/// Hears of ranks.
+/// Hears of ranks and actors.
 class RankListener
 {
   public:
     virtual ~RankListener() = default;
     /// A task has ended. \param communicated ps for which the rank's communication streams were
-    /// busy, if they are idle since; else 0 \param bubble ps for which computing stood still for
-    /// the message that this computation waited for; else 0
+    /// busy, if they are idle since; else 0, as of actors \param bubble ps for which computing
+    /// stood still for the message that this computation waited for; else 0
     virtual void OnCall(const results::CallRecord& call, int64_t communicated, int64_t bubble) = 0;
-    /// The last task of a round has.
-    virtual void OnRoundEnd(Rank rank, const workload::Round& round, int64_t now) = 0;
+    /// The last task of a round has. \param runner TrainingPlan::Runners
+    virtual void OnRoundEnd(Rank runner, const workload::Round& round, int64_t now) = 0;
 };
 
 /**
  * One rank: a compute stream, named communication streams, and the round it is in. It touches
- * nothing of other ranks; what it did, it tells its listener.
+ * nothing of other ranks; what it did, it tells its listener. An actor is the same beside a rank:
+ * its messages are from and to that rank's GPU.
  */
 class RankRunner
 {
   public:
+    /// \param runner TrainingPlan::Runners \param rank where it is: of no actor another one
     /// \param slowness computing takes so many times as long \param contention and goes on at 1
     /// minus so much of its speed while a collective of this rank is in progress
     /// \param seats by group kind
-    RankRunner(Rank rank,
+    RankRunner(Rank runner,
+               Rank rank,
                double slowness,
                double contention,
                std::vector<Seat> seats,
@@ -85,6 +88,8 @@ class RankRunner
 
     /// \pre the rank is in no round
     void Begin(const workload::Round& round, const GraphTables& tables, int64_t now);
+    /// Its round, if it is in one, ends with the tasks under way. \pre the round only computes
+    void Stop();
     /// A communication has ended.
     void EndTask(training::TaskId task, int64_t now);
 
@@ -97,6 +102,18 @@ class RankRunner
     const Seat& GetSeat(uint32_t groupKind) const
     {
         return m_seats[groupKind];
+    }
+
+    /// Of what carries out a communication. \return whose it is
+    static Rank RunnerOf(uint64_t cookie)
+    {
+        return static_cast<Rank>(cookie >> 32);
+    }
+
+    /// \return which task
+    static training::TaskId TaskOf(uint64_t cookie)
+    {
+        return static_cast<training::TaskId>(cookie);
     }
 
     /// \return what a task of kind kCollective asks for \pre the rank is in the task's group
@@ -127,6 +144,7 @@ class RankRunner
     void Communicate(training::TaskId id, int64_t now);
     MessageOrder OrderOf(const training::Task& task) const;
 
+    Rank m_runner;
     Rank m_rank;
     double m_slowness;
     double m_contention;
@@ -145,6 +163,7 @@ class RankRunner
     int64_t m_computedUntil = -1;    ///< end of the last computation; -1: there was none
     int64_t m_bubble = 0;            ///< of the computation that runs
     uint32_t m_left = 0;             ///< tasks of this round
+    bool m_stopped = false;          ///< the round
     uint32_t m_communicating = 0;    ///< communication streams busy
     int64_t m_communicatingSince = 0;
     EventPool<RankRunner, training::TaskId> m_events;

@@ -8,6 +8,7 @@
 #include "results/output-errors.h"
 #include "results/run-summary.h"
 #include "scenarios/training/volumes.h"
+#include "scenarios/workload/served.h"
 #include "stuck-report.h"
 
 #include <algorithm>
@@ -25,8 +26,12 @@ TrainingSimulation::TrainingSimulation(const scenario::TrainingScenario& scenari
           scenario.fabric,
           {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
           {scenario.warmupSteps > 0, false, scenario.plan.ranks, std::cout, true}),
-      m_workload(workload::Find(scenario.workload)
-                     ->make(scenario.plan, scenario.warmupSteps, scenario.steps)),
+      m_workload(scenario.served ? workload::MakeServed(scenario.plan,
+                                                        *scenario.served,
+                                                        scenario.warmupSteps,
+                                                        scenario.steps)
+                                 : workload::Find(scenario.workload)
+                                       ->make(scenario.plan, scenario.warmupSteps, scenario.steps)),
       m_calls(scenario.plan, scenario.warmupSteps, scenario.steps),
       m_results(scenario)
 {
@@ -37,14 +42,19 @@ TrainingSimulation::~TrainingSimulation() = default;
 namespace
 {
 
-/// "measure? end? rank rank ...", for FabricRun::DecideForAll.
+/// "measure? end? count of stopped, they, rank word rank word ...", for FabricRun::DecideForAll.
 std::string
 TextOf(const workload::Notice& notice)
 {
     std::string text = std::to_string(notice.measure) + " " + std::to_string(notice.end);
-    for (const Rank rank : notice.wake)
+    text += " " + std::to_string(notice.stop.size());
+    for (const Rank rank : notice.stop)
     {
         text += " " + std::to_string(rank);
+    }
+    for (const workload::Wake& wake : notice.wake)
+    {
+        text += " " + std::to_string(wake.rank) + " " + std::to_string(wake.word);
     }
     return text;
 }
@@ -54,10 +64,17 @@ NoticeOf(const std::string& text)
 {
     std::istringstream words(text);
     workload::Notice notice;
-    words >> notice.measure >> notice.end;
-    for (Rank rank = 0; words >> rank;)
+    std::size_t stopped = 0;
+    words >> notice.measure >> notice.end >> stopped;
+    notice.stop.resize(stopped);
+    for (Rank& rank : notice.stop)
     {
-        notice.wake.push_back(rank);
+        words >> rank;
+    }
+    Rank rank = 0;
+    for (uint32_t word = 0; words >> rank >> word;)
+    {
+        notice.wake.emplace_back(rank, word);
     }
     return notice;
 }
@@ -86,7 +103,8 @@ TrainingSimulation::Populate()
     m_job->SetServices({*m_collectives, *m_messages});
     m_job->SetDecider([this](const workload::Notice& n) { m_run.DecideForAll(TextOf(n)); });
     m_run.SetActor([this](const std::string& what) { m_job->Act(NoticeOf(what)); });
-    if (m_scenario.run.attribution)
+    // Of a step that replicas do each at its own pace there is no critical path.
+    if (m_scenario.run.attribution && !m_scenario.served)
     {
         const TraceCollector& collector = m_run.Collector();
         m_critical = std::make_unique<results::CriticalPath>(
@@ -105,6 +123,10 @@ TrainingSimulation::Populate()
     }
     for (const auto& [op, perGpu] : training::BytesMovedPerGpu(m_scenario.plan))
     {
+        if (m_scenario.served)
+        {
+            break; // what a GPU sends depends on how fast it is: calls tell how far the run is
+        }
         m_bytes += perGpu * m_scenario.plan.ranks * (m_scenario.warmupSteps + m_scenario.steps) *
                    static_cast<double>(m_scenario.plan.sizes.size());
     }
@@ -125,7 +147,7 @@ TrainingSimulation::GetShareDone() const
 {
     // Of all that takes wall time, bytes on the network are nearly all; computing costs nothing.
     const auto [done, all] = m_job->GetProgress();
-    const double calls = static_cast<double>(done) / static_cast<double>(all);
+    const double calls = std::min(1.0, static_cast<double>(done) / static_cast<double>(all));
     const uint64_t bytes =
         m_merged ? *m_merged : m_collectives->GetBytes() + m_messages->GetBytes();
     return done == all || m_bytes == 0 ? calls
@@ -241,13 +263,15 @@ TrainingSimulation::OnCall(const results::CallRecord& call)
 nlohmann::ordered_json
 TrainingSimulation::GetStatistics() const
 {
-    return m_results.ToJson(m_critical.get(), m_run.Collector().GetTags());
+    return m_results.ToJson(m_critical.get(),
+                            m_run.Collector().GetTags(),
+                            m_workload->Statistics());
 }
 
 void
 TrainingSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
 {
-    m_results.Print(os, m_critical.get());
+    m_results.Print(os, m_critical.get(), m_workload->Statistics());
     results::PrintRunStats(os, network);
 }
 
