@@ -280,8 +280,8 @@ TEST(NamedServer, BringsItsGpusItsNicsAndTheirRate)
             EXPECT_EQ(p.fabric.nicRate, preset.nicRate) << what;
             EXPECT_EQ(p.fabric.infiniBand, infiniBand) << what;
             EXPECT_EQ(p.cluster.topology.Endpoints().size(), 4 * preset.nics) << what;
-            args.push_back(preset.gpu == "P100" || preset.gpu == "V100" ? "--dtype=fp16"
-                                                                        : "--dtype=bf16");
+            const std::string family = preset.gpu.substr(0, preset.gpu.find('-'));
+            args.push_back(family == "P100" || family == "V100" ? "--dtype=fp16" : "--dtype=bf16");
             const auto train = Train(args);
             ASSERT_TRUE(train.scenario) << what << ErrorOf(train);
             const auto& t = *train.scenario;
