@@ -77,6 +77,7 @@ TEST(Servers, Presets)
         EXPECT_EQ(server.scaleUp.latency, rdma::Nanoseconds(pcie ? 1000 : 600)) << server.name;
         EXPECT_EQ(server.scaleUp.bulkLatency, rdma::Nanoseconds(pcie ? 5700 : 3400)) << server.name;
     }
+
     // Published machines: GPUs, NICs, Gb/s each (server-presets.cc names the papers).
     struct Machine
     {
