@@ -130,6 +130,12 @@ JsonObject::Missing(const char* key, const std::string& hint)
     }
 }
 
+size_t
+JsonObject::Errors() const
+{
+    return m_errors.size();
+}
+
 bool
 JsonObject::TooMany() const
 {

@@ -114,6 +114,8 @@ class JsonObject
     /// An error: a member that had to be there. \param hint behind "is missing"
     void Missing(const char* key, const std::string& hint = "");
 
+    /// So many errors there are, of this object and others.
+    size_t Errors() const;
     /// Enough errors for one sitting: stop looking for more.
     bool TooMany() const;
 

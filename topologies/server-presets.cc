@@ -50,6 +50,16 @@
  * https://docs.nvidia.com/multi-node-nvlink-systems/multi-node-tuning-guide/system.html: 18 compute
  * trays of 4 GPUs in a rack of 72. Rates of PCIe servers: the fastest that an x16 slot of their
  * generation carries, assumed.
+ *
+ * "megatron19" is Shoeybi et al., arXiv 1909.08053, section 5: DGX-2H servers of 16 V100 SXM3 with
+ * 32 GB, 300 GB/s between GPUs over NVSwitch (both directions together: 6 links of 25 GB/s each
+ * way), and 100 GB/s between servers by 8 InfiniBand adapters (8 of 100 Gb/s, both directions
+ * together, are 200; each way 100). "goyal17" is Goyal et al., arXiv 1706.02677, section 4.3: Big
+ * Basin, 8 P100 with NVLink, one ConnectX-4 of 50 Gb/s. "tr11" is bigscience-workshop/bigscience
+ * train/tr11-176B-ml/README.md (Jean Zay's A100 nodes: 8 GPUs with NVLink, 4 Omni-Path links);
+ * that NVLink joins all 8 of them at an A100's rate is assumed, and fits with its
+ * chronicles-prequel.md, where tensor parallelism over 8 GPUs is about as fast as over 4.
+ * "p3.2xlarge" is mlsys-seo/ooo-backprop AWS-doc/README.md: 1 V100 with 16 GB, up to 10 Gb/s.
  */
 #include "topologies/server.h"
 
@@ -147,7 +157,19 @@ ServerPresetsJson()
                  "simple": {"base": "0ns", "inside": "1.5us", "outside": "14us"},
                  "exchange": {"outside": "10us", "outside_share": 0.63},
                  "source": "launches, simple inside, exchange: fitted (vidur a100_pairwise_nvlink); ll128 inside: as dgx-a100, assumed; others: nccl-tuner (PCIe)"},
-     "source": "300 GB/s, PCIe 4.0 x16 31.5 GB/s: ml-eng; pairs of 4 GPUs: the machine's name in vidur-collectives.csv; 1 NIC of 100G, host bridge of 2 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (NVLink, PCIe; LL, Simple)"}
+     "source": "300 GB/s, PCIe 4.0 x16 31.5 GB/s: ml-eng; pairs of 4 GPUs: the machine's name in vidur-collectives.csv; 1 NIC of 100G, host bridge of 2 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (NVLink, PCIe; LL, Simple)"},
+    {"name": "dgx-2h", "gpu": "V100", "gpus": 16, "nics": 8, "nic_rate": "100Gbps",
+     "scale_up": {"kind": "nvswitch", "per_gpu": "1200Gbps", "efficiency": 0.8, "latency": "600ns", "bulk_latency": "3.4us"},
+     "source": "16 GPUs, 150 GB/s each way, 8 NICs of 100G (EDR): megatron19; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
+    {"name": "big-basin", "gpu": "P100", "gpus": 8, "nics": 1, "nic_rate": "50Gbps",
+     "scale_up": {"kind": "nvlink-mesh", "per_gpu": "640Gbps", "efficiency": 0.9, "latency": "600ns", "bulk_latency": "3.4us"},
+     "source": "8 GPUs, NVLink, 1 NIC of 50G: goyal17; 80 GB/s: ml-eng; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
+    {"name": "jean-zay", "gpu": "A100", "gpus": 8, "nics": 4, "nic_rate": "100Gbps",
+     "scale_up": {"kind": "nvswitch", "per_gpu": "2400Gbps", "efficiency": 0.8, "latency": "600ns", "bulk_latency": "3.4us"},
+     "source": "8 GPUs, NVLink, 4 NICs (Omni-Path): tr11; 100G: bloom rows of train_throughput.csv; all 8 at 300 GB/s (ml-eng): assumed; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
+    {"name": "pipedream-b", "gpu": "V100-16GB", "gpus": 1, "nics": 1, "nic_rate": "10Gbps",
+     "scale_up": {"kind": "pcie", "per_gpu": "126Gbps", "host_bridge": "126Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"},
+     "source": "1 V100, 10G (PipeDream's cluster B, arXiv 1806.03377): pipedream_table.json, from memory, so assumed; p3.2xlarge has these; PCIe: as pcie3-v100, with one GPU nothing uses it"}
   ]
 }
 )json";

@@ -1,10 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * From the JSON of a model to its layers. Three forms, told apart by their members:
+ * From the JSON of a model to its layers. Forms, told apart by their members:
  *
+ *   config.json  "model_type" or "architectures" is there: Hugging Face's (hugging-face.cc)
  *   transformer  "hidden" is there: shapes in the words of Hugging Face's configs
- *   operators    "image" is there: convolutions and the like; parameters and FLOPs follow
+ *   operators    "image" or "input" is there: convolutions and the like; parameters and FLOPs
+ *                follow
  *   list         "layers" is a list with parameters and FLOPs given
  */
 #include "contrib/rdma/core/shown-text.h"
@@ -36,6 +38,12 @@ AddPointwise(Part& part, Work elements, Split split)
 }
 
 Work
+Times(const Work& a, const Work& b)
+{
+    return {a.sample * b.sample, a.sample * b.token + a.token * b.sample, a.token * b.token};
+}
+
+Work
 Operator::Flops() const
 {
     if (kind == KernelClass::kAttention)
@@ -43,12 +51,7 @@ Operator::Flops() const
         // Scores Q K^T and context P V, 2 s^2 h each, causal or not (Megatron-LM's count, SC'21
         // appendix). Lengths are a number or grow with the sequence.
         const double wide = headSize + (valueSize > 0 ? valueSize : headSize);
-        const Work& q = queries;
-        const Work& k = keys;
-        return Work{q.sample * k.sample,
-                    q.sample * k.token + q.token * k.sample,
-                    q.token * k.token} *
-               (2 * heads * wide * count);
+        return Times(queries, keys) * (2 * heads * wide * count);
     }
     return columns > 0 ? rows * (2 * columns * inner * count) : flops * count;
 }
@@ -120,14 +123,13 @@ ModelSpec::ForwardFlops(uint32_t batch, uint32_t s) const
     return flops;
 }
 
-std::optional<ModelSpec>
-ParseModelJson(const nlohmann::json& json,
-               const std::string& file,
-               std::vector<topo::Error>& errors)
+namespace
 {
-    const size_t before = errors.size();
-    topo::JsonObject in(json, "", file, errors);
-    ModelSpec model;
+
+/// A model in one of our own forms.
+void
+ReadOurs(ModelSpec& model, topo::JsonObject& in)
+{
     in.Text("name", model.name);
     if (model.name.empty())
     {
@@ -142,7 +144,7 @@ ParseModelJson(const nlohmann::json& json,
     {
         BuildTransformer(model, in);
     }
-    else if (in.Has("image"))
+    else if (in.Has("image") || in.Has("input"))
     {
         BuildOperators(model, in);
     }
@@ -155,7 +157,27 @@ ParseModelJson(const nlohmann::json& json,
         in.Missing("layers",
                    ": give a transformer (layers, hidden, heads, vocab) or a list of layers");
     }
-    in.Finish();
+}
+
+} // namespace
+
+std::optional<ModelSpec>
+ParseModelJson(const nlohmann::json& json,
+               const std::string& file,
+               std::vector<topo::Error>& errors)
+{
+    const size_t before = errors.size();
+    topo::JsonObject in(json, "", file, errors);
+    ModelSpec model;
+    if (IsHuggingFace(json))
+    {
+        BuildHuggingFace(model, in); // of its members most are none of ours
+    }
+    else
+    {
+        ReadOurs(model, in);
+        in.Finish();
+    }
 
     std::set<std::string> names;
     for (size_t i = 0; i < model.layers.size(); ++i)

@@ -1,10 +1,36 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Layers of operators on images (channels x size x size): parameters and FLOPs follow.
+ * Layers of operators, one after another; parameters and FLOPs follow from their shapes. A sample
+ * is a picture ("image": its height and width, "channels": 3) or a vector ("input": its length),
+ * or a number of them one after another ("steps": of a recurrent network).
+ *
+ *   ["conv", out, kernel, stride, padding]         without a bias; and, as all kernels, strides and
+ *                                                  paddings, [height, width] if they differ
+ *   ["conv", out, kernel, stride, padding, groups]
+ *   ["conv+bias", ...]
+ *   ["linear", out]                                of all channels and points; with a bias
+ *   ["linear", out, "columns"], ["linear", out, "rows"]   a pair that tensor parallelism shares
+ * out: each rank some of the first one's outputs, which are the second one's inputs, whose sums are
+ * then added up; between them relu and dropout only
+ *   ["bn"] ["relu"] ["dropout"]
+ *   ["maxpool", kernel, stride, padding]
+ *   ["avgpool", kernel, stride, padding], ["avgpool"]   the second of the whole picture
+ *   ["lstm", hidden]                               over the steps
+ *   ["embedding", vocabulary, size]                of a word a step, whatever came in
+ *   ["softmax"]                                    with the loss
+ *   {"concat": [[...], [...]]}                     branches on the same input, put side by side; []
+ *                                                  is the input itself
+ *
+ * A layer has "ops" and, if wanted, "residual" (its input is added to what comes out) with
+ * "shortcut" (operators on that way), "repeat" and "first" (so many of them, named NAME.first and
+ * on), "aside" (a side exit: what comes out ends there, and the next layer takes what this one
+ * took).
  */
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/models/model-forms.h"
+
+#include <array>
 
 namespace training
 {
@@ -12,141 +38,462 @@ namespace training
 namespace
 {
 
-struct Picture
+/// What goes from operator to operator, of one sample.
+struct Shape
 {
     uint64_t channels = 0;
-    uint64_t size = 0; ///< height and width
+    uint64_t height = 1;
+    uint64_t width = 1;
+    uint64_t steps = 1;
+    bool divided = false; ///< each rank of a tensor group has a share of the channels
 
+    /// Of all steps.
     double Elements() const
     {
-        return static_cast<double>(channels * size * size);
+        return static_cast<double>(channels) * Places();
+    }
+
+    double Places() const
+    {
+        return static_cast<double>(height * width) * static_cast<double>(steps);
     }
 };
 
-/// ["conv", out, kernel, stride, padding], ["conv+bias", ...], ["bn"], ["relu"], ["maxpool",
-/// kernel, stride, padding], ["avgpool"] (global), ["linear", out], ["dropout"]. Returns a message
-/// if the operator is malformed.
+/// Two numbers of a kernel, a stride or a padding: [height, width].
+using Pair = std::array<uint64_t, 2>;
+
+/// An operator's numbers, each written as n or, where two are meant, as [n, m].
+using Numbers = std::vector<Pair>;
+
+constexpr uint64_t kMostNumber = 1 << 20;
+
+/// \param end behind the last of them \return a message if one of them is no number
 std::string
-Apply(const nlohmann::json& op, Part& part, Picture& x)
+ReadNumbers(const nlohmann::json& op, size_t end, Numbers& numbers)
 {
+    const auto good = [](const nlohmann::json& n) {
+        return n.is_number_unsigned() && n.get<uint64_t>() <= kMostNumber;
+    };
+    for (size_t i = 1; i < end; ++i)
+    {
+        if (good(op[i]))
+        {
+            numbers.push_back({op[i].get<uint64_t>(), op[i].get<uint64_t>()});
+        }
+        else if (op[i].is_array() && op[i].size() == 2 && good(op[i][0]) && good(op[i][1]))
+        {
+            numbers.push_back({op[i][0].get<uint64_t>(), op[i][1].get<uint64_t>()});
+        }
+        else
+        {
+            return "element " + std::to_string(i) +
+                   " must be a whole number, at most 2^20, or two of them, [height, width]";
+        }
+    }
+    return "";
+}
+
+/// Moves a window over the picture. \return whether anything is left
+bool
+Slide(Shape& x, const Pair& kernel, const Pair& stride, const Pair& padding)
+{
+    const std::array<uint64_t*, 2> sides = {&x.height, &x.width};
+    for (size_t i = 0; i < 2; ++i)
+    {
+        const uint64_t side = *sides[i] + 2 * padding[i];
+        if (stride[i] == 0 || kernel[i] == 0 || side < kernel[i])
+        {
+            return false;
+        }
+        *sides[i] = (side - kernel[i]) / stride[i] + 1;
+    }
+    return true;
+}
+
+const char* const kNothingLeft = "leaves nothing of the picture";
+const char* const kTooMany = "has more than 2^40 weights";
+const char* const kDivided = "stands behind a linear layer by \"columns\": there may be relu, "
+                             "dropout and then a linear layer by \"rows\"";
+
+std::string
+Convolution(const Numbers& n, bool bias, Part& part, Shape& x)
+{
+    const uint64_t out = n[0][0];
+    const uint64_t groups = n.size() > 4 ? n[4][0] : 1;
+    if (groups == 0 || out % groups != 0 || x.channels % groups != 0)
+    {
+        return "has " + std::to_string(groups) + " groups, which do not divide its " +
+               std::to_string(x.channels) + " and " + std::to_string(out) + " channels";
+    }
+    const double wide = static_cast<double>(x.channels / groups) * static_cast<double>(n[1][0]) *
+                        static_cast<double>(n[1][1]);
+    if (wide * static_cast<double>(out) > kMost)
+    {
+        return kTooMany;
+    }
+    const auto inner = static_cast<uint64_t>(wide);
+    const double before = x.Elements();
+    if (out == 0 || !Slide(x, n[1], n[2], n[3]))
+    {
+        return kNothingLeft;
+    }
+    x.channels = out;
+    part.tensors.push_back({inner * out});
+    if (bias)
+    {
+        part.tensors.push_back({out});
+    }
+    Operator product = Product({x.Places(), 0, 0}, out, wide);
+    if (groups > 1)
+    {
+        // One kernel does all groups; it is no single product.
+        product.flops = product.Flops();
+        product.rows = {};
+        product.columns = 0;
+        product.inner = 0;
+    }
+    product.kind = KernelClass::kConvolution;
+    product.elements = {before + x.Elements(), 0, 0};
+    part.operators.push_back(product);
+    part.kept.push_back({{2 * before, 0, 0}});
+    return "";
+}
+
+/// How a tensor group shares a linear layer out: "columns", "rows" or, empty, not at all.
+/// \param first of the model: nobody wants the gradient of what comes in
+std::string
+LinearLayer(uint64_t out, const std::string& how, bool first, Part& part, Shape& x)
+{
+    const uint64_t in = x.channels * x.height * x.width;
+    if (static_cast<double>(in) * static_cast<double>(out) > kMost)
+    {
+        return kTooMany;
+    }
+    if (out == 0)
+    {
+        return "has no outputs";
+    }
+    const bool columns = how == "columns";
+    const bool rows = how == "rows";
+    if (x.divided != rows)
+    {
+        return rows ? "needs a linear layer by \"columns\" before it" : kDivided;
+    }
+    const Split split = columns || rows ? Split::kTensor : Split::kWhole;
+    part.tensors.insert(part.tensors.end(),
+                        {{in * out, split}, {out, columns ? Split::kTensor : Split::kWhole}});
+    Operator product = Product({static_cast<double>(x.steps), 0, 0}, out, in);
+    product.split = split;
+    product.dividesInner = rows;
+    part.operators.push_back(product);
+    part.kept.push_back({{2 * x.Elements(), 0, 0}, rows ? Split::kTensor : Split::kWhole});
+    if (columns && !first)
+    {
+        part.entry = {x.Elements(), 0, 0};
+    }
+    x = {out, 1, 1, x.steps, columns};
+    if (rows)
+    {
+        part.exit = {x.Elements(), 0, 0};
+    }
+    return "";
+}
+
+/// An LSTM's four gates: one product of all steps' inputs, then one a step of the hidden state, as
+/// the libraries do it.
+std::string
+Lstm(uint64_t hidden, Part& part, Shape& x)
+{
+    const uint64_t in = x.channels * x.height * x.width;
+    if (hidden == 0 || static_cast<double>(in + hidden) * 4 * static_cast<double>(hidden) > kMost)
+    {
+        return hidden == 0 ? "has no outputs" : kTooMany;
+    }
+    part.tensors.insert(part.tensors.end(),
+                        {{4 * hidden * in}, {4 * hidden * hidden}, {4 * hidden}});
+    const double steps = static_cast<double>(x.steps);
+    part.operators.push_back(Product({steps, 0, 0}, 4.0 * hidden, in));
+    Operator recurrent = Product({1, 0, 0}, 4.0 * hidden, hidden);
+    recurrent.count = steps;
+    part.operators.push_back(recurrent);
+    // Gates (both products' sums) and cell are read; gates, cell and output are written and kept.
+    AddPointwise(part, {steps * 15.0 * hidden, 0, 0});
+    part.kept.push_back({{2 * (x.Elements() + 6.0 * steps * hidden), 0, 0}});
+    x = {hidden, 1, 1, x.steps};
+    return "";
+}
+
+std::string
+Embed(const Numbers& n, Part& part, Shape& x)
+{
+    if (static_cast<double>(n[0][0]) * static_cast<double>(n[1][0]) > kMost)
+    {
+        return kTooMany;
+    }
+    if (n[0][0] == 0 || n[1][0] == 0)
+    {
+        return "has no words, or nothing for one";
+    }
+    part.tensors.push_back({n[0][0] * n[1][0]});
+    x = {n[1][0], 1, 1, x.steps};
+    AddPointwise(part, {2 * x.Elements(), 0, 0});
+    return "";
+}
+
+std::string Apply(const nlohmann::json& op, bool first, Part& part, Shape& x);
+
+std::string
+ApplyAll(const nlohmann::json& ops, bool first, Part& part, Shape& x, std::string& where)
+{
+    if (!ops.is_array())
+    {
+        return "is not a list of operators";
+    }
+    for (size_t i = 0; i < ops.size(); ++i)
+    {
+        const std::string error = Apply(ops[i], first, part, x);
+        if (!error.empty())
+        {
+            where += "/" + std::to_string(i);
+            return error;
+        }
+    }
+    return "";
+}
+
+std::string
+Concatenate(const nlohmann::json& op, Part& part, Shape& x)
+{
+    if (x.divided)
+    {
+        return kDivided;
+    }
+    if (op.size() != 1 || !op.contains("concat") || !op["concat"].is_array() ||
+        op["concat"].empty())
+    {
+        return "must be {\"concat\": [[...], [...]]}, a list of lists of operators";
+    }
+    Shape sum;
+    for (size_t i = 0; i < op["concat"].size(); ++i)
+    {
+        Shape branch = x;
+        std::string where = "concat/" + std::to_string(i);
+        const std::string error = ApplyAll(op["concat"][i], false, part, branch, where);
+        if (!error.empty())
+        {
+            return where + ": " + error;
+        }
+        if (branch.divided)
+        {
+            return where + ": ends behind a linear layer by \"columns\", without one by \"rows\"";
+        }
+        if (i > 0 && (branch.height != sum.height || branch.width != sum.width))
+        {
+            return where + ": is " + std::to_string(branch.height) + " x " +
+                   std::to_string(branch.width) + ", the first branch " +
+                   std::to_string(sum.height) + " x " + std::to_string(sum.width);
+        }
+        branch.channels += i > 0 ? sum.channels : 0;
+        sum = branch;
+    }
+    x = sum;
+    AddPointwise(part, {2 * x.Elements(), 0, 0});
+    return "";
+}
+
+struct Kind
+{
+    const char* name;
+    size_t least; ///< numbers
+    size_t most;
+};
+
+constexpr Kind kKinds[] = {{"conv", 4, 5},
+                           {"conv+bias", 4, 5},
+                           {"bn", 0, 0},
+                           {"relu", 0, 0},
+                           {"maxpool", 3, 3},
+                           {"avgpool", 0, 3},
+                           {"linear", 1, 1},
+                           {"dropout", 0, 0},
+                           {"lstm", 1, 1},
+                           {"embedding", 2, 2},
+                           {"softmax", 0, 0}};
+
+/// An operator. \param first whether its layer is the model's first \return a message if it is
+/// malformed
+std::string
+Apply(const nlohmann::json& op, bool first, Part& part, Shape& x)
+{
+    if (op.is_object())
+    {
+        return Concatenate(op, part, x);
+    }
     if (!op.is_array() || op.empty() || !op[0].is_string())
     {
         return "must be a list whose first element is the operator's name, e.g. [\"conv\", 64, 7, "
-               "2, 3]";
+               "2, 3], or {\"concat\": ...}";
     }
     const std::string kind = op[0].get<std::string>();
-    std::vector<uint64_t> n;
-    for (size_t i = 1; i < op.size(); ++i)
+    const Kind* known = nullptr;
+    std::string names;
+    for (const Kind& k : kKinds)
     {
-        if (!op[i].is_number_unsigned() || op[i].get<uint64_t>() > 1 << 20)
-        {
-            return "element " + std::to_string(i) + " must be a whole number, at most 2^20";
-        }
-        n.push_back(op[i].get<uint64_t>());
+        known = kind == k.name ? &k : known;
+        names += std::string(names.empty() ? "" : ", ") + k.name;
     }
-    const auto needs = [&](size_t count) {
-        return n.size() == count
-                   ? ""
-                   : "\"" + rdma::Shown(kind, 60) + "\" needs " + std::to_string(count) +
-                         " numbers, not " + std::to_string(n.size());
-    };
-    const auto slide = [&x](uint64_t kernel, uint64_t stride, uint64_t padding) -> uint64_t {
-        return stride == 0 || kernel == 0 || x.size + 2 * padding < kernel
-                   ? 0
-                   : (x.size + 2 * padding - kernel) / stride + 1;
-    };
-    const double before = x.Elements();
-    if (kind == "conv" || kind == "conv+bias")
+    if (known == nullptr)
     {
-        if (const std::string e = needs(4); !e.empty())
-        {
-            return e;
-        }
-        if (static_cast<double>(x.channels) * n[0] * n[1] * n[1] > kMost)
-        {
-            return "has more than 2^40 weights";
-        }
-        const uint64_t weights = x.channels * n[0] * n[1] * n[1];
-        x.size = slide(n[1], n[2], n[3]);
-        x.channels = n[0];
-        if (x.Elements() == 0)
-        {
-            return "leaves nothing of the picture";
-        }
-        part.tensors.push_back({weights});
-        if (kind == "conv+bias")
-        {
-            part.tensors.push_back({n[0]});
-        }
-        const double places = static_cast<double>(x.size) * static_cast<double>(x.size);
-        Operator product =
-            Product({places, 0, 0}, n[0], static_cast<double>(weights) / static_cast<double>(n[0]));
-        product.kind = KernelClass::kConvolution;
-        product.elements = {before + x.Elements(), 0, 0};
-        part.operators.push_back(product);
-        part.kept.push_back({{2 * before, 0, 0}});
-        return "";
+        return "\"" + rdma::Shown(kind, 60) + "\" is not an operator; there are " + names;
     }
-    if (kind == "linear")
+    std::string how;
+    if (kind == "linear" && op.size() == 3 && op[2].is_string())
     {
-        if (const std::string e = needs(1); !e.empty())
+        how = op[2].get<std::string>();
+        if (how != "columns" && how != "rows")
         {
-            return e;
+            return "\"" + rdma::Shown(how, 60) + "\" is not columns or rows";
         }
-        if (x.Elements() * n[0] > kMost)
-        {
-            return "has more than 2^40 weights";
-        }
-        const uint64_t in = x.channels * x.size * x.size;
-        part.tensors.insert(part.tensors.end(), {{in * n[0]}, {n[0]}});
-        part.operators.push_back(Product({1, 0, 0}, n[0], in));
-        part.kept.push_back({{2 * before, 0, 0}});
-        x = {n[0], 1};
-        return "";
     }
-    if (kind == "maxpool")
-    {
-        if (const std::string e = needs(3); !e.empty())
-        {
-            return e;
-        }
-        x.size = slide(n[0], n[1], n[2]);
-        if (x.size == 0)
-        {
-            return "leaves nothing of the picture";
-        }
-        AddPointwise(part, {before + x.Elements(), 0, 0});
-        part.kept.push_back({{2 * before, 0, 0}});
-        return "";
-    }
-    if (const std::string e = needs(0); !e.empty())
+    Numbers n;
+    if (const std::string e = ReadNumbers(op, op.size() - (how.empty() ? 0 : 1), n); !e.empty())
     {
         return e;
     }
-    if (kind == "bn")
+    const bool window = kind == "avgpool" && n.size() == 3;
+    if (n.size() < known->least || n.size() > known->most ||
+        (kind == "avgpool" && !n.empty() && !window))
+    {
+        return "\"" + kind + "\" needs " + std::to_string(known->least) +
+               (known->most > known->least ? " or " + std::to_string(known->most) : "") +
+               " numbers, not " + std::to_string(n.size());
+    }
+    if (x.divided && kind != "linear" && kind != "relu" && kind != "dropout")
+    {
+        return kDivided;
+    }
+    const double before = x.Elements();
+    if (kind == "conv" || kind == "conv+bias")
+    {
+        return Convolution(n, kind == "conv+bias", part, x);
+    }
+    if (kind == "linear")
+    {
+        return LinearLayer(n[0][0], how, first && part.operators.empty(), part, x);
+    }
+    if (kind == "lstm")
+    {
+        return Lstm(n[0][0], part, x);
+    }
+    if (kind == "embedding")
+    {
+        return Embed(n, part, x);
+    }
+    if (kind == "maxpool" || window)
+    {
+        if (!Slide(x, n[0], n[1], n[2]))
+        {
+            return kNothingLeft;
+        }
+        AddPointwise(part, {before + x.Elements(), 0, 0});
+        if (kind == "maxpool") // an average's gradient needs no values
+        {
+            part.kept.push_back({{2 * before, 0, 0}});
+        }
+    }
+    else if (kind == "avgpool")
+    {
+        x.height = x.width = 1;
+        AddPointwise(part, {before + x.Elements(), 0, 0});
+    }
+    else if (kind == "bn")
     {
         // Training reads the input twice (statistics, then normalization) and writes once.
         part.tensors.insert(part.tensors.end(), {{x.channels}, {x.channels}});
         AddPointwise(part, {3 * before, 0, 0});
         part.kept.push_back({{2 * before, 0, 0}});
     }
-    else if (kind == "relu" || kind == "dropout")
+    else if (kind == "softmax")
+    {
+        // As a language model's: four passes, and kept in 32 bits.
+        AddPointwise(part, {4 * before, 0, 0});
+        part.kept.push_back({{4 * before, 0, 0}});
+    }
+    else // relu, dropout
     {
         // In place; what backward needs of it is the output, which the next operator keeps.
-        AddPointwise(part, {2 * before, 0, 0});
-    }
-    else if (kind == "avgpool")
-    {
-        x.size = 1;
-        AddPointwise(part, {before + x.Elements(), 0, 0});
-    }
-    else
-    {
-        return "\"" + rdma::Shown(kind, 60) +
-               "\" is not an operator; there are conv, conv+bias, bn, relu, maxpool, avgpool, "
-               "linear, dropout";
+        AddPointwise(part, {2 * before, 0, 0}, x.divided ? Split::kTensor : Split::kWhole);
     }
     return "";
+}
+
+/// One entry of "layers", once or repeated.
+void
+BuildLayer(ModelSpec& model, topo::JsonObject& r, Shape& x)
+{
+    std::string name;
+    r.Text("name", name);
+    bool residual = false;
+    bool aside = false;
+    uint32_t repeat = 1;
+    uint32_t first = 0;
+    r.Flag("residual", residual);
+    r.Flag("aside", aside);
+    r.Whole("repeat", repeat, 1, 10000);
+    if (r.Has("repeat"))
+    {
+        r.Whole("first", first, 0, 10000);
+    }
+    const nlohmann::json none = nlohmann::json::array();
+    const nlohmann::json& ops = r.Has("ops") ? r.At("ops") : none;
+    const nlohmann::json& shortcut = r.Has("shortcut") ? r.At("shortcut") : none;
+    if (r.Has("shortcut") && !residual)
+    {
+        r.Say("shortcut", "has no meaning without \"residual\": true");
+    }
+    for (uint32_t i = 0; i < repeat; ++i)
+    {
+        LayerSpec layer;
+        Part part;
+        layer.name = r.Has("repeat") ? name + "." + std::to_string(first + i) : name;
+        const Shape start = x;
+        layer.checkpointBytes = {2 * start.Elements(), 0, 0};
+        Shape side = start; // a projection on the way around
+        for (const auto& [key, list, shape] :
+             {std::tuple("ops", &ops, &x), std::tuple("shortcut", &shortcut, &side)})
+        {
+            std::string where = key;
+            const std::string error = ApplyAll(*list, model.layers.empty(), part, *shape, where);
+            if (!error.empty())
+            {
+                r.Say(where, error);
+                return;
+            }
+        }
+        if (residual)
+        {
+            if (side.divided || x.divided || side.channels != x.channels ||
+                side.height != x.height || side.width != x.width)
+            {
+                r.Say("residual", "the two inputs of the sum have different shapes");
+                return;
+            }
+            // Sum: 2 reads, 1 write; the rectifier after it: 2.
+            AddPointwise(part, {5 * x.Elements(), 0, 0});
+        }
+        if (aside)
+        {
+            if (x.divided && !start.divided)
+            {
+                r.Say("ops", "end behind a linear layer by \"columns\", without one by \"rows\"");
+                return;
+            }
+            x = start;
+        }
+        layer.output = {x.Elements(), 0, 0};
+        layer.parts.push_back(std::move(part));
+        model.layers.push_back(std::move(layer));
+    }
 }
 
 } // namespace
@@ -154,10 +501,20 @@ Apply(const nlohmann::json& op, Part& part, Picture& x)
 void
 BuildOperators(ModelSpec& model, topo::JsonObject& in)
 {
-    uint64_t size = 0;
-    uint64_t channels = 3;
-    in.Whole("image", size, 1, 1 << 14);
-    in.Whole("channels", channels, 1, 1 << 14);
+    Shape x;
+    if (in.Has("image"))
+    {
+        uint64_t size = 1;
+        x.channels = 3;
+        in.Whole("image", size, 1, 1 << 14);
+        in.Whole("channels", x.channels, 1, 1 << 14);
+        x.height = x.width = size;
+    }
+    else
+    {
+        in.Whole("input", x.channels, 1, kMostNumber, topo::Need::kRequired);
+    }
+    in.Whole("steps", x.steps, 1, 1 << 20);
     model.hasSequence = false;
     model.sequence = 1;
     if (!in.Has("layers") || !in.At("layers").is_array() || in.At("layers").empty())
@@ -165,54 +522,20 @@ BuildOperators(ModelSpec& model, topo::JsonObject& in)
         in.Say("layers", "must be a list of layers, each with \"name\" and \"ops\"");
         return;
     }
-    Picture x{channels, size};
     size_t index = 0;
     for (const auto& entry : in.At("layers"))
     {
         topo::JsonObject r = in.Inner(entry, "layers/" + std::to_string(index++));
-        LayerSpec layer;
-        Part part;
-        r.Text("name", layer.name);
-        const Picture start = x;
-        layer.checkpointBytes = {2 * start.Elements(), 0, 0};
-        const auto run = [&](const char* key, Picture& p) {
-            if (!r.Has(key))
-            {
-                return;
-            }
-            if (!r.At(key).is_array())
-            {
-                r.Fail(key, "is not a list of operators");
-                return;
-            }
-            for (size_t i = 0; i < r.At(key).size(); ++i)
-            {
-                const std::string error = Apply(r.At(key)[i], part, p);
-                if (!error.empty())
-                {
-                    r.Say(std::string(key) + "/" + std::to_string(i), error);
-                    return;
-                }
-            }
-        };
-        run("ops", x);
-        bool residual = false;
-        r.Flag("residual", residual);
-        Picture side = start;
-        run("shortcut", side); // a projection on the way around
-        if (residual)
-        {
-            if (side.channels != x.channels || side.size != x.size)
-            {
-                r.Say("residual", "the two inputs of the sum have different shapes");
-            }
-            // Sum: 2 reads, 1 write; the rectifier after it: 2.
-            AddPointwise(part, {5 * x.Elements(), 0, 0});
-        }
-        layer.output = {x.Elements(), 0, 0};
-        layer.parts.push_back(std::move(part));
+        BuildLayer(model, r, x);
         r.Finish();
-        model.layers.push_back(std::move(layer));
+        if (in.TooMany())
+        {
+            return;
+        }
+    }
+    if (x.divided)
+    {
+        in.Say("layers", "end behind a linear layer by \"columns\", without one by \"rows\"");
     }
 }
 

@@ -7,6 +7,8 @@
  *   {"name": "my-gpt", "layers": 24, "hidden": 1024, "heads": 16, "vocab": 50257, "sequence": 1024}
  *   {"name": "my-net", "layers": [{"name": "conv1", "parameters": 9408, "flops": 2.4e8}, ...]}
  *
+ * or a config.json of Hugging Face. All forms: docs/scenarios.md.
+ *
  * Parameter counts come out of the arithmetic on shapes; `parameters_published` in the JSON is
  * checked against it.
  */
@@ -178,7 +180,9 @@ struct LayerSpec
     Work
         checkpointBytes; ///< kept instead with activation checkpointing (the layer's input), 16-bit
     Work output;         ///< elements that the next layer takes: what a pipeline sends
-    bool repeated = false; ///< one of a row of alike layers (a block): --layers leaves some out
+    /// One of a row of alike layers (a block): --layers leaves some out. A model may have two rows,
+    /// an encoder's and a decoder's, with another layer between them.
+    bool repeated = false;
 
     uint64_t Parameters() const; ///< elements this layer owns
     bool IsShared() const;       ///< it says how a tensor-parallel group divides it

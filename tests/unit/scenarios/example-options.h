@@ -7,6 +7,7 @@
 #define TESTS_UNIT_SCENARIOS_EXAMPLE_OPTIONS_H
 
 #include "scenarios/training/plan-options.h"
+#include "scenarios/training/rank-layers.h"
 #include "scenarios/training/zero-partition.h"
 
 #include <string>
@@ -30,11 +31,13 @@ OptionsOf(const std::string& model,
     return o;
 }
 
-/// psi of the whole model as the collectives of its ranks carry it.
+/// psi of the whole model as the collectives of its ranks carry it, experts apart from the rest.
 inline uint64_t
 PaddedModel(const training::TrainingOptions& o)
 {
-    return training::PaddedParameters(o, training::LayersOfModel(o), o.ranks);
+    const auto layers = training::LayersOfModel(o);
+    return training::PaddedParameters(o, layers, o.ranks) +
+           training::PaddedParameters(o, training::ExpertsOf(layers), o.ExpertReplicas());
 }
 
 #endif // TESTS_UNIT_SCENARIOS_EXAMPLE_OPTIONS_H

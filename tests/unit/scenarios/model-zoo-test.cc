@@ -4,6 +4,7 @@
 #include "contrib/rdma/core/nearest-name.h"
 #include "scenarios/models/model-zoo.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -39,26 +40,76 @@ FirstProblem(const std::string& text, std::string* path = nullptr)
 
 } // namespace
 
-// Published counts: Hugging Face model cards and configs (BLOOM, GPT-2, Llama, BERT), torchvision
-// (ResNet-50, VGG-16), the benchmark table of mosaicml/llm-foundry@8c8dd48 (MPT, 2,048 positions).
+// Published counts: of the weights on Hugging Face (BLOOM, GPT-2, Llama, Mistral, Mixtral,
+// DeepSeek, Qwen, BERT, T5), "num_params" of torchvision/models/*.py (pictures), the benchmark
+// table of mosaicml/llm-foundry@8c8dd48 (MPT, 2,048 positions).
 TEST(ModelZoo, CountsEqualPublishedOnes)
 {
     const std::map<std::string, uint64_t> published = {
-        {"bloom-560m", 559214592},   {"bloom-1b1", 1065314304},
-        {"bloom-1b7", 1722408960},   {"bloom-3b", 3002557440},
-        {"bloom-7b1", 7069016064},   {"bloom-176b", 176247271424},
-        {"gpt2", 124439808},         {"gpt2-medium", 354823168},
-        {"gpt2-large", 774030080},   {"gpt2-xl", 1557611200},
-        {"llama2-7b", 6738415616},   {"llama2-13b", 13015864320},
-        {"llama2-70b", 68976648192}, {"llama3-8b", 8030261248},
-        {"llama3-70b", 70553706496}, {"llama3-405b", 405853388800},
-        {"bert-large", 335141888},   {"bert-large-pretraining", 336226108},
-        {"resnet-50", 25557032},     {"vgg-16", 138357544},
-        {"mpt-125m", 125311488},     {"mpt-350m", 355985408},
-        {"mpt-760m", 760470528},     {"mpt-1b", 1315950592},
-        {"mpt-3b", 2651837440},      {"mpt-7b", 6658859008},
-        {"mpt-13b", 12853954560},    {"mpt-30b", 29975214080},
+        {"bloom-560m", 559214592},
+        {"bloom-1b1", 1065314304},
+        {"bloom-1b7", 1722408960},
+        {"bloom-3b", 3002557440},
+        {"bloom-7b1", 7069016064},
+        {"bloom-176b", 176247271424},
+        {"gpt2", 124439808},
+        {"gpt2-medium", 354823168},
+        {"gpt2-large", 774030080},
+        {"gpt2-xl", 1557611200},
+        {"llama2-7b", 6738415616},
+        {"llama2-13b", 13015864320},
+        {"llama2-70b", 68976648192},
+        {"llama3-8b", 8030261248},
+        {"llama3-70b", 70553706496},
+        {"llama3-405b", 405853388800},
+        {"bert-large", 335141888},
+        {"bert-large-pretraining", 336226108},
+        {"resnet-50", 25557032},
+        {"vgg-16", 138357544},
+        {"mpt-125m", 125311488},
+        {"mpt-350m", 355985408},
+        {"mpt-760m", 760470528},
+        {"mpt-1b", 1315950592},
+        {"mpt-3b", 2651837440},
+        {"mpt-7b", 6658859008},
+        {"mpt-13b", 12853954560},
+        {"mpt-30b", 29975214080},
         {"mpt-70b", 64862437376},
+        {"llama-7b", 6738415616},
+        {"llama-13b", 13015864320},
+        {"llama-33b", 32528943616},
+        {"llama-65b", 65285660672},
+        {"mistral-7b", 7241732096},
+        {"mixtral-8x7b", 46702792704},
+        {"mixtral-8x22b", 140620634112},
+        {"deepseek-v2-lite", 15706484224},
+        {"deepseek-v2", 235741434880},
+        {"deepseek-v3", 671026419200},
+        {"qwen2-7b", 7615616512},
+        {"qwen2-72b", 72706203648},
+        {"bert-base", 109482240},
+        {"t5-small", 60506624},
+        {"t5-base", 222903552},
+        {"t5-large", 737668096},
+        {"t5-3b", 2851598336},
+        {"t5-11b", 11307321344},
+        {"t5-v1.1-small", 76961152},
+        {"t5-v1.1-base", 247577856},
+        {"t5-v1.1-large", 783150080},
+        {"t5-v1.1-xl", 2849757184},
+        {"t5-v1.1-xxl", 11135332352},
+        {"vit-b-16", 86567656},
+        {"vit-l-16", 304326632},
+        {"vit-h-14", 632045800},
+        {"resnet-18", 11689512},
+        {"resnet-34", 21797672},
+        {"resnet-101", 44549160},
+        {"resnet-152", 60192808},
+        {"resnext-50", 25028904},
+        {"vgg-11", 132863336},
+        {"vgg-19", 143667240},
+        {"inception-v3", 27161264},
+        {"alexnet", 61100840},
     };
     for (const auto& [name, count] : published)
     {
@@ -87,6 +138,10 @@ TEST(ModelZoo, CountsOfRoundedTables)
         {"megatron-310.1b", 310130540544},
         {"megatron-529.6b", 529600819200},
         {"megatron-1008b", 1008038758400},
+        {"megatron-1.2b", 1213479936},
+        {"megatron-8.3b", 8317040640},
+        {"megatron-8.67b", 8671870976},
+        {"megatron-174.6b", 174615846912},
     };
     for (const auto& [name, count] : exact)
     {
@@ -105,6 +160,37 @@ TEST(ModelZoo, CountsOfRoundedTables)
     {
         EXPECT_NEAR(Model(name).parameters / count, 1, 0.025) << name;
     }
+}
+
+// Counts that papers round to three or four digits.
+TEST(ModelZoo, RoundedCountsAreWithinHalfAPercent)
+{
+    const std::map<std::string, double> published = {
+        {"megatron-355m", 355e6},     // arXiv 1909.08053, table 2
+        {"megatron-2.5b", 2.5e9},     // table 1
+        {"megatron-4.2b", 4.2e9},     // table 1
+        {"megatron-8.3b", 8.3e9},     // table 1
+        {"megatron-1.16b", 1.16e9},   // images/tables.tex of September 2020
+        {"megatron-2.03b", 2.03e9},   // the same
+        {"megatron-4.24b", 4.24e9},   // the same
+        {"megatron-8.67b", 8.67e9},   // the same
+        {"megatron-22b", 22e9},       // arXiv 2205.05198
+        {"megatron-174.6b", 174.6e9}, // arXiv 2104.04473, table 2
+        {"mt-nlg-530b", 530e9},       // arXiv 2201.11990
+        {"bloom-182b", 182e9},        // chronicles-prequel.md
+        {"bert-base-pretraining", 110e6},
+        // 349 MB in 32 bits: PipeDream. The vocabulary was chosen for it, so this holds the shapes.
+        {"s2vt", 349e6 / 4},
+        {"mlp-mnist", 784 * 512 + 512 + 512 * 512 + 512 + 512 * 10 + 10},
+    };
+    for (const auto& [name, count] : published)
+    {
+        EXPECT_NEAR(Model(name).parameters / count, 1, 0.005) << name;
+    }
+    // Table 1 says 1.2, which is 1.1% less than its shapes give.
+    EXPECT_NEAR(Model("megatron-1.2b").parameters / 1.2e9, 1, 0.012);
+    // Microsoft says 17.2 billion; words and positions are assumed.
+    EXPECT_NEAR(Model("turing-nlg").parameters / 17.2e9, 1, 0.005);
 }
 
 TEST(ModelZoo, EveryModelIsConsistent)
@@ -144,6 +230,10 @@ TEST(ModelZoo, NamesAreLenient)
     EXPECT_EQ(Model("gpt3-13b").name, "gpt3-13b"); // not 1.3b
     EXPECT_EQ(Model("gpt3-1.3b").name, "gpt3-1.3b");
     EXPECT_EQ(Model("resnet50").name, "resnet-50");
+    EXPECT_EQ(Model("vgg16").name, "vgg-16");
+    EXPECT_EQ(Model("Inception_v3").name, "inception-v3");
+    EXPECT_EQ(Model("T5_v1.1_XXL").name, "t5-v1.1-xxl");
+    EXPECT_EQ(Model("Mixtral-8x7B").name, "mixtral-8x7b");
     EXPECT_FALSE(FindModel("bloom-561m"));
     EXPECT_FALSE(FindModel(""));
     EXPECT_EQ(rdma::NearestName("blom-560m", ModelNames()), "bloom-560m");
@@ -174,15 +264,106 @@ TEST(ModelZoo, FlopsAreMegatrons)
     EXPECT_NEAR(3 * gpt3.ForwardFlops(1, 2048) / (6.0 * gpt3.parameters * 2048), 1.027, 0.003);
 }
 
-// torchvision's model table: 4.09 and 15.47 GMAC at 224 x 224.
+// "_ops" of torchvision/models/*.py: 10^9 multiply-adds of one picture.
 TEST(ModelZoo, FlopsOfPictures)
 {
-    EXPECT_NEAR(Model("resnet-50").ForwardFlops(1, 1) / 2e9, 4.09, 0.005);
-    EXPECT_NEAR(Model("vgg-16").ForwardFlops(1, 1) / 2e9, 15.47, 0.005);
+    const std::map<std::string, double> published = {{"resnet-18", 1.814},
+                                                     {"resnet-34", 3.664},
+                                                     {"resnet-50", 4.089},
+                                                     {"resnet-101", 7.801},
+                                                     {"resnet-152", 11.514},
+                                                     {"resnext-50", 4.23},
+                                                     {"vgg-11", 7.609},
+                                                     {"vgg-16", 15.47},
+                                                     {"vgg-19", 19.632},
+                                                     {"alexnet", 0.714},
+                                                     {"vit-b-16", 17.6},
+                                                     {"vit-l-16", 61.6},
+                                                     {"vit-h-14", 167.3}};
+    for (const auto& [name, billions] : published)
+    {
+        EXPECT_NEAR(Model(name).ForwardFlops(1, 1) / 2e9 / billions, 1, 0.0025) << name;
+    }
+    // Inception's is of inference, without the auxiliary classifier.
+    const auto inception = Model("inception-v3");
+    double side = 0;
+    for (const auto& layer : inception.layers)
+    {
+        side += layer.name == "AuxLogits" ? layer.Flops().sample : 0;
+    }
+    // By hand: on 5 x 5 points 768 x 128 weights, on one 128 x 768 x 5 x 5, and 768 x 1000.
+    EXPECT_DOUBLE_EQ(side, 2.0 * (25 * 768 * 128 + 128 * 768 * 25 + 768 * 1000));
+    EXPECT_NEAR((inception.ForwardFlops(1, 1) - side) / 2e9, 5.713, 0.0005);
     // By hand: the first convolution of ResNet-50 is 64 x 3 x 7 x 7 weights on 112 x 112 positions:
     // 9,408 x 12,544 = 118,013,952 MAC.
     EXPECT_DOUBLE_EQ(Model("resnet-50").layers[0].Flops().sample, 2 * 118013952.0);
     EXPECT_EQ(Model("resnet-50").layers.size(), 18u); // stem, 16 blocks, fc
+}
+
+/// FLOPs of a token beside attention's matrices: of t s + p s^2 for s = 1 and 2 the part t.
+double
+TokenFlops(const ModelSpec& model)
+{
+    return (4 * model.ForwardFlops(1, 1) - model.ForwardFlops(1, 2)) / 2;
+}
+
+// A token's products have every parameter but the embedding's, the norms' and those of experts that
+// it is not sent to: 2 FLOPs each.
+TEST(ModelZoo, ExpertsThatATokenUses)
+{
+    // Mixtral 8x7B: 12,879,925,248 parameters are active (models.json of the reference data), of
+    // which 32,000 x 4,096 are the embedding and 65 x 4,096 norms.
+    EXPECT_DOUBLE_EQ(TokenFlops(Model("mixtral-8x7b")) / 2,
+                     12879925248.0 - 32000 * 4096 - 65 * 4096);
+    // DeepSeek-V3: 37 billion, README of deepseek-ai/DeepSeek-V3; -V2: 21, V2-Lite: 2.4 (without
+    // embedding and head: the paper's count, appendix B).
+    EXPECT_NEAR(TokenFlops(Model("deepseek-v3")) / 2, 37e9, 0.6e9);
+    EXPECT_NEAR(TokenFlops(Model("deepseek-v2")) / 2, 21e9, 0.5e9);
+    EXPECT_NEAR(TokenFlops(Model("deepseek-v2-lite")) / 2 - 102400 * 2048, 2.4e9, 0.2e9);
+    const auto model = Model("deepseek-v3");
+    EXPECT_EQ(model.layers[3].parts[1].name, "mlp"); // blocks 0, 1, 2 are dense
+    EXPECT_EQ(model.layers[4].parts[1].name, "experts");
+    ASSERT_TRUE(model.layers[4].parts[1].routing);
+    EXPECT_EQ(model.layers[4].parts[1].routing->experts, 256u);
+    EXPECT_EQ(model.layers[4].parts[1].routing->topK, 8u);
+}
+
+// Encoder and decoder, from the paper's shapes (Raffel et al. 2020, section 2.1): an encoder's
+// block has 4 h a d + (2 or 3) h f weights on s tokens; a decoder's on t tokens the same, and 2 h a
+// d more on t and 2 h a d on s for attention to the encoder; scores and contexts are 2 s^2, 2 t^2
+// and 2 t s a d; the head is h V on t.
+TEST(ModelZoo, FlopsOfEncoderAndDecoder)
+{
+    struct Shape
+    {
+        const char* name;
+        double h, f, size, heads, layers, matrices;
+    };
+
+    for (const Shape& x : {Shape{"t5-small", 512, 2048, 64, 8, 6, 2},
+                           Shape{"t5-3b", 1024, 16384, 128, 32, 24, 2},
+                           Shape{"t5-v1.1-xxl", 4096, 10240, 64, 64, 24, 3}})
+    {
+        for (const double s : {512.0, 1024.0, 7 * 512.0})
+        {
+            const double t = 114 * s / 512;
+            const double inner = x.heads * x.size;
+            const double mlp = x.matrices * x.h * x.f;
+            const double encoder = s * (4 * x.h * inner + mlp) + 2 * s * s * inner;
+            const double decoder = t * (4 * x.h * inner + mlp) + 2 * t * t * inner +
+                                   (2 * t + 2 * s) * x.h * inner + 2 * t * s * inner;
+            const double sum = x.layers * (encoder + decoder) + t * x.h * 32128;
+            EXPECT_NEAR(Model(x.name).ForwardFlops(1, static_cast<uint32_t>(s)) / (2 * sum),
+                        1,
+                        1e-12)
+                << x.name << " " << s;
+        }
+    }
+    // What a pipeline sends between blocks of the decoder is the target and the source that all of
+    // them attend to.
+    const auto model = Model("t5-base");
+    EXPECT_DOUBLE_EQ(model.layers[1].output.At(1, 512), 512.0 * 768);
+    EXPECT_DOUBLE_EQ(model.layers.end()[-2].output.At(1, 512), (512.0 + 114) * 768);
 }
 
 // Korthikanti et al. 2022: a layer keeps s b h (34 + 5 a s / h) bytes.
@@ -239,6 +420,158 @@ TEST(ModelJson, AUsersList)
     EXPECT_DOUBLE_EQ(model->ForwardFlops(2, 1), 2 * (1e6 + 15));
 }
 
+std::optional<ModelSpec>
+Parsed(const std::string& text)
+{
+    std::vector<topo::Error> errors;
+    auto model = ParseModelJson(nlohmann::json::parse(text), "x.json", errors);
+    EXPECT_TRUE(model) << (errors.empty() ? text : errors[0].Sentence());
+    return model;
+}
+
+// An LSTM of n units on i inputs has 4 n (i + n) weights and 4 n biases, and uses each weight once
+// a step (Hochreiter & Schmidhuber 1997; gates i, f, g, o).
+TEST(ModelJson, RecurrentNetworks)
+{
+    for (const uint64_t n : {1ULL, 7ULL, 1000ULL})
+    {
+        for (const uint64_t inputs : {1ULL, 13ULL, 500ULL})
+        {
+            for (const uint64_t steps : {1ULL, 11ULL, 80ULL})
+            {
+                const auto model = Parsed(R"({"name": "x", "input": )" + std::to_string(inputs) +
+                                          R"(, "steps": )" + std::to_string(steps) +
+                                          R"(, "layers": [{"name": "a", "ops": [["lstm", )" +
+                                          std::to_string(n) + "]]}]}");
+                ASSERT_TRUE(model);
+                EXPECT_EQ(model->parameters, 4 * n * (inputs + n) + 4 * n);
+                EXPECT_DOUBLE_EQ(model->ForwardFlops(3, 1), 3.0 * steps * 2 * 4 * n * (inputs + n));
+                // One product of all inputs, and one a step.
+                EXPECT_EQ(model->layers[0].parts[0].operators[1].count, steps);
+                EXPECT_DOUBLE_EQ(model->layers[0].output.sample, static_cast<double>(n * steps));
+            }
+        }
+    }
+}
+
+// A convolution of two kernels in a row, 1 x k and k x 1, has 2 k c^2 weights and needs as many
+// multiply-adds a point, where one of k x k has k^2 c^2; of g groups each sees c / g channels.
+TEST(ModelJson, ConvolutionsOfAllKinds)
+{
+    for (const int k : {1, 3, 7})
+    {
+        const std::string pad = std::to_string(k / 2);
+        const std::string size = std::to_string(k);
+        const auto flat = Parsed(R"({"name": "x", "image": 17, "channels": 12, "layers": [{"name":
+            "a", "ops": [["conv", 12, [1, )" +
+                                 size + "], 1, [0, " + pad + R"(]],
+            ["conv", 12, [)" + size +
+                                 ", 1], 1, [" + pad + R"(, 0]]]}]})");
+        ASSERT_TRUE(flat);
+        EXPECT_EQ(flat->parameters, 2u * 12 * 12 * k);
+        EXPECT_DOUBLE_EQ(flat->ForwardFlops(1, 1), 2.0 * 17 * 17 * 2 * 12 * 12 * k);
+        for (const int groups : {1, 2, 3, 12})
+        {
+            const auto grouped = Parsed(
+                R"({"name": "x", "image": 17, "channels": 12, "layers": [{"name": "a", "ops":
+                [["conv", 24, )" +
+                size + ", 1, " + pad + ", " + std::to_string(groups) + "]]}]}");
+            ASSERT_TRUE(grouped);
+            EXPECT_EQ(grouped->parameters, 12u * 24 * k * k / groups);
+            EXPECT_DOUBLE_EQ(grouped->ForwardFlops(1, 1), 2.0 * 17 * 17 * 12 * 24 * k * k / groups);
+        }
+    }
+}
+
+// Branches add up in parameters, FLOPs and channels; a side exit changes nothing for what follows.
+TEST(ModelJson, BranchesAndSideExits)
+{
+    const auto model = Parsed(R"({"name": "x", "image": 8, "channels": 4, "layers": [
+        {"name": "in", "ops": [{"concat": [[["conv", 3, 1, 1, 0]], [["conv", 5, 3, 1, 1]], []]}]},
+        {"name": "side", "aside": true, "ops": [["avgpool"], ["linear", 10]]},
+        {"name": "out", "repeat": 2, "first": 1, "residual": true, "ops": [["conv", 12, 1, 1, 0]]}]})");
+    ASSERT_TRUE(model);
+    ASSERT_EQ(model->layers.size(), 4u);
+    EXPECT_EQ(model->layers[0].Parameters(), 4u * 3 + 4 * 5 * 9);
+    EXPECT_DOUBLE_EQ(model->layers[0].Flops().sample, 2.0 * 64 * (4 * 3 + 4 * 5 * 9));
+    EXPECT_DOUBLE_EQ(model->layers[0].output.sample, 64.0 * (3 + 5 + 4));
+    EXPECT_EQ(model->layers[1].Parameters(), 12u * 10 + 10);
+    EXPECT_DOUBLE_EQ(model->layers[1].output.sample, 64.0 * 12);
+    EXPECT_EQ(model->layers[2].name, "out.1");
+    EXPECT_EQ(model->layers[3].name, "out.2");
+    EXPECT_EQ(model->layers[3].Parameters(), 144u);
+}
+
+// Two linear layers, by columns and by rows (Shoeybi et al. 2019, section 3): one all-reduce of the
+// second one's outputs forward, one of the first one's inputs backward, unless nobody wants their
+// gradient.
+TEST(ModelJson, LinearLayersThatAreSharedOut)
+{
+    const auto model = Model("mlp-mnist");
+    ASSERT_EQ(model.layers.size(), 3u);
+    EXPECT_TRUE(model.layers[0].parts[0].entry.IsZero());
+    EXPECT_TRUE(model.layers[0].parts[0].exit.IsZero());
+    EXPECT_DOUBLE_EQ(model.layers[1].parts[0].exit.sample, 512);
+    EXPECT_FALSE(model.layers[2].IsShared());
+    EXPECT_EQ(model.layers[0].parts[0].tensors[1].split, Split::kTensor);
+    EXPECT_EQ(model.layers[1].parts[0].tensors[1].split, Split::kWhole);
+    const auto later = Parsed(R"({"name": "x", "input": 7, "steps": 3, "layers": [
+        {"name": "a", "ops": [["linear", 5], ["linear", 6, "columns"], ["relu"], ["linear", 4,
+        "rows"]]}]})");
+    ASSERT_TRUE(later);
+    EXPECT_DOUBLE_EQ(later->layers[0].parts[0].entry.sample, 15); // 5 a step
+    EXPECT_DOUBLE_EQ(later->layers[0].parts[0].exit.sample, 12);
+    std::string path;
+    const auto problem = [&path](const std::string& ops) {
+        return FirstProblem(R"({"name": "x", "input": 7, "layers": [{"ops": )" + ops + "}]}",
+                            &path);
+    };
+    EXPECT_NE(problem(R"([["linear", 6, "row"]])").find("is not columns or rows"),
+              std::string::npos);
+    EXPECT_NE(problem(R"([["linear", 6, "rows"]])").find("needs a linear layer by \"columns\""),
+              std::string::npos);
+    EXPECT_NE(problem(R"([["linear", 6, "columns"], ["softmax"]])").find("stands behind"),
+              std::string::npos);
+    EXPECT_EQ(path, "/layers/0/ops/1");
+    problem(R"([["linear", 6, "columns"], ["linear", 6]])");
+    EXPECT_EQ(path, "/layers/0/ops/1");
+    problem(R"([["linear", 6, "columns"]])");
+    EXPECT_EQ(path, "/layers");
+}
+
+// All experts' weights count, a token's products only those of topK; a router and its bias are
+// small.
+TEST(ModelJson, Experts)
+{
+    for (const uint64_t count : {1ULL, 3ULL, 8ULL, 17ULL})
+    {
+        for (uint64_t topK = 1; topK <= std::min<uint64_t>(count, 3); ++topK)
+        {
+            for (const uint64_t shared : {0ULL, 5ULL})
+            {
+                const auto model = Parsed(
+                    R"({"name": "x", "layers": 3, "hidden": 8, "heads": 2, "vocab": 10, "bias": false,
+                    "norm": "rms", "gated_mlp": true, "tied_embeddings": false, "ffn": 32, "experts":
+                    {"dense_first": 1, "router_bias": true, "ffn": 6, "count": )" +
+                    std::to_string(count) + R"(, "top_k": )" + std::to_string(topK) +
+                    R"(, "shared_ffn": )" + std::to_string(shared) + "}}");
+                ASSERT_TRUE(model);
+                const uint64_t attention = 4 * 8 * 8;
+                const uint64_t head = 10 * 8;
+                const uint64_t dense = 3 * 8 * 32;
+                const uint64_t expert = 3 * 8 * 6;
+                const uint64_t norms = 7 * 8;
+                EXPECT_EQ(model->parameters,
+                          2 * head + 3 * attention + dense +
+                              2 * (count * expert + 3 * 8 * shared + 8 * count + count) + norms);
+                EXPECT_DOUBLE_EQ(TokenFlops(*model),
+                                 2.0 * (head + 3 * attention + dense +
+                                        2 * (topK * expert + 3 * 8 * shared + 8 * count)));
+            }
+        }
+    }
+}
+
 TEST(ModelJson, EveryMistakeIsNamed)
 {
     std::string path;
@@ -288,6 +621,50 @@ TEST(ModelJson, EveryMistakeIsNamed)
     FirstProblem(R"({"name": "x", "image": 8, "layers": [{"ops": [["conv", 4, 3, 0, 0]]}]})",
                  &path);
     EXPECT_EQ(path, "/layers/0/ops/0");
+    FirstProblem(R"({"name": "x", "image": 8, "layers": [{"ops": [["relu"], ["conv", 4, [3, 3, 3],
+                     1, 0]]}]})",
+                 &path);
+    EXPECT_EQ(path, "/layers/0/ops/1");
+    EXPECT_NE(FirstProblem(R"({"name": "x", "image": 8, "channels": 6, "layers": [{"ops":
+                     [["conv", 8, 3, 1, 1, 4]]}]})")
+                  .find("has 4 groups, which do not divide its 6 and 8 channels"),
+              std::string::npos);
+    EXPECT_NE(FirstProblem(R"({"name": "x", "image": 8, "layers": [{"ops": [{"concat":
+                     [[["conv", 4, 1, 1, 0]], [["conv", 4, 3, 1, 0]]]}]}]})",
+                           &path)
+                  .find("concat/1: is 6 x 6, the first branch 8 x 8"),
+              std::string::npos);
+    EXPECT_EQ(path, "/layers/0/ops/0");
+    FirstProblem(R"({"name": "x", "image": 8, "layers": [{"ops": [["avgpool", 2]]}]})", &path);
+    EXPECT_EQ(path, "/layers/0/ops/0");
+    FirstProblem(R"({"name": "x", "image": 8, "layers": [{"ops": [["bn"]], "shortcut": []}]})",
+                 &path);
+    EXPECT_EQ(path, "/layers/0/shortcut");
+    FirstProblem(R"({"name": "x", "input": 8, "layers": [{"ops": [["bn"]], "first": 3}]})", &path);
+    EXPECT_EQ(path, "/layers/0/first");
+    FirstProblem(R"({"name": "x", "input": 0, "layers": [{"ops": [["linear", 3]]}]})", &path);
+    EXPECT_EQ(path, "/input");
+    const auto experts = [&path](const std::string& members) {
+        FirstProblem(R"({"name": "x", "layers": 2, "hidden": 8, "heads": 2, "vocab": 5, )" +
+                         members + "}",
+                     &path);
+        return path;
+    };
+    EXPECT_EQ(experts(R"("experts": {"count": 4, "top_k": 5, "ffn": 8})"), "/experts/top_k");
+    EXPECT_EQ(experts(R"("experts": {"count": 4, "top_k": 2})"), "/experts/ffn");
+    EXPECT_EQ(experts(R"("ffn": 9, "experts": {"count": 4, "top_k": 2, "ffn": 8})"), "/ffn");
+    EXPECT_EQ(experts(R"("experts": {"count": 4, "top_k": 2, "ffn": 8, "shared": 1})"),
+              "/experts/shared");
+    EXPECT_EQ(experts(R"("latent_attention": {"kv_rank": 4})"), "/latent_attention/plain");
+    EXPECT_EQ(experts(R"("kv_heads": 2, "latent_attention": {"kv_rank": 4, "plain": 2, "rotary": 2,
+                         "value": 2})"),
+              "/kv_heads");
+    EXPECT_EQ(experts(R"("encoder_layers": 2, "experts": {"count": 4, "top_k": 2, "ffn": 8})"),
+              "/encoder_layers");
+    EXPECT_EQ(experts(R"("target_sequence": 7)"), "/target_sequence"); // no encoder
+    FirstProblem(R"({"name": "x", "layers": 2, "hidden": 8, "heads": 2, "image": 9, "patch": 2})",
+                 &path);
+    EXPECT_EQ(path, "/patch");
     FirstProblem(
         R"({"name": "x", "layers": 2, "hidden": 8, "heads": 2, "vocab": 5, "parameters_published": 7})",
         &path);

@@ -33,6 +33,10 @@ TEST(Servers, Presets)
                                                     {"dgx-b200", 900},
                                                     {"gb200-nvl72", 900},
                                                     {"a100-nvlink-pairs", 300},
+                                                    {"dgx-2h", 150},
+                                                    {"big-basin", 80},
+                                                    {"jean-zay", 300},
+                                                    {"pipedream-b", 15.75},
                                                     {"pcie3-v100", 15.75},
                                                     {"pcie4-a100", 31.5},
                                                     {"pcie5-h100", 63}};
@@ -55,6 +59,10 @@ TEST(Servers, Presets)
                                                      {"a100-nvlink-pairs", 20 / 25.},
                                                      // Of 900 GB/s four B200s reached 673.
                                                      {"dgx-b200", 673. / 900},
+                                                     {"dgx-2h", 20 / 25.},
+                                                     {"big-basin", 18 / 20.},
+                                                     {"jean-zay", 20 / 25.},
+                                                     {"pipedream-b", 12 / 15.75},
                                                      {"pcie3-v100", 12 / 15.75},
                                                      {"pcie4-a100", 24 / 31.5},
                                                      {"pcie5-h100", 48 / 63.}};
@@ -68,6 +76,29 @@ TEST(Servers, Presets)
         const bool pcie = server.scaleUp.kind == topo::ScaleUp::kPcie;
         EXPECT_EQ(server.scaleUp.latency, rdma::Nanoseconds(pcie ? 1000 : 600)) << server.name;
         EXPECT_EQ(server.scaleUp.bulkLatency, rdma::Nanoseconds(pcie ? 5700 : 3400)) << server.name;
+    }
+
+    // Published machines: GPUs, NICs, Gb/s each (server-presets.cc names the papers).
+    struct Machine
+    {
+        const char* name;
+        const char* gpu;
+        uint32_t gpus;
+        uint32_t nics;
+        uint64_t gigabits;
+    };
+
+    for (const Machine& m : {Machine{"dgx-2h", "V100", 16, 8, 100},
+                             Machine{"big-basin", "P100", 8, 1, 50},
+                             Machine{"jean-zay", "A100", 8, 4, 100},
+                             Machine{"pipedream-b", "V100-16GB", 1, 1, 10}})
+    {
+        const auto* server = topo::FindServer(presets, m.name);
+        ASSERT_TRUE(server) << m.name;
+        EXPECT_EQ(server->gpu, m.gpu) << m.name;
+        EXPECT_EQ(server->gpus, m.gpus) << m.name;
+        EXPECT_EQ(server->nics, m.nics) << m.name;
+        EXPECT_EQ(server->nicRate.bps, m.gigabits * 1000000000) << m.name;
     }
     EXPECT_EQ(topo::FindServer(presets, "DGX-A100"), topo::FindServer(presets, "dgx-a100"));
     EXPECT_EQ(topo::FindServer(presets, "DGX_A100"), topo::FindServer(presets, "dgx-a100"));

@@ -1,0 +1,276 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * From what a transformer is made of to its layers.
+ *
+ *   decoder, encoder   embedding | block 0 .. l-1 | head
+ *   encoder-decoder    embedding | encoder block 0 .. | target embedding | decoder block 0 .. |
+ * head
+ */
+#include "scenarios/models/model-forms.h"
+#include "scenarios/models/transformer-parts.h"
+
+namespace training
+{
+
+namespace
+{
+
+constexpr Work kTokens{0, 1, 0};
+
+/// A bias on scores by the distance of two tokens, a number for each bucket and head. In T5 the
+/// first block of a stack has it; here the embedding before it, so that blocks are alike.
+void
+AddRelativePositions(Part& part, const Transformer& t)
+{
+    if (t.relativePositions > 0)
+    {
+        part.tensors.push_back(
+            {static_cast<uint64_t>(t.relativePositions) * t.heads, Split::kTensor});
+    }
+}
+
+LayerSpec
+Embedding(const Transformer& t, const Work& tokens)
+{
+    LayerSpec layer;
+    layer.name = "embedding";
+    const uint64_t h = t.hidden;
+    Part part;
+    part.tensors.push_back({static_cast<uint64_t>(t.vocabulary) * h, Split::kTensor});
+    uint32_t tables = 1;
+    for (const uint64_t rows : {t.positions, t.tokenTypes})
+    {
+        if (rows > 0)
+        {
+            part.tensors.push_back({rows * h});
+            ++tables;
+        }
+    }
+    AddRelativePositions(part, t);
+    AddPointwise(part, tokens * ((tables + 1.0) * h));
+    if (t.dropout)
+    {
+        part.kept.push_back({tokens * (1.0 * h), Split::kSequence});
+    }
+    if (t.embeddingNorm)
+    {
+        AddNorm(part, tokens, h, t.rms);
+    }
+    // Rows of other ranks' share of the vocabulary come as zeros and are added up.
+    part.exit = tokens * (1.0 * h);
+    layer.parts.push_back(std::move(part));
+    layer.output = tokens * (1.0 * h);
+    return layer;
+}
+
+/// Patches of the picture, each a product with all channels of its points (a convolution whose
+/// stride is its kernel), the token for the class, and positions.
+LayerSpec
+Patches(const Transformer& t, const Work& tokens)
+{
+    LayerSpec layer;
+    layer.name = "embedding";
+    const PatchShape& p = t.patches;
+    const uint64_t h = t.hidden;
+    const double perSide = p.image / p.patch; // a whole number: the readers see to it
+    const uint64_t inner = static_cast<uint64_t>(p.channels) * p.patch * p.patch;
+    const double points = static_cast<double>(p.channels) * p.image * p.image;
+    Part part;
+    part.tensors = {{inner * h}, {h}, {h}, {static_cast<uint64_t>(tokens.sample) * h}};
+    Operator product = Product({perSide * perSide, 0, 0}, h, inner);
+    product.kind = KernelClass::kConvolution;
+    product.elements = {points + perSide * perSide * h, 0, 0};
+    part.operators.push_back(product);
+    AddPointwise(part, tokens * (3.0 * h)); // positions are added
+    part.kept.push_back({{2 * points, 0, 0}});
+    if (t.dropout)
+    {
+        part.kept.push_back({tokens * (1.0 * h), Split::kSequence});
+    }
+    layer.checkpointBytes = {2 * points, 0, 0};
+    layer.parts.push_back(std::move(part));
+    layer.output = tokens * (1.0 * h);
+    return layer;
+}
+
+/// Between encoder and decoder: the last norm of what one gives, and the other's embedding, which
+/// uses the matrix of the first.
+LayerSpec
+TargetEmbedding(const Transformer& t, const Work& source, const Work& target)
+{
+    LayerSpec layer;
+    layer.name = "target embedding";
+    const uint64_t h = t.hidden;
+    Part part;
+    AddNorm(part, source, h, t.rms);
+    AddRelativePositions(part, t);
+    AddPointwise(part, target * (2.0 * h));
+    if (t.dropout)
+    {
+        part.kept.push_back({source * (1.0 * h), Split::kSequence});
+        part.kept.push_back({target * (1.0 * h), Split::kSequence});
+    }
+    part.exit = target * (1.0 * h);
+    layer.tiedTo = 0;
+    layer.tiedParameters = static_cast<uint64_t>(t.vocabulary) * h;
+    layer.parts.push_back(std::move(part));
+    layer.checkpointBytes = source * (2.0 * h);
+    layer.output = source * (1.0 * h);
+    layer.output += target * (1.0 * h);
+    return layer;
+}
+
+LayerSpec
+Block(const Transformer& t, uint32_t index, const Work& tokens)
+{
+    LayerSpec layer;
+    layer.name = "block " + std::to_string(index);
+    const ExpertsShape& e = t.experts;
+    const bool routed = e.count > 0 && index >= e.denseFirst;
+    layer.parts = {SelfAttention(t, tokens, t.causal),
+                   routed ? Experts(t, tokens) : Mlp(t, tokens)};
+    layer.checkpointBytes = tokens * (2.0 * t.hidden);
+    layer.output = tokens * (1.0 * t.hidden);
+    // Those with an MLP before those with experts are few, and of another kind.
+    layer.repeated = e.count == 0 || routed;
+    return layer;
+}
+
+LayerSpec
+EncoderBlock(const Transformer& t, uint32_t index, const Work& source)
+{
+    LayerSpec layer;
+    layer.name = "encoder block " + std::to_string(index);
+    layer.parts = {SelfAttention(t, source, false), Mlp(t, source)};
+    layer.checkpointBytes = source * (2.0 * t.hidden);
+    layer.output = source * (1.0 * t.hidden);
+    layer.repeated = true;
+    return layer;
+}
+
+/// What goes on to the next block is the target, and the source that all of them attend to.
+LayerSpec
+DecoderBlock(const Transformer& t, uint32_t index, const Work& source, const Work& target)
+{
+    LayerSpec layer;
+    layer.name = "decoder block " + std::to_string(index);
+    layer.parts = {SelfAttention(t, target, true),
+                   CrossAttention(t, target, source),
+                   Mlp(t, target)};
+    layer.checkpointBytes = target * (2.0 * t.hidden);
+    layer.output = source * (1.0 * t.hidden);
+    layer.output += target * (1.0 * t.hidden);
+    layer.repeated = true;
+    return layer;
+}
+
+/// Projection to the vocabulary and cross-entropy. The loss reads and writes the logits in 32 bits
+/// and keeps them (4 b s V bytes, Korthikanti et al. section 4.3); counted as four passes over
+/// 16-bit elements.
+void
+AddLogits(LayerSpec& layer, Part& part, const Transformer& t, const Work& tokens)
+{
+    const double h = t.hidden;
+    const double v = t.vocabulary;
+    Operator product = Product(tokens, v, h);
+    product.split = Split::kTensor;
+    part.operators.push_back(product);
+    AddPointwise(part, tokens * (4 * v), Split::kTensor);
+    part.kept.push_back({tokens * (2 * h), Split::kSequence});
+    part.kept.push_back({tokens * (4 * v), Split::kTensor});
+    part.entry = tokens * h;
+    part.losses = tokens;
+    const uint64_t matrix = static_cast<uint64_t>(t.vocabulary) * t.hidden;
+    if (t.tied)
+    {
+        layer.tiedTo = 0;
+        layer.tiedParameters = matrix;
+    }
+    else
+    {
+        part.tensors.push_back({matrix, Split::kTensor});
+    }
+}
+
+LayerSpec
+Head(const Transformer& t, const Work& tokens)
+{
+    LayerSpec layer;
+    layer.name = "head";
+    Part part;
+    const uint64_t h = t.hidden;
+    if (t.finalNorm)
+    {
+        AddNorm(part, tokens, h, t.rms);
+    }
+    if (t.pooler)
+    {
+        // Of the first token of each sample only.
+        part.tensors.insert(part.tensors.end(), {{h * h}, {h}});
+        part.operators.push_back(Product({1, 0, 0}, h, h));
+    }
+    if (t.patches.image > 0)
+    {
+        // Of the class's token only.
+        const uint64_t classes = t.patches.classes;
+        part.tensors.insert(part.tensors.end(), {{h * classes}, {classes}});
+        part.operators.push_back(Product({1, 0, 0}, classes, h));
+        layer.checkpointBytes = tokens * (2.0 * h);
+    }
+    else if (t.maskedHead)
+    {
+        // 80 predictions in 512 tokens, 20 in 128: NVIDIA's recipe, max_predictions_per_seq.
+        constexpr double kMasked = 80.0 / 512;
+        part.tensors.insert(part.tensors.end(),
+                            {{h * h}, {h}, {h}, {h}, {t.vocabulary, Split::kTensor}});
+        if (t.pooler) // whether the second sentence follows the first
+        {
+            part.tensors.insert(part.tensors.end(), {{2 * h}, {2}});
+            part.operators.push_back(Product({1, 0, 0}, 2, h));
+        }
+        part.operators.push_back(Product(tokens * kMasked, h, h));
+        AddLogits(layer, part, t, tokens * kMasked);
+        layer.checkpointBytes = tokens * (2.0 * h);
+    }
+    else if (t.head)
+    {
+        AddLogits(layer, part, t, tokens);
+        layer.checkpointBytes = tokens * (2.0 * h);
+    }
+    layer.parts.push_back(std::move(part));
+    return layer;
+}
+
+} // namespace
+
+void
+AddTransformerLayers(ModelSpec& model, const Transformer& t)
+{
+    const PatchShape& p = t.patches;
+    const double perSide = p.image > 0 ? p.image / p.patch : 0;
+    const Work tokens = p.image > 0 ? Work{perSide * perSide + 1, 0, 0} : kTokens;
+    const Work target = tokens * t.targetShare;
+    auto& layers = model.layers;
+    layers.push_back(p.image > 0 ? Patches(t, tokens) : Embedding(t, tokens));
+    for (uint32_t i = 0; i < t.encoderLayers; ++i)
+    {
+        layers.push_back(EncoderBlock(t, i, tokens));
+    }
+    if (t.encoderLayers > 0)
+    {
+        layers.push_back(TargetEmbedding(t, tokens, target));
+    }
+    for (uint32_t i = 0; i < t.layers; ++i)
+    {
+        layers.push_back(t.encoderLayers > 0 ? DecoderBlock(t, i, tokens, target)
+                                             : Block(t, i, tokens));
+    }
+    LayerSpec head = Head(t, t.encoderLayers > 0 ? target : tokens);
+    if (head.Flops().At(1, 1) > 0 || head.Parameters() > 0)
+    {
+        layers.push_back(std::move(head));
+    }
+}
+
+} // namespace training

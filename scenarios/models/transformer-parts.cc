@@ -1,0 +1,257 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/models/transformer-parts.h"
+
+#include "scenarios/models/model-forms.h"
+
+namespace training
+{
+
+namespace
+{
+
+/// Dropout (a mask of one byte is kept) and the sum with the residual: two reads, one write.
+void
+AddResidual(Part& part, const Work& tokens, uint64_t h, bool dropout)
+{
+    AddPointwise(part, tokens * (3.0 * h), Split::kSequence);
+    if (dropout)
+    {
+        part.kept.push_back({tokens * (1.0 * h), Split::kSequence});
+    }
+}
+
+/// The core: scores, softmax, context; then the product of its output.
+void
+AddCore(Part& part,
+        const Transformer& t,
+        const Work& tokens,
+        const Work& keys,
+        uint64_t keySize,
+        uint64_t valueSize,
+        uint32_t kvHeads,
+        bool causal)
+{
+    const double a = t.heads;
+    Operator core;
+    core.kind = KernelClass::kAttention;
+    core.split = Split::kTensor;
+    core.queries = tokens;
+    core.keys = keys;
+    core.heads = a;
+    core.kvHeads = kvHeads;
+    core.headSize = static_cast<double>(keySize);
+    core.valueSize = valueSize == keySize ? 0 : static_cast<double>(valueSize);
+    core.causal = causal;
+    core.dropout = t.dropout;
+    part.operators.push_back(core);
+    const double context = static_cast<double>(valueSize) * a;
+    part.kept.push_back({tokens * (2.0 * keySize * a), Split::kTensor}); // queries
+    part.kept.push_back({keys * (2.0 * (keySize + valueSize) * kvHeads), Split::kTensor});
+    part.kept.push_back({Times(tokens, keys) * (t.dropout ? 5 * a : 2 * a), Split::kTensor, true});
+    part.kept.push_back({tokens * (2 * context), Split::kTensor}); // input of the next product
+    AddLinear(part, tokens, valueSize * t.heads, t.hidden, t.bias || t.outputBias, Linear::kRows);
+    AddResidual(part, tokens, t.hidden, t.dropout);
+    part.entry = part.exit = tokens * (1.0 * t.hidden);
+}
+
+/// Projections of multi-head latent attention. The narrow products are whole on every rank, the
+/// wide ones shared out by heads.
+void
+AddLatent(Part& part, const Transformer& t, const Work& tokens)
+{
+    const LatentShape& l = t.latent;
+    const uint64_t h = t.hidden;
+    const uint64_t query = static_cast<uint64_t>(l.plain + l.rotary) * t.heads;
+    if (l.queryRank > 0)
+    {
+        AddLinear(part, tokens, h, l.queryRank, false, Linear::kWhole);
+        AddNorm(part, tokens, l.queryRank, true);
+        part.kept.push_back({tokens * (2.0 * l.queryRank), Split::kSequence});
+        AddLinear(part, tokens, l.queryRank, query, false, Linear::kColumns);
+    }
+    else
+    {
+        AddLinear(part, tokens, h, query, false, Linear::kColumns);
+    }
+    AddLinear(part, tokens, h, l.kvRank + l.rotary, false, Linear::kWhole);
+    AddNorm(part, tokens, l.kvRank, true);
+    part.kept.push_back({tokens * (2.0 * l.kvRank), Split::kSequence});
+    AddLinear(part,
+              tokens,
+              l.kvRank,
+              static_cast<uint64_t>(l.plain + l.value) * t.heads,
+              false,
+              Linear::kColumns);
+}
+
+/// The MLP of width f, without its norm and residual.
+void
+AddMlp(Part& part, const Transformer& t, const Work& tokens, uint64_t f)
+{
+    const uint64_t h = t.hidden;
+    if (t.gated)
+    {
+        AddLinear(part, tokens, h, f, t.bias, Linear::kColumns);
+        AddLinear(part, tokens, h, f, t.bias, Linear::kColumns);
+        AddPointwise(part, tokens * (3.0 * f), Split::kTensor);
+        // Both inputs of the product and the activation's input.
+        part.kept.push_back({tokens * (6.0 * f), Split::kTensor});
+    }
+    else
+    {
+        AddLinear(part, tokens, h, f, t.bias, Linear::kColumns);
+        AddPointwise(part, tokens * (2.0 * f), Split::kTensor);
+        part.kept.push_back({tokens * (2.0 * f), Split::kTensor});
+    }
+    part.kept.push_back({tokens * (2.0 * f), Split::kTensor}); // input of the last product
+    AddLinear(part, tokens, f, h, t.bias, Linear::kRows);
+}
+
+} // namespace
+
+void
+AddNorm(Part& part, const Work& tokens, uint64_t h, bool rms)
+{
+    part.tensors.push_back({h});
+    if (!rms)
+    {
+        part.tensors.push_back({h});
+    }
+    AddPointwise(part, tokens * (2.0 * h), Split::kSequence);
+    part.kept.push_back({tokens * (2.0 * h), Split::kSequence});
+}
+
+void
+AddLinear(Part& part, const Work& tokens, uint64_t in, uint64_t out, bool bias, Linear how)
+{
+    const Split split = how == Linear::kWhole ? Split::kWhole : Split::kTensor;
+    part.tensors.push_back({in * out, split});
+    if (bias)
+    {
+        part.tensors.push_back({out, how == Linear::kColumns ? Split::kTensor : Split::kWhole});
+    }
+    Operator product = Product(tokens, out, in);
+    product.split = split;
+    product.dividesInner = how == Linear::kRows;
+    part.operators.push_back(product);
+}
+
+Part
+SelfAttention(const Transformer& t, const Work& tokens, bool causal)
+{
+    Part part;
+    part.name = "attention";
+    const uint64_t h = t.hidden;
+    AddNorm(part, tokens, h, t.rms);
+    part.kept.push_back({tokens * (2.0 * h), Split::kSequence}); // input of the projections
+    if (t.latent.kvRank > 0)
+    {
+        AddLatent(part, t, tokens);
+        const uint64_t key = t.latent.plain + t.latent.rotary;
+        AddCore(part, t, tokens, tokens, key, t.latent.value, t.heads, causal);
+        return part;
+    }
+    const uint64_t size = t.headSize;
+    AddLinear(part,
+              tokens,
+              h,
+              size * (t.heads + 2ULL * t.kvHeads),
+              t.bias || t.qkvBias,
+              Linear::kColumns);
+    AddCore(part, t, tokens, tokens, size, size, t.kvHeads, causal);
+    return part;
+}
+
+Part
+CrossAttention(const Transformer& t, const Work& tokens, const Work& source)
+{
+    Part part;
+    part.name = "cross attention";
+    const uint64_t h = t.hidden;
+    const uint64_t size = t.headSize;
+    const bool bias = t.bias || t.qkvBias;
+    AddNorm(part, tokens, h, t.rms);
+    part.kept.push_back({tokens * (2.0 * h), Split::kSequence});
+    AddLinear(part, tokens, h, size * t.heads, bias, Linear::kColumns);
+    AddLinear(part, source, h, 2 * size * t.kvHeads, bias, Linear::kColumns);
+    AddCore(part, t, tokens, source, size, size, t.kvHeads, false);
+    // The gradient of the encoder's output is added up, too.
+    part.entry += source * (1.0 * h);
+    return part;
+}
+
+Part
+Mlp(const Transformer& t, const Work& tokens)
+{
+    Part part;
+    part.name = "mlp";
+    const uint64_t h = t.hidden;
+    AddNorm(part, tokens, h, t.rms);
+    part.kept.push_back({tokens * (2.0 * h), Split::kSequence});
+    AddMlp(part, t, tokens, t.ffn);
+    AddResidual(part, tokens, h, t.dropout);
+    part.entry = part.exit = tokens * (1.0 * h);
+    return part;
+}
+
+Part
+Experts(const Transformer& t, const Work& tokens)
+{
+    Part part;
+    part.name = "experts";
+    const ExpertsShape& e = t.experts;
+    const uint64_t h = t.hidden;
+    const double count = e.count;
+    AddNorm(part, tokens, h, t.rms);
+    part.kept.push_back({tokens * (2.0 * h), Split::kSequence});
+
+    // The router: a score an expert, softmax or sigmoid, the largest of them (each a pass over the
+    // scores: assumed).
+    part.tensors.push_back({h * e.count});
+    if (e.routerBias)
+    {
+        part.tensors.push_back({e.count});
+    }
+    Operator router = Product(tokens, count, static_cast<double>(h));
+    router.split = Split::kSequence;
+    part.operators.push_back(router);
+    AddPointwise(part, tokens * (6 * count), Split::kSequence);
+    part.kept.push_back({tokens * (2 * count), Split::kSequence});
+
+    // One expert's MLP on what was sent to it, between sorting tokens by expert and putting them
+    // back in order, weighted (each reads and writes them once).
+    Part expert;
+    AddPointwise(expert, tokens * (2.0 * h));
+    AddMlp(expert, t, tokens, e.ffn);
+    AddPointwise(expert, tokens * (2.0 * h));
+    expert.kept.push_back({tokens * (2.0 * h)}); // input, in the experts' order
+    expert.kept.push_back({tokens * (2.0 * h)}); // output, for the gradients of the weights
+    for (Tensor& tensor : expert.tensors)
+    {
+        tensor.experts = e.count;
+        part.tensors.push_back(tensor);
+    }
+    for (Operator& op : expert.operators)
+    {
+        op.expert = true;
+        part.operators.push_back(op);
+    }
+    for (Kept& kept : expert.kept)
+    {
+        kept.bytes = kept.bytes * e.topK;
+        part.kept.push_back(kept);
+    }
+    part.routing = Routing{e.count, e.topK, static_cast<double>(h)};
+
+    if (e.sharedFfn > 0)
+    {
+        AddMlp(part, t, tokens, e.sharedFfn);
+    }
+    AddResidual(part, tokens, h, t.dropout);
+    part.entry = part.exit = tokens * (1.0 * h);
+    return part;
+}
+
+} // namespace training
