@@ -352,7 +352,6 @@ AddMessages(Counter* counter, const TrainingScenario& s)
     }
 }
 
-/// The plan's step, and what its communicators keep.
 /// A step of parameter servers, if all replicas are equally fast.
 void
 AddServed(Counter* counter, const TrainingScenario& s)
@@ -397,6 +396,7 @@ AddServed(Counter* counter, const TrainingScenario& s)
     }
 }
 
+/// The plan's step, and what its communicators keep.
 Counter
 CountStep(const TrainingScenario& s)
 {
@@ -451,7 +451,10 @@ CountStep(const TrainingScenario& s)
             }
         }
     }
-    AddMessages(&counter, s);
+    if (!s.served)
+    {
+        AddMessages(&counter, s);
+    }
     for (const auto& [which, kept] : communicators)
     {
         counter.Connect(kept.connections, kept.lanes);

@@ -39,8 +39,8 @@ Options(uint32_t replicas, uint32_t accumulation = 1, std::optional<bool> overla
     o.model.parameters = 1000003;
     LayerSpec layer;
     layer.name = "layer";
-    layer.parameters = o.model.parameters;
-    layer.tensors = {layer.parameters};
+    Part& part = layer.parts.emplace_back();
+    part.tensors = {{o.model.parameters}};
     o.model.layers = {layer};
     o.gpu = *FindGpu("A100");
     o.ranks = replicas;

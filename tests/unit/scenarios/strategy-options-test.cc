@@ -30,7 +30,7 @@ std::string
 ErrorOf(const std::string& more)
 {
     const auto read = Train(more);
-    return read.errors.empty() ? "" : read.errors[0].Sentence();
+    return read.errors.empty() ? "" : read.errors[0].Text();
 }
 
 void
