@@ -190,8 +190,14 @@ MakeParallel(Validation* v, training::TrainingOptions* o)
     }
     o->contextExchange = *training::ParseContextExchange(values.Text("context-exchange"));
     o->virtualStages = values.U32("virtual-stages");
-    v->DecideUnlessGiven("pipeline-schedule", o->virtualStages > 1 ? "interleaved" : "1f1b");
-    o->schedule = values.Text("pipeline-schedule");
+    if (o->pipeline > 1)
+    {
+        v->DecideUnlessGiven("pipeline-schedule", o->virtualStages > 1 ? "interleaved" : "1f1b");
+    }
+    if (values.Present("pipeline-schedule"))
+    {
+        o->schedule = values.Text("pipeline-schedule");
+    }
 }
 
 } // namespace scenario
