@@ -14,8 +14,8 @@ TEST(GpuZoo, EveryGpuIsComplete)
         const auto gpu = FindGpu(name);
         ASSERT_TRUE(gpu) << name;
         EXPECT_EQ(gpu->name, name);
-        EXPECT_GT(gpu->Peak(Dtype::kFp16), 0) << name;
         EXPECT_GT(gpu->Peak(Dtype::kFp32), 0) << name;
+        EXPECT_GT(gpu->multiprocessors, 0) << name;
         EXPECT_GT(gpu->memoryBandwidth, 0) << name;
         EXPECT_GT(gpu->memoryBytes, 0u) << name;
         EXPECT_FALSE(gpu->source.empty()) << name;
@@ -23,6 +23,21 @@ TEST(GpuZoo, EveryGpuIsComplete)
         EXPECT_GT(gpu->matrixEfficiency, 0.3) << name;
         EXPECT_LT(gpu->matrixEfficiency, 0.8)
             << name; // below the best measured product, 0.869 on A100
+        // Shares of a peak; on tensor cores below the best measured product.
+        for (const double share : {gpu->rates.tensorProduct,
+                                   gpu->rates.fp32Product,
+                                   gpu->rates.fp8Product,
+                                   gpu->rates.productMemory,
+                                   gpu->rates.pointwise,
+                                   gpu->rates.optimizer})
+        {
+            EXPECT_GT(share, 0.3) << name;
+            EXPECT_LE(share, 1) << name;
+        }
+        if (gpu->Peak(Dtype::kBf16) > 0)
+        {
+            EXPECT_LT(gpu->rates.tensorProduct, 0.869) << name;
+        }
     }
 }
 
@@ -58,6 +73,10 @@ TEST(GpuZoo, Dtypes)
     EXPECT_EQ(DtypeBytes(Dtype::kTf32), 4u);
     EXPECT_EQ(DtypeBytes(Dtype::kBf16), 2u);
     EXPECT_EQ(FindGpu("V100")->Peak(Dtype::kBf16), 0); // it has none
+    EXPECT_EQ(FindGpu("A100")->Peak(Dtype::kFp8), 0);
+    EXPECT_DOUBLE_EQ(FindGpu("H200")->Peak(Dtype::kFp8), 1979e12);
+    EXPECT_EQ(FindGpu("K80")->Peak(Dtype::kFp16), 0);
+    EXPECT_EQ(DtypeBytes(Dtype::kFp8), 2u); // of a parameter
 }
 
 TEST(GpuZoo, AUsersGpu)
@@ -79,11 +98,37 @@ TEST(GpuZoo, AUsersGpu)
     EXPECT_DOUBLE_EQ(derived->peakBf16, 312e12);
     EXPECT_TRUE(errors.empty());
 
+    // Rates that are left out are A100's, or those of the base.
+    const auto same = [](const KernelRates& a, const KernelRates& b) {
+        return a.tensorProduct == b.tensorProduct && a.fp32Product == b.fp32Product &&
+               a.fp8Product == b.fp8Product && a.productMemory == b.productMemory &&
+               a.convolution == b.convolution && a.attention == b.attention &&
+               a.pointwise == b.pointwise && a.optimizer == b.optimizer && a.launch == b.launch;
+    };
+    EXPECT_TRUE(same(own->rates, FindGpu("A100")->rates));
+    EXPECT_EQ(own->multiprocessors, 0);
+    const auto rates = ParseGpuJson(
+        nlohmann::json::parse(
+            R"({"name": "Z", "base": "V100", "matrix_efficiency": 0.5, "fp32_efficiency": 0.6,
+                "fp8_efficiency": 0.4, "product_memory_efficiency": 0.7, "convolution_ratio": 0.9,
+                "attention_ratio": 1.2, "memory_efficiency": 0.65, "optimizer_efficiency": 0.55,
+                "launch_us": 3})"),
+        "x.json",
+        errors);
+    ASSERT_TRUE(rates);
+    EXPECT_TRUE(same(rates->rates, {0.5, 0.6, 0.4, 0.7, 0.9, 1.2, 0.65, 0.55, 3e-6}));
+    EXPECT_DOUBLE_EQ(rates->matrixEfficiency, 0.5); // of the roofline
+    EXPECT_DOUBLE_EQ(rates->memoryEfficiency, 0.65);
+
     for (const auto& [text, path] : std::initializer_list<std::pair<const char*, const char*>>{
              {R"({"name": "X", "base": "A1000"})", "/base"},
              {R"({"name": "X", "bf16_tflops": 400, "memory_GB": 64})", "/memory_bandwidth_GBps"},
              {R"({"name": "X", "base": "A100", "matrix_efficiency": 1.5})", "/matrix_efficiency"},
              {R"({"name": "X", "base": "A100", "bf16_tflop": 1})", "/bf16_tflop"},
+             {R"({"name": "X", "base": "A100", "launch_us": -1})", "/launch_us"},
+             {R"({"name": "X", "base": "A100", "attention_ratio": 0})", "/attention_ratio"},
+             {R"({"name": "X", "base": "A100", "fp8_efficiency": 1.1})", "/fp8_efficiency"},
+             {R"({"name": "X", "base": "A100", "matrix_efficiency": "1"})", "/matrix_efficiency"},
              {R"({"name": "X", "base": "A100", "memory_GB": "80"})", "/memory_GB"},
              {R"({"base": "A100"})", "/name"},
              {R"({"name": "X", "memory_bandwidth_GBps": 2000, "memory_GB": 64})", "/"}})
