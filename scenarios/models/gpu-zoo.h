@@ -50,11 +50,11 @@ struct KernelRates
     double fp32Product = 0.875;
     double fp8Product = 0.696;
     double productMemory = 0.823; ///< thin products, as a share of the memory bandwidth
-    double convolution = 1;      ///< rate of convolutions over that of products of the same shape
-    double attention = 0.8; ///< rate of fused attention, heads of 128, over that of large products
-    double pointwise = 0.8; ///< share of the memory bandwidth
-    double optimizer = 0.8; ///< share of the memory bandwidth
-    double launch = 5.45e-6;   ///< seconds a kernel takes that has nothing to do
+    double convolution = 1;       ///< rate of convolutions over that of products of the same shape
+    double attention = 0.8;  ///< rate of fused attention, heads of 128, over that of large products
+    double pointwise = 0.8;  ///< share of the memory bandwidth
+    double optimizer = 0.8;  ///< share of the memory bandwidth
+    double launch = 5.45e-6; ///< seconds a kernel takes that has nothing to do
 
     double Product(Dtype dtype) const;
 };
