@@ -50,11 +50,16 @@ struct KernelRates
     double fp32Product = 0.875;
     double fp8Product = 0.696;
     double productMemory = 0.823; ///< thin products, as a share of the memory bandwidth
-    double convolution = 1;       ///< rate of convolutions over that of products of the same shape
-    double attention = 0.8;  ///< rate of fused attention, heads of 128, over that of large products
-    double pointwise = 0.8;  ///< share of the memory bandwidth
-    double optimizer = 0.8;  ///< share of the memory bandwidth
-    double launch = 5.45e-6; ///< seconds a kernel takes that has nothing to do
+    double convolution = 0.658;   ///< rate of convolutions over that of products of the same shape
+    double attention = 0.484;     ///< rate of fused attention, forward, over that of large products
+    double pointwise = 0.902;     ///< share of the memory bandwidth
+    double optimizer = 0.8;       ///< share of the memory bandwidth
+    double launch = 5.45e-6;      ///< seconds a kernel takes that has nothing to do
+    double attentionBackward =
+        0.896; ///< rate of fused attention's backward over that of its forward
+    /// Rate of products on tensor cores in training over that of products timed alone: clocks fall
+    /// under a load that lasts, memory and caches are shared with what runs beside.
+    double sustained = 0.9;
 
     double Product(Dtype dtype) const;
 };
@@ -71,17 +76,10 @@ struct GpuSpec
     double memoryBandwidth = 0; ///< bytes/s
     uint64_t memoryBytes = 0;
     KernelRates rates;
-    /// The roofline of compute-model.h, until kernels replace it: share of the peak that large
-    /// matrix products reach inside a training program, and of the memory bandwidth that pointwise
-    /// kernels reach. How they were found, and how far off they are: compute-model.cc.
-    double matrixEfficiency = 0;
-    double fp32Efficiency = 0; ///< of plain fp32, which uses no tensor cores: closer to its peak
-    double memoryEfficiency = 0;
     std::string source;           ///< of the peaks
     std::string efficiencySource; ///< of the rates
 
-    double Peak(Dtype dtype) const;       ///< FLOP/s; 0: not supported
-    double Efficiency(Dtype dtype) const; ///< of matrix products, of the roofline
+    double Peak(Dtype dtype) const; ///< FLOP/s; 0: not supported
 };
 
 /// Canonical names: "K80", "P100", "V100", "A100", ...
@@ -102,7 +100,8 @@ std::optional<GpuSpec> FindGpu(std::string_view name);
 ///    "memory_efficiency": 0.9, "optimizer_efficiency": 0.8, "launch_us": 5}
 /// With "base": "A100" the GPU of that name gives all that is left out; without, a name, one peak
 /// (also "tf32_tflops", "fp16_tflops", "fp8_tflops"), bandwidth and memory have to be there, and
-/// A100's rates are taken for those left out (KernelRates, in its order; "matrix_efficiency" is
+/// A100's rates are taken for those left out (KernelRates, in its order, and
+/// "attention_backward_ratio", "sustained_ratio"; "matrix_efficiency" is
 /// that of tensor cores, "memory_efficiency" that of pointwise kernels). GB of memory are 2^30.
 /// \param file for the errors
 std::optional<GpuSpec> ParseGpuJson(const nlohmann::json& json,

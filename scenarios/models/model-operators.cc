@@ -125,15 +125,18 @@ Apply(const nlohmann::json& op, Part& part, Picture& x)
     }
     if (kind == "bn")
     {
-        // Training reads the input twice (statistics, then normalization) and writes once.
+        // Training reads the input twice (statistics, then normalization) and writes once. Backward
+        // reads input and gradient twice (sums, then the gradient, which it writes).
         part.tensors.insert(part.tensors.end(), {{x.channels}, {x.channels}});
         AddPointwise(part, {3 * before, 0, 0});
+        part.operators.back().backward = 5.0 / 3;
         part.kept.push_back({{2 * before, 0, 0}});
     }
     else if (kind == "relu" || kind == "dropout")
     {
         // In place; what backward needs of it is the output, which the next operator keeps.
         AddPointwise(part, {2 * before, 0, 0});
+        part.operators.back().backward = 3.0 / 2; // output and gradient read, gradient written
     }
     else if (kind == "avgpool")
     {
@@ -206,8 +209,10 @@ BuildOperators(ModelSpec& model, topo::JsonObject& in)
             {
                 r.Say("residual", "the two inputs of the sum have different shapes");
             }
-            // Sum: 2 reads, 1 write; the rectifier after it: 2.
+            // Sum: 2 reads, 1 write; the rectifier after it: 2. Backward: the rectifier's 3; the
+            // sum of the gradients of the two ways, 3.
             AddPointwise(part, {5 * x.Elements(), 0, 0});
+            part.operators.back().backward = 6.0 / 5;
         }
         layer.output = {x.Elements(), 0, 0};
         layer.parts.push_back(std::move(part));

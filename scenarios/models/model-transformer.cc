@@ -175,8 +175,13 @@ Mlp(const Transformer& t)
         part.kept.push_back({{0, 2.0 * f, 0}, Split::kTensor});
     }
     part.kept.push_back({{0, 2.0 * f, 0}, Split::kTensor}); // input of the last product
+    const std::size_t before = part.operators.size();
     AddLinear(part, f, h, t.bias, Linear::kRows);
     AddResidual(part, h, t.dropout);
+    for (std::size_t i = before; i < part.operators.size(); ++i)
+    {
+        part.operators[i].last = !t.dropout; // which keeps its mask
+    }
     part.entry = part.exit = {0, 1.0 * h, 0};
     return part;
 }
@@ -195,7 +200,9 @@ Block(const Transformer& t, uint32_t index)
 
 /// Projection to the vocabulary and cross-entropy, for the share `positions` of the tokens. The
 /// loss reads and writes the logits in 32 bits and keeps them (4 b s V bytes, Korthikanti et al.
-/// section 4.3); counted as four passes over 16-bit elements.
+/// section 4.3), as PyTorch's operations one after another: made fp32 (2 bytes read, 4 written),
+/// log-softmax (4, 4); backward fills the gradient of the log-probabilities with zeros (4), from it
+/// and them makes that of the logits (4, 4, 4), which becomes 16 bits (4, 2): 14 and 22 bytes.
 void
 AddLogits(LayerSpec& layer, Part& part, const Transformer& t, double positions)
 {
@@ -204,7 +211,9 @@ AddLogits(LayerSpec& layer, Part& part, const Transformer& t, double positions)
     Operator product = Product({0, positions, 0}, v, h);
     product.split = Split::kTensor;
     part.operators.push_back(product);
-    AddPointwise(part, {0, positions * 4 * v, 0}, Split::kTensor);
+    AddPointwise(part, {0, positions * v, 0}, Split::kTensor);
+    part.operators.back().bytes = {0, positions * 12 * v, 0};
+    part.operators.back().backward = 22.0 / 14;
     part.kept.push_back({{0, positions * 2 * h, 0}, Split::kSequence});
     part.kept.push_back({{0, positions * 4 * v, 0}, Split::kTensor});
     layer.checkpointBytes += {0, 2 * h, 0};

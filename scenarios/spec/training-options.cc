@@ -268,7 +268,7 @@ MakeTable()
             Kind::kFile,
             json,
             group,
-            "measured times of layers, in JSON, instead of the roofline's")
+            "measured times of layers, in JSON, instead of those of their kernels")
             .Otherwise("none"),
     });
     t.Add(ParallelOptionRows());

@@ -110,12 +110,10 @@ AttentionSeconds(const Kernel& k, const GpuSpec& gpu, Dtype dtype, const KernelC
     const double rate = ProductRate(gpu, dtype);
     if (k.fused)
     {
-        // Products of a score take time as the head is large, its softmax always the same.
-        const double head = (k.headSize > 0 ? k.headSize : kHeadSize) / kHeadSize;
-        const double slower = (1 + costs.softmax / head) / (1 + costs.softmax);
         const double flops = k.flops * Seen(k);
-        const double compute =
-            std::max(flops * slower / (rate * gpu.rates.attention), flops / gpu.Peak(dtype));
+        const double ratio =
+            gpu.rates.attention * (k.pass == Pass::kForward ? 1 : gpu.rates.attentionBackward);
+        const double compute = std::max(flops / (rate * ratio), flops / gpu.Peak(dtype));
         return Overlapped(compute, bytes / (gpu.memoryBandwidth * gpu.rates.productMemory));
     }
     double flops = k.flops;
@@ -160,6 +158,14 @@ TiledFlops(double batch,
         best = best == 0 ? flops : std::min(best, flops);
     }
     return best;
+}
+
+GpuSpec
+InTraining(GpuSpec gpu)
+{
+    gpu.rates.tensorProduct *= gpu.rates.sustained;
+    gpu.rates.fp8Product *= gpu.rates.sustained;
+    return gpu;
 }
 
 double

@@ -8,8 +8,9 @@
  *                  overlap, but for a large product perfectly so: the root is between max(c, m) and
  *                  their sum. What c counts: tiles, below.
  *   convolutions   as the product over patches, at a rate of their own; bytes are those of pictures
- *   attention      fused: sqrt(c^2 + m^2) at a rate of its own, less for small heads, and causal
- *                  only what a query sees;
+ *   attention      fused: sqrt(c^2 + m^2) at rates of its own, forward and backward, whatever the
+ *                  size of heads (MPT's steps with heads of 64 and 128 differ by less than 4%), and
+ *                  causal only what a query sees;
  *                  not fused: its products (c) and, one after another, its passes over the matrices
  *                  of scores (m at the bandwidth of pointwise kernels)
  *   pointwise      bytes / bandwidth
@@ -58,13 +59,12 @@ struct KernelCosts
     double wave = 0.2;
     /// The smallest piece of the inner dimension that is worth a multiprocessor of its own.
     double split = 8192;
-    /// Softmax of a score over its products with heads of kHeadSize: fused attention with smaller
-    /// heads has a lower rate. Assumed.
-    double softmax = 0.25;
 };
 
-/// The size of heads that KernelRates::attention is of.
-constexpr double kHeadSize = 128;
+/// The GPU as it is in training: its products at the rate of a load that lasts
+/// (KernelRates::sustained), and with them what goes by their rate. What products of a table, timed
+/// alone, take is told by the GPU itself.
+GpuSpec InTraining(GpuSpec gpu);
 
 /// Seconds of all `launches` of a kernel. The GPU has the datatype (Peak() > 0). Never less than
 /// FLOPs / peak or bytes / bandwidth; grows with every dimension. 0 launches: 0.

@@ -82,7 +82,7 @@ TEST(KernelTime, AProductByHand)
 
 TEST(KernelTime, TilesByHand)
 {
-    const KernelCosts evenly{0, 0, 8192, 0.25}; // waves and small tiles cost nothing
+    const KernelCosts evenly{0, 0, 8192}; // waves and small tiles cost nothing
     // Whole tiles, nothing else: 33 x 17 is one tile of 64 x 32, 2 x 64 x 32 x 10 FLOPs; 64 x 16
     // would have to be two of them, as many FLOPs.
     EXPECT_DOUBLE_EQ(TiledFlops(1, 33, 17, 10, 0, evenly), 2 * 64 * 32 * 10);
@@ -90,15 +90,15 @@ TEST(KernelTime, TilesByHand)
     EXPECT_DOUBLE_EQ(TiledFlops(3, 16, 64, 5, 0, evenly), 3 * 2 * 16 * 64 * 5);
     // A last wave that costs as a full one: 5 tiles of 256 x 128 on 4 multiprocessors take 2 waves,
     // or 40 of 64 x 64, which take 10, as many FLOPs as 5 of the large ones.
-    const KernelCosts full{0, 1, 1e12, 0.25};
+    const KernelCosts full{0, 1, 1e12};
     EXPECT_DOUBLE_EQ(TiledFlops(1, 256, 640, 7, 4, full), 2.0 * 256 * 640 * 7);
     // Two tiles of 128 x 128 on 4 multiprocessors, where the inner dimension can be halved: all
     // work, and what it takes more is their rate, (1 / 128 + 1 / 128) / (1 / 256 + 1 / 128) = 4 / 3
     // where tiles cost nothing else.
-    const KernelCosts split{1e9, 1, 500, 0.25};
+    const KernelCosts split{1e9, 1, 500};
     EXPECT_NEAR(TiledFlops(1, 256, 128, 1000, 4, split) / (2.0 * 256 * 128 * 1000), 4.0 / 3, 1e-6);
     // It cannot be halved: two of four work, as long as one large tile would with all its FLOPs.
-    const KernelCosts whole{1e9, 1, 1001, 0.25};
+    const KernelCosts whole{1e9, 1, 1001};
     EXPECT_NEAR(TiledFlops(1, 256, 128, 1000, 4, whole) / (2.0 * 256 * 128 * 1000), 2, 1e-6);
 }
 
@@ -250,10 +250,42 @@ TEST(KernelTime, FusedAttention)
     // Not fused, the whole matrix is computed, and it passes through the memory.
     EXPECT_DOUBLE_EQ(time(2048, 64, false, true), time(2048, 64, false, false));
     EXPECT_GT(time(2048, 64, false, false), 2 * time(2048, 64, true, false));
-    // Twice as many heads of half the size: as many FLOPs, twice as many scores.
-    EXPECT_GT(2 * time(8192, 64, true, true), 1.1 * time(8192, 128, true, true));
+    // FLOPs count, whatever the size of heads.
+    EXPECT_NEAR(2 * time(8192, 64, true, true) / time(8192, 128, true, true), 1, 0.01);
+    // Backward has a rate of its own.
+    Kernel backward = Attention(16, 65536, 128, true, true);
+    backward.pass = Pass::kBackwardInput;
+    EXPECT_NEAR(time(65536, 128, true, true) / Seconds(backward, gpu, Dtype::kBf16),
+                gpu.rates.attentionBackward,
+                0.01);
     // Four times the tokens of a long sequence: sixteen times the scores.
     EXPECT_NEAR(time(65536, 128, true, true) / time(16384, 128, true, true), 16, 0.2);
+}
+
+// In training large products take as much longer as clocks fall, and attention with them; plain
+// fp32 and what the memory bounds do not.
+TEST(KernelTime, ProductsOfALoadThatLasts)
+{
+    for (const char* name : {"V100", "A100", "H100"})
+    {
+        const GpuSpec gpu = *FindGpu(name);
+        const GpuSpec training = InTraining(gpu);
+        const auto ratio = [&](const Kernel& k, Dtype dtype) {
+            return Seconds(k, training, dtype) / Seconds(k, gpu, dtype);
+        };
+        EXPECT_LT(gpu.rates.sustained, 1);
+        EXPECT_NEAR(ratio(Product(16384, 16384, 16384), Dtype::kFp16) * gpu.rates.sustained,
+                    1,
+                    0.02);
+        EXPECT_NEAR(ratio(Attention(16, 65536, 128, true, true), Dtype::kFp16) *
+                        gpu.rates.sustained,
+                    1,
+                    0.02);
+        EXPECT_DOUBLE_EQ(ratio(Product(999, 999, 999), Dtype::kFp32), 1);
+        Kernel pointwise;
+        pointwise.elements = 1e8;
+        EXPECT_DOUBLE_EQ(ratio(pointwise, Dtype::kFp16), 1);
+    }
 }
 
 TEST(KernelTime, Fp8IsForProducts)
