@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * GPUs. Peaks are dense (no sparsity). "ml-engineering" is stas00/ml-engineering@744d01e,
- * compute/accelerator/README.md, which quotes the vendors' data sheets. The efficiencies: see the
- * table in compute-model.cc.
+ * compute/accelerator/README.md, which quotes the vendors' data sheets. Rates ("matrix_efficiency"
+ * and what follows) are printed by scripts/fit-compute.
  */
 #include "scenarios/models/gpu-zoo.h"
 
@@ -19,49 +19,84 @@ namespace
 // clang-format off
 const char* const kZoo = R"zoo(
 [
+ {"name": "K80", "aliases": ["Tesla K80"],
+  "fp32_tflops": 4.37, "memory_bandwidth_GBps": 240, "memory_GB": 12, "multiprocessors": 13,
+  "matrix_efficiency": 0.875, "fp32_efficiency": 0.875, "product_memory_efficiency": 0.895, "launch_us": 10.1,
+  "convolution_ratio": 1.09, "attention_ratio": 0.484, "attention_backward_ratio": 0.896,
+  "memory_efficiency": 0.813, "optimizer_efficiency": 0.8,
+  "source": "one of the two GPUs of a card: anandtech.com/show/8729 (2 x 2,496 cores of 192 a multiprocessor, 8.74 TFLOP/s at the boost clock, 2 x 12 GB); 240 GB/s: cnews.cz, Tesla K80",
+  "efficiency_source": "all assumed: as V100 in fp32"},
+ {"name": "TitanX-Maxwell", "aliases": ["GTX Titan X", "GeForce GTX Titan X", "Titan X (Maxwell)"],
+  "fp32_tflops": 6.6, "memory_bandwidth_GBps": 336.5, "memory_GB": 12, "multiprocessors": 24,
+  "matrix_efficiency": 0.875, "fp32_efficiency": 0.875, "product_memory_efficiency": 0.895, "launch_us": 10.1,
+  "convolution_ratio": 1.09, "attention_ratio": 0.484, "attention_backward_ratio": 0.896,
+  "memory_efficiency": 0.813, "optimizer_efficiency": 0.8,
+  "source": "hothardware.com, GeForce GTX Titan X review: 3,072 cores x 2 x 1,075 MHz boost, 336.5 GB/s",
+  "efficiency_source": "all assumed: as V100 in fp32"},
+ {"name": "TitanX-Pascal", "aliases": ["NVIDIA Titan X", "Titan X (Pascal)"],
+  "fp32_tflops": 11, "memory_bandwidth_GBps": 480, "memory_GB": 12, "multiprocessors": 28,
+  "matrix_efficiency": 0.875, "fp32_efficiency": 0.875, "product_memory_efficiency": 0.895, "launch_us": 10.1,
+  "convolution_ratio": 1.09, "attention_ratio": 0.484, "attention_backward_ratio": 0.896,
+  "memory_efficiency": 0.813, "optimizer_efficiency": 0.8,
+  "source": "gamersnexus.net/news-pc/2523: 11 TFLOP/s, 3,584 cores (28 multiprocessors, as it reckons), 480 GB/s",
+  "efficiency_source": "all assumed: as V100 in fp32"},
  {"name": "P100", "aliases": ["P100-SXM2", "Tesla P100"],
-  "fp32_tflops": 10.6, "fp16_tflops": 21.2, "memory_bandwidth_GBps": 732, "memory_GB": 16,
-  "matrix_efficiency": 0.40, "fp32_efficiency": 0.40, "memory_efficiency": 0.90,
-  "source": "NVIDIA data sheet, SXM2",
-  "efficiency_source": "one row: ResNet-50, 29 h on 8 GPUs (Goyal et al. 2017, section 4.3); fp16 and memory assumed"},
+  "fp32_tflops": 10.6, "fp16_tflops": 21.2, "memory_bandwidth_GBps": 732, "memory_GB": 16, "multiprocessors": 56,
+  "matrix_efficiency": 0.875, "fp32_efficiency": 0.875, "product_memory_efficiency": 0.895, "launch_us": 10.1,
+  "convolution_ratio": 1.09, "attention_ratio": 0.484, "attention_backward_ratio": 0.896,
+  "memory_efficiency": 0.813, "optimizer_efficiency": 0.8,
+  "source": "NVIDIA data sheet, SXM2; multiprocessors: forum.beyond3d.com, NVIDIA Pascal announcement, page 19",
+  "efficiency_source": "all assumed: as V100 in fp32, fp16 too (no tensor cores)"},
  {"name": "V100", "aliases": ["V100-SXM2", "V100-32GB", "V100-SXM2-32GB", "V100-SXM3-32GB", "Tesla V100"],
-  "fp32_tflops": 15.7, "fp16_tflops": 125, "memory_bandwidth_GBps": 900, "memory_GB": 32,
-  "matrix_efficiency": 0.59, "fp32_efficiency": 0.84, "memory_efficiency": 0.90,
-  "source": "NVIDIA data sheet, SXM2",
-  "efficiency_source": "end-to-end rows, see compute-model.cc"},
+  "fp32_tflops": 15.7, "fp16_tflops": 125, "memory_bandwidth_GBps": 900, "memory_GB": 32, "multiprocessors": 80,
+  "matrix_efficiency": 0.841, "fp32_efficiency": 0.875, "product_memory_efficiency": 0.895, "launch_us": 10.1,
+  "convolution_ratio": 1.09, "attention_ratio": 0.484, "attention_backward_ratio": 0.896,
+  "memory_efficiency": 0.813, "optimizer_efficiency": 0.8, "sustained_ratio": 0.805,
+  "source": "NVIDIA data sheet, SXM2; multiprocessors: what CUDA says (gist.github.com/asford/863f8f69)",
+  "efficiency_source": "products, their bandwidth and launch: fitted (gemm_deepbench_v100.csv); convolutions, pointwise, sustained: fitted (nvidia_dle_throughput.csv: BERT-large, ResNet-50); attention as A100, optimizer: assumed"},
  {"name": "V100-16GB", "aliases": ["V100-SXM2-16GB"], "base": "V100", "memory_GB": 16},
  {"name": "A100", "aliases": ["A100-80GB", "A100-80", "A100-SXM", "A100-SXM4", "A100-SXM4-80GB", "A100-SXM-80GB"],
   "fp32_tflops": 19.5, "tf32_tflops": 156, "fp16_tflops": 312, "bf16_tflops": 312,
-  "memory_bandwidth_GBps": 2039, "memory_GB": 80,
-  "matrix_efficiency": 0.63, "fp32_efficiency": 0.84, "memory_efficiency": 0.75,
-  "source": "NVIDIA data sheet, SXM4 80 GB; ml-engineering",
-  "efficiency_source": "end-to-end rows, see compute-model.cc; fp32 assumed as V100"},
+  "memory_bandwidth_GBps": 2039, "memory_GB": 80, "multiprocessors": 108,
+  "matrix_efficiency": 0.761, "fp32_efficiency": 0.875, "fp8_efficiency": 0.696, "product_memory_efficiency": 0.823, "launch_us": 5.45,
+  "convolution_ratio": 0.658, "attention_ratio": 0.484, "attention_backward_ratio": 0.896,
+  "memory_efficiency": 0.902, "optimizer_efficiency": 0.8, "sustained_ratio": 0.9,
+  "source": "NVIDIA data sheet, SXM4 80 GB; ml-engineering; multiprocessors: techpowerup.com/gpu-specs/a100-sxm4-40-gb.c3506",
+  "efficiency_source": "products, their bandwidth and launch: fitted (gemm_efficiency_vidur.csv); attention, convolutions, pointwise, sustained: fitted (mpt_fsdp_throughput.csv, nvidia_dle_throughput.csv, train_throughput.csv); fp32 as V100, optimizer: assumed"},
  {"name": "A100-40GB", "aliases": ["A100-40", "A100-SXM4-40GB", "A100-SXM-40GB"], "base": "A100",
   "memory_bandwidth_GBps": 1555, "memory_GB": 40,
   "source": "NVIDIA data sheet, SXM4 40 GB; ml-engineering"},
+ {"name": "A40", "base": "A100",
+  "fp32_tflops": 37.4, "tf32_tflops": 74.8, "fp16_tflops": 149.7, "bf16_tflops": 149.7,
+  "memory_bandwidth_GBps": 696, "memory_GB": 48, "multiprocessors": 84,
+  "source": "hmc-tech.com/gpu/nvidia-a100-vs-nvidia-a40 (peaks); gpu.spicedreamphone.com, A40 PCIe (696 GB/s, 84 multiprocessors)",
+  "efficiency_source": "assumed as A100"},
  {"name": "H100", "aliases": ["H100-SXM", "H100-SXM5", "H100-80GB", "H100-SXM5-80GB"],
-  "fp32_tflops": 67, "tf32_tflops": 494.5, "fp16_tflops": 989, "bf16_tflops": 989,
-  "memory_bandwidth_GBps": 3350, "memory_GB": 80,
-  "matrix_efficiency": 0.582, "fp32_efficiency": 0.84, "memory_efficiency": 0.75,
-  "source": "NVIDIA data sheet, SXM5; ml-engineering (fp8 1,979, bf16 989); tf32 is half of bf16",
-  "efficiency_source": "A100's times the ratio of the best measured products, 0.803 / 0.869 (ml-engineering); fp32 assumed"},
+  "fp32_tflops": 67, "tf32_tflops": 494.5, "fp16_tflops": 989, "bf16_tflops": 989, "fp8_tflops": 1979,
+  "memory_bandwidth_GBps": 3350, "memory_GB": 80, "multiprocessors": 132,
+  "matrix_efficiency": 0.747, "fp32_efficiency": 0.875, "fp8_efficiency": 0.683, "product_memory_efficiency": 0.922, "launch_us": 5.06,
+  "convolution_ratio": 0.658, "attention_ratio": 0.484, "attention_backward_ratio": 0.896,
+  "memory_efficiency": 0.902, "optimizer_efficiency": 0.8, "sustained_ratio": 0.718,
+  "source": "NVIDIA data sheet, SXM5; ml-engineering (fp8 1,979, bf16 989); tf32 is half of bf16; multiprocessors: glennklockwood.com/garden/processors/h100",
+  "efficiency_source": "products, their bandwidth and launch: fitted (gemm_efficiency_vidur.csv); fp8: best measured product in fp8 over that in bf16, 0.734 / 0.803 (ml-engineering, H200); sustained: fitted to one row (mcore-h100-1.7B of train_throughput.csv); fp32 as V100, all else as A100: assumed"},
  {"name": "H200", "aliases": ["H200-SXM", "H200-SXM5"], "base": "H100",
   "memory_bandwidth_GBps": 4800, "memory_GB": 141,
   "source": "NVIDIA data sheet; ml-engineering"},
- {"name": "B200", "aliases": ["B200-SXM"],
-  "fp32_tflops": 80, "tf32_tflops": 1125, "fp16_tflops": 2250, "bf16_tflops": 2250,
-  "memory_bandwidth_GBps": 8000, "memory_GB": 180,
-  "matrix_efficiency": 0.563, "fp32_efficiency": 0.84, "memory_efficiency": 0.75,
-  "source": "ml-engineering; tf32 is half of bf16; fp32: HGX B200 at 1,000 W, by NVIDIA's figures in glennklockwood.com/garden/processors/B200",
-  "efficiency_source": "A100's times the ratio of the best measured products, 0.776 / 0.869 (ml-engineering); fp32 assumed"},
- {"name": "GB200", "base": "B200", "fp32_tflops": 90, "tf32_tflops": 1250, "fp16_tflops": 2500, "bf16_tflops": 2500, "memory_GB": 186,
-  "matrix_efficiency": 0.529,
-  "source": "ml-engineering; tf32 is half of bf16; fp32: GB200 at 1,200 W, by NVIDIA's figures in glennklockwood.com/garden/processors/B200",
-  "efficiency_source": "A100's times the ratio of the best measured products, 0.729 / 0.869 (ml-engineering); fp32 assumed"},
+ {"name": "B200", "aliases": ["B200-SXM"], "base": "H100",
+  "fp32_tflops": 80, "tf32_tflops": 1125, "fp16_tflops": 2250, "bf16_tflops": 2250, "fp8_tflops": 4500,
+  "memory_bandwidth_GBps": 8000, "memory_GB": 180, "multiprocessors": 148,
+  "matrix_efficiency": 0.722, "fp8_efficiency": 0.660,
+  "source": "ml-engineering; tf32 is half of bf16; fp32, fp8: HGX B200 at 1,000 W, by NVIDIA's figures in glennklockwood.com/garden/processors/B200; multiprocessors: hmc-tech.com/gpus/nvidia-b200-vs-nvidia-gb200",
+  "efficiency_source": "H100's times the ratio of the best measured products, 0.776 / 0.803 (ml-engineering); all else assumed as H100"},
+ {"name": "GB200", "base": "B200",
+  "fp32_tflops": 90, "tf32_tflops": 1250, "fp16_tflops": 2500, "bf16_tflops": 2500, "fp8_tflops": 5000, "memory_GB": 186,
+  "matrix_efficiency": 0.678, "fp8_efficiency": 0.620,
+  "source": "ml-engineering; tf32 is half of bf16; fp32, fp8: GB200 at 1,200 W, by NVIDIA's figures in glennklockwood.com/garden/processors/B200",
+  "efficiency_source": "H100's times the ratio of the best measured products, 0.729 / 0.803 (ml-engineering); all else assumed as H100"},
  {"name": "B300", "aliases": ["B300-SXM"], "base": "B200", "memory_GB": 288,
-  "matrix_efficiency": 0.570,
-  "source": "ml-engineering; tf32 is half of bf16; fp32 as B200: assumed",
-  "efficiency_source": "A100's times the ratio of the best measured products, 0.786 / 0.869 (ml-engineering); fp32 assumed"}
+  "matrix_efficiency": 0.731, "fp8_efficiency": 0.669,
+  "source": "ml-engineering; tf32 is half of bf16; fp32, fp8 and multiprocessors as B200: assumed",
+  "efficiency_source": "H100's times the ratio of the best measured products, 0.786 / 0.803 (ml-engineering); all else assumed as H100"}
 ]
 )zoo";
 
@@ -80,10 +115,31 @@ struct DtypeEntry
     Dtype dtype;
 };
 
+/// The rates of a GPU; the bounds are those of shares, and of what a kernel may cost to launch.
+void
+ReadRates(topo::JsonObject& in, KernelRates& rates)
+{
+    constexpr double kLeast = 0.001;
+    in.Real("matrix_efficiency", rates.tensorProduct, kLeast, 1);
+    in.Real("fp32_efficiency", rates.fp32Product, kLeast, 1);
+    in.Real("fp8_efficiency", rates.fp8Product, kLeast, 1);
+    in.Real("product_memory_efficiency", rates.productMemory, kLeast, 1);
+    in.Real("convolution_ratio", rates.convolution, kLeast, 10);
+    in.Real("attention_ratio", rates.attention, kLeast, 10);
+    in.Real("attention_backward_ratio", rates.attentionBackward, kLeast, 10);
+    in.Real("sustained_ratio", rates.sustained, kLeast, 1);
+    in.Real("memory_efficiency", rates.pointwise, kLeast, 1);
+    in.Real("optimizer_efficiency", rates.optimizer, kLeast, 1);
+    double us = rates.launch * 1e6;
+    in.Real("launch_us", us, 0, 1e4);
+    rates.launch = us * 1e-6;
+}
+
 constexpr DtypeEntry kDtypes[] = {{"bf16", Dtype::kBf16},
                                   {"fp16", Dtype::kFp16},
                                   {"fp32", Dtype::kFp32},
                                   {"tf32", Dtype::kTf32},
+                                  {"fp8", Dtype::kFp8},
                                   {"bfloat16", Dtype::kBf16},
                                   {"float16", Dtype::kFp16},
                                   {"half", Dtype::kFp16},
@@ -96,7 +152,7 @@ constexpr DtypeEntry kDtypes[] = {{"bf16", Dtype::kBf16},
 uint32_t
 DtypeBytes(Dtype dtype)
 {
-    return dtype == Dtype::kFp16 || dtype == Dtype::kBf16 ? 2 : 4;
+    return dtype == Dtype::kFp32 || dtype == Dtype::kTf32 ? 4 : 2;
 }
 
 std::string
@@ -129,7 +185,7 @@ ParseDtype(std::string_view text)
 std::vector<std::string>
 DtypeNames()
 {
-    return {"bf16", "fp16", "fp32", "tf32"};
+    return {"bf16", "fp16", "fp32", "fp8", "tf32"};
 }
 
 double
@@ -145,14 +201,24 @@ GpuSpec::Peak(Dtype dtype) const
         return peakFp16;
     case Dtype::kBf16:
         return peakBf16;
+    case Dtype::kFp8:
+        return peakFp8;
     }
     return 0;
 }
 
 double
-GpuSpec::Efficiency(Dtype dtype) const
+KernelRates::Product(Dtype dtype) const
 {
-    return dtype == Dtype::kFp32 ? fp32Efficiency : matrixEfficiency;
+    switch (dtype)
+    {
+    case Dtype::kFp32:
+        return fp32Product;
+    case Dtype::kFp8:
+        return fp8Product;
+    default:
+        return tensorProduct;
+    }
 }
 
 std::vector<std::string>
@@ -208,25 +274,23 @@ ParseGpuJson(const nlohmann::json& json, const std::string& file, std::vector<to
     scaled("tf32_tflops", gpu.peakTf32, 1e12, 1e6);
     scaled("fp16_tflops", gpu.peakFp16, 1e12, 1e6);
     scaled("bf16_tflops", gpu.peakBf16, 1e12, 1e6);
+    scaled("fp8_tflops", gpu.peakFp8, 1e12, 1e6);
+    in.Real("multiprocessors", gpu.multiprocessors, 0, 1e6);
     scaled("memory_bandwidth_GBps", gpu.memoryBandwidth, 1e9, 1e6);
     double memory = static_cast<double>(gpu.memoryBytes) / (1ULL << 30);
     in.Real("memory_GB", memory, 0, 1e6); // vendors' GB of GPU memory are 2^30
     gpu.memoryBytes = static_cast<uint64_t>(memory * (1ULL << 30));
-    gpu.matrixEfficiency = gpu.matrixEfficiency > 0 ? gpu.matrixEfficiency : 0.5;
-    gpu.memoryEfficiency = gpu.memoryEfficiency > 0 ? gpu.memoryEfficiency : 0.8;
-    in.Real("matrix_efficiency", gpu.matrixEfficiency, 0.001, 1);
-    gpu.fp32Efficiency = gpu.fp32Efficiency > 0 ? gpu.fp32Efficiency : gpu.matrixEfficiency;
-    in.Real("fp32_efficiency", gpu.fp32Efficiency, 0.001, 1);
-    in.Real("memory_efficiency", gpu.memoryEfficiency, 0.001, 1);
+    ReadRates(in, gpu.rates);
     in.Text("source", gpu.source);
     in.Text("efficiency_source", gpu.efficiencySource);
     in.Has("aliases");
     in.Has("note");
-    if (errors.size() == before && gpu.peakFp32 + gpu.peakTf32 + gpu.peakFp16 + gpu.peakBf16 == 0)
+    if (errors.size() == before &&
+        gpu.peakFp32 + gpu.peakTf32 + gpu.peakFp16 + gpu.peakBf16 + gpu.peakFp8 == 0)
     {
         in.Say("",
                "has no peak rate: give one of bf16_tflops, fp16_tflops, tf32_tflops, "
-               "fp32_tflops, or a \"base\"");
+               "fp32_tflops, fp8_tflops, or a \"base\"");
     }
     if (errors.size() == before && gpu.memoryBandwidth == 0)
     {

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * GPUs: peak rates from data sheets, and the share of them that training software reaches
- * (compute-model.h).
+ * GPUs: peak rates from data sheets, and the share of them that kernels reach (kernel-time.h).
  */
 #ifndef SCENARIOS_MODELS_GPU_ZOO_H
 #define SCENARIOS_MODELS_GPU_ZOO_H
@@ -27,17 +26,43 @@ enum class Dtype : uint8_t
     kTf32, ///< fp32 in memory and on the wire, TF32 tensor cores
     kFp16,
     kBf16,
+    kFp8, ///< inputs of matrix products in 8 bits, all else as bf16 (kernel-time.h)
 };
 
-/// Bytes of a parameter or gradient: 2 or 4.
+/// Bytes of a parameter or gradient: 2 (fp8 too) or 4.
 uint32_t DtypeBytes(Dtype dtype);
 /// "bf16".
 std::string DtypeName(Dtype dtype);
-/// "fp32", "tf32", "fp16", "bf16" (also "float32", "half", "bfloat16", "float16", "amp" = fp16),
-/// any case.
+/// "fp32", "tf32", "fp16", "bf16", "fp8" (also "float32", "half", "bfloat16", "float16", "amp" =
+/// fp16), any case.
 std::optional<Dtype> ParseDtype(std::string_view text);
 /// The names ParseDtype lists in help texts.
 std::vector<std::string> DtypeNames();
+
+/// What kernels reach of a GPU's peaks, by their class (kernel-time.h). One set a GPU, for all
+/// models and shapes; fitted by scripts/fit-compute, which also says by how much they miss what was
+/// measured. The initial values are A100's.
+struct KernelRates
+{
+    /// Large matrix products, as a share of the peak of the datatype: on tensor cores, in plain
+    /// fp32, and in fp8.
+    double tensorProduct = 0.761;
+    double fp32Product = 0.875;
+    double fp8Product = 0.696;
+    double productMemory = 0.823; ///< thin products, as a share of the memory bandwidth
+    double convolution = 0.658;   ///< rate of convolutions over that of products of the same shape
+    double attention = 0.484;     ///< rate of fused attention, forward, over that of large products
+    double pointwise = 0.902;     ///< share of the memory bandwidth
+    double optimizer = 0.8;       ///< share of the memory bandwidth
+    double launch = 5.45e-6;      ///< seconds a kernel takes that has nothing to do
+    double attentionBackward =
+        0.896; ///< rate of fused attention's backward over that of its forward
+    /// Rate of products on tensor cores in training over that of products timed alone: clocks fall
+    /// under a load that lasts, memory and caches are shared with what runs beside.
+    double sustained = 0.9;
+
+    double Product(Dtype dtype) const;
+};
 
 struct GpuSpec
 {
@@ -46,22 +71,18 @@ struct GpuSpec
     double peakTf32 = 0;
     double peakFp16 = 0;
     double peakBf16 = 0;
+    double peakFp8 = 0;
+    double multiprocessors = 0; ///< SMs; 0: not known
     double memoryBandwidth = 0; ///< bytes/s
     uint64_t memoryBytes = 0;
-    /// Share of the peak that large matrix products reach inside a training program, and of the
-    /// memory bandwidth that pointwise kernels reach. How they were found, and how far off they
-    /// are: compute-model.cc.
-    double matrixEfficiency = 0;
-    double fp32Efficiency = 0; ///< of plain fp32, which uses no tensor cores: closer to its peak
-    double memoryEfficiency = 0;
+    KernelRates rates;
     std::string source;           ///< of the peaks
-    std::string efficiencySource; ///< of the efficiencies
+    std::string efficiencySource; ///< of the rates
 
-    double Peak(Dtype dtype) const;       ///< FLOP/s; 0: not supported
-    double Efficiency(Dtype dtype) const; ///< of matrix products
+    double Peak(Dtype dtype) const; ///< FLOP/s; 0: not supported
 };
 
-/// Canonical names: "P100", "V100", "A100", ...
+/// Canonical names: "K80", "P100", "V100", "A100", ...
 std::vector<std::string> GpuNames();
 
 /// Every spelling of a GPU, aliases included, with the canonical name that it stands for.
@@ -73,8 +94,15 @@ std::optional<GpuSpec> FindGpu(std::string_view name);
 
 /// A user's own GPU:
 ///   {"name": "X", "bf16_tflops": 400, "fp32_tflops": 20, "memory_bandwidth_GBps": 2000,
-///    "memory_GB": 64, "matrix_efficiency": 0.6, "fp32_efficiency": 0.8, "memory_efficiency": 0.9}
-/// With "base": "A100" the GPU of that name gives all that is left out. GB of memory are 2^30.
+///    "memory_GB": 64, "multiprocessors": 100,
+///    "matrix_efficiency": 0.6, "fp32_efficiency": 0.8, "fp8_efficiency": 0.6,
+///    "product_memory_efficiency": 0.8, "convolution_ratio": 1, "attention_ratio": 0.7,
+///    "memory_efficiency": 0.9, "optimizer_efficiency": 0.8, "launch_us": 5}
+/// With "base": "A100" the GPU of that name gives all that is left out; without, a name, one peak
+/// (also "tf32_tflops", "fp16_tflops", "fp8_tflops"), bandwidth and memory have to be there, and
+/// A100's rates are taken for those left out (KernelRates, in its order, and
+/// "attention_backward_ratio", "sustained_ratio"; "matrix_efficiency" is
+/// that of tensor cores, "memory_efficiency" that of pointwise kernels). GB of memory are 2^30.
 /// \param file for the errors
 std::optional<GpuSpec> ParseGpuJson(const nlohmann::json& json,
                                     const std::string& file,

@@ -408,9 +408,11 @@ Apply(const nlohmann::json& op, bool first, Part& part, Shape& x)
     }
     else if (kind == "bn")
     {
-        // Training reads the input twice (statistics, then normalization) and writes once.
+        // Training reads the input twice (statistics, then normalization) and writes once. Backward
+        // reads input and gradient twice (sums, then the gradient, which it writes).
         part.tensors.insert(part.tensors.end(), {{x.channels}, {x.channels}});
         AddPointwise(part, {3 * before, 0, 0});
+        part.operators.back().backward = 5.0 / 3;
         part.kept.push_back({{2 * before, 0, 0}});
     }
     else if (kind == "softmax")
@@ -423,6 +425,7 @@ Apply(const nlohmann::json& op, bool first, Part& part, Shape& x)
     {
         // In place; what backward needs of it is the output, which the next operator keeps.
         AddPointwise(part, {2 * before, 0, 0}, x.divided ? Split::kTensor : Split::kWhole);
+        part.operators.back().backward = 3.0 / 2; // output and gradient read, gradient written
     }
     return "";
 }
@@ -478,8 +481,10 @@ BuildLayer(ModelSpec& model, topo::JsonObject& r, Shape& x)
                 r.Say("residual", "the two inputs of the sum have different shapes");
                 return;
             }
-            // Sum: 2 reads, 1 write; the rectifier after it: 2.
+            // Sum: 2 reads, 1 write; the rectifier after it: 2. Backward: the rectifier's 3; the
+            // sum of the gradients of the two ways, 3.
             AddPointwise(part, {5 * x.Elements(), 0, 0});
+            part.operators.back().backward = 6.0 / 5;
         }
         if (aside)
         {

@@ -134,8 +134,12 @@ struct Operator
 
     /// kPointwise: read and written, forward. Of products without a shape (columns 0) too.
     Work elements;
+    Work bytes;          ///< kPointwise: the same, of elements in fp32 whatever the datatype is
     Work flops;          ///< of products without a shape
     double backward = 2; ///< kPointwise: elements of backward for one of forward
+    /// Backward of the layer needs nothing that it or a later one makes: recomputation that stops
+    /// early stops before it.
+    bool last = false;
 
     Work Flops() const; ///< forward; a multiply-add counts 2
 };

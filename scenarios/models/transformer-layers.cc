@@ -166,8 +166,10 @@ DecoderBlock(const Transformer& t, uint32_t index, const Work& source, const Wor
 }
 
 /// Projection to the vocabulary and cross-entropy. The loss reads and writes the logits in 32 bits
-/// and keeps them (4 b s V bytes, Korthikanti et al. section 4.3); counted as four passes over
-/// 16-bit elements.
+/// and keeps them (4 b s V bytes, Korthikanti et al. section 4.3), as PyTorch's operations one
+/// after another: made fp32 (2 bytes read, 4 written), log-softmax (4, 4); backward fills the
+/// gradient of the log-probabilities with zeros (4), from it and them makes that of the logits (4,
+/// 4, 4), which becomes 16 bits (4, 2): 14 and 22 bytes.
 void
 AddLogits(LayerSpec& layer, Part& part, const Transformer& t, const Work& tokens)
 {
@@ -176,7 +178,9 @@ AddLogits(LayerSpec& layer, Part& part, const Transformer& t, const Work& tokens
     Operator product = Product(tokens, v, h);
     product.split = Split::kTensor;
     part.operators.push_back(product);
-    AddPointwise(part, tokens * (4 * v), Split::kTensor);
+    AddPointwise(part, tokens * v, Split::kTensor);
+    part.operators.back().bytes = tokens * (12 * v);
+    part.operators.back().backward = 22.0 / 14;
     part.kept.push_back({tokens * (2 * h), Split::kSequence});
     part.kept.push_back({tokens * (4 * v), Split::kTensor});
     part.entry = tokens * h;

@@ -191,7 +191,12 @@ Mlp(const Transformer& t, const Work& tokens)
     AddNorm(part, tokens, h, t.rms);
     part.kept.push_back({tokens * (2.0 * h), Split::kSequence});
     AddMlp(part, t, tokens, t.ffn);
+    const std::size_t last = part.operators.size() - 1; // the second product
     AddResidual(part, tokens, h, t.dropout);
+    for (std::size_t i = last; i < part.operators.size(); ++i)
+    {
+        part.operators[i].last = !t.dropout; // which keeps its mask
+    }
     part.entry = part.exit = tokens * (1.0 * h);
     return part;
 }

@@ -28,13 +28,14 @@ GpuItems()
     for (const auto& name : training::GpuNames())
     {
         const auto gpu = training::FindGpu(name);
-        const double peak = gpu->peakBf16 > 0 ? gpu->peakBf16 : gpu->peakFp16;
-        items.push_back({name,
-                         Format("%.4g", peak * 1e-12) +
-                             (gpu->peakBf16 > 0 ? " TFLOP/s bf16, " : " TFLOP/s fp16, ") +
-                             Format("%.4g", gpu->memoryBandwidth * 1e-9) + " GB/s, " +
-                             Format("%.3g", static_cast<double>(gpu->memoryBytes) / (1ULL << 30)) +
-                             " GiB"});
+        const auto dtype = gpu->peakBf16 > 0   ? training::Dtype::kBf16
+                           : gpu->peakFp16 > 0 ? training::Dtype::kFp16
+                                               : training::Dtype::kFp32;
+        items.push_back(
+            {name,
+             Format("%.4g", gpu->Peak(dtype) * 1e-12) + " TFLOP/s " + training::DtypeName(dtype) +
+                 ", " + Format("%.4g", gpu->memoryBandwidth * 1e-9) + " GB/s, " +
+                 Format("%.3g", static_cast<double>(gpu->memoryBytes) / (1ULL << 30)) + " GiB"});
     }
     return items;
 }
@@ -268,7 +269,7 @@ MakeTable()
             Kind::kFile,
             json,
             group,
-            "measured times of layers, in JSON, instead of the roofline's")
+            "measured times of layers, in JSON, instead of those of their kernels")
             .Otherwise("none"),
     });
     t.Add(ParallelOptionRows());

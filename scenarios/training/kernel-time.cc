@@ -4,18 +4,236 @@
 #include "scenarios/training/kernel-time.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace training
 {
 
-double
-Seconds(const Kernel& kernel, const GpuSpec& gpu, Dtype dtype)
+namespace
 {
-    const double memory = (kernel.elements * DtypeBytes(dtype) + kernel.bytes) /
-                          (gpu.memoryBandwidth * gpu.memoryEfficiency);
-    const double matrix = kernel.flops / (gpu.Peak(dtype) * gpu.Efficiency(dtype));
-    return kernel.kind == KernelClass::kAttention && !kernel.fused ? memory + matrix
-                                                                   : std::max(memory, matrix);
+
+struct Tile
+{
+    double rows;
+    double columns;
+};
+
+/// Shapes that libraries are taken to have, the largest first; thin ones for thin products.
+constexpr Tile kTiles[] = {{256, 128},
+                           {128, 256},
+                           {128, 128},
+                           {128, 64},
+                           {64, 128},
+                           {64, 64},
+                           {128, 32},
+                           {32, 128},
+                           {64, 32},
+                           {32, 64},
+                           {128, 16},
+                           {16, 128},
+                           {32, 32},
+                           {64, 16},
+                           {16, 64}};
+
+double
+TileCost(const Tile& tile, const KernelCosts& costs)
+{
+    return 1 + costs.tile * (1 / tile.rows + 1 / tile.columns);
+}
+
+/// Both at once, neither hidden behind the other when they are alike.
+double
+Overlapped(double compute, double memory)
+{
+    return std::hypot(compute, memory);
+}
+
+/// FLOP/s of large products.
+double
+ProductRate(const GpuSpec& gpu, Dtype dtype)
+{
+    return gpu.Peak(dtype) * gpu.rates.Product(dtype);
+}
+
+/// The datatype of what is no product.
+Dtype
+Wide(Dtype dtype)
+{
+    return dtype == Dtype::kFp8 ? Dtype::kBf16 : dtype;
+}
+
+/// Bytes of a kernel's elements; in fp8 the inputs of a product of known shape are of 1 byte.
+double
+BytesOf(const Kernel& k, Dtype dtype)
+{
+    double bytes = k.elements * DtypeBytes(dtype) + k.bytes;
+    const bool product = k.kind == KernelClass::kMatrix || k.kind == KernelClass::kConvolution;
+    if (dtype == Dtype::kFp8 && product && k.rows > 0)
+    {
+        const double written = k.launches * k.batch * k.rows * k.columns;
+        bytes -= std::max(k.elements - written, 0.0);
+    }
+    return bytes;
+}
+
+/// FLOPs of all launches, in tiles where the shape is known.
+double
+TiledOf(const Kernel& k, const GpuSpec& gpu, const KernelCosts& costs)
+{
+    if (k.rows <= 0)
+    {
+        return k.flops;
+    }
+    const double tiled =
+        TiledFlops(k.batch, k.rows, k.columns, k.inner, gpu.multiprocessors, costs);
+    return std::max(k.flops, k.launches * tiled);
+}
+
+/// The share of the matrix of scores that a fused kernel computes. Causal: query i of n sees the
+/// keys up to its own, the last query all of them; what is on the diagonal is computed in blocks.
+double
+Seen(const Kernel& k)
+{
+    constexpr double kBlock = 128; // assumed
+    if (!k.causal || k.keys <= 0)
+    {
+        return 1;
+    }
+    const double queries = std::min(k.queries, k.keys);
+    return std::min(1.0, (k.keys - queries / 2 + kBlock / 2) / k.keys);
+}
+
+double
+AttentionSeconds(const Kernel& k, const GpuSpec& gpu, Dtype dtype, const KernelCosts& costs)
+{
+    const double bytes = BytesOf(k, dtype);
+    const double rate = ProductRate(gpu, dtype);
+    if (k.fused)
+    {
+        const double flops = k.flops * Seen(k);
+        const double ratio =
+            gpu.rates.attention * (k.pass == Pass::kForward ? 1 : gpu.rates.attentionBackward);
+        const double compute = std::max(flops / (rate * ratio), flops / gpu.Peak(dtype));
+        return Overlapped(compute, bytes / (gpu.memoryBandwidth * gpu.rates.productMemory));
+    }
+    double flops = k.flops;
+    if (k.heads > 0 && k.queries > 0 && k.keys > 0 && k.headSize > 0)
+    {
+        // As if all of its products were scores: context is the same turned round.
+        const double tiled =
+            TiledFlops(k.heads, k.queries, k.keys, k.headSize, gpu.multiprocessors, costs);
+        flops *= std::max(tiled / (2 * k.heads * k.queries * k.keys * k.headSize), 1.0);
+    }
+    return flops / rate + bytes / (gpu.memoryBandwidth * gpu.rates.pointwise);
+}
+
+} // namespace
+
+double
+TiledFlops(double batch,
+           double rows,
+           double columns,
+           double inner,
+           double multiprocessors,
+           const KernelCosts& costs)
+{
+    double best = 0;
+    for (const auto& tile : kTiles)
+    {
+        const double tiles =
+            batch * std::ceil(rows / tile.rows) * std::ceil(columns / tile.columns);
+        double full = tiles; // tiles that could have been computed in the time
+        if (multiprocessors > 0)
+        {
+            const double waves = tiles / multiprocessors;
+            const double split = std::clamp(inner / costs.split, 1.0, std::max(1.0, 1 / waves));
+            const double taken =
+                waves < 1
+                    ? std::pow(waves, 1 - costs.wave) * std::pow(split, -costs.wave)
+                    : std::pow(std::ceil(waves), costs.wave) * std::pow(waves, 1 - costs.wave);
+            full = taken * multiprocessors;
+        }
+        const double flops = 2 * full * tile.rows * tile.columns * inner * TileCost(tile, costs) /
+                             TileCost(kTiles[0], costs);
+        best = best == 0 ? flops : std::min(best, flops);
+    }
+    return best;
+}
+
+GpuSpec
+InTraining(GpuSpec gpu)
+{
+    gpu.rates.tensorProduct *= gpu.rates.sustained;
+    gpu.rates.fp8Product *= gpu.rates.sustained;
+    return gpu;
+}
+
+double
+Seconds(const Kernel& k, const GpuSpec& gpu, Dtype dtype, const KernelCosts& costs)
+{
+    if (k.launches <= 0)
+    {
+        return 0;
+    }
+    const double memory = gpu.memoryBandwidth;
+    double work = 0;
+    switch (k.kind)
+    {
+    case KernelClass::kMatrix:
+        work = Overlapped(TiledOf(k, gpu, costs) / ProductRate(gpu, dtype),
+                          BytesOf(k, dtype) / (memory * gpu.rates.productMemory));
+        break;
+    case KernelClass::kConvolution:
+        work = Overlapped(
+            TiledOf(k, gpu, costs) /
+                std::min(ProductRate(gpu, dtype) * gpu.rates.convolution, gpu.Peak(dtype)),
+            BytesOf(k, dtype) / (memory * gpu.rates.productMemory));
+        break;
+    case KernelClass::kAttention:
+        work = AttentionSeconds(k, gpu, Wide(dtype), costs);
+        break;
+    case KernelClass::kPointwise:
+        work = BytesOf(k, Wide(dtype)) / (memory * gpu.rates.pointwise);
+        break;
+    }
+    return k.launches * gpu.rates.launch + work;
+}
+
+double
+OptimizerBytes(Optimizer optimizer, Dtype dtype)
+{
+    const bool wide = DtypeBytes(dtype) == 4;
+    const double gradient = wide ? 4 : 2;
+    const double copy = wide ? 0 : 2; // the 16-bit parameter, written
+    const double state = 8;           // read and written
+    switch (optimizer)
+    {
+    case Optimizer::kSgd:
+        return gradient + state + copy;
+    case Optimizer::kMomentum:
+        return gradient + 2 * state + copy;
+    case Optimizer::kAdam:
+        return gradient + 3 * state + copy;
+    case Optimizer::kLamb:
+        // Five passes, as NVIDIA/apex@06a83ce csrc/multi_tensor_lamb.cu launches them after the
+        // norm of all gradients: norm of parameters (4); stage 1 reads gradient, parameter and
+        // moments, and writes moments and update (g + 4 + 2 x 8 + 4); norm of updates (4); stage 2
+        // reads update and parameter and writes the latter (4 + 8).
+        return gradient + 4 + (gradient + 4 + 2 * state + 4) + 4 + (4 + state) + copy;
+    }
+    return 0;
+}
+
+double
+OptimizerSeconds(Optimizer optimizer, double parameters, const GpuSpec& gpu, Dtype dtype)
+{
+    if (parameters <= 0)
+    {
+        return 0;
+    }
+    const double launches = optimizer == Optimizer::kLamb ? 5 : 1;
+    return launches * gpu.rates.launch + parameters * OptimizerBytes(optimizer, dtype) /
+                                             (gpu.memoryBandwidth * gpu.rates.optimizer);
 }
 
 } // namespace training

@@ -1,5 +1,40 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * How long a kernel takes on a GPU. Time is the time of launching it and of its work; what work
+ * takes depends on the class:
+ *
+ *   products       sqrt(c^2 + m^2): c = FLOPs in whole tiles / rate, m = bytes / bandwidth. The two
+ *                  overlap, but for a large product perfectly so: the root is between max(c, m) and
+ *                  their sum. What c counts: tiles, below.
+ *   convolutions   as the product over patches, at a rate of their own; bytes are those of pictures
+ *   attention      fused: sqrt(c^2 + m^2) at rates of its own, forward and backward, whatever the
+ *                  size of heads (MPT's steps with heads of 64 and 128 differ by less than 4%), and
+ *                  causal only what a query sees;
+ *                  not fused: its products (c) and, one after another, its passes over the matrices
+ *                  of scores (m at the bandwidth of pointwise kernels)
+ *   pointwise      bytes / bandwidth
+ *   optimizer      the same, at a bandwidth of its own
+ *
+ * Rates and bandwidths are shares of the GPU's peaks (KernelRates); the same constants serve all
+ * models and shapes. They are fitted by scripts/fit-compute.
+ *
+ * Tiles. A library cuts the rows x columns of a product into tiles, one a multiprocessor at a time;
+ * it has some shapes of them and takes the best. A smaller tile reads more for each FLOP, so its
+ * rate is lower; what sticks out over the edge of the matrix is computed all the same; and the last
+ * wave of tiles is not full:
+ *
+ *      columns
+ *     +----+----+--        9 tiles on 4 multiprocessors: 2.25 waves, which take 3 if tiles are
+ *     |    |    | :        alike, 2.25 if the library shares them out evenly. In between:
+ *     +----+----+--        3^w x 2.25^(1 - w).
+ *     |    |    | :        With less than a wave, the inner dimension is split as well, into
+ *     +----+----+--        pieces of `split` at least, so that more multiprocessors get work.
+ *     :    :    : : rows
+ *
+ * fp8 is for products and convolutions only: their inputs are of 1 byte, what they write of 2. All
+ * else (attention, pointwise, parameters, gradients) is 16 bit, as Transformer Engine has it by
+ * default; casting to fp8 costs nothing here, as it is fused into the kernel before: assumed.
  */
 #ifndef SCENARIOS_TRAINING_KERNEL_TIME_H
 #define SCENARIOS_TRAINING_KERNEL_TIME_H
@@ -7,10 +42,61 @@
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/kernel.h"
 
+#include <cstdint>
+
 namespace training
 {
 
-double Seconds(const Kernel& kernel, const GpuSpec& gpu, Dtype dtype);
+/// What is the same for all GPUs, datatypes and shapes. The first three were taken together: on a
+/// coarse grid, those that miss measured products by the least mean error when each GPU's rates are
+/// fitted anew (scripts/fit-compute --shared).
+struct KernelCosts
+{
+    /// A tile of rows x columns reads rows + columns elements for as many multiply-adds as their
+    /// product, so its rate is as 1 / (1 + tile (1 / rows + 1 / columns)).
+    double tile = 8;
+    /// w: what a last wave costs that is not full; 0 nothing more than its tiles, 1 as a full one.
+    double wave = 0.2;
+    /// The smallest piece of the inner dimension that is worth a multiprocessor of its own.
+    double split = 8192;
+};
+
+/// The GPU as it is in training: its products at the rate of a load that lasts
+/// (KernelRates::sustained), and with them what goes by their rate. What products of a table, timed
+/// alone, take is told by the GPU itself.
+GpuSpec InTraining(GpuSpec gpu);
+
+/// Seconds of all `launches` of a kernel. The GPU has the datatype (Peak() > 0). Never less than
+/// FLOPs / peak or bytes / bandwidth; grows with every dimension. 0 launches: 0.
+double Seconds(const Kernel& kernel,
+               const GpuSpec& gpu,
+               Dtype dtype,
+               const KernelCosts& costs = {});
+
+/// FLOPs that a product takes the time of: those of its tiles, each as much more than the largest
+/// tile's as it is slower, on a GPU of so many multiprocessors (0: not known, so no waves). At
+/// least 2 x batch x rows x columns x inner.
+double TiledFlops(double batch,
+                  double rows,
+                  double columns,
+                  double inner,
+                  double multiprocessors,
+                  const KernelCosts& costs = {});
+
+/// How parameters are updated. States (momentum, variance, master copy) are fp32.
+enum class Optimizer : uint8_t
+{
+    kSgd,
+    kMomentum, ///< SGD with one momentum
+    kAdam,     ///< AdamW moves as many bytes
+    kLamb,
+};
+
+/// Bytes that an update reads and writes for a parameter: fused kernels, one pass over memory each
+/// (LAMB: five). 16-bit datatypes have an fp32 master copy and write the parameter as well.
+double OptimizerBytes(Optimizer optimizer, Dtype dtype);
+/// Seconds of updating so many parameters, those of a GPU's partition. 0 parameters: 0.
+double OptimizerSeconds(Optimizer optimizer, double parameters, const GpuSpec& gpu, Dtype dtype);
 
 } // namespace training
 

@@ -56,10 +56,42 @@ ProductOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions
     }
     kernel.flops = 2 * rows * columns * inner * kernel.launches;
     // A convolution reads a picture once, not once for each place of its window.
-    const double activations =
+    double activations =
         op.elements.IsZero() ? rows * (columns + inner) : op.elements.At(o.microBatch, sequence);
+    if (op.kind == KernelClass::kConvolution && o.dtype == Dtype::kTf32)
+    {
+        activations *= 3; // turned round first
+    }
     kernel.elements = (activations + columns * inner) * kernel.launches;
     return kernel;
+}
+
+/// What attention that is not fused launches beside its products, and what that moves.
+struct ScorePasses
+{
+    double kernels = 0;  ///< without the products
+    double elements = 0; ///< of a score, of the datatype in use, products included
+    double bytes = 0;    ///< of a score, in fp32 whatever the datatype is
+};
+
+ScorePasses
+PassesOf(const Operator& op, const TrainingOptions& o)
+{
+    ScorePasses passes;
+    const double dropout = op.dropout ? 1 : 0;
+    if (op.causal)
+    {
+        // Written and read by the products; scale, mask and softmax are one kernel.
+        passes.kernels = 1 + dropout;
+        passes.elements = 4 + 2 * dropout;
+        return passes;
+    }
+    const bool narrow = DtypeBytes(o.dtype) == 2;
+    passes.kernels = 3 + dropout + (narrow ? 1 : 0);
+    // Products 2, scale 2, mask 2, softmax reads; what it writes is fp32, and so is dropout's.
+    passes.elements = 7 + (narrow ? 1 : 0);
+    passes.bytes = 4 * (1 + 2 * dropout + (narrow ? 1 : 0));
+    return passes;
 }
 
 Kernel
@@ -80,12 +112,15 @@ AttentionOf(const Operator& op, Pass pass, const TrainingOptions& o)
     kernel.flops = 2 * scores * (op.headSize + value) * products * op.count;
     const double keysRead = op.kvHeads * share * o.microBatch * kernel.keys;
     double elements = (op.headSize + value) * (kernel.heads * kernel.queries + keysRead);
+    const double times = pass == Pass::kForward ? 1 : 2;
     if (!o.fusedAttention)
     {
-        // Scores written and read by the products; softmax and dropout read and write them.
-        elements += scores * (2 + (op.dropout ? 4 : 2));
+        const ScorePasses passes = PassesOf(op, o);
+        elements += scores * passes.elements;
+        kernel.bytes = scores * passes.bytes * times * op.count;
+        kernel.launches = (2 * times + passes.kernels) * op.count;
     }
-    kernel.elements = elements * (pass == Pass::kForward ? 1 : 2) * op.count;
+    kernel.elements = elements * times * op.count;
     return kernel;
 }
 
@@ -132,15 +167,19 @@ KernelOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions&
         {
             return std::nullopt;
         }
-        kernel.launches = op.count;
-        kernel.elements = op.elements.At(o.microBatch, o.Sequence() / o.context) *
-                          ShareOf(op.split, o) * (pass == Pass::kForward ? 1 : op.backward) *
-                          op.count;
-        if (op.expert)
         {
-            kernel.elements *= RoutedShare(*part.routing, o);
+            double times =
+                ShareOf(op.split, o) * (pass == Pass::kForward ? 1 : op.backward) * op.count;
+            if (op.expert)
+            {
+                times *= RoutedShare(*part.routing, o);
+            }
+            const uint32_t sequence = o.Sequence() / o.context;
+            kernel.launches = op.count;
+            kernel.elements = op.elements.At(o.microBatch, sequence) * times;
+            kernel.bytes = op.bytes.At(o.microBatch, sequence) * times;
+            break;
         }
-        break;
     }
     kernel.kind = op.kind;
     kernel.pass = pass;

@@ -7,6 +7,21 @@
  * Backward of a product is two more (gradients of its inputs and of its weights), of the same FLOPs
  * each. Backward of attention is four products for forward's two; fused attention computes the
  * scores again, five (Dao et al. 2022, algorithm 4).
+ *
+ * Attention that is not fused launches each of its products, and beside them, forward:
+ *
+ *   causal       scale, mask and softmax in one kernel, as Megatron-LM has it; dropout
+ *   both ways    scale, mask, softmax, dropout: a kernel each, as PyTorch's operations one after
+ *                another (NVIDIA/DeepLearningExamples@1d4211f PyTorch/LanguageModeling/BERT,
+ *                modeling.py, BertSelfAttention). With 16 bits autocast has the softmax in fp32
+ *                (PyTorch's list of operations that autocast to float32), so it writes 4 bytes, so
+ *                does dropout, and one kernel more makes them 16 bits
+ *
+ * Backward moves twice as much. Convolutions in TF32 find pictures channel by channel, PyTorch's
+ * own order, while tensor cores want all channels of a place together: what they read and write is
+ * turned round before or after, so it is moved three times. Recipes for 16 bits keep them in that
+ * order all along (NVIDIA/DeepLearningExamples@097c7ff PyTorch/Classification/ConvNets/configs.yml:
+ * nhwc with AMP only); fp32 needs no tensor cores.
  */
 #ifndef SCENARIOS_TRAINING_LAYER_KERNELS_H
 #define SCENARIOS_TRAINING_LAYER_KERNELS_H

@@ -21,19 +21,29 @@ Bytes(const TrainingOptions& o, double elements)
     return static_cast<uint64_t>(std::llround(elements)) * DtypeBytes(o.dtype);
 }
 
+/// Which of a part's operators.
+enum class Which : uint8_t
+{
+    kAll,
+    kCore, ///< of attention: what selective recomputation does again
+    kKept, ///< what recomputation that stops early does again
+};
+
 double
-SecondsOf(const Part& part, Pass pass, const TrainingOptions& o, bool coreOnly = false)
+SecondsOf(const Part& part, Pass pass, const TrainingOptions& o, Which which = Which::kAll)
 {
     double seconds = 0;
+    const GpuSpec gpu = InTraining(o.gpu);
     for (const Operator& op : part.operators)
     {
-        if (coreOnly && op.kind != KernelClass::kAttention)
+        if ((which == Which::kCore && op.kind != KernelClass::kAttention) ||
+            (which == Which::kKept && op.last))
         {
             continue;
         }
         if (const auto kernel = KernelOf(op, part, pass, o))
         {
-            seconds += Seconds(*kernel, o.gpu, o.dtype);
+            seconds += Seconds(*kernel, gpu, o.dtype);
         }
     }
     return seconds;
@@ -224,11 +234,11 @@ PartOf(const Part& part, const TrainingOptions& o, bool recomputed)
     rank.backwardWeights = SecondsOf(part, Pass::kBackwardWeights, o);
     if (recomputed)
     {
-        rank.again = rank.forward;
+        rank.again = SecondsOf(part, Pass::kForward, o, StopsEarly(o) ? Which::kKept : Which::kAll);
     }
     else if (o.recompute == Recompute::kSelective)
     {
-        rank.again = SecondsOf(part, Pass::kForward, o, true);
+        rank.again = SecondsOf(part, Pass::kForward, o, Which::kCore);
     }
     AddTensorExchanges(part, o, rank);
     AddExpertExchanges(part, o, rank);
@@ -252,9 +262,9 @@ TakeMeasured(const LayerTime& time, bool recomputed, std::vector<RankPart>& part
         const double f = forward > 0 ? part.forward / forward : 1 / count;
         const double inputs = backward > 0 ? part.backwardInput / backward : 1 / count;
         const double weights = backward > 0 ? part.backwardWeights / backward : 0;
-        part.again = recomputed         ? f * time.forward.Seconds()
-                     : part.forward > 0 ? part.again / part.forward * f * time.forward.Seconds()
-                                        : 0;
+        part.again = part.forward > 0 ? part.again / part.forward * f * time.forward.Seconds()
+                     : recomputed     ? f * time.forward.Seconds()
+                                      : 0;
         part.forward = f * time.forward.Seconds();
         part.backwardInput = inputs * time.backward.Seconds();
         part.backwardWeights = weights * time.backward.Seconds();
@@ -415,6 +425,12 @@ ExpertsOf(const std::vector<RankLayer>& layers)
         layer.tiedTo = kNotTied;
     }
     return experts;
+}
+
+bool
+StopsEarly(const TrainingOptions& o)
+{
+    return o.tensor == 1 && o.pipeline == 1 && o.zeroImpl == ZeroImpl::kPaper;
 }
 
 bool

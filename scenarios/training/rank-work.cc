@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/rank-work.h"
 
+#include "scenarios/training/kernel-time.h"
 #include "scenarios/training/zero-partition.h"
 
 namespace training
@@ -21,10 +22,10 @@ OptimizerOfRank(const TrainingOptions& o, const std::vector<RankLayer>& layers)
     }
     const uint64_t whole = PaddedParameters(o, layers, o.Replicas());
     const uint64_t experts = PaddedParameters(o, ExpertsOf(layers), o.ExpertReplicas());
-    return OptimizerTime(o.zero == 0 ? whole + experts
-                                     : whole / o.Replicas() + experts / o.ExpertReplicas(),
-                         o.gpu,
-                         o.dtype);
+    const uint64_t mine =
+        o.zero == 0 ? whole + experts : whole / o.Replicas() + experts / o.ExpertReplicas();
+    return rdma::FromSeconds(
+        OptimizerSeconds(Optimizer::kAdam, static_cast<double>(mine), o.gpu, o.dtype));
 }
 
 /// Writes down actions one after another.

@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/served-plan.h"
 
+#include "scenarios/training/kernel-time.h"
 #include "scenarios/training/training-plan.h"
 
 #include <algorithm>
@@ -327,7 +328,7 @@ ServedPlan::AddUpdaters(rdma::Duration wholeOptimizer, const TrainingOptions& op
 {
     // The optimizer's time for all parameters is that of its memory traffic; a shard's is its
     // share, and another algorithm's as much longer as it moves more bytes.
-    const double bytes = OptimizerBytesPerParameter(options.dtype);
+    const double bytes = OptimizerBytes(Optimizer::kAdam, options.dtype);
     const double algorithm = m_served.strategy == Strategy::kSandblaster
                                  ? LbfgsBytesPerParameter(m_served.history) / bytes
                                  : 1;

@@ -2,30 +2,39 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "scenarios/training/compute-model.h"
+#include "scenarios/training/kernel-time.h"
+#include "scenarios/training/layer-kernels.h"
 #include "scenarios/training/rank-layers.h"
+#include "scenarios/training/rank-work.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <map>
 
 using namespace training;
 
 namespace
 {
 
+/// Of a rank of data parallelism.
 double
-StepSeconds(TrainingOptions o, uint32_t ranks, uint32_t accumulation)
+StepSeconds(TrainingOptions o)
 {
-    double time = 0;
-    for (const RankLayer& layer : LayersOfModel(o))
+    double seconds = 0;
+    for (const Computation& computation : WorkOfRank(o).order)
     {
-        time += layer.Forward() + layer.Backward();
+        seconds += computation.duration.Seconds();
     }
-    return time +
-           OptimizerTime(o.model.parameters / ranks, o.gpu, o.dtype).Seconds() / accumulation;
+    return seconds;
 }
 
 TrainingOptions
-OptionsOn(const char* model, const char* gpu, const char* dtype, uint32_t micro, uint32_t sequence)
+OptionsOn(const std::string& model,
+          const char* gpu,
+          const char* dtype,
+          uint32_t micro,
+          uint32_t sequence)
 {
     TrainingOptions o;
     o.model = *FindModel(model);
@@ -34,6 +43,25 @@ OptionsOn(const char* model, const char* gpu, const char* dtype, uint32_t micro,
     o.microBatch = micro;
     o.sequence = sequence;
     return ResolvedOptions(o);
+}
+
+/// Of a layer's kind and pass.
+Kernels
+KernelsOf(const TrainingOptions& o, std::size_t layer, KernelClass kind, Pass pass)
+{
+    Kernels kernels;
+    for (const Part& part : o.model.layers[layer].parts)
+    {
+        for (const Operator& op : part.operators)
+        {
+            const auto kernel = KernelOf(op, part, pass, o);
+            if (kernel && kernel->kind == kind)
+            {
+                kernels.push_back(*kernel);
+            }
+        }
+    }
+    return kernels;
 }
 
 } // namespace
@@ -50,10 +78,125 @@ TEST(ComputeModel, FusedAttentionSparesTheMemory)
     EXPECT_EQ(fused.back().Forward(), plain.back().Forward());
 }
 
+// Bytes of a score, forward, for b a s^2 of them; the rest of attention's are 4 b s h elements.
+//   gpt2, 16 bits: written and read by products, softmax, dropout: 6 x 2
+//   bert, 16 bits: products, scale, mask 6 x 2, softmax reads 2 and writes 4, dropout 4 and 4, made
+//         16 bits 4 and 2: 32; fp32: 7 x 4 and 3 x 4
+// Kernels: 2 products, softmax, dropout; 2 products, scale, mask, softmax, dropout, and one that
+// makes them 16 bits.
+TEST(ComputeModel, AttentionThatIsNotFusedIsSeveralKernels)
+{
+    struct Case
+    {
+        const char* model;
+        const char* dtype;
+        double bytes;
+        double launches;
+    };
+
+    for (const Case& c : {Case{"gpt2", "fp16", 12, 4},
+                          Case{"gpt2", "fp32", 24, 4},
+                          Case{"bert-large-pretraining", "fp16", 32, 7},
+                          Case{"bert-large-pretraining", "tf32", 40, 6}})
+    {
+        for (const uint32_t sequence : {1U, 127U, 512U})
+        {
+            const auto o = OptionsOn(c.model, "A100", c.dtype, 3, sequence);
+            const double s = sequence;
+            const auto& shape = *o.model.transformer;
+            const auto of = [&](Pass pass) {
+                const auto kernels = KernelsOf(o, 1, KernelClass::kAttention, pass);
+                EXPECT_EQ(kernels.size(), 1u);
+                return kernels.at(0);
+            };
+            const Kernel forward = of(Pass::kForward);
+            const Kernel backward = of(Pass::kBackwardInput);
+            const double bytes = forward.elements * DtypeBytes(o.dtype) + forward.bytes;
+            const double rest = 3 * 4 * s * shape.hidden * DtypeBytes(o.dtype);
+            EXPECT_NEAR(bytes, 3 * shape.heads * s * s * c.bytes + rest, 1e-6 * bytes) << c.model;
+            EXPECT_EQ(forward.launches, c.launches) << c.model << " " << c.dtype;
+            EXPECT_EQ(backward.launches, c.launches + 2); // two products more
+            EXPECT_DOUBLE_EQ(backward.bytes, 2 * forward.bytes);
+        }
+    }
+}
+
+// Pictures are turned round for TF32: three times the activations, not the weights.
+TEST(ComputeModel, ConvolutionsInTf32MoveMore)
+{
+    const auto tf32 = OptionsOn("resnet-50", "A100", "tf32", 7, 1);
+    const auto fp32 = OptionsOn("resnet-50", "A100", "fp32", 7, 1);
+    for (std::size_t layer = 0; layer < tf32.model.layers.size(); ++layer)
+    {
+        const auto turned = KernelsOf(tf32, layer, KernelClass::kConvolution, Pass::kForward);
+        const auto plain = KernelsOf(fp32, layer, KernelClass::kConvolution, Pass::kForward);
+        ASSERT_EQ(turned.size(), plain.size());
+        for (std::size_t i = 0; i < plain.size(); ++i)
+        {
+            const double weights = plain[i].columns * plain[i].inner;
+            EXPECT_DOUBLE_EQ(turned[i].elements - weights, 3 * (plain[i].elements - weights));
+        }
+    }
+}
+
+// The loss reads and writes 14 bytes of each logit forward and 22 backward (16 bits).
+TEST(ComputeModel, LogitsInThirtyTwoBits)
+{
+    for (const uint32_t sequence : {1U, 333U})
+    {
+        const auto o = OptionsOn("mpt-125m", "A100", "bf16", 2, sequence);
+        const double logits = 2.0 * sequence * o.model.transformer->vocabulary;
+        const auto bytes = [&](Pass pass) {
+            const Kernel k =
+                KernelsOf(o, o.model.layers.size() - 1, KernelClass::kPointwise, pass).back();
+            return 2 * k.elements + k.bytes;
+        };
+        EXPECT_NEAR(bytes(Pass::kForward), 14 * logits, 1e-6 * logits);
+        EXPECT_NEAR(bytes(Pass::kBackwardInput), 22 * logits, 1e-6 * logits);
+    }
+}
+
+// Without dropout the last product of a block, f x h of 4 h^2 + 2 f h (f = 4 h: a third of the
+// products), and the sum behind it are not computed again, but by those who repeat all.
+TEST(ComputeModel, RecomputationStopsEarly)
+{
+    const auto shares = [](TrainingOptions o) {
+        o.recompute = Recompute::kFull;
+        o.fusedAttention = true;
+        const RankLayer block = LayersOfModel(ResolvedOptions(o))[1];
+        double again = 0;
+        for (const RankPart& part : block.parts)
+        {
+            again += part.again;
+        }
+        return again / block.Forward();
+    };
+    for (const char* model : {"mpt-125m", "mpt-3b", "mpt-30b"})
+    {
+        auto o = OptionsOn(model, "A100", "bf16", 8, 512);
+        EXPECT_GT(shares(o), 0.6) << model;
+        EXPECT_LT(shares(o), 0.75) << model;
+        o.zero = 3;
+        o.ranks = 8;
+        EXPECT_LT(shares(o), 0.75) << model;
+        o.zeroImpl = ZeroImpl::kDeepSpeed;
+        EXPECT_DOUBLE_EQ(shares(o), 1) << model;
+        o.zeroImpl = ZeroImpl::kPaper;
+        o.tensor = 2;
+        o.zero = 0;
+        EXPECT_DOUBLE_EQ(shares(o), 1) << model;
+        o.tensor = 1;
+        o.pipeline = 2;
+        EXPECT_DOUBLE_EQ(shares(o), 1) << model;
+    }
+    // A mask of dropout behind it is kept.
+    EXPECT_DOUBLE_EQ(shares(OptionsOn("gpt3-1.3b", "A100", "bf16", 8, 512)), 1);
+}
+
 TEST(ComputeModel, FasterGpuAndNarrowerTypeAreFaster)
 {
     const auto seconds = [&](const char* gpu, const char* dtype) {
-        return StepSeconds(OptionsOn("gpt2", gpu, dtype, 8, 1024), 1, 1);
+        return StepSeconds(OptionsOn("gpt2", gpu, dtype, 8, 1024));
     };
     EXPECT_LT(seconds("H100", "fp16"), seconds("A100", "fp16"));
     EXPECT_LT(seconds("A100", "fp16"), seconds("V100", "fp16"));
@@ -62,8 +205,8 @@ TEST(ComputeModel, FasterGpuAndNarrowerTypeAreFaster)
     EXPECT_LT(seconds("A100", "tf32"), seconds("A100", "fp32"));
 }
 
-// A sample of the rows the efficiencies were fitted to (the whole comparison: compute-model.cc):
-// within 20% each, within 25% with MPT's early-stopping recomputation, and 9% on average.
+// A sample of the published steps of scripts/fit-compute, of every kind: every row within 15%, all
+// of a GPU within 6% on average and 5% of bias.
 TEST(ComputeModel, PublishedRows)
 {
     struct Row
@@ -75,6 +218,7 @@ TEST(ComputeModel, PublishedRows)
         uint32_t accumulation;
         uint32_t sequence;
         uint32_t ranks;
+        uint32_t zero;
         bool fused;
         bool recompute;
         double perGpu; ///< samples/s of a GPU
@@ -83,40 +227,57 @@ TEST(ComputeModel, PublishedRows)
     const Row rows[] = {
         // mosaicml/llm-foundry@8c8dd48 scripts/train/benchmarking/README.md, tokens/s/GPU over
         // tokens; FSDP on 8 GPUs
-        {"mpt-30b", "A100", "bf16", 3, 21, 2048, 8, true, true, 916.0 / 2048},
-        {"mpt-13b", "A100", "bf16", 2, 3, 2048, 8, true, false, 2262.0 / 2048},
-        {"mpt-7b", "A100", "bf16", 16, 2, 4096, 8, true, true, 3684.0 / 4096},
-        {"mpt-3b", "A100", "bf16", 10, 2, 2048, 8, true, false, 10811.0 / 2048},
-        {"mpt-1b", "A100", "bf16", 1, 4, 32768, 8, true, false, 6275.0 / 32768},
-        {"mpt-760m", "A100", "bf16", 24, 2, 2048, 8, true, false, 32434.0 / 2048},
-        {"mpt-350m", "A100", "bf16", 32, 2, 2048, 8, true, false, 58782.0 / 2048},
-        {"mpt-125m", "A100", "bf16", 40, 2, 2048, 8, true, false, 142830.0 / 2048},
-        {"mpt-1b", "A100-40GB", "bf16", 8, 8, 2048, 8, true, false, 19271.0 / 2048},
-        {"mpt-7b", "A100-40GB", "bf16", 12, 4, 2048, 8, true, true, 3679.0 / 2048},
+        {"mpt-30b", "A100", "bf16", 3, 21, 2048, 8, 3, true, true, 916.0 / 2048},
+        {"mpt-13b", "A100", "bf16", 2, 3, 2048, 8, 3, true, false, 2262.0 / 2048},
+        {"mpt-7b", "A100", "bf16", 16, 2, 4096, 8, 3, true, true, 3684.0 / 4096},
+        {"mpt-3b", "A100", "bf16", 1, 2, 65536, 8, 3, true, true, 1767.0 / 65536},
+        {"mpt-3b", "A100", "bf16", 10, 2, 2048, 8, 3, true, false, 10811.0 / 2048},
+        {"mpt-1b", "A100", "bf16", 1, 4, 32768, 8, 3, true, false, 6275.0 / 32768},
+        {"mpt-760m", "A100", "bf16", 24, 2, 2048, 8, 3, true, false, 32434.0 / 2048},
+        {"mpt-350m", "A100", "bf16", 32, 2, 2048, 8, 3, true, false, 58782.0 / 2048},
+        {"mpt-125m", "A100", "bf16", 40, 2, 2048, 8, 3, true, false, 142830.0 / 2048},
+        {"mpt-125m", "A100", "bf16", 1, 2, 65536, 8, 3, true, false, 20368.0 / 65536},
+        {"mpt-1b", "A100-40GB", "bf16", 8, 8, 2048, 8, 3, true, false, 19271.0 / 2048},
+        {"mpt-7b", "A100-40GB", "bf16", 12, 4, 2048, 8, 3, true, true, 3679.0 / 2048},
         // NVIDIA/DeepLearningExamples@729963d: BERT (8 and 1 GPUs) and ResNet-50 (1 GPU)
-        {"bert-large-pretraining", "A100", "fp16", 256, 32, 128, 1, false, false, 4553.0 / 8},
-        {"bert-large-pretraining", "A100", "tf32", 128, 64, 128, 1, false, false, 317},
-        {"bert-large-pretraining", "V100", "fp16", 64, 64, 128, 1, false, false, 224},
-        {"bert-large-pretraining", "V100", "fp32", 32, 128, 128, 1, false, false, 50},
-        {"resnet-50", "A100", "fp16", 256, 1, 1, 1, false, false, 2470},
-        {"resnet-50", "V100", "fp16", 256, 1, 1, 1, false, false, 1156},
+        {"bert-large-pretraining", "A100", "fp16", 256, 32, 128, 1, 0, false, false, 4553.0 / 8},
+        {"bert-large-pretraining", "A100", "tf32", 128, 64, 128, 1, 0, false, false, 317},
+        {"bert-large-pretraining", "V100", "fp16", 64, 64, 128, 1, 0, false, false, 224},
+        {"bert-large-pretraining", "V100", "fp32", 32, 128, 128, 1, 0, false, false, 50},
+        {"resnet-50", "A100", "fp16", 256, 1, 1, 1, 0, false, false, 2470},
+        {"resnet-50", "A100", "tf32", 256, 1, 1, 1, 0, false, false, 938},
+        {"resnet-50", "V100", "fp16", 256, 1, 1, 1, 0, false, false, 1156},
+        {"resnet-50", "V100", "fp32", 112, 1, 1, 1, 0, false, false, 367},
         // Narayanan et al. SC'21, table 1, first row: 512 sequences on 32 GPUs in 3.528 s, full
-        // recomputation; micro-batch 4 taken
-        {"megatron-1.7b", "A100", "fp16", 4, 4, 2048, 1, false, true, 16 / 3.528},
+        // recomputation; micro-batch 16 (NVIDIA/Megatron-LM@79a3bb6 examples/sc21/run_table_1.sh)
+        {"megatron-1.7b", "A100", "fp16", 16, 1, 2048, 1, 0, false, true, 16 / 3.528},
     };
-    double sum = 0;
+    std::map<std::string, std::vector<double>> errors;
     for (const auto& row : rows)
     {
         auto o = OptionsOn(row.model, row.gpu, row.dtype, row.microBatch, row.sequence);
         o.fusedAttention = row.fused;
         o.recompute = row.recompute ? Recompute::kFull : Recompute::kNone;
-        const double time = StepSeconds(o, row.ranks, row.accumulation);
-        const double error = time / (row.microBatch / row.perGpu) - 1;
-        EXPECT_LT(std::abs(error), row.fused && row.recompute ? 0.25 : 0.20)
-            << row.model << " " << row.gpu << " " << row.dtype;
-        sum += std::abs(error);
+        o.accumulation = row.accumulation;
+        o.ranks = row.ranks;
+        o.zero = row.zero;
+        const double measured = row.microBatch * row.accumulation / row.perGpu;
+        const double error = StepSeconds(ResolvedOptions(o)) / measured - 1;
+        EXPECT_LT(std::abs(error), 0.15) << row.model << " " << row.gpu << " " << row.dtype;
+        errors[std::string(row.gpu).substr(0, 4)].push_back(error);
     }
-    EXPECT_LT(sum / std::size(rows), 0.09);
+    for (const auto& [gpu, list] : errors)
+    {
+        double sum = 0;
+        double bias = 0;
+        for (const double error : list)
+        {
+            sum += std::abs(error);
+            bias += error;
+        }
+        EXPECT_LT(sum / list.size(), 0.06) << gpu;
+        EXPECT_LT(std::abs(bias) / list.size(), 0.05) << gpu;
+    }
 }
 
 TEST(Profile, PatternsAndErrors)

@@ -14,15 +14,27 @@ TEST(GpuZoo, EveryGpuIsComplete)
         const auto gpu = FindGpu(name);
         ASSERT_TRUE(gpu) << name;
         EXPECT_EQ(gpu->name, name);
-        EXPECT_GT(gpu->Peak(Dtype::kFp16), 0) << name;
         EXPECT_GT(gpu->Peak(Dtype::kFp32), 0) << name;
+        EXPECT_GT(gpu->multiprocessors, 0) << name;
         EXPECT_GT(gpu->memoryBandwidth, 0) << name;
         EXPECT_GT(gpu->memoryBytes, 0u) << name;
         EXPECT_FALSE(gpu->source.empty()) << name;
         EXPECT_FALSE(gpu->efficiencySource.empty()) << name;
-        EXPECT_GT(gpu->matrixEfficiency, 0.3) << name;
-        EXPECT_LT(gpu->matrixEfficiency, 0.8)
-            << name; // below the best measured product, 0.869 on A100
+        // Shares of a peak; on tensor cores below the best measured product.
+        for (const double share : {gpu->rates.tensorProduct,
+                                   gpu->rates.fp32Product,
+                                   gpu->rates.fp8Product,
+                                   gpu->rates.productMemory,
+                                   gpu->rates.pointwise,
+                                   gpu->rates.optimizer})
+        {
+            EXPECT_GT(share, 0.3) << name;
+            EXPECT_LE(share, 1) << name;
+        }
+        if (gpu->Peak(Dtype::kBf16) > 0)
+        {
+            EXPECT_LT(gpu->rates.tensorProduct, 0.869) << name;
+        }
     }
 }
 
@@ -41,8 +53,8 @@ TEST(GpuZoo, Names)
     EXPECT_EQ(FindGpu("A100_80GB")->memoryBytes, 80ULL << 30);
     EXPECT_EQ(FindGpu("a100-40")->name, "A100-40GB");
     EXPECT_DOUBLE_EQ(FindGpu("a100-40")->memoryBandwidth, 1555e9);
-    EXPECT_DOUBLE_EQ(FindGpu("a100-40")->matrixEfficiency,
-                     FindGpu("a100")->matrixEfficiency); // one calibration a type
+    EXPECT_DOUBLE_EQ(FindGpu("a100-40")->rates.tensorProduct,
+                     FindGpu("a100")->rates.tensorProduct); // one calibration a type
     EXPECT_FALSE(FindGpu("A101"));
 }
 
@@ -58,6 +70,10 @@ TEST(GpuZoo, Dtypes)
     EXPECT_EQ(DtypeBytes(Dtype::kTf32), 4u);
     EXPECT_EQ(DtypeBytes(Dtype::kBf16), 2u);
     EXPECT_EQ(FindGpu("V100")->Peak(Dtype::kBf16), 0); // it has none
+    EXPECT_EQ(FindGpu("A100")->Peak(Dtype::kFp8), 0);
+    EXPECT_DOUBLE_EQ(FindGpu("H200")->Peak(Dtype::kFp8), 1979e12);
+    EXPECT_EQ(FindGpu("K80")->Peak(Dtype::kFp16), 0);
+    EXPECT_EQ(DtypeBytes(Dtype::kFp8), 2u); // of a parameter
 }
 
 TEST(GpuZoo, AUsersGpu)
@@ -79,11 +95,37 @@ TEST(GpuZoo, AUsersGpu)
     EXPECT_DOUBLE_EQ(derived->peakBf16, 312e12);
     EXPECT_TRUE(errors.empty());
 
+    // Rates that are left out are A100's, or those of the base.
+    const auto same = [](const KernelRates& a, const KernelRates& b) {
+        return a.tensorProduct == b.tensorProduct && a.fp32Product == b.fp32Product &&
+               a.fp8Product == b.fp8Product && a.productMemory == b.productMemory &&
+               a.convolution == b.convolution && a.attention == b.attention &&
+               a.pointwise == b.pointwise && a.optimizer == b.optimizer && a.launch == b.launch &&
+               a.attentionBackward == b.attentionBackward && a.sustained == b.sustained;
+    };
+    EXPECT_TRUE(same(own->rates, FindGpu("A100")->rates));
+    EXPECT_EQ(own->multiprocessors, 0);
+    const auto rates = ParseGpuJson(
+        nlohmann::json::parse(
+            R"({"name": "Z", "base": "V100", "matrix_efficiency": 0.5, "fp32_efficiency": 0.6,
+                "fp8_efficiency": 0.4, "product_memory_efficiency": 0.7, "convolution_ratio": 0.9,
+                "attention_ratio": 1.2, "memory_efficiency": 0.65, "optimizer_efficiency": 0.55,
+                "launch_us": 3, "attention_backward_ratio": 0.7, "sustained_ratio": 0.95})"),
+        "x.json",
+        errors);
+    ASSERT_TRUE(rates);
+    EXPECT_TRUE(same(rates->rates, {0.5, 0.6, 0.4, 0.7, 0.9, 1.2, 0.65, 0.55, 3e-6, 0.7, 0.95}));
+
     for (const auto& [text, path] : std::initializer_list<std::pair<const char*, const char*>>{
              {R"({"name": "X", "base": "A1000"})", "/base"},
              {R"({"name": "X", "bf16_tflops": 400, "memory_GB": 64})", "/memory_bandwidth_GBps"},
              {R"({"name": "X", "base": "A100", "matrix_efficiency": 1.5})", "/matrix_efficiency"},
              {R"({"name": "X", "base": "A100", "bf16_tflop": 1})", "/bf16_tflop"},
+             {R"({"name": "X", "base": "A100", "launch_us": -1})", "/launch_us"},
+             {R"({"name": "X", "base": "A100", "attention_ratio": 0})", "/attention_ratio"},
+             {R"({"name": "X", "base": "A100", "sustained_ratio": 1.1})", "/sustained_ratio"},
+             {R"({"name": "X", "base": "A100", "fp8_efficiency": 1.1})", "/fp8_efficiency"},
+             {R"({"name": "X", "base": "A100", "matrix_efficiency": "1"})", "/matrix_efficiency"},
              {R"({"name": "X", "base": "A100", "memory_GB": "80"})", "/memory_GB"},
              {R"({"base": "A100"})", "/name"},
              {R"({"name": "X", "memory_bandwidth_GBps": 2000, "memory_GB": 64})", "/"}})

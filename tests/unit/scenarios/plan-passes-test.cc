@@ -6,6 +6,7 @@
 #include "example-options.h"
 #include "scenarios/training/communication.h"
 #include "scenarios/training/gradient-buckets.h"
+#include "scenarios/training/kernel-time.h"
 #include "scenarios/training/overlap.h"
 #include "scenarios/training/parameter-gathers.h"
 #include "scenarios/training/rank-work.h"
@@ -92,7 +93,8 @@ TEST(RankWork, ForwardsThenBackwardsThenTheOptimizer)
         EXPECT_EQ(work.order.back().phase, Phase::kOptimizer);
         // Adam steps psi / n of the parameters, but at stage 0 all of them.
         const uint64_t mine = o.zero == 0 ? o.model.parameters : PaddedModel(o) / o.ranks;
-        EXPECT_EQ(work.order.back().duration.ps, OptimizerTime(mine, o.gpu, o.dtype).ps);
+        const double seconds = OptimizerSeconds(Optimizer::kAdam, mine, o.gpu, o.dtype);
+        EXPECT_EQ(work.order.back().duration.ps, rdma::FromSeconds(seconds).ps);
     }
 }
 
