@@ -55,8 +55,7 @@ struct KernelRates
     double pointwise = 0.911;    ///< share of the memory bandwidth
     double optimizer = 0.8;      ///< share of the memory bandwidth
     double launch = 5.36e-6;     ///< seconds a kernel takes that has nothing to do
-    double attentionBackward =
-        0.61; ///< rate of fused attention's backward over that of its forward
+    double attentionBackward = 0.61; ///< rate of its backward over that of its forward
     /// Rate of products on tensor cores in training over that of products timed alone: clocks fall
     /// under a load that lasts, memory and caches are shared with what runs beside.
     double sustained = 0.894;
