@@ -49,17 +49,16 @@ struct KernelRates
     double tensorProduct = 0.761;
     double fp32Product = 0.875;
     double fp8Product = 0.696;
-    double productMemory = 0.823; ///< thin products, as a share of the memory bandwidth
-    double convolution = 0.658;   ///< rate of convolutions over that of products of the same shape
-    double attention = 0.484;     ///< rate of fused attention, forward, over that of large products
-    double pointwise = 0.902;     ///< share of the memory bandwidth
-    double optimizer = 0.8;       ///< share of the memory bandwidth
-    double launch = 5.45e-6;      ///< seconds a kernel takes that has nothing to do
-    double attentionBackward =
-        0.896; ///< rate of fused attention's backward over that of its forward
+    double productMemory = 0.82; ///< thin products, as a share of the memory bandwidth
+    double convolution = 0.654;  ///< rate of convolutions over that of products of the same shape
+    double attention = 0.652;    ///< rate of fused attention, forward, over that of large products
+    double pointwise = 0.911;    ///< share of the memory bandwidth
+    double optimizer = 0.8;      ///< share of the memory bandwidth
+    double launch = 5.36e-6;     ///< seconds a kernel takes that has nothing to do
+    double attentionBackward = 0.61; ///< rate of its backward over that of its forward
     /// Rate of products on tensor cores in training over that of products timed alone: clocks fall
     /// under a load that lasts, memory and caches are shared with what runs beside.
-    double sustained = 0.9;
+    double sustained = 0.894;
 
     double Product(Dtype dtype) const;
 };

@@ -254,7 +254,7 @@ class StepTimes(SystemTest):
         self.assertEqual(three["bytes_sent_per_gpu"], one["bytes_sent_per_gpu"])
         self.assertWithin(three["measured_from_us"], 2 * one["measured_from_us"], 0.02)
 
-    def test_measured_profile_replaces_the_roofline(self):
+    def test_measured_profile_replaces_the_kernels(self):
         profile = self.write(
             "profile.json",
             {"optimizer_us": 1000, "layers": {"*": {"forward_us": 500, "backward_us": 1500}}},
