@@ -212,6 +212,15 @@ MakeTable()
             .Otherwise("5e8 elements")
             .Range(1, 1e15)
             .Example("100MB"),
+        Opt("collective-sms",
+            Kind::kInteger,
+            json,
+            group,
+            "multiprocessors of a GPU that a collective in progress takes from computing beside it "
+            "(NCCL: one a channel)")
+            .Default("0")
+            .Range(0, 1e4)
+            .Example("16"),
         Opt("slow-gpu",
             Kind::kList,
             json,

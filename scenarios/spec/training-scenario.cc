@@ -288,6 +288,7 @@ ValidateTraining(const ReadResult& read)
         o.dtype = *training::ParseDtype(s.dtype);
         o.recompute = *training::ParseRecompute(values.Text("recompute"));
         o.fusedAttention = values.Flag("fused-attention");
+        o.collectiveSms = values.U32("collective-sms");
         o.ignoreMemory = values.Flag("ignore-memory");
         if (!model->hasSequence)
         {

@@ -322,6 +322,17 @@ Check(const TrainingOptions& options)
                   ": more than a million computations a step");
     }
     CheckParallel(options, error);
+    // At least half of a GPU computes.
+    if (options.collectiveSms > 0 && 2 * options.collectiveSms > options.gpu.multiprocessors)
+    {
+        error("collective-sms",
+              "is " + std::to_string(options.collectiveSms) + ", and " + options.gpu.name +
+                  (options.gpu.multiprocessors > 0
+                       ? " has " +
+                             std::to_string(static_cast<uint32_t>(options.gpu.multiprocessors)) +
+                             " multiprocessors; allowed: at most half of them"
+                       : " does not say how many multiprocessors it has; allowed: 0"));
+    }
     if (options.gpu.Peak(options.dtype) <= 0)
     {
         std::string have;

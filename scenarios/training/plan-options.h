@@ -89,6 +89,7 @@ struct TrainingOptions
     std::optional<bool> overlap;
     Recompute recompute = Recompute::kNone;
     bool fusedAttention = false; ///< FlashAttention
+    uint32_t collectiveSms = 0;  ///< multiprocessors that a collective takes from computing
     bool ignoreMemory = false;   ///< run what would not fit a GPU
     std::optional<Profile> profile;
 

@@ -175,6 +175,8 @@ MakePlan(const TrainingOptions& given)
         plan.roleOf.push_back(PlaceOf(layout, rank).pipeline);
     }
     LeaveOutUnused(o, plan);
+    plan.contention =
+        o.collectiveSms > 0 ? static_cast<double>(o.collectiveSms) / o.gpu.multiprocessors : 0;
     plan.samplesPerStep = o.GlobalBatch();
     plan.flopsPerGpuPerStep = StepFlops(o);
     plan.gpuMemoryBytes = EstimateMemory(o).Total();
