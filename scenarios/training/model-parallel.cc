@@ -89,7 +89,7 @@ class Messages
         }
     }
 
-    /// What an action makes for the next. \param last exchanges behind each computation
+    /// What an action makes for the next. \param last exchanges that end behind each computation
     void Send(std::vector<Transfer>& transfers,
               const std::map<Position, std::vector<uint32_t>>& last) const
     {
@@ -232,7 +232,7 @@ ModelParallelTransfers(const TrainingOptions& o, const RankWork& work, uint32_t 
         else
         {
             t.made = line.made;
-            last[line.made].push_back(static_cast<uint32_t>(transfers.size()));
+            last[line.user - 1].push_back(static_cast<uint32_t>(transfers.size()));
         }
         transfers.push_back(std::move(t));
     }

@@ -94,6 +94,31 @@ AddTensorExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
     }
 }
 
+/// Seconds of the gradients of the weights that what comes in meets first.
+double
+EntryWeights(const Part& part, const TrainingOptions& o)
+{
+    const GpuSpec gpu = InTraining(o.gpu);
+    double seconds = 0;
+    bool within = false;
+    for (const Operator& op : part.operators)
+    {
+        const bool shared = op.kind == KernelClass::kMatrix && op.split == Split::kTensor &&
+                            op.weights && !op.dividesInner;
+        if (shared)
+        {
+            within = true;
+            const auto kernel = KernelOf(op, part, Pass::kBackwardWeights, o);
+            seconds += kernel ? Seconds(*kernel, gpu, o.dtype) : 0;
+        }
+        else if (within)
+        {
+            break;
+        }
+    }
+    return seconds;
+}
+
 /// All-to-alls that take tokens to their experts and bring back what these make of them, outside of
 /// what a tensor group exchanges.
 void
@@ -242,6 +267,11 @@ PartOf(const Part& part, const TrainingOptions& o, bool recomputed)
     }
     AddTensorExchanges(part, o, rank);
     AddExpertExchanges(part, o, rank);
+    // With experts it is the way back to other ranks that comes behind.
+    if (o.tensor > 1 && !part.entry.IsZero() && !part.routing)
+    {
+        rank.entryWeights = EntryWeights(part, o);
+    }
     return rank;
 }
 
@@ -267,6 +297,9 @@ TakeMeasured(const LayerTime& time, bool recomputed, std::vector<RankPart>& part
                                       : 0;
         part.forward = f * time.forward.Seconds();
         part.backwardInput = inputs * time.backward.Seconds();
+        part.entryWeights = part.backwardWeights > 0 ? part.entryWeights / part.backwardWeights *
+                                                           weights * time.backward.Seconds()
+                                                     : 0;
         part.backwardWeights = weights * time.backward.Seconds();
     }
 }

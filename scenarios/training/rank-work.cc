@@ -117,13 +117,24 @@ class Writer
             }
             const bool both = m_action.kind == Kind::kBackward;
             Exchanged(part.beforeBackward, "backward ", layer, part);
+            const double entry = both ? part.entryWeights : 0;
             Compute((layer.recomputed ? 0 : part.again) + part.backwardInput +
-                        (both ? part.backwardWeights : 0),
+                        (both ? part.backwardWeights - entry : 0),
                     "backward ",
                     layer,
                     part);
             Exchanged(part.besideBackward, "weights ", layer, part, BeforeLast());
-            Exchanged(part.afterBackward, "backward ", layer, part);
+            if (entry > 0)
+            {
+                // What is exchanged begins before them, and is awaited behind them.
+                m_apart = true;
+                Compute(entry, "weights ", layer, part);
+            }
+            Exchanged(part.afterBackward,
+                      "backward ",
+                      layer,
+                      part,
+                      entry > 0 ? BeforeLast() : Last());
         }
         const std::size_t at = m_action.microBatch * m_work.layers.size() + index;
         if (m_action.kind != Kind::kBackwardWeights)
@@ -147,13 +158,14 @@ class Writer
     {
         const bool behindExchange = m_waiting < m_work.exchanges.size();
         // A layer is one computation where nothing is exchanged within it.
-        if (m_work.order.size() > m_begin && !behindExchange &&
+        if (m_work.order.size() > m_begin && !behindExchange && !m_apart &&
             m_work.order.back().layer == m_layer)
         {
             m_seconds += seconds;
             m_work.order.back().duration = rdma::FromSeconds(m_seconds);
             return;
         }
+        m_apart = false;
         const auto position = static_cast<Position>(m_work.order.size());
         End(position);
         m_seconds = seconds;
@@ -216,6 +228,7 @@ class Writer
     uint32_t m_layer = 0;
     Position m_begin = 0;      ///< of the action
     double m_seconds = 0;      ///< of the computation being written
+    bool m_apart = false;      ///< the next one is another, though nothing stands in between
     std::size_t m_waiting = 0; ///< exchanges that no computation has waited for yet: from this one
 };
 
