@@ -68,7 +68,7 @@ struct StepRecord
 {
     int64_t end = 0;            ///< ps: the last rank's
     double computePs = 0;       ///< mean over the ranks: compute stream busy
-    double communicationPs = 0; ///< mean over the ranks: at least one communication stream busy
+    double communicationPs = 0; ///< mean over the ranks: a collective or a send is under way
     /// Mean over the ranks: computing stood still for a message of another stage. What a rank waits
     /// after its last computation counts with its next step.
     double bubblePs = 0;

@@ -130,7 +130,8 @@ TrainingResults::TrainingResults(const scenario::TrainingScenario& scenario)
 void
 TrainingResults::Add(const StepRecord& record, int64_t begin)
 {
-    const std::size_t size = m_measured++ / m_scenario.steps;
+    const std::size_t size =
+        std::min<std::size_t>(m_measured++ / m_scenario.steps, m_scenario.plan.sizes.size() - 1);
     m_sizes.resize(size + 1);
     Size& of = m_sizes[size];
     ++of.measured;

@@ -144,7 +144,7 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
     uint64_t micro = haveMicro ? values.Integer("micro-batch") : kDefaultMicroBatch;
     uint64_t accumulation = haveAccumulation ? values.Integer("accumulation") : 1;
     const bool haveShare = values.Given("global-batch") && haveAccumulation;
-    if (!haveMicro && !haveShare && !options->ignoreMemory)
+    if (!haveMicro && !haveShare && !values.Flag("ignore-memory"))
     {
         training::TrainingOptions o = *options;
         while (micro > 1 && !Fits(o, micro))

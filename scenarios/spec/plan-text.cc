@@ -481,8 +481,10 @@ PlanText(const TrainingScenario& s)
         moved += (moved.empty() ? "" : ", ") + op + " " + Size(bytes);
     }
     text += Line("a GPU sends", moved.empty() ? "nothing" : moved);
+    const bool fits = memory.Total() <= s.options.gpu.memoryBytes;
     text += Line("GPU memory",
-                 "about " + BinarySize(static_cast<double>(memory.Total())) + " of " +
+                 std::string(fits ? "" : "does not fit: ") + "about " +
+                     BinarySize(static_cast<double>(memory.Total())) + " of " +
                      BinarySize(static_cast<double>(s.options.gpu.memoryBytes)) + ": parameters " +
                      BinarySize(static_cast<double>(memory.parameters)) + ", gradients " +
                      BinarySize(static_cast<double>(memory.gradients)) + ", optimizer " +

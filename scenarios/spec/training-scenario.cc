@@ -289,7 +289,7 @@ ValidateTraining(const ReadResult& read)
         o.recompute = *training::ParseRecompute(values.Text("recompute"));
         o.fusedAttention = values.Flag("fused-attention");
         o.collectiveSms = values.U32("collective-sms");
-        o.ignoreMemory = values.Flag("ignore-memory");
+        o.ignoreMemory = values.Flag("ignore-memory") || values.Flag("dry-run");
         if (!model->hasSequence)
         {
             v.MustNotBeGiven({"seq"},

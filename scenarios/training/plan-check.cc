@@ -231,23 +231,19 @@ CheckMemory(const TrainingOptions& o, std::vector<Problem>& problems)
         gb(memory.parameters) + ", gradients " + gb(memory.gradients) + ", optimizer " +
         gb(memory.optimizer) + ", activations " + gb(memory.activations) + ", buffers " +
         gb(memory.buffers) + "), and " + o.gpu.name + " has " + gb(o.gpu.memoryBytes);
-    if (o.ignoreMemory)
-    {
-        problems.push_back({false, "model", text + "; a real run would stop here"});
-        return;
-    }
     std::string fits;
     for (const std::string& change : WhatWouldFit(o))
     {
         fits += (fits.empty() ? "" : ", ") + change;
     }
-    problems.push_back({true,
+    text += fits.empty()
+                ? "; no single change of micro-batch, recomputation, ZeRO, --tp or --pp makes "
+                  "it fit"
+                : "; by the estimate it fits with one of " + fits;
+    problems.push_back({!o.ignoreMemory,
                         "model",
-                        text +
-                            (fits.empty() ? "; no single change of micro-batch, recomputation, "
-                                            "ZeRO, --tp or --pp makes it fit"
-                                          : "; by the estimate it fits with one of " + fits) +
-                            "; allowed as well: --ignore-memory"});
+                        o.ignoreMemory ? text + "; a real run would stop here"
+                                       : text + "; allowed as well: --ignore-memory"});
 }
 
 } // namespace

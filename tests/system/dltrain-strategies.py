@@ -189,7 +189,9 @@ class Strategies(SystemTest):
             self.job(4, "--strategy=backup-workers --backup-workers=4"), "backup-workers", "1 to 3"
         )
         self.refuse(self.job(4, "--strategy=downpour", 5), "parameter-servers", "1 to 4")
-        self.refuse(self.job(4, "--strategy=downpour --buckets=1MiB"), "buckets", "neither collectives")
+        self.refuse(
+            self.job(4, "--strategy=downpour --buckets=1MiB"), "buckets", "neither collectives"
+        )
         self.refuse(self.job(4, "--strategy=sandblaster --overlap=1"), "overlap", "sandblaster")
         self.refuse(self.job(4, "--strategy=downpour --algorithm=ring"), "algorithm")
         self.refuse(self.job(4, "--strategy=downpour --mpi-ranks=2"), "strategy", "one process")

@@ -143,7 +143,8 @@ RankRunner::TryStart(uint32_t s, int64_t now)
         Compute(id, now);
         return;
     }
-    if (m_communicating++ == 0)
+    // A receive only waits.
+    if (task.kind != TaskKind::kRecv && m_communicating++ == 0)
     {
         m_communicatingSince = now;
     }
@@ -251,7 +252,8 @@ RankRunner::EndTask(TaskId id, int64_t now)
     const Task& task = m_tables->graph->tasks[id];
     Stream& stream = m_streams[task.stream];
     stream.busy = false;
-    const bool idle = !Computes(task) && --m_communicating == 0 && m_runner == m_rank;
+    const bool idle = !Computes(task) && task.kind != TaskKind::kRecv && --m_communicating == 0 &&
+                      m_runner == m_rank;
     if (task.kind == TaskKind::kRecv)
     {
         m_received[m_tables->receives[id]] = now;

@@ -16,11 +16,11 @@ def segments(calls):
     """Time of every rank cut where its state changes: arrays (rank, begin, end, state).
 
     States: 0 computing, 1 computing while communicating, 2 communicating only; waiting, 3, is left
-    out. Computing is any call that is no collective and no message; what parameter servers do
-    beside a GPU is none of its own.
+    out, as receives are, which only wait. Computing is any call that is no collective and no
+    message; what parameter servers do beside a GPU is none of its own.
     """
-    calls = calls[calls["stream"] != "server"]
-    collective = calls["kind"].isin(["collective", "send", "recv"]).to_numpy()
+    calls = calls[(calls["stream"] != "server") & (calls["kind"] != "recv")]
+    collective = calls["kind"].isin(["collective", "send"]).to_numpy()
     rank = numpy.concatenate([calls["rank"], calls["rank"]])
     time = numpy.concatenate([calls["start_us"], calls["end_us"]])
     change = numpy.concatenate([numpy.ones(len(calls)), -numpy.ones(len(calls))]).astype(int)
