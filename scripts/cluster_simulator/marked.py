@@ -2,6 +2,11 @@
 """Tables of measured numbers in pages of docs/: each stands behind a line <!-- TABLE: NAME -->."""
 
 
+def table(head, rows):
+    text = "| " + " | ".join(head) + " |\n|" + "---|" * len(head) + "\n"
+    return text + "".join("| " + " | ".join(row) + " |\n" for row in rows)
+
+
 def marker(name):
     return f"<!-- TABLE: {name} -->"
 
