@@ -225,6 +225,25 @@ def data_scaling(results):
             )
 
 
+def efficiency(results):
+    """Samples/s a GPU over those of the fewer GPUs that a row names."""
+    rows = {row.id: (row, step) for row, step in results if not isinstance(step, str)}
+    for row, step in list(rows.values()):
+        said = row.facts.get("efficiency")
+        base = next((pair for id, pair in rows.items() if id.startswith(f"{row.id} (of ")), None)
+        if said and base:
+            per_gpu = [
+                r.facts["global_batch"] / r.facts["gpus"] / s.seconds
+                for r, s in ((row, step), base)
+            ]
+            yield Derived(
+                f"scaling from {base[0].facts['gpus']} GPUs, {row.id}",
+                said,
+                100 * per_gpu[0] / per_gpu[1],
+                "%",
+            )
+
+
 def derived(results):
     found = []
     for each in (
@@ -235,6 +254,7 @@ def derived(results):
         batches,
         layouts,
         data_scaling,
+        efficiency,
     ):
         found += each(results)
     return found

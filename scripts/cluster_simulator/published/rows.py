@@ -130,7 +130,7 @@ def flag(name, value, unless=("", "0", "1")):
 
 
 def shape(line, name):
-    """A model file of the row's shape, or the name in the zoo of one whose shape it does not say."""
+    """A model file of the row's shape; where it does not say it, the name in the zoo."""
     if not line.raw("layers"):
         return first(
             (
@@ -198,9 +198,10 @@ def train_row(line):
     options.append(f"--global-batch={line.count('global_batch')}")
     if line.raw("seq"):
         options.append(f"--seq={line.count('seq')}")
+    check_world(line, gpus, tp * pp * cp)
     model = shape(line, row)
     time = line.positive("iter_time_s", "seconds") if line.raw("iter_time_s") else None
-    return Row(
+    made = Row(
         row,
         "Megatron-LM and others",
         gpu,
@@ -216,6 +217,38 @@ def train_row(line):
         },
         first([("^" + a, b) for a, b in PROVES], row, "step time"),
     )
+    return [made, *smaller(line, made)]
+
+
+def check_world(line, gpus, model_parallel):
+    """The data parallel size is derived by dltrain: one that is said has to be that."""
+    if line.raw("DP") and line.count("DP") * model_parallel != gpus:
+        line.refuse("DP", f"the {gpus} GPUs over TP, PP and CP, {gpus / model_parallel:g}")
+
+
+# "90 epochs in 1 h vs 29 h on 8 GPUs (batch 256)": Goyal et al.'s way to say how it scales.
+HOURS = re.compile(r"in ([0-9.]+) h vs ([0-9.]+) h on ([0-9]+) GPUs \(batch ([0-9]+)\)")
+
+
+def smaller(line, row):
+    """The job on the fewer GPUs that a row compares itself with, in hours for as many samples."""
+    said = HOURS.search(row.facts["other"])
+    if not said:
+        return
+    hours, base_hours, gpus, batch = (float(text) for text in said.groups())
+    text = f"{line.text('gpu')} {line.raw('interconnect')}"
+    servers, _ = machine(line, text, int(gpus), line.count("gpus_per_node"))
+    row.facts["efficiency"] = 100 * base_hours * gpus / (hours * row.facts["gpus"])
+    yield row._replace(
+        id=f"{row.id} (of {int(gpus)})",
+        options=servers
+        + [word for word in row.options if word.split("=")[0] not in REPLACED]
+        + [f"--global-batch={int(batch)}"],
+        facts={**row.facts, "gpus": int(gpus), "global_batch": int(batch), "efficiency": None},
+    )
+
+
+REPLACED = ("--server", "--servers", "--gpus-per-server", "--fabric", "--global-batch")
 
 
 def recomputation(what):
@@ -239,7 +272,9 @@ def bloom_row(line):
         "sequence": line.count("seq"),
         "embedding_norm": True,
     }
-    options += flag("tp", line.count("TP")) + flag("pp", line.count("PP"))
+    tp, pp = line.count("TP"), line.count("PP")
+    check_world(line, gpus, tp * pp)
+    options += flag("tp", tp) + flag("pp", pp)
     options.append(f"--zero={line.text('zero')}")
     # The same job as rows bloom-gbs of train_throughput.csv, which say so.
     options += recomputation("full")
@@ -247,7 +282,7 @@ def bloom_row(line):
     options.append(f"--micro-batch={line.count('MBS')}")
     options.append(f"--global-batch={line.count('GBS')}")
     options.append(f"--seq={line.count('seq')}")
-    return Row(
+    made = Row(
         row,
         "BLOOM layouts",
         gpu,
@@ -258,6 +293,7 @@ def bloom_row(line):
         {"gpus": gpus, "global_batch": line.count("GBS")},
         "which layout is the fastest",
     )
+    return [made]
 
 
 # ---- mpt_fsdp_throughput.csv
@@ -279,10 +315,9 @@ def mpt_row(line):
     options += dtype(line.raw("precision"), gpu)
     options.append("--fused-attention")  # llm-foundry's attn_impl, triton or flash
     options.append(f"--micro-batch={batch}")
-    options.append(f"--accumulation={accumulation}")
-    options.append(f"--seq={sequence}")
+    options += [f"--global-batch={line.count('global_batch')}", f"--seq={sequence}"]
     size = "-40GB" if "--gpu=A100-40GB" in options else ""
-    return Row(
+    made = Row(
         f"{model}{size}-{sequence}x{batch}x{accumulation}-{gpus}gpus",
         "MPT with FSDP",
         gpu,
@@ -297,6 +332,7 @@ def mpt_row(line):
         },
         "attention, by sequence" if sequence > 2048 else "kernels; sharded data parallelism",
     )
+    return [made]
 
 
 # ---- nvidia_dle_throughput.csv
@@ -316,30 +352,40 @@ def examples_row(line):
             line.refuse("micro_batch_per_gpu", "a whole number from 1 on")
     batch = int(batch)
     accumulation = line.count("accum_steps")
+    # The column global_batch is empty in some rows.
+    samples = batch * accumulation * gpus
     options += ["--zero=0", *dtype(precision, gpu)]
-    options += [f"--micro-batch={batch}", f"--accumulation={accumulation}"]
+    options += [f"--micro-batch={batch}", f"--global-batch={samples}"]
     if not resnet:
         options.append(f"--seq={line.count('seq_or_image')}")
-    samples = batch * accumulation * gpus
     name = "resnet50" if resnet else "bert-large"
-    about = "" if resnet else f"-{line.count('seq_or_image')}"
+    sequence = 0 if resnet else line.count("seq_or_image")
+    about = f"-{sequence}" if sequence else ""
     memory = "-16GB" if "--gpu=V100-16GB" in options else ""
-    return Row(
+    made = Row(
         f"{name}-{gpu.lower()}{memory}-{precision}{about}-{gpus}gpus",
         "NVIDIA's examples",
         gpu,
-        name,
+        f"{name}, binned" if sequence > 128 else name,
         samples / line.positive("throughput", f"{'images' if resnet else 'sequences'}/s"),
         options,
         "resnet-50" if resnet else "bert-large-pretraining",
         {
             "gpus": gpus,
             "global_batch": samples,
-            "scaling": float(line.raw("scaling") or 0),
-            "group": (name, gpu, precision, about, samples),
+            "group": (name, gpu, memory, precision, sequence, samples),
         },
-        "data parallelism over servers" if nodes > 1 else "kernels",
+        BINNED if sequence > 128 else SERVERS_SCALE if nodes > 1 else "kernels",
     )
+    return [made]
+
+
+# Sequences of phase 2 are in bins by their lengths, and a batch is as long as its longest one: 512
+# is the most. run_pretraining.sh of NVIDIA/DeepLearningExamples, PyTorch/LanguageModeling/BERT,
+# reads phase1/unbinned and phase2/bin_size_64; what bins are is in its lddl/README.md@115867b. How
+# long they are in the mean is published nowhere.
+BINNED = "only ratios: 512 is the longest of its sequences"
+SERVERS_SCALE = "data parallelism over servers"
 
 
 # ---- tables
@@ -368,7 +414,8 @@ def read(path):
 
     rows = []
     seen = collections.Counter()
-    for row in lines.read(os.fspath(path), "table of published steps", use):
-        seen[row.id] += 1  # the same job measured twice
-        rows.append(row._replace(id=f"{row.id} ({seen[row.id]})") if seen[row.id] > 1 else row)
+    for made in lines.read(os.fspath(path), "table of published steps", use):
+        for row in made:
+            seen[row.id] += 1  # the same job measured twice
+            rows.append(row._replace(id=f"{row.id} ({seen[row.id]})") if seen[row.id] > 1 else row)
     return rows
