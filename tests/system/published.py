@@ -345,7 +345,6 @@ class RowsTest(SystemTest):
             (["--jobs=0"], "--jobs=0"),
             (["--time-limit=0"], "--time-limit=0"),
             (["--only=nobody"], "no row has this"),
-            (["--update", "--only=sc21"], "--update"),
         ):
             done = self.run_script(*words, status=2)
             (line,) = done.stderr.splitlines()

@@ -33,8 +33,6 @@ TABLES = tuple(
     f"tests/golden/training/{name}.csv"
     for name in ("train-throughput", "bloom-pretune", "mpt-fsdp", "nvidia-examples")
 )
-PAGE = "docs/published.md"
-SUMMARY = "docs/validation.md"
 
 
 def seconds(value):
@@ -98,21 +96,13 @@ DERIVED_HEAD = ("between rows", "published", "simulated")
 
 
 def report(results, args):
-    parts = (
-        ("published-rows", PAGE, ROW_HEAD, list(row_cells(results)), True),
-        ("published-groups", SUMMARY, GROUP_HEAD, list(group_cells(results)), True),
-        ("published-ratios", SUMMARY, DERIVED_HEAD, list(derived_cells(results)), True),
-    )
-    for _, _, head, cells, _ in parts:
+    for head, cells in (
+        (ROW_HEAD, list(row_cells(results))),
+        (GROUP_HEAD, list(group_cells(results))),
+        (DERIVED_HEAD, list(derived_cells(results))),
+    ):
         if cells:
             print(marked.table(head, cells))
-    if args.update:
-        for name, page, _, cells, _ in parts:
-            path = os.path.join(ROOT, page)
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(marked.merge(text, name, cells))
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
             json.dump(as_json(results), file, indent=1)
@@ -149,8 +139,6 @@ def options_of(arguments):
     parser.add_argument("--only", default="", help="only rows with this in their names")
     parser.add_argument("--commands", action="store_true", help="print what would run, run nothing")
     parser.add_argument("--json", metavar="FILE", help="write all rows to it")
-    parser.add_argument("--update", action="store_true",
-                        help=f"write the tables of {PAGE} and {SUMMARY}")
     parser.add_argument("--out", default="results/published", metavar="DIR",
                         help="where models and runs are kept (default: results/published)")
     parser.add_argument("--jobs", type=int, default=2, help="runs at once (default: 2)")
@@ -166,8 +154,6 @@ def options_of(arguments):
         raise InvalidInput(f"--jobs={args.jobs}: allowed: a whole number from 1 on")
     if not args.time_limit > 0:
         raise InvalidInput(f"--time-limit={args.time_limit}: allowed: seconds, above 0")
-    if args.update and (args.tables or args.only or args.options):
-        raise InvalidInput("--update: the tables of the documentation have all rows, as they are")
     return args
 
 
