@@ -50,6 +50,21 @@ def number(value, unit):
     return f"{value:.1f}%" if unit == "%" else f"{value:.3g}"
 
 
+def how(step):
+    """What is to be known of a run besides its options."""
+    notes = []
+    part = step.stats.get("extrapolation")
+    if part:
+        error = part.get("error")
+        notes.append(
+            f"{part['blocks_simulated']} of {part['blocks']} blocks"
+            + ("" if error is None else f" (line off by {percent(error)})")
+        )
+    if not step.fits:
+        notes.append("does not fit by the estimate")
+    return "; ".join(notes)
+
+
 def row_cells(results):
     for row, step in results:
         ran = not isinstance(step, str)
@@ -61,6 +76,7 @@ def row_cells(results):
             seconds(step.seconds) if ran else "not run",
             "" if ratio is None else f"{ratio:.3f}",
             row.proves,
+            how(step) if ran else "",
         )
 
 
@@ -87,7 +103,7 @@ def derived_cells(results):
         yield name, number(published, unit), number(simulated, unit)
 
 
-ROW_HEAD = ("row", "GPU", "published", "simulated", "ratio", "what it proves")
+ROW_HEAD = ("row", "GPU", "published", "simulated", "ratio", "what it proves", "run")
 GROUP_HEAD = (
     *("table", "GPU", "rows with", "rows", "median", "p90", "bias", "worst"),
     *("constant MFU: median", "p90"),
@@ -120,6 +136,7 @@ def as_json(results):
                 "options": row.options,
                 "simulated_s": None if isinstance(step, str) else step.seconds,
                 "exposed_s": None if isinstance(step, str) else step.exposed,
+                "run": "" if isinstance(step, str) else how(step),
                 "why_not": step if isinstance(step, str) else None,
             }
             for row, step in results

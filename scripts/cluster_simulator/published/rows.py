@@ -13,7 +13,10 @@ from ..errors import InvalidInput
 
 # One published time. `seconds`: of a step, or None where only ratios are published. `kind` tells
 # rows of a table apart whose errors have other causes. `facts`: numbers that ratios are made of.
-Row = collections.namedtuple("Row", "id table gpu kind seconds options model facts proves")
+# `shorter`: options that only make a run shorter.
+Row = collections.namedtuple(
+    "Row", "id table gpu kind seconds options model facts proves shorter", defaults=((),)
+)
 
 # Servers, by what GPU and network of a row are called: the first that fits.
 #   Selene: DGX A100 on InfiniBand, as the rows say. Eos: DGX H100 on NDR.
@@ -114,6 +117,17 @@ def machine(line, text, gpus, per_node):
     return options, name
 
 
+def fewer_layers(gpus, layers, pieces=1):
+    """--layers for a job on more than a few servers: two blocks a piece of the pipeline, of which
+    dltrain needs as many in each; without a pipeline six, so that three sizes tell how straight the
+    line is.
+    """
+    blocks = 2 * pieces if pieces > 1 else 6
+    if gpus <= 64 or layers % pieces or layers < 2 * blocks:
+        return ()
+    return (f"--layers={blocks}",)
+
+
 def dtype(text, gpu):
     """Nothing said: bf16, or fp16 on GPUs that have none."""
     if not text:
@@ -128,6 +142,12 @@ def flag(name, value, unless=("", "0", "1")):
 
 # ---- train_throughput.csv
 
+# Rows meg-v1 have no shapes. Those of the README of September 2020 (24 x 1920 and 42 x 4096 layers
+# x hidden, 1.16 and 8.67 B) are what makes the row's own numbers: the first is 62.6 TFLOP/s in the
+# row's 1.288 s, by equation 3 of arXiv 2104.04473, where 62.4 are said, and 8.67 / 1.16 / 8 x 1.288
+# / 1.508 = 79.8% are the row's 79.6%. The shapes of arXiv 1909.08053 make 67.0 TFLOP/s and 74%.
+MEGATRON_V1 = {"1.2": "megatron-1.16b", "8.7": "megatron-8.67b"}
+
 
 def shape(line, name):
     """A model file of the row's shape; where it does not say it, the name in the zoo."""
@@ -136,7 +156,7 @@ def shape(line, name):
             (
                 (r"ResNet-50", "resnet-50"),
                 (r"MegaScale 175B", "gpt3-175b"),
-                (r"GPT-2", f"megatron-{line.raw('params_B')}b"),
+                (r"GPT-2", MEGATRON_V1.get(line.raw("params_B"), f"gpt2-{line.raw('params_B')}b")),
             ),
             line.text("model"),
             line.text("model").lower().replace(" ", "-"),
@@ -216,8 +236,14 @@ def train_row(line):
             "other": line.raw("other"),
         },
         first([("^" + a, b) for a, b in PROVES], row, "step time"),
+        fewer_layers(gpus, layers_of(line), pp * int(stages)),
     )
     return [made, *smaller(line, made)]
+
+
+def layers_of(line):
+    """0: not said, and not looked up."""
+    return line.count("layers") if line.raw("layers") else 0
 
 
 def check_world(line, gpus, model_parallel):
@@ -252,7 +278,7 @@ REPLACED = ("--server", "--servers", "--gpus-per-server", "--fabric", "--global-
 
 
 def recomputation(what):
-    return {None: [], "full": ["--recompute"], "selective": ["--recompute=selective"]}[what]
+    return [f"--recompute={what}"] if what else []
 
 
 # ---- bloom_pretune.csv
@@ -292,6 +318,7 @@ def bloom_row(line):
         model,
         {"gpus": gpus, "global_batch": line.count("GBS")},
         "which layout is the fastest",
+        fewer_layers(gpus, line.count("layers"), pp),
     )
     return [made]
 

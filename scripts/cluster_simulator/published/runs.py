@@ -10,17 +10,20 @@ import json
 import os
 import subprocess
 
-# Without packets: rows go up to thousands of GPUs. Nothing but stats.json is read.
+# Without packets: rows go up to thousands of GPUs. Without a step to warm up: that of ZeRO 3 on two
+# servers, of a pipeline on four and of plain data parallelism take as long after one within 0.01%.
+# Nothing but stats.json is read.
 COMMON = [
     "--network=analytic",
+    "--warmup=0",
     "--report=0",
     "--timeline=0",
     "--attribution=0",
     "--progress=0",
 ]
 
-# What stats.json says of a step; the time in seconds.
-Step = collections.namedtuple("Step", "seconds tflops peak exposed stats")
+# What stats.json says of a step; the time in seconds. `fits`: by the estimate of a GPU's memory.
+Step = collections.namedtuple("Step", "seconds tflops peak exposed stats fits")
 
 
 def words_of(row, folder, more=()):
@@ -33,7 +36,7 @@ def words_of(row, folder, more=()):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         model = path
-    return [f"--model={model}", *row.options, *COMMON, *more]
+    return [f"--model={model}", *row.options, *row.shorter, *COMMON, *more]
 
 
 def identity(program, words):
@@ -50,29 +53,42 @@ def identity(program, words):
     return digest.hexdigest()[:16]
 
 
-def step_of(stats):
+def step_of(stats, fits):
     return Step(
         stats["step_time_us"] * 1e-6,
         stats["tflops_per_gpu"],
         stats["peak_tflops_per_gpu"],
         stats["exposed_communication_time_us"] * 1e-6,
         stats,
+        fits,
     )
 
 
-def read(folder):
+def read(folder, fits):
     try:
         with open(os.path.join(folder, "stats.json"), encoding="utf-8") as file:
             stats = json.load(file)
     except (OSError, ValueError):
         return None
-    return step_of(stats) if stats.get("completed") else None
+    return step_of(stats, fits) if stats.get("completed") else None
+
+
+# It ran on the real machine: what the estimate says of its memory is told, and it runs.
+ANYWAY = "--ignore-memory"
 
 
 def run(program, words, folder, limit):
     """A Step, or a string that says why there is none."""
+    done = attempt(program, words, folder, limit)
+    if isinstance(done, str) and ANYWAY in done and ANYWAY not in words:
+        done = attempt(program, [*words, ANYWAY], folder, limit)
+    return done
+
+
+def attempt(program, words, folder, limit):
     where = os.path.join(folder, "runs", identity(program, words))
-    done = read(where)
+    fits = ANYWAY not in words
+    done = read(where, fits)
     if done:
         return done
     try:
@@ -88,7 +104,7 @@ def run(program, words, folder, limit):
     except subprocess.TimeoutExpired:
         return f"takes longer than {limit:g} s: --time-limit"
     if process.returncode == 0:
-        done = read(where)
+        done = read(where, fits)
     if done is None:
         said = process.stderr.strip().splitlines() or [f"status {process.returncode}"]
         return next((line for line in said if ": error: " in line), said[-1])
