@@ -15,7 +15,7 @@ from _system_test import PROGRAMS, ROOT, SystemTest, main
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
 from cluster_simulator.errors import InvalidInput  # noqa: E402
-from cluster_simulator.published import TABLES, figures, rows, runs  # noqa: E402
+from cluster_simulator.published import TABLES, figures, how, rows, runs  # noqa: E402
 
 SCRIPT = os.path.join(ROOT, "scripts", "published")
 TRAIN, BLOOM, MPT, EXAMPLES = (os.path.join(ROOT, path) for path in TABLES)
@@ -29,8 +29,10 @@ def head(path):
 class Fake:
     """A step that took so long."""
 
-    def __init__(self, seconds, tflops=100.0, peak=312.0):
+    def __init__(self, seconds, tflops=100.0, peak=312.0, stats=None, fits=True):
         self.seconds = seconds
+        self.stats = stats or {}
+        self.fits = fits
         self.tflops = tflops
         self.peak = peak
 
@@ -115,6 +117,31 @@ class RowsTest(SystemTest):
         self.assertFalse([word for word in part if word.startswith("--dtype")])
         none = self.train(recompute="selective/none (not stated)").options
         self.assertFalse([word for word in none if word.startswith("--recompute")])
+
+    def test_large_jobs_have_fewer_layers(self):
+        # A run of N blocks is extended to all: in a pipeline N is a multiple of its pieces, at
+        # least twice (docs/parallelism.md), and all blocks have to be one too.
+        for gpus, layers, pp, stages, expected in (
+            (64, 96, 8, 1, ()),
+            (128, 96, 8, 1, ("--layers=16",)),
+            (128, 96, 8, 3, ("--layers=48",)),
+            (128, 96, 8, 6, ()),  # twice its 48 pieces are all
+            (128, 24, 8, 3, ()),  # nothing to leave out
+            (384, 78, 12, 1, ()),  # 78 blocks on 12 stages are not alike
+            (384, 96, 1, 1, ("--layers=6",)),
+            (384, 11, 1, 1, ()),
+        ):
+            row = self.train(n_gpus=gpus, layers=layers, PP=pp, VPP=stages)
+            self.assertEqual(tuple(row.shorter), expected, (gpus, layers, pp, stages))
+            self.assertFalse([word for word in row.options if word.startswith("--layers")])
+
+    def test_what_is_told_of_a_run(self):
+        whole = {"extrapolation": {"blocks": 96, "blocks_simulated": 24, "error": None}}
+        part = {"extrapolation": {"blocks": 96, "blocks_simulated": 6, "error": -0.0125}}
+        self.assertEqual(how(Fake(1)), "")
+        self.assertEqual(how(Fake(1, stats=whole)), "24 of 96 blocks")
+        self.assertEqual(how(Fake(1, stats=part)), "6 of 96 blocks (line off by -1.2%)")
+        self.assertEqual(how(Fake(1, fits=False)), "does not fit by the estimate")
 
     def test_a_data_parallel_size_that_contradicts_is_refused(self):
         self.assertIn("--tp=4", self.train(TP=4, PP=2, DP=8).options)
@@ -339,6 +366,17 @@ class RowsTest(SystemTest):
         )
         self.assertIn("not run: resnet50-a100-amp-1gpus: dltrain: error: --micro-", done.stderr)
         self.assertIn("| not run |", done.stdout)
+
+    def test_what_does_not_fit_runs_and_is_told(self):
+        # 64 sequences of 512 tokens: over 2 GB for each of 24 layers, where a V100 has 16 GiB.
+        row = (
+            '"BERT-large pretrain (LAMB, DDP)",DGX-1 V100 16GB,1,8,fp16,512,64,1,512,60,seq/s,,me\n'
+        )
+        path = self.write("large.csv", head(EXAMPLES) + row)
+        text = self.run_script(path, f"--out={self.folder}/out").stdout
+        (line,) = [line for line in text.splitlines() if line.startswith("| bert-large")]
+        self.assertTrue(line.endswith("| does not fit by the estimate |"), line)
+        self.assertNotIn("not run", line)
 
     def test_options_that_make_no_sense(self):
         for words, said in (

@@ -123,7 +123,7 @@ def fewer_layers(gpus, layers, pieces=1):
     line is.
     """
     blocks = 2 * pieces if pieces > 1 else 6
-    if gpus <= 64 or layers % pieces or layers < 2 * blocks:
+    if gpus <= 64 or layers % pieces or layers <= blocks * (1 if pieces > 1 else 2):
         return ()
     return (f"--layers={blocks}",)
 
