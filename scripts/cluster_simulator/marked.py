@@ -50,3 +50,11 @@ def merge(text, name, measured):
         )
         new.append(f"| {' | '.join([*cells, *kept])} |")
     return "\n".join([*lines[:begin], *new, *lines[end:]])
+
+
+def replace(text, name, head, measured):
+    """The text of a file with a whole table, head and all, in the place of another."""
+    begin, end = find(text, name)
+    lines = text.split("\n")
+    new = table(head, measured).rstrip("\n").split("\n")
+    return "\n".join([*lines[: begin - 2], *new, *lines[end:]])

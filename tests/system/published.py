@@ -335,6 +335,23 @@ class RowsTest(SystemTest):
             line = next(line for line in text.splitlines() if line.startswith(f"| {row['id']} |"))
             self.assertIn(f"| {ratio:.3f} |", line)
             self.assertLess(abs(math.log(ratio)), math.log(2), line)
+        # In a page: groups, no single rows of a sweep; what stands there goes.
+        old = "".join(
+            f"<!-- TABLE: published-{part} -->\n\n| a |\n|---|\n| old |\n\nend\n"
+            for part in ("rows", "groups", "ratios")
+        )
+        page = self.write("page.md", old)
+        self.run_script(path, f"--out={out}", f"--page={page}")
+        with open(page, encoding="utf-8") as file:
+            filled = file.read()
+        self.assertNotIn("old", filled)
+        self.assertNotIn(found[0]["id"], filled.split("TABLE: published-groups")[0])
+        group = next(line for line in text.splitlines() if line.startswith("| NVIDIA's"))
+        self.assertIn(group, filled)
+        self.assertEqual(filled.count("\n\nend\n"), 3)
+        bare = self.write("bare.md", "nothing\n")
+        done = self.run_script(path, f"--out={out}", f"--page={bare}", status=2)
+        self.assertIn("<!-- TABLE: published-rows --> stands there 0 times", done.stderr)
         # Once more: the same, from what is kept.
         before = sorted(os.scandir(os.path.join(out, "runs")), key=lambda entry: entry.name)
         times = [entry.stat().st_mtime_ns for entry in before]

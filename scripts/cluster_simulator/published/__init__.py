@@ -111,14 +111,38 @@ GROUP_HEAD = (
 DERIVED_HEAD = ("between rows", "published", "simulated")
 
 
+# What a page has of a sweep is its group: single rows are a hundred there.
+SWEEPS = ("MPT with FSDP", "NVIDIA's examples")
+
+
+def fill(path, results, parts):
+    """Writes the tables into a page, behind <!-- TABLE: published-rows --> and the like."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for name, head, cells in parts:
+            if name == "rows":
+                cells = row_cells([pair for pair in results if pair[0].table not in SWEEPS])
+            text = marked.replace(text, f"published-{name}", head, cells)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise InvalidInput(f"--page={path}: {error.strerror}") from None
+    except ValueError as error:
+        raise InvalidInput(f"--page={path}: {error}") from None
+
+
 def report(results, args):
-    for head, cells in (
-        (ROW_HEAD, list(row_cells(results))),
-        (GROUP_HEAD, list(group_cells(results))),
-        (DERIVED_HEAD, list(derived_cells(results))),
-    ):
+    parts = (
+        ("rows", ROW_HEAD, list(row_cells(results))),
+        ("groups", GROUP_HEAD, list(group_cells(results))),
+        ("ratios", DERIVED_HEAD, list(derived_cells(results))),
+    )
+    for _, head, cells in parts:
         if cells:
             print(marked.table(head, cells))
+    if args.page:
+        fill(args.page, results, parts)
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
             json.dump(as_json(results), file, indent=1)
@@ -156,6 +180,8 @@ def options_of(arguments):
     parser.add_argument("--only", default="", help="only rows with this in their names")
     parser.add_argument("--commands", action="store_true", help="print what would run, run nothing")
     parser.add_argument("--json", metavar="FILE", help="write all rows to it")
+    parser.add_argument("--page", metavar="FILE",
+                        help="write the tables into a page of the documentation, too")
     parser.add_argument("--out", default="results/published", metavar="DIR",
                         help="where models and runs are kept (default: results/published)")
     parser.add_argument("--jobs", type=int, default=2, help="runs at once (default: 2)")
@@ -196,7 +222,11 @@ def main(arguments):
               file=sys.stderr)
         return 2
     results = runs.all_of(program, found, args.out, args.jobs, args.time_limit, args.options)
-    report(results, args)
+    try:
+        report(results, args)
+    except InvalidInput as error:
+        print(f"published: error: {complaint(str(error))}", file=sys.stderr)
+        return 2
     failed = collections.OrderedDict()
     for row, step in results:
         if isinstance(step, str):
