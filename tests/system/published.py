@@ -118,6 +118,17 @@ class RowsTest(SystemTest):
         none = self.train(recompute="selective/none (not stated)").options
         self.assertFalse([word for word in none if word.startswith("--recompute")])
 
+    def test_sharding_is_that_of_who_did_it(self):
+        for name, zero, deepspeed in (
+            ("sc21-t2-ZeRO-3-9B-64", 3, True),
+            ("sc21-t2-PTD-9B-64", 0, False),
+            ("mtnlg-8", 1, True),
+            ("bloom-gbs64", 1, True),
+            ("mine", 3, False),
+        ):
+            options = self.train(id=name, zero=zero).options
+            self.assertEqual("--zero-impl=deepspeed" in options, deepspeed, name)
+
     def test_large_jobs_have_fewer_layers(self):
         # A run of N blocks is extended to all: in a pipeline N is a multiple of its pieces, at
         # least twice (docs/parallelism.md), and all blocks have to be one too.
@@ -125,11 +136,12 @@ class RowsTest(SystemTest):
             (64, 96, 8, 1, ()),
             (128, 96, 8, 1, ("--layers=16",)),
             (128, 96, 8, 3, ("--layers=48",)),
-            (128, 96, 8, 6, ()),  # twice its 48 pieces are all
+            (128, 96, 8, 4, ()),  # 64 and 32 of them are as many as all
             (128, 24, 8, 3, ()),  # nothing to leave out
             (384, 78, 12, 1, ()),  # 78 blocks on 12 stages are not alike
             (384, 96, 1, 1, ("--layers=6",)),
-            (384, 11, 1, 1, ()),
+            (384, 13, 1, 1, ("--layers=6",)),
+            (384, 12, 1, 1, ()),  # 6, 4 and 2
         ):
             row = self.train(n_gpus=gpus, layers=layers, PP=pp, VPP=stages)
             self.assertEqual(tuple(row.shorter), expected, (gpus, layers, pp, stages))

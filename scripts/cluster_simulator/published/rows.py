@@ -118,12 +118,12 @@ def machine(line, text, gpus, per_node):
 
 
 def fewer_layers(gpus, layers, pieces=1):
-    """--layers for a job on more than a few servers: two blocks a piece of the pipeline, of which
-    dltrain needs as many in each; without a pipeline six, so that three sizes tell how straight the
-    line is.
+    """--layers for a job on more than a few servers: two blocks a piece of the pipeline, with which
+    dltrain runs one a piece as well; without a pipeline six, with four and two, which tell how
+    straight the line is. Nothing where that is no less than all of them.
     """
-    blocks = 2 * pieces if pieces > 1 else 6
-    if gpus <= 64 or layers % pieces or layers <= blocks * (1 if pieces > 1 else 2):
+    blocks, simulated = (2 * pieces, 3 * pieces) if pieces > 1 else (6, 12)
+    if gpus <= 64 or layers % pieces or layers <= simulated:
         return ()
     return (f"--layers={blocks}",)
 
@@ -202,6 +202,7 @@ def train_row(line):
         options.append("--zero=" + ("2" if zero.startswith("FSDP") else (zero or "0")[0]))
     else:
         options.append("--zero=0")
+    options += implementation(line)
     recompute = line.raw("recompute")
     if "sequence-parallel" in recompute:
         options.append("--sequence-parallel")
@@ -239,6 +240,17 @@ def train_row(line):
         fewer_layers(gpus, layers_of(line), pp * int(stages)),
     )
     return [made, *smaller(line, made)]
+
+
+def implementation(line):
+    """Who does ZeRO: DeepSpeed in Megatron-DeepSpeed, which trained BLOOM and (arXiv 2201.11990,
+    title) MT-NLG; that ZeRO 3 of SC'21 was DeepSpeed's is assumed.
+    """
+    row = line.text("id")
+    megatron_deepspeed = row.startswith(("bloom-", "mtnlg-"))
+    if megatron_deepspeed or (row.startswith("sc21-") and line.raw("zero") == "3"):
+        return ["--zero-impl=deepspeed"]
+    return []
 
 
 def layers_of(line):
@@ -301,7 +313,7 @@ def bloom_row(line):
     tp, pp = line.count("TP"), line.count("PP")
     check_world(line, gpus, tp * pp)
     options += flag("tp", tp) + flag("pp", pp)
-    options.append(f"--zero={line.text('zero')}")
+    options += [f"--zero={line.text('zero')}", "--zero-impl=deepspeed"]  # Megatron-DeepSpeed
     # The same job as rows bloom-gbs of train_throughput.csv, which say so.
     options += recomputation("full")
     options += [] if "bf16" in line.raw("note") else ["--dtype=fp16"]
