@@ -57,7 +57,7 @@ def how(step):
     if part:
         error = part.get("error")
         notes.append(
-            f"{part['blocks_simulated']} of {part['blocks']} blocks"
+            f"{', '.join(map(str, part['blocks_simulated']))} of {part['blocks']} blocks"
             + ("" if error is None else f" (line off by {percent(error)})")
         )
     if not step.fits:
@@ -177,7 +177,8 @@ def options_of(arguments):
         allow_abbrev=False,
     )
     parser.add_argument("tables", nargs="*", help="CSV files; default: tests/golden/training")
-    parser.add_argument("--only", default="", help="only rows with this in their names")
+    parser.add_argument("--only", default="", metavar="TEXT,...",
+                        help="only rows with one of these in their names")
     parser.add_argument("--commands", action="store_true", help="print what would run, run nothing")
     parser.add_argument("--json", metavar="FILE", help="write all rows to it")
     parser.add_argument("--page", metavar="FILE",
@@ -205,9 +206,13 @@ def main(arguments):
         args = options_of(arguments)
         found = []
         for path in args.tables or [os.path.join(ROOT, path) for path in TABLES]:
-            found += [row for row in rows.read(path) if args.only in row.id]
+            found += [
+                row
+                for row in rows.read(path)
+                if any(text in row.id for text in args.only.split(","))
+            ]
         if not found:
-            raise InvalidInput(f"--only={args.only}: no row has this in its name")
+            raise InvalidInput(f"--only={args.only}: no row has that in its name")
     except InvalidInput as error:
         print(f"published: error: {complaint(str(error))}", file=sys.stderr)
         return 2
