@@ -140,6 +140,7 @@ class RowsTest(SystemTest):
             (128, 24, 8, 3, ()),  # nothing to leave out
             (384, 78, 12, 1, ()),  # 78 blocks on 12 stages are not alike
             (384, 96, 1, 1, ("--layers=6",)),
+            (768, 84, 2, 1, ("--layers=14",)),
             (384, 13, 1, 1, ("--layers=6",)),
             (384, 12, 1, 1, ()),  # 6, 4 and 2
         ):

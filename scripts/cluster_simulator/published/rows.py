@@ -118,14 +118,15 @@ def machine(line, text, gpus, per_node):
 
 
 def fewer_layers(gpus, layers, pieces=1):
-    """--layers for a job on more than a few servers: two blocks a piece of the pipeline, with which
-    dltrain runs one a piece as well; without a pipeline six, with four and two, which tell how
-    straight the line is. Nothing where that is no less than all of them.
+    """--layers for a job on more than a few servers: six blocks, or in a pipeline two a piece or a
+    sixth of them, whatever is more. dltrain runs smaller numbers as well, which make as many again:
+    nothing where that is no less than all of them.
     """
-    blocks, simulated = (2 * pieces, 3 * pieces) if pieces > 1 else (6, 12)
-    if gpus <= 64 or layers % pieces or layers <= simulated:
+    each = max(2, -(-layers // pieces // 6)) if pieces > 1 else 6
+    simulated = each + 1 if each == 2 else 2 * each
+    if gpus <= 64 or layers % pieces or layers <= simulated * pieces:
         return ()
-    return (f"--layers={blocks}",)
+    return (f"--layers={each * pieces}",)
 
 
 def dtype(text, gpu):
