@@ -215,9 +215,11 @@ MakeCluster(Validation* v,
         return result;
     }
     c.server = *server;
-    if (!values.Present("gpus-per-server"))
+    if (!values.Given("gpus-per-server"))
     {
-        uint32_t gpus = d.gpusPerServer ? d.gpusPerServer : c.server.gpus;
+        uint32_t gpus = values.Present("gpus-per-server") ? values.U32("gpus-per-server")
+                        : d.gpusPerServer                 ? d.gpusPerServer
+                                                          : c.server.gpus;
         // Some of one server's.
         if (values.Given(d.total) && values.U32(d.total) < gpus && !values.Given("servers"))
         {

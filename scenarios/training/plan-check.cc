@@ -292,7 +292,8 @@ Check(const TrainingOptions& options)
     }
     // Every bucket is a task: a size given without its unit would make millions.
     constexpr double kMostTasks = 1e6;
-    const uint64_t all = options.model.parameters * element;
+    const uint64_t copy = uint64_t(std::max(options.tensor, 1u)) * std::max(options.pipeline, 1u);
+    const uint64_t all = options.model.parameters * element / copy; // of a rank
     const TrainingOptions resolved = ResolvedOptions(options);
     const auto pieces = [&](uint64_t bytes) {
         const uint64_t piece = std::max<uint64_t>({bytes, options.ranks * element, 1});

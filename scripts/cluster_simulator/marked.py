@@ -2,6 +2,11 @@
 """Tables of measured numbers in pages of docs/: each stands behind a line <!-- TABLE: NAME -->."""
 
 
+def table(head, rows):
+    text = "| " + " | ".join(head) + " |\n|" + "---|" * len(head) + "\n"
+    return text + "".join("| " + " | ".join(row) + " |\n" for row in rows)
+
+
 def marker(name):
     return f"<!-- TABLE: {name} -->"
 
@@ -45,3 +50,11 @@ def merge(text, name, measured):
         )
         new.append(f"| {' | '.join([*cells, *kept])} |")
     return "\n".join([*lines[:begin], *new, *lines[end:]])
+
+
+def replace(text, name, head, measured):
+    """The text of a file with a whole table, head and all, in the place of another."""
+    begin, end = find(text, name)
+    lines = text.split("\n")
+    new = table(head, measured).rstrip("\n").split("\n")
+    return "\n".join([*lines[: begin - 2], *new, *lines[end:]])

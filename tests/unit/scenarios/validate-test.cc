@@ -152,12 +152,44 @@ TEST(BadInput, GpusThatDoNotFillServers)
     EXPECT_EQ(TrainError({"--gpus=7", "--gpus-per-server=8"}),
               "--gpus=7: does not fill servers of 8 GPUs; allowed: multiples of 8, such as 8; did "
               "you mean '8'?");
+    EXPECT_EQ(
+        TrainError({"--gpus=9", "--server=dgx-a100"}),
+        "--gpus=9: does not fill servers of 8 GPUs; allowed: multiples of 8, such as 8 or 16; "
+        "did you mean '8'?");
     EXPECT_EQ(TrainError({"--gpus=24", "--servers=2"}),
               "--gpus=24: 2 servers have 16 GPUs; allowed: at most that, or --servers=3");
     EXPECT_EQ(PerfError({"--gpus-per-server=3"}),
               "--gpus-per-server=3: 16 ranks (the default of --ranks) do not fill such servers; "
               "give --ranks, allowed: "
               "multiples of 3, such as 15 or 18");
+}
+
+TEST(Servers, FewerGpusThanAServerHasAreSomeOfOne)
+{
+    for (const char* gpus : {"1", "3", "7"})
+    {
+        for (const char* server : {"--server=dgx-a100", "--server=dgx-h100", "--zero=0"})
+        {
+            EXPECT_TRUE(Train({std::string("--gpus=") + gpus, server}).scenario) << server;
+        }
+    }
+}
+
+TEST(BadInput, BucketsAreCountedOfTheShareOfARank)
+{
+    // 175 B parameters in 16 bit are 350 GB, 13,300 buckets of 25 MiB; ZeRO 2 reduces each of them
+    // 128 times (6,144 / 48 / 1), 1.7 million in all. 64 ranks have 208 of the buckets each.
+    const std::vector<std::string> job = {"--model=gpt3-175b",
+                                          "--zero=2",
+                                          "--micro-batch=1",
+                                          "--global-batch=6144",
+                                          "--ignore-memory"};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.end(), job.begin(), job.end());
+        return more;
+    };
+    ExpectStarts(TrainError(with({"--gpus=48"})), "--buckets: is 26214400 bytes, which cuts the ");
+    EXPECT_TRUE(Train(with({"--gpus=3072", "--tp=8", "--pp=8"})).scenario);
 }
 
 TEST(BadInput, FatTreeTooSmallNamesTheKThatWouldDo)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Lines of a CSV file of somebody else's: what is wrong is told with file, line, column and value.
+
+No import of anything that is not Python's own: scripts/nccl-tables and scripts/published.
+"""
+
+import csv
+import math
+import re
+
+from .errors import InvalidInput
+from .shown import shown
+
+
+class Line:
+    """A line, by column."""
+
+    def __init__(self, path, number, values):
+        self.path = path
+        self.number = number
+        self.values = values
+
+    def raw(self, column):
+        """The text of a column, "" if there is none."""
+        return (self.values.get(column) or "").strip()
+
+    def text(self, column):
+        value = self.raw(column)
+        if not value:
+            self.refuse(column, "a value")
+        return value
+
+    def count(self, column, default=None):
+        """A whole number from 1 on; `default`, if given, where the column is empty."""
+        if default is not None and not self.raw(column):
+            return default
+        text = self.text(column)
+        if not re.fullmatch("0*[1-9][0-9]{0,15}", text, re.ASCII):
+            self.refuse(column, "a whole number from 1 on")
+        return int(text)
+
+    def positive(self, column, of):
+        """A number above 0; `of` says what it counts, "seconds"."""
+        try:
+            value = float(self.text(column))
+        except ValueError:
+            value = math.nan
+        if not 0 < value < math.inf:
+            self.refuse(column, f"a number of {of} above 0")
+        return value
+
+    def refuse(self, column, allowed):
+        raise InvalidInput(
+            f"{self.path}: line {self.number}: {column}={shown(self.values.get(column) or '')}; "
+            f"allowed: {allowed}"
+        )
+
+
+def read(path, kind, use):
+    """What use(columns) gives for each line, which is a function of one: read(path, "is no table of
+    collectives", use). `use` may refuse the columns.
+    """
+    table = None
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            table = csv.DictReader(file)
+            each = use(table.fieldnames or [])
+            for values in table:
+                yield each(Line(path, table.line_num, values))
+    except OSError as error:
+        raise InvalidInput(f"{path}: {error.strerror or 'cannot be read'}") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path}: is no {kind}: is no UTF-8 text") from None
+    except csv.Error as error:
+        raise InvalidInput(f"{path}: line {table.line_num}: is no {kind}: {error}") from None

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs training steps whose times were published, and says how far off the simulator is.
+
+    scripts/published                                 # the tables of tests/golden/training
+    scripts/published TABLE.csv --rows
+    scripts/published --only=seqsel --commands        # what it would run
+
+TABLE.csv has the columns of one of these tables, and is told by them. A row runs as dltrain with
+the options that a user would write who reads it, without packets (--network=analytic); what it does
+not say is left to the defaults. A run is kept in --out, and not run again for the same program and
+options. Options that are not known here go to dltrain, in every run.
+
+`ratio` is simulated over published time, its error the ratio less 1. Of a group: median and 90th
+percentile of errors without sign, bias (geometric mean of ratios, less 1), and the same of a
+constant MFU, the median of the group's own published ones: what FLOPs alone can say. The exit
+status says whether all rows could be run, not how well they agree.
+"""
+
+import argparse
+import collections
+import json
+import os
+import shlex
+import sys
+
+from .. import marked
+from ..errors import InvalidInput
+from ..shown import complaint
+from . import figures, rows, runs
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+TABLES = tuple(
+    f"tests/golden/training/{name}.csv"
+    for name in ("train-throughput", "bloom-pretune", "mpt-fsdp", "nvidia-examples")
+)
+
+
+def seconds(value):
+    """Four digits, as papers give them."""
+    if value is None:
+        return ""
+    return f"{value:.4g} s" if value < 1000 else f"{value:.0f} s"
+
+
+def percent(value, sign=True):
+    return f"{100 * value:{'+' if sign else ''}.1f}%"
+
+
+def number(value, unit):
+    return f"{value:.1f}%" if unit == "%" else f"{value:.3g}"
+
+
+def how(step):
+    """What is to be known of a run besides its options."""
+    notes = []
+    part = step.stats.get("extrapolation")
+    if part:
+        error = part.get("error")
+        notes.append(
+            f"{', '.join(map(str, part['blocks_simulated']))} of {part['blocks']} blocks"
+            + ("" if error is None else f" (line off by {percent(error)})")
+        )
+    if not step.fits:
+        notes.append("does not fit by the estimate")
+    return "; ".join(notes)
+
+
+def row_cells(results):
+    for row, step in results:
+        ran = not isinstance(step, str)
+        ratio = step.seconds / row.seconds if ran and row.seconds else None
+        yield (
+            row.id,
+            row.gpu,
+            seconds(row.seconds),
+            seconds(step.seconds) if ran else "not run",
+            "" if ratio is None else f"{ratio:.3f}",
+            row.proves,
+            how(step) if ran else "",
+        )
+
+
+def group_cells(results):
+    for (table, gpu, kind), members in figures.groups(results).items():
+        ours = figures.summary([step.seconds / row.seconds for row, step in members])
+        constant = figures.summary(figures.constant_mfu(members))
+        yield (
+            table,
+            gpu,
+            kind,
+            str(ours.rows),
+            percent(ours.median, False),
+            percent(ours.p90, False),
+            percent(ours.bias),
+            percent(ours.worst),
+            percent(constant.median, False),
+            percent(constant.p90, False),
+        )
+
+
+def derived_cells(results):
+    for name, published, simulated, unit in figures.derived(results):
+        yield name, number(published, unit), number(simulated, unit)
+
+
+ROW_HEAD = ("row", "GPU", "published", "simulated", "ratio", "what it proves", "run")
+GROUP_HEAD = (
+    *("table", "GPU", "rows with", "rows", "median", "p90", "bias", "worst"),
+    *("constant MFU: median", "p90"),
+)
+DERIVED_HEAD = ("between rows", "published", "simulated")
+
+
+# What a page has of a sweep is its group: single rows are a hundred there.
+SWEEPS = ("MPT with FSDP", "NVIDIA's examples")
+
+
+def fill(path, results, parts):
+    """Writes the tables into a page, behind <!-- TABLE: published-rows --> and the like."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for name, head, cells in parts:
+            if name == "rows":
+                cells = row_cells([pair for pair in results if pair[0].table not in SWEEPS])
+            text = marked.replace(text, f"published-{name}", head, cells)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise InvalidInput(f"--page={path}: {error.strerror}") from None
+    except ValueError as error:
+        raise InvalidInput(f"--page={path}: {error}") from None
+
+
+def report(results, args):
+    parts = (
+        ("rows", ROW_HEAD, list(row_cells(results))),
+        ("groups", GROUP_HEAD, list(group_cells(results))),
+        ("ratios", DERIVED_HEAD, list(derived_cells(results))),
+    )
+    for _, head, cells in parts:
+        if cells:
+            print(marked.table(head, cells))
+    if args.page:
+        fill(args.page, results, parts)
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump(as_json(results), file, indent=1)
+
+
+def as_json(results):
+    return {
+        "rows": [
+            {
+                "id": row.id,
+                "table": row.table,
+                "gpu": row.gpu,
+                "kind": row.kind,
+                "published_s": row.seconds,
+                "options": row.options,
+                "simulated_s": None if isinstance(step, str) else step.seconds,
+                "exposed_s": None if isinstance(step, str) else step.exposed,
+                "run": "" if isinstance(step, str) else how(step),
+                "why_not": step if isinstance(step, str) else None,
+            }
+            for row, step in results
+        ],
+        "derived": [ratio._asdict() for ratio in figures.derived(results)],
+    }
+
+
+def options_of(arguments):
+    parser = argparse.ArgumentParser(
+        prog="published",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("tables", nargs="*", help="CSV files; default: tests/golden/training")
+    parser.add_argument("--only", default="", metavar="TEXT,...",
+                        help="only rows with one of these in their names")
+    parser.add_argument("--commands", action="store_true", help="print what would run, run nothing")
+    parser.add_argument("--json", metavar="FILE", help="write all rows to it")
+    parser.add_argument("--page", metavar="FILE",
+                        help="write the tables into a page of the documentation, too")
+    parser.add_argument("--out", default="results/published", metavar="DIR",
+                        help="where models and runs are kept (default: results/published)")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at once (default: 2)")
+    parser.add_argument("--time-limit", type=float, default=600, metavar="S",
+                        help="seconds after which a run is given up (default: 600)")
+    parser.add_argument("--programs", default=os.path.join(ROOT, ".ns3", "programs"),
+                        help="folder of the built programs")
+    args, args.options = parser.parse_known_args(arguments)
+    bad = [word for word in args.options if not word.startswith("--")]
+    if bad:
+        raise InvalidInput(f"{bad[0]}: tables come before options of dltrain")
+    if args.jobs < 1:
+        raise InvalidInput(f"--jobs={args.jobs}: allowed: a whole number from 1 on")
+    if not args.time_limit > 0:
+        raise InvalidInput(f"--time-limit={args.time_limit}: allowed: seconds, above 0")
+    return args
+
+
+def main(arguments):
+    try:
+        args = options_of(arguments)
+        found = []
+        for path in args.tables or [os.path.join(ROOT, path) for path in TABLES]:
+            found += [
+                row
+                for row in rows.read(path)
+                if any(text in row.id for text in args.only.split(","))
+            ]
+        if not found:
+            raise InvalidInput(f"--only={args.only}: no row has that in its name")
+    except InvalidInput as error:
+        print(f"published: error: {complaint(str(error))}", file=sys.stderr)
+        return 2
+    if args.commands:
+        for row in found:
+            words = runs.words_of(row, args.out, args.options)
+            print(f"{row.id}: ./ns3 run \"dltrain {shlex.join(words)}\"")
+        return 0
+    program = os.path.join(args.programs, "dltrain")
+    if not os.access(program, os.X_OK):
+        print(f"published: error: {complaint(program)}: is not built: ./ns3 test -N",
+              file=sys.stderr)
+        return 2
+    results = runs.all_of(program, found, args.out, args.jobs, args.time_limit, args.options)
+    try:
+        report(results, args)
+    except InvalidInput as error:
+        print(f"published: error: {complaint(str(error))}", file=sys.stderr)
+        return 2
+    failed = collections.OrderedDict()
+    for row, step in results:
+        if isinstance(step, str):
+            failed.setdefault(step, []).append(row.id)
+    for why, names in failed.items():
+        print(f"published: not run: {', '.join(names)}: {why}", file=sys.stderr)
+    return 1 if failed else 0

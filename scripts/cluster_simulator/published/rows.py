@@ -1,0 +1,461 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""From rows of published step times to options of dltrain: what a user would write who has the row
+before him. What a row does not say is left to the defaults, but for what stands in LEFT_OUT and
+below, each with where it is from.
+"""
+
+import collections
+import os
+import re
+
+from .. import lines
+from ..errors import InvalidInput
+
+# One published time. `seconds`: of a step, or None where only ratios are published. `kind` tells
+# rows of a table apart whose errors have other causes. `facts`: numbers that ratios are made of.
+# `shorter`: options that only make a run shorter.
+Row = collections.namedtuple(
+    "Row", "id table gpu kind seconds options model facts proves shorter", defaults=((),)
+)
+
+# Servers, by what GPU and network of a row are called: the first that fits.
+#   Selene: DGX A100 on InfiniBand, as the rows say. Eos: DGX H100 on NDR.
+#   Jean Zay: four Omni-Path ports of 100 Gb/s, which go as --server=jean-zay has them.
+#   MosaicML's "1600 Gbps RoCE" are eight of 200 Gb/s: DGX A100's NICs, assumed.
+#   Where nothing is said of the network: what the GPU is sold in.
+SERVERS = (
+    (r"DGX-2H", "--server=dgx-2h"),
+    (r"DGX-2", "--server=dgx-2"),
+    (r"Big Basin", "--server=big-basin"),
+    (r"Omni-Path", "--server=jean-zay"),
+    (r"H100.*(IB|NDR)", "--server=dgx-h100 --fabric=ib"),
+    (r"H100", "--server=dgx-h100"),
+    (r"H200", "--server=dgx-h200"),
+    (r"B200", "--server=dgx-b200"),
+    (r"A100.*(Selene|IB\b|HDR)", "--server=dgx-a100 --fabric=ib"),
+    (r"A100", "--server=dgx-a100"),
+    (r"V100", "--server=dgx-1-v100"),
+    (r"P100", "--server=dgx-1-p100"),
+)
+# GPUs of a server that come in another size.
+SIZES = (
+    (r"A100.?40\s?GB", "A100-40GB"),
+    (r"V100.?16\s?GB", "V100-16GB"),
+    (r"V100 16GB", "V100-16GB"),
+)
+
+# What the rows of Megatron-LM's table of SC'21 leave out: micro-batch, and layers of a virtual
+# stage. NVIDIA/Megatron-LM@79a3bb6 examples/sc21/run_table_1.sh.
+SC21 = {
+    "1.7B": (16, 0),
+    "3.6B": (16, 0),
+    "7.5B": (16, 0),
+    "18.4B": (8, 0),
+    "39.1B": (4, 0),
+    "76.1B": (2, 5),
+    "145.6B": (2, 5),
+    "310.1B": (1, 3),
+    "529.6B": (1, 1),
+    "1008B": (1, 0),
+    "1008.0B": (1, 0),
+}
+# ResNet-50's batch a GPU: NVIDIA/DeepLearningExamples@097c7ff
+# PyTorch/Classification/ConvNets/configs.yml.
+RESNET_BATCH = {("A100", "tf32"): 256, ("V100", "fp32"): 112}
+
+DTYPES = (
+    (r"amp_bf16|bf16", None),  # the default
+    (r"fp8", "fp8"),
+    (r"tf32", "tf32"),
+    (r"fp16|amp", "fp16"),
+    (r"fp32", "fp32"),
+)
+
+PROVES = (
+    ("sc21-t1-", "little alone: a constant throughput is within 9%"),
+    ("sc21-t2-", "ZeRO-3 against tensor and pipeline parallelism"),
+    ("mcore-", "little alone: a constant throughput is within 9%"),
+    ("seqsel-", "full against selective recomputation"),
+    ("meg-sep20-", "weak scaling over tensor parallelism"),
+    ("meg-v1-", "tensor parallelism in a server of V100"),
+    ("meg19-strong-", "strong scaling over tensor parallelism"),
+    ("mtnlg-", "data parallelism on top of tensors and a deep pipeline"),
+    ("bloom-gbs", "the bubble: step against global batch"),
+    ("megascale-", "three dimensions on 3,072 GPUs"),
+    ("llama3-", "three dimensions on 8,192 GPUs"),
+    ("goyal-", "data parallelism over servers, hidden under backward"),
+)
+
+
+def first(table, text, default=None):
+    return next((value for pattern, value in table if re.search(pattern, text, re.I)), default)
+
+
+def machine(line, text, gpus, per_node):
+    """Options of the servers that `gpus` GPUs fill, and the GPU's name."""
+    server = first(SERVERS, text)
+    if server is None:
+        raise InvalidInput(
+            f"{line.path}: line {line.number}: no server is known for {text!r}: "
+            "scripts/cluster_simulator/published/rows.py, SERVERS"
+        )
+    options = server.split()
+    size = first(SIZES, text)
+    if size:
+        options.append(f"--gpu={size}")
+    if gpus < per_node:
+        options += ["--servers=1", f"--gpus-per-server={gpus}"]
+    elif gpus % per_node:
+        raise InvalidInput(
+            f"{line.path}: line {line.number}: {gpus} GPUs do not fill servers of {per_node}"
+        )
+    else:
+        options.append(f"--servers={gpus // per_node}")
+    if gpus <= per_node:
+        options = [word for word in options if word != "--fabric=ib"]  # there is one server
+    name = re.search(r"[ABHVP]\d00", text).group(0)
+    return options, name
+
+
+def fewer_layers(gpus, layers, pieces=1):
+    """--layers for a job on more than a few servers: six blocks, or in a pipeline two a piece or a
+    sixth of them, whatever is more. dltrain runs smaller numbers as well, which make as many again:
+    nothing where that is no less than all of them.
+    """
+    each = max(2, -(-layers // pieces // 6)) if pieces > 1 else 6
+    simulated = each + 1 if each == 2 else 2 * each
+    if gpus <= 64 or layers % pieces or layers <= simulated * pieces:
+        return ()
+    return (f"--layers={each * pieces}",)
+
+
+def dtype(text, gpu):
+    """Nothing said: bf16, or fp16 on GPUs that have none."""
+    if not text:
+        return ["--dtype=fp16"] if gpu in ("V100", "P100") else []
+    name = first(DTYPES, text)
+    return [f"--dtype={name}"] if name else []
+
+
+def flag(name, value, unless=("", "0", "1")):
+    return [] if str(value) in unless else [f"--{name}={value}"]
+
+
+# ---- train_throughput.csv
+
+# Rows meg-v1 have no shapes. Those of the README of September 2020 (24 x 1920 and 42 x 4096 layers
+# x hidden, 1.16 and 8.67 B) are what makes the row's own numbers: the first is 62.6 TFLOP/s in the
+# row's 1.288 s, by equation 3 of arXiv 2104.04473, where 62.4 are said, and 8.67 / 1.16 / 8 x 1.288
+# / 1.508 = 79.8% are the row's 79.6%. The shapes of arXiv 1909.08053 make 67.0 TFLOP/s and 74%.
+MEGATRON_V1 = {"1.2": "megatron-1.16b", "8.7": "megatron-8.67b"}
+
+
+def shape(line, name):
+    """A model file of the row's shape; where it does not say it, the name in the zoo."""
+    if not line.raw("layers"):
+        return first(
+            (
+                (r"ResNet-50", "resnet-50"),
+                (r"MegaScale 175B", "gpt3-175b"),
+                (r"GPT-2", MEGATRON_V1.get(line.raw("params_B"), f"gpt2-{line.raw('params_B')}b")),
+            ),
+            line.text("model"),
+            line.text("model").lower().replace(" ", "-"),
+        )
+    if line.raw("model").startswith("Llama-3 405B"):
+        return "llama3-405b"  # its gated MLP and groups of heads are in no column
+    hidden = line.count("hidden")
+    sequence = line.count("seq")
+    model = {
+        "name": name,
+        "layers": line.count("layers"),
+        "hidden": hidden,
+        "heads": line.count("heads", hidden // 128),
+        "vocab": line.count("vocab"),
+        "sequence": sequence,
+    }
+    if "BLOOM" in line.raw("model"):
+        model["embedding_norm"] = True  # and ALiBi: no table of positions
+    else:
+        model["positions"] = sequence
+    return model
+
+
+def train_row(line):
+    row = line.text("id")
+    gpus = line.count("n_gpus")
+    text = f"{line.text('gpu')} {line.raw('interconnect')}"
+    if row.startswith("meg-sep20-"):
+        # September 2020; A100s of 80 GB were announced at SC20, in November (AnandTech 16250).
+        text = text.replace("A100 DGX", "A100-40GB DGX")
+    options, gpu = machine(line, text, gpus, line.count("gpus_per_node"))
+    tp, pp, cp = (line.count(name, 1) for name in ("TP", "PP", "CP"))
+    left_out = SC21.get(row[len("sc21-t1-") :], (0, 0)) if row.startswith("sc21-t1-") else (0, 0)
+    stages = line.count("VPP", 1)
+    if left_out[1]:
+        stages = line.count("layers") // (pp * left_out[1])
+    options += flag("tp", tp) + flag("pp", pp) + flag("virtual-stages", stages)
+    options += flag("cp", cp) + flag("ep", line.count("EP", 1))
+    zero = line.raw("zero")
+    if gpus > tp * pp * cp:
+        # FSDP with optimizer and gradients sharded is ZeRO 2; with a pipeline dltrain says what it
+        # has of it
+        options.append("--zero=" + ("2" if zero.startswith("FSDP") else (zero or "0")[0]))
+    else:
+        options.append("--zero=0")
+    options += implementation(line)
+    recompute = line.raw("recompute")
+    if "sequence-parallel" in recompute:
+        options.append("--sequence-parallel")
+    if "not stated" not in recompute:
+        options += recomputation(
+            next((word for word in ("full", "selective") if word in recompute), None)
+        )
+    options += dtype(line.raw("precision"), gpu)
+    if gpu in ("H100", "H200", "B200") or row.startswith("megascale-"):
+        options.append("--fused-attention")  # Megatron-Core has it from Transformer Engine; assumed
+    # Not said: one with a pipeline, else the most that fits. Assumed.
+    batch = line.raw("micro_batch") or left_out[0] or ("1" if pp > 1 else "auto")
+    options.append(f"--micro-batch={batch}")
+    options.append(f"--global-batch={line.count('global_batch')}")
+    if line.raw("seq"):
+        options.append(f"--seq={line.count('seq')}")
+    check_world(line, gpus, tp * pp * cp)
+    model = shape(line, row)
+    time = line.positive("iter_time_s", "seconds") if line.raw("iter_time_s") else None
+    made = Row(
+        row,
+        "Megatron-LM and others",
+        gpu,
+        "",
+        time,
+        options,
+        model,
+        {
+            "gpus": gpus,
+            "global_batch": line.count("global_batch"),
+            "tflops": float(line.raw("tflops_per_gpu") or 0),
+            "other": line.raw("other"),
+        },
+        first([("^" + a, b) for a, b in PROVES], row, "step time"),
+        fewer_layers(gpus, layers_of(line), pp * int(stages)),
+    )
+    return [made, *smaller(line, made)]
+
+
+def implementation(line):
+    """Who does ZeRO: DeepSpeed in Megatron-DeepSpeed, which trained BLOOM and (arXiv 2201.11990,
+    title) MT-NLG; that ZeRO 3 of SC'21 was DeepSpeed's is assumed.
+    """
+    row = line.text("id")
+    megatron_deepspeed = row.startswith(("bloom-", "mtnlg-"))
+    if megatron_deepspeed or (row.startswith("sc21-") and line.raw("zero") == "3"):
+        return ["--zero-impl=deepspeed"]
+    return []
+
+
+def layers_of(line):
+    """0: not said, and not looked up."""
+    return line.count("layers") if line.raw("layers") else 0
+
+
+def check_world(line, gpus, model_parallel):
+    """The data parallel size is derived by dltrain: one that is said has to be that."""
+    if line.raw("DP") and line.count("DP") * model_parallel != gpus:
+        line.refuse("DP", f"the {gpus} GPUs over TP, PP and CP, {gpus / model_parallel:g}")
+
+
+# "90 epochs in 1 h vs 29 h on 8 GPUs (batch 256)": Goyal et al.'s way to say how it scales.
+HOURS = re.compile(r"in ([0-9.]+) h vs ([0-9.]+) h on ([0-9]+) GPUs \(batch ([0-9]+)\)")
+
+
+def smaller(line, row):
+    """The job on the fewer GPUs that a row compares itself with, in hours for as many samples."""
+    said = HOURS.search(row.facts["other"])
+    if not said:
+        return
+    hours, base_hours, gpus, batch = (float(text) for text in said.groups())
+    text = f"{line.text('gpu')} {line.raw('interconnect')}"
+    servers, _ = machine(line, text, int(gpus), line.count("gpus_per_node"))
+    row.facts["efficiency"] = 100 * base_hours * gpus / (hours * row.facts["gpus"])
+    yield row._replace(
+        id=f"{row.id} (of {int(gpus)})",
+        options=servers
+        + [word for word in row.options if word.split("=")[0] not in REPLACED]
+        + [f"--global-batch={int(batch)}"],
+        facts={**row.facts, "gpus": int(gpus), "global_batch": int(batch), "efficiency": None},
+    )
+
+
+REPLACED = ("--server", "--servers", "--gpus-per-server", "--fabric", "--global-batch")
+
+
+def recomputation(what):
+    return [f"--recompute={what}"] if what else []
+
+
+# ---- bloom_pretune.csv
+
+
+def bloom_row(line):
+    gpus = line.count("gpus")
+    options, gpu = machine(line, "A100 80GB Omni-Path", gpus, gpus // line.count("nodes"))
+    row = f"bloom-line{line.count('line')}"
+    hidden = line.count("hidden")
+    model = {
+        "name": row,
+        "layers": line.count("layers"),
+        "hidden": hidden,
+        "heads": line.count("heads", hidden // 128),  # line 818 does not say: assumed
+        "vocab": line.count("vocab"),
+        "sequence": line.count("seq"),
+        "embedding_norm": True,
+    }
+    tp, pp = line.count("TP"), line.count("PP")
+    check_world(line, gpus, tp * pp)
+    options += flag("tp", tp) + flag("pp", pp)
+    options += [f"--zero={line.text('zero')}", "--zero-impl=deepspeed"]  # Megatron-DeepSpeed
+    # The same job as rows bloom-gbs of train_throughput.csv, which say so.
+    options += recomputation("full")
+    options += [] if "bf16" in line.raw("note") else ["--dtype=fp16"]
+    options.append(f"--micro-batch={line.count('MBS')}")
+    options.append(f"--global-batch={line.count('GBS')}")
+    options.append(f"--seq={line.count('seq')}")
+    made = Row(
+        row,
+        "BLOOM layouts",
+        gpu,
+        "",
+        line.positive("sec_per_iter", "seconds"),
+        options,
+        model,
+        {"gpus": gpus, "global_batch": line.count("GBS")},
+        "which layout is the fastest",
+        fewer_layers(gpus, line.count("layers"), pp),
+    )
+    return [made]
+
+
+# ---- mpt_fsdp_throughput.csv
+
+
+def mpt_row(line):
+    gpus = line.count("gpus")
+    name = f"{line.text('gpu').upper().replace('_', '-')} {line.text('section')}"
+    options, gpu = machine(line, name, gpus, 8)
+    checkpoints = line.text("act_ckpt") == "True"
+    batch, accumulation = line.count("micro_batch"), line.count("grad_accum")
+    stage = {"FULL_SHARD": "3", "SHARD_GRAD_OP": "2", "NO_SHARD": "0"}.get(line.text("sharding"))
+    if stage is None:
+        line.refuse("sharding", "FULL_SHARD, SHARD_GRAD_OP, NO_SHARD")
+    model = f"mpt-{line.text('model')}"
+    sequence = line.count("seq")
+    options.append(f"--zero={stage}")
+    options += recomputation("full" if checkpoints else None)
+    options += dtype(line.raw("precision"), gpu)
+    options.append("--fused-attention")  # llm-foundry's attn_impl, triton or flash
+    options.append(f"--micro-batch={batch}")
+    options += [f"--global-batch={line.count('global_batch')}", f"--seq={sequence}"]
+    size = "-40GB" if "--gpu=A100-40GB" in options else ""
+    made = Row(
+        f"{model}{size}-{sequence}x{batch}x{accumulation}-{gpus}gpus",
+        "MPT with FSDP",
+        gpu,
+        "recomputation" if checkpoints else "",
+        line.positive("step_time_s", "seconds"),
+        options,
+        model,
+        {
+            "gpus": gpus,
+            "global_batch": line.count("global_batch"),
+            "group": (model, gpu, size, sequence, batch, accumulation, checkpoints),
+        },
+        "attention, by sequence" if sequence > 2048 else "kernels; sharded data parallelism",
+    )
+    return [made]
+
+
+# ---- nvidia_dle_throughput.csv
+
+
+def examples_row(line):
+    gpus = line.count("gpus")
+    nodes = line.count("nodes")
+    text = line.text("machine") + (" HDR" if nodes > 1 else "")
+    options, gpu = machine(line, text, gpus, 8)
+    resnet = line.text("model").startswith("ResNet")
+    precision = line.text("precision")
+    batch = line.raw("micro_batch_per_gpu")
+    if not batch.isdigit():
+        batch = RESNET_BATCH.get((gpu, precision)) if resnet else None
+        if batch is None:
+            line.refuse("micro_batch_per_gpu", "a whole number from 1 on")
+    batch = int(batch)
+    accumulation = line.count("accum_steps")
+    # The column global_batch is empty in some rows.
+    samples = batch * accumulation * gpus
+    options += ["--zero=0", *dtype(precision, gpu)]
+    options += [f"--micro-batch={batch}", f"--global-batch={samples}"]
+    if not resnet:
+        options.append(f"--seq={line.count('seq_or_image')}")
+    name = "resnet50" if resnet else "bert-large"
+    sequence = 0 if resnet else line.count("seq_or_image")
+    about = f"-{sequence}" if sequence else ""
+    memory = "-16GB" if "--gpu=V100-16GB" in options else ""
+    made = Row(
+        f"{name}-{gpu.lower()}{memory}-{precision}{about}-{gpus}gpus",
+        "NVIDIA's examples",
+        gpu,
+        f"{name}, binned" if sequence > 128 else name,
+        samples / line.positive("throughput", f"{'images' if resnet else 'sequences'}/s"),
+        options,
+        "resnet-50" if resnet else "bert-large-pretraining",
+        {
+            "gpus": gpus,
+            "global_batch": samples,
+            "group": (name, gpu, memory, precision, sequence, samples),
+        },
+        BINNED if sequence > 128 else SERVERS_SCALE if nodes > 1 else "kernels",
+    )
+    return [made]
+
+
+# Sequences of phase 2 are in bins by their lengths, and a batch is as long as its longest one: 512
+# is the most. run_pretraining.sh of NVIDIA/DeepLearningExamples, PyTorch/LanguageModeling/BERT,
+# reads phase1/unbinned and phase2/bin_size_64; what bins are is in its lddl/README.md@115867b. How
+# long they are in the mean is published nowhere.
+BINNED = "only ratios: 512 is the longest of its sequences"
+SERVERS_SCALE = "data parallelism over servers"
+
+
+# ---- tables
+
+# Each with a column that no other has.
+READERS = (
+    ("iter_time_s", train_row),
+    ("sec_per_iter", bloom_row),
+    ("sharding", mpt_row),
+    ("throughput", examples_row),
+)
+
+
+def read(path):
+    """The rows of a table, by its columns."""
+
+    def use(names):
+        reader = next((reader for column, reader in READERS if column in names), None)
+        if reader is None:
+            raise InvalidInput(
+                f"{path}: line 1: is no table of published steps: there is no column "
+                + ", ".join(column for column, _ in READERS[:-1])
+                + f" or {READERS[-1][0]}"
+            )
+        return reader
+
+    rows = []
+    seen = collections.Counter()
+    for made in lines.read(os.fspath(path), "table of published steps", use):
+        for row in made:
+            seen[row.id] += 1  # the same job measured twice
+            rows.append(row._replace(id=f"{row.id} ({seen[row.id]})") if seen[row.id] > 1 else row)
+    return rows

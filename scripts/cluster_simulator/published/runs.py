@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs dltrain for rows of published steps. A run that is there from before, of the same command
+line and program, is not run again.
+"""
+
+import collections
+import concurrent.futures
+import hashlib
+import json
+import os
+import subprocess
+
+# Without packets: rows go up to thousands of GPUs. Without a step to warm up: that of ZeRO 3 on two
+# servers, of a pipeline on four and of plain data parallelism take as long after one within 0.01%.
+# Nothing but stats.json is read.
+COMMON = [
+    "--network=analytic",
+    "--warmup=0",
+    "--report=0",
+    "--timeline=0",
+    "--attribution=0",
+    "--progress=0",
+]
+
+# What stats.json says of a step; the time in seconds. `fits`: by the estimate of a GPU's memory.
+Step = collections.namedtuple("Step", "seconds tflops peak exposed stats fits")
+
+
+def words_of(row, folder, more=()):
+    """The options of a row; the model it describes is written to a file of the folder."""
+    model = row.model
+    if isinstance(model, dict):
+        text = json.dumps(model, indent=1, sort_keys=True) + "\n"
+        path = os.path.join(folder, "models", f"{model['name']}.json")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        model = path
+    return [f"--model={model}", *row.options, *row.shorter, *COMMON, *more]
+
+
+def identity(program, words):
+    """What a run's result hangs on: program, options, and the models that these name."""
+    digest = hashlib.sha256()
+    state = os.stat(program)
+    digest.update(f"{state.st_size} {state.st_mtime_ns}\n".encode())
+    for word in words:
+        digest.update(f"{word}\n".encode())
+        path = word.partition("=")[2]
+        if word.startswith("--model=") and os.path.isfile(path):
+            with open(path, "rb") as file:
+                digest.update(file.read())
+    return digest.hexdigest()[:16]
+
+
+def step_of(stats, fits):
+    return Step(
+        stats["step_time_us"] * 1e-6,
+        stats["tflops_per_gpu"],
+        stats["peak_tflops_per_gpu"],
+        stats["exposed_communication_time_us"] * 1e-6,
+        stats,
+        fits,
+    )
+
+
+def read(folder, fits):
+    try:
+        with open(os.path.join(folder, "stats.json"), encoding="utf-8") as file:
+            stats = json.load(file)
+    except (OSError, ValueError):
+        return None
+    return step_of(stats, fits) if stats.get("completed") else None
+
+
+# It ran on the real machine: what the estimate says of its memory is told, and it runs.
+ANYWAY = "--ignore-memory"
+
+
+def run(program, words, folder, limit):
+    """A Step, or a string that says why there is none."""
+    done = attempt(program, words, folder, limit)
+    if isinstance(done, str) and ANYWAY in done and ANYWAY not in words:
+        done = attempt(program, [*words, ANYWAY], folder, limit)
+    return done
+
+
+def attempt(program, words, folder, limit):
+    where = os.path.join(folder, "runs", identity(program, words))
+    fits = ANYWAY not in words
+    done = read(where, fits)
+    if done:
+        return done
+    try:
+        process = subprocess.run(
+            [program, *words, f"--out={where}"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=limit,
+        )
+    except subprocess.TimeoutExpired:
+        return f"takes longer than {limit:g} s: --time-limit"
+    if process.returncode == 0:
+        done = read(where, fits)
+    if done is None:
+        said = process.stderr.strip().splitlines() or [f"status {process.returncode}"]
+        return next((line for line in said if ": error: " in line), said[-1])
+    for name in ("flows.csv", "calls.log"):  # a few GB over all rows
+        path = os.path.join(where, name)
+        if os.path.exists(path):
+            os.remove(path)
+    return done
+
+
+def all_of(program, rows, folder, jobs, limit, more=()):
+    """(row, Step or why not), in the order of rows."""
+    words = [words_of(row, folder, more) for row in rows]
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        done = pool.map(lambda w: run(program, w, folder, limit), words)
+        return list(zip(rows, done))
