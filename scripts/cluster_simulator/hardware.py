@@ -11,11 +11,15 @@ from .errors import InvalidInput
 class GPUmodel(enum.Enum):
     """GPUs that the simulator knows (dltrain --help=gpus describes them)."""
 
+    K80 = "K80"
+    TITANX_MAXWELL = "TitanX-Maxwell"
+    TITANX_PASCAL = "TitanX-Pascal"
     P100 = "P100"
     V100 = "V100"
     V100_16GB = "V100-16GB"
     A100 = "A100"
     A100_40GB = "A100-40GB"
+    A40 = "A40"
     H100 = "H100"
     H200 = "H200"
     B200 = "B200"
@@ -27,8 +31,12 @@ class GPUmodel(enum.Enum):
 
 
 # The server whose links between GPUs are those that such GPUs are sold with. GB200 and B300 have
-# the NVLink of B200.
+# the NVLink of B200; cards without NVLink stand in servers with PCIe of their generation (assumed).
 SOLD_IN = {
+    GPUmodel.K80: "pcie3-v100",
+    GPUmodel.TITANX_MAXWELL: "pcie3-v100",
+    GPUmodel.TITANX_PASCAL: "pcie3-v100",
+    GPUmodel.A40: "pcie4-a100",
     GPUmodel.P100: "dgx-1-p100",
     GPUmodel.V100: "dgx-1-v100",
     GPUmodel.V100_16GB: "dgx-1-v100",

@@ -19,7 +19,9 @@ def segments(calls):
     out, as receives are, which only wait. Computing is any call that is no collective and no
     message; what parameter servers do beside a GPU is none of its own.
     """
-    calls = calls[(calls["stream"] != "server") & (calls["kind"] != "recv")]
+    if "stream" in calls:
+        calls = calls[calls["stream"] != "server"]
+    calls = calls[calls["kind"] != "recv"]
     collective = calls["kind"].isin(["collective", "send"]).to_numpy()
     rank = numpy.concatenate([calls["rank"], calls["rank"]])
     time = numpy.concatenate([calls["start_us"], calls["end_us"]])
