@@ -38,9 +38,10 @@ struct RankPart
     double again = 0; ///< of forward, before its backward: recomputation
     double backwardInput = 0;
     double backwardWeights = 0;
-    /// Of backwardWeights those of the products at the part's entry: nothing waits for them, so they
-    /// run beside what is exchanged behind its backward (Megatron-LM, tensor_parallel/layers.py,
-    /// LinearWithGradAccumulationAndAsyncCommunication). 0: nothing is exchanged there.
+    /// Of backwardWeights those of the products at the part's entry: nothing waits for them, so
+    /// they run beside what is exchanged behind its backward (Megatron-LM,
+    /// tensor_parallel/layers.py, LinearWithGradAccumulationAndAsyncCommunication). 0: nothing is
+    /// exchanged there.
     double entryWeights = 0;
     Exchanges beforeForward;
     Exchanges besideForward; ///< no later than the next part's begins
