@@ -301,6 +301,16 @@ AddCollective(Counter* counter,
     return kept;
 }
 
+/// Of the NIC by which a rank's messages leave its server.
+topo::EndpointId
+EndpointOf(const ClusterSpec& cluster, coll::Rank rank)
+{
+    const uint32_t gpus = cluster.server.gpus;
+    const uint32_t nics = std::max(1u, cluster.server.nics);
+    return cluster.topology.EndpointOf(cluster.hostOfServer[rank / gpus],
+                                       static_cast<topo::PortId>(rank % gpus % nics));
+}
+
 /// Messages between ranks.
 void
 AddMessages(Counter* counter, const TrainingScenario& s)
@@ -319,7 +329,6 @@ AddMessages(Counter* counter, const TrainingScenario& s)
         }
     }
     const uint32_t gpus = s.cluster.server.gpus;
-    const uint32_t nics = std::max(1u, s.cluster.server.nics);
     for (uint32_t kind = 0; kind < s.plan.groupKinds.size(); ++kind)
     {
         for (const auto& group : s.plan.groupKinds[kind].groups)
@@ -340,12 +349,10 @@ AddMessages(Counter* counter, const TrainingScenario& s)
                         counter->AddInside(times);
                         continue;
                     }
-                    const auto endpoint = [&](coll::Rank rank) {
-                        return s.cluster.topology.EndpointOf(
-                            s.cluster.hostOfServer[rank / gpus],
-                            static_cast<topo::PortId>(rank % gpus % nics));
-                    };
-                    counter->Add(endpoint(from), endpoint(to), bytes, times);
+                    counter->Add(EndpointOf(s.cluster, from),
+                                 EndpointOf(s.cluster, to),
+                                 bytes,
+                                 times);
                 }
             }
         }
@@ -366,11 +373,6 @@ AddServed(Counter* counter, const TrainingScenario& s)
     const double fetches = sandblaster ? 1 : 1.0 / o.fetchEvery;
     const bool asks = o.strategy == training::Strategy::kDownpour;
     const uint32_t gpus = s.cluster.server.gpus;
-    const uint32_t nics = std::max(1u, s.cluster.server.nics);
-    const auto endpointOf = [&](coll::Rank rank) {
-        return s.cluster.topology.EndpointOf(s.cluster.hostOfServer[rank / gpus],
-                                             static_cast<topo::PortId>(rank % gpus % nics));
-    };
     for (coll::Rank r = 0; r < served.Replicas(); ++r)
     {
         for (uint32_t shard = 0; shard < served.Shards(); ++shard)
@@ -385,11 +387,13 @@ AddServed(Counter* counter, const TrainingScenario& s)
                 counter->AddInside(pushes + fetches * (asks ? 2 : 1));
                 continue;
             }
-            counter->Add(endpointOf(r), endpointOf(at), served.ShardBytes(shard), pushes);
-            counter->Add(endpointOf(at), endpointOf(r), served.ShardBytes(shard), fetches);
+            const topo::EndpointId replica = EndpointOf(s.cluster, r);
+            const topo::EndpointId server = EndpointOf(s.cluster, at);
+            counter->Add(replica, server, served.ShardBytes(shard), pushes);
+            counter->Add(server, replica, served.ShardBytes(shard), fetches);
             if (asks)
             {
-                counter->Add(endpointOf(r), endpointOf(at), training::kRequestBytes, fetches);
+                counter->Add(replica, server, training::kRequestBytes, fetches);
             }
             counter->Connect(asks ? 3 : 2, 0);
         }

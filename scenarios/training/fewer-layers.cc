@@ -11,13 +11,6 @@ namespace training
 namespace
 {
 
-/// Every piece of the pipeline keeps as many blocks as the others.
-uint32_t
-UnitOf(const TrainingOptions& o)
-{
-    return o.pipeline * o.virtualStages;
-}
-
 bool
 AreAlike(const LayerSpec& a, const LayerSpec& b)
 {
@@ -46,7 +39,8 @@ SizesToSimulate(const TrainingOptions& o)
     {
         return {all};
     }
-    const uint32_t unit = UnitOf(o);
+    // Every piece of the pipeline keeps as many blocks as the others.
+    const auto unit = static_cast<uint32_t>(o.Pieces());
     const uint32_t steps = o.layers / unit; // blocks of a piece
     std::vector<uint32_t> sizes{o.layers};
     for (const uint32_t thirds : {2u, 1u})
@@ -68,13 +62,13 @@ WhyNotFewer(const TrainingOptions& o)
     {
         return std::nullopt;
     }
-    const auto number = [](uint32_t n) { return std::to_string(n); };
+    const auto number = [](uint64_t n) { return std::to_string(n); };
     if (o.layers > all)
     {
         return o.model.name +
                (all == 0 ? " has no blocks that are alike" : " has " + number(all) + " blocks");
     }
-    const uint32_t unit = UnitOf(o);
+    const uint64_t unit = o.Pieces();
     if (o.layers % unit != 0 || o.layers < 2 * unit || all % unit != 0)
     {
         return all % unit != 0

@@ -83,14 +83,12 @@ ActivationsOf(const TrainingOptions& o,
     return most + largest;
 }
 
-} // namespace
-
+/// \param o resolved \param all of LayersOfModel
 MemoryEstimate
-EstimateStageMemory(const TrainingOptions& given, uint32_t stage)
+StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_t stage)
 {
-    const TrainingOptions o = ResolvedOptions(given);
     std::vector<uint32_t> chunkBegin;
-    const std::vector<RankLayer> layers = LayersOfStage(o, stage, chunkBegin);
+    const std::vector<RankLayer> layers = LayersOfStage(o, all, stage, chunkBegin);
     const uint64_t element = DtypeBytes(o.dtype);
     MemoryEstimate m;
     const auto hold = [&](const std::vector<RankLayer>& held, uint32_t ranks) {
@@ -122,13 +120,24 @@ EstimateStageMemory(const TrainingOptions& given, uint32_t stage)
     return m;
 }
 
+} // namespace
+
 MemoryEstimate
-EstimateMemory(const TrainingOptions& options)
+EstimateStageMemory(const TrainingOptions& given, uint32_t stage)
 {
+    const TrainingOptions o = ResolvedOptions(given);
+    return StageMemory(o, LayersOfModel(o), stage);
+}
+
+MemoryEstimate
+EstimateMemory(const TrainingOptions& given)
+{
+    const TrainingOptions o = ResolvedOptions(given);
+    const std::vector<RankLayer> all = LayersOfModel(o);
     MemoryEstimate most;
-    for (uint32_t stage = 0; stage < options.pipeline; ++stage)
+    for (uint32_t stage = 0; stage < o.pipeline; ++stage)
     {
-        const MemoryEstimate m = EstimateStageMemory(options, stage);
+        const MemoryEstimate m = StageMemory(o, all, stage);
         most = m.Total() > most.Total() ? m : most;
     }
     return most;

@@ -59,12 +59,13 @@ class Messages
           m_work(work),
           m_stage(stage)
     {
-        const auto all = LayersOfModel(options);
+        const uint32_t sequence = options.Sequence() / options.context;
         const auto stages = LayersByStage(options);
-        for (uint32_t piece = 0; piece < Pieces(); ++piece)
+        for (uint32_t piece = 0; piece < options.Pieces(); ++piece)
         {
             const auto& layers = stages[piece % options.pipeline][piece / options.pipeline];
-            m_output.push_back(all[layers.back()].outputElements);
+            const Work& output = options.model.layers[layers.back()].output;
+            m_output.push_back(output.At(options.microBatch, sequence));
         }
     }
 
@@ -74,7 +75,7 @@ class Messages
         for (const DoneAction& done : m_work.actions)
         {
             const uint32_t piece = PieceOf(done);
-            if (IsForward(done) ? piece == 0 : IsWeights(done) || piece + 1 == Pieces())
+            if (IsForward(done) ? piece == 0 : IsWeights(done) || piece + 1 == m_options.Pieces())
             {
                 continue;
             }
@@ -96,7 +97,7 @@ class Messages
         for (const DoneAction& done : m_work.actions)
         {
             const uint32_t piece = PieceOf(done);
-            if (IsForward(done) ? piece + 1 == Pieces() : IsWeights(done) || piece == 0)
+            if (IsForward(done) ? piece + 1 == m_options.Pieces() : IsWeights(done) || piece == 0)
             {
                 continue;
             }
@@ -134,11 +135,6 @@ class Messages
     static bool IsWeights(const DoneAction& done)
     {
         return done.action.kind == PipelineAction::Kind::kBackwardWeights;
-    }
-
-    uint32_t Pieces() const
-    {
-        return m_options.pipeline * m_options.virtualStages;
     }
 
     uint32_t PieceOf(const DoneAction& done) const

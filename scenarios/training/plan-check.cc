@@ -99,14 +99,10 @@ CheckParallel(const TrainingOptions& o, const Error& error)
                       " experts of " + o.model.name);
         }
     }
-    const uint64_t blocks =
-        std::max<uint64_t>(std::count_if(o.model.layers.begin(),
-                                         o.model.layers.end(),
-                                         [](const LayerSpec& layer) { return layer.repeated; }),
-                           1);
+    const uint32_t blocks = BlocksOf(o.model);
     const bool hasBlocks = o.model.layers.size() > 1 && blocks > 1;
     const uint64_t cuttable = hasBlocks ? blocks : o.model.layers.size();
-    if (uint64_t(o.pipeline) * o.virtualStages > cuttable)
+    if (o.Pieces() > cuttable)
     {
         error("pp",
               "is " + number(o.pipeline) +

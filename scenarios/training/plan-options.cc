@@ -5,6 +5,8 @@
 
 #include "scenarios/models/zoo-json.h"
 
+#include <initializer_list>
+
 namespace training
 {
 
@@ -15,6 +17,21 @@ constexpr uint64_t kDeepSpeedBucket = 500'000'000;  // elements: zero/config.py 
 constexpr uint64_t kDeepSpeedPrefetch = 50'000'000; // elements
 constexpr uint64_t kDeepSpeedReuse = 1'000'000'000; // elements
 constexpr uint64_t kPaperBucketBytes = 25ULL << 20;
+
+/// The one of some values that is called so.
+template <class T>
+std::optional<T>
+Named(std::initializer_list<T> values, std::string (*nameOf)(T), std::string_view text)
+{
+    for (const T value : values)
+    {
+        if (text == nameOf(value))
+        {
+            return value;
+        }
+    }
+    return std::nullopt;
+}
 
 } // namespace
 
@@ -49,15 +66,9 @@ ContextExchangeName(ContextExchange exchange)
 std::optional<ContextExchange>
 ParseContextExchange(std::string_view text)
 {
-    for (const auto e :
-         {ContextExchange::kRing, ContextExchange::kAllGather, ContextExchange::kUlysses})
-    {
-        if (text == ContextExchangeName(e))
-        {
-            return e;
-        }
-    }
-    return std::nullopt;
+    return Named({ContextExchange::kRing, ContextExchange::kAllGather, ContextExchange::kUlysses},
+                 ContextExchangeName,
+                 text);
 }
 
 std::string
@@ -70,14 +81,7 @@ RecomputeName(Recompute recompute)
 std::optional<Recompute>
 ParseRecompute(std::string_view text)
 {
-    for (const Recompute r : {Recompute::kNone, Recompute::kSelective, Recompute::kFull})
-    {
-        if (text == RecomputeName(r))
-        {
-            return r;
-        }
-    }
-    return std::nullopt;
+    return Named({Recompute::kNone, Recompute::kSelective, Recompute::kFull}, RecomputeName, text);
 }
 
 TrainingOptions

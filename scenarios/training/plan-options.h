@@ -93,6 +93,12 @@ struct TrainingOptions
     bool ignoreMemory = false;   ///< run what would not fit a GPU
     std::optional<Profile> profile;
 
+    /// Of the model that a pipeline is cut into.
+    uint64_t Pieces() const
+    {
+        return static_cast<uint64_t>(pipeline) * virtualStages;
+    }
+
     /// Ranks that hold the same parameters, but for experts'.
     uint32_t Replicas() const
     {

@@ -371,7 +371,6 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
     }
     rank.checkpointBytes =
         layer.checkpointBytes.At(o.microBatch, sequence) * ShareOf(Split::kSequence, o);
-    rank.outputElements = layer.output.At(o.microBatch, sequence);
     return rank;
 }
 
@@ -403,7 +402,6 @@ std::vector<RankLayer>
 LayersOfModel(const TrainingOptions& o)
 {
     std::vector<RankLayer> layers;
-    // Blocks are alike: the times of one are those of the next.
     for (std::size_t i = 0; i < o.model.layers.size(); ++i)
     {
         layers.push_back(LayerOf(o.model.layers[i], i, o));

@@ -67,7 +67,6 @@ struct RankLayer
     bool recomputed = false;    ///< whole: only the checkpoint is kept
     double keptBytes = 0;       ///< of a micro-batch for backward, with a 16-bit datatype
     double checkpointBytes = 0; ///< kept instead if recomputed, 16-bit
-    double outputElements = 0;  ///< of a micro-batch, for the next layer; before any sharing
     double flops = 0;           ///< model FLOPs of forward, of this rank
 
     double Forward() const;  ///< seconds

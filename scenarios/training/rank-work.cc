@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/rank-work.h"
 
+#include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/kernel-time.h"
 #include "scenarios/training/zero-partition.h"
 
@@ -237,17 +238,13 @@ class Writer
 std::vector<std::vector<std::vector<uint32_t>>>
 LayersByStage(const TrainingOptions& o)
 {
-    const uint32_t pieces = o.pipeline * o.virtualStages;
+    const auto pieces = static_cast<uint32_t>(o.Pieces());
     const auto count = static_cast<uint32_t>(o.model.layers.size());
     // Blocks in equal numbers, what is left over to the earlier pieces; what stands before them
     // goes with the first and what stands behind with the last.
-    uint32_t blocks = 0;
-    for (const LayerSpec& layer : o.model.layers)
-    {
-        blocks += layer.repeated ? 1 : 0;
-    }
-    const bool all = blocks == 0; // one is as good a place to cut as another
-    blocks = all ? count : blocks;
+    const uint32_t repeated = BlocksOf(o.model);
+    const bool all = repeated == 0; // one is as good a place to cut as another
+    const uint32_t blocks = all ? count : repeated;
     std::vector<std::vector<std::vector<uint32_t>>> stages(
         o.pipeline,
         std::vector<std::vector<uint32_t>>(o.virtualStages));
@@ -269,7 +266,10 @@ LayersByStage(const TrainingOptions& o)
 }
 
 std::vector<RankLayer>
-LayersOfStage(const TrainingOptions& o, uint32_t stage, std::vector<uint32_t>& chunkBegin)
+LayersOfStage(const TrainingOptions& o,
+              const std::vector<RankLayer>& all,
+              uint32_t stage,
+              std::vector<uint32_t>& chunkBegin)
 {
     std::vector<uint32_t> indices;
     const auto stages = LayersByStage(o);
@@ -279,14 +279,14 @@ LayersOfStage(const TrainingOptions& o, uint32_t stage, std::vector<uint32_t>& c
         indices.insert(indices.end(), chunk.begin(), chunk.end());
     }
     chunkBegin.push_back(static_cast<uint32_t>(indices.size()));
-    return LayersOfStage(LayersOfModel(o), indices);
+    return LayersOfStage(all, indices);
 }
 
 RankWork
-WorkOfStage(const TrainingOptions& o, uint32_t stage)
+WorkOfStage(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_t stage)
 {
     RankWork work;
-    work.layers = LayersOfStage(o, stage, work.chunkBegin);
+    work.layers = LayersOfStage(o, all, stage, work.chunkBegin);
     const std::size_t entries = o.accumulation * work.layers.size();
     work.forwards.resize(entries);
     work.backwards.resize(entries);
@@ -306,7 +306,7 @@ WorkOfStage(const TrainingOptions& o, uint32_t stage)
 RankWork
 WorkOfRank(const TrainingOptions& o)
 {
-    return WorkOfStage(o, 0);
+    return WorkOfStage(o, LayersOfModel(o), 0);
 }
 
 PipelineShape

@@ -49,10 +49,9 @@ struct InLine
     Phase phase = Phase::kForward; ///< of the computation it belongs to
     Position made = kStart; ///< behind this computation; kStart: at the beginning of the step
     Position user = kStart; ///< ahead of this one
-    bool entry = false;  ///< the first of its action's layers needs it: behind what comes from the
-                         ///< stage before
-    bool beside = false; ///< runs beside `user` minus one, not between
-    std::string name;    ///< "all-reduce forward block 7 attention"
+    bool entry = false; ///< the first of its action's layers needs it: behind what comes from the
+                        ///< stage before
+    std::string name;   ///< "all-reduce forward block 7 attention"
 };
 
 /// One entry of the schedule.
@@ -101,13 +100,18 @@ PipelineShape PipelineOf(const TrainingOptions& options);
 /// all. \param options resolved
 std::vector<std::vector<std::vector<uint32_t>>> LayersByStage(const TrainingOptions& options);
 
-/// The layers of a rank of one stage. \param chunkBegin gets where its chunks begin, and the end
+/// The layers of a rank of one stage. \param all of LayersOfModel \param chunkBegin gets where its
+/// chunks begin, and the end
 std::vector<RankLayer> LayersOfStage(const TrainingOptions& options,
+                                     const std::vector<RankLayer>& all,
                                      uint32_t stage,
                                      std::vector<uint32_t>& chunkBegin);
 
-/// Of a rank of one stage; Adam on the rank's partition. \param options resolved
-RankWork WorkOfStage(const TrainingOptions& options, uint32_t stage);
+/// Of a rank of one stage; Adam on the rank's partition. \param options resolved \param all of
+/// LayersOfModel
+RankWork WorkOfStage(const TrainingOptions& options,
+                     const std::vector<RankLayer>& all,
+                     uint32_t stage);
 
 /// Without a pipeline.
 RankWork WorkOfRank(const TrainingOptions& options);

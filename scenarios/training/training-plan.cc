@@ -135,9 +135,10 @@ LeaveOutUnused(const TrainingOptions& o, TrainingPlan& plan)
 void
 AddRoles(const TrainingOptions& o, TrainingPlan& plan)
 {
+    const std::vector<RankLayer> all = LayersOfModel(o);
     for (uint32_t stage = 0; stage < o.pipeline; ++stage)
     {
-        const RankWork work = WorkOfStage(o, stage);
+        const RankWork work = WorkOfStage(o, all, stage);
         std::vector<Transfer> transfers = ModelParallelTransfers(o, work, stage);
         std::vector<Transfer> shared = DataParallelTransfers(o, work);
         ApplyOverlap(o, work, shared);

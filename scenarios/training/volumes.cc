@@ -16,7 +16,7 @@ namespace
 
 /// \return members of the group of a kind that a rank is in
 std::size_t
-GroupOfRank(const GroupKind& kind, coll::Rank rank)
+GroupSize(const GroupKind& kind, coll::Rank rank)
 {
     for (const auto& group : kind.groups)
     {
@@ -32,6 +32,11 @@ GroupOfRank(const GroupKind& kind, coll::Rank rank)
 std::map<std::string, double>
 BytesMovedBy(const TrainingPlan& plan, const StepGraph& role, coll::Rank rank)
 {
+    std::vector<std::size_t> sizes; // by kind
+    for (const GroupKind& kind : plan.groupKinds)
+    {
+        sizes.push_back(GroupSize(kind, rank));
+    }
     std::map<std::string, double> moved;
     for (const auto& task : role.tasks)
     {
@@ -43,7 +48,7 @@ BytesMovedBy(const TrainingPlan& plan, const StepGraph& role, coll::Rank rank)
         {
             continue;
         }
-        const double n = static_cast<double>(GroupOfRank(plan.groupKinds.at(task.group), rank));
+        const double n = static_cast<double>(sizes.at(task.group));
         const double share = static_cast<double>(task.bytes) * (n - 1) / n;
         switch (task.op)
         {

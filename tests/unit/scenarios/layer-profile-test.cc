@@ -4,27 +4,14 @@
  * Profiles of layers: PipeDream's own, scaled and joined, and what is no profile.
  */
 #include "scenarios/training/layer-profile.h"
+#include "vgg16-profile.h"
 
-#include <fstream>
 #include <gtest/gtest.h>
-#include <sstream>
 
 using namespace training;
 
 namespace
 {
-
-LayerProfile
-Vgg16()
-{
-    std::ifstream in(DLTRAIN_ROOT "/tests/golden/pipedream-vgg16.csv");
-    std::stringstream text;
-    text << in.rdbuf();
-    std::vector<topo::Error> errors;
-    const auto profile = ParseLayerProfileCsv(text.str(), "pipedream-vgg16.csv", "", errors);
-    EXPECT_TRUE(errors.empty()) << errors.front().Sentence();
-    return profile.value_or(LayerProfile{});
-}
 
 std::string
 Sentences(const std::vector<topo::Error>& errors)

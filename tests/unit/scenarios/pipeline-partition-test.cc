@@ -7,14 +7,13 @@
 #include "scenarios/training/layer-profile.h"
 #include "scenarios/training/pipeline/partition.h"
 #include "scenarios/training/pipeline/pipedream-partition.h"
+#include "vgg16-profile.h"
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
 #include <limits>
 #include <numeric>
-#include <sstream>
 
 using namespace training;
 
@@ -164,18 +163,6 @@ Covers(const PipeDreamPartition& partition, size_t layers)
         next = stage.last + 1;
     }
     return next == layers;
-}
-
-LayerProfile
-Vgg16()
-{
-    std::ifstream in(DLTRAIN_ROOT "/tests/golden/pipedream-vgg16.csv");
-    std::stringstream text;
-    text << in.rdbuf();
-    std::vector<topo::Error> errors;
-    const auto profile = ParseLayerProfileCsv(text.str(), "pipedream-vgg16.csv", "", errors);
-    EXPECT_TRUE(errors.empty()) << errors.front().Sentence();
-    return profile.value_or(LayerProfile{});
 }
 
 /// Without the loading of the input, which the released optimizer leaves out, too.
