@@ -77,6 +77,14 @@ ParallelOptionRows()
             group,
             "with --tp: norms, dropout and residuals on a share of the tokens")
             .Default("0"),
+        Opt("tp-overlap",
+            Kind::kFlag,
+            json,
+            group,
+            "with --tp: what is exchanged behind a backward runs beside gradients of weights, as "
+            "in "
+            "Megatron-LM since 2022")
+            .Default("1"),
         Opt("context-exchange",
             Kind::kName,
             json,
@@ -188,6 +196,7 @@ MakeParallel(Validation* v, training::TrainingOptions* o)
         }
         o->sequenceParallel = false;
     }
+    o->tensorOverlap = values.Flag("tp-overlap");
     o->contextExchange = *training::ParseContextExchange(values.Text("context-exchange"));
     o->virtualStages = values.U32("virtual-stages");
     if (o->pipeline > 1)

@@ -68,6 +68,9 @@ struct TrainingOptions
     /// Norms, dropout and residuals on a share of the tokens; reduce-scatter and all-gather instead
     /// of tensor parallelism's all-reduces (Korthikanti et al. 2022, section 4.2).
     bool sequenceParallel = false;
+    /// What a tensor group exchanges behind a backward runs beside the gradients of the weights at
+    /// its entry.
+    bool tensorOverlap = true;
     std::string schedule = "1f1b"; ///< of pipeline::Schedules
     uint32_t virtualStages = 1;    ///< chunks of layers a stage
     uint32_t layers = 0; ///< blocks to simulate, of which the step is extrapolated; 0: all

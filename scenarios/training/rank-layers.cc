@@ -268,7 +268,7 @@ PartOf(const Part& part, const TrainingOptions& o, bool recomputed)
     AddTensorExchanges(part, o, rank);
     AddExpertExchanges(part, o, rank);
     // With experts it is the way back to other ranks that comes behind.
-    if (o.tensor > 1 && !part.entry.IsZero() && !part.routing)
+    if (o.tensor > 1 && o.tensorOverlap && !part.entry.IsZero() && !part.routing)
     {
         rank.entryWeights = EntryWeights(part, o);
     }
