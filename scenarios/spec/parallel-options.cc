@@ -81,9 +81,8 @@ ParallelOptionRows()
             Kind::kFlag,
             json,
             group,
-            "with --tp: what is exchanged behind a backward runs beside gradients of weights, as "
-            "in "
-            "Megatron-LM since 2022")
+            "with --tp: what is exchanged behind a backward runs beside the gradients of weights, "
+            "as in Megatron-LM since 2022")
             .Default("1"),
         Opt("context-exchange",
             Kind::kName,

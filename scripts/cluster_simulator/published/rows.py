@@ -203,7 +203,7 @@ def train_row(line):
         options.append("--zero=" + ("2" if zero.startswith("FSDP") else (zero or "0")[0]))
     else:
         options.append("--zero=0")
-    options += implementation(line)
+    options += implementation(line) + awaited(row, tp)
     recompute = line.raw("recompute")
     if "sequence-parallel" in recompute:
         options.append("--sequence-parallel")
@@ -252,6 +252,15 @@ def implementation(line):
     if megatron_deepspeed or (row.startswith("sc21-") and line.raw("zero") == "3"):
         return ["--zero-impl=deepspeed"]
     return []
+
+
+def awaited(row, tp):
+    """BLOOM's software waits for all that tensor parallelism exchanges
+    (bigscience-workshop/Megatron-DeepSpeed@119a0d2, megatron/mpu/layers.py). It is a fork of 2021;
+    that what ran until then does the same is assumed.
+    """
+    before = row.startswith(("sc21-", "meg-", "meg19-", "mtnlg-", "bloom-"))
+    return ["--no-tp-overlap"] if tp > 1 and before else []
 
 
 def layers_of(line):
@@ -313,7 +322,7 @@ def bloom_row(line):
     }
     tp, pp = line.count("TP"), line.count("PP")
     check_world(line, gpus, tp * pp)
-    options += flag("tp", tp) + flag("pp", pp)
+    options += flag("tp", tp) + flag("pp", pp) + awaited(row, tp)
     options += [f"--zero={line.text('zero')}", "--zero-impl=deepspeed"]  # Megatron-DeepSpeed
     # The same job as rows bloom-gbs of train_throughput.csv, which say so.
     options += recomputation("full")
