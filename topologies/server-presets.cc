@@ -167,9 +167,15 @@ ServerPresetsJson()
     {"name": "jean-zay", "gpu": "A100", "gpus": 8, "nics": 4, "nic_rate": "100Gbps",
      "scale_up": {"kind": "nvswitch", "per_gpu": "2400Gbps", "efficiency": 0.8, "latency": "600ns", "bulk_latency": "3.4us"},
      "source": "8 GPUs, NVLink, 4 NICs (Omni-Path): tr11; 100G: bloom rows of train_throughput.csv; all 8 at 300 GB/s (ml-eng): assumed; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
+    {"name": "pipedream-a", "gpu": "TitanX-Pascal", "gpus": 1, "nics": 1, "nic_rate": "25Gbps",
+     "scale_up": {"kind": "pcie", "per_gpu": "126Gbps", "host_bridge": "126Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"},
+     "source": "1 Titan X, 25G (PipeDream's cluster A, arXiv 1806.03377): pipedream_table.json, from memory, so assumed; Pascal's, which was sold when the paper was written: assumed; PCIe: as pcie3-v100, with one GPU nothing uses it"},
     {"name": "pipedream-b", "gpu": "V100-16GB", "gpus": 1, "nics": 1, "nic_rate": "10Gbps",
      "scale_up": {"kind": "pcie", "per_gpu": "126Gbps", "host_bridge": "126Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"},
-     "source": "1 V100, 10G (PipeDream's cluster B, arXiv 1806.03377): pipedream_table.json, from memory, so assumed; p3.2xlarge has these; PCIe: as pcie3-v100, with one GPU nothing uses it"}
+     "source": "1 V100, 10G (PipeDream's cluster B, arXiv 1806.03377): pipedream_table.json, from memory, so assumed; p3.2xlarge has these; PCIe: as pcie3-v100, with one GPU nothing uses it"},
+    {"name": "pcie3-k80", "gpu": "K80", "gpus": 8, "nics": 1, "nic_rate": "10Gbps",
+     "scale_up": {"kind": "pcie", "per_gpu": "126Gbps", "host_bridge": "504Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"},
+     "source": "PCIe 3.0 x16 15.75 GB/s: ml-eng; 4 cards of 2 GPUs, 1 NIC of 10G, host bridge of 4 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (PCIe; LL, Simple)"}
   ]
 }
 )json";

@@ -288,7 +288,10 @@ TEST(NamedServer, BringsItsGpusItsNicsAndTheirRate)
             EXPECT_EQ(p.fabric.infiniBand, infiniBand) << what;
             EXPECT_EQ(p.cluster.topology.Endpoints().size(), 4 * preset.nics) << what;
             const std::string family = preset.gpu.substr(0, preset.gpu.find('-'));
-            args.push_back(family == "P100" || family == "V100" ? "--dtype=fp16" : "--dtype=bf16");
+            const bool old = family == "K80" || family == "TitanX"; // no 16 bits
+            args.push_back(old                                    ? "--dtype=fp32"
+                           : family == "P100" || family == "V100" ? "--dtype=fp16"
+                                                                  : "--dtype=bf16");
             const auto train = Train(args);
             ASSERT_TRUE(train.scenario) << what << ErrorOf(train);
             const auto& t = *train.scenario;

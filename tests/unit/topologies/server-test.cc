@@ -36,7 +36,9 @@ TEST(Servers, Presets)
                                                     {"dgx-2h", 150},
                                                     {"big-basin", 80},
                                                     {"jean-zay", 300},
+                                                    {"pipedream-a", 15.75},
                                                     {"pipedream-b", 15.75},
+                                                    {"pcie3-k80", 15.75},
                                                     {"pcie3-v100", 15.75},
                                                     {"pcie4-a100", 31.5},
                                                     {"pcie5-h100", 63}};
@@ -62,7 +64,9 @@ TEST(Servers, Presets)
                                                      {"dgx-2h", 20 / 25.},
                                                      {"big-basin", 18 / 20.},
                                                      {"jean-zay", 20 / 25.},
+                                                     {"pipedream-a", 12 / 15.75},
                                                      {"pipedream-b", 12 / 15.75},
+                                                     {"pcie3-k80", 12 / 15.75},
                                                      {"pcie3-v100", 12 / 15.75},
                                                      {"pcie4-a100", 24 / 31.5},
                                                      {"pcie5-h100", 48 / 63.}};
@@ -91,6 +95,7 @@ TEST(Servers, Presets)
     for (const Machine& m : {Machine{"dgx-2h", "V100", 16, 8, 100},
                              Machine{"big-basin", "P100", 8, 1, 50},
                              Machine{"jean-zay", "A100", 8, 4, 100},
+                             Machine{"pipedream-a", "TitanX-Pascal", 1, 1, 25},
                              Machine{"pipedream-b", "V100-16GB", 1, 1, 10}})
     {
         const auto* server = topo::FindServer(presets, m.name);
