@@ -88,11 +88,18 @@ CriticalPath::CriticalPath(const training::TrainingPlan& plan,
     {
         std::vector<training::TaskId> last(graph.streams.size(), NO_TASK);
         std::vector<training::TaskId> before;
+        std::vector<std::vector<training::TaskId>> collectives(plan.groupKinds.size());
         for (training::TaskId t = 0; t < graph.tasks.size(); ++t)
         {
-            before.push_back(std::exchange(last[graph.tasks[t].stream], t));
+            const training::Task& task = graph.tasks[t];
+            before.push_back(std::exchange(last[task.stream], t));
+            if (IsCollective(task))
+            {
+                collectives[task.group].push_back(t);
+            }
         }
         m_before.push_back(std::move(before));
+        m_collectives.push_back(std::move(collectives));
     }
     for (const training::GroupKind& kind : plan.groupKinds)
     {
@@ -106,6 +113,21 @@ CriticalPath::CriticalPath(const training::TrainingPlan& plan,
         }
         m_groupOf.push_back(std::move(of));
     }
+}
+
+training::TaskId
+CriticalPath::SameCollective(Rank rank, training::TaskId task, Rank other) const
+{
+    const uint32_t role = m_plan.roleOf[rank];
+    const uint32_t otherRole = m_plan.roleOf[other];
+    if (role == otherRole)
+    {
+        return task;
+    }
+    const uint32_t group = m_plan.roles[role].tasks[task].group;
+    const auto& own = m_collectives[role][group];
+    const auto ordinal = std::lower_bound(own.begin(), own.end(), task) - own.begin();
+    return m_collectives[otherRole][group][static_cast<std::size_t>(ordinal)];
 }
 
 CriticalPath::Step&
@@ -237,18 +259,19 @@ CriticalPath::OnStep(uint32_t number, int64_t begin)
         Part part{&call, rank, Of(step, rank, task).start, end, 0, 0, 0, {}};
         if (IsCollective(call))
         {
-            // All ranks of a group play roles in which the collective is the same task.
             const Times& times = Of(step, rank, task);
             if (times.path != CollectivePaths::NONE)
             {
-                rank = times.path->first;
+                const Rank entered = times.path->first;
+                task = SameCollective(rank, task, entered);
+                rank = entered;
             }
             part.rank = rank;
             part.start = Of(step, rank, task).start;
             int64_t first = part.start;
             for (const Rank other : *m_groupOf[call.group][rank])
             {
-                first = std::min(first, Of(step, other, task).start);
+                first = std::min(first, Of(step, other, SameCollective(rank, task, other)).start);
             }
             part.waited = part.start - first;
             AddCollective(times, end, part);

@@ -136,6 +136,10 @@ class CriticalPath
         uint32_t call; //!< in m_path
     };
 
+    /// \return the task that is the same collective to another rank of its group: the k-th call of
+    /// a group is one collective to all, whichever role they play
+    training::TaskId SameCollective(coll::Rank rank, training::TaskId task, coll::Rank other) const;
+
     /// \return what is known of a step, of which nothing may be known so far. By any thread
     Step& Open(uint32_t number);
     static uint16_t DepthFor(const training::TrainingPlan& plan);
@@ -151,6 +155,8 @@ class CriticalPath
     CollectivePaths m_paths;
     std::vector<std::size_t> m_offsets;                  //!< by rank
     std::vector<std::vector<training::TaskId>> m_before; //!< by role and task: on its stream
+    /// By role and group kind: its collectives, in the order of the graph.
+    std::vector<std::vector<std::vector<training::TaskId>>> m_collectives;
     std::vector<std::vector<const std::vector<coll::Rank>*>> m_groupOf; //!< by group kind and rank
     std::map<uint32_t, Step> m_steps;
     std::mutex m_opening; //!< of steps: hosts of several threads end calls

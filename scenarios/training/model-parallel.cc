@@ -126,6 +126,15 @@ class Messages
                    : 0;
     }
 
+    /// What goes over: "activations chunk 1 micro-batch 2".
+    std::string NameOf(const DoneAction& done) const
+    {
+        const std::string chunk =
+            m_options.virtualStages > 1 ? " chunk " + std::to_string(done.action.chunk) : "";
+        return (IsForward(done) ? "activations" : "gradients") + chunk +
+               OfMicroBatch(m_options, done.action.microBatch);
+    }
+
   private:
     static bool IsForward(const DoneAction& done)
     {
@@ -171,14 +180,6 @@ class Messages
         return t;
     }
 
-    std::string NameOf(const DoneAction& done) const
-    {
-        const std::string chunk =
-            m_options.virtualStages > 1 ? " chunk " + std::to_string(done.action.chunk) : "";
-        return (IsForward(done) ? "activations" : "gradients") + chunk +
-               OfMicroBatch(m_options, done.action.microBatch);
-    }
-
     const TrainingOptions& m_options;
     const RankWork& m_work;
     uint32_t m_stage;
@@ -207,7 +208,7 @@ ModelParallelTransfers(const TrainingOptions& o, const RankWork& work, uint32_t 
             }
             Transfer t = TransferOf({coll::Op::kAllGather, GroupOf::kTensor, bytes},
                                     work.order[done.span.first].phase,
-                                    "received" + OfMicroBatch(o, done.action.microBatch));
+                                    messages->NameOf(done));
             t.users = {done.span.first};
             t.behind = {found->second};
             found->second = static_cast<uint32_t>(transfers.size());
