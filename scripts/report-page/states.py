@@ -11,6 +11,8 @@ MOST_STEPS = 2000  # boundaries of steps in it, and step times
 MOST_STREAMS = 1000  # names of them
 MOST_CALLS = 40000  # calls with their names; beyond that of every n-th GPU
 COMPUTE, OVERLAP, EXPOSED, IDLE = "C", "O", "X", "I"
+# Two counters in one number.
+COMPUTING, COMMUNICATING, WAITING = 1, 1 << 20, 0
 MOST_NS = int(LONGEST_TIME_US * 1000)
 
 
@@ -42,13 +44,17 @@ def timeline_of(files, stats):
                     f"calls.log has more than {MOST_ROWS:,} calls: those after them are left out"
                 )
                 break
-            computing = kind == "compute" or kind == "memory"
+            if kind == "compute" or kind == "memory":
+                weight = COMPUTING
+            else:
+                # A receive is posted ahead and waits: its sender is who communicates.
+                weight = WAITING if kind == "recv" else COMMUNICATING
             call = (
                 start,
                 end,
                 names.setdefault(name, len(names)),
                 streams.setdefault(stream, len(streams)),
-                computing,
+                weight,
             )
             if rank in calls:
                 calls[rank].append(call)
@@ -125,8 +131,7 @@ def _states(calls):
     last.
     """
     edges = []
-    for start, end, _, _, computing in calls:
-        weight = 1 if computing else 1 << 20  # two counters in one number
+    for start, end, _, _, weight in calls:
         edges.append((start, weight))
         edges.append((end, -weight))
     edges.sort()
@@ -134,7 +139,7 @@ def _states(calls):
     durations, states, active = [], [], 0
     for at, weight in edges:
         if at > time:
-            computing, communicating = active & 0xFFFFF, active >> 20
+            computing, communicating = active & (COMMUNICATING - 1), active // COMMUNICATING
             state = (
                 (OVERLAP if communicating else COMPUTE)
                 if computing

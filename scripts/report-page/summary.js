@@ -47,7 +47,8 @@ function stepTiles() {
   tiles.push(tile("Step time", time(step), stats.steps_measured === 1 ? "1 step measured" : "mean of " + stats.steps_measured + " steps"));
   tiles.push(tile("Computing", time(stats.compute_time_us), percent(stats.compute_time_us / step) + " of the step"));
   tiles.push(tile("Exposed communication", time(stats.exposed_communication_time_us), percent(stats.exposed_communication_time_us / step)
-    + " of the step; under way for " + time(stats.communication_time_us)));
+    + " of the step" + (stats.bubble_time_us > 0 ? ", " + time(stats.bubble_time_us) + " of it bubble" : "")
+    + "; under way for " + time(stats.communication_time_us)));
   tiles.push(tile("Samples a second", digit(stats.samples_per_s, 4), "all GPUs together; " + digit(stats.tflops_per_gpu, 3) + " TFLOP/s per GPU"));
   if (isNumber(stats.mfu)) {
     tiles.push(tile("Model FLOPs utilization (MFU)", percent(stats.mfu), "of the peak of " + digit(stats.peak_tflops_per_gpu, 4) + " TFLOP/s per GPU"));
@@ -109,7 +110,7 @@ function stepBar(parent) {
   const mean = data.timeline && data.timeline.mean_us;
   if (!mean || !isNumber(stats.step_time_us)) return;
   const parts = [["C", "compute", "computing"], ["O", "overlap", "computing, communication hidden behind it"],
-    ["X", "exposed", "exposed communication"], ["I", "idle", "idle (bubble)"]].filter(([state]) => mean[state] > 0);
+    ["X", "exposed", "communication alone, exposed"], ["I", "idle", "idle (bubble)"]].filter(([state]) => mean[state] > 0);
   const whole = d3.sum(parts, ([state]) => mean[state]);
   parent.append(element("h3", {}, "A GPU\u2019s step, mean over all GPUs"));
   chart(parent, "The step as one bar: " + parts.map(([state, , text]) => text + " " + time(mean[state])).join(", "), (svg, width) => {
@@ -133,7 +134,7 @@ function stepBar(parent) {
   const waiting = stats.step_time_us - whole;
   if (waiting > 0.001 * stats.step_time_us) {
     parent.append(element("p", { class: "muted" }, "GPUs end " + time(waiting) + " before the step does, on average: it ends with the slowest of them. The figures above are of the whole "
-      + time(stats.step_time_us) + " and count that as exposed communication."));
+      + time(stats.step_time_us) + " and count that, and what is idle, as exposed communication."));
   }
   redraws.push(() => keys.replaceChildren(legend(parts.map(([state, name, text]) => [colour(name), text + ", " + time(mean[state])]))));
 }

@@ -348,6 +348,22 @@ class ReportTest(SystemTest):
                 (kind, tier), ("host" if name.startswith("server") else "switch", tiers[name]), name
             )
 
+    def test_a_pipeline_waits_instead_of_communicating(self):
+        """A posted receive is no communication, here as in stats.json: what is left is a bubble."""
+        for options in (
+            "--pp=2 --accumulation=5",
+            "--pp=4 --tp=2 --accumulation=3",
+            "--pp=2 --virtual-stages=3 --accumulation=4",
+        ):
+            run = self.run_program(
+                "dltrain --model=gpt2 --servers=4 --gpus-per-server=4 --micro-batch=1 --warmup=0"
+                f" --network=analytic {options}"
+            )
+            mean, stats = page_data(run.path("report.html"))["timeline"]["mean_us"], run.stats
+            self.assertWithin(mean["C"] + mean["O"], stats["compute_time_us"], 1e-6)
+            self.assertWithin(mean["O"] + mean["X"], stats["communication_time_us"], 1e-6)
+            self.assertGreater(mean["I"], 0.5 * stats["bubble_time_us"])
+
     def test_3072_gpus_are_bounded(self):
         folder = os.path.join(self.folder, "big")
         write_big_results(folder)
