@@ -69,7 +69,7 @@ function element(name, attributes, ...children) {
 }
 
 const SHORT = { summary: "Summary", timeline: "Timeline", critical: "Critical path", topology: "Network", bysize: "Slowdown by size", kinds: "Fairness", sizes: "Sizes", completion: "Completion times", why: "Where the time went", ports: "Queues and pauses",
-  memory: "Memory", collectives: "Collectives", configuration: "Configuration", numbers: "Every number" };
+  staleness: "Staleness", memory: "Memory", collectives: "Collectives", configuration: "Configuration", numbers: "Every number" };
 
 function section(id, title, introduction) {
   const node = element("section", { id, "aria-labelledby": id + "-title" }, element("h2", { id: id + "-title" }, title),

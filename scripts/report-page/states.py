@@ -49,6 +49,8 @@ def timeline_of(files, stats):
             else:
                 # A receive is posted ahead and waits: its sender is who communicates.
                 weight = WAITING if kind == "recv" else COMMUNICATING
+            if stream == "server":
+                weight = WAITING  # a parameter server beside the GPU, nothing of its own
             call = (
                 start,
                 end,

@@ -7,7 +7,7 @@ function memory() {
   const capacity = stats.gpu_memory_capacity_bytes;
   const gib = (value) => digit(value / Math.pow(2, 30), 3) + "\u00a0GiB";
   const node = section("memory", "Memory of a GPU", "An estimate of what one GPU holds: " + gib(total)
-    + (capacity ? " of " + gib(capacity) + " (" + percent(total / capacity, 0) + ")." : ".") + " GPUs of one job hold the same.");
+    + (capacity ? " of " + gib(capacity) + " (" + percent(total / capacity, 0) + ")." : ".") + (((stats.configuration || {}).training || {}).pp > 1 ? " It is one of the pipeline\u2019s stage that needs most." : " GPUs of one job hold the same."));
   chart(node, "Memory: " + parts.map(([name, value]) => name + " " + gib(value)).join(", "), (svg, width) => {
     const x = d3.scale.linear().domain([0, Math.max(total, capacity || 0) / Math.pow(2, 30)]).range([16, width - 40]);
     const px = (value) => x(value / Math.pow(2, 30)), long = (value) => px(value) - px(0);

@@ -19,6 +19,8 @@ import matplotlib.ticker
 import matplotlib.transforms
 import numpy
 
+from .. import parallelism
+
 # inches between the margins of A4 or letter paper; a column of a two-column paper has 3.3
 WIDTH = 6.3
 NARROW = 4.6  # below this, panels stand below one another
@@ -356,7 +358,7 @@ def describe(run):
     configuration = stats.get("configuration", {})
     words = []
     if "model" in stats:
-        words += [str(stats["model"]), f"ZeRO-{stats.get('zero', '?')}"]
+        words += [str(stats["model"]), parallelism.words(stats)]
     if "pattern" in stats:
         words.append(str(stats["pattern"]))
     if run.program == "collperf":

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How a job is shared out, in a few words."""
+
+DIMENSIONS = ("tp", "pp", "cp", "ep")
+
+
+def words(stats):
+    """ "ZeRO-1, TP 4, PP 2", or the strategy where there is no ZeRO; of a stats.json with anything
+    in it.
+    """
+    configuration = stats.get("configuration")
+    training = configuration.get("training") if isinstance(configuration, dict) else None
+    training = training if isinstance(training, dict) else {}
+    strategy = training.get("strategy", "sync")
+    told = [f"ZeRO-{stats.get('zero', '?')}" if strategy in ("sync", None) else str(strategy)]
+    for name in DIMENSIONS:
+        size = training.get(name, 1)
+        if isinstance(size, int) and size > 1:
+            told.append(f"{name.upper()} {size}")
+    return ", ".join(told)
