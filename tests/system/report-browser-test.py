@@ -409,6 +409,25 @@ class BrowserTest(SystemTest):
         self.assertEqual(self.tooltip(browser)[0], "server 1")
         self.assertEqual(browser.get_log("browser"), [])
 
+    def test_staleness_has_a_bar_for_each(self):
+        for strategy, more in (("downpour", "--slow-gpu=1:3"), ("backup-workers", "--dtype=fp16")):
+            run = self.run_program(
+                "dltrain --model=gpt2 --servers=3 --gpus-per-server=2 --steps=2 --network=analytic"
+                f" --strategy={strategy} {more}"
+            )
+            browser = self.open(run.path("report.html"))
+            self.assertIn(strategy, self.find(browser, "h1").text)
+            bars = browser.execute_script(
+                "return [...document.querySelectorAll('#staleness rect')].map(r => r.height"
+                ".baseVal.value)"
+            )
+            told = run.stats.get("staleness")
+            self.assertEqual(len(bars), len(told["histogram"]) if told else 0)
+            if bars:  # as high as they are many
+                many = [number for _, number in told["histogram"]]
+                for height, number in zip(bars, many):
+                    self.assertAlmostEqual(height / max(bars), number / max(many), delta=0.02)
+
     def test_failed_run(self):
         """A queue pair that retries in vain: bit errors on every link, so many that hardly a frame
         arrives.
