@@ -84,6 +84,21 @@ ParallelOptionRows()
             "with --tp: what is exchanged behind a backward runs beside the gradients of weights, "
             "as in Megatron-LM since 2022")
             .Default("1"),
+        Opt("tp-comm-overlap",
+            Kind::kFlag,
+            json,
+            group,
+            "with --sequence-parallel: gathers and reduce-scatters in pieces, beside the products "
+            "that they come before or behind")
+            .Default("0"),
+        Opt("gradient-accumulation-fusion",
+            Kind::kFlag,
+            json,
+            group,
+            "the product that makes a weight's gradient adds it to those of earlier micro-batches, "
+            "as in Megatron-LM since 2022, instead of a kernel of its own")
+            .Otherwise("1 with --tp or --pp, else 0")
+            .Example("0"),
         Opt("context-exchange",
             Kind::kName,
             json,
@@ -196,6 +211,14 @@ MakeParallel(Validation* v, training::TrainingOptions* o)
         o->sequenceParallel = false;
     }
     o->tensorOverlap = values.Flag("tp-overlap");
+    o->piecewiseOverlap = values.Flag("tp-comm-overlap");
+    if (o->piecewiseOverlap && o->tensor > 1 && !o->sequenceParallel)
+    {
+        v->Fail("tp-comm-overlap", "allowed: with --sequence-parallel, as in Megatron-LM");
+    }
+    v->DecideUnlessGiven("gradient-accumulation-fusion",
+                         o->tensor > 1 || o->pipeline > 1 ? "1" : "0");
+    o->fusedAccumulation = values.Flag("gradient-accumulation-fusion");
     o->contextExchange = *training::ParseContextExchange(values.Text("context-exchange"));
     o->virtualStages = values.U32("virtual-stages");
     if (o->pipeline > 1)

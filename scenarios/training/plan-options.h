@@ -71,6 +71,11 @@ struct TrainingOptions
     /// What a tensor group exchanges behind a backward runs beside the gradients of the weights at
     /// its entry.
     bool tensorOverlap = true;
+    /// With sequenceParallel: the gathers and reduce-scatters at a part's ends in pieces, beside
+    /// the products there (Megatron-LM's tp_comm_overlap, which asks for sequence_parallel).
+    bool piecewiseOverlap = false;
+    /// Gradients of micro-batches are added up by the products that make them.
+    bool fusedAccumulation = false;
     std::string schedule = "1f1b"; ///< of pipeline::Schedules
     uint32_t virtualStages = 1;    ///< chunks of layers a stage
     uint32_t layers = 0; ///< blocks to simulate, of which the step is extrapolated; 0: all

@@ -94,29 +94,75 @@ AddTensorExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
     }
 }
 
-/// Seconds of the gradients of the weights that what comes in meets first.
+bool
+IsShared(const Operator& op)
+{
+    return op.kind == KernelClass::kMatrix && op.split == Split::kTensor && op.weights;
+}
+
+/// Seconds of the operators [first, end).
 double
-EntryWeights(const Part& part, const TrainingOptions& o)
+SecondsOf(const Part& part, std::size_t first, std::size_t end, Pass pass, const TrainingOptions& o)
 {
     const GpuSpec gpu = InTraining(o.gpu);
     double seconds = 0;
-    bool within = false;
-    for (const Operator& op : part.operators)
+    for (std::size_t i = first; i < end; ++i)
     {
-        const bool shared = op.kind == KernelClass::kMatrix && op.split == Split::kTensor &&
-                            op.weights && !op.dividesInner;
-        if (shared)
-        {
-            within = true;
-            const auto kernel = KernelOf(op, part, Pass::kBackwardWeights, o);
-            seconds += kernel ? Seconds(*kernel, gpu, o.dtype) : 0;
-        }
-        else if (within)
-        {
-            break;
-        }
+        const auto kernel = KernelOf(part.operators[i], part, pass, o);
+        seconds += kernel ? Seconds(*kernel, gpu, o.dtype) : 0;
     }
     return seconds;
+}
+
+/// Where the products begin and end that what comes in meets first (Megatron-LM's
+/// ColumnParallelLinear).
+std::pair<std::size_t, std::size_t>
+EntryOf(const Part& part)
+{
+    const auto isEntry = [](const Operator& op) { return IsShared(op) && !op.dividesInner; };
+    const auto begin = part.operators.begin();
+    const auto first = std::find_if(begin, part.operators.end(), isEntry);
+    const auto end = std::find_if_not(first, part.operators.end(), isEntry);
+    return {static_cast<std::size_t>(first - begin), static_cast<std::size_t>(end - begin)};
+}
+
+/// Of the product whose results ranks add up (RowParallelLinear).
+std::pair<std::size_t, std::size_t>
+ExitOf(const Part& part)
+{
+    const auto begin = part.operators.begin();
+    const auto first = std::find_if(begin, part.operators.end(), [](const Operator& op) {
+        return IsShared(op) && op.dividesInner;
+    });
+    const auto at = static_cast<std::size_t>(first - begin);
+    return {at, first == part.operators.end() ? at : at + 1};
+}
+
+/// What runs beside a tensor group's exchanges.
+void
+AddTensorOverlap(const Part& part, const TrainingOptions& o, RankPart& rank)
+{
+    // With experts it is the way to and from other ranks that stands there.
+    if (o.tensor == 1 || part.routing)
+    {
+        return;
+    }
+    const auto [entry, entryEnd] = EntryOf(part);
+    const auto [exit, exitEnd] = ExitOf(part);
+    if (o.tensorOverlap && !part.entry.IsZero())
+    {
+        rank.entryWeights = SecondsOf(part, entry, entryEnd, Pass::kBackwardWeights, o);
+    }
+    if (o.piecewiseOverlap && !part.entry.IsZero())
+    {
+        rank.aheadOfEntry = SecondsOf(part, 0, entry, Pass::kForward, o);
+        rank.entryForward = SecondsOf(part, entry, entryEnd, Pass::kForward, o);
+    }
+    if (o.piecewiseOverlap && !part.exit.IsZero())
+    {
+        rank.exitForward = SecondsOf(part, exit, exitEnd, Pass::kForward, o);
+        rank.exitBackward = SecondsOf(part, exit, exitEnd, Pass::kBackwardInput, o);
+    }
 }
 
 /// All-to-alls that take tokens to their experts and bring back what these make of them, outside of
@@ -267,11 +313,7 @@ PartOf(const Part& part, const TrainingOptions& o, bool recomputed)
     }
     AddTensorExchanges(part, o, rank);
     AddExpertExchanges(part, o, rank);
-    // With experts it is the way back to other ranks that comes behind.
-    if (o.tensor > 1 && o.tensorOverlap && !part.entry.IsZero() && !part.routing)
-    {
-        rank.entryWeights = EntryWeights(part, o);
-    }
+    AddTensorOverlap(part, o, rank);
     return rank;
 }
 
@@ -295,6 +337,12 @@ TakeMeasured(const LayerTime& time, bool recomputed, std::vector<RankPart>& part
         part.again = part.forward > 0 ? part.again / part.forward * f * time.forward.Seconds()
                      : recomputed     ? f * time.forward.Seconds()
                                       : 0;
+        const auto scale = [](double now, double before) { return before > 0 ? now / before : 0; };
+        const double forwards = scale(f * time.forward.Seconds(), part.forward);
+        part.aheadOfEntry *= forwards;
+        part.entryForward *= forwards;
+        part.exitForward *= forwards;
+        part.exitBackward *= scale(inputs * time.backward.Seconds(), part.backwardInput);
         part.forward = f * time.forward.Seconds();
         part.backwardInput = inputs * time.backward.Seconds();
         part.entryWeights = part.backwardWeights > 0 ? part.entryWeights / part.backwardWeights *
@@ -368,6 +416,14 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
     if (const LayerTime* const measured = o.profile ? o.profile->Find(layer.name) : nullptr)
     {
         TakeMeasured(*measured, rank.recomputed, rank.parts);
+    }
+    else if (o.zero < 2 && !o.fusedAccumulation)
+    {
+        Kernel sum;
+        sum.kind = KernelClass::kPointwise;
+        sum.launches = static_cast<double>(rank.tensors.size() + rank.expertTensors.size());
+        sum.elements = 3 * static_cast<double>(rank.parameters + rank.expertParameters);
+        rank.accumulate = sum.elements > 0 ? Seconds(sum, InTraining(o.gpu), o.dtype) : 0;
     }
     rank.checkpointBytes =
         layer.checkpointBytes.At(o.microBatch, sequence) * ShareOf(Split::kSequence, o);

@@ -43,6 +43,14 @@ struct RankPart
     /// tensor_parallel/layers.py, LinearWithGradAccumulationAndAsyncCommunication). 0: nothing is
     /// exchanged there.
     double entryWeights = 0;
+    /// Megatron-LM's tp_comm_overlap: products of which all but the first (at the exit) or the last
+    /// (at the entry) of `tensor` equal pieces run beside what is exchanged there. Of forward the
+    /// product at the exit and that at the entry, of backward the gradient of the input of the one
+    /// at the exit. 0: nothing is overlapped there.
+    double entryForward = 0;
+    double exitForward = 0;
+    double exitBackward = 0;
+    double aheadOfEntry = 0; ///< of forward, what stands before the product at the entry
     Exchanges beforeForward;
     Exchanges besideForward; ///< no later than the next part's begins
     Exchanges afterForward;
@@ -68,6 +76,10 @@ struct RankLayer
     double keptBytes = 0;       ///< of a micro-batch for backward, with a 16-bit datatype
     double checkpointBytes = 0; ///< kept instead if recomputed, 16-bit
     double flops = 0;           ///< model FLOPs of forward, of this rank
+    /// Seconds to add the gradients of a micro-batch to those of the ones before it: both are read,
+    /// one is written (PyTorch, torch/csrc/autograd/functions/accumulate_grad.h). 0 where they are
+    /// reduced at once, from stage 2 on, or added up by the product that makes them.
+    double accumulate = 0;
 
     double Forward() const;  ///< seconds
     double Backward() const; ///< with recomputation

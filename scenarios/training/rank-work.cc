@@ -89,10 +89,30 @@ class Writer
     {
         for (const RankPart& part : layer.parts)
         {
-            Exchanged(part.beforeForward, what, layer, part);
-            Compute(part.*seconds, what, layer, part);
+            // Nothing is split of what is not computed whole: a core that is computed again.
+            const bool whole = part.*seconds == part.forward;
+            // What another stage sends is there before the first computation of an action.
+            const bool begun = m_work.order.size() > m_begin || part.aheadOfEntry > 0;
+            const double entry = whole && begun ? Beside(part.entryForward) : 0;
+            const double exit = whole ? Beside(part.exitForward) : 0;
+            if (entry > 0)
+            {
+                Compute(part.aheadOfEntry, what, layer, part);
+                Apart(entry, what, layer, part);
+                Exchanged(part.beforeForward, what, layer, part, BeforeLast());
+            }
+            else
+            {
+                Exchanged(part.beforeForward, what, layer, part);
+            }
+            const double ahead = entry > 0 ? part.aheadOfEntry : 0;
+            Compute(part.*seconds - ahead - entry - exit, what, layer, part);
             Exchanged(part.besideForward, what, layer, part, BeforeLast());
-            Exchanged(part.afterForward, what, layer, part);
+            if (exit > 0)
+            {
+                Apart(exit, what, layer, part);
+            }
+            Exchanged(part.afterForward, what, layer, part, exit > 0 ? BeforeLast() : Last());
         }
     }
 
@@ -117,9 +137,20 @@ class Writer
                 continue;
             }
             const bool both = m_action.kind == Kind::kBackward;
-            Exchanged(part.beforeBackward, "backward ", layer, part);
             const double entry = both ? part.entryWeights : 0;
-            Compute((layer.recomputed ? 0 : part.again) + part.backwardInput +
+            // The first of an action waits for another stage's message, and what is exchanged with
+            // it.
+            const double exit = m_work.order.size() > m_begin ? Beside(part.exitBackward) : 0;
+            if (exit > 0)
+            {
+                Apart(exit, "backward ", layer, part);
+                Exchanged(part.beforeBackward, "backward ", layer, part, BeforeLast());
+            }
+            else
+            {
+                Exchanged(part.beforeBackward, "backward ", layer, part);
+            }
+            Compute((layer.recomputed ? 0 : part.again) + part.backwardInput - exit +
                         (both ? part.backwardWeights - entry : 0),
                     "backward ",
                     layer,
@@ -128,14 +159,18 @@ class Writer
             if (entry > 0)
             {
                 // What is exchanged begins before them, and is awaited behind them.
-                m_apart = true;
-                Compute(entry, "weights ", layer, part);
+                Apart(entry, "weights ", layer, part);
             }
             Exchanged(part.afterBackward,
                       "backward ",
                       layer,
                       part,
                       entry > 0 ? BeforeLast() : Last());
+        }
+        if (m_action.microBatch > 0 && layer.accumulate > 0 &&
+            m_action.kind != Kind::kBackwardInput)
+        {
+            Compute(layer.accumulate, "weights ", layer, layer.parts.front());
         }
         const std::size_t at = m_action.microBatch * m_work.layers.size() + index;
         if (m_action.kind != Kind::kBackwardWeights)
@@ -176,6 +211,21 @@ class Writer
              m_layer,
              rdma::FromSeconds(seconds),
              what + layer.name + (HasPieces(layer) ? OfPart(part) : "") + m_suffix});
+    }
+
+    /// A computation of its own, though nothing stands before it.
+    void Apart(double seconds, const char* what, const RankLayer& layer, const RankPart& part)
+    {
+        m_apart = true;
+        Compute(seconds, what, layer, part);
+        m_apart = true;
+    }
+
+    /// Of a product in as many pieces as ranks those beside which others' are on their way: all but
+    /// one.
+    double Beside(double product) const
+    {
+        return product * (m_options.tensor - 1) / m_options.tensor;
     }
 
     static std::string OfPart(const RankPart& part)

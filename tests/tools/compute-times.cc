@@ -19,6 +19,7 @@
 #include "scenarios/training/kernel-time.h"
 #include "scenarios/training/rank-work.h"
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -120,19 +121,20 @@ CasesOf(const nlohmann::json& line)
     return cases;
 }
 
-/// What a rank computes: its micro-batches are alike, so one of them stands for all.
+/// What a rank computes: its micro-batches from the second on are alike, so one stands for them.
 double
 ComputingOf(TrainingOptions o)
 {
     const uint32_t microBatches = o.accumulation;
-    o.accumulation = 1;
+    o.accumulation = std::min(2U, microBatches);
     const RankWork work = WorkOfRank(ResolvedOptions(std::move(o)));
-    double layers = 0;
+    double first = 0;
+    double others = 0;
     for (Position p = 0; p < work.Optimizer(); ++p)
     {
-        layers += work.order[p].duration.Seconds();
+        (work.order[p].microBatch == 0 ? first : others) += work.order[p].duration.Seconds();
     }
-    return microBatches * layers + work.order.back().duration.Seconds();
+    return first + (microBatches - 1) * others + work.order.back().duration.Seconds();
 }
 
 nlohmann::json

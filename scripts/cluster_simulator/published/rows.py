@@ -205,8 +205,11 @@ def train_row(line):
         options.append("--zero=0")
     options += implementation(line) + awaited(row, tp)
     recompute = line.raw("recompute")
-    if "sequence-parallel" in recompute:
+    # Megatron-LM has this overlap with sequence parallelism alone (megatron/training/arguments.py).
+    overlaps = tp > 1 and re.search(r"\bTP\b.* comm overlap on", line.raw("other"))
+    if "sequence-parallel" in recompute or overlaps:
         options.append("--sequence-parallel")
+    options += ["--tp-comm-overlap"] if overlaps else []
     if "not stated" not in recompute:
         options += recomputation(
             next((word for word in ("full", "selective") if word in recompute), None)
@@ -255,12 +258,13 @@ def implementation(line):
 
 
 def awaited(row, tp):
-    """BLOOM's software waits for all that tensor parallelism exchanges
-    (bigscience-workshop/Megatron-DeepSpeed@119a0d2, megatron/mpu/layers.py). It is a fork of 2021;
-    that what ran until then does the same is assumed.
+    """BLOOM's software waits for all that tensor parallelism exchanges, and adds up gradients by a
+    kernel of its own (bigscience-workshop/Megatron-DeepSpeed@119a0d2, megatron/mpu/layers.py). It
+    is a fork of 2021; that what ran until then does the same is assumed.
     """
-    before = row.startswith(("sc21-", "meg-", "meg19-", "mtnlg-", "bloom-"))
-    return ["--no-tp-overlap"] if tp > 1 and before else []
+    if not row.startswith(("sc21-", "meg-", "meg19-", "mtnlg-", "bloom-")):
+        return []
+    return (["--no-tp-overlap"] if tp > 1 else []) + ["--gradient-accumulation-fusion=0"]
 
 
 def layers_of(line):

@@ -367,6 +367,77 @@ TEST(TensorParallel, SequenceParallelism)
     EXPECT_EQ(sums.at({"tp", coll::Op::kAllGather}).second, 2 * (24 * 4 + 2 + 49) * bsh);
 }
 
+// Products in pieces, beside what is exchanged at their ends: the same is computed and exchanged.
+TEST(TensorParallel, PiecewiseOverlapIsTheSameWork)
+{
+    for (const uint32_t t : {2u, 4u, 8u})
+    {
+        for (const Recompute recompute :
+             {Recompute::kNone, Recompute::kSelective, Recompute::kFull})
+        {
+            auto o = OptionsOf("gpt2-medium", t, 0, 2);
+            o.tensor = t;
+            o.sequenceParallel = true;
+            o.recompute = recompute;
+            const auto plain = MakePlan(o);
+            o.piecewiseOverlap = true;
+            const auto pieces = MakePlan(o);
+            EXPECT_EQ(Exchanged(pieces, 0), Exchanged(plain, 0));
+            EXPECT_GT(pieces.roles[0].tasks.size(), plain.roles[0].tasks.size());
+            // Each computation is rounded to a picosecond.
+            EXPECT_NEAR(Runner(pieces).Run(), Runner(plain).Run(), 1e-8);
+            // What is awaited at the two ends of a part, t - 1 of t pieces of the products there
+            // run beside it: the computations that nothing but their successor waits for.
+            const auto all = LayersOfModel(ResolvedOptions(o));
+            for (const RankPart& part : all[1].parts)
+            {
+                EXPECT_GT(part.entryForward, 0);
+                EXPECT_GT(part.exitForward, 0);
+                EXPECT_GT(part.exitBackward, 0);
+                EXPECT_LT(part.aheadOfEntry + part.entryForward + part.exitForward, part.forward);
+                EXPECT_LE(part.exitBackward, part.backwardInput);
+            }
+        }
+    }
+}
+
+// From the second micro-batch on gradients are added to those there are: 3 x 2 B a parameter at
+// least go over the memory's bus. Not where they are reduced at once, or the product adds them up.
+TEST(Gradients, AreAddedUpOverMicroBatches)
+{
+    for (const char* model : {"gpt2", "bert-large", "resnet-50", "mixtral-8x7b"})
+    {
+        for (const uint32_t m : {1u, 2u, 5u})
+        {
+            auto o = OptionsOf(model, 8, 0, m);
+            const auto computing = [](TrainingOptions options) {
+                const auto work = WorkOfRank(ResolvedOptions(options));
+                double seconds = 0;
+                for (Position p = 0; p < work.Optimizer(); ++p)
+                {
+                    seconds += work.order[p].duration.Seconds();
+                }
+                return seconds;
+            };
+            const double apart = computing(o);
+            o.fusedAccumulation = true;
+            const double fused = computing(o);
+            const double bytes = 6 * static_cast<double>(o.model.parameters) * (m - 1);
+            EXPECT_GE(apart - fused, 0.999 * bytes / o.gpu.memoryBandwidth) << model;
+            // At the rate of pointwise kernels, with a launch for each tensor.
+            EXPECT_LE(apart - fused, 1.3 * bytes / o.gpu.memoryBandwidth + (m - 1) * 0.01) << model;
+            for (const uint32_t zero : {2u, 3u})
+            {
+                o.zero = zero;
+                o.fusedAccumulation = false;
+                const double one = computing(o);
+                o.fusedAccumulation = true;
+                EXPECT_EQ(one, computing(o)) << model;
+            }
+        }
+    }
+}
+
 // Each rank computes its share: of products 1/t of the FLOPs, so that the sum over ranks is the
 // model's.
 TEST(TensorParallel, SharesTheModel)
@@ -482,6 +553,8 @@ TEST(ModelParallel, EveryCombinationEnds)
                             o.schedule = schedule;
                             o.virtualStages = o.schedule == "interleaved" ? 2 : 1;
                             o.sequenceParallel = tensor > 1 && data == 2;
+                            o.piecewiseOverlap = o.sequenceParallel && context == 1;
+                            o.fusedAccumulation = pipeline == 2;
                             o.recompute = static_cast<Recompute>((zero + pipeline) % 3);
                             o.overlap = data != 3;
                             if (!IsFine(o))
