@@ -703,6 +703,25 @@ CheckNcclProtocols(Validation* v,
     }
 }
 
+/// Whether no switch joins all servers as some do not reach others. Two on one cable do.
+bool
+AreApart(const ClusterSpec& cluster)
+{
+    if (!cluster.aggregators || !cluster.aggregators->Trees().empty())
+    {
+        return false;
+    }
+    const topo::Topology& topology = cluster.topology;
+    const topo::NodeId first = topology.Hosts()[cluster.hostOfServer.front()];
+    const topo::NodeId last = topology.Hosts()[cluster.hostOfServer.back()];
+    bool byCable = false;
+    for (topo::PortId nic = 0; nic < cluster.server.nics && cluster.servers == 2; ++nic)
+    {
+        byCable = byCable || topology.Peer(first, nic) == last;
+    }
+    return !byCable;
+}
+
 /// What an algorithm itself cannot do with these ranks and options: said once an operation.
 /// `option`: which has chosen it.
 void
@@ -714,9 +733,8 @@ CheckChoices(Validation* v,
              const std::string& option)
 {
     const auto& values = v->values;
-    // Servers that do not reach each other have no switch that joins them: who they are is said by
-    // who checks the network.
-    const bool apart = cluster.aggregators && cluster.aggregators->Trees().empty();
+    // Who does not reach whom is said by who checks the network.
+    const bool apart = AreApart(cluster);
     std::set<coll::Op> refused;
     for (const auto& collective : used)
     {

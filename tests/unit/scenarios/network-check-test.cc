@@ -155,6 +155,18 @@ TEST(Reachability, SwitchesThatAddUpJoinNobodyEither)
         }
     }
     EXPECT_EQ(Perf({"--topology=" + islands.Path(), "--ranks=2", "--algorithm=sharp"}), "");
+    // A cable is no switch, with a switch at other NICs or without.
+    const File cable(Graph("ab", {"ab"}));
+    const File both(Graph("abs", {"as", "bs", "ab"}));
+    for (std::vector<std::string> args :
+         {std::vector<std::string>{"--topology=" + cable.Path()},
+          std::vector<std::string>{"--topology=" + both.Path(), "--nics-per-server=2"}})
+    {
+        EXPECT_EQ(Perf(args), "");
+        args.emplace_back("--algorithm=sharp");
+        EXPECT_NE(Perf(args).find("no switch between the servers adds up"), std::string::npos)
+            << Perf(args);
+    }
     // Rails that nothing joins have a tree each.
     const File rails(Graph("abst", {"as", "at", "bs", "bt"}));
     EXPECT_EQ(Perf({"--nics-per-server=2", "--topology=" + rails.Path(), "--algorithm=sharp"}), "");
