@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
+#include <string>
 
 namespace scenario
 {
@@ -22,6 +24,53 @@ UsesFabricSwitches(coll::Op op, const std::string& name)
 {
     const coll::Algorithm* algorithm = coll::Find(op, name);
     return algorithm && algorithm->Uses().fabricSwitches;
+}
+
+/// "collnet-chain, sharp": those that use them.
+std::string
+NamesOfUsers()
+{
+    std::set<std::string> names;
+    for (const coll::Op op : coll::AllOps())
+    {
+        for (const coll::Algorithm* algorithm : coll::AlgorithmsFor(op))
+        {
+            if (algorithm->Uses().fabricSwitches)
+            {
+                names.insert(algorithm->Name());
+            }
+        }
+    }
+    return Join({names.begin(), names.end()}, ", ");
+}
+
+/// Options of switches that no collective of the run uses.
+void
+SayWithoutSwitches(Validation* v)
+{
+    // What is wrong already may be why none of them is asked for.
+    const bool isValid = v->errors.empty();
+    const std::string why = "no collective of this run uses switches between servers";
+    for (const char* option : {"aggregation-delay", "aggregation-memory", "aggregation-groups"})
+    {
+        if (!v->values.Given(option))
+        {
+            continue;
+        }
+        const bool typed = v->values.Where(option) == std::string("--") + option;
+        if (isValid && typed)
+        {
+            v->Fail(option,
+                    "has no effect: " + why + "; it belongs to " + NamesOfUsers() +
+                        " on several servers (--algorithm)");
+        }
+        // Configurations as run have all options and have to be read again, whatever they are run
+        // with, so theirs are told where they say something.
+        else if (!typed && v->values.Raw(option) != v->table.Find(option)->defaultText)
+        {
+            v->notes.push_back(v->values.Where(option) + " has no effect: " + why);
+        }
+    }
 }
 
 } // namespace
@@ -92,17 +141,7 @@ AddFabricSwitches(Validation* v,
         });
     if (!asked)
     {
-        for (const char* option : {"aggregation-delay", "aggregation-memory", "aggregation-groups"})
-        {
-            // Configurations as run have all options, so theirs count where they say something.
-            if (v->values.Given(option) &&
-                v->values.Raw(option) != v->table.Find(option)->defaultText)
-            {
-                v->notes.push_back(v->values.Where(option) +
-                                   " has no effect: no collective of this run uses switches "
-                                   "between servers");
-            }
-        }
+        SayWithoutSwitches(v);
         return;
     }
     if (cluster->aggregationGroups == 0)

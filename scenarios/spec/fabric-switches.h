@@ -25,8 +25,8 @@ bool AsksForSwitches(const CollectiveOptions& choice, const CollectivesOfRun& ru
 bool LeaveSwitchesOut(CollectiveOptions* choice);
 
 /// Gives the cluster the units that its choices ask for. With --aggregation-groups=0 there are
-/// none, and choices that ask for them change; that is a note, and so are --aggregation-... that
-/// were given where nothing asks.
+/// none, and choices that ask for them change; that is a note. Where nothing asks,
+/// --aggregation-... are errors on the command line, and notes in a scenario.
 void AddFabricSwitches(Validation* v,
                        ClusterSpec* cluster,
                        const std::vector<CollectiveOptions*>& choices,

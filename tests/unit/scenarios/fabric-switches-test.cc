@@ -121,33 +121,85 @@ TEST(FabricSwitches, NcclAskedForThemAndGetsThem)
         // As with what auto may choose from where there are no such switches.
         EXPECT_EQ(Chosen(Runs<CollperfScenario>(line + algo + " --aggregation-groups=0")),
                   Chosen(Runs<CollperfScenario>(line + "NCCL_DEBUG=INFO")));
-        EXPECT_EQ(Chosen(Runs<CollperfScenario>(line + algo + ",Ring --aggregation-groups=0")),
+        // NVLS does not ask where something else is left.
+        const std::string none = algo == "NCCL_ALGO=NVLS" ? "" : " --aggregation-groups=0";
+        EXPECT_EQ(Chosen(Runs<CollperfScenario>(line + algo + ",Ring" + none)),
                   std::set<std::string>{"ring"});
     }
 }
 
-TEST(FabricSwitches, OptionsOfThemWithoutThemAreTold)
+TEST(FabricSwitches, OptionsOfThemWithoutThemAreRefusedOnTheCommandLine)
 {
     const std::string line = "--ranks=4 -b 1M ";
     for (const std::string& option : {std::string("--aggregation-delay=1us"),
                                       std::string("--aggregation-memory=64KiB"),
-                                      std::string("--aggregation-groups=3")})
+                                      std::string("--aggregation-groups=3"),
+                                      std::string("--aggregation-groups=8"), // the default
+                                      std::string("--aggregation-groups=0")})
     {
-        const std::string told = option.substr(0, option.find('=')) + " has no effect: ";
-        for (const char* asked : {"--algorithm=ring ", "", "--compare=ring,auto "})
+        for (const char* asked : {"--algorithm=ring ",
+                                  "",
+                                  "--compare=ring,auto ",
+                                  "--nccl-env=NCCL_ALGO=Ring ",
+                                  "--op=all_gather --algorithm=all_reduce=sharp "})
         {
-            EXPECT_NE(NotesOf(line + asked + option).find(told), std::string::npos) << asked;
+            const auto refused = ParseWords<CollperfScenario>(line + asked + option);
+            ASSERT_EQ(refused.errors.size(), 1U) << asked << option;
+            const std::string text = refused.errors[0].Text();
+            EXPECT_EQ(text.find(option + ": has no effect: "), 0U) << text;
+            EXPECT_NE(text.find("collnet-chain, collnet-direct, nvls, sharp"), std::string::npos)
+                << text;
         }
         for (const char* asked : {"--algorithm=sharp ", "--compare=ring,sharp "})
         {
             EXPECT_EQ(NotesOf(line + asked + option).find("no effect"), std::string::npos);
         }
     }
-    // Configurations have all options.
-    EXPECT_EQ(NotesOf(line + "--aggregation-groups=8").find("no effect"), std::string::npos);
-    // Once, however many choices ask.
+    // What is wrong with the algorithm is all that is said.
+    const auto wrong =
+        ParseWords<CollperfScenario>(line + "--algorithm=shrap --aggregation-groups=3");
+    ASSERT_EQ(wrong.errors.size(), 1U);
+    EXPECT_EQ(wrong.errors[0].Text().find("--algorithm="), 0U) << wrong.errors[0].Text();
+    // A single server has no switches beside it.
+    EXPECT_EQ(ParseWords<CollperfScenario>(
+                  "--servers=1 --server=dgx-h100 --algorithm=nvls -b 64M --aggregation-groups=3")
+                  .errors.size(),
+              1U);
+    // The same of a training step.
+    const std::string step = "--model=gpt2 --seq=256 --servers=3 --gpus-per-server=1 ";
+    EXPECT_EQ(ParseWords<TrainingScenario>(step + "--aggregation-memory=64KiB").errors.size(), 1U);
+    Runs<TrainingScenario>(step +
+                           "--zero=0 --algorithm=all_reduce=sharp --aggregation-memory=64KiB");
+}
+
+TEST(FabricSwitches, OptionsOfThemInConfigurationsAreNotes)
+{
+    // Of runs with such switches, run again; and with another algorithm.
+    for (const std::string& option : {std::string(),
+                                      std::string("--aggregation-delay=1us"),
+                                      std::string("--aggregation-memory=64KiB"),
+                                      std::string("--aggregation-groups=3")})
+    {
+        auto configuration =
+            Runs<CollperfScenario>("--ranks=4 -b 1M --algorithm=sharp " + option).run.asRun;
+        for (const char* algorithm : {"sharp", "ring"})
+        {
+            configuration["collectives"]["algorithm"] = algorithm;
+            const auto again = ValidateCollperf(
+                ReadScenarioText(CollperfOptionTable(), configuration.dump(), "again.json"));
+            ASSERT_TRUE(again.scenario) << option << ": " << again.errors.at(0).Text();
+            const bool told = !option.empty() && algorithm == std::string("ring");
+            EXPECT_EQ(Join(again.notes, "\n").find(" has no effect: ") != std::string::npos, told)
+                << option << " " << algorithm;
+        }
+    }
+}
+
+TEST(FabricSwitches, ThatServeNobodyAreToldOnce)
+{
+    // However many choices ask.
     const std::string none =
-        NotesOf(line + "--algorithm=sharp --compare=sharp,ring --aggregation-groups=0");
+        NotesOf("--ranks=4 -b 1M --algorithm=sharp --compare=sharp,ring --aggregation-groups=0");
     const std::string said = "--aggregation-groups=0: switches between servers serve nobody";
     EXPECT_NE(none.find(said), std::string::npos) << none;
     EXPECT_EQ(none.find(said), none.rfind(said)) << none;
