@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <vector>
 
 namespace coll
 {
@@ -74,16 +75,21 @@ BlockCost(const Collective& what, const Placement& placement, uint64_t parts)
         return cost;
     }
     std::unordered_map<uint32_t, double> outOf; // servers
+    std::unordered_map<uint32_t, double> into;
+    std::vector<uint64_t> receives(n, 0); // blocks
     for (Rank rank = 0; rank < n; rank++)
     {
         uint64_t sends = 0;
         for (Rank to = 0; to < n; to++)
         {
             const uint64_t bytes = what.blocks->Bytes(rank, to);
-            sends += to != rank && bytes > 0 ? 1 : 0;
+            const uint32_t one = to != rank && bytes > 0 ? 1 : 0;
+            sends += one;
+            receives[to] += one;
             if (placement.serverOf[rank] != placement.serverOf[to])
             {
                 outOf[placement.serverOf[rank]] += static_cast<double>(bytes);
+                into[placement.serverOf[to]] += static_cast<double>(bytes);
             }
         }
         const uint64_t own = what.blocks->Bytes(rank, rank);
@@ -98,6 +104,11 @@ BlockCost(const Collective& what, const Placement& placement, uint64_t parts)
     {
         cost.outOfServer = std::max(cost.outOfServer, bytes);
     }
+    for (const auto& [server, bytes] : into)
+    {
+        cost.intoServer = std::max(cost.intoServer, bytes);
+    }
+    cost.receives = parts * *std::max_element(receives.begin(), receives.end());
     return cost;
 }
 

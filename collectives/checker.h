@@ -53,15 +53,17 @@ struct CheckReport
     uint64_t totalBytes = 0;     ///< the same
     uint64_t longestChain = 0;   ///< messages that wait for one another, as Cost::chain
     uint64_t largestMessage = 0; ///< bytes
-    /// By member: ranks first, then network nodes; so are the next three.
+    /// By member: ranks first, then network nodes; so are the next four.
     std::vector<uint64_t> bytesSent;
     std::vector<uint64_t> messagesSent;
+    std::vector<uint64_t> messagesReceived;
     std::vector<uint64_t> bytesReduced;
     std::vector<uint64_t> bytesCopied; ///< by local steps that do not add
     /// By server, in order of first appearance; empty without a placement. A server's switch is in
     /// it; one between servers is in none: what a server sends to it leaves the server, and what it
     /// sends itself counts for none.
     std::vector<uint64_t> bytesOutOfServer;
+    std::vector<uint64_t> bytesIntoServer; ///< the same of what it gets
     /// By network node, from 0 on: most bytes in use at once (MostBytesInUse, state-bytes.h), for
     /// Schedule::StateBytes.
     std::vector<uint64_t> stateBytes;
@@ -83,7 +85,7 @@ struct CheckReport
 
 struct CheckOptions
 {
-    const Placement* placement = nullptr; ///< for bytesOutOfServer
+    const Placement* placement = nullptr; ///< for bytesOutOfServer, bytesIntoServer
     bool zeroCopy = true;                 ///< track it: O(n) time and memory a message
 };
 

@@ -19,6 +19,7 @@
 #include "collectives/placed-algorithm.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace coll
 {
@@ -84,10 +85,13 @@ class DirectRootSchedule final : public Schedule
         cost.sentPerRank = static_cast<double>(what.bytes) / what.ranks;
         cost.totalBytes = what.bytes - pieces.Part(what.root).bytes;
         cost.serialBytes = AllButOne(what.bytes, what.ranks);
-        cost.outOfServer = PiecesOutOfServer(what, placement) * cost.sentPerRank;
+        const auto [ofOne, ofAll] = PiecesElsewhere(what, placement);
+        const double piece = cost.sentPerRank;
+        cost.outOfServer = (GATHERS ? ofOne : ofAll) * piece;
+        cost.intoServer = (GATHERS ? ofAll : ofOne) * piece;
+        (GATHERS ? cost.receives : cost.posts) = cost.posts * (what.ranks - 1);
         if (!GATHERS)
         {
-            cost.posts *= what.ranks - 1;
             cost.sentPerRank = cost.serialBytes;
         }
         return cost;
@@ -106,9 +110,9 @@ class DirectRootSchedule final : public Schedule
     {
     }
 
-    /// Gather: of the server that has most ranks, and not the root. Scatter: of all without the
-    /// root.
-    static double PiecesOutOfServer(const Collective& what, const Placement& placement)
+    /// Of the server that has most ranks, and not the root; of all without the root.
+    static std::pair<double, double> PiecesElsewhere(const Collective& what,
+                                                     const Placement& placement)
     {
         uint64_t most = 0;
         uint64_t all = 0;
@@ -120,7 +124,7 @@ class DirectRootSchedule final : public Schedule
                 all += ranks.size();
             }
         }
-        return GATHERS ? most : all;
+        return {most, all};
     }
 
     RingOrder m_ring; ///< for its channels

@@ -120,23 +120,30 @@ class DoublingPieces final : public Schedule
         {
             // In rounds; and from, or to, the partner: two blocks, of which rank 0's first is
             // empty.
-            const uint32_t pair =
-                REDUCES ? std::min(folding.Folded(), 1U) : std::min(folding.Folded(), 2U);
-            cost.posts = folding.Rounds() + pair;
+            const uint32_t one = folding.Rounds() + std::min(folding.Folded(), 1U);
+            const uint32_t two = folding.Rounds() + std::min(folding.Folded(), 2U);
+            cost.posts = REDUCES ? one : two;
+            cost.receives = REDUCES ? two : one;
         }
         else
         {
             cost.posts = (REDUCES ? others : busiest) * shape.Parts();
+            cost.receives = (REDUCES ? busiest : others) * shape.Parts();
         }
-        cost.outOfServer = MostOutOfServer(placement, [&](Rank r, const auto& visit) {
-            ForEachBlock(folding, r, [&](const Block& block) {
-                if (block.sent != REDUCES)
-                {
-                    visit(block.peer, (block.last - block.first + 1) * piece);
-                }
-                return true;
+        // What one of the two operations sends the other one receives.
+        const auto mostOfServer = [&](bool sent) {
+            return MostOutOfServer(placement, [&](Rank r, const auto& visit) {
+                ForEachBlock(folding, r, [&](const Block& block) {
+                    if (block.sent == sent)
+                    {
+                        visit(block.peer, (block.last - block.first + 1) * piece);
+                    }
+                    return true;
+                });
             });
-        });
+        };
+        cost.outOfServer = mostOfServer(!REDUCES);
+        cost.intoServer = mostOfServer(REDUCES);
         return cost;
     }
 

@@ -113,23 +113,28 @@ class KNomialPieces final : public Schedule
                 cost.sentPerRank = std::max(cost.sentPerRank, tree.Below(v) * piece);
             }
         }
+        (GATHERS ? cost.receives : cost.posts) = rootPosts;
         if (!GATHERS)
         {
-            cost.posts = rootPosts;
             cost.sentPerRank = AllButOne(what.bytes, what.ranks);
         }
-        cost.outOfServer = MostOutOfServer(placement, [&](Rank r, const auto& visit) {
+        const double up = MostOutOfServer(placement, [&](Rank r, const auto& visit) {
             const uint32_t v = tree.NumberOf(r);
-            if (GATHERS && v > 0)
+            if (v > 0)
             {
                 visit(tree.RankOf(tree.Parent(v)), tree.Below(v) * piece);
             }
-            for (uint32_t c = 0; !GATHERS && c < tree.Children(v); c++)
+        });
+        const double down = MostOutOfServer(placement, [&](Rank r, const auto& visit) {
+            const uint32_t v = tree.NumberOf(r);
+            for (uint32_t c = 0; c < tree.Children(v); c++)
             {
                 const uint32_t child = tree.Child(v, c);
                 visit(tree.RankOf(child), tree.Below(child) * piece);
             }
         });
+        cost.outOfServer = GATHERS ? up : down;
+        cost.intoServer = GATHERS ? down : up;
         return cost;
     }
 

@@ -85,23 +85,28 @@ class KNomialWhole final : public Schedule
         const uint32_t children = tree.Children(0);
         cost.chain = tree.Depth();
         cost.chainOutside = tree.DepthOutside(placement);
-        cost.posts =
-            FewMessagesShape(what, placement, options, 1).Parts() * (REDUCES ? 1ULL : children);
+        cost.posts = FewMessagesShape(what, placement, options, 1).Parts();
+        (REDUCES ? cost.receives : cost.posts) = cost.posts * children;
         cost.serialBytes = (REDUCES ? children : MostChildrenOnTheWay(tree)) * bytes;
         cost.sentPerRank = REDUCES ? bytes : children * bytes;
         cost.reducedPerRank = REDUCES ? children * bytes : 0;
         cost.totalBytes = (what.ranks - 1ULL) * what.bytes;
-        cost.outOfServer = MostOutOfServer(placement, [&](Rank r, const auto& visit) {
+        const double up = MostOutOfServer(placement, [&](Rank r, const auto& visit) {
             const uint32_t v = tree.NumberOf(r);
-            if (REDUCES && v > 0)
+            if (v > 0)
             {
                 visit(tree.RankOf(tree.Parent(v)), bytes);
             }
-            for (uint32_t c = 0; !REDUCES && c < tree.Children(v); c++)
+        });
+        const double down = MostOutOfServer(placement, [&](Rank r, const auto& visit) {
+            const uint32_t v = tree.NumberOf(r);
+            for (uint32_t c = 0; c < tree.Children(v); c++)
             {
                 visit(tree.RankOf(tree.Child(v, c)), bytes);
             }
         });
+        cost.outOfServer = REDUCES ? up : down;
+        cost.intoServer = REDUCES ? down : up;
         return cost;
     }
 

@@ -415,11 +415,14 @@ Pxn::CostOf(const Collective& what, const Placement& placement, const AlgorithmO
         }
         cost.outOfServer =
             std::max(cost.outOfServer, static_cast<double>(members.size() * (what.bytes - inside)));
+        cost.intoServer =
+            std::max(cost.intoServer, static_cast<double>((n - members.size()) * inside));
         for (uint32_t place = 0; place < members.size(); place++)
         {
             const uint64_t piece = pieces.Part(members[place]).bytes;
             const uint64_t sent = what.bytes - piece - bytes[place] + members.size() * bytes[place];
             uint64_t posts = 0;
+            uint64_t receives = 0;
             for (uint32_t channel = 0; channel < channels; channel++)
             {
                 const uint64_t longest =
@@ -427,6 +430,17 @@ Pxn::CostOf(const Collective& what, const Placement& placement, const AlgorithmO
                 posts +=
                     (n - 1 - blocks[place]) * MessagesFor(longest, options.pipelineBytes) +
                     blocks[place] * MessagesFor(members.size() * longest, options.pipelineBytes);
+                // Of its own server blocks for it and blocks to forward; of each other one all its
+                // ranks' blocks in one.
+                receives += (members.size() - 1) * (1 + blocks[place]) *
+                            MessagesFor(longest, options.pipelineBytes);
+                for (uint32_t other = 0; other < layout.Servers(); other++)
+                {
+                    receives += other == server
+                                    ? 0
+                                    : MessagesFor(layout.Members(other).size() * longest,
+                                                  options.pipelineBytes);
+                }
             }
             uint64_t unpacked = 0;
             for (uint32_t other = 0; other < layout.Servers(); other++)
@@ -436,6 +450,7 @@ Pxn::CostOf(const Collective& what, const Placement& placement, const AlgorithmO
                 unpacked += other == server || together ? 0 : senders.size() * piece;
             }
             cost.posts = std::max(cost.posts, posts);
+            cost.receives = std::max(cost.receives, receives);
             cost.totalBytes += sent;
             cost.sentPerRank = std::max(cost.sentPerRank, static_cast<double>(sent));
             cost.copiedPerRank =

@@ -311,12 +311,14 @@ struct Cost
     /// Of those, messages between servers, where there are several; all, if nobody says less.
     uint64_t chainOutside = UINT64_MAX;
     uint64_t posts = 0;        ///< messages the busiest rank sends
+    uint64_t receives = 0;     ///< messages the busiest rank gets, where that is more than `posts`
     double serialBytes = 0;    ///< bytes serialized one after the other on the critical path
     double sentPerRank = 0;    ///< bytes the busiest rank sends
     double reducedPerRank = 0; ///< bytes the busiest rank adds up; not what switches do
     double outOfServer = 0;    ///< bytes the busiest server sends to others and switches between
-    uint64_t totalBytes = 0;   ///< sent by all ranks and network nodes; exact
-    double copiedPerRank = 0;  ///< bytes the busiest rank moves within itself, by local steps
+    double intoServer = 0;    ///< bytes the busiest one gets, where that is more than `outOfServer`
+    uint64_t totalBytes = 0;  ///< sent by all ranks and network nodes; exact
+    double copiedPerRank = 0; ///< bytes the busiest rank moves within itself, by local steps
 };
 
 /// What an algorithm does in switches.

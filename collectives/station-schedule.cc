@@ -286,6 +286,7 @@ struct Tally
         : sent(ranks, 0),
           received(ranks, 0),
           messages(ranks, 0),
+          arrivals(ranks, 0),
           reduced(ranks, 0)
     {
     }
@@ -293,8 +294,10 @@ struct Tally
     std::vector<uint64_t> sent; ///< by rank, bytes
     std::vector<uint64_t> received;
     std::vector<uint64_t> messages; ///< sent, of a chunk
+    std::vector<uint64_t> arrivals; ///< received, of a chunk
     std::vector<uint64_t> reduced;
     std::unordered_map<uint32_t, uint64_t> outOf; ///< by server
+    std::unordered_map<uint32_t, uint64_t> into;
 };
 
 uint64_t
@@ -375,11 +378,17 @@ StationSchedule::CostOf(const StationPlan& plan, const Placement& placement)
         if (to < ranks)
         {
             tally.received[to] += bytes;
+            tally.arrivals[to]++;
         }
-        const uint32_t server = ServerOf(from, plan, placement);
-        if (server != Station::kNone && server != ServerOf(to, plan, placement))
+        const uint32_t leaves = ServerOf(from, plan, placement);
+        const uint32_t enters = ServerOf(to, plan, placement);
+        if (leaves != Station::kNone && leaves != enters)
         {
-            tally.outOf[server] += bytes;
+            tally.outOf[leaves] += bytes;
+        }
+        if (enters != Station::kNone && leaves != enters)
+        {
+            tally.into[enters] += bytes;
         }
     };
     for (const StationTree& tree : plan.trees)
@@ -462,11 +471,16 @@ StationSchedule::CostOf(const StationPlan& plan, const Placement& placement)
         }
     }
     cost.posts = Most(tally.messages) * plan.chunks;
+    cost.receives = Most(tally.arrivals) * plan.chunks;
     cost.sentPerRank = static_cast<double>(Most(tally.sent));
     cost.reducedPerRank = static_cast<double>(Most(tally.reduced));
     for (const auto& [server, bytes] : tally.outOf)
     {
         cost.outOfServer = std::max(cost.outOfServer, static_cast<double>(bytes));
+    }
+    for (const auto& [server, bytes] : tally.into)
+    {
+        cost.intoServer = std::max(cost.intoServer, static_cast<double>(bytes));
     }
     double first = 0;
     for (const LevelLoad& level : levels)

@@ -197,6 +197,7 @@ TreeSchedule::CostOf(const Collective& what,
     const bool down = what.op != Op::kReduce;
     uint64_t mostLinks = 0; // of a rank's port, in the busier direction
     uint64_t mostSent = 0;  // messages of a chunk
+    uint64_t mostReceived = 0;
     uint64_t mostReduced = 0;
     for (Rank r = 0; r < what.ranks; r++)
     {
@@ -213,12 +214,15 @@ TreeSchedule::CostOf(const Collective& what,
         }
         mostLinks = std::max({mostLinks, sent, received});
         mostSent = std::max(mostSent, sent);
+        mostReceived = std::max(mostReceived, received);
         mostReduced = std::max(mostReduced, reduced);
     }
     uint64_t mostOut = 0;
+    uint64_t mostInto = 0;
     for (const auto& ranks : RanksByServer(placement))
     {
         uint64_t out = 0;
+        uint64_t into = 0;
         for (const Rank r : ranks)
         {
             for (uint32_t lane = 0; lane < lanes; lane++)
@@ -227,14 +231,18 @@ TreeSchedule::CostOf(const Collective& what,
                 const auto leaves = [&](Rank other) {
                     return other != kNoRank && placement.serverOf[other] != placement.serverOf[r];
                 };
-                out += up && leaves(node.parent) ? 1 : 0;
-                for (uint32_t c = 0; down && c < node.children; c++)
+                const uint32_t above = leaves(node.parent) ? 1 : 0;
+                uint32_t below = 0;
+                for (uint32_t c = 0; c < node.children; c++)
                 {
-                    out += leaves(node.child[c]) ? 1 : 0;
+                    below += leaves(node.child[c]) ? 1 : 0;
                 }
+                out += (up ? above : 0) + (down ? below : 0);
+                into += (up ? below : 0) + (down ? above : 0);
             }
         }
         mostOut = std::max(mostOut, out);
+        mostInto = std::max(mostInto, into);
     }
     uint64_t fan = 0;
     for (uint32_t lane = 0; lane < lanes; lane++)
@@ -257,9 +265,11 @@ TreeSchedule::CostOf(const Collective& what,
     }
     const double share = static_cast<double>(what.bytes) / lanes;
     cost.posts = mostSent * chunks;
+    cost.receives = mostReceived * chunks;
     cost.sentPerRank = mostSent * share;
     cost.reducedPerRank = mostReduced * share;
     cost.outOfServer = mostOut * share;
+    cost.intoServer = mostInto * share;
     cost.totalBytes = (up && down ? 2 : 1) * (what.ranks - 1ULL) * what.bytes;
     // All channels' first chunks share the ports, the trees of a channel have others.
     const double first = (up && down ? 2.0 : 1.0) * fan * what.bytes / trees / chunks;

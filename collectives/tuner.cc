@@ -48,10 +48,13 @@ Allowed(const std::vector<const Algorithm*>& candidates,
     for (const Algorithm* algorithm : fixed.among.empty() ? candidates : fixed.among)
     {
         // NCCL has what adds up in switches with Simple only, so not where that is left out.
+        const auto& protocols = fixed.protocols;
         const bool simple =
-            fixed.protocols.empty() ||
-            std::find(fixed.protocols.begin(), fixed.protocols.end(), topo::Protocol::kSimple) !=
-                fixed.protocols.end();
+            fixed.protocol
+                ? *fixed.protocol == topo::Protocol::kSimple
+                : protocols.empty() ||
+                      std::find(protocols.begin(), protocols.end(), topo::Protocol::kSimple) !=
+                          protocols.end();
         const bool except =
             (!simple && !ProtocolsInSwitches(*algorithm).empty()) ||
             std::find(fixed.except.begin(), fixed.except.end(), algorithm->Name()) !=

@@ -103,7 +103,7 @@ CollperfTable::PrintHead(std::ostream& os) const
                                                       whats,
                                                       scenario::RankPlacement(m_scenario.cluster));
     os << "# nThread " << m_scenario.threads << " nGpus " << m_scenario.gpusPerThread
-       << " minBytes " << m_scenario.sizes.front() << " maxBytes " << m_scenario.sizes.back()
+       << " minBytes " << m_scenario.sizes.front() << " maxBytes " << m_scenario.maxBytes
        << " iters: " << m_scenario.iterations << " warmup iters: " << m_scenario.warmupIterations
        << " validation: " << (m_scenario.checked ? 1 : 0) << "\n#\n";
     if (m_scenario.checked)
@@ -285,22 +285,29 @@ CollperfTable::PrintCompared(std::ostream& os) const
     {
         return;
     }
-    os << "# compared: time (us) and busbw (GB/s) of each; * the fastest of a size\n"
-       << Format("# %11s", "size");
-    for (const scenario::Compared& other : m_scenario.compare)
+    // The table's own first.
+    std::vector<std::string> names;
+    for (std::size_t choice = 0; choice <= m_scenario.compare.size(); ++choice)
     {
-        os << Format("  %20s", other.name.c_str());
+        names.push_back(NameOf(choice));
+    }
+    os << "# compared: time (us) and busbw (GB/s) of the table above and of each; * the fastest of "
+          "a size\n"
+       << Format("# %11s", "size");
+    for (const std::string& name : names)
+    {
+        os << Format("  %20s", name.c_str());
     }
     os << "\n";
     for (const uint64_t bytes : m_scenario.sizes)
     {
-        std::vector<const CollperfRow*> rows(m_scenario.compare.size());
+        std::vector<const CollperfRow*> rows(names.size());
         const CollperfRow* fastest = nullptr;
         for (const CollperfRow& row : m_rows)
         {
-            if (row.choice > 0 && row.asked == bytes)
+            if (row.asked == bytes)
             {
-                rows[row.choice - 1] = &row;
+                rows[row.choice] = &row;
                 fastest = !fastest || row.timeUs < fastest->timeUs ? &row : fastest;
             }
         }
@@ -312,8 +319,7 @@ CollperfTable::PrintCompared(std::ostream& os) const
         for (std::size_t i = 0; i < rows.size(); ++i)
         {
             // As wide as its name.
-            const int width =
-                std::max<int>(20, static_cast<int>(m_scenario.compare[i].name.size()));
+            const int width = std::max<int>(20, static_cast<int>(names[i].size()));
             std::string cell = "-"; // the run ended before
             if (rows[i])
             {

@@ -4,6 +4,7 @@
 #include "results/run-summary.h"
 
 #include "results/human-text.h"
+#include "results/output-errors.h"
 #include "results/stats-file.h"
 #include "scenarios/spec/processes.h"
 
@@ -171,7 +172,11 @@ PrintEnd(std::ostream& os,
     {
         os << "Engine           " << run.engine << "\n";
     }
-    if (!run.out.empty())
+    if (OutputErrors::ResultsLost())
+    {
+        os << "Files            " << run.out << "/: incomplete, see the error below\n";
+    }
+    else if (!run.out.empty())
     {
         os << "Files            " << run.out << "/: stats.json, flows.csv, "
            << (network.packets ? "links.csv, " : "") << "topology.json"

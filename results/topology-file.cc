@@ -114,6 +114,7 @@ WriteTopology(const std::string& out,
         line += "{\"name\": " + Quoted(nodes[i].name) + ", \"kind\": ";
         line += nodes[i].kind == topo::NodeKind::kHost ? "\"host\"" : "\"switch\"";
         line += ", \"tier\": " + std::to_string(nodes[i].tier);
+        line += nodes[i].isUnit ? ", \"unit\": true" : "";
         const auto at = topology.Coordinates(static_cast<topo::NodeId>(i));
         if (!at.empty())
         {

@@ -16,6 +16,9 @@
  *                              "a_nic": 4, "most": 16},
  *                 "source": "where the numbers come from"}
  *
+ * or, with `"base": "dgx-h100"`, what that one has, but for what is given (of "ll" and the like
+ * each number by itself).
+ *
  * **Law.** A collective of protocol p begins `launch + base` after a rank has entered it. A message
  * between GPUs of a server arrives `inside` after its last byte has left its port, whose rate for
  * it is `inside_share` of what messages get there (ScaleUp::efficiency). A message between servers

@@ -105,10 +105,12 @@ constexpr std::array<const char*, kProtocols> kProtocolNames = {"ll",
                                                                 "exchange",
                                                                 "nvls"};
 
+/// `known`: servers whose library others may build on.
 void
-ReadLibrary(JsonObject in, LibraryModel& library)
+ReadLibrary(JsonObject in, const std::vector<const ServerSpec*>& known, LibraryModel& library)
 {
-    if (!in.Only({"launch",
+    if (!in.Only({"base",
+                  "launch",
                   "exchange_launch",
                   "exchange_nics",
                   "ll",
@@ -121,6 +123,26 @@ ReadLibrary(JsonObject in, LibraryModel& library)
     {
         return;
     }
+    std::string base;
+    const bool based = in.Text("base", base);
+    if (based)
+    {
+        const auto its = std::find_if(known.begin(), known.end(), [&base](const ServerSpec* s) {
+            return SameName(base, s->name);
+        });
+        if (its == known.end())
+        {
+            std::vector<std::string> names;
+            for (const ServerSpec* server : known)
+            {
+                names.push_back(server->name);
+            }
+            in.Fail("base",
+                    "is no server that stands before, nor a preset" + DidYouMean(base, names));
+            return;
+        }
+        library = (*its)->library;
+    }
     constexpr rdma::Duration kLongest = rdma::Milliseconds(1000);
     in.Time("launch", library.launch, kLongest, "1 s");
     in.Time("exchange_launch", library.exchangeLaunch, kLongest, "1 s");
@@ -131,7 +153,7 @@ ReadLibrary(JsonObject in, LibraryModel& library)
         const json* part = in.Find(kProtocolNames[i]);
         if (!part)
         {
-            if (i == static_cast<uint32_t>(Protocol::kNvls))
+            if (i == static_cast<uint32_t>(Protocol::kNvls) && !based)
             {
                 library.protocols[i] = library.Of(Protocol::kSimple);
             }
@@ -156,13 +178,15 @@ ReadLibrary(JsonObject in, LibraryModel& library)
     {
         JsonObject inner = in.Inner(*part, "channels");
         ExchangeChannels& channels = library.channels;
+        // All of them, unless the base has the others.
+        const Need need = channels.inServer ? Need::kOptional : Need::kRequired;
         if (inner.Only({"inside", "outside", "in_server", "a_nic", "most"}))
         {
-            inner.Rate("inside", channels.inside, kSlowestScaleUp, Need::kRequired);
-            inner.Rate("outside", channels.outside, kSlowestScaleUp, Need::kRequired);
-            inner.Whole("in_server", channels.inServer, 1, kMostChannels, Need::kRequired);
-            inner.Whole("a_nic", channels.aNic, 1, kMostChannels, Need::kRequired);
-            inner.Whole("most", channels.most, 1, kMostChannels, Need::kRequired);
+            inner.Rate("inside", channels.inside, kSlowestScaleUp, need);
+            inner.Rate("outside", channels.outside, kSlowestScaleUp, need);
+            inner.Whole("in_server", channels.inServer, 1, kMostChannels, need);
+            inner.Whole("a_nic", channels.aNic, 1, kMostChannels, need);
+            inner.Whole("most", channels.most, 1, kMostChannels, need);
         }
     }
     const ProtocolTimes& simple = library.Of(Protocol::kSimple);
@@ -221,8 +245,15 @@ ToString(ScaleUp::Kind kind)
     return kKinds[kind].c_str();
 }
 
+namespace
+{
+
+/// `before`: servers whose library those of the text may build on, beside their own.
 std::optional<std::vector<ServerSpec>>
-ReadServers(const std::string& text, const std::string& fileName, std::vector<Error>& errors)
+ReadServersAfter(const std::vector<ServerSpec>& before,
+                 const std::string& text,
+                 const std::string& fileName,
+                 std::vector<Error>& errors)
 {
     const size_t errorsBefore = errors.size();
     const auto document = ReadJson(text, fileName, errors);
@@ -262,7 +293,11 @@ ReadServers(const std::string& text, const std::string& fileName, std::vector<Er
         spec.library = ExpectedLibrary(spec.scaleUp);
         if (const json* library = in.Find("library"))
         {
-            ReadLibrary(in.Inner(*library, "library"), spec.library);
+            std::vector<const ServerSpec*> known;
+            const auto add = [&known](const ServerSpec& server) { known.push_back(&server); };
+            std::for_each(servers.begin(), servers.end(), add);
+            std::for_each(before.begin(), before.end(), add);
+            ReadLibrary(in.Inner(*library, "library"), known, spec.library);
         }
         servers.push_back(std::move(spec));
     }
@@ -273,12 +308,20 @@ ReadServers(const std::string& text, const std::string& fileName, std::vector<Er
     return servers;
 }
 
+} // namespace
+
+std::optional<std::vector<ServerSpec>>
+ReadServers(const std::string& text, const std::string& fileName, std::vector<Error>& errors)
+{
+    return ReadServersAfter(ServerPresets(), text, fileName, errors);
+}
+
 const std::vector<ServerSpec>&
 ServerPresets()
 {
     static const std::vector<ServerSpec> presets = [] {
         std::vector<Error> errors;
-        auto servers = ReadServers(ServerPresetsJson(), "server-presets.cc", errors);
+        auto servers = ReadServersAfter({}, ServerPresetsJson(), "server-presets.cc", errors);
         if (!servers)
         {
             // A test reads them, so this is never seen by a user.

@@ -175,10 +175,27 @@ Aggregators::Aggregators(topo::Topology* topology,
         std::sort(leaves[nic].begin(), leaves[nic].end());
         leaves[nic].erase(std::unique(leaves[nic].begin(), leaves[nic].end()), leaves[nic].end());
     }
+    if (servers < 2)
+    {
+        return;
+    }
+    // Those that the first server's NICs reach: what joins all servers is one of them.
+    std::vector<bool> reached(topology->Nodes().size(), false);
+    for (uint32_t nic = 0; nic < nics; ++nic)
+    {
+        if (!reached[leafOf[nic][0]])
+        {
+            const std::vector<uint32_t> hops = HopsFrom(*topology, leafOf[nic][0]);
+            for (NodeId node = 0; node < hops.size(); ++node)
+            {
+                reached[node] = reached[node] || hops[node] != kFar;
+            }
+        }
+    }
     std::vector<NodeId> switches;
     for (NodeId node = 0; node < topology->Nodes().size(); ++node)
     {
-        if (topology->Nodes()[node].kind == topo::NodeKind::kSwitch)
+        if (reached[node] && topology->Nodes()[node].kind == topo::NodeKind::kSwitch)
         {
             switches.push_back(node);
         }
@@ -202,7 +219,7 @@ Aggregators::Aggregators(topo::Topology* topology,
         topology->Connect(host, m_units[unit].at, rate, delay);
         return static_cast<uint32_t>(topology->Nodes()[host].ports.size() - 1);
     };
-    for (uint32_t nic = 0; nic < nics && servers > 1; ++nic)
+    for (uint32_t nic = 0; nic < nics; ++nic)
     {
         const std::vector<NodeId>& best = roots[nic].All();
         if (best.empty())
@@ -295,6 +312,11 @@ Aggregators::Aggregators(topo::Topology* topology,
             }
             below[topology->Peer(at, stop.way)].push_back(result);
         }
+        ports.stationOf.assign(m_units.size(), AggregationTree::kNone);
+        for (uint32_t station = 0; station < tree.nodes.size(); ++station)
+        {
+            ports.stationOf[tree.nodes[station]] = station;
+        }
         m_trees.push_back(std::move(tree));
         m_ports.push_back(std::move(ports));
     }
@@ -303,13 +325,12 @@ Aggregators::Aggregators(topo::Topology* topology,
 uint32_t
 Aggregators::StationOf(uint32_t tree, uint32_t unit) const
 {
-    const std::vector<uint32_t>& nodes = m_trees[tree].nodes;
-    const auto found = std::find(nodes.begin(), nodes.end(), unit);
-    if (found == nodes.end())
+    const std::vector<uint32_t>& stations = m_ports[tree].stationOf;
+    if (unit >= stations.size() || stations[unit] == AggregationTree::kNone)
     {
         throw std::logic_error("Aggregators: a switch that is not in the tree");
     }
-    return static_cast<uint32_t>(found - nodes.begin());
+    return stations[unit];
 }
 
 uint32_t

@@ -76,9 +76,10 @@ class Aggregators
     /// Ports of the edges of a tree, at the end that has the unit.
     struct Ports
     {
-        std::vector<uint32_t> up;       ///< by station: its own, to its parent
-        std::vector<uint32_t> down;     ///< by station: its parent's
-        std::vector<uint32_t> toServer; ///< by server: of its station
+        std::vector<uint32_t> up;        ///< by station: its own, to its parent
+        std::vector<uint32_t> down;      ///< by station: its parent's
+        std::vector<uint32_t> toServer;  ///< by server: of its station
+        std::vector<uint32_t> stationOf; ///< by unit, those of this tree
     };
 
     uint32_t StationOf(uint32_t tree, uint32_t unit) const;

@@ -7,7 +7,6 @@
 #include "scenarios/spec/cluster-options.h"
 
 #include "collectives/placement.h"
-#include "collectives/registry.h"
 #include "contrib/rdma/core/ib-link.h"
 #include "contrib/rdma/core/nearest-name.h"
 #include "scenarios/models/gpu-zoo.h"
@@ -22,7 +21,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <memory>
 #include <numeric>
 
 namespace scenario
@@ -32,35 +30,6 @@ namespace
 {
 
 constexpr uint64_t kMostRanks = 1000000;
-
-/// Whether one of the algorithms of --algorithm adds up in switches between servers. What is wrong
-/// with the words is said elsewhere.
-bool
-AsksForAggregation(const std::vector<std::string>& words)
-{
-    const std::vector<NamedItem> items = AlgorithmItems();
-    for (const std::string& word : words)
-    {
-        // OP=NAME@FROM-TO;NAME
-        std::string rest = word.substr(word.find('=') + 1);
-        while (!rest.empty())
-        {
-            const auto end = rest.find(';');
-            const std::string part = rest.substr(0, end);
-            const std::string name = MatchName(part.substr(0, part.find('@')), items);
-            for (const coll::Op op : coll::AllOps())
-            {
-                const coll::Algorithm* algorithm = coll::Find(op, name);
-                if (algorithm && algorithm->Uses().fabricSwitches)
-                {
-                    return true;
-                }
-            }
-            rest = end == std::string::npos ? "" : rest.substr(end + 1);
-        }
-    }
-    return false;
-}
 
 } // namespace
 
@@ -321,14 +290,6 @@ MakeCluster(Validation* v,
         values.Text("placement") == "random" ? PlacementPolicy::kRandom : PlacementPolicy::kLinear;
     c.hostOfServer =
         PlaceServers(c.placement, used, std::max(installed, used), values.Integer("seed"));
-    if (AsksForAggregation(values.List("algorithm")) ||
-        (d.compares && AsksForAggregation(values.List("compare"))))
-    {
-        c.aggregators = std::make_shared<Aggregators>(&c.topology,
-                                                      c.hostOfServer,
-                                                      c.server.nics,
-                                                      values.Duration("aggregation-delay"));
-    }
     c.aggregationBytes = values.Integer("aggregation-memory");
     c.aggregationGroups = values.U32("aggregation-groups");
     result.fromFile = network.fromFile;

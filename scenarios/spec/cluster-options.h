@@ -28,7 +28,6 @@ struct ClusterDefaults
     uint32_t defaultServers = 16; ///< if neither is given
     uint32_t defaultTotal = 0;    ///< used instead of defaultServers if not 0
     uint32_t gpusPerServer = 0;   ///< of the default cluster; 0: as the server preset has
-    bool compares = false;        ///< there is --compare, with more names of algorithms
 };
 
 std::vector<Option> ClusterOptionRows(const ClusterDefaults& defaults);
@@ -52,7 +51,8 @@ void ApplyServer(Validation* v, const std::optional<topo::ServerSpec>& server);
 /// "8 x 400GbE", "100GbE": the NICs of a server.
 std::string NicsText(const ClusterSpec& cluster, const FabricSpec& fabric);
 
-/// Sizes the cluster, builds the network, puts servers on hosts.
+/// Sizes the cluster, builds the network, puts servers on hosts. Units of switches that add up come
+/// with the collectives that use them (collective-options.h).
 Cluster MakeCluster(Validation* v,
                     const ClusterDefaults& defaults,
                     const std::optional<topo::ServerSpec>& server,

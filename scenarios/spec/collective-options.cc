@@ -10,6 +10,7 @@
 #include "collectives/registry.h"
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/spec/aggregators.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/nccl-environment.h"
@@ -48,8 +49,7 @@ AlgorithmItems()
 namespace
 {
 
-/// What --algorithm says where it does not choose.
-constexpr const char* kAuto = "auto";
+constexpr const char* kAuto = kAutoAlgorithm;
 
 /// How a schedule's file ends (collectives/msccl-xml.h).
 const std::string kFile = ".xml";
@@ -611,7 +611,7 @@ MachineOf(const ClusterSpec& cluster, const FabricSpec& fabric, bool hasLibrary)
 /// others do not, it is told.
 void
 CheckKnobs(Validation* v,
-           const std::vector<const CollectiveOptions*>& choices,
+           const std::vector<CollectiveOptions*>& choices,
            const std::vector<UsedBy>& groups,
            const std::vector<coll::Placement>& placements)
 {
@@ -703,16 +703,38 @@ CheckNcclProtocols(Validation* v,
     }
 }
 
+/// Whether no switch joins all servers as some do not reach others. Two on one cable do.
+bool
+AreApart(const ClusterSpec& cluster)
+{
+    if (!cluster.aggregators || !cluster.aggregators->Trees().empty())
+    {
+        return false;
+    }
+    const topo::Topology& topology = cluster.topology;
+    const topo::NodeId first = topology.Hosts()[cluster.hostOfServer.front()];
+    const topo::NodeId last = topology.Hosts()[cluster.hostOfServer.back()];
+    bool byCable = false;
+    for (topo::PortId nic = 0; nic < cluster.server.nics && cluster.servers == 2; ++nic)
+    {
+        byCable = byCable || topology.Peer(first, nic) == last;
+    }
+    return !byCable;
+}
+
 /// What an algorithm itself cannot do with these ranks and options: said once an operation.
 /// `option`: which has chosen it.
 void
 CheckChoices(Validation* v,
              const CollectiveOptions& c,
              const std::vector<coll::Collective>& used,
+             const ClusterSpec& cluster,
              const coll::Placement& placement,
              const std::string& option)
 {
     const auto& values = v->values;
+    // Who does not reach whom is said by who checks the network.
+    const bool apart = AreApart(cluster);
     std::set<coll::Op> refused;
     for (const auto& collective : used)
     {
@@ -724,7 +746,8 @@ CheckChoices(Validation* v,
             why = std::string("goes with protocol simple only, not with ") +
                   topo::ToString(*c.protocol);
         }
-        if (why.empty() || !refused.insert(collective.op).second)
+        if (why.empty() || (apart && algorithm.Uses().fabricSwitches) ||
+            !refused.insert(collective.op).second)
         {
             continue;
         }
@@ -741,16 +764,8 @@ CheckChoices(Validation* v,
         if (!NamedFor(c, collective) && limit != c.nccl.ofOp.end() && limit->second.limited &&
             (blamed.empty() || blamed == option))
         {
-            const bool lacksSwitches =
-                why.find("SHARP") != std::string::npos && placement.aggregation.empty();
             v->errors.push_back(
-                {values.Where("nccl-env"),
-                 NcclVariableAsSet(c.nccl, "NCCL_ALGO"),
-                 text + (lacksSwitches ? "; switches between servers add up where an algorithm "
-                                         "that needs them is named: --algorithm=" +
-                                             algorithm.Name()
-                                       : ""),
-                 ""});
+                {values.Where("nccl-env"), NcclVariableAsSet(c.nccl, "NCCL_ALGO"), text, ""});
         }
         else if (blamed.empty())
         {
@@ -763,47 +778,48 @@ CheckChoices(Validation* v,
     }
 }
 
-/// Whether a rule's algorithm adds up in switches between servers.
+/// The choices of --compare: as the table's, but for the algorithm. \return whether there is no
+/// error
 bool
-IsBetweenServers(const AlgorithmRule& rule)
+ReadCompared(Validation* v,
+             const CollectiveOptions& table,
+             const std::vector<coll::Collective>& used,
+             std::vector<Compared>* compared)
 {
-    const coll::Algorithm* algorithm = coll::Find(rule.op, rule.name);
-    return algorithm && algorithm->Uses().fabricSwitches;
-}
-
-/// --aggregation-groups: where such switches serve nobody, what asks for them does without.
-void
-ReadAggregation(Validation* v, const ClusterSpec& cluster, CollectiveOptions* c)
-{
-    if (!cluster.aggregators)
+    for (Compared& other : *compared)
     {
-        return;
+        if (other.name.find_first_of("=@;") != std::string::npos)
+        {
+            v->errors.push_back({v->values.Where("compare"),
+                                 other.name,
+                                 "is no algorithm; allowed: " + coll::AlgorithmNames(used[0].op) +
+                                     ", auto, or a schedule's FILE.xml",
+                                 ""});
+            return false;
+        }
+        other.collectives = table;
+        other.collectives.algorithms.clear();
+        RuleReader names(v, used, "compare");
+        other.name = names.Read(other.name, &other.collectives.algorithms);
+        if (other.name.empty())
+        {
+            return false;
+        }
     }
-    const std::size_t rules = c->algorithms.size();
-    if (cluster.aggregationGroups == 0 && cluster.servers > 1)
-    {
-        c->algorithms.erase(
-            std::remove_if(c->algorithms.begin(), c->algorithms.end(), IsBetweenServers),
-            c->algorithms.end());
-    }
-    if (rules != c->algorithms.size())
-    {
-        v->notes.push_back(v->values.Where("aggregation-groups") +
-                           "=0: switches between servers serve nobody; what asks for them does "
-                           "what --algorithm=auto does");
-    }
+    return true;
 }
 
 } // namespace
 
 CollectiveOptions
 MakeCollectives(Validation* v,
-                const ClusterSpec* cluster,
+                ClusterSpec* cluster,
                 const FabricSpec& fabric,
                 const NcclLimits& nccl,
-                const std::vector<UsedBy>& groups,
+                const CollectivesOfRun& run,
                 std::vector<Compared>* compared)
 {
+    const std::vector<UsedBy>& groups = run.groups;
     std::vector<coll::Collective> used;
     for (const UsedBy& group : groups)
     {
@@ -862,7 +878,19 @@ MakeCollectives(Validation* v,
         v->Decide("algorithm", Join(canonical, ","));
     }
     c.machine = MachineOf(*cluster, fabric, hasLibrary);
-    ReadAggregation(v, *cluster, &c);
+    std::vector<CollectiveOptions*> choices = {&c};
+    if (compared && !used.empty())
+    {
+        if (!ReadCompared(v, c, used, compared))
+        {
+            return c;
+        }
+        for (Compared& other : *compared)
+        {
+            choices.push_back(&other.collectives);
+        }
+    }
+    AddFabricSwitches(v, cluster, choices, run);
     const coll::Placement all = RankPlacement(*cluster);
     std::vector<coll::Placement> placements;
     for (const UsedBy& group : groups)
@@ -880,7 +908,7 @@ MakeCollectives(Validation* v,
     const auto checkChoices = [&](const CollectiveOptions& options, const char* option) {
         for (std::size_t g = 0; g < groups.size() && v->errors.size() == before; ++g)
         {
-            CheckChoices(v, options, groups[g].collectives, placements[g], option);
+            CheckChoices(v, options, groups[g].collectives, *cluster, placements[g], option);
         }
     };
     checkChoices(c, "algorithm");
@@ -893,31 +921,9 @@ MakeCollectives(Validation* v,
     {
         CheckNcclProtocols(v, c, groups[g].collectives, placements[g]);
     }
-    std::vector<const CollectiveOptions*> choices = {&c};
-    for (std::size_t i = 0; compared && !used.empty() && i < compared->size(); ++i)
+    for (std::size_t i = 1; i < choices.size(); ++i)
     {
-        Compared& other = (*compared)[i];
-        if (other.name.find_first_of("=@;") != std::string::npos)
-        {
-            v->errors.push_back({v->values.Where("compare"),
-                                 other.name,
-                                 "is no algorithm; allowed: " + coll::AlgorithmNames(used[0].op) +
-                                     ", auto, or a schedule's FILE.xml",
-                                 ""});
-            return c;
-        }
-        other.collectives = c;
-        other.collectives.algorithms.clear();
-        RuleReader names(v, used, "compare");
-        const std::string read = names.Read(other.name, &other.collectives.algorithms);
-        if (read.empty())
-        {
-            return c;
-        }
-        other.name = read;
-        ReadAggregation(v, *cluster, &other.collectives);
-        checkChoices(other.collectives, "compare");
-        choices.push_back(&other.collectives);
+        checkChoices(*choices[i], "compare");
     }
     if (v->errors.size() == before)
     {

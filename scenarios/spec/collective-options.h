@@ -7,6 +7,7 @@
 #define SCENARIOS_SPEC_COLLECTIVE_OPTIONS_H
 
 #include "collectives/tuner.h"
+#include "scenarios/spec/fabric-switches.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/validate.h"
 
@@ -15,6 +16,9 @@
 
 namespace scenario
 {
+
+/// What --algorithm says where it does not choose.
+constexpr const char* kAutoAlgorithm = "auto";
 
 /// How a collective is done: as the user has said, else as the tuner chooses. It may be that it
 /// cannot: Algorithm::WhyNot.
@@ -31,22 +35,15 @@ std::string ChoicesText(const CollectiveOptions& options,
                         const std::vector<coll::Collective>& whats,
                         const coll::Placement& placement);
 
-/// The collectives that a group of ranks does.
-struct UsedBy
-{
-    std::vector<coll::Rank> ranks; ///< of the run; empty: all
-    std::vector<coll::Collective> collectives;
-};
-
-/// `used`: the collectives that the run will do, asked of their algorithms whether they can.
-/// Without a cluster (it was not valid) only names are checked. `nccl`: of ApplyNcclVariables.
-/// `compared`: their names are those of --compare, which do what `used` does, too; their options
-/// are set.
+/// `run`: the collectives that it will do, asked of their algorithms whether they can.
+/// Without a cluster (it was not valid) only names are checked; if there is one, it gets the units
+/// of switches that they use. `nccl`: of ApplyNcclVariables. `compared`: their names are those of
+/// --compare, which do what the run does, too; their options are set.
 CollectiveOptions MakeCollectives(Validation* v,
-                                  const ClusterSpec* cluster,
+                                  ClusterSpec* cluster,
                                   const FabricSpec& fabric,
                                   const NcclLimits& nccl,
-                                  const std::vector<UsedBy>& used,
+                                  const CollectivesOfRun& run,
                                   std::vector<Compared>* compared = nullptr);
 
 NameList AlgorithmList();

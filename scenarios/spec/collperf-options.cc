@@ -126,7 +126,6 @@ Defaults()
     d.serversNote = "what the ranks fill";
     d.defaultTotal = 16;
     d.gpusPerServer = 1;
-    d.compares = true;
     return d;
 }
 
@@ -321,22 +320,24 @@ Sizes(Validation* v, const CollperfScenario& s)
         v->Fail("stepbytes", "allowed: this or stepfactor, not both");
         return {};
     }
+    // Whole elements, at least one, at most `most` bytes.
+    const auto nearest = [&s](uint64_t bytes, uint64_t most) {
+        const uint64_t below = bytes / s.elementBytes * s.elementBytes;
+        const bool up =
+            below == 0 || (bytes - below > s.elementBytes / 2 && below + s.elementBytes <= most);
+        return std::to_string(below + (up ? s.elementBytes : 0));
+    };
     const std::string unit = "allowed: multiples of " + std::to_string(s.elementBytes) +
                              " B, an element of " +
                              (s.datatype == kAll ? "the largest datatype" : s.datatype);
     if (low % s.elementBytes != 0)
     {
-        v->Fail("minbytes",
-                unit,
-                std::to_string(std::max<uint64_t>(low / s.elementBytes, 1) * s.elementBytes));
+        v->Fail("minbytes", unit, nearest(low, values.Given("maxbytes") ? high : UINT64_MAX));
         return {};
     }
     if (plus && values.Integer("stepbytes") % s.elementBytes != 0)
     {
-        v->Fail("stepbytes",
-                unit,
-                std::to_string(std::max<uint64_t>(values.Integer("stepbytes") / s.elementBytes, 1) *
-                               s.elementBytes));
+        v->Fail("stepbytes", unit, nearest(values.Integer("stepbytes"), UINT64_MAX));
         return {};
     }
     if (!plus && !values.Given("stepfactor"))
@@ -518,6 +519,7 @@ ValidateCollperf(const ReadResult& read)
     s.iterations = values.U32("iters");
     s.warmupIterations = values.U32("warmup-iters");
     s.sizes = Sizes(&v, s);
+    s.maxBytes = s.op == coll::Op::kBarrier ? 0 : values.Integer("maxbytes");
     s.checked = values.Integer("check") > 0;
     const size_t before = v.errors.size();
     TakeThreads(&v, &s);
@@ -585,7 +587,7 @@ ValidateCollperf(const ReadResult& read)
                                     cluster.valid ? &cluster.spec : nullptr,
                                     s.fabric,
                                     nccl,
-                                    {{{}, used}},
+                                    {{{{}, used}}, false},
                                     &s.compare);
     if (s.checked && MessagesToCheck(s) > kMostMessagesChecked)
     {

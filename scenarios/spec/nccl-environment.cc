@@ -683,15 +683,30 @@ ApplyNcclVariables(Validation* v)
 }
 
 bool
-NcclAsksForSwitches(const NcclLimits& limits)
+NcclAsksForSwitches(const NcclLimits& limits, coll::Op op)
 {
-    return std::any_of(limits.ofOp.begin(), limits.ofOp.end(), [](const auto& one) {
-        const auto& only = one.second.only;
-        return std::any_of(only.begin(), only.end(), [&](const std::string& name) {
-            const coll::Algorithm* algorithm = coll::Find(one.first, name);
-            return algorithm && algorithm->Uses().fabricSwitches;
-        });
-    });
+    const auto limit = limits.ofOp.find(op);
+    if (limit == limits.ofOp.end())
+    {
+        return false;
+    }
+    bool asks = false;
+    bool doesWithout = false;
+    for (const std::string& name : limit->second.only)
+    {
+        if (std::find(limits.except.begin(), limits.except.end(), name) != limits.except.end())
+        {
+            continue;
+        }
+        const coll::InNetwork uses = coll::Find(op, name)->Uses();
+        asks = asks || uses.fabricSwitches;
+        if (uses.fabricSwitches && !uses.serverSwitch)
+        {
+            return true;
+        }
+        doesWithout = doesWithout || !uses.fabricSwitches;
+    }
+    return asks && !doesWithout;
 }
 
 const coll::Algorithm*

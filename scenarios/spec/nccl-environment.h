@@ -52,8 +52,9 @@ NameList NcclVariableList();
 /// option of its own is in the limits. Before options are used; errors and notes are added.
 NcclLimits ApplyNcclVariables(Validation* v);
 
-/// Whether a list of NCCL_ALGO names an algorithm that adds up in switches between servers.
-bool NcclAsksForSwitches(const NcclLimits& limits);
+/// Whether NCCL_ALGO asks for switches between servers that add up, for an operation: its list has
+/// CollnetDirect or CollnetChain, or nothing that does without (NVLS alone).
+bool NcclAsksForSwitches(const NcclLimits& limits, coll::Op op);
 
 /// The algorithm that is named for it (--algorithm); null: none, or auto.
 const coll::Algorithm* NamedFor(const CollectiveOptions& options, const coll::Collective& what);

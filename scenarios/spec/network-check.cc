@@ -3,10 +3,12 @@
  */
 #include "scenarios/spec/network-check.h"
 
+#include "contrib/rdma/core/hop-comparison.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/shared-buffer.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/infiniband.h"
+#include "scenarios/spec/network-kinds.h"
 #include "topologies/family.h"
 #include "topologies/routes.h"
 
@@ -96,6 +98,7 @@ class Checker
         {
             WarnOfCredits();
         }
+        WarnOfWays();
     }
 
   private:
@@ -155,8 +158,10 @@ class Checker
     }
 
     /// What RdmaSwitch::Start makes of its ports, all but the size of the buffer. `scale`: ports of
-    /// 100 Gb/s.
-    rdma::SharedBufferConfig BufferOf(const topo::Node& node, double* scale) const
+    /// 100 Gb/s. `units`: with what the way to its unit asks for.
+    rdma::SharedBufferConfig BufferOf(const topo::Node& node,
+                                      double* scale,
+                                      bool units = true) const
     {
         rdma::SharedBufferConfig config;
         config.losslessMask = m_fabric.pfc ? 0x08 : 0;
@@ -166,15 +171,18 @@ class Checker
         {
             const topo::Link& link = m_topology.Links()[l];
             *scale += static_cast<double>(link.rate.bps) / 100e9;
-            config.headroomBytes.push_back(m_fabric.pfc
-                                               ? rdma::HeadroomBytes(link.rate,
-                                                                     link.delay,
-                                                                     m_fabric.switchLatency,
-                                                                     rdma::Duration(0),
-                                                                     largest,
-                                                                     m_fabric.timeUnit)
-                                                     .value
-                                               : 0);
+            const bool toUnit =
+                m_topology.Nodes()[link.a].isUnit || m_topology.Nodes()[link.b].isUnit;
+            config.headroomBytes.push_back(
+                m_fabric.pfc
+                    ? rdma::HeadroomBytes(link.rate,
+                                          toUnit && !units ? rdma::Duration(0) : link.delay,
+                                          m_fabric.switchLatency,
+                                          rdma::Duration(0),
+                                          largest,
+                                          m_fabric.timeUnit)
+                          .value
+                    : 0);
         }
         return config;
     }
@@ -227,19 +235,25 @@ class Checker
         {
             blamed = values.Given(option) ? option : blamed;
         }
+        auto without = BufferOf(*worst, &scale, false);
+        const bool byUnit = m_cluster && values.Given("aggregation-delay") &&
+                            Suffices(&without, scale, m_fabric.bufferPer100G.value);
+        blamed = byUnit ? "aggregation-delay" : blamed;
         const std::string delays =
-            (m_fromFile ? "the delays of its links in the file"
-                        : "--link-delay=" + CanonicalDuration(m_fabric.linkDelay.ps)) +
-            " and --switch-latency=" + CanonicalDuration(m_fabric.switchLatency.ps);
+            byUnit ? "the ports of its unit ask for"
+                   : (m_fromFile ? "the delays of its links in the file"
+                                 : "--link-delay=" + CanonicalDuration(m_fabric.linkDelay.ps)) +
+                         " and --switch-latency=" + CanonicalDuration(m_fabric.switchLatency.ps) +
+                         " ask for";
         std::string text =
             "switch " + worst->name + " gets a buffer of " +
             CanonicalBytes(
                 static_cast<uint64_t>(scale * static_cast<double>(m_fabric.bufferPer100G.value))) +
             ", too small " +
-            (m_fabric.pfc ? "for the headroom that " + delays + " ask for"
-                          : std::string("for two frames")) +
+            (m_fabric.pfc ? "for the headroom that " + delays : std::string("for two frames")) +
             "; allowed: --buffer=" + CanonicalBytes((least + 999) / 1000 * 1000) + " or more";
         text += !m_fabric.pfc ? ""
+                : byUnit      ? ", a shorter --aggregation-delay, or --no-pfc"
                 : m_fromFile  ? ", shorter links or --no-pfc"
                               : ", a shorter --link-delay or --switch-latency, or --no-pfc";
         const bool byDefault = !values.Given(blamed);
@@ -356,6 +370,39 @@ class Checker
         if (!cover.note.empty())
         {
             m_notes->push_back(cover.note);
+        }
+    }
+
+    /// What the user sets an ns-3 attribute to; empty: nothing.
+    std::string Ns3Value(const std::string& attribute) const
+    {
+        const std::string argument = "--" + attribute + "=";
+        std::string value;
+        for (const auto& [name, text] : m_read.attributes)
+        {
+            value = name == attribute ? text : value;
+        }
+        for (const std::string& text : m_read.ns3Arguments)
+        {
+            value = text.rfind(argument, 0) == 0 ? text.substr(argument.size()) : value;
+        }
+        return value;
+    }
+
+    /// A connection's packets on several ways tell its sender of several switches' queues as if
+    /// they were one's: docs/collectives.md has what comes of that.
+    void WarnOfWays()
+    {
+        const std::string attribute = "ns3::RdmaSwitch::LoadBalancer";
+        const std::string balancer = Ns3Value(attribute);
+        if (!m_fabric.infiniBand && HasPackets(m_fabric) && rdma::ComparesHops::Is(m_fabric.cc) &&
+            m_topology.SwitchCount() > 1 && !balancer.empty() && balancer != "ecmp")
+        {
+            m_notes->push_back("warning: --cc=" + m_fabric.cc + " with " + attribute + "=" +
+                               balancer +
+                               ": it compares what switches say of themselves from packet to "
+                               "packet, and here these take different ways: large messages may "
+                               "be slower by far");
         }
     }
 

@@ -552,15 +552,17 @@ std::string
 FormulaText(const CollperfScenario& s, const std::vector<coll::Collective>& whats)
 {
     const coll::Placement placement = RankPlacement(s.cluster);
-    constexpr const char* kLine = "  %-20s%15s%10s%10s%10s%17s%17s\n";
+    constexpr const char* kLine = "  %-20s%15s%10s%10s%10s%10s%17s%17s%17s\n";
     std::string text = "\nBy formula (collectives/cost.h)\n" + Format(kLine,
                                                                       "algorithm",
                                                                       "size",
                                                                       "chain",
                                                                       "outside",
                                                                       "posts",
+                                                                      "messages",
                                                                       "serial_bytes",
-                                                                      "out_of_server");
+                                                                      "out_of_server",
+                                                                      "at_server");
     for (const coll::Collective& what : whats)
     {
         const coll::Algorithm& algorithm = *ChoiceOf(s.collectives, what, placement).algorithm;
@@ -575,8 +577,10 @@ FormulaText(const CollperfScenario& s, const std::vector<coll::Collective>& what
                        cell(static_cast<double>(c.chain)).c_str(),
                        cell(static_cast<double>(outside)).c_str(),
                        cell(static_cast<double>(c.posts)).c_str(),
+                       cell(static_cast<double>(std::max(c.posts, c.receives))).c_str(),
                        cell(c.serialBytes).c_str(),
-                       cell(c.outOfServer).c_str());
+                       cell(c.outOfServer).c_str(),
+                       cell(std::max(c.outOfServer, c.intoServer)).c_str());
     }
     return text;
 }

@@ -267,6 +267,7 @@ struct CollperfScenario
     uint32_t root = 0;
     BlockWeights blockWeights;   ///< alltoallv; empty: equal blocks
     std::vector<uint64_t> sizes; ///< bytes, as nccl-tests' -b -e -f/-i give them
+    uint64_t maxBytes = 0;       ///< its -e, which no size need be
     uint32_t iterations = 1;
     uint32_t warmupIterations = 0;
     uint32_t ranks = 0;   ///< = servers x GPUs used

@@ -178,16 +178,30 @@ ChooseServerAndGpu(Validation* v,
     (*server)->gpu = (*gpu)->name;
 }
 
-/// The different collectives of a plan, by the first and the last group of each kind: those between
-/// them lie as one of the two do.
+/// The different collectives of a plan, by the first and the last group of each kind, and the first
+/// that lies on several servers of `gpus`: others lie as one of these do.
 std::vector<UsedBy>
-CollectivesOf(const training::TrainingPlan& plan)
+CollectivesOf(const training::TrainingPlan& plan, uint32_t gpus)
 {
     std::vector<UsedBy> used;
     for (uint32_t kind = 0; kind < plan.groupKinds.size(); ++kind)
     {
         const auto& groups = plan.groupKinds[kind].groups;
-        for (std::size_t g = 0; g < groups.size(); g += std::max<std::size_t>(groups.size() - 1, 1))
+        std::set<std::size_t> looked;
+        if (!groups.empty())
+        {
+            looked = {0, groups.size() - 1};
+        }
+        const auto between = std::find_if(groups.begin(), groups.end(), [gpus](const auto& ranks) {
+            return std::any_of(ranks.begin(), ranks.end(), [&](coll::Rank rank) {
+                return rank / gpus != ranks.front() / gpus;
+            });
+        });
+        if (between != groups.end())
+        {
+            looked.insert(static_cast<std::size_t>(between - groups.begin()));
+        }
+        for (const std::size_t g : looked)
         {
             UsedBy user{groups[g], {}};
             std::set<std::tuple<coll::Op, uint64_t>> seen;
@@ -360,7 +374,7 @@ ValidateTraining(const ReadResult& read)
             {
                 s.plan = training::MakePlan(o);
             }
-            used = CollectivesOf(s.plan);
+            used = CollectivesOf(s.plan, cluster.spec.server.gpus);
             SlowDown(&v, &s.plan);
             if (s.options.bucketBytes && !isServed)
             {
@@ -377,8 +391,11 @@ ValidateTraining(const ReadResult& read)
         s.sequence = o.sequence;
         s.gpu = gpu->name;
     }
-    s.collectives =
-        MakeCollectives(&v, cluster.valid ? &cluster.spec : nullptr, s.fabric, nccl, used);
+    s.collectives = MakeCollectives(&v,
+                                    cluster.valid ? &cluster.spec : nullptr,
+                                    s.fabric,
+                                    nccl,
+                                    {used, s.workload != workload::kDefaultWorkload});
     return FinishedOn(std::move(cluster), read, std::move(v), std::move(s));
 }
 

@@ -111,16 +111,31 @@ class Run:
         """([(node, tier)], [(node, node)]) of topology.json, empty if there is none; tier: 0 a
         host.
         """
-        try:
-            content = read_json(self.path("topology.json"))
-        except Unreadable:
-            return [], []
-        _refuse_other_versions(content, self.path("topology.json"))
-        network = graph_of(content) if content else None
+        network = self._network()
         if not network:
             return [], []
         nodes = [(name, tier) for name, _, tier in network["nodes"]]
         return nodes, [(nodes[link[0]][0], nodes[link[1]][0]) for link in network["links"]]
+
+    def units(self):
+        """{node: switch} of topology.json: nodes that are the part of a switch that adds up."""
+        network = self._network()
+        units = {}
+        for link in network["links"] if network else []:
+            (a, kind_a, _), (b, kind_b, _) = (network["nodes"][end] for end in link[:2])
+            if kind_a == "unit":
+                units[a] = b
+            elif kind_b == "unit":
+                units[b] = a
+        return units
+
+    def _network(self):
+        try:
+            content = read_json(self.path("topology.json"))
+        except Unreadable:
+            return None
+        _refuse_other_versions(content, self.path("topology.json"))
+        return graph_of(content) if content else None
 
     def event_totals(self):
         """{kind: (of the whole run, of its measured part)}, from the end of network_events.log; {}

@@ -62,6 +62,9 @@ STATS = {
     "topology": {"hosts": NUMBER},
     "scale_up": {"kind": TEXT, "gpu_gbps": NUMBER},
     "collectives": [{"op": TEXT, "algorithm": TEXT, "bytes": NUMBER, "busbw_GBps": NUMBER}],
+    "compared": [
+        {"choice": TEXT, "op": TEXT, "algorithm": TEXT, "bytes": NUMBER, "busbw_GBps": NUMBER},
+    ],
     "links": [{"link": TEXT, "rate_gbps": NUMBER, "utilization": NUMBER}],
     "longest_queues": [ANY],
     "port_classes": {

@@ -3,6 +3,23 @@
 // Beyond this many, hosts behind the same switches are one box; but not if hardly anything were left to see.
 const MOST_HOSTS = 128, FEW_BOXES = 8, MOST_THIN_HOSTS = 2000;
 
+// Parts of switches that add up ("units") stand beside their switch, so they are apart from the rest: {net without them, units}. A
+// unit's links are one line, in `members`.
+function apartFromUnits(net) {
+  const isUnit = net.nodes.map((node) => node[1] === "unit");
+  if (!isUnit.includes(true)) return { net, units: [] };
+  let count = 0;
+  const index = isUnit.map((unit) => (unit ? -1 : count++));
+  const kept = (_, i) => !isUnit[i], byUnit = {}, links = [];
+  for (const link of net.links) {
+    const unit = [link.a, link.b].find((i) => isUnit[i]), at = link.a === unit ? link.b : link.a;
+    if (unit === undefined) links.push({ ...link, a: index[link.a], b: index[link.b] });
+    else if (!isUnit[at]) (byUnit[unit] = byUnit[unit] || { label: net.nodes[unit][0], at: index[at], members: [] }).members.push(link);
+  }
+  return { units: Object.values(byUnit), net: { ...net, nodes: net.nodes.filter(kept), links,
+    places: net.places && { ...net.places, coordinates: net.places.coordinates.filter(kept) } } };
+}
+
 // Hosts with the same switches become one box if there are too many of them; the same for their links.
 function fold(net) {
   const places = net.places;

@@ -115,6 +115,7 @@ def stats_of(files):
         files.problems.append(f"stats.json: {key} is not what it should be: left out")
     for key, needed in (
         ("collectives", "op algorithm bytes time_us algbw_GBps busbw_GBps"),
+        ("compared", "choice op algorithm bytes time_us algbw_GBps busbw_GBps"),
         ("links", "link rate_gbps utilization"),
     ):
         rows = stats.get(key) or []

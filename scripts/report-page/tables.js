@@ -27,12 +27,17 @@ function memory() {
 }
 
 function collectives() {
-  const rows = stats.collectives || [];
+  const own = stats.collectives || [], compared = own.length ? stats.compared || [] : [];
+  const rows = !compared.length ? own : own.map((row) => ({ ...row, choice: "table" })).concat(compared);
   if (!rows.length) return;
   const node = section("collectives", "Collectives", "Time: from the first GPU\u2019s entry to the last one\u2019s leaving. algbw: bytes over time; busbw: comparable with the "
     + "rate of the hardware (as nccl-tests defines them). GB/s: 10\u2079 B/s."
     + (data.collectives_left_out ? " The first " + count(rows.length) + "; " + count(data.collectives_left_out) + " more are left out." : ""));
-  if (stats.program === "collperf" && rows.length > 1) bandwidth(node, rows);
+  if (stats.program === "collperf" && rows.length > 1) {
+    bandwidth(node, compared.length
+      ? d3.nest().key((row) => row.choice).entries(rows).map(({ key, values }) => ({ name: key, key: "busbw_GBps", rows: values }))
+      : [["busbw_GBps", "busbw"], ["algbw_GBps", "algbw"]].map(([key, name]) => ({ name, key, rows })), compared.length > 0);
+  }
   const groups = d3.nest().key((row) => row.op + " (" + row.algorithm + ")").entries(rows);
   if (stats.program !== "collperf") {
     const steps = Math.max(1, d3.set(rows.map((row) => row.step)).size()); // of a long run those listed
@@ -42,8 +47,8 @@ function collectives() {
         number(digit(all ? d3.sum(values, (row) => row.busbw_GBps * row.time_us) / all : 0, 4) + "\u00a0GB/s")];
     }))));
   }
-  const head = rows[0].name !== undefined ? ["step", "collective", "algorithm", "bytes", "time", "algbw", "busbw"] : ["operation", "algorithm", "bytes", "time", "algbw", "busbw"];
-  const body = rows.map((row) => [...(row.name !== undefined ? [number(count(row.step)), row.name] : [row.op]), row.algorithm, number(count(row.bytes) + "\u00a0B"), number(time(row.time_us, 4)),
+  const head = [...(rows[0].name !== undefined ? ["step", "collective"] : compared.length ? ["choice", "operation"] : ["operation"]), "algorithm", "bytes", "time", "algbw", "busbw"];
+  const body = rows.map((row) => [...(row.name !== undefined ? [number(count(row.step)), row.name] : compared.length ? [row.choice, row.op] : [row.op]), row.algorithm, number(count(row.bytes) + "\u00a0B"), number(time(row.time_us, 4)),
     number(digit(row.algbw_GBps, 4) + "\u00a0GB/s"), number(digit(row.busbw_GBps, 4) + "\u00a0GB/s")]);
   const details = element("details", { open: rows.length <= 12 }, element("summary", {}, "Each of them"));
   const fill = () => { if (details.open && details.children.length === 1) details.append(element("div", { class: "wide tall", tabindex: 0 }, table(null, head, body))); };
@@ -65,23 +70,25 @@ function hardwareRates() {
   return out;
 }
 
-function bandwidth(node, rows) {
+// A curve each: {name, rows, key: which number of a row}.
+function bandwidth(node, lines, several) {
   const rates = hardwareRates(), far = 4; // beyond `far` times the curves a line would press them to the floor: it is told at the top
-  const lines = [["busbw_GBps", "busbw"], ["algbw_GBps", "algbw"]];
-  const binary = areBinary(rows.map((row) => row.bytes)), size = sizeIn(binary);
+  const rows = d3.merge(lines.map((line) => line.rows));
+  const given = d3.set(rows.map((row) => row.bytes)).values().map(Number).sort(d3.ascending);
+  const binary = areBinary(given), size = sizeIn(binary);
   const keys = element("div");
   node.append(keys);
-  redraws.push(() => keys.replaceChildren(legend(lines.map(([, name], i) => [seriesColour(i), name]))));
-  chart(node, "Bandwidth against size", (svg, width) => {
+  redraws.push(() => keys.replaceChildren(legend(lines.map(({ name }, i) => [seriesColour(i), name]))));
+  chart(node, several ? "Bus bandwidth against size, of each choice" : "Bandwidth against size", (svg, width) => {
     const left = 60, right = 30, top = 24, bottom = 46, height = 280;
     const x = d3.scale.log().domain(d3.extent(rows, (row) => Math.max(1, row.bytes))).range([left, width - right]);
-    const highest = d3.max(rows, (row) => Math.max(row.busbw_GBps, row.algbw_GBps)), near = rates.map(([rate]) => rate).filter((rate) => rate <= far * highest);
+    const highest = d3.max(lines, (line) => d3.max(line.rows, (row) => row[line.key])), near = rates.map(([rate]) => rate).filter((rate) => rate <= far * highest);
     const told = near.length || !rates.length ? near : [d3.min(rates, ([rate]) => rate)]; // where none is near, the lowest
     const y = d3.scale.linear().domain([0, d3.max([highest, ...told]) * (told.length < rates.length ? 1.2 : 1.08)]).nice(5).range([height - bottom, top]);
     svg.append("g").attr("class", "grid").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(y).orient("left").ticks(5).tickSize(-(width - left - right)).tickFormat(""));
     svg.append("g").attr("class", "axis").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(y).orient("left").ticks(5));
     svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - bottom})`)
-      .call(d3.svg.axis().scale(x).tickValues(rows.length <= width / 90 ? rows.map((row) => row.bytes) : sizeTicks(x.domain(), width / 90, binary)).tickFormat(size));
+      .call(d3.svg.axis().scale(x).tickValues(given.length <= width / 90 ? given : sizeTicks(x.domain(), width / 90, binary)).tickFormat(size));
     svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text("GB/s");
     svg.append("text").attr("class", "muted").attr("x", (left + width) / 2).attr("y", height - 8).attr("text-anchor", "middle").text("size of the vector");
     const drawn = rates.map(([rate]) => rate).filter((rate) => rate <= y.domain()[1]);
@@ -92,7 +99,7 @@ function bandwidth(node, rows) {
       svg.append("text").attr("class", "muted hardware").attr("x", inside ? left + 4 : width - right - 4).attr("y", inside && !below ? at - 4 : at + 12).attr("text-anchor", inside ? "start" : "end")
         .text((inside ? "" : "\u2191 ") + digit(8 * rate, 6) + "\u00a0Gb/s, " + words);
     });
-    lines.forEach(([key, name], i) => {
+    lines.forEach(({ name, key, rows }, i) => {
       svg.append("path").attr("class", "curve").attr("d", d3.svg.line().x((row) => x(Math.max(1, row.bytes))).y((row) => y(row[key]))(rows)).style("stroke", seriesColour(i));
       svg.append("g").selectAll("circle").data(rows).enter().append("circle").attr("cx", (row) => x(Math.max(1, row.bytes))).attr("cy", (row) => y(row[key])).attr("r", 5).style("fill", seriesColour(i))
         .on("mousemove", (row) => showTooltip(d3.event.clientX, d3.event.clientY, size(row.bytes), [[name, digit(row[key], 4) + " GB/s"], ["time", time(row.time_us, 4)]])).on("mouseleave", hideTooltip);

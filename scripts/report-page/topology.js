@@ -4,8 +4,11 @@
 function topology() {
   const net = data.topology, packets = typeof stats.network !== "string", known = data.measured && packets;
   if (!net || !net.nodes.length) return;
-  const graph = fold(net);
+  const apart = apartFromUnits(net), graph = fold(apart.net);
   place(graph);
+  // Hosts may be folded into boxes, switches are not: the node of a unit's switch is found by its name.
+  const switches = new Map(graph.nodes.filter((n) => n.kind !== "host").map((n) => [n.label, n]));
+  graph.units = apart.units.map((unit) => ({ ...unit, beside: switches.get(apart.net.nodes[unit.at][0]) })).filter((unit) => unit.beside);
   const bins = net.bins, two = graph.links.length <= 400;
   const node = section("topology", "The network", !packets ? "The network alone: it was simulated without packets, and what its links carried is not known."
     : !data.measured ? "The run ended in its warm-up: what links carried is not measured, and this is the network alone."
@@ -13,6 +16,7 @@ function topology() {
     + (two ? "Each direction is a line of its own. " : "Of the two directions of a link the busier one is shown. ")
     + "Move the slider to see one interval; point at a link, or give the picture the focus and use the arrow keys (busiest link first)."
     + (graph.grid ? " Switches stand by their coordinates, their hosts beside them; links that go round lead past the others." : "")
+    + (graph.units.length ? " A plus in a circle beside a switch is its part that adds up; the line to it shows the busiest of its links." : "")
     + (graph.folded ? " Hosts behind one switch are drawn as one box; the line to it shows the busiest of their links." : "")
     + (net.left_out ? " The " + count(net.left_out) + " links with the least traffic are left out." : "")
     + (stats.program === "traffic" ? "" : " Traffic inside servers (NVLink) is not part of it."));
@@ -32,7 +36,7 @@ function topology() {
   const traffic = (link, d, at) => d3.max(link.members, (member) => share(member.use[d], at) * member.rate_gbps);
   const hottest = (link, d, at) => d3.max(link.members, (member) => share(member.use[d], at));
   const directions = [];
-  graph.links.forEach((link) => [0, 1].forEach((d) => directions.push({ link, d })));
+  graph.links.concat(graph.units).forEach((link) => [0, 1].forEach((d) => directions.push({ link, d })));
   const most = [];
   const largest = (at) => {
     if (most[at] === undefined) most[at] = d3.max(directions, ({ link, d }) => traffic(link, d, at)) || 0;
@@ -76,8 +80,9 @@ function topology() {
     lines = group.selectAll("path").data(shown).enter().append("path").attr("class", "link")
       .on("mousemove", function (entry) { choose(entry, d3.event.clientX, d3.event.clientY); })
       .on("mouseleave", () => choose(null));
-    lines.attr("d", ({ link, d }) => laid.path(link, d));
+    lines.attr("d", ({ link, d }) => (link.beside ? unitPath(link, d, X, Y) : laid.path(link, d)));
     drawNodes(svg, X, Y);
+    drawUnits(svg, X, Y);
     graph.pods.forEach((pod) => {
       const x0 = laid.left + pod.from * laid.room, x1 = laid.left + pod.to * laid.room;
       const text = pod.floor ? pod.shown : small ? pod.short : pod.name;
@@ -108,6 +113,26 @@ function topology() {
       }
       if (n.text) cell.append("text").attr("y", host && !n.many ? 25 : 4).text(n.text);
     });
+  }
+
+  // Up and to the right from the corner of the switch; over it, where its neighbour is near.
+  function unitAt({ beside }, X, Y) {
+    const right = X(beside) + beside.w / 2;
+    const crowded = graph.nodes.some((n) => n !== beside && Math.abs(Y(n) - Y(beside)) < 30 && X(n) > X(beside) && X(n) - n.w / 2 - right < 28);
+    return [crowded ? right - Math.min(4, beside.w / 2) : right + 9, Y(beside) - 19];
+  }
+
+  function unitPath(unit, d, X, Y) {
+    const [x, y] = unitAt(unit, X, Y), off = (two ? (d ? -1 : 1) * (Math.min(widest, 4) / 2 + 0.4) : 0) / Math.SQRT2;
+    return `M${x - 12 + off},${y + 11 + off}L${x + off},${y + off}`;
+  }
+
+  function drawUnits(svg, X, Y) {
+    const cells = svg.append("g").selectAll("g").data(graph.units).enter().append("g").attr("class", "unit")
+      .attr("transform", (unit) => `translate(${unitAt(unit, X, Y)})`);
+    cells.append("title").text((unit) => unit.label + ": adds up what comes over " + count(unit.members.length) + " links to " + unit.beside.label);
+    cells.append("circle").attr("r", 6);
+    cells.append("path").attr("d", "M-3,0h6M0,-3v6").style("stroke", colour("muted")).style("stroke-width", 1.5);
   }
 
   function drawKey(svg, width, height) {

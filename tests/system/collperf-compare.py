@@ -56,6 +56,16 @@ class CollperfCompare(SystemTest):
             compared = both.out[both.out.index("# compared:") :].splitlines()[2:]
             marked = [text for text in compared if "*" in text]
             self.assertEqual(len(marked), len(table), both.out)
+            # The table's own is one of them, and the first.
+            head = both.out[both.out.index("# compared:") :].splitlines()[1]
+            self.assertEqual(head.split(), ["#", "size", "table", *names])
+            for text, own in zip(compared, table):
+                cells = re.findall(r"([\d.]+) +[\d.]+( \*)?", text.split(None, 2)[2])
+                times = [float(took) for took, _ in cells]
+                self.assertEqual(len(times), len(names) + 1, text)
+                self.assertWithin(times[0], float(own["time_us"]), 1e-3, text)
+                for took, mark in zip(times, (mark for _, mark in cells)):
+                    self.assertTrue(not mark or took == min(times), text)
             for text in both.out.splitlines():
                 self.assertTrue(text.startswith("#") or ROW.match(text), text)
 

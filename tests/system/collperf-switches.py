@@ -84,6 +84,20 @@ class BetweenServers(SystemTest):
             lines.add(run.out)
         self.assertEqual(len(lines), 1, lines)
 
+    def test_nccl_asks_for_them(self):
+        # The same as named, to the byte of the table; and no unit where no operation is that.
+        line = f"{LINKS_ALONE} -b 4M -e 4M --servers=3 -g 2 --nics-per-server=2"
+        named = self.run_program(f"{line} --op=all_reduce --algorithm=collnet-direct")
+        asked = self.run_program(f"{line} --op=all_reduce --nccl-env=NCCL_ALGO=CollnetDirect")
+        self.assertEqual(named.out, asked.out)
+        for more in (
+            "--op=all_gather --nccl-env=NCCL_ALGO=ring;allreduce:CollnetDirect",
+            "--op=all_gather --algorithm=all_reduce=collnet-direct",
+        ):
+            run = self.run_program(f"{line} {more}")
+            self.assertNotIn("sharp-", run.text("topology.json"))
+            self.refuse(f"{line} {more} --aggregation-groups=4", "--aggregation-groups=4", "sharp")
+
     def test_plan(self):
         run = self.run_program(
             "collperf --op=all_reduce --ranks=16 --topology=fat-tree --k=4 --algorithm=sharp"
@@ -176,7 +190,7 @@ class Room(SystemTest):
             ),
             ("collperf --op=all_reduce --servers=1 -g 4 --algorithm=collnet-direct", "on one"),
             (
-                "dltrain --servers=4 --gpus-per-server=1 --algorithm=all_reduce=sharp"
+                "dltrain --zero=0 --servers=4 --gpus-per-server=1 --algorithm=all_reduce=sharp"
                 " --mpi-ranks=2",
                 "one process only",
             ),

@@ -475,6 +475,12 @@ class AllToAllV(SystemTest):
 class AsNcclTests(SystemTest):
     """Its options, and what its header says of them."""
 
+    def test_header_has_what_was_asked_for(self):
+        # nccl-tests prints -b and -e, whether or not -f comes to that.
+        for sizes, least, most in (("-b 1k -e 3000 -f 2", 1024, 3000), ("-b 2k", 2048, 2048)):
+            run = self.run_program(f"collperf {sizes} --ranks=2")
+            self.assertIn(f" minBytes {least} maxBytes {most} ", run.out.splitlines()[0])
+
     def test_threads_gpus_iterations_and_check(self):
         line = "collperf -b 1k -e 64k -f 8 -g 2 -t 2 -n 2 -w 1 --servers=2 --op=all_reduce"
         run = self.run_program(line + " -c 1")

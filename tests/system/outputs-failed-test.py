@@ -5,6 +5,7 @@ left. And old results go.
 
 import json
 import os
+import re
 import resource
 import signal
 import struct
@@ -47,7 +48,11 @@ class FullDisk(SystemTest):
         for line, out in self.lines():
             with self.subTest(line):
                 # 1100 bytes hold the heads of the files, and not stats.json nor the flows.
-                self.failed(self.limited(line, 1100, out), 1)
+                done = self.limited(line, 1100, out)
+                self.failed(done, 1)
+                # What a run has written is not said of one that could not.
+                told = re.findall(r"(?m)^Files +(.*)$", done.stdout + done.stderr)
+                self.assertEqual(told, [out + "/: incomplete, see the error below"])
                 self.assertEqual([name for name in os.listdir(out) if name.endswith(".part")], [])
                 self.assertNotIn("stats.json", os.listdir(out))
                 with open(os.path.join(out, "flows.csv"), encoding="utf-8") as file:

@@ -314,6 +314,25 @@ class ReportTest(SystemTest):
                         data["problems"],
                     )
 
+    def test_parts_of_switches_are_told(self):
+        run = self.run_program("collperf --ranks=4 --algorithm=sharp -b 64K --timeline=0")
+        told = json.loads(run.text("topology.json"))
+        units = {node["name"]: node for node in told["nodes"] if "unit" in node}
+        self.assertEqual(
+            units, {"sharp-switch-0": {**units["sharp-switch-0"], "kind": "host", "unit": True}}
+        )
+        kinds = dict(
+            (name, kind) for name, kind, _ in page_data(run.path("report.html"))["topology"]["nodes"]
+        )
+        self.assertEqual(
+            kinds,
+            {
+                **{f"server-{i}": "host" for i in range(4)},
+                "switch-0": "switch",
+                "sharp-switch-0": "unit",
+            },
+        )
+
     def test_topology_file_and_names_of_links_say_the_same(self):
         run = self.run_program(
             "traffic --topology=fat-tree --k=4 --hosts=16 --pattern=permutation --bytes=100kB"

@@ -68,6 +68,22 @@ return [...document.querySelectorAll("main td")].filter((td) => { const r = td.g
   const { width: w, height: h } = text.getBoundingClientRect(), scroller = td.closest(".wide");
   return h > 60 && w < 44 || w > r.width + 2 || !scroller && r.right > innerWidth; }).map((td) => td.textContent.slice(0, 60));
 """
+# [titles of units, "sharp-" and the switch nearest to each, those that are not at the corner of
+# one, or have not the end of one line each]
+UNITS = """
+const units = [...document.querySelectorAll("#network .unit")], nodes = [...document.querySelectorAll("#network .node")], wrong = [];
+const origin = document.getElementById("network").getBoundingClientRect();
+const ends = [...document.querySelectorAll("#network .link")].map((path) => { const p = path.getPointAtLength(path.getTotalLength()); return [p.x + origin.left, p.y + origin.top]; });
+const titles = units.map((u) => u.querySelector("title").textContent), beside = units.map((u) => {
+  const c = u.querySelector("circle").getBoundingClientRect(), x = (c.left + c.right) / 2, y = (c.top + c.bottom) / 2;
+  if (!ends.some(([ex, ey]) => Math.hypot(ex - x, ey - y) < 5)) wrong.push("no line: " + u.textContent);
+  const far = nodes.map((n) => { const r = n.querySelector("rect").getBoundingClientRect(); return [Math.hypot(Math.max(r.left - x, x - r.right, 0), Math.max(r.top - y, y - r.bottom, 0)), n]; });
+  const [distance, nearest] = far.reduce((a, b) => (b[0] < a[0] ? b : a));
+  if (distance > 16) wrong.push("far from all: " + u.textContent);
+  return "sharp-" + nearest.querySelector("title").textContent;
+});
+return [titles, beside, wrong];
+"""
 DL = "dltrain --model=gpt2 --warmup=0 --timeline=0 --gpus-per-server=8 "
 
 
@@ -155,6 +171,37 @@ class ShapesTest(SystemTest):
         hosts = [[node for node in nodes if node.startswith("server-")] for _, nodes in pods]
         # (k/2)^2 = 9 a pod, in order
         self.assertEqual([len(names) for names in hosts], [9, 9, 9, 5, 0, 0])
+
+    def test_units_stand_beside_their_switch(self):
+        """Switches that add up: their parts are no hosts. 16 servers with k = 4 have 8 edge, 4
+        aggregation switches and a core that join two or more; 9 in a torus of 3 x 3, 3 at least.
+        """
+        for line, units, folded in (
+            ("--ranks=16 --topology=fat-tree --k=4", 13, False),
+            ("--ranks=9 --topology=torus --torus=3x3", 3, False),
+            ("--ranks=256 --topology=leaf-spine --hosts-per-leaf=16", 17, True),
+        ):
+            run = self.run_program(f"collperf {line} --algorithm=sharp -b 64K --timeline=0")
+            for width in (500, 1400):
+                with self.subTest(run=line, width=width):
+                    self.show(run, width)
+                    names, beside, wrong = self.run_js(UNITS)
+                    self.assertEqual(wrong, [])
+                    self.assertEqual(len(set(names)), len(names))
+                    self.assertEqual([name.split(": ")[0] for name in names], beside)
+                    if "torus" in line:
+                        self.assertGreaterEqual(len(names), units)
+                    else:
+                        self.assertEqual(len(names), units)
+                    self.assertEqual(self.run_js(OVERLAPS), [])
+                    hosts = self.run_js(LABELS)
+                    self.assertFalse([title for title, _ in hosts if "sharp" in title])
+                    boxed = [title for title, _ in hosts if " hosts: " in title]
+                    self.assertEqual(bool(boxed), folded)
+                    listed = self.run_js(
+                        "return [...document.querySelectorAll('#topology table button')].length"
+                    )
+                    self.assertEqual(listed, 8)
 
     def test_names_of_pods_are_where_no_link_is(self):
         for line, pods in (
@@ -355,6 +402,35 @@ class ShapesTest(SystemTest):
                     " => text.textContent)"
                 )
                 self.assertEqual([one.replace("\u00a0", " ") for one in found], words)
+
+    def test_collperf_shows_every_choice(self):
+        run = self.run_program(
+            "collperf --ranks=6 -b 16K -e 16M -f 32 --algorithm=ring --compare=tree,auto"
+            " --timeline=0"
+        )
+        self.show(run)
+        rows = [
+            [cell.replace("\u00a0", " ") for cell in row]
+            for row in self.run_js(
+                "return [...document.querySelectorAll('#collectives details tbody tr')].map((row)"
+                " => [...row.cells].map((cell) => cell.textContent))"
+            )
+        ]
+        # Sizes of 16 KiB, 512 KiB and 16 MiB by three choices.
+        told = [("table", one) for one in run.stats["collectives"]]
+        told += [(one["choice"], one) for one in run.stats["compared"]]
+        self.assertEqual(len(told), 9)
+        self.assertEqual(
+            [row[:4] for row in rows],
+            [[name, one["op"], one["algorithm"], f"{one['bytes']:,} B"] for name, one in told],
+        )
+        names, curves = self.run_js(
+            "return [[...document.querySelectorAll('#collectives .legend')].map((l) =>"
+            " l.textContent), [...document.querySelectorAll('#collectives .curve')].length]"
+        )
+        self.assertEqual(curves, 3)
+        for name in ("table", "tree", "auto"):
+            self.assertIn(name, names[0])
 
     def pcie(self):
         server = {

@@ -1266,6 +1266,16 @@ class Arithmetic(Base):
         self.assertEqual(
             [link for link in idle.links if link not in graph.links], [("c", "d", 0.0, 0.0)]
         )
+        # A part of a switch is none of its hosts, nor their NICs those of servers.
+        units = [{**node, **({"unit": True} if node["name"] == "b" else {})} for node in nodes]
+        self.write("nics/topology.json", {"nodes": units, "links": [link(0, 2), link(1, 2)]})
+        run = self.load(folder)
+        self.assertEqual(self.measures.host_nodes(run), {"a"})
+        beside = self.measures.Graph(run)
+        self.assertEqual(beside.tiers, [["a", "d"], ["c"]])
+        self.assertEqual(beside.units, {"c": 0.25})
+        self.assertEqual([(a, b) for a, b, _, _ in beside.links], [("a", "c")])
+        self.assertEqual(graph.units, {})
         # With tiers, they count: e is far from every host, and an edge switch all the same.
         nodes = [{**node, "tier": int(node["name"] == "c")} for node in nodes]
         nodes.append({"name": "e", "kind": "switch", "tier": 1})

@@ -3,18 +3,21 @@
  */
 #include "collective-runner.h"
 
+#include "collectives/aggregation.h"
 #include "collectives/block-sizes.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "results/collective-paths.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
+#include "scenarios/spec/fabric-switches.h"
 
 #include "ns3/assert.h"
 #include "ns3/prefetch-line.h"
 #include "ns3/rdma-owner.h"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -191,15 +194,16 @@ CollectiveRunner::MayAggregate(Communicator& comm)
 {
     if (!comm.mayAggregate)
     {
-        std::vector<uint32_t> units;
-        for (const Member& member : comm.members)
+        const std::set<uint32_t> servers(comm.placement.serverOf.begin(),
+                                         comm.placement.serverOf.end());
+        std::set<uint32_t> units;
+        for (const coll::AggregationTree& tree : comm.placement.aggregation)
         {
-            if (member.kind == Kind::FABRIC_SWITCH)
-            {
-                units.push_back(member.server - m_interconnect.GetPlaces().GetNServers());
-            }
+            // Those that have something to add up for this group.
+            const coll::AggregationTree its = coll::Pruned(tree, {servers.begin(), servers.end()});
+            units.insert(its.nodes.begin(), its.nodes.end());
         }
-        comm.mayAggregate = m_interconnect.TakeAggregation(units);
+        comm.mayAggregate = m_interconnect.TakeAggregation({units.begin(), units.end()});
     }
     return *comm.mayAggregate;
 }
@@ -209,15 +213,13 @@ CollectiveRunner::Choose(Communicator& comm, const coll::Collective& what)
 {
     const coll::Choice choice = scenario::ChoiceOf(m_options, what, comm.placement);
     if (!choice.algorithm->Uses().fabricSwitches || comm.placement.aggregation.empty() ||
-        MayAggregate(comm))
+        !coll::HasSeveralServers(comm.placement) || MayAggregate(comm))
     {
         return choice;
     }
-    coll::Placement without = comm.placement;
-    without.aggregation.clear();
-    scenario::CollectiveOptions free = m_options;
-    free.algorithms.clear();
-    return scenario::ChoiceOf(free, what, without);
+    scenario::CollectiveOptions without = m_options;
+    scenario::LeaveSwitchesOut(&without);
+    return scenario::ChoiceOf(without, what, comm.placement);
 }
 
 const CollectiveRunner::Plan*

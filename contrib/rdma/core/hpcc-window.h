@@ -31,6 +31,7 @@
 #define RDMA_CORE_HPCC_WINDOW_H
 
 #include "congestion-control.h"
+#include "hop-comparison.h"
 #include "hpcc-code-rates.h"
 #include "input-error.h"
 #include "telemetry-hop.h"
@@ -213,6 +214,7 @@ inline const RegisteredCongestionControl kHpcc{
       "HPCC's paper: eta 0.95, maxStage 5, W_AI for 100 flows",
       EcnHpcc19(Gbps(100))},
      HpccCodePreset(kHpccCode)}};
+inline const ComparesHops kHpccComparesHops{"hpcc"};
 
 } // namespace rdma
 

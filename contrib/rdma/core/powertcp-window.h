@@ -57,6 +57,7 @@
 #ifndef RDMA_CORE_POWERTCP_WINDOW_H
 #define RDMA_CORE_POWERTCP_WINDOW_H
 
+#include "hop-comparison.h"
 #include "input-error.h"
 #include "powertcp-power.h"
 #include "telemetry-hop.h"
@@ -250,6 +251,7 @@ inline const RegisteredCongestionControl kPowertcp{
     "PowerTCP (Addanki et al., NSDI 2022): window by the power of links, from telemetry in the "
     "packets (42 B each)",
     PowertcpPresets()};
+inline const ComparesHops kPowertcpComparesHops{"powertcp"};
 
 inline const RegisteredCongestionControl kThetaPowertcp{
     "theta-powertcp",

@@ -6,11 +6,12 @@ import re
 from .streams import LONGEST_TIME_US
 
 MOST_COORDINATES, MOST_TIERS, LONGEST_WORD = 8, 16, 40
+ENDS = ("host", "unit")  # kinds of nodes that are no switch
 
 
 def graph_of(graph):
     """topology.json as [name, kind, tier] and [a, b, rate, delay, name a->b, name b->a]; None if
-    broken.
+    broken. Of a switch's part that adds up the kind is "unit".
 
     "places", if the network's family says any: {"coordinates": of each node, "part", "tiers",
     "grid"}.
@@ -18,7 +19,11 @@ def graph_of(graph):
     try:
         places = _places(graph)
         nodes = [
-            [_text(node["name"]), _text(node["kind"]), min(99, max(0, int(node.get("tier") or 0)))]
+            [
+                _text(node["name"]),
+                "unit" if node.get("unit") is True else _text(node["kind"]),
+                min(99, max(0, int(node.get("tier") or 0))),
+            ]
             for node in graph["nodes"]
         ]
         links = []
@@ -111,7 +116,7 @@ def _fill_tiers(nodes, links):
     """A switch whose tier is not known stands one tier above the lowest of what it is wired to: its
     distance from the hosts.
     """
-    if all(kind == "host" or tier for _, kind, tier in nodes):
+    if all(kind in ENDS or tier for _, kind, tier in nodes):
         return
     neighbours = [[] for _ in nodes]
     for link in links:
@@ -129,12 +134,12 @@ def _fill_tiers(nodes, links):
             and _mark(nodes, other)
         ]
     for i, node in enumerate(nodes):
-        node[2] = distance.get(i, 1) if node[1] != "host" else 0
+        node[2] = distance.get(i, 1) if node[1] not in ENDS else 0
 
 
 def _mark(nodes, i):
     """True the first time a switch is reached."""
-    if nodes[i][1] == "host" or nodes[i][2] == -1:
+    if nodes[i][1] in ENDS or nodes[i][2] == -1:
         return False
     nodes[i][2] = -1
     return True

@@ -8,11 +8,14 @@ from .names import natural
 
 
 def host_nodes(run):
-    """Ends of messages as links.csv names them: the NIC "server-3:1" is at the node server-3."""
+    """Ends of messages as links.csv names them: the NIC "server-3:1" is at the node server-3.
+    Without parts of switches.
+    """
     flows, links = run.flows(), run.links()
     nodes = set(links["from"].unique()) | set(links["to"].unique())
     ends = set(flows["src"].unique()) | set(flows["dst"].unique())
-    return {end if end in nodes else end.rsplit(":", 1)[0] for end in ends} & nodes
+    ends = {end if end in nodes else end.rsplit(":", 1)[0] for end in ends} & nodes
+    return ends - set(run.units())
 
 
 class Graph:
@@ -20,6 +23,8 @@ class Graph:
 
     links: [(node, node, bytes carried in both directions, utilization of the busier direction)]
     level: {node: its tier, or how many links it is from the nearest host}
+    units: {switch: utilization of the busiest link to its part that adds up}; such parts are no
+    nodes
     """
 
     def __init__(self, run):
@@ -34,7 +39,9 @@ class Graph:
         nodes = sorted(
             set(ends["from"]) | set(ends["to"]) | {name for name, _ in all_nodes}, key=natural
         )
-        known_hosts = {name for name, tier in all_nodes if tier == 0}
+        units = run.units()
+        nodes = [node for node in nodes if node not in units]
+        known_hosts = {name for name, tier in all_nodes if tier == 0} - set(units)
         if not known_hosts:  # no topology.json: what is called as our families call hosts is one
             known_hosts = {node for node in nodes if re.fullmatch(r"server-\d+", node)}
         hosts = host_nodes(run) | known_hosts
@@ -45,7 +52,17 @@ class Graph:
             pair[1] = max(pair[1], links.mean[place])
         for begin, end in all_links:
             pairs.setdefault(tuple(sorted((begin, end), key=natural)), [0.0, 0.0])
-        self.links = [(a, b, carried, busy) for (a, b), (carried, busy) in pairs.items()]
+        self.units = dict.fromkeys(units.values(), 0.0)
+        for (a, b), (_, busy) in pairs.items():
+            if a in units or b in units:
+                switch = units.get(a) or units[b]
+                self.units[switch] = max(self.units[switch], busy)
+        self.links = [
+            (a, b, carried, busy)
+            for (a, b), (carried, busy) in pairs.items()
+            if a not in units and b not in units
+        ]
+        self.units = {switch: busy for switch, busy in self.units.items() if switch in nodes}
         known = dict(all_nodes)
         if all(known.get(node) is not None for node in nodes):
             level = known

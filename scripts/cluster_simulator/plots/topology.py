@@ -132,6 +132,7 @@ def draw_graph(axis, graph, norm, most, width, crowd):
     for height, nodes in enumerate(graph.tiers):
         room = width * 0.88 / len(nodes)  # inches for a node
         size = min(7, max(1.2, room * 72 * 0.5))
+        draw_units(axis, graph, nodes, size, norm)
         axis.plot(
             [places[node][0] for node in nodes],
             [height] * len(nodes),
@@ -179,3 +180,20 @@ def draw_graph(axis, graph, norm, most, width, crowd):
     axis.set_xlim(left, 1.01)
     axis.set_ylim(lowest, len(graph.tiers) - 1 + 0.4 + graph_arc(graph))
     axis.axis("off")
+
+
+def draw_units(axis, graph, nodes, size, norm):
+    """Parts of switches that add up: a plus beside each, in the colour of its busiest link."""
+    for node in nodes:
+        if node in graph.units:
+            busy = graph.units[node]
+            axis.annotate(
+                "+",
+                graph.places()[node],
+                (size / 2 + 2, size / 2 - 2),
+                textcoords="offset points",
+                fontsize=max(4, size),
+                fontweight="bold",
+                color=LINK_COLOURS(norm(100 * busy)) if busy else GREY,
+                zorder=3,
+            )

@@ -197,6 +197,7 @@ Prove(const Algorithm& algorithm,
     EXPECT_EQ(report.totalBytes, cost->totalBytes);
     EXPECT_EQ(report.longestChain, cost->chain);
     EXPECT_EQ(MostOfRanks(report.messagesSent, what.ranks), cost->posts);
+    ExpectReceived(what, placement, report, *cost);
     // Parts are S / n rounded to bytes, so each message can be off by one.
     const double rounding = cost->posts;
     EXPECT_NEAR(MostOfRanks(report.bytesSent, what.ranks), cost->sentPerRank, rounding);

@@ -161,6 +161,11 @@ TEST_P(AllToAllVBy, IsProvedOnRandomSizes)
         EXPECT_EQ(cost.serialBytes, static_cast<double>(most));
         EXPECT_EQ(cost.posts,
                   *std::max_element(report.messagesSent.begin(), report.messagesSent.end()));
+        EXPECT_EQ(
+            cost.receives,
+            *std::max_element(report.messagesReceived.begin(), report.messagesReceived.end()));
+        EXPECT_EQ(cost.intoServer,
+                  *std::max_element(report.bytesIntoServer.begin(), report.bytesIntoServer.end()));
         // A rank that receives nothing does not wait from loop to loop.
         EXPECT_GE(cost.chain, report.longestChain);
         EXPECT_EQ(cost.chain > 0, report.longestChain > 0);

@@ -100,12 +100,45 @@ TEST(Pxn, DoesAnyGroup)
         AlgorithmOptions options;
         options.pipelineBytes = std::array<uint64_t, 3>{0, 100, 7000}[random() % 3];
         SCOPED_TRACE("trial " + std::to_string(trial));
-        ProveByFormula(what.op, "pxn", what, some, options);
+        const CheckReport report = ProveByFormula(what.op, "pxn", what, some, options);
+        // Exact, and not only where it is more than what is sent.
+        const Cost cost = *Find(what.op, "pxn")->CostOf(what, some, options);
+        EXPECT_EQ(MostOf(report.messagesReceived), cost.receives);
+        EXPECT_EQ(MostOf(report.bytesOutOfServer), cost.outOfServer);
+        EXPECT_EQ(MostOf(report.bytesIntoServer), cost.intoServer);
         if (testing::Test::HasFailure())
         {
             return;
         }
     }
+}
+
+TEST(Pxn, ForwardersOfUnevenServersReceiveMore)
+{
+    // Servers of 8 GPUs, of which these are used; NIC 0 is of GPUs 0 and 1, NIC n of GPU n + 1.
+    const std::vector<std::vector<uint32_t>> used{{1, 2, 3, 4, 6, 7}, {1, 2, 7}, {0, 5, 6, 7}};
+    Placement placement = UniformPlacement(0, 8, 7);
+    for (uint32_t server = 0; server < used.size(); server++)
+    {
+        for (const uint32_t gpu : used[server])
+        {
+            placement.serverOf.push_back(server);
+            placement.gpuOf.push_back(gpu);
+        }
+    }
+    const Collective what{Op::kAllToAll, 13 * 100, 13, 0};
+    const CheckReport report = ProveByFormula(what.op, "pxn", what, placement, {});
+    const Cost cost = *Find(what.op, "pxn")->CostOf(what, placement, {});
+    // GPU 7 of server 0 forwards to the other two GPUs 7 and, as it has no GPU 5 and nobody at that
+    // NIC and 5 mod 6 is its last, to GPU 5 of server 2. So of its five neighbours it gets three
+    // blocks each to forward, and its own; and a message of each of the two other servers. It sends
+    // as many messages as all do, one to each of 12 ranks.
+    EXPECT_EQ(report.messagesReceived[5], 5 * (3 + 1) + 2U);
+    EXPECT_EQ(cost.receives, 22U);
+    EXPECT_EQ(cost.posts, 12U);
+    // 6 x 7, 3 x 10 and 4 x 9 blocks, in as out.
+    EXPECT_EQ(report.bytesIntoServer, (std::vector<uint64_t>{4200, 3000, 3600}));
+    EXPECT_EQ(cost.intoServer, 4200);
 }
 
 TEST(Pxn, NeedsAsManyChannelsForEachRail)

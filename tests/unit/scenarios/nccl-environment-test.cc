@@ -226,17 +226,24 @@ TEST(NcclEnvironment, WhatLeavesNothingIsAnError)
     EXPECT_EQ(
         Chosen(Runs({h100, one, "--nccl-env=NCCL_ALGO=NVLS,NCCL_PROTO=LL", "--protocol=simple"})),
         Chosen(Runs({h100, one, "--nccl-env=NCCL_ALGO=NVLS"})));
+    // Which protocol it is says the option alone, also to auto.
+    EXPECT_EQ(Chosen(Runs({h100, one, "--nccl-env=NCCL_PROTO=LL", "--protocol=simple"})),
+              Chosen(Runs({h100, one, "--protocol=simple"})));
+    EXPECT_EQ(Chosen(Runs({h100, one, "--protocol=simple"})).count("nvls, simple"), 1u);
+    for (const std::string& text : Chosen(Runs({h100, one, "--protocol=ll"})))
+    {
+        ExpectIn(text, {", ll"}); // so no nvls, which has Simple only
+    }
     EXPECT_EQ(Chosen(Runs({h100, one, "--nccl-env=NCCL_ALGO=NVLS,Tree,NCCL_NVLS_ENABLE=0"})),
               Chosen(Runs({h100, one, "--nccl-env=NCCL_ALGO=Tree"})));
     // What the machine cannot do is an error of the variable.
     ExpectIn(ErrorOf({"--server=dgx-a100", one, "--nccl-env=NCCL_ALGO=NVLS"}),
              {"--nccl-env=NCCL_ALGO=NVLS: nvls all_reduce", "do not add up (no NVLS)"});
     ExpectIn(ErrorOf({"--server=dgx-h100",
-                      "--servers=2",
+                      "--servers=1",
                       "--algorithm=auto",
                       "--nccl-env=NCCL_ALGO=CollnetChain,NCCL_IB_TIMEOUT=20"}),
-             {"--nccl-env=NCCL_ALGO=CollnetChain: collnet-chain all_reduce: ",
-              "is named: --algorithm=collnet-chain"});
+             {"--nccl-env=NCCL_ALGO=CollnetChain: collnet-chain all_reduce: "});
     ExpectIn(ErrorOf({"--nccl-env=NCCL_ALGO=rings"}), {"'rings' is none of NCCL's", "Ring"});
     ExpectIn(ErrorOf({"--nccl-env=NCCL_PROTO=LL64"}), {"'LL64' is none of NCCL's", "LL128"});
     ExpectIn(ErrorOf({"--nccl-env=NCCL_ALGO=ring;tree"}), {"needs its FUNCTION:"});
@@ -377,9 +384,17 @@ TEST(NcclEnvironment, SwitchesAreAskedForByAlgorithmsThatNeedThem)
         l.ofOp[coll::Op::kAllReduce].only = only;
         return l;
     };
-    EXPECT_FALSE(NcclAsksForSwitches({}));
-    EXPECT_FALSE(NcclAsksForSwitches(limits({"ring", "nvls-tree"})));
-    EXPECT_TRUE(NcclAsksForSwitches(limits({"ring", "collnet-direct"})));
+    const coll::Op op = coll::Op::kAllReduce;
+    EXPECT_FALSE(NcclAsksForSwitches({}, op));
+    EXPECT_FALSE(NcclAsksForSwitches(limits({"ring", "nvls-tree"}), op));
+    EXPECT_TRUE(NcclAsksForSwitches(limits({"ring", "collnet-direct"}), op));
+    EXPECT_FALSE(NcclAsksForSwitches(limits({"ring", "collnet-direct"}), coll::Op::kAllGather));
+    // NVLS of several servers needs them, too, but not where something else is left.
+    EXPECT_TRUE(NcclAsksForSwitches(limits({"nvls"}), op));
+    EXPECT_FALSE(NcclAsksForSwitches(limits({"nvls", "nvls-tree"}), op));
+    NcclLimits off = limits({"ring", "collnet-direct"});
+    off.except = {"collnet-direct", "collnet-chain", "sharp"}; // NCCL_COLLNET_ENABLE=0
+    EXPECT_FALSE(NcclAsksForSwitches(off, op));
 }
 
 TEST(NcclEnvironment, TheConfigurationReadsBack)

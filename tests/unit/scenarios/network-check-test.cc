@@ -139,6 +139,39 @@ TEST(Reachability, HostsDoNotForward)
     EXPECT_EQ(Traffic({"--topology=" + hpcc.Path(), "--flows=" + near.Path()}), "") << "neighbours";
 }
 
+TEST(Reachability, SwitchesThatAddUpJoinNobodyEither)
+{
+    // That no switch joins the servers is what follows from it, and not said.
+    const File islands(Graph("abcdst", {"as", "bs", "ct", "dt"}));
+    const File pair(Graph("abcs", {"as", "bs", "bc"})); // c hangs on a host
+    for (const std::string& net : {islands.Path(), pair.Path()})
+    {
+        const std::string plain = Perf({"--topology=" + net});
+        EXPECT_NE(plain.find("cannot be reached from host a"), std::string::npos) << plain;
+        for (const std::string& asked :
+             {std::string("--algorithm=sharp"), std::string("--compare=ring,sharp")})
+        {
+            EXPECT_EQ(Perf({"--topology=" + net, asked}), plain);
+        }
+    }
+    EXPECT_EQ(Perf({"--topology=" + islands.Path(), "--ranks=2", "--algorithm=sharp"}), "");
+    // A cable is no switch, with a switch at other NICs or without.
+    const File cable(Graph("ab", {"ab"}));
+    const File both(Graph("abs", {"as", "bs", "ab"}));
+    for (std::vector<std::string> args :
+         {std::vector<std::string>{"--topology=" + cable.Path()},
+          std::vector<std::string>{"--topology=" + both.Path(), "--nics-per-server=2"}})
+    {
+        EXPECT_EQ(Perf(args), "");
+        args.emplace_back("--algorithm=sharp");
+        EXPECT_NE(Perf(args).find("no switch between the servers adds up"), std::string::npos)
+            << Perf(args);
+    }
+    // Rails that nothing joins have a tree each.
+    const File rails(Graph("abst", {"as", "at", "bs", "bt"}));
+    EXPECT_EQ(Perf({"--nics-per-server=2", "--topology=" + rails.Path(), "--algorithm=sharp"}), "");
+}
+
 TEST(Reachability, OnlyWhatIsUsedCounts)
 {
     const File islands(Graph("abcdst", {"as", "bs", "ct", "dt"}));
@@ -225,6 +258,27 @@ TEST(Buffer, TheLeastThatIsNamedWouldDoAndIsTheLeast)
                            delay}),
                   "");
     }
+}
+
+TEST(Buffer, TheWayToAUnitIsBlamedIfItIsTheCause)
+{
+    // 1 ms of 100 Gb/s there and back are 25 MB of headroom.
+    const std::vector<std::string> sharp = {"--algorithm=sharp", "--topology=leaf-spine"};
+    const auto with = [&sharp](std::vector<std::string> more) {
+        more.insert(more.end(), sharp.begin(), sharp.end());
+        return Perf(more);
+    };
+    EXPECT_EQ(with({}), "");
+    const std::string far = with({"--aggregation-delay=1ms", "--link-delay=2us"});
+    EXPECT_EQ(far.rfind("--aggregation-delay=1ms: switch ", 0), 0u) << far;
+    EXPECT_NE(far.find(" or more, a shorter --aggregation-delay, or --no-pfc"), std::string::npos)
+        << far;
+    const std::string least = After(far, "allowed: --buffer=", ' ');
+    EXPECT_EQ(with({"--aggregation-delay=1ms", "--link-delay=2us", "--buffer=" + least}), "");
+    EXPECT_EQ(with({"--aggregation-delay=1ms", "--no-pfc"}), "");
+    // Links that are too long with or without units.
+    const std::string links = with({"--aggregation-delay=200ns", "--link-delay=100ms"});
+    EXPECT_EQ(links.rfind("--link-delay=100ms: switch ", 0), 0u) << links;
 }
 
 TEST(Buffer, WithoutPfcThereIsNoHeadroom)
@@ -314,6 +368,37 @@ TEST(Warnings, MarksFromLessThanAFrame)
               "is queued\n");
     EXPECT_EQ(Notes({"--ecn-kmin=1kB", "--no-ecn"}), "");
     EXPECT_EQ(Notes({"--ecn-kmin=1kB", "--mtu=256"}), "");
+}
+
+TEST(Warnings, TelemetryOfSeveralWays)
+{
+    const auto notes = [](const std::string& cc, const std::string& balancer) {
+        return Notes(
+            {"--topology=leaf-spine", "--cc=" + cc, "--ns3::RdmaSwitch::LoadBalancer=" + balancer});
+    };
+    for (const std::string cc : {"hpcc", "powertcp"})
+    {
+        for (const std::string balancer : {"spray", "adaptive"})
+        {
+            const std::string note = notes(cc, balancer);
+            EXPECT_EQ(note.rfind("warning: --cc=" + cc +
+                                     " with ns3::RdmaSwitch::LoadBalancer=" + balancer + ": ",
+                                 0),
+                      0u)
+                << note;
+        }
+        EXPECT_EQ(notes(cc, "ecmp"), "") << "a flow keeps its way";
+        EXPECT_EQ(Notes({"--topology=leaf-spine", "--cc=" + cc}), "");
+        EXPECT_EQ(Notes({"--topology=single-switch",
+                         "--cc=" + cc,
+                         "--ns3::RdmaSwitch::LoadBalancer=spray"}),
+                  "")
+            << "there is one way";
+    }
+    for (const std::string cc : {"dcqcn", "swift", "theta-powertcp", "none"})
+    {
+        EXPECT_EQ(notes(cc, "spray"), "") << cc;
+    }
 }
 
 TEST(Wording, OneIsNoPlural)

@@ -392,6 +392,19 @@ TEST(BadInput, SizesOfCollperf)
     EXPECT_EQ(PerfError({"-b", "3"}),
               "-b=3: allowed: multiples of 4 B, an element of float; did you mean '4'?");
     EXPECT_EQ(PerfError({"-b", "64M", "-e", "1M"}), "-e=1M: allowed: at least minbytes, 64MiB");
+    // The nearest whole number of elements, as far as it is no more than the largest size.
+    const auto nearest = [](std::vector<std::string> args) {
+        const std::string error = PerfError(args);
+        const auto at = error.find("did you mean ");
+        EXPECT_NE(at, std::string::npos) << error;
+        return error.substr(at);
+    };
+    EXPECT_EQ(nearest({"-b", "1000003", "-e", "2000000"}), "did you mean '1000004'?");
+    EXPECT_EQ(nearest({"-b", "1000003", "-e", "1000003"}), "did you mean '1000000'?");
+    EXPECT_EQ(nearest({"-b", "1000001", "-e", "2000000"}), "did you mean '1000000'?");
+    EXPECT_EQ(nearest({"-b", "1000003"}), "did you mean '1000004'?");
+    EXPECT_EQ(nearest({"-b", "1"}), "did you mean '4'?");
+    EXPECT_EQ(nearest({"-b", "8", "-e", "1000", "-i", "7"}), "did you mean '8'?");
     EXPECT_EQ(PerfError({"-b", "1M", "-e", "2M", "-f", "2", "-i", "1M"}),
               "-i=1M: allowed: this or stepfactor, not both");
     EXPECT_EQ(PerfError({"-b", "4", "-e", "1G", "-i", "4"}),

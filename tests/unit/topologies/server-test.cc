@@ -256,6 +256,30 @@ TEST(Servers, Library)
     EXPECT_TRUE(said.Of(topo::Protocol::kSimple).betweenServers);
 
     EXPECT_EQ(said.channels.inServer, 0u);
+    // As another one's but for what is said.
+    servers = read(R"(, "library": {"base": "DGX-H200", "ll": {"inside": "600ns"},
+                       "channels": {"a_nic": 2}})",
+                   &errors);
+    ASSERT_TRUE(servers);
+    const topo::LibraryModel& based = servers->at(0).library;
+    const topo::LibraryModel& h200 = topo::FindServer(topo::ServerPresets(), "dgx-h200")->library;
+    EXPECT_EQ(based.Of(topo::Protocol::kLl).inside, rdma::Nanoseconds(600));
+    EXPECT_EQ(based.Of(topo::Protocol::kLl).insideShare, h200.Of(topo::Protocol::kLl).insideShare);
+    EXPECT_EQ(based.Of(topo::Protocol::kNvls).insideShare,
+              h200.Of(topo::Protocol::kNvls).insideShare);
+    EXPECT_NE(based.Of(topo::Protocol::kNvls).insideShare,
+              based.Of(topo::Protocol::kSimple).insideShare);
+    EXPECT_EQ(based.launch, h200.launch);
+    EXPECT_EQ(based.channels.aNic, 2u);
+    EXPECT_EQ(based.channels.most, h200.channels.most);
+    std::vector<topo::Error> unknown;
+    EXPECT_FALSE(read(R"(, "library": {"base": "dgx-h20"})", &unknown));
+    ASSERT_EQ(unknown.size(), 1u);
+    EXPECT_EQ(
+        unknown[0].Sentence(),
+        "my.json: /servers/0/library/base: \"dgx-h20\" is no server that stands before, nor a "
+        "preset (did you mean dgx-h200?)");
+
     servers = read(R"(, "library": {"channels": {"inside": "160Gbps", "outside": "100Gbps",
                                                  "in_server": 32, "a_nic": 4, "most": 16}})",
                    &errors);
@@ -284,8 +308,8 @@ TEST(Servers, Library)
     }
     EXPECT_EQ(all,
               "my.json: /servers/0/library/lunch: unknown key (did you mean launch?); allowed are "
-              "launch, exchange_launch, exchange_nics, ll, ll128, simple, exchange, nvls, channels "
-              "or source\n"
+              "base, launch, exchange_launch, exchange_nics, ll, ll128, simple, exchange, nvls, "
+              "channels or source\n"
               "my.json: /servers/0/library/exchange_nics: 0 is not a whole number from 1 to 128\n"
               "my.json: /servers/0/library/ll/inside_share: 0 is not a number from 0.001 to 1\n"
               "my.json: /servers/0/library/simple/outside: \"2s\" is more than 1 s\n"

@@ -1,0 +1,177 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Runs a schedule on symbols (checker.h says how and why): lanes as processes, messages between
+ * them, and what every buffer holds in the end. What is wrong with a step is found on the way; what
+ * can be said of all of them only (races, the operation's promise) is for who ran it.
+ */
+#ifndef COLLECTIVES_SYMBOLIC_RUN_H
+#define COLLECTIVES_SYMBOLIC_RUN_H
+
+#include "collectives/byte-ranges.h"
+#include "collectives/checker.h"
+#include "collectives/operation-contents.h"
+#include "collectives/symbolic-bytes.h"
+
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace coll
+{
+
+class SymbolicRun
+{
+  public:
+    /// A send whose bytes may still be read by the NIC.
+    struct OpenSend
+    {
+        uint64_t begin;
+        uint64_t end;
+        Rank peer;
+        size_t number;
+    };
+
+    /// A lane of a member.
+    struct Process
+    {
+        Rank rank = 0; ///< or network node
+        Lane lane = 0;
+        StepIndex next = 0;
+        StepIndex steps = 0;
+        uint64_t chain = 0;
+        SetId known = RankSets::kEmpty; ///< barrier: ranks known to have begun
+        std::vector<StepIndex> clock;   ///< per member: steps of this lane known to be received
+        std::vector<OpenSend> open;
+        ByteRanges reads;
+        ByteRanges writes;
+    };
+
+    SymbolicRun(const Schedule& schedule, const CheckOptions& options);
+
+    /// Until no lane can go on, or a step is wrong.
+    void Go();
+
+    /// All counts but CheckReport::stateBytes.
+    CheckReport& Report()
+    {
+        return m_report;
+    }
+
+    /// Lanes, those of a member after one another.
+    std::vector<Process>& Processes()
+    {
+        return m_processes;
+    }
+
+    /// A member's first of Processes().
+    size_t FirstOf(Rank member) const
+    {
+        return m_firstOf[member];
+    }
+
+    /// What a member's receives have written, with scratch.
+    const SymbolicBytes& Buffer(Rank member) const
+    {
+        return m_buffers[member];
+    }
+
+    RankSets& Sets()
+    {
+        return m_sets;
+    }
+
+    const OperationContents& Contents() const
+    {
+        return m_contents;
+    }
+
+    std::string Name(Rank member) const;
+    /// "[0, 4)"
+    static std::string Span(uint64_t begin, uint64_t end);
+    void Problem(const std::string& text);
+
+  private:
+    struct Message
+    {
+        SymbolicBytes data{0};
+        uint64_t chain = 0;
+        SetId known = RankSets::kEmpty; ///< barrier: ranks known to have begun
+        std::vector<StepIndex> clock;   ///< Process::clock of its sender
+        size_t number = 0;              ///< into the run's list of arrivals
+    };
+
+    struct Link
+    {
+        Rank from;
+        Rank to;
+        Lane lane;
+
+        bool operator==(const Link& o) const
+        {
+            return from == o.from && to == o.to && lane == o.lane;
+        }
+    };
+
+    struct HashLink
+    {
+        size_t operator()(const Link& link) const
+        {
+            return (uint64_t{link.from} << 32 | link.to) * 0x9e3779b97f4a7c15U ^ link.lane;
+        }
+    };
+
+    /// Whether it sends of what receives do not write.
+    bool ReadsInput(Rank rank, const Step& step) const;
+    /// What a step sends of.
+    const SymbolicBytes& Source(Rank rank, const Step& step) const;
+    /// One step; false: it has to wait.
+    bool Advance(Process& process);
+    void Receive(Process& process, const Step& step, const Message& message);
+    /// What comes into the received range, from another rank or from this one.
+    void Store(Process& process, const Step& step, const SymbolicBytes& data);
+    void Move(Process& process, const Step& step);
+    SymbolicBytes Sum(const Process& process,
+                      const Step& step,
+                      const SymbolicBytes& mine,
+                      const SymbolicBytes& theirs);
+    void Send(Process& process, const Step& step);
+    void CheckOpenSends(Process& process, const Step& step, const SymbolicBytes& data);
+    /// Whether the buffer's bytes are those that come for them: then whoever reads them late reads
+    /// the same.
+    bool Holds(Rank rank,
+               const Step& step,
+               const SymbolicBytes& data,
+               uint64_t begin,
+               uint64_t end) const;
+    bool ValidPeer(const Process& process, Rank peer, const std::string& does);
+    bool ValidRange(const Process& process,
+                    const SymbolicBytes& buffer,
+                    uint64_t offset,
+                    uint64_t bytes,
+                    const std::string& does);
+    std::string Where(const Process& process) const;
+
+    const Schedule& m_schedule;
+    const Collective& m_what;
+    Rank m_n;
+    Rank m_members;
+    CheckOptions m_options;
+    RankSets m_sets;
+    OperationContents m_contents;
+    std::vector<uint32_t> m_serverOf; ///< by member; empty without a placement
+    std::vector<SymbolicBytes>
+        m_buffers; ///< what receives write, with scratch; sends read it if there is no second one
+    std::vector<SymbolicBytes> m_inputs; ///< HasSecondBuffer: what sends read
+    std::vector<Process> m_processes;
+    std::vector<size_t> m_firstOf; ///< a member's first process
+    std::deque<size_t> m_ready;
+    std::unordered_map<Link, std::deque<Message>, HashLink> m_queues;
+    std::vector<StepIndex> m_arrivals; ///< by message: the receiver's step, plus one
+    CheckReport m_report;
+};
+
+} // namespace coll
+
+#endif // COLLECTIVES_SYMBOLIC_RUN_H

@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Which collectives a run does, as far as it is known before.
+ */
+#ifndef SCENARIOS_SPEC_COLLECTIVES_OF_RUN_H
+#define SCENARIOS_SPEC_COLLECTIVES_OF_RUN_H
+
+#include "collectives/schedule.h"
+
+#include <vector>
+
+namespace scenario
+{
+
+/// The collectives that a group of ranks does.
+struct UsedBy
+{
+    std::vector<coll::Rank> ranks; ///< of the run; empty: all
+    std::vector<coll::Collective> collectives;
+};
+
+struct CollectivesOfRun
+{
+    std::vector<UsedBy> groups;
+    bool andOthers = false; ///< of a workload of the user's own, which only it knows
+};
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_COLLECTIVES_OF_RUN_H
