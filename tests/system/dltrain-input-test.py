@@ -251,6 +251,18 @@ class Help(SystemTest):
         "collperf levels": "-g 4 --servers=4 --algorithm=hierarchical --levels=ring,ring",
         "collperf parameter-servers": "--algorithm=parameter-server --parameter-servers=2",
         "collperf radix": "--op=reduce --algorithm=k-nomial --radix=2",
+        "dltrain aggregation-delay": (
+            "--zero=0 --algorithm=all_reduce=sharp --aggregation-delay=50ns"
+        ),
+        "collperf aggregation-delay": "--servers=2 --algorithm=sharp --aggregation-delay=50ns",
+        "dltrain aggregation-memory": (
+            "--zero=0 --algorithm=all_reduce=sharp --aggregation-memory=64KiB"
+        ),
+        "collperf aggregation-memory": "--servers=2 --algorithm=sharp --aggregation-memory=64KiB",
+        "dltrain aggregation-groups": (
+            "--zero=0 --algorithm=all_reduce=sharp --aggregation-groups=3"
+        ),
+        "collperf aggregation-groups": "--servers=2 --algorithm=sharp --aggregation-groups=3",
         "prefetch": "--zero=3 --prefetch=100MB",
         "fetch-every": "--strategy=downpour --fetch-every=4",
         "push-every": "--strategy=downpour --push-every=4",
