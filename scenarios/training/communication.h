@@ -55,9 +55,11 @@ enum Stream : uint8_t
     kReceiveForwardStream,
     kSendBackwardStream,
     kReceiveBackwardStream,
+    kCopyStream,
+    kExpertCopyStream,
 };
 
-constexpr uint8_t kStreams = 13;
+constexpr uint8_t kStreams = 15;
 
 /// "gradients".
 std::string StreamName(uint8_t stream);
@@ -83,6 +85,10 @@ struct Transfer
     Position begin = kStart;
     std::vector<uint32_t> behind; ///< their indices
 };
+
+/// Bytes that a rank sends of the gradients of a bucket with Compression::kTopK: values and
+/// indices.
+uint64_t TopKBytes(const TrainingOptions& options, uint64_t elements);
 
 /// Where use `use` of a Gather of a micro-batch is computed (parameter-gathers.h).
 Position PositionOfUse(const RankWork& work, uint32_t microBatch, uint32_t use);
