@@ -109,8 +109,10 @@ GatherParameters(const TrainingOptions& o,
         {
             const RankLayer& layer = layers[gathers[g].layer];
             const bool forward = gathers[g].use < count;
-            // The second partition is filled by the first gather of a step, and serves to its end.
-            const bool second = o.secondary > 1 && (m > 0 || !forward);
+            // The second partition is filled by a forward's gather and serves its backward; in
+            // DeepSpeed it is filled once, and serves to the end of the step.
+            const bool filled = !forward || (m > 0 && o.zeroImpl == ZeroImpl::kDeepSpeed);
+            const bool second = o.secondary > 1 && filled;
             Transfer t;
             t.task = Collective(Phase::kParameter,
                                 shared.parameterStream,
