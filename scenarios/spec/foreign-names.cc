@@ -78,6 +78,11 @@ TrainingForeignNames()
     // ZeRO.
     AddFlag(&names, "use-distributed-optimizer", "--zero=1", "");
     AddFlag(&names, "deepspeed", "--zero-impl=deepspeed", "");
+    AddFlag(&names, "accumulate-allreduce-grads-in-fp32", "--reduce-dtype=fp32", "");
+    names.push_back({"bucket-cap-mb", 0, {}, "is --buckets here, as in --buckets=25MiB", false});
+    names.push_back(
+        {"fusion-threshold-mb", 0, {}, "is --fusion-threshold here, as in 64MiB", false});
+    names.push_back({"cycle-time-ms", 0, {}, "is --cycle-time here, as in 5ms", false});
     for (const char* name : {"deepspeed-config", "ds-config"})
     {
         names.push_back({name,

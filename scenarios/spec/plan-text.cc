@@ -11,6 +11,7 @@
 #include "scenarios/spec/aggregators.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
+#include "scenarios/spec/data-parallel-options.h"
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/format.h"
 #include "scenarios/spec/host-memory.h"
@@ -432,6 +433,7 @@ PlanText(const TrainingScenario& s)
                             (s.options.bucketBytes
                                  ? ", buckets " + CanonicalBytes(*s.options.bucketBytes)
                                  : "") +
+                            DataParallelText(s.options) +
                             (s.options.recompute != training::Recompute::kNone
                                  ? ", recomputation " + training::RecomputeName(s.options.recompute)
                                  : ""));

@@ -3,6 +3,7 @@
  */
 #include "scenarios/spec/strategy-options.h"
 
+#include "scenarios/spec/data-parallel-options.h"
 #include "scenarios/spec/processes.h"
 
 #include <algorithm>
@@ -141,6 +142,7 @@ MakeStrategy(Validation* v, uint32_t gpus, uint32_t servers)
     }
     const std::string why = With(served.strategy) + ", which has neither collectives nor stages";
     v->MustNotBeGiven(kOfCollectives, why);
+    v->MustNotBeGiven(DataParallelOptionNames(), why);
     // Those that every configuration has.
     const std::vector<std::string>& algorithms = values.List("algorithm");
     if (algorithms.size() > 1 || (algorithms.size() == 1 && algorithms[0] != "auto"))

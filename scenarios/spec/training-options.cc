@@ -9,6 +9,7 @@
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/data-parallel-options.h"
 #include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/format.h"
 #include "scenarios/spec/nccl-environment.h"
@@ -143,10 +144,11 @@ MakeTable()
             Kind::kName,
             json,
             group,
-            "as the paper has it, or as DeepSpeed does it by default")
+            "as the paper has it, or as a framework does it by default")
             .Names("ZeRO implementation",
                    {{"paper", "reduce-scatter and all-gather, overlapped"},
-                    {"deepspeed", "DeepSpeed's defaults"}})
+                    {"deepspeed", "DeepSpeed's defaults"},
+                    {"horovod", "--zero=0 in buckets of what came in a cycle"}})
             .Default("paper"),
         Opt("micro-batch",
             Kind::kInteger,
@@ -205,7 +207,8 @@ MakeTable()
             .Range(0, 1e6)
             .Example("2"),
         Opt("buckets", Kind::kBytes, json, group, "gradients reduced together")
-            .Otherwise("25MiB; with deepspeed 5e8 elements")
+            .Alias("fusion-threshold")
+            .Otherwise("25MiB; with deepspeed 5e8 elements; with horovod 128MiB")
             .Range(1, 1e15)
             .Example("50MiB"),
         Opt("gather-bytes", Kind::kBytes, json, group, "largest all-gather after the optimizer")
@@ -281,6 +284,7 @@ MakeTable()
             "measured times of layers, in JSON, instead of those of their kernels")
             .Otherwise("none"),
     });
+    t.Add(DataParallelOptionRows());
     t.Add(ParallelOptionRows());
     t.Add(StrategyOptionRows(json, group));
     t.Add(ClusterOptionRows(TrainingClusterDefaults()));

@@ -10,6 +10,7 @@
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/data-parallel-options.h"
 #include "scenarios/spec/micro-batch.h"
 #include "scenarios/spec/nccl-environment.h"
 #include "scenarios/spec/parallel-options.h"
@@ -346,6 +347,10 @@ ValidateTraining(const ReadResult& read)
             o.profile = FromFile(&v, "profile", training::ParseProfileJson);
         }
         MakeParallel(&v, &o);
+        if (v.errors.empty())
+        {
+            MakeDataParallel(&v, &o, cluster.spec.server.gpus);
+        }
         // Of backup workers no sample counts.
         const uint32_t gpus = o.ranks;
         if (v.errors.empty())
@@ -379,6 +384,7 @@ ValidateTraining(const ReadResult& read)
             if (s.options.bucketBytes && !isServed)
             {
                 v.Decide("buckets", CanonicalBytes(*s.options.bucketBytes));
+                DecideDataParallel(&v, s.options);
             }
             if (s.options.overlap &&
                 (!isServed || served.strategy == training::Strategy::kDownpour))

@@ -25,6 +25,13 @@
  *     as well", stage 1 and 0 at the boundary only; stage 0 in buffers of 5e8 elements after
  *     backward.
  *
+ * Hybrid sharding: the same among the g ranks that share a copy out, and behind each reduce-scatter
+ * an all-reduce of a rank's psi/g among the r copies, 2 psi/g (r-1)/r (HYBRID_SHARD of pytorch/
+ * pytorch torch/distributed/fsdp/api.py). ZeRO++ (Wang et al. 2023, arXiv 2306.10209):
+ * gathers in 8 bits; the gathers of backward among fewer ranks (in DeepSpeed all of a step but the
+ * first: ds_secondary_tensor of zero/partition_parameters.py, freed by _post_step of
+ * zero/stage3.py); gradients by all-to-all, first within servers. Stage 0 may compress gradients.
+ *
  * A bucket is ready when the backward of all its layers is done. A gradient buffer exists once:
  * where every micro-batch is reduced, backward waits for the reduction of the one before.
  */
@@ -55,9 +62,11 @@ enum Stream : uint8_t
     kReceiveForwardStream,
     kSendBackwardStream,
     kReceiveBackwardStream,
+    kCopyStream,
+    kExpertCopyStream,
 };
 
-constexpr uint8_t kStreams = 13;
+constexpr uint8_t kStreams = 15;
 
 /// "gradients".
 std::string StreamName(uint8_t stream);
@@ -83,6 +92,10 @@ struct Transfer
     Position begin = kStart;
     std::vector<uint32_t> behind; ///< their indices
 };
+
+/// Bytes that a rank sends of the gradients of a bucket with Compression::kTopK: values and
+/// indices.
+uint64_t TopKBytes(const TrainingOptions& options, uint64_t elements);
 
 /// Where use `use` of a Gather of a micro-batch is computed (parameter-gathers.h).
 Position PositionOfUse(const RankWork& work, uint32_t microBatch, uint32_t use);

@@ -14,12 +14,18 @@ namespace
 {
 
 /// Whole tensors. DDP's rule (`fill`): the tensor that reaches the size closes the bucket.
-/// DeepSpeed's: the one that would exceed it opens the next.
+/// DeepSpeed's: the one that would exceed it opens the next. \param first of the first bucket
+/// \param cycles of the layers: a bucket has those of one only; empty: of any
 std::vector<Bucket>
-TensorBuckets(const std::vector<RankLayer>& layers, uint64_t limit, bool fill)
+TensorBuckets(const std::vector<RankLayer>& layers,
+              uint64_t first,
+              uint64_t others,
+              bool fill,
+              const std::vector<int64_t>& cycles = {})
 {
     std::vector<Bucket> buckets;
     Bucket open;
+    const auto limit = [&] { return buckets.empty() ? first : others; };
     const auto close = [&] {
         if (open.elements > 0)
         {
@@ -36,14 +42,16 @@ TensorBuckets(const std::vector<RankLayer>& layers, uint64_t limit, bool fill)
             {
                 continue;
             }
-            if (!fill && open.elements + *t > limit)
+            const bool later =
+                !cycles.empty() && open.elements > 0 && cycles[i] != cycles[open.last];
+            if (later || (!fill && open.elements + *t > limit()))
             {
                 close();
             }
             open.first = open.elements == 0 ? i : open.first;
             open.elements += *t;
             open.last = i;
-            if (fill && open.elements >= limit)
+            if (fill && open.elements >= limit())
             {
                 close();
             }
@@ -87,18 +95,19 @@ FlatBuckets(const std::vector<uint64_t>& sizes, uint64_t limit)
 std::vector<Bucket>
 GradientBuckets(const TrainingOptions& o, const std::vector<RankLayer>& layers, uint32_t ranks)
 {
-    const uint64_t limit = std::max<uint64_t>(*o.bucketBytes / DtypeBytes(o.dtype), 1);
+    const uint64_t limit = std::max<uint64_t>(*o.bucketBytes / o.GradientBytes(), 1);
     if (o.zero == 3)
     {
         return FlatBuckets(PartitionedSizes(layers, ranks), RoundDownToAtLeast(limit, ranks));
     }
     if (o.zeroImpl == ZeroImpl::kDeepSpeed)
     {
-        return TensorBuckets(layers, limit, false);
+        return TensorBuckets(layers, limit, limit, false);
     }
     if (o.zero == 0)
     {
-        return TensorBuckets(layers, limit, true);
+        const uint64_t first = std::max<uint64_t>(*o.firstBucketBytes / o.GradientBytes(), 1);
+        return TensorBuckets(layers, first, limit, true);
     }
     std::vector<uint64_t> sizes;
     uint64_t sum = 0;
@@ -109,6 +118,20 @@ GradientBuckets(const TrainingOptions& o, const std::vector<RankLayer>& layers, 
     }
     sizes.front() += RoundUp(sum, ranks) - sum; // the end of the flat gradient
     return FlatBuckets(sizes, RoundDownToAtLeast(limit, ranks));
+}
+
+std::vector<Bucket>
+CycleBuckets(const TrainingOptions& o,
+             const std::vector<RankLayer>& layers,
+             const std::vector<rdma::Duration>& times)
+{
+    const uint64_t limit = std::max<uint64_t>(*o.bucketBytes / o.GradientBytes(), 1);
+    std::vector<int64_t> cycles;
+    for (const rdma::Duration time : times)
+    {
+        cycles.push_back(o.cycleTime.ps > 0 ? time.ps / o.cycleTime.ps : time.ps);
+    }
+    return TensorBuckets(layers, limit, limit, false, cycles);
 }
 
 } // namespace training

@@ -5,10 +5,14 @@
  *
  * Order: last layer first, and a layer's tensors in reverse. Stage 0 keeps tensors whole, as
  * PyTorch's DDP: a bucket is closed by the tensor that fills it, so a large embedding is one large
- * bucket. DeepSpeed's stages 0 to 2 keep them whole too, but close a bucket before the tensor that
- * would overfill it (reduce_independent_p_g_buckets_and_remove_grads of zero/stage_1_and_2.py). The
- * paper's stages 1 to 3 flatten, so buckets are cut at bucketBytes exactly (rounded down to a
- * multiple of the ranks); so is DeepSpeed's stage 3.
+ * bucket. The first bucket has a size of its own (firstBucketBytes). DDP makes its buckets anew
+ * after the first iteration, in the order in which gradients came (rebuild_buckets of
+ * torch/csrc/distributed/c10d/reducer.cpp): every step here is as those behind that. In the very
+ * first one all gradients are one bucket. DeepSpeed's stages 0 to 2 keep them whole too, but close
+ * a bucket before the tensor that would overfill it
+ * (reduce_independent_p_g_buckets_and_remove_grads of zero/stage_1_and_2.py). The paper's stages 1
+ * to 3 flatten, so buckets are cut at bucketBytes exactly (rounded down to a multiple of the
+ * ranks); so is DeepSpeed's stage 3.
  *
  * With tied embeddings the shared matrix belongs to the embedding and gets its last contribution
  * there: it is reduced last.
@@ -37,6 +41,16 @@ struct Bucket
 std::vector<Bucket> GradientBuckets(const TrainingOptions& options,
                                     const std::vector<RankLayer>& layers,
                                     uint32_t ranks);
+
+/// Horovod's: at every cycle what has come since the last one, in the order in which it came, in
+/// tensors that fit bucketBytes together; a larger one is alone (RunLoopOnce of horovod/horovod
+/// horovod/common/operations.cc, Controller::FuseResponses of controller.cc). A collective begins
+/// with the last gradient of its bucket: the rest of the cycle, and what ranks tell each other
+/// before, take no time. \param times since the beginning of the step at which the gradients of
+/// each layer are there
+std::vector<Bucket> CycleBuckets(const TrainingOptions& options,
+                                 const std::vector<RankLayer>& layers,
+                                 const std::vector<rdma::Duration>& times);
 
 } // namespace training
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <tuple>
 
 namespace training
 {
@@ -166,7 +165,11 @@ GroupName(GroupOf group)
                                                       "edp",
                                                       "edp-parameters",
                                                       "embedding",
-                                                      "replicas"};
+                                                      "replicas",
+                                                      "dp-copies",
+                                                      "edp-copies",
+                                                      "dp-secondary",
+                                                      "edp-secondary"};
     return kGroupNames[static_cast<uint32_t>(group)];
 }
 
@@ -174,43 +177,64 @@ std::vector<std::vector<coll::Rank>>
 GroupsOf(const Layout& layout, GroupOf group)
 {
     // A group has one key; within it ranks stand by `along`.
-    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<std::pair<uint32_t, coll::Rank>>>
-        members;
+    using Key = std::array<uint32_t, 4>;
+    std::map<Key, std::vector<std::pair<uint32_t, coll::Rank>>> members;
+    const uint32_t sharers = layout.shard > 0 ? layout.shard : layout.Replicas();
+    const uint32_t reducers = layout.local > 0 ? layout.local : sharers;
     for (coll::Rank rank = 0; rank < layout.World(); ++rank)
     {
         const Place at = PlaceOf(layout, rank);
         const uint32_t replica = ReplicaOf(layout, at);
         const auto [experts, copy] = ExpertPlace(layout, at);
+        const auto add = [&](const Key& key, uint32_t along) {
+            members[key].push_back({along, rank});
+        };
         switch (group)
         {
         case GroupOf::kGradient:
+            add({at.tensor, at.pipeline, replica / reducers}, replica);
+            break;
         case GroupOf::kGather:
-            members[{at.tensor, at.pipeline, 0}].push_back({replica, rank});
+            add({at.tensor, at.pipeline, replica / sharers}, replica);
+            break;
+        case GroupOf::kCopies:
+            add({at.tensor, at.pipeline, replica % reducers}, replica);
+            break;
+        case GroupOf::kSecondary:
+            add({at.tensor, at.pipeline, replica / layout.secondary}, replica);
             break;
         case GroupOf::kTensor:
-            members[{replica, at.pipeline, 0}].push_back({at.tensor, rank});
+            add({replica, at.pipeline}, at.tensor);
             break;
         case GroupOf::kPipeline:
-            members[{replica, at.tensor, 0}].push_back({at.pipeline, rank});
+            add({replica, at.tensor}, at.pipeline);
             break;
         case GroupOf::kContext:
-            members[{at.tensor, at.pipeline, at.data}].push_back({at.context, rank});
+            add({at.tensor, at.pipeline, at.data}, at.context);
             break;
         case GroupOf::kExpert:
-            members[{at.tensor, at.pipeline, copy}].push_back({experts, rank});
+            add({at.tensor, at.pipeline, copy}, experts);
             break;
         case GroupOf::kExpertGradient:
+            add({at.tensor, at.pipeline, experts, copy / reducers}, copy);
+            break;
         case GroupOf::kExpertGather:
-            members[{at.tensor, at.pipeline, experts}].push_back({copy, rank});
+            add({at.tensor, at.pipeline, experts, copy / sharers}, copy);
+            break;
+        case GroupOf::kExpertCopies:
+            add({at.tensor, at.pipeline, experts, copy % reducers}, copy);
+            break;
+        case GroupOf::kExpertSecondary:
+            add({at.tensor, at.pipeline, experts, copy / layout.secondary}, copy);
             break;
         case GroupOf::kEmbedding:
             if (at.pipeline == 0 || at.pipeline + 1 == layout.pipeline)
             {
-                members[{replica, at.tensor, 0}].push_back({at.pipeline, rank});
+                add({replica, at.tensor}, at.pipeline);
             }
             break;
         case GroupOf::kReplica:
-            members[{0, 0, 0}].push_back({rank, rank});
+            add({}, rank);
             break;
         }
     }

@@ -57,6 +57,10 @@ struct Layout
                             Dimension::kExpert,
                             Dimension::kData,
                             Dimension::kPipeline};
+    // Of the ranks that hold the same parameters, so many in a row; they divide all of them.
+    uint32_t shard = 0;     ///< share one copy out; 0: all
+    uint32_t local = 0;     ///< reduce among themselves first; 0: all at once
+    uint32_t secondary = 1; ///< share out a second copy; 1: there is none
 
     uint32_t World() const
     {
@@ -101,9 +105,15 @@ enum class GroupOf : uint8_t
     kExpertGather,   ///< "edp-parameters"
     kEmbedding,      ///< "embedding": first and last stage, which share a matrix
     kReplica,        ///< "replicas": all ranks, for messages between replicated stages
+    // Where a copy of the parameters is shared out among some of "dp", or gradients are reduced in
+    // two levels: the ranks of "dp" are only those, and
+    kCopies,          ///< "dp-copies": ranks with the same share, one of each copy
+    kExpertCopies,    ///< "edp-copies"
+    kSecondary,       ///< "dp-secondary": ranks of a second, smaller partition of the parameters
+    kExpertSecondary, ///< "edp-secondary"
 };
 
-constexpr uint32_t kGroupKinds = 10;
+constexpr uint32_t kGroupKinds = 14;
 
 std::string GroupName(GroupOf group);
 std::vector<std::vector<coll::Rank>> GroupsOf(const Layout& layout, GroupOf group);

@@ -95,23 +95,35 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
         const uint64_t whole = PaddedParameters(o, held, ranks);
         const uint64_t part = RoundUp(whole, ranks) / ranks;
         m.parameters += element * (o.zero >= 3 ? part : whole);
-        m.gradients += element * (o.zero >= 2 ? part : whole);
+        if (o.zero == 3)
+        {
+            uint64_t persistent = 0;
+            for (const RankLayer& layer : held)
+            {
+                persistent += PersistentElements(o, layer);
+            }
+            m.parameters += element * (persistent - persistent / ranks);
+            m.parameters += o.secondary > 1 ? element * (whole / o.secondary) : 0;
+        }
+        m.gradients += o.GradientBytes() * (o.zero >= 2 ? part : whole);
         m.optimizer += (element == 2 ? 12 : 8) * (o.zero >= 1 ? part : whole);
+        // What top-k did not send is kept for the next step.
+        m.buffers += o.compression == Compression::kTopK ? whole * o.GradientBytes() : 0;
         if (o.zero >= 1 && ranks > 1)
         {
             // One being filled, one being reduced.
-            m.buffers += 2 * std::min(*o.bucketBytes, whole * element);
+            m.buffers += 2 * std::min(*o.bucketBytes, whole * o.GradientBytes());
         }
         if (o.zero == 3 && ranks > 1)
         {
             m.buffers += MostGatheredBytes(o, held, ranks);
         }
     };
-    hold(layers, o.Replicas());
+    hold(layers, o.Sharers());
     const auto experts = ExpertsOf(layers);
     if (ParametersOf(experts) > 0)
     {
-        hold(experts, o.ExpertReplicas());
+        hold(experts, o.ExpertSharers());
     }
     // Of absurd sizes more than 64 bits hold.
     m.activations = static_cast<uint64_t>(

@@ -10,6 +10,12 @@
 namespace training
 {
 
+uint64_t
+GatheredElements(const TrainingOptions& o, const RankLayer& layer)
+{
+    return layer.parameters - PersistentElements(o, layer);
+}
+
 std::vector<Gather>
 ParameterGathers(const TrainingOptions& o, const std::vector<RankLayer>& layers)
 {
@@ -36,9 +42,9 @@ ParameterGathers(const TrainingOptions& o, const std::vector<RankLayer>& layers)
     }
     for (uint32_t i = 0; i < count; ++i)
     {
-        if (layers[i].parameters == 0)
+        if (GatheredElements(o, layers[i]) == 0)
         {
-            continue;
+            continue; // nothing of it is shared out
         }
         gathers.push_back({i, i});
         // Between a tied matrix's uses at the head lies nothing.
@@ -75,7 +81,7 @@ EarliestBeside(const TrainingOptions& o,
         while (k > 0 && gathers[k - 1].use >= beside)
         {
             --k;
-            between += layers[gathers[k].layer].parameters * DtypeBytes(o.dtype);
+            between += GatheredElements(o, layers[gathers[k].layer]) * DtypeBytes(o.dtype);
         }
         if (between >= *o.prefetchBytes)
         {
@@ -105,8 +111,8 @@ MostGatheredBytes(const TrainingOptions& o, const std::vector<RankLayer>& layers
             lastUse = layers[j].tiedTo == i ? j : lastUse;
         }
         freed[i] = lastUse;
-        const auto bytes =
-            static_cast<int64_t>(RoundUp(layers[i].parameters, ranks) * DtypeBytes(o.dtype));
+        const auto bytes = static_cast<int64_t>(RoundUp(GatheredElements(o, layers[i]), ranks) *
+                                                DtypeBytes(o.dtype));
         change[EarliestBeside(o, layers, gathers, g)] += bytes;
         change[lastUse + 1] -= bytes;
     }

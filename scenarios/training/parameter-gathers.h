@@ -10,8 +10,10 @@
  * stage3_prefetch_bucket_size is reached, within one forward and backward; __params_to_release
  * keeps what is used again within stage3_max_reuse_distance elements. So layers near the turn from
  * forward to backward are not gathered again, and a model of less than half of 1e9 parameters is
- * gathered once. Not modelled: stage3_param_persistence_threshold (tensors up to 1e5 elements
- * stay), stage3_max_live_parameters.
+ * gathered once. Tensors of up to stage3_param_persistence_threshold elements (persistElements) are
+ * not released (ds_persist of zero/partition_parameters.py), and gathered after the optimizer,
+ * which steps a share of them as of all (_post_step of zero/stage3.py). Not modelled:
+ * stage3_max_live_parameters.
  */
 #ifndef SCENARIOS_TRAINING_PARAMETER_GATHERS_H
 #define SCENARIOS_TRAINING_PARAMETER_GATHERS_H
@@ -32,6 +34,9 @@ struct Gather
     /// The computation that needs it first: forward of layer i is i, backward 2 L - 1 - i.
     uint32_t use = 0;
 };
+
+/// Of a layer: what is shared out.
+uint64_t GatheredElements(const TrainingOptions& options, const RankLayer& layer);
 
 /// \param options resolved. \return those of one micro-batch, in order of need
 std::vector<Gather> ParameterGathers(const TrainingOptions& options,

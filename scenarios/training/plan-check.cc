@@ -16,12 +16,104 @@ namespace training
 namespace
 {
 
+/// Who shares out what, and what is sent of gradients. \param error takes option and text
+template <class Error>
+void
+CheckDataParallel(const TrainingOptions& o, const Error& error)
+{
+    const auto number = [](uint64_t n) { return std::to_string(n); };
+    const uint32_t all = o.Replicas();
+    const std::string ranks = number(all) + " ranks that hold the same parameters";
+    const bool deepSpeed = o.zeroImpl == ZeroImpl::kDeepSpeed;
+    const auto needs = [&](const char* option, bool stage, const std::string& stages) {
+        if (!stage)
+        {
+            error(option,
+                  "has no meaning with --zero=" + number(o.zero) +
+                      "; it belongs to --zero=" + stages);
+        }
+        return stage;
+    };
+    const auto divides = [&](const char* option, uint32_t size) {
+        if (o.expert > 1)
+        {
+            error(option, "is not there for experts that are shared out; allowed with it: --ep=1");
+        }
+        else if (size < 2 || all % size != 0)
+        {
+            error(option,
+                  "is " + number(size) + ", which " +
+                      (size < 2 ? "shares nothing out" : "does not divide the " + ranks));
+        }
+    };
+    const auto alone = [&](const char* option) {
+        if (o.shard > 0)
+        {
+            error(option, "is for parameters that all share out; allowed with it: --sharding=full");
+        }
+    };
+    if (o.zeroImpl == ZeroImpl::kHorovod && (o.zero > 0 || o.tensor > 1 || o.pipeline > 1))
+    {
+        error("zero-impl",
+              "is horovod, which has plain data parallelism only; allowed with it: --zero=0, "
+              "--tp=1, --pp=1");
+    }
+    if (o.shard > 0 && needs("sharding", o.zero > 0, "1, 2 or 3"))
+    {
+        divides("shard-size", o.shard);
+        if (deepSpeed && o.zero < 3)
+        {
+            error("sharding",
+                  "is hybrid, which DeepSpeed has at stage 3 (MiCS); allowed: --zero=3, or "
+                  "--zero-impl=paper");
+        }
+    }
+    if (o.quantizedWeights && needs("zero-quantized-weights", o.zero == 3, "3"))
+    {
+        alone("zero-quantized-weights");
+    }
+    if (o.secondary != 1 && needs("zero-hpz-partition-size", o.zero == 3, "3"))
+    {
+        divides("zero-hpz-partition-size", o.secondary);
+        alone("zero-hpz-partition-size");
+    }
+    if (o.quantizedGradients > 0 && needs("zero-quantized-gradients", o.zero == 3, "3"))
+    {
+        divides("zero-quantized-gradients", o.quantizedGradients);
+        alone("zero-quantized-gradients");
+        if (o.quantizedGradients == all)
+        {
+            error("zero-quantized-gradients",
+                  "goes between servers, and all " + ranks + " are in one");
+        }
+    }
+    if (o.persistElements.value_or(0) > 0 && !(deepSpeed && o.zero == 3))
+    {
+        error("persistence-threshold", "belongs to --zero-impl=deepspeed with --zero=3");
+    }
+    if (o.compression != Compression::kNone)
+    {
+        if (o.zero > 0 || deepSpeed || o.pipeline > 1)
+        {
+            error("gradient-compression",
+                  "goes with --zero=0 and --pp=1, and with --zero-impl=paper or horovod");
+        }
+        if (o.compression == Compression::kFp16 && o.GradientBytes() == 2)
+        {
+            error("gradient-compression",
+                  "is fp16, and gradients have 16 bits already; allowed with it: --dtype=fp32, or "
+                  "--reduce-dtype=fp32");
+        }
+    }
+}
+
 /// What a tensor group divides, and how a pipeline is cut. \param error takes option and text
 template <class Error>
 void
 CheckParallel(const TrainingOptions& o, const Error& error)
 {
     const auto number = [](uint64_t n) { return std::to_string(n); };
+    CheckDataParallel(o, error);
     if (o.tensor > 1)
     {
         const bool shared = std::any_of(o.model.layers.begin(),
@@ -277,9 +369,16 @@ Check(const TrainingOptions& options)
         }
     }
     const uint64_t element = DtypeBytes(options.dtype);
-    if (options.bucketBytes && *options.bucketBytes < element)
+    const uint64_t gradient = options.GradientBytes();
+    const std::pair<const char*, std::optional<uint64_t>> buckets[] = {
+        {"buckets", options.bucketBytes},
+        {"first-bucket", options.firstBucketBytes}};
+    for (const auto& [path, bytes] : buckets)
     {
-        error("buckets", "is smaller than one gradient (" + std::to_string(element) + " bytes)");
+        if (bytes && *bytes < gradient)
+        {
+            error(path, "is smaller than one gradient (" + std::to_string(gradient) + " bytes)");
+        }
     }
     if (options.gatherBytes && *options.gatherBytes < element)
     {
@@ -289,20 +388,21 @@ Check(const TrainingOptions& options)
     // Every bucket is a task: a size given without its unit would make millions.
     constexpr double kMostTasks = 1e6;
     const uint64_t copy = uint64_t(std::max(options.tensor, 1u)) * std::max(options.pipeline, 1u);
-    const uint64_t all = options.model.parameters * element / copy; // of a rank
+    const uint64_t elements = options.model.parameters / copy; // of a rank
     const TrainingOptions resolved = ResolvedOptions(options);
-    const auto pieces = [&](uint64_t bytes) {
-        const uint64_t piece = std::max<uint64_t>({bytes, options.ranks * element, 1});
-        return static_cast<double>(all / piece);
+    const auto pieces = [&](uint64_t bytes, uint64_t ofElement) {
+        const uint64_t piece = std::max<uint64_t>({bytes, options.ranks * ofElement, 1});
+        return static_cast<double>(elements * ofElement / piece);
     };
     const double reductions = options.zero >= 2 ? options.accumulation : 1;
-    if (pieces(*resolved.bucketBytes) * reductions > kMostTasks)
+    if (pieces(*resolved.bucketBytes, gradient) * reductions > kMostTasks)
     {
         error("buckets",
               "is " + std::to_string(*resolved.bucketBytes) + " bytes, which cuts the " +
-                  std::to_string(all) + " bytes of gradients into more than a million reductions");
+                  std::to_string(elements * gradient) +
+                  " bytes of gradients into more than a million reductions");
     }
-    if (pieces(*resolved.gatherBytes) > kMostTasks)
+    if (pieces(*resolved.gatherBytes, element) > kMostTasks)
     {
         error("gather-bytes",
               "is " + std::to_string(*resolved.gatherBytes) +

@@ -16,7 +16,14 @@ namespace
 constexpr uint64_t kDeepSpeedBucket = 500'000'000;  // elements: zero/config.py of DeepSpeed@1b88ac3
 constexpr uint64_t kDeepSpeedPrefetch = 50'000'000; // elements
 constexpr uint64_t kDeepSpeedReuse = 1'000'000'000; // elements
+constexpr uint64_t kDeepSpeedPersist = 100'000;     // elements
+// SetTensorFusionThresholdBytes of horovod/horovod horovod/common/operations.cc.
+constexpr uint64_t kHorovodFusion = 128ULL << 20;
 constexpr uint64_t kPaperBucketBytes = 25ULL << 20;
+// dist._DEFAULT_FIRST_BUCKET_BYTES; it serves where bucket_cap_mb is not given (_ddp_init_helper of
+// pytorch/pytorch torch/nn/parallel/distributed.py, rebuild_buckets of
+// torch/csrc/distributed/c10d/reducer.cpp).
+constexpr uint64_t kFirstBucketBytes = 1ULL << 20;
 
 /// The one of some values that is called so.
 template <class T>
@@ -38,22 +45,16 @@ Named(std::initializer_list<T> values, std::string (*nameOf)(T), std::string_vie
 std::string
 ZeroImplName(ZeroImpl impl)
 {
-    return impl == ZeroImpl::kPaper ? "paper" : "deepspeed";
+    constexpr const char* kNames[] = {"paper", "deepspeed", "horovod"};
+    return kNames[static_cast<uint32_t>(impl)];
 }
 
 std::optional<ZeroImpl>
 ParseZeroImpl(std::string_view text)
 {
-    const std::string plain = PlainName(text);
-    if (plain == "paper")
-    {
-        return ZeroImpl::kPaper;
-    }
-    if (plain == "deepspeed")
-    {
-        return ZeroImpl::kDeepSpeed;
-    }
-    return std::nullopt;
+    return Named({ZeroImpl::kPaper, ZeroImpl::kDeepSpeed, ZeroImpl::kHorovod},
+                 ZeroImplName,
+                 PlainName(text));
 }
 
 std::string
@@ -88,9 +89,17 @@ TrainingOptions
 ResolvedOptions(TrainingOptions o)
 {
     const bool deepSpeed = o.zeroImpl == ZeroImpl::kDeepSpeed;
+    const bool horovod = o.zeroImpl == ZeroImpl::kHorovod;
     const uint64_t element = DtypeBytes(o.dtype);
     const auto fill = [](auto& field, auto value) { field = field ? *field : value; };
-    fill(o.bucketBytes, deepSpeed ? kDeepSpeedBucket * element : kPaperBucketBytes);
+    const bool first = !o.bucketBytes && o.zero == 0 && o.zeroImpl == ZeroImpl::kPaper &&
+                       o.tensor == 1 && o.pipeline == 1;
+    fill(o.bucketBytes,
+         deepSpeed ? kDeepSpeedBucket * o.GradientBytes()
+         : horovod ? kHorovodFusion
+                   : kPaperBucketBytes);
+    fill(o.firstBucketBytes, first ? kFirstBucketBytes : *o.bucketBytes);
+    fill(o.persistElements, deepSpeed && o.zero == 3 ? kDeepSpeedPersist : 0);
     fill(o.gatherBytes, kDeepSpeedBucket * element);
     fill(o.prefetchBytes, deepSpeed ? kDeepSpeedPrefetch * element : 0);
     fill(o.reuseElements, deepSpeed ? kDeepSpeedReuse : 0);

@@ -6,6 +6,7 @@
 #ifndef SCENARIOS_TRAINING_PLAN_OPTIONS_H
 #define SCENARIOS_TRAINING_PLAN_OPTIONS_H
 
+#include "contrib/rdma/core/units.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/training/compute-model.h"
@@ -23,11 +24,20 @@ enum class ZeroImpl : uint8_t
 {
     kPaper,     ///< reduce-scatter and all-gather, overlapped
     kDeepSpeed, ///< as DeepSpeed does it by default
+    kHorovod,   ///< stage 0: buckets of what a cycle finds
 };
 
-/// "paper", "deepspeed".
+/// "paper", "deepspeed", "horovod".
 std::string ZeroImplName(ZeroImpl impl);
 std::optional<ZeroImpl> ParseZeroImpl(std::string_view text);
+
+/// What of the gradients is sent (stage 0).
+enum class Compression : uint8_t
+{
+    kNone,
+    kFp16, ///< of 32-bit gradients
+    kTopK, ///< the largest, with their indices
+};
 
 /// How attention gets at the keys and values of a sequence that is shared out.
 enum class ContextExchange : uint8_t
@@ -85,8 +95,26 @@ struct TrainingOptions
     uint32_t accumulation = 1; ///< micro-batches a step
     uint32_t sequence = 2048;  ///< ignored by models of images
     Dtype dtype = Dtype::kBf16;
-    /// Of gradients. Paper: 25 MiB (PyTorch DDP's too); DeepSpeed: 5e8 elements.
+    /// Of gradients, as they are reduced. Paper: 25 MiB (PyTorch DDP's too); DeepSpeed: 5e8
+    /// elements.
     std::optional<uint64_t> bucketBytes;
+    /// Stage 0, paper: of the bucket that is reduced first. 1 MiB where bucketBytes is the default
+    /// too, as DDP has it (no tensor or pipeline parallelism); else that.
+    std::optional<uint64_t> firstBucketBytes;
+    bool wideReduction = false; ///< gradients are kept and reduced in 32 bits
+    /// Ranks among which ZeRO shares out a copy of the parameters; 0: all that hold the same ones.
+    uint32_t shard = 0;
+    /// Stage 3: tensors of up to so many elements are not shared out. Paper: 0; DeepSpeed: 1e5.
+    std::optional<uint64_t> persistElements;
+    // ZeRO++ (arXiv 2306.10209), stage 3:
+    bool quantizedWeights = false; ///< gathered in 8 bits
+    uint32_t secondary = 1;        ///< ranks of a second partition of the parameters; 1: none
+    /// Gradients go by two all-to-alls in 4 bits, the first one among so many ranks; 0: as always.
+    uint32_t quantizedGradients = 0;
+    Compression compression = Compression::kNone;
+    double topRatio = 0; ///< kTopK: the share that is sent
+    /// Horovod: from one look at what gradients there are to the next.
+    rdma::Duration cycleTime = rdma::Milliseconds(1);
     /// Stages 1, 2: largest all-gather after the optimizer. 5e8 elements.
     std::optional<uint64_t> gatherBytes;
     /// Stage 3: parameters gathered ahead beyond the next layer. Paper: 0; DeepSpeed: 5e7 elements.
@@ -124,15 +152,36 @@ struct TrainingOptions
         return Replicas() / expert;
     }
 
+    /// Ranks that share out what they all hold the same of; experts' the second.
+    uint32_t Sharers() const
+    {
+        return shard > 0 ? shard : Replicas();
+    }
+
+    uint32_t ExpertSharers() const
+    {
+        return shard > 0 ? shard : ExpertReplicas();
+    }
+
     Layout GetLayout() const
     {
-        return {tensor, context, expert, Data(), pipeline, rankOrder};
+        Layout layout{tensor, context, expert, Data(), pipeline, rankOrder};
+        layout.shard = shard;
+        layout.local = quantizedGradients;
+        layout.secondary = secondary;
+        return layout;
     }
 
     /// Samples of a step, of all ranks.
     uint64_t GlobalBatch() const
     {
         return static_cast<uint64_t>(Data()) * microBatch * accumulation;
+    }
+
+    /// Of a gradient, as it is reduced.
+    uint32_t GradientBytes() const
+    {
+        return wideReduction ? 4 : DtypeBytes(dtype);
     }
 
     uint32_t Sequence() const ///< of a sample, 1 for models that have none

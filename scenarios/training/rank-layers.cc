@@ -517,7 +517,7 @@ ExpertsOf(const std::vector<RankLayer>& layers)
 bool
 StopsEarly(const TrainingOptions& o)
 {
-    return o.tensor == 1 && o.pipeline == 1 && o.zeroImpl == ZeroImpl::kPaper;
+    return o.tensor == 1 && o.pipeline == 1 && o.zeroImpl != ZeroImpl::kDeepSpeed;
 }
 
 bool

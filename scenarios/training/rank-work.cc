@@ -21,12 +21,15 @@ OptimizerOfRank(const TrainingOptions& o, const std::vector<RankLayer>& layers)
     {
         return *o.profile->optimizer;
     }
-    const uint64_t whole = PaddedParameters(o, layers, o.Replicas());
-    const uint64_t experts = PaddedParameters(o, ExpertsOf(layers), o.ExpertReplicas());
+    const uint64_t whole = PaddedParameters(o, layers, o.Sharers());
+    const uint64_t experts = PaddedParameters(o, ExpertsOf(layers), o.ExpertSharers());
     const uint64_t mine =
-        o.zero == 0 ? whole + experts : whole / o.Replicas() + experts / o.ExpertReplicas();
+        o.zero == 0 ? whole + experts : whole / o.Sharers() + experts / o.ExpertSharers();
+    // What wider gradients than those of the datatype are read for.
+    const double wider = static_cast<double>(mine) * (o.GradientBytes() - DtypeBytes(o.dtype));
     return rdma::FromSeconds(
-        OptimizerSeconds(Optimizer::kAdam, static_cast<double>(mine), o.gpu, o.dtype));
+        OptimizerSeconds(Optimizer::kAdam, static_cast<double>(mine), o.gpu, o.dtype) +
+        wider / (o.gpu.memoryBandwidth * o.gpu.rates.optimizer));
 }
 
 /// Writes down actions one after another.

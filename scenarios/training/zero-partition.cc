@@ -45,6 +45,43 @@ PaddedParameters(const TrainingOptions& o, const std::vector<RankLayer>& layers,
 }
 
 uint64_t
+PersistentElements(const TrainingOptions& o, const RankLayer& layer)
+{
+    uint64_t sum = 0;
+    for (const uint64_t tensor : layer.tensors)
+    {
+        sum += o.zero == 3 && tensor <= *o.persistElements ? tensor : 0;
+    }
+    return sum;
+}
+
+namespace
+{
+
+/// 32-bit scales of a share that is quantized.
+uint64_t
+ScaleBytes(uint64_t elements)
+{
+    constexpr uint64_t kGroup = 8000; // CUDAQuantizer.target_group_size
+    return (elements + kGroup - 1) / kGroup * 4;
+}
+
+} // namespace
+
+uint64_t
+GatheredBytes(const TrainingOptions& o, uint64_t elements, uint32_t sharers, uint32_t ranks)
+{
+    const uint64_t share = RoundUp(elements, sharers) / ranks;
+    return ranks * (o.quantizedWeights ? share + ScaleBytes(share) : share * DtypeBytes(o.dtype));
+}
+
+uint64_t
+FourBitBytes(uint64_t elements)
+{
+    return (elements + 1) / 2 + ScaleBytes(elements);
+}
+
+uint64_t
 ParametersOf(const std::vector<RankLayer>& layers)
 {
     uint64_t sum = 0;

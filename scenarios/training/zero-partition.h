@@ -31,6 +31,22 @@ uint64_t PaddedParameters(const TrainingOptions& options,
                           const std::vector<RankLayer>& layers,
                           uint32_t ranks);
 
+/// Elements of a layer in tensors that stage 3 does not share out (persistElements).
+uint64_t PersistentElements(const TrainingOptions& options, const RankLayer& layer);
+
+/// Bytes of one all-gather of stage 3, padding included: elements of the datatype, or 8 bits and
+/// the scales of a rank's share, as DeepSpeed quantizes it (CUDAQuantizer of
+/// deepspeed/runtime/zero/ partition_parameters.py: 8 bits, a 32-bit scale for some 8,000 of them).
+/// \param sharers that hold a share of the elements each \param ranks that gather; they divide the
+/// sharers
+uint64_t GatheredBytes(const TrainingOptions& options,
+                       uint64_t elements,
+                       uint32_t sharers,
+                       uint32_t ranks);
+
+/// Elements of a rank's share in 4 bits, with their scales.
+uint64_t FourBitBytes(uint64_t elements);
+
 /// Elements in all, without experts'.
 uint64_t ParametersOf(const std::vector<RankLayer>& layers);
 

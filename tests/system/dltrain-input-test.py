@@ -264,6 +264,15 @@ class Help(SystemTest):
         ),
         "collperf aggregation-groups": "--servers=2 --algorithm=sharp --aggregation-groups=3",
         "prefetch": "--zero=3 --prefetch=100MB",
+        "first-bucket": "--zero=0 --first-bucket=4MiB",
+        "zero-quantized-weights": "--zero=3 --zero-quantized-weights",
+        "zero-hpz-partition-size": "--zero=3 --zero-hpz-partition-size=8",
+        "zero-quantized-gradients": "--zero=3 --zero-quantized-gradients",
+        "persistence-threshold": (
+            "--zero=3 --zero-impl=deepspeed --persistence-threshold=1000000"
+        ),
+        "cycle-time": "--zero=0 --zero-impl=horovod --cycle-time=5ms",
+        "gradient-compression": "--zero=0 --gradient-compression=topk:0.01",
         "fetch-every": "--strategy=downpour --fetch-every=4",
         "push-every": "--strategy=downpour --push-every=4",
         "backup-workers": "--strategy=backup-workers --backup-workers=2",

@@ -13,6 +13,7 @@
 #include "scenarios/training/volumes.h"
 
 #include <algorithm>
+#include <functional>
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
@@ -577,6 +578,67 @@ TEST(ModelParallel, EveryCombinationEnds)
         }
     }
     EXPECT_GT(ran, 300u);
+}
+
+// The same with what frameworks do in data parallelism.
+TEST(ModelParallel, EveryWayOfDataParallelismEnds)
+{
+    const std::vector<std::function<void(TrainingOptions&)>> ways = {
+        [](TrainingOptions& o) { o.shard = 2; },
+        [](TrainingOptions& o) { o.shard = o.Replicas() / 2; },
+        [](TrainingOptions& o) { o.secondary = 2; },
+        [](TrainingOptions& o) { o.quantizedGradients = o.Replicas() / 2; },
+        [](TrainingOptions& o) {
+            o.quantizedWeights = true;
+            o.secondary = o.Replicas() / 2;
+            o.quantizedGradients = 2;
+        },
+        [](TrainingOptions& o) {
+            o.zeroImpl = ZeroImpl::kDeepSpeed;
+            o.shard = 2;
+        },
+        [](TrainingOptions& o) {
+            o.compression = Compression::kTopK;
+            o.topRatio = 0.01;
+        },
+        [](TrainingOptions& o) { o.zeroImpl = ZeroImpl::kHorovod; },
+        [](TrainingOptions& o) { o.wideReduction = true; },
+    };
+    std::vector<uint32_t> ran(ways.size());
+    for (const uint32_t tensor : {1u, 2u})
+    {
+        for (const uint32_t pipeline : {1u, 3u})
+        {
+            for (const uint32_t replicas : {4u, 6u})
+            {
+                for (uint32_t zero = 0; zero <= 3; ++zero)
+                {
+                    for (std::size_t way = 0; way < ways.size(); ++way)
+                    {
+                        auto o = OptionsOf("gpt2", tensor * pipeline * replicas, zero, 3);
+                        o.microBatch = 1;
+                        o.tensor = tensor;
+                        o.pipeline = pipeline;
+                        o.context = replicas == 6 ? 2 : 1;
+                        o.overlap = (zero + way + tensor) % 2 == 0;
+                        ways[way](o);
+                        if (!IsFine(o))
+                        {
+                            continue;
+                        }
+                        const auto plan = MakePlan(o);
+                        const MessageMatch match(plan);
+                        EXPECT_TRUE(match.Problems().empty());
+                        EXPECT_TRUE(match.Unmatched().empty());
+                        EXPECT_GT(Runner(plan).Run(), 0) << tensor << " " << pipeline << " "
+                                                         << replicas << " " << zero << " " << way;
+                        ++ran[way];
+                    }
+                }
+            }
+        }
+    }
+    EXPECT_EQ(ran, (std::vector<uint32_t>{24, 24, 8, 8, 8, 4, 4, 2, 32}));
 }
 
 // First and last stage add up the gradient of the matrix that both hold.

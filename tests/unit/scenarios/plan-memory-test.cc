@@ -171,6 +171,16 @@ TEST(PlanOptions, DefaultsOfTheTwoImplementations)
     auto r = ResolvedOptions(o);
     EXPECT_EQ(*r.bucketBytes, 25u << 20);
     EXPECT_TRUE(*r.overlap);
+    // DDP's first bucket is smaller where bucket_cap_mb is not given.
+    o.zero = 0;
+    EXPECT_EQ(*ResolvedOptions(o).firstBucketBytes, 1u << 20);
+    o.bucketBytes = 10u << 20;
+    EXPECT_EQ(*ResolvedOptions(o).firstBucketBytes, 10u << 20);
+    o.bucketBytes.reset();
+    o.tensor = 2;
+    EXPECT_EQ(*ResolvedOptions(o).firstBucketBytes, 25u << 20);
+    o.tensor = 1;
+    o.zero = 2;
     // deepspeed/runtime/zero/config.py: 5e8, 5e7, 1e9 elements; overlap_comm true at stage 3 only.
     o.zeroImpl = ZeroImpl::kDeepSpeed;
     r = ResolvedOptions(o);
@@ -178,7 +188,9 @@ TEST(PlanOptions, DefaultsOfTheTwoImplementations)
     EXPECT_EQ(*r.prefetchBytes, 100000000u);
     EXPECT_EQ(*r.reuseElements, 1000000000u);
     EXPECT_FALSE(*r.overlap);
+    EXPECT_EQ(*r.persistElements, 0u);
     o.zero = 3;
+    EXPECT_EQ(*ResolvedOptions(o).persistElements, 100000u);
     EXPECT_TRUE(*ResolvedOptions(o).overlap);
     o.overlap = false;
     EXPECT_FALSE(*ResolvedOptions(o).overlap);

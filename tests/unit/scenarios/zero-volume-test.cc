@@ -74,6 +74,7 @@ TEST(ZeroVolume, DeepSpeedFormulas)
                 {
                     auto o = OptionsOf(model, n, zero, m, ZeroImpl::kDeepSpeed);
                     o.reuseElements = 0;
+                    o.persistElements = 0; // data-parallel-test.cc has those
                     const auto moved = BytesMovedPerGpu(MakePlan(o));
                     const double plain = 2.0 * o.model.parameters * (n - 1) / n;
                     const double padded = 2.0 * PaddedModel(o) * (n - 1) / n;
@@ -96,6 +97,7 @@ TEST(ZeroVolume, DeepSpeedKeepsWhatItUsesAgainSoon)
     // bloom-560m: even the first block sees 2 x 302 M elements in between, and the tied matrix is
     // held: 2 m psi.
     auto o = OptionsOf("bloom-560m", 8, 3, 2, ZeroImpl::kDeepSpeed);
+    o.persistElements = 0;
     const double unit = 2.0 * PaddedModel(o) * 7 / 8;
     EXPECT_NEAR(Total(BytesMovedPerGpu(MakePlan(o))) / unit, 4, 1e-12);
 
@@ -103,6 +105,7 @@ TEST(ZeroVolume, DeepSpeedKeepsWhatItUsesAgainSoon)
     // 0, block 31 262 M, block 30 667 M, block 29 1,072 M. So the head and two blocks stay:
     // 535,842,816 elements are gathered once instead of twice.
     o = OptionsOf("llama2-7b", 8, 3, 1, ZeroImpl::kDeepSpeed);
+    o.persistElements = 0;
     EXPECT_NEAR(Total(BytesMovedPerGpu(MakePlan(o))),
                 (3.0 * 6738415616 - 535842816) * 2 * 7 / 8,
                 1);
@@ -197,8 +200,16 @@ TEST(ZeroBuckets, SizesByHand)
     // 4,194,304, MLP in 4,096 + 4,194,304, norm 2,048, attention out 1,024 + 1,048,576, qkv 3,072 +
     // 3,145,728, norm 2,048: 12,598,272 in all with the head's norm; then block 22's 1,024 +
     // 4,194,304 reach 16,793,600 >= 13,107,200.
-    const auto whole = sizes(OptionsOf("bloom-560m", 128, 0, 1), coll::Op::kAllReduce);
-    EXPECT_EQ(whole.front(), 16793600u * 2);
+    auto stage0 = OptionsOf("bloom-560m", 128, 0, 1);
+    stage0.firstBucketBytes = 25u << 20;
+    EXPECT_EQ(sizes(stage0, coll::Op::kAllReduce).front(), 16793600u * 2);
+    // A first bucket of 1 MiB = 524,288 elements is full with the head's norm and the MLP out of
+    // block 23: 4,197,376. The next one: what is left of block 23 (8,400,896), MLP out and in of
+    // block 22: 16,794,624.
+    stage0.firstBucketBytes.reset();
+    const auto whole = sizes(stage0, coll::Op::kAllReduce);
+    EXPECT_EQ(whole[0], 4197376u * 2);
+    EXPECT_EQ(whole[1], 16794624u * 2);
     // The embedding is one tensor: the last bucket but its two norms' worth ahead of it.
     EXPECT_GE(whole.back(), 250880u * 1024 * 2);
 
