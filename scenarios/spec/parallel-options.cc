@@ -433,9 +433,9 @@ MakeParallel(Validation* v,
     }
     o->contextExchange = *training::ParseContextExchange(values.Text("context-exchange"));
     o->virtualStages = values.U32("virtual-stages");
-    if (o->pipeline > 1)
+    if (o->pipeline > 1 && !values.Present("pipeline-schedule"))
     {
-        v->DecideUnlessGiven("pipeline-schedule", o->virtualStages > 1 ? "interleaved" : "1f1b");
+        v->Decide("pipeline-schedule", o->virtualStages > 1 ? "interleaved" : "1f1b");
         o->schedule = values.Text("pipeline-schedule");
     }
 }
