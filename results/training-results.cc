@@ -13,6 +13,7 @@
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/rank-work.h"
 
 #include <algorithm>
 #include <numeric>
