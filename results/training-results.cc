@@ -13,6 +13,7 @@
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/rank-work.h"
 
 #include <algorithm>
 #include <numeric>
@@ -86,6 +87,41 @@ struct Distribution
     uint64_t total = 0;
     double sum = 0;
 };
+
+nlohmann::ordered_json
+StalenessToJson(const std::map<uint64_t, uint64_t>& counts)
+{
+    nlohmann::ordered_json staleness;
+    const Distribution of(counts);
+    const bool any = of.total > 0;
+    const auto number = [any](auto value) {
+        return any ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+    };
+    staleness["mean"] = number(any ? of.Mean() : 0);
+    staleness["p50"] = number(of.Quantile(0.5));
+    staleness["p99"] = number(of.Quantile(0.99));
+    staleness["max"] = number(of.Quantile(1));
+    staleness["histogram"] = nlohmann::ordered_json::array();
+    for (const auto& [value, count] : of.counts)
+    {
+        staleness["histogram"].push_back({value, count});
+    }
+    return staleness;
+}
+
+/// Of a pipeline without a flush: of each gradient of a stage, how many updates of the stage came
+/// between the weights it was computed with and its own.
+std::map<uint64_t, uint64_t>
+StalenessOfStages(const training::TrainingOptions& o, uint32_t steps)
+{
+    std::map<uint64_t, uint64_t> counts;
+    const uint64_t microBatches = uint64_t{o.accumulation} * o.Data() * steps;
+    for (uint32_t stage = 0; microBatches > 0 && stage < o.pipeline; ++stage)
+    {
+        counts[training::StalenessOf(o, stage)] += microBatches;
+    }
+    return counts;
+}
 
 double
 MeanOf(const std::vector<uint64_t>& values)
@@ -314,6 +350,10 @@ TrainingResults::ToJson(const CriticalPath* critical,
     {
         body.update(ServersToJson(*served));
     }
+    else if (m_scenario.plan.fillRoles > 0)
+    {
+        body["staleness"] = StalenessToJson(StalenessOfStages(m_scenario.options, m_measured));
+    }
     body["collectives_left_out"] = m_collectives - m_collectivesListed;
     body["collectives"] = nlohmann::ordered_json::array();
     for (const ListedStep& step : m_listed)
@@ -365,24 +405,9 @@ TrainingResults::ServersToJson(const workload::ServedStatistics& served) const
                           {"given_twice", served.backups},
                           {"in_vain", served.wasted}};
         break;
-    case training::Strategy::kDownpour: {
-        const Distribution of(served.staleness);
-        nlohmann::ordered_json& staleness = body["staleness"];
-        const bool any = of.total > 0;
-        const auto number = [any](auto value) {
-            return any ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
-        };
-        staleness["mean"] = number(any ? of.Mean() : 0);
-        staleness["p50"] = number(of.Quantile(0.5));
-        staleness["p99"] = number(of.Quantile(0.99));
-        staleness["max"] = number(of.Quantile(1));
-        staleness["histogram"] = nlohmann::ordered_json::array();
-        for (const auto& [value, count] : of.counts)
-        {
-            staleness["histogram"].push_back({value, count});
-        }
+    case training::Strategy::kDownpour:
+        body["staleness"] = StalenessToJson(served.staleness);
         break;
-    }
     default:
         break;
     }

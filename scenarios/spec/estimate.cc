@@ -427,7 +427,8 @@ CountStep(const TrainingScenario& s)
                 seconds += task.duration.Seconds();
             }
         }
-        compute = std::max(compute, seconds);
+        // The step that fills a pipeline is one of many.
+        compute = collectives.size() <= s.plan.UsualRoles() ? std::max(compute, seconds) : compute;
     }
     std::map<std::pair<uint32_t, std::size_t>, Kept> communicators;
     for (uint32_t kind = 0; kind < s.plan.groupKinds.size(); ++kind)

@@ -4,9 +4,11 @@
 #include "scenarios/spec/micro-batch.h"
 
 #include "scenarios/spec/format.h"
+#include "scenarios/training/stage-layers.h"
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace scenario
 {
@@ -31,7 +33,23 @@ bool
 Fits(training::TrainingOptions& options, uint64_t micro)
 {
     options.microBatch = static_cast<uint32_t>(micro);
-    return training::EstimateMemory(options).Total() <= options.gpu.memoryBytes;
+    return training::EstimateMemory(training::Partitioned(options)).Total() <=
+           options.gpu.memoryBytes;
+}
+
+/// Micro-batches of a step. Where they go round the replicas of a stage, all stages end a step
+/// with a round: as many as make whole rounds, and at least one a GPU.
+uint64_t
+DefaultAccumulation(const training::TrainingOptions& options)
+{
+    uint64_t rounds = 1;
+    uint64_t gpus = 0;
+    for (const uint32_t replicas : options.replicas)
+    {
+        rounds = std::min(std::lcm(rounds, uint64_t{replicas}), kMostMicroBatch + uint64_t{1});
+        gpus += replicas;
+    }
+    return (std::max<uint64_t>(gpus, 1) + rounds - 1) / rounds * rounds;
 }
 
 /// --micro-batch=auto. 0: there is an error.
@@ -142,7 +160,8 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
     const bool haveAccumulation = values.Given("accumulation");
     const uint64_t n = options->Data();
     uint64_t micro = haveMicro ? values.Integer("micro-batch") : kDefaultMicroBatch;
-    uint64_t accumulation = haveAccumulation ? values.Integer("accumulation") : 1;
+    uint64_t accumulation =
+        haveAccumulation ? values.Integer("accumulation") : DefaultAccumulation(*options);
     const bool haveShare = values.Given("global-batch") && haveAccumulation;
     if (!haveMicro && !haveShare && !values.Flag("ignore-memory"))
     {

@@ -31,6 +31,9 @@ uint64_t LargestMicroBatch(training::TrainingOptions options);
  * Fills in options->microBatch and accumulation from --micro-batch, --accumulation and
  * --global-batch, and decides the three.
  *
+ * Where micro-batches go round the replicas of stages (--replicas=2-1-1), accumulation counts those
+ * of a step in all, and is without them what makes whole rounds of all stages.
+ *
  * --micro-batch=auto is LargestMicroBatch; with --global-batch the largest one up to that for which
  * the global batch is GPUs x micro-batch x a whole accumulation (the one that is given, if any).
  *

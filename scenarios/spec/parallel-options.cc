@@ -5,7 +5,12 @@
 
 #include "scenarios/spec/format.h"
 #include "scenarios/training/pipeline/schedule.h"
+#include "scenarios/training/stage-layers.h"
 #include "topologies/names.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
 
 namespace scenario
 {
@@ -13,17 +18,52 @@ namespace scenario
 namespace
 {
 
+constexpr uint64_t kMostGpus = 1000000;
+
+/// "2-1-1"; nothing: it is no such list.
+std::optional<std::vector<uint32_t>>
+ParseReplicas(const std::string& text)
+{
+    std::vector<uint32_t> replicas;
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (true)
+    {
+        uint32_t count = 0;
+        const auto [after, bad] = std::from_chars(at, end, count);
+        if (bad != std::errc() || count == 0 || count > kMostGpus)
+        {
+            return std::nullopt;
+        }
+        replicas.push_back(count);
+        if (after == end)
+        {
+            return replicas;
+        }
+        if (*after != '-')
+        {
+            return std::nullopt;
+        }
+        at = after + 1;
+    }
+}
+
+/// Stages and replicas come from PipeDream's partitioner.
+bool
+FindsStages(const Values& values)
+{
+    return values.Given("replicas") ? values.Text("replicas") == "auto"
+                                    : values.Text("partition") == "pipedream" &&
+                                          !values.Given("pp") && !values.Given("dp");
+}
+
 std::vector<NamedItem>
 ScheduleItems()
 {
     std::vector<NamedItem> items;
     for (const training::PipelineSchedule* schedule : training::PipelineSchedules())
     {
-        // A step graph begins and ends with an empty pipeline.
-        if (schedule->Flushes())
-        {
-            items.push_back({schedule->Name(), schedule->Description()});
-        }
+        items.push_back({schedule->Name(), schedule->Description()});
     }
     return items;
 }
@@ -115,8 +155,32 @@ ParallelOptionRows()
             group,
             "in which order a stage computes its micro-batches")
             .Names("schedule", ScheduleItems)
-            .Otherwise("1f1b; interleaved with --virtual-stages")
+            .Otherwise("1f1b; interleaved with --virtual-stages, pipedream with --replicas")
             .Example("gpipe"),
+        Opt("partition", Kind::kName, json, group, "which layers each stage of a pipeline has")
+            .Names("partition",
+                   {{"uniform", "blocks in equal numbers; without blocks layers"},
+                    {"balanced", "the stage that computes longest, as short as it can be"},
+                    {"pipedream",
+                     "PipeDream's: the same with messages and synchronization; without --pp it "
+                     "finds stages and --replicas"}})
+            .Default("uniform"),
+        Opt("replicas",
+            Kind::kText,
+            json,
+            group,
+            "copies of each stage of the pipeline, to which its micro-batches go in turns; auto: "
+            "as --partition=pipedream finds them")
+            .Shows("N-N-...")
+            .Otherwise("--dp each")
+            .Example("2-1-1"),
+        Opt("vertical-sync",
+            Kind::kFlag,
+            json,
+            group,
+            "with --pipeline-schedule=pipedream: a micro-batch takes on all stages weights of one "
+            "version")
+            .Default("0"),
         Opt("layers",
             Kind::kInteger,
             json,
@@ -131,9 +195,71 @@ ParallelOptionRows()
 }
 
 void
+DecideStages(Validation* v)
+{
+    auto& values = v->values;
+    if (FindsStages(values))
+    {
+        const std::string why = "has no meaning with --replicas=auto: the partitioner finds stages";
+        v->MustNotBeGiven({"pp", "dp"}, why);
+        if (values.Given("partition") && values.Text("partition") != "pipedream")
+        {
+            v->Fail("partition", "finds no replicas; allowed with --replicas=auto: pipedream");
+        }
+        v->Decide("partition", "pipedream");
+        v->DecideUnlessGiven("pipeline-schedule", "pipedream");
+    }
+    else if (values.Given("replicas"))
+    {
+        const auto replicas = ParseReplicas(values.Text("replicas"));
+        if (!replicas)
+        {
+            v->Fail("replicas",
+                    "allowed: auto, or a number from 1 to " + std::to_string(kMostGpus) +
+                        " for each stage with '-' between, as 2-1-1");
+            return;
+        }
+        if (values.Given("pp") && values.U32("pp") != replicas->size())
+        {
+            v->Fail("replicas",
+                    "is of " + topo::Counted(replicas->size(), "stage") + ", and --pp is " +
+                        std::to_string(values.U32("pp")));
+            return;
+        }
+        v->MustNotBeGiven({"dp"}, "has no meaning with --replicas, which says it of each stage");
+        v->Decide("pp", std::to_string(replicas->size()));
+        v->DecideUnlessGiven("pipeline-schedule", "pipedream");
+    }
+}
+
+bool
+HasFlush(const Validation& v)
+{
+    return !v.values.Present("pipeline-schedule") ||
+           training::FindPipelineSchedule(v.values.Text("pipeline-schedule"))->Flushes();
+}
+
+void
 DecideGpus(Validation* v)
 {
     auto& values = v->values;
+    const auto replicas =
+        values.Given("replicas") ? ParseReplicas(values.Text("replicas")) : std::nullopt;
+    if (replicas && !values.Given("gpus") && !values.Given("servers"))
+    {
+        const double gpus = std::accumulate(replicas->begin(), replicas->end(), 0.0) *
+                            static_cast<double>(values.Integer("tp"));
+        if (gpus > kMostGpus)
+        {
+            v->Fail("replicas",
+                    "makes " + Format("%.4g", gpus) + " GPUs; allowed: at most 1000000");
+            return;
+        }
+        v->Decide("gpus", std::to_string(static_cast<uint64_t>(gpus)));
+        values.Slot("gpus").given = true;
+        values.Slot("gpus").where = "--replicas (x --tp)";
+        return;
+    }
     if (!values.Given("dp") || values.Given("gpus") || values.Given("servers"))
     {
         return;
@@ -153,8 +279,90 @@ DecideGpus(Validation* v)
     values.Slot("gpus").where = "--dp (x --tp x --pp x --cp)";
 }
 
+namespace
+{
+
+/// Those of the option: all equal, they are data parallelism.
 void
-MakeParallel(Validation* v, training::TrainingOptions* o)
+TakeReplicas(Validation* v, training::TrainingOptions* o)
+{
+    const auto replicas = ParseReplicas(v->values.Text("replicas"));
+    if (!replicas)
+    {
+        return; // has been said
+    }
+    const uint64_t sum = std::accumulate(replicas->begin(), replicas->end(), uint64_t{0});
+    if (sum * o->tensor != o->ranks)
+    {
+        v->Fail("replicas",
+                "makes " + topo::Counted(sum * o->tensor, "GPU") + " (x tp " +
+                    std::to_string(o->tensor) + "), and there are " + std::to_string(o->ranks));
+        return;
+    }
+    if (o->context > 1 || o->expert > 1)
+    {
+        v->Fail(o->context > 1 ? "cp" : "ep", "allowed with --replicas: 1");
+        return;
+    }
+    if (std::any_of(replicas->begin(), replicas->end(), [&](uint32_t count) {
+            return count != replicas->front();
+        }))
+    {
+        o->replicas = *replicas;
+    }
+}
+
+void
+FindStages(Validation* v, training::TrainingOptions* o)
+{
+    auto& values = v->values;
+    for (const char* degree : {"tp", "cp", "ep", "virtual-stages"})
+    {
+        if (values.U32(degree) != 1)
+        {
+            v->Fail(degree, "allowed with --replicas=auto, whose machines are single GPUs: 1");
+            return;
+        }
+    }
+    if (!values.Given("micro-batch") || values.Text("micro-batch") == "auto")
+    {
+        v->Fail("micro-batch",
+                "must be given as a number with --replicas=auto: the stages depend on it");
+        return;
+    }
+    o->microBatch = values.U32("micro-batch");
+    *o = training::WithStagesFound(*o);
+    v->Decide("pp", std::to_string(o->pipeline));
+    v->Decide("replicas", training::ReplicasText(*o));
+    v->notes.push_back("--replicas=" + training::ReplicasText(*o) +
+                       ": what PipeDream's partitioner finds");
+}
+
+} // namespace
+
+std::vector<training::PartitionLevel>
+LinksOf(const ClusterSpec& cluster, const FabricSpec& fabric)
+{
+    const topo::ServerSpec& server = cluster.server;
+    std::vector<training::PartitionLevel> links;
+    if (server.gpus > 1)
+    {
+        links.push_back(
+            {server.gpus,
+             static_cast<double>(server.scaleUp.perGpu.bps) / 8 * server.scaleUp.efficiency});
+    }
+    if (cluster.servers > 1 || links.empty())
+    {
+        links.push_back(
+            {cluster.servers, static_cast<double>(fabric.nicRate.bps) / 8 * server.nics});
+    }
+    return links;
+}
+
+void
+MakeParallel(Validation* v,
+             const std::vector<training::PartitionLevel>& links,
+             training::TrainingOptions* o)
 {
     auto& values = v->values;
     o->tensor = values.U32("tp");
@@ -162,7 +370,33 @@ MakeParallel(Validation* v, training::TrainingOptions* o)
     o->context = values.U32("cp");
     o->expert = values.U32("ep");
     const std::string gpus = topo::Counted(o->ranks, "GPU");
-    const uint64_t copy = uint64_t(o->tensor) * o->pipeline * o->context;
+    o->partition = *training::ParsePartition(values.Text("partition"));
+    o->verticalSync = values.Flag("vertical-sync");
+    if (values.Present("pipeline-schedule"))
+    {
+        o->schedule = values.Text("pipeline-schedule");
+    }
+    if (HasFlush(*v))
+    {
+        v->MustNotBeGiven({"vertical-sync"},
+                          "is of schedules without a flush; allowed with "
+                          "--pipeline-schedule=pipedream");
+    }
+    o->links = links;
+    if (FindsStages(values))
+    {
+        FindStages(v, o);
+    }
+    else if (values.Given("replicas"))
+    {
+        TakeReplicas(v, o);
+    }
+    if (!v->errors.empty())
+    {
+        return;
+    }
+    const uint64_t copy = o->replicas.empty() ? uint64_t(o->tensor) * o->pipeline * o->context
+                                              : o->ranks; // has been looked at
     if (o->ranks % copy != 0)
     {
         v->Fail(o->tensor > 1     ? "tp"
@@ -183,7 +417,16 @@ MakeParallel(Validation* v, training::TrainingOptions* o)
                 std::to_string(data));
         return;
     }
-    v->Decide("dp", std::to_string(data));
+    if (o->replicas.empty())
+    {
+        v->Decide("dp", std::to_string(data));
+    }
+    else if (values.Given("rank-order"))
+    {
+        v->Fail("rank-order",
+                "has no meaning where stages have different numbers of replicas: ranks go stage by "
+                "stage");
+    }
     if (data * o->context % o->expert != 0)
     {
         v->Fail("ep",
@@ -221,12 +464,9 @@ MakeParallel(Validation* v, training::TrainingOptions* o)
     o->fusedAccumulation = values.Flag("gradient-accumulation-fusion");
     o->contextExchange = *training::ParseContextExchange(values.Text("context-exchange"));
     o->virtualStages = values.U32("virtual-stages");
-    if (o->pipeline > 1)
+    if (o->pipeline > 1 && !values.Present("pipeline-schedule"))
     {
-        v->DecideUnlessGiven("pipeline-schedule", o->virtualStages > 1 ? "interleaved" : "1f1b");
-    }
-    if (values.Present("pipeline-schedule"))
-    {
+        v->Decide("pipeline-schedule", o->virtualStages > 1 ? "interleaved" : "1f1b");
         o->schedule = values.Text("pipeline-schedule");
     }
 }

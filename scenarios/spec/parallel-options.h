@@ -7,6 +7,7 @@
 #define SCENARIOS_SPEC_PARALLEL_OPTIONS_H
 
 #include "scenarios/spec/options.h"
+#include "scenarios/spec/scenario.h"
 #include "scenarios/spec/validate.h"
 #include "scenarios/training/plan-options.h"
 
@@ -17,12 +18,24 @@ namespace scenario
 
 std::vector<Option> ParallelOptionRows();
 
-/// The number of GPUs that --dp asks for where nothing else says how many there are. Before the
-/// cluster is made.
+/// What --replicas and --partition say of --pp and --pipeline-schedule. First of all.
+void DecideStages(Validation* v);
+
+/// Whether the pipeline's schedule, as far as it is known, has a flush. After DecideStages.
+bool HasFlush(const Validation& v);
+
+/// The number of GPUs that --replicas or --dp asks for where nothing else says how many there are.
+/// Before the cluster is made.
 void DecideGpus(Validation* v);
 
-/// Degrees, their order, the pipeline's schedule. \param options with the number of ranks
-void MakeParallel(Validation* v, training::TrainingOptions* options);
+/// GPUs of a server and servers, as PipeDream's partitioner counts machines and links.
+std::vector<training::PartitionLevel> LinksOf(const ClusterSpec& cluster, const FabricSpec& fabric);
+
+/// Degrees, their order, the pipeline's schedule, its stages and their replicas. \param options
+/// with all but what is of batches
+void MakeParallel(Validation* v,
+                  const std::vector<training::PartitionLevel>& links,
+                  training::TrainingOptions* options);
 
 } // namespace scenario
 

@@ -20,7 +20,9 @@
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/processes.h"
 #include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/rank-work.h"
 #include "scenarios/training/served-plan.h"
+#include "scenarios/training/stage-layers.h"
 #include "scenarios/training/volumes.h"
 #include "scenarios/workload/registry.h"
 #include "topologies/names.h"
@@ -349,8 +351,67 @@ Degrees(const training::TrainingOptions& o)
         " (" + o.schedule +
             (o.virtualStages > 1 ? ", " + std::to_string(o.virtualStages) + " virtual stages"
                                  : "") +
-            ")");
+            (o.replicas.empty() ? "" : ", replicas " + training::ReplicasText(o)) + ")");
     return text.empty() ? "" : text + std::to_string(o.Data()) + " ";
+}
+
+/// A line for each stage of a pipeline: its layers, and how long a micro-batch computes there.
+std::string
+StagesText(const training::TrainingOptions& o)
+{
+    if (o.pipeline == 1)
+    {
+        return "";
+    }
+    std::string text;
+    const auto stages = training::LayersByStage(o);
+    const auto all = training::LayersOfModel(o);
+    for (uint32_t stage = 0; stage < o.pipeline; ++stage)
+    {
+        std::string line = std::to_string(stage) + ": ";
+        double seconds = 0;
+        for (const auto& chunk : stages[stage])
+        {
+            const std::string first = rdma::Shown(all[chunk.front()].name, 60);
+            const std::string last = rdma::Shown(all[chunk.back()].name, 60);
+            line += (&chunk == &stages[stage].front() ? "" : "; ") +
+                    topo::Counted(chunk.size(), "layer") + ", " +
+                    (chunk.size() == 1 ? first : first + " to " + last);
+            for (const uint32_t i : chunk)
+            {
+                seconds += all[i].Forward() + all[i].Backward();
+            }
+        }
+        line += "; " + Seconds(seconds) + " a micro-batch";
+        if (!o.replicas.empty())
+        {
+            line += ", " + topo::Counted(o.replicas[stage], "replica");
+        }
+        text += Line(stage == 0 ? "stages" : "", line);
+    }
+    if (o.partition != training::Partition::kUniform)
+    {
+        text += Line("", "as --partition=" + training::PartitionName(o.partition) + " has them");
+    }
+    const training::PipelineSchedule& schedule = *training::FindPipelineSchedule(o.schedule);
+    if (!schedule.Flushes())
+    {
+        std::string versions;
+        std::string staleness;
+        for (uint32_t stage = 0; stage < o.pipeline; ++stage)
+        {
+            const auto shape = training::LongPipelineOf(o);
+            const std::string dash = stage > 0 ? "-" : "";
+            versions +=
+                dash + std::to_string(schedule.WeightVersions(shape, stage, o.verticalSync));
+            staleness += dash + std::to_string(training::StalenessOf(o, stage));
+        }
+        text += Line("weights",
+                     versions + " versions a stage, gradients " + staleness + " updates old" +
+                         (o.verticalSync ? " (vertical sync)" : "") +
+                         "; no flush, not even between steps");
+    }
+    return text;
 }
 
 /// Seconds, of the stage that computes longest.
@@ -358,10 +419,10 @@ double
 MostComputing(const training::TrainingPlan& plan)
 {
     double most = 0;
-    for (const auto& role : plan.roles)
+    for (std::size_t i = 0; i < plan.UsualRoles(); ++i)
     {
         double seconds = 0;
-        for (const auto& task : role.tasks)
+        for (const auto& task : plan.roles[i].tasks)
         {
             seconds += task.stream == 0 ? task.duration.Seconds() : 0;
         }
@@ -445,6 +506,7 @@ PlanText(const TrainingScenario& s)
                           : "data parallel " + std::to_string(s.options.Data())) +
                      " x micro-batch " + std::to_string(s.microBatch) + " x accumulation " +
                      std::to_string(s.accumulation));
+    text += s.served ? "" : StagesText(s.options);
     if (s.workload != workload::kDefaultWorkload)
     {
         text += Line("workload", s.workload + ": " + workload::Find(s.workload)->description);

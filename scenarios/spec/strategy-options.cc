@@ -172,6 +172,9 @@ MakeStrategy(Validation* v, uint32_t gpus, uint32_t servers)
             return served;
         }
     }
+    v->MustNotBeGiven({"replicas", "partition", "pipeline-schedule", "vertical-sync"},
+                      "is of a pipeline, and a replica of --strategy=" +
+                          training::StrategyName(served.strategy) + " is one GPU");
     if (served.strategy != Strategy::kDownpour)
     {
         v->MustNotBeGiven({"overlap"},

@@ -72,6 +72,7 @@ ModelItems()
                      " parameters" +
                      (model->hasSequence ? ", sequence " + std::to_string(model->sequence) : "")});
         }
+        list.push_back({kProfileModel, "the layers that --profile has in their order"});
         return list;
     }();
     return items;
@@ -281,8 +282,33 @@ MakeTable()
             Kind::kFile,
             json,
             group,
-            "measured times of layers, in JSON, instead of those of their kernels")
+            "measured times of layers, in JSON or CSV, instead of those of their kernels; without "
+            "--model, layers in their order are the model")
             .Otherwise("none"),
+        Opt("profile-model",
+            Kind::kText,
+            json,
+            group,
+            "of a profile in CSV with several models, the one to take")
+            .Shows("NAME")
+            .Otherwise("the only one")
+            .Example("vgg16"),
+        Opt("profile-batch",
+            Kind::kInteger,
+            json,
+            group,
+            "samples that a pass of the profile was measured with; its times are scaled to "
+            "--micro-batch")
+            .Range(1, 1 << 24)
+            .Otherwise("as the profile says, or --micro-batch")
+            .Example("128"),
+        Opt("profile-floor",
+            Kind::kFlag,
+            json,
+            group,
+            "no pass of the profile takes less than its FLOPs at the peak of --gpu: of one that "
+            "was measured on a faster GPU")
+            .Default("0"),
     });
     t.Add(DataParallelOptionRows());
     t.Add(ParallelOptionRows());

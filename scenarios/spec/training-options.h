@@ -17,6 +17,9 @@ namespace scenario
 /// GPUs by name, with what they can do.
 std::vector<NamedItem> GpuItems();
 
+/// --model: the layers of --profile.
+constexpr const char* kProfileModel = "profile";
+
 /// How many GPUs there are if nobody says so.
 ClusterDefaults TrainingClusterDefaults();
 

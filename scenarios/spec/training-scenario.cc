@@ -21,6 +21,7 @@
 #include "scenarios/spec/validate.h"
 #include "scenarios/training/plan-check.h"
 #include "scenarios/training/served-plan.h"
+#include "scenarios/training/stage-layers.h"
 #include "scenarios/training/training-plan.h"
 #include "scenarios/workload/registry.h"
 #include "topologies/family.h"
@@ -111,9 +112,109 @@ TakeProblems(Validation* v, const std::vector<training::Problem>& problems)
     }
 }
 
-std::optional<training::ModelSpec>
-ChosenModel(Validation* v)
+std::string
+Extension(const std::string& file)
 {
+    const size_t slash = file.find_last_of('/');
+    const size_t dot = file.find_last_of('.');
+    return dot == std::string::npos || (slash != std::string::npos && dot < slash)
+               ? ""
+               : file.substr(dot);
+}
+
+/// "vgg16" of "profiles/vgg16.csv".
+std::string
+Stem(const std::string& file)
+{
+    const size_t slash = file.find_last_of('/');
+    const std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
+    return name.substr(0, name.size() - Extension(file).size());
+}
+
+/// Measured layers; nothing if there are none, or after an error.
+std::optional<training::LayerProfile>
+ChosenProfile(Validation* v)
+{
+    const auto& values = v->values;
+    if (!values.Given("profile"))
+    {
+        v->MustNotBeGiven({"profile-model", "profile-batch", "profile-floor"},
+                          "has no meaning without --profile");
+        return std::nullopt;
+    }
+    const std::string& file = values.Text("profile");
+    const bool isCsv = Extension(file) == ".csv";
+    std::optional<training::LayerProfile> profile;
+    if (isCsv)
+    {
+        std::vector<topo::Error> errors;
+        const auto text = topo::ReadWholeFile(file, errors);
+        if (!text)
+        {
+            v->FailFile("profile", errors);
+            return std::nullopt;
+        }
+        const std::string model =
+            values.Given("profile-model") ? values.Text("profile-model") : std::string();
+        profile = training::ParseProfileCsv(*text, file, model, errors);
+        TakeFileErrors(v, errors);
+    }
+    else
+    {
+        v->MustNotBeGiven({"profile-model"}, "has no meaning for a profile in JSON");
+        profile = FromFile(v, "profile", training::ParseProfileJson);
+    }
+    if (profile && values.Given("profile-batch"))
+    {
+        const uint32_t batch = values.U32("profile-batch");
+        if (profile->batch != 0 && profile->batch != batch)
+        {
+            v->Fail("profile-batch",
+                    file + " says " + std::to_string(profile->batch),
+                    std::to_string(profile->batch));
+        }
+        profile->batch = batch;
+    }
+    return profile;
+}
+
+/// \param profile gets the names of its layers, if it is the model
+std::optional<training::ModelSpec>
+ChosenModel(Validation* v, std::optional<training::LayerProfile>* profile)
+{
+    const bool inOrder = *profile && (*profile)->inOrder;
+    if (inOrder)
+    {
+        v->DecideUnlessGiven("model", kProfileModel);
+    }
+    if (v->values.Text("model") == kProfileModel)
+    {
+        if (!inOrder)
+        {
+            // Of a profile that cannot be read this has been said.
+            if (*profile || !v->values.Given("profile"))
+            {
+                v->Fail("model",
+                        *profile ? "the layers of " + v->values.Text("profile") +
+                                       " stand in no order; allowed: a list of them, or CSV"
+                                 : "needs --profile");
+            }
+            return std::nullopt;
+        }
+        if ((*profile)->batch == 0)
+        {
+            v->Fail("profile",
+                    "does not say of how many samples its times are; give --profile-batch");
+            return std::nullopt;
+        }
+        if ((*profile)->elementBytes == 4)
+        {
+            v->DecideUnlessGiven("dtype", "fp32");
+        }
+        auto model = training::ModelOfProfile(**profile, Stem(v->values.Text("profile")));
+        model.source = v->values.Text("profile");
+        return model;
+    }
     auto model = training::FindModel(v->values.Text("model"));
     return model ? model : FromFile(v, "model", training::ParseModelJson);
 }
@@ -272,13 +373,15 @@ ValidateTraining(const ReadResult& read)
     s.steps = values.U32("steps");
     s.warmupSteps = values.U32("warmup");
     s.workload = values.Given("workload") ? values.Text("workload") : workload::kDefaultWorkload;
-    s.dtype = values.Text("dtype");
 
+    DecideStages(&v);
     // DeepSpeed refuses stages 2 and 3 in a pipeline; Megatron-LM's distributed optimizer is 1.
-    v.DecideUnlessGiven("zero", values.U32("pp") > 1 ? "1" : "2");
+    v.DecideUnlessGiven("zero", !HasFlush(v) ? "0" : values.U32("pp") > 1 ? "1" : "2");
     s.zero = values.U32("zero");
 
-    const auto model = ChosenModel(&v);
+    auto profile = ChosenProfile(&v);
+    const auto model = ChosenModel(&v, &profile);
+    s.dtype = values.Text("dtype");
     DecideGpus(&v);
     std::optional<topo::ServerSpec> server;
     std::optional<training::GpuSpec> gpu;
@@ -342,11 +445,12 @@ ValidateTraining(const ReadResult& read)
         {
             o.overlap = values.Flag("overlap");
         }
-        if (values.Given("profile"))
+        o.profile = std::move(profile);
+        o.profileFloor = values.Flag("profile-floor");
+        if (v.errors.empty())
         {
-            o.profile = FromFile(&v, "profile", training::ParseProfileJson);
+            MakeParallel(&v, LinksOf(cluster.spec, s.fabric), &o);
         }
-        MakeParallel(&v, &o);
         if (v.errors.empty())
         {
             MakeDataParallel(&v, &o, cluster.spec.server.gpus);
@@ -357,6 +461,7 @@ ValidateTraining(const ReadResult& read)
         {
             o.ranks -= served.backupWorkers;
             MakeBatch(&v, &o);
+            o = training::Partitioned(std::move(o));
         }
         s.microBatch = o.microBatch;
         s.accumulation = o.accumulation;

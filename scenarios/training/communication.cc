@@ -444,6 +444,63 @@ Share(const TrainingOptions& o,
     }
 }
 
+/// Without a flush: the replicas of a stage add up the gradients of each round, one micro-batch of
+/// each, and then update their weights; with overlap behind the next round, so that those of the
+/// last round of a step are added up in the next.
+void
+ReduceRounds(const TrainingOptions& o, const RankWork& work, std::vector<Transfer>& transfers)
+{
+    std::vector<const DoneAction*> rounds;
+    for (const DoneAction& done : work.actions)
+    {
+        if (done.action.kind == PipelineAction::Kind::kBackward)
+        {
+            rounds.push_back(&done);
+        }
+    }
+    const auto add = [&](const Bucket& bucket, const std::string& name, const DoneAction& update) {
+        Transfer t;
+        t.task = Collective(Phase::kGradient,
+                            kGradientStream,
+                            GroupOf::kGradient,
+                            coll::Op::kAllReduce,
+                            bucket.elements * o.GradientBytes(),
+                            "all-reduce bucket " + name);
+        t.users = {update.span.last + 1};
+        transfers.push_back(std::move(t));
+    };
+    for (const auto& layers : {work.layers, ExpertsOf(work.layers)})
+    {
+        if (work.replicas == 1 || ParametersOf(layers) == 0)
+        {
+            continue;
+        }
+        const auto buckets = GradientBuckets(o, layers, work.replicas);
+        for (std::size_t b = 0; work.updatesLater && !work.fills && b < buckets.size(); ++b)
+        {
+            add(buckets[b], std::to_string(b) + " of the step before", *rounds.front());
+            transfers.back().inLine = true;
+            transfers.back().carried = true;
+        }
+        const std::size_t here = rounds.size() - (work.updatesLater ? 1 : 0);
+        for (std::size_t r = 0; r < here; ++r)
+        {
+            const uint32_t microBatch = rounds[r]->action.microBatch;
+            for (std::size_t b = 0; b < buckets.size(); ++b)
+            {
+                add(buckets[b],
+                    std::to_string(b) + OfMicroBatch(o, microBatch),
+                    *rounds[r + (work.updatesLater ? 1 : 0)]);
+                transfers.back().made = work.Gradient(microBatch, buckets[b].last);
+            }
+        }
+    }
+    // On a stream in the order in which they are made, those of the step before first.
+    std::stable_sort(transfers.begin(), transfers.end(), [](const Transfer& a, const Transfer& b) {
+        return a.made + 1 < b.made + 1;
+    });
+}
+
 /// First and last stage add up the gradients of the matrix that both have.
 void
 ReduceEmbedding(const TrainingOptions& o, const RankWork& work, std::vector<Transfer>& transfers)
@@ -520,6 +577,11 @@ std::vector<Transfer>
 DataParallelTransfers(const TrainingOptions& o, const RankWork& work)
 {
     std::vector<Transfer> transfers;
+    if (!Flushes(o))
+    {
+        ReduceRounds(o, work, transfers);
+        return transfers;
+    }
     Shared shared;
     shared.ranks = o.Sharers();
     shared.copies = o.Replicas() / shared.ranks;

@@ -87,6 +87,8 @@ struct Transfer
     /// Begins as soon as it can, whether communication overlaps or not: computing waits for it
     /// anyway, or it waits for another rank's.
     bool inLine = false;
+    /// Of data of the step before: ahead of everything, and nothing but its users waits.
+    bool carried = false;
 
     // The third pass: it begins no sooner than this computation has ended, and these transfers.
     Position begin = kStart;

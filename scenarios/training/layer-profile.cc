@@ -163,6 +163,7 @@ class CsvReader
         {
             return std::nullopt;
         }
+        m_profile.name = !m_model.empty() ? m_model : m_models.empty() ? "" : *m_models.begin();
         return std::move(m_profile);
     }
 
@@ -222,6 +223,10 @@ class CsvReader
             }
             return value.value_or(0);
         };
+        if (m_columns.count("op") > 0 && fields[m_columns["op"]] == "Input")
+        {
+            return; // loads a batch
+        }
         ProfiledLayer layer;
         const bool named = m_columns.count("name") > 0;
         if (named || m_columns.count("op") > 0)
@@ -279,18 +284,99 @@ class CsvReader
 } // namespace
 
 std::optional<LayerProfile>
-ParseLayerProfileCsv(const std::string& text,
-                     const std::string& file,
-                     const std::string& model,
-                     std::vector<topo::Error>& errors)
+ParseProfileCsv(const std::string& text,
+                const std::string& file,
+                const std::string& model,
+                std::vector<topo::Error>& errors)
 {
     return CsvReader(file, model, errors).Read(text);
 }
 
+namespace
+{
+
+bool
+Matches(const std::string& pattern, const std::string& name)
+{
+    if (!pattern.empty() && pattern.back() == '*')
+    {
+        return name.compare(0, pattern.size() - 1, pattern, 0, pattern.size() - 1) == 0;
+    }
+    return pattern == name;
+}
+
+void
+ReadTimes(topo::JsonObject& in, ProfiledLayer& layer)
+{
+    double forward = 0;
+    double backward = 0;
+    in.Real("forward_us", forward, 0, kMostUs, topo::Need::kRequired);
+    in.Real("backward_us", backward, 0, kMostUs, topo::Need::kRequired);
+    layer.forwardSeconds = forward * 1e-6;
+    layer.backwardSeconds = backward * 1e-6;
+}
+
+/// Layers in order.
+void
+ReadList(topo::JsonObject& in, LayerProfile& profile)
+{
+    const nlohmann::json& layers = in.At("layers");
+    for (size_t i = 0; i < layers.size() && !in.TooMany(); ++i)
+    {
+        topo::JsonObject one = in.Inner(layers[i], "layers/" + std::to_string(i));
+        ProfiledLayer layer;
+        one.Text("name", layer.name);
+        ReadTimes(one, layer);
+        one.Real("activation_bytes", layer.activationBytes, 0, kMostBytes);
+        one.Real("parameter_bytes", layer.parameterBytes, 0, kMostBytes);
+        one.Real("forward_flops", layer.forwardFlops, 0, kMostFlops);
+        one.Finish();
+        profile.layers.push_back(std::move(layer));
+    }
+    in.Text("name", profile.name);
+    in.Real("element_bytes", profile.elementBytes, 1, 8);
+}
+
+/// Patterns.
+void
+ReadObject(topo::JsonObject& in, LayerProfile& profile)
+{
+    profile.inOrder = false;
+    for (const auto& [name, times] : in.At("layers").items())
+    {
+        topo::JsonObject one = in.Inner(times, "layers/" + topo::PathPart(name));
+        ProfiledLayer layer;
+        layer.name = name;
+        ReadTimes(one, layer);
+        one.Finish();
+        profile.layers.push_back(std::move(layer));
+    }
+}
+
+} // namespace
+
+const ProfiledLayer*
+LayerProfile::Find(const std::string& layer) const
+{
+    const ProfiledLayer* best = nullptr;
+    for (const ProfiledLayer& one : layers)
+    {
+        if (one.name == layer)
+        {
+            return &one;
+        }
+        if (!inOrder && Matches(one.name, layer) && (!best || one.name.size() > best->name.size()))
+        {
+            best = &one;
+        }
+    }
+    return best;
+}
+
 std::optional<LayerProfile>
-ParseLayerProfileJson(const nlohmann::json& json,
-                      const std::string& file,
-                      std::vector<topo::Error>& errors)
+ParseProfileJson(const nlohmann::json& json,
+                 const std::string& file,
+                 std::vector<topo::Error>& errors)
 {
     const size_t before = errors.size();
     LayerProfile profile;
@@ -302,27 +388,20 @@ ParseLayerProfileJson(const nlohmann::json& json,
         in.Real("optimizer_us", us, 0, kMostUs);
         profile.optimizerSeconds = us * 1e-6;
     }
-    const nlohmann::json* layers = in.List("layers", topo::Need::kRequired);
-    if (layers != nullptr && layers->empty())
+    in.Whole("batch", profile.batch, 1, 1 << 24);
+    if (!in.Has("layers") || !in.At("layers").is_structured() || in.At("layers").empty())
     {
-        in.Say("layers", "has no layers");
+        in.Say("layers",
+               "must be a list of layers in order, each with forward_us and backward_us, or an "
+               "object: layer name -> {\"forward_us\", \"backward_us\"}");
     }
-    for (size_t i = 0; layers != nullptr && i < layers->size() && !in.TooMany(); ++i)
+    else if (in.At("layers").is_array())
     {
-        topo::JsonObject one = in.Inner((*layers)[i], "layers/" + std::to_string(i));
-        ProfiledLayer layer;
-        double forward = 0;
-        double backward = 0;
-        one.Text("name", layer.name);
-        one.Real("forward_us", forward, 0, kMostUs, topo::Need::kRequired);
-        one.Real("backward_us", backward, 0, kMostUs, topo::Need::kRequired);
-        one.Real("activation_bytes", layer.activationBytes, 0, kMostBytes);
-        one.Real("parameter_bytes", layer.parameterBytes, 0, kMostBytes);
-        one.Real("forward_flops", layer.forwardFlops, 0, kMostFlops);
-        one.Finish();
-        layer.forwardSeconds = forward * 1e-6;
-        layer.backwardSeconds = backward * 1e-6;
-        profile.layers.push_back(std::move(layer));
+        ReadList(in, profile);
+    }
+    else
+    {
+        ReadObject(in, profile);
     }
     in.Finish();
     if (errors.size() != before)
@@ -330,6 +409,108 @@ ParseLayerProfileJson(const nlohmann::json& json,
         return std::nullopt;
     }
     return profile;
+}
+
+std::vector<Problem>
+CheckProfile(const LayerProfile& profile, const ModelSpec& model)
+{
+    std::vector<Problem> problems;
+    if (profile.inOrder)
+    {
+        const size_t both = std::min(profile.layers.size(), model.layers.size());
+        size_t same = 0;
+        while (same < both && profile.layers[same].name == model.layers[same].name)
+        {
+            ++same;
+        }
+        if (same < profile.layers.size() || same < model.layers.size())
+        {
+            const auto named = [same](const auto& layers) {
+                return same < layers.size() ? '"' + layers[same].name + '"' : "nothing";
+            };
+            problems.push_back({true,
+                                "profile",
+                                "its layer " + std::to_string(same) + " is " +
+                                    named(profile.layers) + " where " + model.name + " has " +
+                                    named(model.layers) +
+                                    "; allowed: the names of the model's layers in their order, "
+                                    "or no --model"});
+        }
+        return problems;
+    }
+    for (const ProfiledLayer& one : profile.layers)
+    {
+        const bool used =
+            std::any_of(model.layers.begin(), model.layers.end(), [&one](const LayerSpec& layer) {
+                return Matches(one.name, layer.name);
+            });
+        if (!used)
+        {
+            problems.push_back({false, "/layers/" + one.name, "fits no layer of " + model.name});
+        }
+    }
+    size_t missing = 0;
+    std::string first;
+    for (const auto& layer : model.layers)
+    {
+        if (profile.Find(layer.name) == nullptr)
+        {
+            first = missing++ == 0 ? layer.name : first;
+        }
+    }
+    if (missing > 0)
+    {
+        problems.push_back({false,
+                            "/layers",
+                            std::to_string(missing) + " of " + std::to_string(model.layers.size()) +
+                                " layers of " + model.name +
+                                " have no measured time (the first is \"" + first +
+                                "\") and keep those of their kernels"});
+    }
+    return problems;
+}
+
+ModelSpec
+ModelOfProfile(LayerProfile& profile, const std::string& name)
+{
+    ModelSpec model;
+    model.name = profile.name.empty() ? name : profile.name;
+    model.family = "measured";
+    model.hasSequence = false;
+    std::map<std::string, uint32_t> seen;
+    for (size_t i = 0; i < profile.layers.size(); ++i)
+    {
+        ProfiledLayer& from = profile.layers[i];
+        from.name = from.name.empty() ? "layer " + std::to_string(i) : from.name;
+        const uint32_t times = ++seen[from.name];
+        from.name += times > 1 ? " " + std::to_string(times) : "";
+        LayerSpec layer;
+        layer.name = from.name;
+        Part part;
+        const auto parameters =
+            static_cast<uint64_t>(std::llround(from.parameterBytes / profile.elementBytes));
+        if (parameters > 0)
+        {
+            part.tensors.push_back({parameters});
+        }
+        if (from.forwardFlops > 0)
+        {
+            Operator product;
+            product.kind = KernelClass::kMatrix;
+            product.flops.sample = from.forwardFlops / profile.batch;
+            product.weights = true;
+            part.operators.push_back(product);
+        }
+        const double outputs = from.activationBytes / profile.elementBytes / profile.batch;
+        Kept kept;
+        kept.bytes.sample = 2 * outputs; // as of a 16-bit datatype
+        part.kept.push_back(kept);
+        layer.parts.push_back(std::move(part));
+        layer.output.sample = outputs;
+        model.parameters += parameters;
+        model.layers.push_back(std::move(layer));
+    }
+    return model;
 }
 
 LayerProfile
@@ -355,29 +536,23 @@ ScaleProfile(const LayerProfile& profile, const ProfileScaling& scaling)
 LayerProfile
 JoinToNarrowCuts(const LayerProfile& profile)
 {
-    LayerProfile joined;
-    joined.optimizerSeconds = profile.optimizerSeconds;
-    std::optional<ProfiledLayer> group;
-    double narrowest = std::numeric_limits<double>::infinity();
-    for (size_t i = 0; i < profile.layers.size(); ++i)
+    LayerProfile joined = profile;
+    joined.layers.clear();
+    std::size_t next = 0;
+    for (const uint32_t count : NarrowGroups(PartitionLayers(profile)))
     {
-        ProfiledLayer layer = profile.layers[i];
-        const bool computes =
-            layer.forwardSeconds + layer.backwardSeconds + layer.parameterBytes > 0;
-        if (group)
+        ProfiledLayer group;
+        for (const std::size_t end = next + count; next < end; ++next)
         {
-            layer.forwardSeconds += group->forwardSeconds;
-            layer.backwardSeconds += group->backwardSeconds;
-            layer.parameterBytes += group->parameterBytes;
-            layer.forwardFlops += group->forwardFlops;
+            const ProfiledLayer& layer = profile.layers[next];
+            group.name = layer.name;
+            group.activationBytes = layer.activationBytes;
+            group.forwardSeconds += layer.forwardSeconds;
+            group.backwardSeconds += layer.backwardSeconds;
+            group.parameterBytes += layer.parameterBytes;
+            group.forwardFlops += layer.forwardFlops;
         }
-        group = layer;
-        if ((computes && layer.activationBytes < narrowest) || i + 1 == profile.layers.size())
-        {
-            narrowest = layer.activationBytes;
-            joined.layers.push_back(layer);
-            group.reset();
-        }
+        joined.layers.push_back(std::move(group));
     }
     return joined;
 }

@@ -1,26 +1,39 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Measured layers with what a partitioner needs besides their times: the bytes that a cut behind
- * them would send, and their parameters. As CSV, a line a layer in the order of the model, the
- * first line naming the columns:
+ * Measured times of layers, from a user's profile, in the place of those of kernel-time.h; where
+ * the file has them in the order of the model, also the bytes that a cut behind each would send,
+ * and its parameters: then it can be the model (ModelOfProfile).
+ *
+ * As CSV, a line a layer in order, the first line naming the columns:
  *
  *     model,op,fwd_ms,bwd_ms,activation_bytes,parameter_bytes
  *     vgg16,"Conv2d(3, 64, kernel_size=(3, 3), ...)",22.307,24.613,1644167168,7168
  *
  * fwd_ms, bwd_ms, activation_bytes and parameter_bytes must be there; the name is `name`, or else
  * `op`; model says of which model the line is, if there are several in the file; other columns are
- * not looked at. Or as JSON, a list, as keys of an object have no order:
+ * not looked at. As JSON, a list (keys of an object have no order):
  *
- *     {"optimizer_us": 900,
+ *     {"name": "my-net", "batch": 128, "element_bytes": 4, "optimizer_us": 900,
  *      "layers": [{"name": "conv1", "forward_us": 12, "backward_us": 20,
  *                  "activation_bytes": 1048576, "parameter_bytes": 7168, "forward_flops": 1e9}]}
  *
- * where the bytes (0) and FLOPs may be left out.
+ * where all but layers and times may be left out: `batch`, the samples that a pass was measured
+ * with, is then the micro-batch, whatever it is; an element of activations and parameters has 4
+ * bytes (a CSV's always); bytes and FLOPs are 0. Or as a JSON object, of the layers of a model that
+ * is known otherwise:
+ *
+ *     {"optimizer_us": 900,
+ *      "layers": {"embedding": {"forward_us": 12, "backward_us": 20}, "block *": {...}, "*":
+ * {...}}}
+ *
+ * A name that ends in '*' stands for all layers whose names start so; an exact name goes before
+ * that, and the longest match wins. Layers nobody names keep the time of their kernels.
  */
 #ifndef SCENARIOS_TRAINING_LAYER_PROFILE_H
 #define SCENARIOS_TRAINING_LAYER_PROFILE_H
 
+#include "scenarios/models/model-zoo.h"
 #include "scenarios/training/pipeline/pipedream-partition.h"
 #include "topologies/error.h"
 
@@ -49,18 +62,34 @@ struct LayerProfile
 {
     std::vector<ProfiledLayer> layers;
     std::optional<double> optimizerSeconds;
+    bool inOrder = true;     ///< the layers of a model, each with its name; else patterns of names
+    std::string name;        ///< of the model; empty: not said
+    uint32_t batch = 0;      ///< samples that a pass was measured with; 0: those of a micro-batch
+    double elementBytes = 4; ///< of parameters and activations
+
+    const ProfiledLayer* Find(const std::string& layer) const; ///< nullptr: none
 };
 
 /// \param model whose lines to read; empty: those of the only model there is
 /// \return nothing, with errors, if the text is no such table
-std::optional<LayerProfile> ParseLayerProfileCsv(const std::string& text,
-                                                 const std::string& file,
-                                                 const std::string& model,
-                                                 std::vector<topo::Error>& errors);
+std::optional<LayerProfile> ParseProfileCsv(const std::string& text,
+                                            const std::string& file,
+                                            const std::string& model,
+                                            std::vector<topo::Error>& errors);
 
-std::optional<LayerProfile> ParseLayerProfileJson(const nlohmann::json& json,
-                                                  const std::string& file,
-                                                  std::vector<topo::Error>& errors);
+std::optional<LayerProfile> ParseProfileJson(const nlohmann::json& json,
+                                             const std::string& file,
+                                             std::vector<topo::Error>& errors);
+
+/// What does not fit: of a profile in order an error if its layers are not the model's; of patterns
+/// warnings, for those that fit no layer, and for layers without a time.
+std::vector<Problem> CheckProfile(const LayerProfile& profile, const ModelSpec& model);
+
+/// The model that a profile in order is of, and the profile with its names, which the model has
+/// once each (ReLU, ReLU 2, ...). A layer keeps for its backward what it puts out.
+/// \pre profile.inOrder, profile.batch > 0
+/// \param name of the model, if the profile has none
+ModelSpec ModelOfProfile(LayerProfile& profile, const std::string& name);
 
 /// A profile taken with another batch, or on another GPU.
 struct ProfileScaling
@@ -75,11 +104,8 @@ struct ProfileScaling
 
 LayerProfile ScaleProfile(const LayerProfile& profile, const ProfileScaling& scaling);
 
-/// Layers joined so that a model is only cut at narrow places: behind a layer whose activations are
-/// fewer than those of all groups before it (in VGG those of pooling). Layers that compute nothing
-/// (views, dropout) go with the next one. A group has the sums of its layers, the activations of
-/// the last, and its name. Cut anywhere, a partitioner pays any bytes for a slightly better
-/// balance, as a transfer that fits under a stage costs it nothing.
+/// Layers joined as NarrowGroups says. A group has the sums of its layers, the activations of the
+/// last, and its name.
 LayerProfile JoinToNarrowCuts(const LayerProfile& profile);
 
 /// What the partitioner takes of it.

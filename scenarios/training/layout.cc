@@ -124,6 +124,16 @@ Place
 PlaceOf(const Layout& layout, coll::Rank rank)
 {
     Place place;
+    if (!layout.stageReplicas.empty())
+    {
+        place.tensor = rank % layout.tensor;
+        place.data = rank / layout.tensor;
+        while (place.data >= layout.stageReplicas[place.pipeline])
+        {
+            place.data -= layout.stageReplicas[place.pipeline++];
+        }
+        return place;
+    }
     for (const Dimension dimension : layout.order)
     {
         const uint32_t size = SizeOf(layout, dimension);
@@ -139,6 +149,10 @@ PlaceOf(const Layout& layout, coll::Rank rank)
 coll::Rank
 RankAt(const Layout& layout, const Place& place)
 {
+    if (!layout.stageReplicas.empty())
+    {
+        return (layout.RanksBefore(place.pipeline) + place.data) * layout.tensor + place.tensor;
+    }
     Place copy = place;
     coll::Rank rank = 0;
     coll::Rank stride = 1;

@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,10 +62,20 @@ struct Layout
     uint32_t shard = 0;     ///< share one copy out; 0: all
     uint32_t local = 0;     ///< reduce among themselves first; 0: all at once
     uint32_t secondary = 1; ///< share out a second copy; 1: there is none
+    /// Of each stage, where not all have as many: `data` is then the most, context 1, and ranks go
+    /// stage by stage, replica by replica, whatever `order` says.
+    std::vector<uint32_t> stageReplicas = {};
 
     uint32_t World() const
     {
-        return tensor * context * data * pipeline;
+        return stageReplicas.empty() ? tensor * context * data * pipeline
+                                     : tensor * RanksBefore(pipeline);
+    }
+
+    /// Replicas of the stages before one.
+    uint32_t RanksBefore(uint32_t stage) const
+    {
+        return std::accumulate(stageReplicas.begin(), stageReplicas.begin() + stage, 0U);
     }
 
     /// Ranks that hold the same parameters, but for experts'.

@@ -54,6 +54,16 @@ ActivationsOf(const TrainingOptions& o,
     double now = 0;
     double most = 0;
     const PipelineSchedule& schedule = *FindPipelineSchedule(o.schedule);
+    if (!schedule.Flushes())
+    {
+        // The step that fills the pipeline holds as many as any behind it.
+        for (const PipelineAction& action : ActionsOf(o, stage, 0, true))
+        {
+            now += action.kind == PipelineAction::Kind::kForward ? ofChunk[0] : -ofChunk[0];
+            most = std::max(most, now);
+        }
+        return most + largest;
+    }
     PipelineShape shape = PipelineOf(o);
     // A longer step holds no more than one of this length.
     const uint32_t enough = 2 * o.pipeline * (o.virtualStages + 1);
@@ -91,10 +101,14 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
     const std::vector<RankLayer> layers = LayersOfStage(o, all, stage, chunkBegin);
     const uint64_t element = DtypeBytes(o.dtype);
     MemoryEstimate m;
+    // Of its weights: a micro-batch goes back with those it came with.
+    const uint32_t versions =
+        FindPipelineSchedule(o.schedule)->WeightVersions(LongPipelineOf(o), stage, o.verticalSync);
+    const uint32_t gradients = UpdatesLater(o, stage) ? 2 : 1; // one is being added up
     const auto hold = [&](const std::vector<RankLayer>& held, uint32_t ranks) {
         const uint64_t whole = PaddedParameters(o, held, ranks);
         const uint64_t part = RoundUp(whole, ranks) / ranks;
-        m.parameters += element * (o.zero >= 3 ? part : whole);
+        m.parameters += element * (o.zero >= 3 ? part : whole) * versions;
         if (o.zero == 3)
         {
             uint64_t persistent = 0;
@@ -105,7 +119,7 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
             m.parameters += element * (persistent - persistent / ranks);
             m.parameters += o.secondary > 1 ? element * (whole / o.secondary) : 0;
         }
-        m.gradients += o.GradientBytes() * (o.zero >= 2 ? part : whole);
+        m.gradients += o.GradientBytes() * (o.zero >= 2 ? part : whole) * gradients;
         m.optimizer += (element == 2 ? 12 : 8) * (o.zero >= 1 ? part : whole);
         // What top-k did not send is kept for the next step.
         m.buffers += o.compression == Compression::kTopK ? whole * o.GradientBytes() : 0;
@@ -119,7 +133,7 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
             m.buffers += MostGatheredBytes(o, held, ranks);
         }
     };
-    hold(layers, o.Sharers());
+    hold(layers, o.replicas.empty() ? o.Sharers() : o.ReplicasOf(stage));
     const auto experts = ExpertsOf(layers);
     if (ParametersOf(experts) > 0)
     {

@@ -81,7 +81,7 @@ class Messages
             }
             Transfer t = Message(TaskKind::kRecv, done, IsForward(done) ? piece - 1 : piece);
             t.task.stream = IsForward(done) ? kReceiveForwardStream : kReceiveBackwardStream;
-            t.task.peerOffset = OffsetTo(IsForward(done) ? piece - 1 : piece + 1);
+            t.task.peerOffset = OffsetTo(done, IsForward(done) ? piece - 1 : piece + 1);
             t.task.tag = TagOf(IsForward(done), piece);
             t.task.name = "receive " + NameOf(done);
             t.users = {done.span.first};
@@ -104,7 +104,7 @@ class Messages
             const uint32_t to = IsForward(done) ? piece + 1 : piece - 1;
             Transfer t = Message(TaskKind::kSend, done, IsForward(done) ? piece : piece - 1);
             t.task.stream = IsForward(done) ? kSendForwardStream : kSendBackwardStream;
-            t.task.peerOffset = OffsetTo(to);
+            t.task.peerOffset = OffsetTo(done, to);
             t.task.tag = TagOf(IsForward(done), to);
             t.task.name = "send " + NameOf(done);
             t.made = t.begin = done.span.last;
@@ -151,9 +151,24 @@ class Messages
         return done.action.chunk * m_options.pipeline + m_stage;
     }
 
-    int32_t OffsetTo(uint32_t piece) const
+    /// Within the pipeline's group or, where stages are replicated, among all ranks: then the
+    /// micro-batch says to which replica.
+    int32_t OffsetTo(const DoneAction& done, uint32_t piece) const
     {
-        return static_cast<int32_t>(piece % m_options.pipeline) - static_cast<int32_t>(m_stage);
+        const uint32_t stage = piece % m_options.pipeline;
+        if (m_options.replicas.empty())
+        {
+            return static_cast<int32_t>(stage) - static_cast<int32_t>(m_stage);
+        }
+        const Layout layout = m_options.GetLayout();
+        Place peer;
+        peer.pipeline = stage;
+        peer.data = done.action.microBatch % m_options.replicas[stage];
+        Place own;
+        own.pipeline = m_stage;
+        own.data = m_work.replica;
+        return static_cast<int32_t>(RankAt(layout, peer)) -
+               static_cast<int32_t>(RankAt(layout, own));
     }
 
     /// Messages into one chunk come in the order of micro-batches, whatever order chunks have.
@@ -173,7 +188,8 @@ class Messages
         Transfer t;
         t.task.kind = kind;
         t.task.phase = IsForward(done) ? Phase::kForward : Phase::kBackward;
-        t.task.group = static_cast<uint32_t>(GroupOf::kPipeline);
+        t.task.group = static_cast<uint32_t>(m_options.replicas.empty() ? GroupOf::kPipeline
+                                                                        : GroupOf::kReplica);
         // Shares of what does not divide are rounded up.
         t.task.bytes = (BytesOf(piece) + m_options.tensor - 1) / m_options.tensor;
         t.inLine = true;

@@ -6,6 +6,7 @@
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/rank-work.h"
+#include "scenarios/training/stage-layers.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -107,6 +108,55 @@ CheckDataParallel(const TrainingOptions& o, const Error& error)
     }
 }
 
+/// What cannot be where weights change with every micro-batch. \param error as of CheckParallel
+template <class Error>
+void
+CheckUnflushed(const TrainingOptions& o, const Error& error)
+{
+    if (o.zero > 0)
+    {
+        error("zero",
+              "is " + std::to_string(o.zero) + ", but --pipeline-schedule=" + o.schedule +
+                  " keeps several versions of a stage's weights on each GPU; allowed: 0");
+    }
+    if (o.layers > 0)
+    {
+        error("layers",
+              "is " + std::to_string(o.layers) + ", which a pipeline that is never empty (" +
+                  o.schedule + ") cannot be extrapolated from; allowed: all");
+    }
+    if (o.context > 1)
+    {
+        error("cp",
+              "is " + std::to_string(o.context) +
+                  "; allowed with --pipeline-schedule=" + o.schedule + ": 1");
+    }
+    if (o.expert > 1)
+    {
+        error("ep",
+              "is " + std::to_string(o.expert) +
+                  "; allowed with --pipeline-schedule=" + o.schedule + ": 1");
+    }
+    const auto stages = LayersByStage(o);
+    const auto stageOf = [&stages](uint32_t layer) {
+        return std::find_if(stages.begin(), stages.end(), [layer](const auto& chunks) {
+            const auto& own = chunks[0];
+            return std::find(own.begin(), own.end(), layer) != own.end();
+        });
+    };
+    for (uint32_t i = 0; i < o.model.layers.size(); ++i)
+    {
+        const LayerSpec& layer = o.model.layers[i];
+        if (layer.tiedTo != kNotTied && stageOf(i) != stageOf(layer.tiedTo))
+        {
+            error("pipeline-schedule",
+                  o.schedule + " updates each stage by itself, and \"" + layer.name + "\" of " +
+                      o.model.name + " shares a matrix with \"" +
+                      o.model.layers[layer.tiedTo].name + "\" of another stage");
+        }
+    }
+}
+
 /// What a tensor group divides, and how a pipeline is cut. \param error takes option and text
 template <class Error>
 void
@@ -193,21 +243,40 @@ CheckParallel(const TrainingOptions& o, const Error& error)
     }
     const uint32_t blocks = BlocksOf(o.model);
     const bool hasBlocks = o.model.layers.size() > 1 && blocks > 1;
-    const uint64_t cuttable = hasBlocks ? blocks : o.model.layers.size();
+    const bool uniform = o.partition == Partition::kUniform;
+    const uint64_t cuttable = hasBlocks && uniform ? blocks : o.model.layers.size();
     if (o.Pieces() > cuttable)
     {
         error("pp",
               "is " + number(o.pipeline) +
                   (o.virtualStages > 1 ? " x " + number(o.virtualStages) + " virtual stages" : "") +
                   ", but " + o.model.name + " has " + number(cuttable) +
-                  (hasBlocks ? " blocks" : " layers"));
+                  (hasBlocks && uniform ? " blocks" : " layers"));
+        return; // there are no stages to look at
+    }
+    if (const auto why = WhyNotPartitioned(o))
+    {
+        error("partition", PartitionName(o.partition) + " " + *why);
+        return;
+    }
+    if (o.layers > 0 && !uniform)
+    {
+        error("layers",
+              "is " + number(o.layers) +
+                  ", and fewer blocks are cut at other places by "
+                  "--partition=" +
+                  PartitionName(o.partition) + "; allowed: all");
     }
     if (const auto why = WhyNotFewer(o))
     {
         error("layers", "is " + number(o.layers) + "; " + *why);
     }
     const PipelineSchedule* const schedule = FindPipelineSchedule(o.schedule);
-    if (o.pipeline > 1)
+    if (!schedule->Flushes())
+    {
+        CheckUnflushed(o, error);
+    }
+    if (o.pipeline > 1 || !schedule->Flushes())
     {
         if (const auto why = schedule->WhyNot(PipelineOf(o)))
         {
@@ -242,6 +311,7 @@ WhatWouldFit(const TrainingOptions& given)
     const auto consider = [&](const std::string& option, auto change) {
         TrainingOptions o = given;
         change(o);
+        o = Partitioned(std::move(o));
         // A degree may divide something no more.
         bool possible = true;
         CheckParallel(o, [&possible](const char*, const std::string&) { possible = false; });
@@ -279,7 +349,8 @@ WhatWouldFit(const TrainingOptions& given)
             break;
         }
     }
-    for (uint32_t tensor = 2 * given.tensor; tensor <= 8 * given.tensor; tensor *= 2)
+    const bool even = given.replicas.empty();
+    for (uint32_t tensor = 2 * given.tensor; even && tensor <= 8 * given.tensor; tensor *= 2)
     {
         if (given.Replicas() % (tensor / given.tensor) == 0 &&
             consider("--tp=" + std::to_string(tensor),
@@ -288,7 +359,8 @@ WhatWouldFit(const TrainingOptions& given)
             break;
         }
     }
-    for (uint32_t pipeline = 2 * given.pipeline; pipeline <= 16 * given.pipeline; pipeline *= 2)
+    for (uint32_t pipeline = 2 * given.pipeline; even && pipeline <= 16 * given.pipeline;
+         pipeline *= 2)
     {
         if (given.Replicas() % (pipeline / given.pipeline) == 0 &&
             consider("--pp=" + std::to_string(pipeline),

@@ -73,6 +73,21 @@ ParseContextExchange(std::string_view text)
 }
 
 std::string
+PartitionName(Partition partition)
+{
+    constexpr const char* kNames[] = {"uniform", "balanced", "pipedream"};
+    return kNames[static_cast<uint32_t>(partition)];
+}
+
+std::optional<Partition>
+ParsePartition(std::string_view text)
+{
+    return Named({Partition::kUniform, Partition::kBalanced, Partition::kPipeDream},
+                 PartitionName,
+                 text);
+}
+
+std::string
 RecomputeName(Recompute recompute)
 {
     constexpr const char* kNames[] = {"none", "selective", "full"};

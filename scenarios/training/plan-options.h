@@ -9,13 +9,15 @@
 #include "contrib/rdma/core/units.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
-#include "scenarios/training/compute-model.h"
+#include "scenarios/training/layer-profile.h"
 #include "scenarios/training/layout.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace training
 {
@@ -50,6 +52,18 @@ enum class ContextExchange : uint8_t
 /// "ring", "all-gather", "ulysses".
 std::string ContextExchangeName(ContextExchange exchange);
 std::optional<ContextExchange> ParseContextExchange(std::string_view text);
+
+/// How the layers of a model become the pieces of a pipeline.
+enum class Partition : uint8_t
+{
+    kUniform,   ///< blocks in equal numbers; of models without blocks, layers
+    kBalanced,  ///< the piece that computes longest, as short as it can be
+    kPipeDream, ///< the same with messages and synchronization (pipeline/pipedream-partition.h)
+};
+
+/// "uniform", "balanced", "pipedream".
+std::string PartitionName(Partition partition);
+std::optional<Partition> ParsePartition(std::string_view text);
 
 /// What of the activations is computed again in backward instead of being kept.
 enum class Recompute : uint8_t
@@ -88,6 +102,16 @@ struct TrainingOptions
     bool fusedAccumulation = false;
     std::string schedule = "1f1b"; ///< of pipeline::Schedules
     uint32_t virtualStages = 1;    ///< chunks of layers a stage
+    Partition partition = Partition::kUniform;
+    /// For kPipeDream: machines and their links, as the partitioner counts them.
+    std::vector<PartitionLevel> links;
+    /// Layers of each piece of the pipeline, in the order of the model; empty: as kUniform.
+    std::vector<uint32_t> pieceLayers;
+    /// Of each stage, where not all have as many (PipeDream's "2-1-1"): micro-batch m is that of
+    /// replica m mod R. `accumulation` counts those of all replicas together. Empty: Data() each.
+    std::vector<uint32_t> replicas;
+    /// Of schedules without a flush: a micro-batch takes on all stages weights of one version.
+    bool verticalSync = false;
     uint32_t layers = 0; ///< blocks to simulate, of which the step is extrapolated; 0: all
     uint32_t zero = 0;   ///< 0..3
     ZeroImpl zeroImpl = ZeroImpl::kPaper;
@@ -127,7 +151,10 @@ struct TrainingOptions
     bool fusedAttention = false; ///< FlashAttention
     uint32_t collectiveSms = 0;  ///< multiprocessors that a collective takes from computing
     bool ignoreMemory = false;   ///< run what would not fit a GPU
-    std::optional<Profile> profile;
+    std::optional<LayerProfile> profile;
+    /// No pass of the profile takes less than its FLOPs at the GPU's peak: of one measured on a
+    /// faster GPU.
+    bool profileFloor = false;
 
     /// Of the model that a pipeline is cut into.
     uint64_t Pieces() const
@@ -135,15 +162,23 @@ struct TrainingOptions
         return static_cast<uint64_t>(pipeline) * virtualStages;
     }
 
-    /// Ranks that hold the same parameters, but for experts'.
+    /// Ranks that hold the same parameters, but for experts'; of stages with different numbers of
+    /// them, the most.
     uint32_t Replicas() const
     {
-        return ranks / (tensor * pipeline);
+        return replicas.empty() ? ranks / (tensor * pipeline)
+                                : *std::max_element(replicas.begin(), replicas.end());
     }
 
+    uint32_t ReplicasOf(uint32_t stage) const
+    {
+        return replicas.empty() ? Replicas() : replicas[stage];
+    }
+
+    /// Copies of the whole pipeline: 1, where its stages are replicated one by one.
     uint32_t Data() const
     {
-        return Replicas() / context;
+        return replicas.empty() ? Replicas() / context : 1;
     }
 
     /// Ranks that hold the same experts.
@@ -165,10 +200,16 @@ struct TrainingOptions
 
     Layout GetLayout() const
     {
-        Layout layout{tensor, context, expert, Data(), pipeline, rankOrder};
+        Layout layout{tensor,
+                      context,
+                      expert,
+                      replicas.empty() ? Data() : Replicas(),
+                      pipeline,
+                      rankOrder};
         layout.shard = shard;
         layout.local = quantizedGradients;
         layout.secondary = secondary;
+        layout.stageReplicas = replicas;
         return layout;
     }
 

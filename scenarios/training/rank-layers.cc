@@ -319,7 +319,10 @@ PartOf(const Part& part, const TrainingOptions& o, bool recomputed)
 
 /// Measured times, shared out over the parts as the model's are.
 void
-TakeMeasured(const LayerTime& time, bool recomputed, std::vector<RankPart>& parts)
+TakeMeasured(double forwardSeconds,
+             double backwardSeconds,
+             bool recomputed,
+             std::vector<RankPart>& parts)
 {
     double forward = 0;
     double backward = 0;
@@ -334,21 +337,21 @@ TakeMeasured(const LayerTime& time, bool recomputed, std::vector<RankPart>& part
         const double f = forward > 0 ? part.forward / forward : 1 / count;
         const double inputs = backward > 0 ? part.backwardInput / backward : 1 / count;
         const double weights = backward > 0 ? part.backwardWeights / backward : 0;
-        part.again = part.forward > 0 ? part.again / part.forward * f * time.forward.Seconds()
-                     : recomputed     ? f * time.forward.Seconds()
+        part.again = part.forward > 0 ? part.again / part.forward * f * forwardSeconds
+                     : recomputed     ? f * forwardSeconds
                                       : 0;
         const auto scale = [](double now, double before) { return before > 0 ? now / before : 0; };
-        const double forwards = scale(f * time.forward.Seconds(), part.forward);
+        const double forwards = scale(f * forwardSeconds, part.forward);
         part.aheadOfEntry *= forwards;
         part.entryForward *= forwards;
         part.exitForward *= forwards;
-        part.exitBackward *= scale(inputs * time.backward.Seconds(), part.backwardInput);
-        part.forward = f * time.forward.Seconds();
-        part.backwardInput = inputs * time.backward.Seconds();
+        part.exitBackward *= scale(inputs * backwardSeconds, part.backwardInput);
+        part.forward = f * forwardSeconds;
+        part.backwardInput = inputs * backwardSeconds;
         part.entryWeights = part.backwardWeights > 0 ? part.entryWeights / part.backwardWeights *
-                                                           weights * time.backward.Seconds()
+                                                           weights * backwardSeconds
                                                      : 0;
-        part.backwardWeights = weights * time.backward.Seconds();
+        part.backwardWeights = weights * backwardSeconds;
     }
 }
 
@@ -413,9 +416,16 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
             rank.parts.push_back(PartOf(part, o, rank.recomputed));
         }
     }
-    if (const LayerTime* const measured = o.profile ? o.profile->Find(layer.name) : nullptr)
+    if (const ProfiledLayer* const measured = o.profile ? o.profile->Find(layer.name) : nullptr)
     {
-        TakeMeasured(*measured, rank.recomputed, rank.parts);
+        const double batch =
+            o.profile->batch > 0 ? static_cast<double>(o.microBatch) / o.profile->batch : 1;
+        // Backward has two products for each of forward.
+        const double least = o.profileFloor ? rank.flops / o.gpu.Peak(o.dtype) : 0;
+        TakeMeasured(std::max(measured->forwardSeconds * batch, least),
+                     std::max(measured->backwardSeconds * batch, 2 * least),
+                     rank.recomputed,
+                     rank.parts);
     }
     else if (o.zero < 2 && !o.fusedAccumulation)
     {

@@ -7,6 +7,9 @@
 #include "scenarios/training/kernel-time.h"
 #include "scenarios/training/zero-partition.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace training
 {
 
@@ -17,9 +20,9 @@ namespace
 rdma::Duration
 OptimizerOfRank(const TrainingOptions& o, const std::vector<RankLayer>& layers)
 {
-    if (o.profile && o.profile->optimizer)
+    if (o.profile && o.profile->optimizerSeconds)
     {
-        return *o.profile->optimizer;
+        return rdma::FromSeconds(*o.profile->optimizerSeconds);
     }
     const uint64_t whole = PaddedParameters(o, layers, o.Sharers());
     const uint64_t experts = PaddedParameters(o, ExpertsOf(layers), o.ExpertSharers());
@@ -293,6 +296,21 @@ LayersByStage(const TrainingOptions& o)
 {
     const auto pieces = static_cast<uint32_t>(o.Pieces());
     const auto count = static_cast<uint32_t>(o.model.layers.size());
+    if (!o.pieceLayers.empty())
+    {
+        std::vector<std::vector<std::vector<uint32_t>>> given(
+            o.pipeline,
+            std::vector<std::vector<uint32_t>>(o.virtualStages));
+        uint32_t next = 0;
+        for (uint32_t p = 0; p < pieces; ++p)
+        {
+            auto& piece = given[p % o.pipeline][p / o.pipeline];
+            piece.resize(o.pieceLayers[p]);
+            std::iota(piece.begin(), piece.end(), next);
+            next += o.pieceLayers[p];
+        }
+        return given;
+    }
     // Blocks in equal numbers, what is left over to the earlier pieces; what stands before them
     // goes with the first and what stands behind with the last.
     const uint32_t repeated = BlocksOf(o.model);
@@ -336,23 +354,56 @@ LayersOfStage(const TrainingOptions& o,
 }
 
 RankWork
-WorkOfStage(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_t stage)
+WorkOfStage(const TrainingOptions& o,
+            const std::vector<RankLayer>& all,
+            uint32_t stage,
+            uint32_t replica,
+            bool fills)
 {
     RankWork work;
+    work.replica = replica;
+    work.replicas = o.ReplicasOf(stage);
+    work.updatesLater = UpdatesLater(o, stage);
+    work.fills = fills;
     work.layers = LayersOfStage(o, all, stage, work.chunkBegin);
-    const std::size_t entries = o.accumulation * work.layers.size();
+    const auto actions = ActionsOf(o, stage, replica, fills);
+    uint32_t microBatches = o.accumulation;
+    for (const PipelineAction& action : actions)
+    {
+        microBatches = std::max(microBatches, action.microBatch + 1);
+    }
+    const std::size_t entries = microBatches * work.layers.size();
     work.forwards.resize(entries);
     work.backwards.resize(entries);
     work.gradients.resize(entries, kStart);
     Writer writer(o, work);
-    for (const PipelineAction& action :
-         FindPipelineSchedule(o.schedule)->OrderOf(PipelineOf(o), stage, 0, 0))
+    const rdma::Duration optimizer = OptimizerOfRank(o, work.layers);
+    const auto update = [&](uint32_t microBatch, const std::string& name) {
+        writer.End(static_cast<Position>(work.order.size()));
+        work.order.push_back({Phase::kOptimizer, microBatch, 0, optimizer, name});
+    };
+    const bool flushes = Flushes(o);
+    std::string round = " of the step before"; // that the next update is of
+    bool any = !fills;                         // there was one
+    for (const PipelineAction& action : actions)
     {
         writer.Write(action);
+        if (flushes || action.kind != PipelineAction::Kind::kBackward)
+        {
+            continue;
+        }
+        const std::string own = OfMicroBatch(o, action.microBatch);
+        if (any || !work.updatesLater)
+        {
+            update(kNoMicroBatch, "optimizer" + (work.updatesLater ? round : own));
+        }
+        round = own;
+        any = true;
     }
-    writer.End(static_cast<Position>(work.order.size()));
-    work.order.push_back(
-        {Phase::kOptimizer, o.accumulation, 0, OptimizerOfRank(o, work.layers), "optimizer"});
+    if (flushes)
+    {
+        update(o.accumulation, "optimizer");
+    }
     return work;
 }
 
@@ -369,13 +420,65 @@ PipelineOf(const TrainingOptions& o)
     shape.stages = o.pipeline;
     shape.microBatches = o.accumulation;
     shape.virtualStages = o.virtualStages;
+    shape.replicas = o.replicas;
     return shape;
+}
+
+PipelineShape
+LongPipelineOf(const TrainingOptions& o)
+{
+    PipelineShape shape = PipelineOf(o);
+    // Forward passes run ahead of the backward pass by less than as many rounds as there are
+    // replicas of all stages.
+    uint32_t ahead = o.pipeline;
+    for (const uint32_t replicas : o.replicas)
+    {
+        ahead += replicas;
+    }
+    shape.steps = 3 + 2 * ahead / o.accumulation;
+    return shape;
+}
+
+bool
+Flushes(const TrainingOptions& o)
+{
+    return FindPipelineSchedule(o.schedule)->Flushes();
+}
+
+bool
+UpdatesLater(const TrainingOptions& o, uint32_t stage)
+{
+    return !Flushes(o) && *o.overlap && o.ReplicasOf(stage) > 1;
+}
+
+uint32_t
+StalenessOf(const TrainingOptions& o, uint32_t stage)
+{
+    return FindPipelineSchedule(o.schedule)->Staleness(LongPipelineOf(o), stage, o.verticalSync) +
+           (UpdatesLater(o, stage) ? 1 : 0);
+}
+
+std::vector<PipelineAction>
+ActionsOf(const TrainingOptions& o, uint32_t stage, uint32_t replica, bool fills)
+{
+    const PipelineSchedule& schedule = *FindPipelineSchedule(o.schedule);
+    if (schedule.Flushes())
+    {
+        return schedule.OrderOf(PipelineOf(o), stage, 0, 0);
+    }
+    const uint32_t step = fills ? 0 : 1;
+    auto actions = schedule.OrderOf(LongPipelineOf(o), stage, replica, step);
+    for (PipelineAction& action : actions)
+    {
+        action.microBatch -= step * o.accumulation;
+    }
+    return actions;
 }
 
 std::string
 OfMicroBatch(const TrainingOptions& o, uint32_t index)
 {
-    return o.accumulation > 1 ? " micro-batch " + std::to_string(index) : "";
+    return o.accumulation > 1 || !Flushes(o) ? " micro-batch " + std::to_string(index) : "";
 }
 
 double

@@ -25,11 +25,12 @@ namespace training
 using Position = uint32_t;
 
 constexpr Position kStart = UINT32_MAX; ///< the beginning of the step
+constexpr uint32_t kNoMicroBatch = UINT32_MAX;
 
 struct Computation
 {
     Phase phase = Phase::kForward; ///< kForward, kBackward, or kOptimizer
-    uint32_t microBatch = 0;       ///< of the optimizer: their number
+    uint32_t microBatch = 0;       ///< of the optimizer: their number; kNoMicroBatch: of one
     uint32_t layer = 0;            ///< index into RankWork::layers; of the optimizer 0
     rdma::Duration duration;
     std::string name; ///< "backward block 7 micro-batch 2", "optimizer"
@@ -63,10 +64,16 @@ struct DoneAction
 
 struct RankWork
 {
+    uint32_t replica = 0;  ///< of the stage, where micro-batches go round its replicas
+    uint32_t replicas = 1; ///< that hold the same parameters
+    bool updatesLater = false;
+    bool fills = false;               ///< the first step of a pipeline without a flush
     std::vector<RankLayer> layers;    ///< of this rank
     std::vector<uint32_t> chunkBegin; ///< layers of chunk c: from [c] to [c + 1]
-    std::vector<Computation> order;   ///< of the compute stream; the optimizer is the last
-    std::vector<InLine> exchanges;    ///< in the order of the computations
+    /// Of the compute stream. The optimizer is the last; without a flush it is behind every
+    /// backward pass as well, of that round or (UpdatesLater) of the one before.
+    std::vector<Computation> order;
+    std::vector<InLine> exchanges; ///< in the order of the computations
     std::vector<DoneAction> actions;
     // By micro-batch and layer:
     std::vector<Span> forwards;
@@ -96,6 +103,27 @@ struct RankWork
 
 PipelineShape PipelineOf(const TrainingOptions& options);
 
+/// Without a flush, a run that is so long that its end does not show in its first two steps.
+PipelineShape LongPipelineOf(const TrainingOptions& options);
+
+/// Whether the weights change only when the pipeline is empty.
+bool Flushes(const TrainingOptions& options);
+
+/// Without a flush, and with overlap: the replicas of a stage add up the gradients of a round while
+/// the next one computes, and update their weights behind it.
+bool UpdatesLater(const TrainingOptions& options, uint32_t stage);
+
+/// Updates of the stage's weights between those that a gradient was computed with and its own.
+uint32_t StalenessOf(const TrainingOptions& options, uint32_t stage);
+
+/// Of a replica of a stage in a step; micro-batches are counted from the step's first. Without a
+/// flush the first step fills the pipeline, and those behind it are alike: their forward passes are
+/// of micro-batches further on.
+std::vector<PipelineAction> ActionsOf(const TrainingOptions& options,
+                                      uint32_t stage,
+                                      uint32_t replica,
+                                      bool fills);
+
 /// Which layers of the model each stage of a pipeline has: [stage][chunk][...]. Without a pipeline
 /// all. \param options resolved
 std::vector<std::vector<std::vector<uint32_t>>> LayersByStage(const TrainingOptions& options);
@@ -108,10 +136,12 @@ std::vector<RankLayer> LayersOfStage(const TrainingOptions& options,
                                      std::vector<uint32_t>& chunkBegin);
 
 /// Of a rank of one stage; Adam on the rank's partition. \param options resolved \param all of
-/// LayersOfModel
+/// LayersOfModel \param replica, fills as of ActionsOf
 RankWork WorkOfStage(const TrainingOptions& options,
                      const std::vector<RankLayer>& all,
-                     uint32_t stage);
+                     uint32_t stage,
+                     uint32_t replica = 0,
+                     bool fills = false);
 
 /// Without a pipeline.
 RankWork WorkOfRank(const TrainingOptions& options);

@@ -94,6 +94,9 @@ struct TrainingPlan
     std::vector<uint32_t> roleOf; ///< per rank; of actors behind them, one that tells their calls
     std::vector<PlanSize> sizes = {{}}; ///< largest first; at least one
     uint32_t blocks = 0;                ///< of the whole model, if `sizes` have fewer
+    /// Of a pipeline that is never empty: in the first step, which fills it, rank r plays
+    /// roles[fillRoles + roleOf[r]]. 0: all steps are alike.
+    uint32_t fillRoles = 0;
     std::vector<GroupKind> groupKinds;
     std::vector<double>
         slowness; ///< per rank: computing takes so many times as long; empty: 1 for all
@@ -108,6 +111,18 @@ struct TrainingPlan
     double flopsPerGpuPerStep = 0; ///< model FLOPs, without recomputation
     uint64_t gpuMemoryBytes =
         0; ///< estimate of what one GPU holds (parameters, gradients, optimizer, activations)
+
+    /// Roles of steps that are alike.
+    std::size_t UsualRoles() const
+    {
+        return fillRoles > 0 ? fillRoles : roles.size();
+    }
+
+    /// What a rank plays in a step of the first size, counted from the beginning of the run.
+    uint32_t RoleIn(uint32_t step, coll::Rank rank) const
+    {
+        return roleOf[rank] + (step == 0 ? fillRoles : 0);
+    }
 
     bool HasActors() const
     {

@@ -23,7 +23,10 @@ ToStepGraph(std::vector<std::string> streams, const RankWork& work, std::vector<
     for (uint32_t i = 0; i < transfers.size(); ++i)
     {
         const Transfer& t = transfers[i];
-        (t.made == kStart ? ahead[t.users.front()] : behind[t.begin]).push_back(i);
+        (t.carried          ? ahead[0]
+         : t.made == kStart ? ahead[t.users.front()]
+                            : behind[t.begin])
+            .push_back(i);
         for (const Position user : t.users)
         {
             awaited[user].push_back(i);
@@ -131,27 +134,37 @@ LeaveOutUnused(const TrainingOptions& o, TrainingPlan& plan)
     }
 }
 
-/// One role a stage.
+StepGraph
+GraphOf(const TrainingOptions& o, const RankWork& work, uint32_t stage)
+{
+    std::vector<Transfer> transfers = ModelParallelTransfers(o, work, stage);
+    std::vector<Transfer> shared = DataParallelTransfers(o, work);
+    ApplyOverlap(o, work, shared);
+    const auto ahead = static_cast<uint32_t>(transfers.size());
+    for (Transfer& t : shared)
+    {
+        for (uint32_t& other : t.behind)
+        {
+            other += ahead;
+        }
+        transfers.push_back(std::move(t));
+    }
+    return ToStepGraph({}, work, std::move(transfers));
+}
+
+/// One role a stage or, where micro-batches go round its replicas, one a replica.
+/// \param fills of the first step of a pipeline that is never empty
 void
-AddRoles(const TrainingOptions& o, TrainingPlan& plan)
+AddRoles(const TrainingOptions& o, bool fills, TrainingPlan& plan)
 {
     const std::vector<RankLayer> all = LayersOfModel(o);
     for (uint32_t stage = 0; stage < o.pipeline; ++stage)
     {
-        const RankWork work = WorkOfStage(o, all, stage);
-        std::vector<Transfer> transfers = ModelParallelTransfers(o, work, stage);
-        std::vector<Transfer> shared = DataParallelTransfers(o, work);
-        ApplyOverlap(o, work, shared);
-        const auto ahead = static_cast<uint32_t>(transfers.size());
-        for (Transfer& t : shared)
+        const uint32_t replicas = o.replicas.empty() ? 1 : o.replicas[stage];
+        for (uint32_t replica = 0; replica < replicas; ++replica)
         {
-            for (uint32_t& other : t.behind)
-            {
-                other += ahead;
-            }
-            transfers.push_back(std::move(t));
+            plan.roles.push_back(GraphOf(o, WorkOfStage(o, all, stage, replica, fills), stage));
         }
-        plan.roles.push_back(ToStepGraph({}, work, std::move(transfers)));
     }
 }
 
@@ -168,12 +181,19 @@ MakePlan(const TrainingOptions& given)
     for (const uint32_t blocks : SizesToSimulate(o))
     {
         plan.sizes.push_back({blocks, static_cast<uint32_t>(plan.roles.size())});
-        AddRoles(WithBlocks(o, blocks), plan);
+        AddRoles(WithBlocks(o, blocks), false, plan);
+    }
+    if (!Flushes(o))
+    {
+        plan.fillRoles = static_cast<uint32_t>(plan.roles.size());
+        AddRoles(o, true, plan);
     }
     const Layout layout = o.GetLayout();
     for (coll::Rank rank = 0; rank < o.ranks; ++rank)
     {
-        plan.roleOf.push_back(PlaceOf(layout, rank).pipeline);
+        const Place at = PlaceOf(layout, rank);
+        plan.roleOf.push_back(o.replicas.empty() ? at.pipeline
+                                                 : layout.RanksBefore(at.pipeline) + at.data);
     }
     LeaveOutUnused(o, plan);
     plan.contention =

@@ -25,10 +25,11 @@
 namespace training
 {
 
-/// One role a stage of the pipeline. Group kind 0 is "dp" (gradients; parameters after the
-/// optimizer), at stage 3 kind 1 is "dp-parameters"; the others as needed (layout.h). Streams:
-/// "compute", "gradients", from stage 1 on "parameters"; others as needed (communication.h).
-/// \param options without errors (Check())
+/// One role a stage of the pipeline, or a replica of a stage, and the same again for the step that
+/// fills a pipeline without a flush (TrainingPlan::fillRoles). Group kind 0 is "dp" (gradients;
+/// parameters after the optimizer), at stage 3 kind 1 is "dp-parameters"; the others as needed
+/// (layout.h). Streams: "compute", "gradients", from stage 1 on "parameters"; others as needed
+/// (communication.h). \param options without errors (Check())
 TrainingPlan MakePlan(const TrainingOptions& options);
 
 /// The last step of the passes. A transfer whose data are there stands ahead of the computation

@@ -41,7 +41,7 @@ RepeatedSteps::Next(coll::Rank rank)
     }
     const uint32_t step = m_begun[rank]++;
     const uint32_t first = m_plan.sizes[step / m_ofSize].firstRole;
-    return Round{first + m_plan.roleOf[rank], step, step % m_ofSize >= m_warmup, {}};
+    return Round{first + m_plan.RoleIn(step, rank), step, step % m_ofSize >= m_warmup, {}};
 }
 
 Notice
@@ -81,7 +81,13 @@ RepeatedSteps::CountTasks() const
             tasks += m_plan.roles[size.firstRole + role].tasks.size();
         }
     }
-    return tasks * m_ofSize;
+    tasks *= m_ofSize;
+    for (coll::Rank rank = 0; m_plan.fillRoles > 0 && rank < m_plan.ranks; ++rank)
+    {
+        tasks += m_plan.roles[m_plan.RoleIn(0, rank)].tasks.size();
+        tasks -= m_plan.roles[m_plan.roleOf[rank]].tasks.size();
+    }
+    return tasks;
 }
 
 } // namespace workload

@@ -18,7 +18,7 @@ from cluster_simulator.errors import InvalidInput  # noqa: E402
 from cluster_simulator.published import TABLES, figures, how, rows, runs  # noqa: E402
 
 SCRIPT = os.path.join(ROOT, "scripts", "published")
-TRAIN, BLOOM, MPT, EXAMPLES = (os.path.join(ROOT, path) for path in TABLES)
+TRAIN, BLOOM, MPT, EXAMPLES, PIPEDREAM, PERCEPTRON = (os.path.join(ROOT, path) for path in TABLES)
 
 
 def head(path):
@@ -76,6 +76,28 @@ class RowsTest(SystemTest):
             for row in found:
                 named = [word.split("=")[0] for word in row.options]
                 self.assertEqual(len(named), len(set(named)), f"{row.id}: {row.options}")
+
+    def test_pipedream_is_run_as_published_as_found_and_as_data_parallelism(self):
+        found = {row.id: row for row in rows.read(PIPEDREAM)}
+        with open(PIPEDREAM, encoding="utf-8") as file:
+            lines = len(file.read().strip().splitlines()) - 1
+        self.assertEqual(len([name for name in found if name.endswith(" (BSP)")]), lines)
+        self.assertEqual(len([name for name in found if name.endswith(" (auto)")]), lines)
+        row = found["pipedream-vgg16-8A"]
+        self.assertIn("--replicas=7-1", row.options)
+        # Whole rounds of all stages.
+        (count,) = [word for word in row.options if word.startswith("--accumulation=")]
+        self.assertEqual(int(count.partition("=")[2]) % 7, 0)
+        self.assertEqual(row.facts["over"], 2.99)
+        words = runs.words_of(row, self.folder)
+        self.assertEqual(len({word.partition("=")[0] for word in words}), len(words), words)
+        self.assertIn("--warmup=2", words)
+
+    def test_perceptron_is_three_rows(self):
+        self.assertEqual(
+            [row.id for row in rows.read(PERCEPTRON)],
+            ["perceptron-one-gpu", "perceptron-pipeline", "perceptron-tensor"],
+        )
 
     def test_parallel_sizes_are_options_where_they_are_not_one(self):
         for tp in (1, 2, 8):

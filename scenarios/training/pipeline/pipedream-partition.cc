@@ -4,6 +4,7 @@
 #include "scenarios/training/pipeline/pipedream-partition.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace training
 {
@@ -195,6 +196,78 @@ PartitionPipeDream(const std::vector<PartitionLayer>& layers, const PipeDreamOpt
     partition.seconds = levels.back().At(0, layers.size() - 1, machines).seconds;
     levels.back().Stages(0, layers.size() - 1, machines, 1, &partition.stages);
     return partition;
+}
+
+std::vector<PipeDreamStage>
+CutForReplicas(const std::vector<PartitionLayer>& layers,
+               const std::vector<uint32_t>& replicas,
+               double bytesPerSecond,
+               bool hideSynchronization)
+{
+    const Costs costs(layers, hideSynchronization);
+    const std::size_t count = layers.size();
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    // Of the first stages and layers [0, end): the slowest, and where the last stage begins.
+    std::vector<std::vector<double>> best(replicas.size() + 1,
+                                          std::vector<double>(count + 1, kNone));
+    std::vector<std::vector<uint32_t>> begin(replicas.size() + 1,
+                                             std::vector<uint32_t>(count + 1, 0));
+    best[0][0] = 0;
+    for (std::size_t s = 0; s < replicas.size(); ++s)
+    {
+        for (std::size_t end = s + 1; end <= count; ++end)
+        {
+            for (std::size_t first = s; first < end; ++first)
+            {
+                if (best[s][first] == kNone)
+                {
+                    continue;
+                }
+                const double transfer = first > 0 ? costs.Transfer(first - 1, bytesPerSecond) : 0;
+                const double stage = costs.Stage(costs.Seconds(first, end - 1),
+                                                 first,
+                                                 end - 1,
+                                                 replicas[s],
+                                                 bytesPerSecond);
+                const double slowest = std::max({best[s][first], transfer, stage});
+                // Sums of doubles: better only if it is by more than they are off.
+                if (slowest < best[s + 1][end] * (1 - 1e-12) || best[s + 1][end] == kNone)
+                {
+                    best[s + 1][end] = slowest;
+                    begin[s + 1][end] = static_cast<uint32_t>(first);
+                }
+            }
+        }
+    }
+    std::vector<PipeDreamStage> stages(replicas.size());
+    auto end = static_cast<uint32_t>(count);
+    for (std::size_t s = replicas.size(); s-- > 0;)
+    {
+        const uint32_t first = begin[s + 1][end];
+        stages[s] = {first, end - 1, replicas[s]};
+        end = first;
+    }
+    return stages;
+}
+
+std::vector<uint32_t>
+NarrowGroups(const std::vector<PartitionLayer>& layers)
+{
+    std::vector<uint32_t> groups;
+    double narrowest = std::numeric_limits<double>::infinity();
+    uint32_t open = 0; // layers of the group that is not closed
+    for (std::size_t i = 0; i < layers.size(); ++i)
+    {
+        ++open;
+        const bool computes = layers[i].seconds + layers[i].parameterBytes > 0;
+        if ((computes && layers[i].activationBytes < narrowest) || i + 1 == layers.size())
+        {
+            narrowest = layers[i].activationBytes;
+            groups.push_back(open);
+            open = 0;
+        }
+    }
+    return groups;
 }
 
 double

@@ -79,6 +79,22 @@ struct PipeDreamPartition
 PipeDreamPartition PartitionPipeDream(const std::vector<PartitionLayer>& layers,
                                       const PipeDreamOptions& options);
 
+/// Stages with so many replicas each, cut so that the slowest stage or transfer on one level of
+/// links is as fast as it can be, by the same formulas. Of equally good ones the earliest last cut,
+/// of those the earliest before it, and so on. An infinite rate leaves computing alone. \pre 1 <=
+/// replicas.size() <= layers.size(), no 0 in it, rate above 0
+std::vector<PipeDreamStage> CutForReplicas(const std::vector<PartitionLayer>& layers,
+                                           const std::vector<uint32_t>& replicas,
+                                           double bytesPerSecond,
+                                           bool hideSynchronization);
+
+/// Layers joined so that a model is only cut at narrow places: behind a layer whose activations are
+/// fewer than those of all groups before it (in VGG those of pooling). Layers that compute nothing
+/// (views, dropout) go with the next one. Cut anywhere, a partitioner pays any bytes for a slightly
+/// better balance, as a transfer that fits under a stage costs it nothing.
+/// \return how many layers each group has, in order
+std::vector<uint32_t> NarrowGroups(const std::vector<PartitionLayer>& layers);
+
 /// What these stages take a micro-batch, by the same formulas, on one level of links.
 /// \pre stages that cover the layers in order
 double PipeDreamSeconds(const std::vector<PartitionLayer>& layers,

@@ -31,7 +31,7 @@ from . import figures, rows, runs
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 TABLES = tuple(
     f"tests/golden/training/{name}.csv"
-    for name in ("train-throughput", "bloom-pretune", "mpt-fsdp", "nvidia-examples")
+    for name in ("train-throughput", "bloom-pretune", "mpt-fsdp", "nvidia-examples", "pipedream", "perceptron")
 )
 
 
@@ -47,6 +47,9 @@ def percent(value, sign=True):
 
 
 def number(value, unit):
+    """A number, "2-1-1", or nothing."""
+    if value is None or isinstance(value, str):
+        return value or ""
     return f"{value:.1f}%" if unit == "%" else f"{value:.3g}"
 
 

@@ -244,6 +244,44 @@ def efficiency(results):
             )
 
 
+def bytes_a_sample(step):
+    sent = sum(step.stats["bytes_sent_per_gpu"].values())
+    return sent * step.stats["gpus"] / step.stats["global_batch"]
+
+
+def pipedream(results):
+    """Samples/s over those of data parallelism, bytes that are sent less, and the stages found."""
+    of = collections.OrderedDict()
+    for row, step in results:
+        if "pipedream" in row.facts and not isinstance(step, str):
+            of.setdefault(row.facts["pipedream"], {})[row.facts["what"]] = (row, step)
+    for name, runs in of.items():
+        if "auto" in runs:
+            row, step = runs["auto"]
+            found = step.stats["configuration"]["training"]["replicas"]
+            yield Derived(f"{name}: stages", row.facts["config"], found, "")
+        ours = runs.get("", runs.get("auto"))
+        if "BSP" not in runs or not ours:
+            continue
+        row, step = ours
+        bsp = runs["BSP"][1]
+        yield Derived(
+            f"{name}: times data parallelism",
+            row.facts["over"],
+            step.stats["samples_per_s"] / bsp.stats["samples_per_s"],
+            "",
+        )
+        less = 100 * (1 - bytes_a_sample(step) / bytes_a_sample(bsp))
+        yield Derived(f"{name}: sends less", row.facts["less"], less, "%")
+
+
+def perceptron(results):
+    for row, step in timed(results):
+        if "minutes" in row.facts:
+            minutes = step.seconds / row.facts["batches"] * 10 * 1875 / 60
+            yield Derived(f"{row.id}: minutes", row.facts["minutes"], minutes, "")
+
+
 def derived(results):
     found = []
     for each in (
@@ -255,6 +293,8 @@ def derived(results):
         layouts,
         data_scaling,
         efficiency,
+        pipedream,
+        perceptron,
     ):
         found += each(results)
     return found

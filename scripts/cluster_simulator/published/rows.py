@@ -5,6 +5,7 @@ below, each with where it is from.
 """
 
 import collections
+import math
 import os
 import re
 
@@ -444,6 +445,162 @@ BINNED = f"sequences of up to 512 tokens, {BINNED_TOKENS} in the mean"
 SERVERS_SCALE = "data parallelism over servers"
 
 
+# ---- pipedream.csv
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+GOLDEN = os.path.join(ROOT, "tests", "golden")
+
+# Networks that PipeDream's authors profiled are their profiles (128 samples a pass, without naming
+# the GPU: no pass is faster than its FLOPs at the GPU's peak); S2VT is the zoo's.
+NETWORKS = {
+    "VGG16": [
+        f"--profile={os.path.join(GOLDEN, 'pipedream-vgg16.csv')}",
+        "--profile-batch=128",
+        "--profile-floor",
+    ],
+    "Inception-v3": [
+        f"--profile={os.path.join(GOLDEN, 'pipedream-inception-v3.csv')}",
+        "--profile-batch=128",
+        "--profile-floor",
+    ],
+    "S2VT": ["--model=s2vt", "--dtype=fp32"],
+}
+# One GPU a machine; which Titan X it was is assumed (pipeline-partition-test.cc). Of 25 and 10 Gb/s
+# Ethernet half in each direction, one constant of all rows: PipeDream's formulas take gradients and
+# weights of data parallelism, 4 (m - 1)/m of the weights, over one rate, and what is published of
+# 4 machines, 1.47 times one, agrees (with all of it in each direction it were 2.1).
+CLUSTERS = {"A": ("TitanX-Pascal", "12.5Gbps"), "B": ("V100", "5Gbps")}
+
+
+def one_switch(machines, rate):
+    """A network in a file: NICs have the rate of their links."""
+    hosts = [f"machine-{i}" for i in range(machines)]
+    return {
+        "name": f"switch-{machines}-{rate}",
+        "defaults": {"rate": rate, "delay": "1us"},
+        "nodes": [
+            *({"name": host, "kind": "host"} for host in hosts),
+            {"name": "switch", "kind": "switch"},
+        ],
+        "links": [{"from": host, "to": "switch"} for host in hosts],
+    }
+
+
+def pipedream_rows(line):
+    """A line is data parallelism, the stages that the partitioner finds, and the published ones.
+
+    Data parallelism adds up gradients behind computing, and the partitioner counts so, as its
+    released code; the pipeline goes on while replicas add up.
+    """
+    network = line.text("network")
+    cluster = line.text("cluster")
+    if network not in NETWORKS:
+        line.refuse("network", ", ".join(NETWORKS))
+    if cluster not in CLUSTERS:
+        line.refuse("cluster", ", ".join(CLUSTERS))
+    machines = line.count("machines")
+    config = line.raw("config")
+    if config and not re.fullmatch("[1-9][0-9]*(-[1-9][0-9]*)*", config):
+        line.refuse("config", "replicas of each stage, as 2-1-1")
+    gpu, rate = CLUSTERS[cluster]
+    common = [
+        *NETWORKS[network],
+        f"--gpu={gpu}",
+        "--gpus-per-server=1",
+        f"--servers={machines}",
+        f"--micro-batch={line.count('micro_batch')}",
+        "--warmup=2",
+        "--steps=2",
+    ]
+    name = f"pipedream-{network.lower()}-{machines}{cluster}"
+    over = line.positive("over_bsp", "times") if line.raw("over_bsp") else None
+    less = line.positive("comm_reduction_pct", "percent") if line.raw("comm_reduction_pct") else None
+    facts = {"gpus": machines, "config": config or None, "over": over, "less": less}
+    rounds = math.lcm(*map(int, config.split("-"))) if config else 1
+    accumulation = rounds * -(-4 * machines // rounds)
+    arrangements = [
+        ("BSP", ["--zero=0", "--overlap=0"]),
+        ("auto", ["--replicas=auto", "--overlap=0"]),
+    ]
+    if config:
+        arrangements.append(
+            (
+                "",
+                [
+                    f"--replicas={config}",
+                    "--partition=pipedream",
+                    f"--accumulation={accumulation}",
+                ],
+            )
+        )
+    return [
+        Row(
+            f"{name} ({what})" if what else name,
+            "PipeDream",
+            gpu,
+            what or "pipeline",
+            None,
+            [*common, *options],
+            None,
+            {
+                **facts,
+                "pipedream": name,
+                "what": what,
+                "topology": one_switch(machines, rate),
+            },
+            "stages with replicas against data parallelism",
+        )
+        for what, options in arrangements
+    ]
+
+
+# ---- perceptron.csv
+
+# 10 epochs of 1,875 steps of 32 samples. Overhead a step and rate are fitted to the first two rows
+# (tests/golden/training/perceptron-profile.json); the third is predicted. The GPU matters in what
+# it takes to send.
+PERCEPTRON = {
+    "one GPU": ["--profile={}-profile.json", "--gpus-per-server=1"],
+    "pipeline": [
+        "--profile={}-profile.json",
+        "--gpus-per-server=2",
+        "--replicas=1-1",
+        "--partition=balanced",
+        "--accumulation=50",
+    ],
+    "tensor": [
+        "--model={}-model.json",
+        "--profile={}-tensor-profile.json",
+        "--dtype=fp32",
+        "--gpus-per-server=2",
+        "--tp=2",
+    ],
+}
+
+
+def perceptron_row(line):
+    arrangement = line.text("arrangement")
+    if arrangement not in PERCEPTRON:
+        line.refuse("arrangement", ", ".join(PERCEPTRON))
+    stem = os.path.join(GOLDEN, "training", "perceptron")
+    options = [option.format(stem) for option in PERCEPTRON[arrangement]]
+    batches = 50 if arrangement == "pipeline" else 1
+    minutes = line.positive("minutes", "minutes")
+    return [
+        Row(
+            f"perceptron-{arrangement.replace(' ', '-').lower()}",
+            "two-GPU perceptron",
+            "A100",
+            "predicted" if arrangement == "tensor" else "fitted",
+            minutes * 60 / (10 * 1875) * batches,
+            [*options, "--servers=1", "--micro-batch=32", "--zero=0", "--warmup=1"],
+            None,
+            {"gpus": line.count("gpus"), "minutes": minutes, "batches": batches},
+            "tensor < pipeline < one GPU",
+        )
+    ]
+
+
 # ---- tables
 
 # Each with a column that no other has.
@@ -452,6 +609,8 @@ READERS = (
     ("sec_per_iter", bloom_row),
     ("sharding", mpt_row),
     ("throughput", examples_row),
+    ("over_bsp", pipedream_rows),
+    ("arrangement", perceptron_row),
 )
 
 

@@ -26,28 +26,44 @@ COMMON = [
 Step = collections.namedtuple("Step", "seconds tflops peak exposed stats fits")
 
 
+def written(what, name, folder):
+    path = os.path.join(folder, "models", f"{name}.json")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(json.dumps(what, indent=1, sort_keys=True) + "\n")
+    return path
+
+
 def words_of(row, folder, more=()):
     """The options of a row; the model it describes is written to a file of the folder."""
     model = row.model
     if isinstance(model, dict):
-        text = json.dumps(model, indent=1, sort_keys=True) + "\n"
-        path = os.path.join(folder, "models", f"{model['name']}.json")
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        model = path
-    return [f"--model={model}", *row.options, *row.shorter, *COMMON, *more]
+        model = written(model, model["name"], folder)
+    topology = row.facts.get("topology")
+    if topology:
+        shape = {key: value for key, value in topology.items() if key != "name"}
+        topology = written(shape, topology["name"], folder)
+    given = {word.partition("=")[0] for word in row.options}
+    common = [word for word in COMMON if word.partition("=")[0] not in given]
+    return [
+        *([f"--model={model}"] if model else []),
+        *([f"--topology={topology}"] if topology else []),
+        *row.options,
+        *row.shorter,
+        *common,
+        *more,
+    ]
 
 
 def identity(program, words):
-    """What a run's result hangs on: program, options, and the models that these name."""
+    """What a run's result hangs on: program, options, and the models and profiles these name."""
     digest = hashlib.sha256()
     state = os.stat(program)
     digest.update(f"{state.st_size} {state.st_mtime_ns}\n".encode())
     for word in words:
         digest.update(f"{word}\n".encode())
         path = word.partition("=")[2]
-        if word.startswith("--model=") and os.path.isfile(path):
+        if word.startswith(("--model=", "--profile=", "--topology=")) and os.path.isfile(path):
             with open(path, "rb") as file:
                 digest.update(file.read())
     return digest.hexdigest()[:16]

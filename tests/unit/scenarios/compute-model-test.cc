@@ -1,7 +1,6 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "scenarios/training/compute-model.h"
 #include "scenarios/training/kernel-time.h"
 #include "scenarios/training/layer-kernels.h"
 #include "scenarios/training/rank-layers.h"
@@ -277,45 +276,5 @@ TEST(ComputeModel, PublishedRows)
         }
         EXPECT_LT(sum / list.size(), 0.06) << gpu;
         EXPECT_LT(std::abs(bias) / list.size(), 0.05) << gpu;
-    }
-}
-
-TEST(Profile, PatternsAndErrors)
-{
-    std::vector<topo::Error> errors;
-    const auto profile = ParseProfileJson(nlohmann::json::parse(R"({"optimizer_us": 7, "layers": {
-        "block *": {"forward_us": 10, "backward_us": 20}, "block 1*": {"forward_us": 1, "backward_us": 2},
-        "block 12": {"forward_us": 3, "backward_us": 4}, "nothing": {"forward_us": 3, "backward_us": 4}}})"),
-                                          "x.json",
-                                          errors);
-    ASSERT_TRUE(profile);
-    EXPECT_TRUE(errors.empty());
-    EXPECT_EQ(profile->Find("block 2")->forward, rdma::Microseconds(10));
-    EXPECT_EQ(profile->Find("block 11")->forward, rdma::Microseconds(1));
-    EXPECT_EQ(profile->Find("block 12")->backward, rdma::Microseconds(4));
-    EXPECT_EQ(profile->Find("head"), nullptr);
-    EXPECT_EQ(*profile->optimizer, rdma::Microseconds(7));
-
-    const auto warnings = CheckProfile(
-        *profile,
-        *FindModel("gpt2")); // "nothing" and "block 12" fit nothing; embedding, head not measured
-    ASSERT_EQ(warnings.size(), 3u);
-    for (const auto& w : warnings)
-    {
-        EXPECT_FALSE(w.error);
-    }
-
-    for (const auto& [text, path] : std::initializer_list<std::pair<const char*, const char*>>{
-             {R"({"layers": {"a": {"forward_us": 1}}})", "/layers/a/backward_us"},
-             {R"({"layers": {"a": {"forward_us": -1, "backward_us": 1}}})", "/layers/a/forward_us"},
-             {R"({"layers": {"a": {"forward": 1, "backward_us": 1, "forward_us": 1}}})",
-              "/layers/a/forward"},
-             {R"({"layers": []})", "/layers"},
-             {R"({})", "/layers"}})
-    {
-        errors.clear();
-        EXPECT_FALSE(ParseProfileJson(nlohmann::json::parse(text), "x.json", errors)) << text;
-        ASSERT_FALSE(errors.empty()) << text;
-        EXPECT_EQ(errors[0].where, path) << text;
     }
 }

@@ -165,15 +165,6 @@ Covers(const PipeDreamPartition& partition, size_t layers)
     return next == layers;
 }
 
-/// Without the loading of the input, which the released optimizer leaves out, too.
-LayerProfile
-Vgg16Layers()
-{
-    LayerProfile profile = Vgg16();
-    profile.layers.erase(profile.layers.begin());
-    return profile;
-}
-
 bool
 Has(const std::string& text, const std::string& part)
 {
@@ -361,7 +352,7 @@ TEST(PipelinePartition, PipeDreamLevels)
 // and 7-1 come out for 10 to 13 TFLOP/s and 25 to 30 Gb/s. A Maxwell Titan X (6.6) would be 3-1.
 TEST(PipelinePartition, PipeDreamPublished)
 {
-    const LayerProfile profile = Vgg16Layers();
+    const LayerProfile profile = Vgg16();
     ASSERT_EQ(profile.layers.size(), 40U);
     for (const double peak : {10e12, 11e12, 12e12, 13e12})
     {
@@ -403,7 +394,7 @@ TEST(PipelinePartition, PipeDreamPublished)
 // (90 and 95%), within 5 points.
 TEST(PipelinePartition, PipeDreamPublishedAtNarrowCuts)
 {
-    const LayerProfile profile = JoinToNarrowCuts(ScaleProfile(Vgg16Layers(), {32.0 / 128, 11e12}));
+    const LayerProfile profile = JoinToNarrowCuts(ScaleProfile(Vgg16(), {32.0 / 128, 11e12}));
     const auto layers = PartitionLayers(profile);
     double one = 0;
     double parameters = 0;
@@ -448,7 +439,7 @@ TEST(PipelinePartition, PipeDreamPublishedAtNarrowCuts)
 // gpus=4 and gpus=8).
 TEST(PipelinePartition, PipeDreamReleased)
 {
-    const auto layers = PartitionLayers(ScaleProfile(Vgg16Layers(), {64.0 / 128, 0}));
+    const auto layers = PartitionLayers(ScaleProfile(Vgg16(), {64.0 / 128, 0}));
     for (const double gigabits : {10.0, 25.0})
     {
         const double rate = gigabits * 1e9 / 8;

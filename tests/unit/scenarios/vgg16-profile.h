@@ -13,7 +13,7 @@
 #include <sstream>
 #include <vector>
 
-/// As it stands in the file.
+/// As it stands in the file, without the loading of its input.
 inline training::LayerProfile
 Vgg16()
 {
@@ -21,8 +21,7 @@ Vgg16()
     std::stringstream text;
     text << in.rdbuf();
     std::vector<topo::Error> errors;
-    const auto profile =
-        training::ParseLayerProfileCsv(text.str(), "pipedream-vgg16.csv", "", errors);
+    const auto profile = training::ParseProfileCsv(text.str(), "pipedream-vgg16.csv", "", errors);
     EXPECT_TRUE(errors.empty()) << errors.front().Sentence();
     return profile.value_or(training::LayerProfile{});
 }

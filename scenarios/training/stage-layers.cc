@@ -1,0 +1,174 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/stage-layers.h"
+
+#include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/pipeline/partition.h"
+#include "scenarios/training/rank-layers.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace training
+{
+
+namespace
+{
+
+/// Bytes a second of the link that stages on different machines have.
+double
+OuterRate(const TrainingOptions& o)
+{
+    for (std::size_t i = o.links.size(); i-- > 0;)
+    {
+        if (o.links[i].machines > 1)
+        {
+            return o.links[i].bytesPerSecond;
+        }
+    }
+    return std::numeric_limits<double>::infinity(); // there is one machine
+}
+
+std::vector<uint32_t>
+LayersOf(const CutGroups& cut, const std::vector<PipeDreamStage>& stages)
+{
+    std::vector<uint32_t> layers;
+    for (const PipeDreamStage& stage : stages)
+    {
+        layers.push_back(std::accumulate(cut.layers.begin() + stage.first,
+                                         cut.layers.begin() + stage.last + 1,
+                                         0U));
+    }
+    return layers;
+}
+
+} // namespace
+
+CutGroups
+GroupsToCut(const TrainingOptions& o)
+{
+    std::vector<PartitionLayer> layers;
+    const double element = DtypeBytes(o.dtype);
+    const uint32_t sequence = o.Sequence() / o.context;
+    const std::vector<RankLayer> all = LayersOfModel(o);
+    for (std::size_t i = 0; i < all.size(); ++i)
+    {
+        const double output = o.model.layers[i].output.At(o.microBatch, sequence);
+        layers.push_back(
+            {all[i].Forward() + all[i].Backward(),
+             output * element / o.tensor,
+             static_cast<double>(all[i].parameters + all[i].expertParameters) * element});
+    }
+    CutGroups cut;
+    cut.layers.assign(layers.size(), 1);
+    if (o.partition == Partition::kPipeDream && BlocksOf(o.model) == 0)
+    {
+        cut.layers = NarrowGroups(layers);
+    }
+    std::size_t next = 0;
+    for (const uint32_t count : cut.layers)
+    {
+        PartitionLayer group;
+        for (const std::size_t end = next + count; next < end; ++next)
+        {
+            group.seconds += layers[next].seconds;
+            group.parameterBytes += layers[next].parameterBytes;
+            group.activationBytes = layers[next].activationBytes;
+        }
+        cut.groups.push_back(group);
+    }
+    return cut;
+}
+
+std::optional<std::string>
+WhyNotPartitioned(const TrainingOptions& o)
+{
+    if (o.partition == Partition::kUniform)
+    {
+        return std::nullopt;
+    }
+    if (o.partition == Partition::kPipeDream && o.virtualStages > 1)
+    {
+        return "has stages of one piece each; allowed with --virtual-stages=" +
+               std::to_string(o.virtualStages) + ": uniform, balanced";
+    }
+    const std::size_t groups = GroupsToCut(ResolvedOptions(o)).groups.size();
+    if (o.Pieces() > groups)
+    {
+        return "is to make " + std::to_string(o.Pieces()) + " pieces, and " + o.model.name +
+               " has " + std::to_string(groups) +
+               (o.partition == Partition::kPipeDream && BlocksOf(o.model) == 0
+                    ? " with narrow places between them"
+                    : " layers");
+    }
+    return std::nullopt;
+}
+
+TrainingOptions
+Partitioned(TrainingOptions o)
+{
+    o.pieceLayers.clear();
+    if (o.partition == Partition::kUniform || o.pipeline == 1 || WhyNotPartitioned(o))
+    {
+        return o;
+    }
+    const TrainingOptions resolved = ResolvedOptions(o);
+    const CutGroups cut = GroupsToCut(resolved);
+    if (o.partition == Partition::kBalanced && o.replicas.empty())
+    {
+        std::vector<double> seconds;
+        for (const PartitionLayer& group : cut.groups)
+        {
+            seconds.push_back(group.seconds);
+        }
+        o.pieceLayers = BalancedPartition(seconds, static_cast<uint32_t>(o.Pieces()));
+        return o;
+    }
+    std::vector<uint32_t> replicas;
+    for (uint32_t stage = 0; stage < o.pipeline; ++stage)
+    {
+        replicas.push_back(o.ReplicasOf(stage));
+    }
+    const double rate = o.partition == Partition::kBalanced
+                            ? std::numeric_limits<double>::infinity()
+                            : OuterRate(o);
+    o.pieceLayers = LayersOf(cut, CutForReplicas(cut.groups, replicas, rate, *resolved.overlap));
+    return o;
+}
+
+TrainingOptions
+WithStagesFound(TrainingOptions o)
+{
+    const TrainingOptions resolved = ResolvedOptions(o);
+    const CutGroups cut = GroupsToCut(resolved);
+    const PipeDreamPartition found = PartitionPipeDream(cut.groups, {o.links, *resolved.overlap});
+    o.pipeline = static_cast<uint32_t>(found.stages.size());
+    o.pieceLayers = LayersOf(cut, found.stages);
+    o.replicas.clear();
+    for (const PipeDreamStage& stage : found.stages)
+    {
+        o.replicas.push_back(stage.replicas);
+    }
+    if (std::all_of(o.replicas.begin(), o.replicas.end(), [&o](uint32_t replicas) {
+            return replicas == o.replicas.front();
+        }))
+    {
+        o.replicas.clear();
+    }
+    return o;
+}
+
+std::string
+ReplicasText(const TrainingOptions& o)
+{
+    std::string text;
+    for (uint32_t stage = 0; stage < o.pipeline; ++stage)
+    {
+        text += (stage > 0 ? "-" : "") + std::to_string(o.ReplicasOf(stage));
+    }
+    return text;
+}
+
+} // namespace training

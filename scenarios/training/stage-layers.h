@@ -1,0 +1,55 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Which layers each stage of a pipeline has (--partition), and how often it is there
+ * (--replicas=auto): the partitioners of pipeline/, with the layers of a model as their input.
+ *
+ *   uniform     blocks in equal numbers (rank-work.h, LayersByStage)
+ *   balanced    by the time of forward and backward pass; a cut is anywhere between two layers
+ *   pipedream   by PipeDream's formulas, with messages and synchronization. Models with blocks are
+ *               cut anywhere, others at narrow places (NarrowGroups)
+ *
+ * Synchronization is hidden behind computing where communication overlaps with it.
+ */
+#ifndef SCENARIOS_TRAINING_STAGE_LAYERS_H
+#define SCENARIOS_TRAINING_STAGE_LAYERS_H
+
+#include "scenarios/training/pipeline/pipedream-partition.h"
+#include "scenarios/training/plan-options.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace training
+{
+
+/// Layers that stay together, each with what a partitioner takes of it.
+struct CutGroups
+{
+    std::vector<PartitionLayer> groups;
+    std::vector<uint32_t> layers; ///< how many layers of the model each has
+};
+
+/// \param options resolved; with their micro-batch
+CutGroups GroupsToCut(const TrainingOptions& options);
+
+/// Why the layers cannot be shared out so; nothing if they can.
+std::optional<std::string> WhyNotPartitioned(const TrainingOptions& options);
+
+/// The same options with pieceLayers as `partition` says; of what cannot be partitioned without
+/// any. Degrees and micro-batch are given.
+TrainingOptions Partitioned(TrainingOptions options);
+
+/// Stages and their replicas, as PipeDream's partitioner finds them for all ranks: the same options
+/// with `pipeline`, `replicas` (none if all stages have as many) and pieceLayers.
+/// \pre partition kPipeDream, `links` with all ranks, tensor 1, one virtual stage
+TrainingOptions WithStagesFound(TrainingOptions options);
+
+/// "2-1-1"; of stages with as many replicas "2-2".
+std::string ReplicasText(const TrainingOptions& options);
+
+} // namespace training
+
+#endif // SCENARIOS_TRAINING_STAGE_LAYERS_H
