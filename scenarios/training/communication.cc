@@ -151,7 +151,8 @@ Share(const TrainingOptions& o,
       const Shared& shared,
       std::vector<Transfer>& transfers)
 {
-    if (shared.ranks == 1 || ParametersOf(layers) == 0)
+    // What one rank would reduce or gather alone is copied from or to the host (offload.h).
+    if ((shared.ranks == 1 && o.offload == Offload::kNone) || ParametersOf(layers) == 0)
     {
         return;
     }
@@ -223,7 +224,11 @@ StreamName(uint8_t stream)
                                               "send forward",
                                               "receive forward",
                                               "send backward",
-                                              "receive backward"};
+                                              "receive backward",
+                                              "host",
+                                              "to host",
+                                              "from host",
+                                              "loading"};
     return kNames[stream];
 }
 

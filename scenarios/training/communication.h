@@ -55,9 +55,13 @@ enum Stream : uint8_t
     kReceiveForwardStream,
     kSendBackwardStream,
     kReceiveBackwardStream,
+    kHostStream,     ///< the server's CPU
+    kToHostStream,   ///< over PCIe
+    kFromHostStream, ///< the other way
+    kLoadingStream,
 };
 
-constexpr uint8_t kStreams = 13;
+constexpr uint8_t kStreams = 17;
 
 /// "gradients".
 std::string StreamName(uint8_t stream);

@@ -94,15 +94,24 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
     const auto hold = [&](const std::vector<RankLayer>& held, uint32_t ranks) {
         const uint64_t whole = PaddedParameters(o, held, ranks);
         const uint64_t part = RoundUp(whole, ranks) / ranks;
-        m.parameters += element * (o.zero >= 3 ? part : whole);
-        m.gradients += element * (o.zero >= 2 ? part : whole);
-        m.optimizer += (element == 2 ? 12 : 8) * (o.zero >= 1 ? part : whole);
-        if (o.zero >= 1 && ranks > 1)
+        const bool offload = o.offload != Offload::kNone;
+        // From stage 2 on a bucket that has been reduced goes to the host at once; stage 1 keeps
+        // whole gradients until the last micro-batch.
+        (o.offload == Offload::kAll ? m.host : m.parameters) +=
+            element * (o.zero >= 3 ? part : whole);
+        (offload && o.zero >= 2 ? m.host : m.gradients) += element * (o.zero >= 2 ? part : whole);
+        (offload ? m.host : m.optimizer) +=
+            OptimizerStateBytes(o.optimizer, o.dtype) * (o.zero >= 1 ? part : whole);
+        if (offload && o.zero == 1)
+        {
+            m.host += element * part; // where they are copied to
+        }
+        if (o.zero >= 1 && (ranks > 1 || offload))
         {
             // One being filled, one being reduced.
             m.buffers += 2 * std::min(*o.bucketBytes, whole * element);
         }
-        if (o.zero == 3 && ranks > 1)
+        if (o.zero == 3 && (ranks > 1 || o.offload == Offload::kAll))
         {
             m.buffers += MostGatheredBytes(o, held, ranks);
         }

@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/plan-check.h"
 
+#include "scenarios/training/expert-load.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/rank-work.h"
@@ -136,6 +137,57 @@ CheckParallel(const TrainingOptions& o, const Error& error)
     }
 }
 
+/// \param error takes option and text
+template <class Error>
+void
+CheckCompute(const TrainingOptions& o, const Error& error)
+{
+    if (NeedsWholeTensors(o.optimizer) && o.zero > 0)
+    {
+        // DeepSpeed's ZERO_SUPPORTED_OPTIMIZERS has neither.
+        error("optimizer",
+              "is " + OptimizerName(o.optimizer) +
+                  ", which needs whole tensors, but --zero=" + std::to_string(o.zero) +
+                  " divides them; allowed: adam, momentum, sgd, or "
+                  "--zero=0");
+    }
+    if (o.loaderRate > 0 && o.layers > 0)
+    {
+        error("loader",
+              "waiting for data is no straight line over the number of blocks; allowed: without "
+              "--layers");
+    }
+    if (AsksForExpertLoad(o) && !RoutingOf(o.model))
+    {
+        error(o.moeSkew > 0 ? "moe-skew" : "capacity-factor",
+              o.model.name + " has no experts; allowed with models that have");
+    }
+}
+
+/// \param error takes option and text
+template <class Error>
+void
+CheckOffload(const TrainingOptions& o, const Error& error)
+{
+    // DeepSpeed@00376da docs/_pages/config-json.md: offload_optimizer with stages 1, 2 and 3,
+    // offload_param with 3.
+    const uint32_t least = o.offload == Offload::kAll ? 3 : 1;
+    if (o.offload != Offload::kNone && o.zero < least)
+    {
+        error("offload",
+              "is " + OffloadName(o.offload) + " with --zero=" + std::to_string(o.zero) +
+                  "; allowed: " + (o.zero == 0 ? "" : "optimizer, or ") +
+                  (least == 1 ? "with --zero=1, 2 or 3" : "with --zero=3"));
+    }
+    if (o.offload != Offload::kNone && o.profile && o.profile->optimizer)
+    {
+        error("offload",
+              "is " + OffloadName(o.offload) +
+                  ", but the profile has the time of a GPU's optimizer "
+                  "(optimizer_us); allowed: a profile without it");
+    }
+}
+
 bool
 Fits(const TrainingOptions& o)
 {
@@ -187,6 +239,15 @@ WhatWouldFit(const TrainingOptions& given)
             break;
         }
     }
+    for (const Offload offload : {Offload::kOptimizer, Offload::kAll})
+    {
+        if (offload > given.offload && given.zero >= (offload == Offload::kAll ? 3 : 1) &&
+            consider("--offload=" + OffloadName(offload),
+                     [offload](TrainingOptions& o) { o.offload = offload; }))
+        {
+            break;
+        }
+    }
     for (uint32_t tensor = 2 * given.tensor; tensor <= 8 * given.tensor; tensor *= 2)
     {
         if (given.Replicas() % (tensor / given.tensor) == 0 &&
@@ -232,10 +293,11 @@ CheckMemory(const TrainingOptions& o, std::vector<Problem>& problems)
     {
         fits += (fits.empty() ? "" : ", ") + change;
     }
-    text += fits.empty()
-                ? "; no single change of micro-batch, recomputation, ZeRO, --tp or --pp makes "
-                  "it fit"
-                : "; by the estimate it fits with one of " + fits;
+    text +=
+        fits.empty()
+            ? "; no single change of micro-batch, recomputation, ZeRO, offload, --tp or --pp makes "
+              "it fit"
+            : "; by the estimate it fits with one of " + fits;
     problems.push_back({!o.ignoreMemory,
                         "model",
                         o.ignoreMemory ? text + "; a real run would stop here"
@@ -315,6 +377,8 @@ Check(const TrainingOptions& options)
                   ": more than a million computations a step");
     }
     CheckParallel(options, error);
+    CheckOffload(options, error);
+    CheckCompute(options, error);
     // At least half of a GPU computes.
     if (options.collectiveSms > 0 && 2 * options.collectiveSms > options.gpu.multiprocessors)
     {

@@ -4,6 +4,7 @@
 #include "scenarios/training/rank-work.h"
 
 #include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/host-work.h"
 #include "scenarios/training/kernel-time.h"
 #include "scenarios/training/zero-partition.h"
 
@@ -13,20 +14,38 @@ namespace training
 namespace
 {
 
-/// Adam runs over this rank's partition.
-rdma::Duration
-OptimizerOfRank(const TrainingOptions& o, const std::vector<RankLayer>& layers)
+/// Parameters that this rank updates: its partition.
+uint64_t
+UpdatedByRank(const TrainingOptions& o, const std::vector<RankLayer>& layers)
 {
-    if (o.profile && o.profile->optimizer)
-    {
-        return *o.profile->optimizer;
-    }
     const uint64_t whole = PaddedParameters(o, layers, o.Replicas());
     const uint64_t experts = PaddedParameters(o, ExpertsOf(layers), o.ExpertReplicas());
-    const uint64_t mine =
-        o.zero == 0 ? whole + experts : whole / o.Replicas() + experts / o.ExpertReplicas();
-    return rdma::FromSeconds(
-        OptimizerSeconds(Optimizer::kAdam, static_cast<double>(mine), o.gpu, o.dtype));
+    return o.zero == 0 ? whole + experts : whole / o.Replicas() + experts / o.ExpertReplicas();
+}
+
+void
+WriteOptimizer(const TrainingOptions& o, RankWork& work)
+{
+    const uint64_t mine = UpdatedByRank(o, work.layers);
+    if (o.offload != Offload::kNone)
+    {
+        const std::vector<uint64_t> tiles = HostTiles(mine);
+        for (std::size_t i = 0; i < tiles.size(); ++i)
+        {
+            Computation c{Phase::kOptimizer, o.accumulation, 0, HostUpdate(o, tiles[i]), ""};
+            c.name = "optimizer on the host" + (tiles.size() > 1 ? " " + std::to_string(i) : "");
+            c.onHost = true;
+            c.updated = tiles[i];
+            work.order.push_back(std::move(c));
+        }
+        return;
+    }
+    const rdma::Duration duration =
+        o.profile && o.profile->optimizer
+            ? *o.profile->optimizer
+            : rdma::FromSeconds(
+                  OptimizerSeconds(o.optimizer, static_cast<double>(mine), o.gpu, o.dtype));
+    work.order.push_back({Phase::kOptimizer, o.accumulation, 0, duration, "optimizer"});
 }
 
 /// Writes down actions one after another.
@@ -348,8 +367,7 @@ WorkOfStage(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
         writer.Write(action);
     }
     writer.End(static_cast<Position>(work.order.size()));
-    work.order.push_back(
-        {Phase::kOptimizer, o.accumulation, 0, OptimizerOfRank(o, work.layers), "optimizer"});
+    WriteOptimizer(o, work);
     return work;
 }
 

@@ -25,7 +25,8 @@
 namespace training
 {
 
-/// One role a stage of the pipeline. Group kind 0 is "dp" (gradients; parameters after the
+/// One role a stage of the pipeline; with --moe-skew one for each place in an expert group. Group
+/// kind 0 is "dp" (gradients; parameters after the
 /// optimizer), at stage 3 kind 1 is "dp-parameters"; the others as needed (layout.h). Streams:
 /// "compute", "gradients", from stage 1 on "parameters"; others as needed (communication.h).
 /// \param options without errors (Check())
