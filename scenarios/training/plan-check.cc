@@ -204,7 +204,10 @@ WhatWouldFit(const TrainingOptions& given)
         change(o);
         // A degree may divide something no more.
         bool possible = true;
-        CheckParallel(o, [&possible](const char*, const std::string&) { possible = false; });
+        const auto refused = [&possible](const char*, const std::string&) { possible = false; };
+        CheckParallel(o, refused);
+        CheckOffload(o, refused);
+        CheckCompute(o, refused);
         if (possible && Fits(o))
         {
             changes.push_back(option);
