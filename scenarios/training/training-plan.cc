@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/training-plan.h"
 
+#include "collectives/block-sizes.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/offload.h"
@@ -222,15 +223,56 @@ AddRole(const TrainingOptions& o,
     }
 }
 
+using BlockPool = std::vector<std::shared_ptr<const coll::BlockSizes>>;
+
+/// Exchanges of the same sizes share them: those of large groups are large.
+void
+ShareBlocks(std::vector<RankLayer>& layers, BlockPool& pool)
+{
+    for (RankLayer& layer : layers)
+    {
+        for (RankPart& part : layer.parts)
+        {
+            for (Exchanges* exchanges : {&part.beforeForward,
+                                         &part.afterForward,
+                                         &part.beforeBackward,
+                                         &part.afterBackward})
+            {
+                for (Exchange& exchange : *exchanges)
+                {
+                    if (!exchange.blocks)
+                    {
+                        continue;
+                    }
+                    const auto same =
+                        std::find_if(pool.begin(), pool.end(), [&exchange](const auto& blocks) {
+                            return coll::SameBlocks(blocks.get(), exchange.blocks.get());
+                        });
+                    if (same == pool.end())
+                    {
+                        pool.push_back(exchange.blocks);
+                    }
+                    else
+                    {
+                        exchange.blocks = *same;
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// One role a stage, or for each place in an expert group.
 void
 AddRoles(const TrainingOptions& given, TrainingPlan& plan)
 {
     TrainingOptions o = given;
     std::vector<std::vector<RankLayer>> all; // by place
+    BlockPool pool;
     for (o.expertPosition = 0; o.expertPosition < ExpertRoles(o); ++o.expertPosition)
     {
         all.push_back(LayersOfModel(o));
+        ShareBlocks(all.back(), pool);
     }
     for (uint32_t stage = 0; stage < o.pipeline; ++stage)
     {
