@@ -20,6 +20,8 @@ KindName(training::TaskKind kind)
         return "compute";
     case training::TaskKind::kMemory:
         return "memory";
+    case training::TaskKind::kHost:
+        return "host";
     case training::TaskKind::kCollective:
         return "collective";
     case training::TaskKind::kSend:

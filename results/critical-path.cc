@@ -12,6 +12,7 @@ namespace results
 {
 
 using coll::Rank;
+using training::Communicates;
 
 namespace
 {
@@ -37,13 +38,6 @@ bool
 IsCollective(const training::Task& task)
 {
     return task.kind == training::TaskKind::kCollective;
-}
-
-/// Over messages, so that paths may lead to another rank.
-bool
-Communicates(const training::Task& task)
-{
-    return task.kind != training::TaskKind::kCompute && task.kind != training::TaskKind::kMemory;
 }
 
 } // namespace
@@ -233,7 +227,7 @@ CriticalPath::OnStep(uint32_t number, int64_t begin)
     m_messages.clear();
     m_hops.clear();
     m_shares = {};
-    m_computing = m_straggling = 0;
+    m_computing = m_straggling = m_onHost = 0;
     m_nMessages = 0;
     // The call that ends last, of the lowest rank.
     Rank rank = 0;
@@ -307,7 +301,7 @@ CriticalPath::OnStep(uint32_t number, int64_t begin)
             std::nth_element(lengths.begin(), half, lengths.end());
             part.straggling = std::max<int64_t>(0, end - part.start - *half);
             m_straggling += part.straggling;
-            m_computing += end - part.start;
+            (Computes(call) ? m_computing : m_onHost) += end - part.start;
         }
         m_path.push_back(part);
         const int64_t start = part.start;
@@ -426,7 +420,7 @@ CriticalPath::ToJson() const
     j["total_us"] = Us(total);
     j["before_step_us"] = Us(m_begin - m_path.front().start);
     j["compute_us"] = Us(m_computing);
-    j["collectives_us"] = Us(total - m_computing);
+    j["collectives_us"] = Us(total - m_computing - m_onHost);
     auto parts = nlohmann::ordered_json::object();
     auto shares = nlohmann::ordered_json::object();
     const auto add = [&](const char* what, int64_t ps) {
@@ -435,6 +429,10 @@ CriticalPath::ToJson() const
     };
     add("compute", m_computing - m_straggling);
     add("straggling", m_straggling);
+    if (m_onHost > 0)
+    {
+        add("host", m_onHost);
+    }
     for (std::size_t i = 0; i < PATH_SHARES; ++i)
     {
         add(GetPathShareName(i), m_shares[i]);
@@ -510,7 +508,7 @@ CriticalPath::InLines() const
     const Part* latest = nullptr;
     for (const Part& part : m_path)
     {
-        if (!Communicates(*part.task))
+        if (Computes(*part.task))
         {
             continue;
         }
@@ -540,7 +538,7 @@ CriticalPath::InLines() const
     std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
         return m_shares[a] > m_shares[b];
     });
-    const int64_t communicating = total - m_computing;
+    const int64_t communicating = total - m_computing - m_onHost;
     for (std::size_t i = 0; i < 3 && m_shares[order[i]] * 20 > communicating; ++i)
     {
         lines.push_back({i ? "" : "of the collectives",

@@ -168,7 +168,8 @@ class CriticalPath
     std::vector<Hop> m_hops;         //!< those with most time first
     Shares m_shares{};               //!< of all collectives on the path
     int64_t m_computing{0};          //!< straggling included
-    int64_t m_straggling{0};
+    int64_t m_straggling{0};         //!< of computing
+    int64_t m_onHost{0};             //!< copies from and to the host, what its CPU does, loading
     uint64_t m_nMessages{0};
 };
 

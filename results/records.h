@@ -72,6 +72,10 @@ struct StepRecord
     /// Mean over the ranks: computing stood still for a message of another stage. What a rank waits
     /// after its last computation counts with its next step.
     double bubblePs = 0;
+    /// Mean over the ranks: nothing was under way but copies from and to the host and what its CPU
+    /// does; and nothing but loading data.
+    double hostPs = 0;
+    double loadingPs = 0;
     uint64_t messageBytes = 0; ///< of sends, by all ranks and actors together
     std::vector<CollectiveRecord> collectives;
 };

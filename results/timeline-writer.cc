@@ -113,6 +113,7 @@ Tracks::WriteCalls(TraceEventFile& trace)
     const uint32_t collective = m_records.names("collective");
     const std::map<uint32_t, std::string> categories{{m_records.names("compute"), "compute"},
                                                      {m_records.names("memory"), "memory"},
+                                                     {m_records.names("host"), "host"},
                                                      {collective, "collective"},
                                                      {m_records.names("send"), "send"},
                                                      {m_records.names("recv"), "recv"}};

@@ -11,6 +11,7 @@
 #include "results/protocol-name.h"
 #include "results/stats-file.h"
 #include "scenarios/spec/cluster-options.h"
+#include "scenarios/training/expert-load.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/rank-work.h"
@@ -175,6 +176,8 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
     of.computeUs += record.computePs * 1e-6;
     of.communicationUs += record.communicationPs * 1e-6;
     of.bubbleUs += record.bubblePs * 1e-6;
+    of.hostUs += record.hostPs * 1e-6;
+    of.loadingUs += record.loadingPs * 1e-6;
     of.messageBytes += static_cast<double>(record.messageBytes);
     if (m_stepUs.size() < MOST_STEP_TIMES)
     {
@@ -209,6 +212,22 @@ TrainingResults::Mean(double Size::*sum) const
         values.push_back(size.*sum / size.measured);
     }
     return Whole(values);
+}
+
+double
+TrainingResults::BubbleUs(double exposedUs) const
+{
+    if (!IsExtrapolated())
+    {
+        return Mean(&Size::bubbleUs);
+    }
+    // No straight line: with few blocks a bubble is mostly the wait for the stages that have the
+    // embedding and the head besides, which more blocks cover, so that a line may fall below zero.
+    // Step and computing are straight, and what is between them is; of it a bubble keeps its share.
+    const Size& most = m_sizes[0];
+    const double exposed = most.stepUs - most.computeUs - most.hostUs;
+    const double share = exposed > 0 ? std::clamp(most.bubbleUs / exposed, 0.0, 1.0) : 0;
+    return share * std::max(exposedUs, 0.0);
 }
 
 std::map<std::string, double>
@@ -306,8 +325,23 @@ TrainingResults::ToJson(const CriticalPath* critical,
     body["step_time_us"] = number(stepUs);
     body["compute_time_us"] = number(computeUs);
     body["communication_time_us"] = number(Mean(&Size::communicationUs));
-    body["exposed_communication_time_us"] = number(stepUs - computeUs);
-    body["bubble_time_us"] = number(Mean(&Size::bubbleUs));
+    const double hostUs = Mean(&Size::hostUs);
+    const double loadingUs = Mean(&Size::loadingUs);
+    const double exposedUs = stepUs - computeUs - hostUs - loadingUs;
+    body["exposed_communication_time_us"] = number(exposedUs);
+    if (m_scenario.options.offload != training::Offload::kNone)
+    {
+        body["offload_time_us"] = number(hostUs);
+    }
+    if (m_scenario.options.loaderRate > 0)
+    {
+        body["data_loading_time_us"] = number(loadingUs);
+    }
+    if (training::AsksForExpertLoad(m_scenario.options))
+    {
+        body["moe_dropped_share"] = training::DroppedShare(m_scenario.options);
+    }
+    body["bubble_time_us"] = number(BubbleUs(exposedUs));
     body["samples_per_s"] =
         number(any ? static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6 : 0);
     body["tflops_per_gpu"] = number(any ? m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6 : 0);
@@ -320,6 +354,10 @@ TrainingResults::ToJson(const CriticalPath* critical,
                                       {"optimizer", memory.optimizer},
                                       {"activations", memory.activations},
                                       {"buffers", memory.buffers}};
+    if (m_scenario.options.offload != training::Offload::kNone)
+    {
+        body["offloaded_bytes_per_server"] = memory.host * m_scenario.options.host.gpus;
+    }
     body["gpu_memory_capacity_bytes"] = m_scenario.options.gpu.memoryBytes;
     if (m_scenario.plan.sizes.size() > 1)
     {
@@ -510,20 +548,36 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
         what += ", after " + std::to_string(m_scenario.warmupSteps) +
                 (m_scenario.warmupSteps == 1 ? " warm-up step" : " warm-up steps");
     }
+    const double hostUs = Mean(&Size::hostUs);
+    const double loadingUs = Mean(&Size::loadingUs);
+    const double exposedUs = stepUs - computeUs - hostUs - loadingUs;
     os << Format("Step time              %10s   ", HumanTime(stepUs).c_str()) << what << "\n"
        << Format("  computing            %10s   %5.1f%%\n",
                  HumanTime(computeUs).c_str(),
                  100 * computeUs / stepUs)
        << Format("  exposed communication%10s   %5.1f%%   (communication was under way for %s)\n",
-                 HumanTime(stepUs - computeUs).c_str(),
-                 100 * (stepUs - computeUs) / stepUs,
+                 HumanTime(exposedUs).c_str(),
+                 100 * exposedUs / stepUs,
                  HumanTime(Mean(&Size::communicationUs)).c_str());
+    if (m_scenario.options.offload != training::Offload::kNone)
+    {
+        os << Format(
+            "  offload              %10s   %5.1f%%   (for PCIe and the CPU's optimizer alone)\n",
+            HumanTime(hostUs).c_str(),
+            100 * hostUs / stepUs);
+    }
+    if (m_scenario.options.loaderRate > 0)
+    {
+        os << Format("  data loading         %10s   %5.1f%%   (all waited for the next batch)\n",
+                     HumanTime(loadingUs).c_str(),
+                     100 * loadingUs / stepUs);
+    }
     if (m_scenario.options.pipeline > 1)
     {
         os << Format(
             "  of that bubble       %10s   %5.1f%%   (computing waited for another stage)\n",
-            HumanTime(Mean(&Size::bubbleUs)).c_str(),
-            100 * Mean(&Size::bubbleUs) / stepUs);
+            HumanTime(BubbleUs(exposedUs)).c_str(),
+            100 * BubbleUs(exposedUs) / stepUs);
     }
     if (critical)
     {

@@ -71,6 +71,8 @@ class TrainingResults
         double computeUs = 0;
         double communicationUs = 0;
         double bubbleUs = 0;
+        double hostUs = 0;
+        double loadingUs = 0;
         double messageBytes = 0;                                 ///< of sends
         std::map<std::pair<std::string, std::string>, Sum> sums; ///< by operation and algorithm
     };
@@ -94,6 +96,8 @@ class TrainingResults
     /// Mean over the measured steps, us: of the whole model, extrapolated where the plan's sizes
     /// have fewer blocks. 0: no step was measured.
     double Mean(double Size::*sum) const;
+    /// Of the whole model. \param exposedUs of the whole model
+    double BubbleUs(double exposedUs) const;
     /// By operation: bytes a GPU sends in a step, extrapolated as Mean.
     std::map<std::string, double> BytesSent() const;
     /// \return of the sizes that have been measured their numbers of blocks

@@ -3,7 +3,10 @@
  *
  * GPUs. Peaks are dense (no sparsity). "ml-engineering" is stas00/ml-engineering@744d01e,
  * compute/accelerator/README.md, which quotes the vendors' data sheets. Rates ("matrix_efficiency"
- * and what follows) are printed by scripts/fit-compute.
+ * and what follows) are printed by scripts/fit-compute. "host_link_GBps" is PCIe x16 of the
+ * generation that the GPU has, each way, 3.0 of 15.75, 4.0 of 31.5, 5.0 of 63 GB/s (the same
+ * README; of K80 and the Titans assumed); 0 where another one joins GPU and CPU, or it is not
+ * known.
  */
 #include "scenarios/models/gpu-zoo.h"
 
@@ -20,35 +23,35 @@ namespace
 const char* const kZoo = R"zoo(
 [
  {"name": "K80", "aliases": ["Tesla K80"],
-  "fp32_tflops": 4.37, "memory_bandwidth_GBps": 240, "memory_GB": 12, "multiprocessors": 13,
+  "fp32_tflops": 4.37, "memory_bandwidth_GBps": 240, "host_link_GBps": 15.75, "memory_GB": 12, "multiprocessors": 13,
   "matrix_efficiency": 0.875, "fp32_efficiency": 0.875, "product_memory_efficiency": 0.891, "launch_us": 10,
   "convolution_ratio": 1.13, "attention_ratio": 0.652, "attention_backward_ratio": 0.61,
   "memory_efficiency": 0.784, "optimizer_efficiency": 0.8,
   "source": "one of the two GPUs of a card: anandtech.com/show/8729 (2 x 2,496 cores of 192 a multiprocessor, 8.74 TFLOP/s at the boost clock, 2 x 12 GB); 240 GB/s: cnews.cz, Tesla K80",
   "efficiency_source": "all assumed: as V100 in fp32"},
  {"name": "TitanX-Maxwell", "aliases": ["GTX Titan X", "GeForce GTX Titan X", "Titan X (Maxwell)"],
-  "fp32_tflops": 6.6, "memory_bandwidth_GBps": 336.5, "memory_GB": 12, "multiprocessors": 24,
+  "fp32_tflops": 6.6, "memory_bandwidth_GBps": 336.5, "host_link_GBps": 15.75, "memory_GB": 12, "multiprocessors": 24,
   "matrix_efficiency": 0.875, "fp32_efficiency": 0.875, "product_memory_efficiency": 0.891, "launch_us": 10,
   "convolution_ratio": 1.13, "attention_ratio": 0.652, "attention_backward_ratio": 0.61,
   "memory_efficiency": 0.784, "optimizer_efficiency": 0.8,
   "source": "hothardware.com, GeForce GTX Titan X review: 3,072 cores x 2 x 1,075 MHz boost, 336.5 GB/s",
   "efficiency_source": "all assumed: as V100 in fp32"},
  {"name": "TitanX-Pascal", "aliases": ["NVIDIA Titan X", "Titan X (Pascal)"],
-  "fp32_tflops": 11, "memory_bandwidth_GBps": 480, "memory_GB": 12, "multiprocessors": 28,
+  "fp32_tflops": 11, "memory_bandwidth_GBps": 480, "host_link_GBps": 15.75, "memory_GB": 12, "multiprocessors": 28,
   "matrix_efficiency": 0.875, "fp32_efficiency": 0.875, "product_memory_efficiency": 0.891, "launch_us": 10,
   "convolution_ratio": 1.13, "attention_ratio": 0.652, "attention_backward_ratio": 0.61,
   "memory_efficiency": 0.784, "optimizer_efficiency": 0.8,
   "source": "gamersnexus.net/news-pc/2523: 11 TFLOP/s, 3,584 cores (28 multiprocessors, as it reckons), 480 GB/s",
   "efficiency_source": "all assumed: as V100 in fp32"},
  {"name": "P100", "aliases": ["P100-SXM2", "Tesla P100"],
-  "fp32_tflops": 10.6, "fp16_tflops": 21.2, "memory_bandwidth_GBps": 732, "memory_GB": 16, "multiprocessors": 56,
+  "fp32_tflops": 10.6, "fp16_tflops": 21.2, "memory_bandwidth_GBps": 732, "host_link_GBps": 15.75, "memory_GB": 16, "multiprocessors": 56,
   "matrix_efficiency": 0.875, "fp32_efficiency": 0.875, "product_memory_efficiency": 0.891, "launch_us": 10,
   "convolution_ratio": 1.13, "attention_ratio": 0.652, "attention_backward_ratio": 0.61,
   "memory_efficiency": 0.784, "optimizer_efficiency": 0.8,
   "source": "NVIDIA data sheet, SXM2; multiprocessors: forum.beyond3d.com, NVIDIA Pascal announcement, page 19",
   "efficiency_source": "all assumed: as V100 in fp32, fp16 too (no tensor cores)"},
  {"name": "V100", "aliases": ["V100-SXM2", "V100-32GB", "V100-SXM2-32GB", "V100-SXM3-32GB", "Tesla V100"],
-  "fp32_tflops": 15.7, "fp16_tflops": 125, "memory_bandwidth_GBps": 900, "memory_GB": 32, "multiprocessors": 80,
+  "fp32_tflops": 15.7, "fp16_tflops": 125, "memory_bandwidth_GBps": 900, "host_link_GBps": 15.75, "memory_GB": 32, "multiprocessors": 80,
   "matrix_efficiency": 0.84, "fp32_efficiency": 0.875, "product_memory_efficiency": 0.891, "launch_us": 10,
   "convolution_ratio": 1.13, "attention_ratio": 0.652, "attention_backward_ratio": 0.61,
   "memory_efficiency": 0.784, "optimizer_efficiency": 0.8, "sustained_ratio": 0.835,
@@ -57,7 +60,7 @@ const char* const kZoo = R"zoo(
  {"name": "V100-16GB", "aliases": ["V100-SXM2-16GB"], "base": "V100", "memory_GB": 16},
  {"name": "A100", "aliases": ["A100-80GB", "A100-80", "A100-SXM", "A100-SXM4", "A100-SXM4-80GB", "A100-SXM-80GB"],
   "fp32_tflops": 19.5, "tf32_tflops": 156, "fp16_tflops": 312, "bf16_tflops": 312,
-  "memory_bandwidth_GBps": 2039, "memory_GB": 80, "multiprocessors": 108,
+  "memory_bandwidth_GBps": 2039, "host_link_GBps": 31.5, "memory_GB": 80, "multiprocessors": 108,
   "matrix_efficiency": 0.761, "fp32_efficiency": 0.875, "fp8_efficiency": 0.696, "product_memory_efficiency": 0.82, "launch_us": 5.36,
   "convolution_ratio": 0.654, "attention_ratio": 0.652, "attention_backward_ratio": 0.61,
   "memory_efficiency": 0.911, "optimizer_efficiency": 0.8, "sustained_ratio": 0.894,
@@ -68,12 +71,12 @@ const char* const kZoo = R"zoo(
   "source": "NVIDIA data sheet, SXM4 40 GB; ml-engineering"},
  {"name": "A40", "base": "A100",
   "fp32_tflops": 37.4, "tf32_tflops": 74.8, "fp16_tflops": 149.7, "bf16_tflops": 149.7,
-  "memory_bandwidth_GBps": 696, "memory_GB": 48, "multiprocessors": 84,
+  "memory_bandwidth_GBps": 696, "host_link_GBps": 31.5, "memory_GB": 48, "multiprocessors": 84,
   "source": "hmc-tech.com/gpu/nvidia-a100-vs-nvidia-a40 (peaks); gpu.spicedreamphone.com, A40 PCIe (696 GB/s, 84 multiprocessors)",
   "efficiency_source": "assumed as A100"},
  {"name": "H100", "aliases": ["H100-SXM", "H100-SXM5", "H100-80GB", "H100-SXM5-80GB"],
   "fp32_tflops": 67, "tf32_tflops": 494.5, "fp16_tflops": 989, "bf16_tflops": 989, "fp8_tflops": 1979,
-  "memory_bandwidth_GBps": 3350, "memory_GB": 80, "multiprocessors": 132,
+  "memory_bandwidth_GBps": 3350, "host_link_GBps": 63, "memory_GB": 80, "multiprocessors": 132,
   "matrix_efficiency": 0.747, "fp32_efficiency": 0.875, "fp8_efficiency": 0.683, "product_memory_efficiency": 0.926, "launch_us": 5.12,
   "convolution_ratio": 0.654, "attention_ratio": 0.652, "attention_backward_ratio": 0.61,
   "memory_efficiency": 0.911, "optimizer_efficiency": 0.8, "sustained_ratio": 0.717,
@@ -89,11 +92,11 @@ const char* const kZoo = R"zoo(
   "source": "ml-engineering; tf32 is half of bf16; fp32, fp8: HGX B200 at 1,000 W, by NVIDIA's figures in glennklockwood.com/garden/processors/B200; multiprocessors: hmc-tech.com/gpus/nvidia-b200-vs-nvidia-gb200",
   "efficiency_source": "H100's times the ratio of the best measured products, 0.776 / 0.803 (ml-engineering); all else assumed as H100"},
  {"name": "GB200", "base": "B200",
-  "fp32_tflops": 90, "tf32_tflops": 1250, "fp16_tflops": 2500, "bf16_tflops": 2500, "fp8_tflops": 5000, "memory_GB": 186,
+  "fp32_tflops": 90, "tf32_tflops": 1250, "fp16_tflops": 2500, "bf16_tflops": 2500, "fp8_tflops": 5000, "host_link_GBps": 0, "memory_GB": 186,
   "matrix_efficiency": 0.678, "fp8_efficiency": 0.620,
   "source": "ml-engineering; tf32 is half of bf16; fp32, fp8: GB200 at 1,200 W, by NVIDIA's figures in glennklockwood.com/garden/processors/B200",
   "efficiency_source": "H100's times the ratio of the best measured products, 0.729 / 0.803 (ml-engineering); all else assumed as H100"},
- {"name": "B300", "aliases": ["B300-SXM"], "base": "B200", "memory_GB": 288,
+ {"name": "B300", "aliases": ["B300-SXM"], "base": "B200", "host_link_GBps": 0, "memory_GB": 288,
   "matrix_efficiency": 0.731, "fp8_efficiency": 0.669,
   "source": "ml-engineering; tf32 is half of bf16; fp32, fp8 and multiprocessors as B200: assumed",
   "efficiency_source": "H100's times the ratio of the best measured products, 0.786 / 0.803 (ml-engineering); all else assumed as H100"}
@@ -277,6 +280,7 @@ ParseGpuJson(const nlohmann::json& json, const std::string& file, std::vector<to
     scaled("fp8_tflops", gpu.peakFp8, 1e12, 1e6);
     in.Real("multiprocessors", gpu.multiprocessors, 0, 1e6);
     scaled("memory_bandwidth_GBps", gpu.memoryBandwidth, 1e9, 1e6);
+    scaled("host_link_GBps", gpu.hostLink, 1e9, 1e6);
     double memory = static_cast<double>(gpu.memoryBytes) / (1ULL << 30);
     in.Real("memory_GB", memory, 0, 1e6); // vendors' GB of GPU memory are 2^30
     gpu.memoryBytes = static_cast<uint64_t>(memory * (1ULL << 30));

@@ -74,6 +74,7 @@ struct GpuSpec
     double multiprocessors = 0; ///< SMs; 0: not known
     double memoryBandwidth = 0; ///< bytes/s
     uint64_t memoryBytes = 0;
+    double hostLink = 0; ///< bytes/s to its server's CPU, each way; 0: not known
     KernelRates rates;
     std::string source;           ///< of the peaks
     std::string efficiencySource; ///< of the rates
@@ -93,7 +94,7 @@ std::optional<GpuSpec> FindGpu(std::string_view name);
 
 /// A user's own GPU:
 ///   {"name": "X", "bf16_tflops": 400, "fp32_tflops": 20, "memory_bandwidth_GBps": 2000,
-///    "memory_GB": 64, "multiprocessors": 100,
+///    "memory_GB": 64, "multiprocessors": 100, "host_link_GBps": 31.5,
 ///    "matrix_efficiency": 0.6, "fp32_efficiency": 0.8, "fp8_efficiency": 0.6,
 ///    "product_memory_efficiency": 0.8, "convolution_ratio": 1, "attention_ratio": 0.7,
 ///    "memory_efficiency": 0.9, "optimizer_efficiency": 0.8, "launch_us": 5}

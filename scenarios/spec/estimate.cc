@@ -411,7 +411,15 @@ CountStep(const TrainingScenario& s)
     }
 
     double compute = 0; // of the role that computes longest
-    std::vector<std::map<std::tuple<uint32_t, coll::Op, uint64_t>, double>> collectives;
+
+    // All-to-alls of unequal blocks that have the same bytes lie one way and back.
+    struct Done
+    {
+        double times = 0;
+        std::shared_ptr<const coll::BlockSizes> blocks;
+    };
+
+    std::vector<std::map<std::tuple<uint32_t, coll::Op, uint64_t>, Done>> collectives;
     for (const auto& role : s.plan.roles)
     {
         double seconds = 0;
@@ -420,7 +428,9 @@ CountStep(const TrainingScenario& s)
         {
             if (task.kind == training::TaskKind::kCollective)
             {
-                ofRole[{task.group, task.op, task.bytes}] += 1;
+                Done& done = ofRole[{task.group, task.op, task.bytes}];
+                done.times += 1;
+                done.blocks = task.blocks;
             }
             else if (task.stream == 0)
             {
@@ -437,7 +447,7 @@ CountStep(const TrainingScenario& s)
         for (std::size_t g = 0; g < groups.size(); ++g)
         {
             // Ranks of a group do the same collectives, if they do more besides.
-            for (const auto& [key, times] : collectives[s.plan.roleOf[groups[g].front()]])
+            for (const auto& [key, done] : collectives[s.plan.roleOf[groups[g].front()]])
             {
                 const auto& [group, op, bytes] = key;
                 if (group != kind)
@@ -448,8 +458,9 @@ CountStep(const TrainingScenario& s)
                 what.op = op;
                 what.bytes = bytes;
                 what.ranks = static_cast<coll::Rank>(groups[g].size());
+                what.blocks = done.blocks;
                 const Kept kept =
-                    AddCollective(&counter, what, groups[g], s.cluster, s.collectives, times);
+                    AddCollective(&counter, what, groups[g], s.cluster, s.collectives, done.times);
                 Kept& most = communicators[{group, g}];
                 most.connections = std::max(most.connections, kept.connections);
                 most.lanes = std::max(most.lanes, kept.lanes);

@@ -19,6 +19,7 @@
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/processes.h"
+#include "scenarios/training/expert-load.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/served-plan.h"
@@ -439,23 +440,24 @@ CollectivesText(const TrainingScenario& s)
     for (uint32_t kind = 0; kind < s.plan.groupKinds.size(); ++kind)
     {
         const auto& groups = s.plan.groupKinds[kind].groups;
-        std::map<coll::Op, std::set<uint64_t>> sizes;
+        std::map<coll::Op, std::map<uint64_t, std::shared_ptr<const coll::BlockSizes>>> sizes;
         for (const auto& task : s.plan.roles[s.plan.roleOf[groups[0][0]]].tasks)
         {
             if (task.kind == training::TaskKind::kCollective && task.group == kind)
             {
-                sizes[task.op].insert(task.bytes);
+                sizes[task.op].emplace(task.bytes, task.blocks);
             }
         }
         std::map<coll::Op, std::vector<coll::Collective>> whats;
         for (const auto& [op, ofOp] : sizes)
         {
-            for (const uint64_t bytes : ofOp)
+            for (const auto& [bytes, blocks] : ofOp)
             {
                 coll::Collective& what = whats[op].emplace_back();
                 what.op = op;
                 what.bytes = bytes;
                 what.ranks = static_cast<coll::Rank>(groups[0].size());
+                what.blocks = blocks;
             }
         }
         if (whats.empty())
@@ -545,6 +547,12 @@ PlanText(const TrainingScenario& s)
         moved += (moved.empty() ? "" : ", ") + op + " " + Size(bytes);
     }
     text += Line("a GPU sends", moved.empty() ? "nothing" : moved);
+    if (training::AsksForExpertLoad(s.options))
+    {
+        text += Line("experts",
+                     Format("%.3g%% of the tokens' choices are dropped",
+                            100 * training::DroppedShare(s.options)));
+    }
     const bool fits = memory.Total() <= s.options.gpu.memoryBytes;
     text += Line("GPU memory",
                  std::string(fits ? "" : "does not fit: ") + "about " +
@@ -555,6 +563,12 @@ PlanText(const TrainingScenario& s)
                      BinarySize(static_cast<double>(memory.optimizer)) + ", activations " +
                      BinarySize(static_cast<double>(memory.activations)) + ", buffers " +
                      BinarySize(static_cast<double>(memory.buffers)));
+    if (s.options.offload != training::Offload::kNone)
+    {
+        text += Line("offloaded",
+                     BinarySize(static_cast<double>(memory.host) * s.options.host.gpus) +
+                         " of a server's memory");
+    }
     const Estimate e = EstimateRun(s);
     const double steps = static_cast<double>(s.steps) + s.warmupSteps;
     text += Line("lower bound",

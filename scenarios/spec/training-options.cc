@@ -9,6 +9,7 @@
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/compute-options.h"
 #include "scenarios/spec/data-parallel-options.h"
 #include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/format.h"
@@ -138,7 +139,7 @@ MakeTable()
             .Default("bloom-560m"),
         Opt("zero", Kind::kInteger, json, group, "ZeRO stage; 0 is plain data parallelism")
             .Alias("zero-stage")
-            .Otherwise("2; 1 in a pipeline")
+            .Otherwise("2; 1 in a pipeline; 0 with lamb and adafactor")
             .Example("3")
             .OneOf({0, 1, 2, 3}),
         Opt("zero-impl",
@@ -311,6 +312,7 @@ MakeTable()
             .Default("0"),
     });
     t.Add(DataParallelOptionRows());
+    t.Add(ComputeOptionRows(json, group));
     t.Add(ParallelOptionRows());
     t.Add(StrategyOptionRows(json, group));
     t.Add(ClusterOptionRows(TrainingClusterDefaults()));

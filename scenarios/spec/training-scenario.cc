@@ -10,6 +10,7 @@
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/compute-options.h"
 #include "scenarios/spec/data-parallel-options.h"
 #include "scenarios/spec/micro-batch.h"
 #include "scenarios/spec/nccl-environment.h"
@@ -306,14 +307,17 @@ CollectivesOf(const training::TrainingPlan& plan, uint32_t gpus)
         for (const std::size_t g : looked)
         {
             UsedBy user{groups[g], {}};
-            std::set<std::tuple<coll::Op, uint64_t>> seen;
+            std::set<std::tuple<coll::Op, uint64_t>> seen; // of blocks the largest sum tells
             for (const auto& task : plan.roles[plan.roleOf[groups[g].front()]].tasks)
             {
                 if (task.kind == training::TaskKind::kCollective && task.group == kind &&
                     seen.insert({task.op, task.bytes}).second)
                 {
-                    user.collectives.push_back(
-                        {task.op, task.bytes, static_cast<coll::Rank>(groups[g].size()), 0});
+                    user.collectives.push_back({task.op,
+                                                task.bytes,
+                                                static_cast<coll::Rank>(groups[g].size()),
+                                                0,
+                                                task.blocks});
                 }
             }
             if (!user.collectives.empty())
@@ -376,7 +380,9 @@ ValidateTraining(const ReadResult& read)
 
     DecideStages(&v);
     // DeepSpeed refuses stages 2 and 3 in a pipeline; Megatron-LM's distributed optimizer is 1.
-    v.DecideUnlessGiven("zero", !HasFlush(v) ? "0" : values.U32("pp") > 1 ? "1" : "2");
+    const bool whole =
+        training::NeedsWholeTensors(*training::ParseOptimizer(values.Text("optimizer")));
+    v.DecideUnlessGiven("zero", whole || !HasFlush(v) ? "0" : values.U32("pp") > 1 ? "1" : "2");
     s.zero = values.U32("zero");
 
     auto profile = ChosenProfile(&v);
@@ -454,6 +460,7 @@ ValidateTraining(const ReadResult& read)
         if (v.errors.empty())
         {
             MakeDataParallel(&v, &o, cluster.spec.server.gpus);
+            MakeCompute(&v, cluster.spec.server, &o);
         }
         // Of backup workers no sample counts.
         const uint32_t gpus = o.ranks;
@@ -486,6 +493,10 @@ ValidateTraining(const ReadResult& read)
             }
             used = CollectivesOf(s.plan, cluster.spec.server.gpus);
             SlowDown(&v, &s.plan);
+            s.plan.jitter.sigma = values.Real("jitter");
+            s.plan.jitter.seed = values.Integer("seed");
+            // The same of each size, or their differences would be those of chance.
+            s.plan.jitter.period = isServed ? UINT32_MAX : s.warmupSteps + s.steps;
             if (s.options.bucketBytes && !isServed)
             {
                 v.Decide("buckets", CanonicalBytes(*s.options.bucketBytes));

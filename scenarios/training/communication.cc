@@ -414,7 +414,8 @@ Share(const TrainingOptions& o,
       const Shared& shared,
       std::vector<Transfer>& transfers)
 {
-    if (shared.ranks == 1 || ParametersOf(layers) == 0)
+    // What one rank would reduce or gather alone is copied from or to the host (offload.h).
+    if ((shared.ranks == 1 && o.offload == Offload::kNone) || ParametersOf(layers) == 0)
     {
         return;
     }
@@ -561,7 +562,11 @@ StreamName(uint8_t stream)
                                               "send backward",
                                               "receive backward",
                                               "gradient copies",
-                                              "expert gradient copies"};
+                                              "expert gradient copies",
+                                              "host",
+                                              "to host",
+                                              "from host",
+                                              "loading"};
     return kNames[stream];
 }
 

@@ -64,9 +64,13 @@ enum Stream : uint8_t
     kReceiveBackwardStream,
     kCopyStream,
     kExpertCopyStream,
+    kHostStream,     ///< the server's CPU
+    kToHostStream,   ///< over PCIe
+    kFromHostStream, ///< the other way
+    kLoadingStream,
 };
 
-constexpr uint8_t kStreams = 15;
+constexpr uint8_t kStreams = 19;
 
 /// "gradients".
 std::string StreamName(uint8_t stream);

@@ -199,6 +199,54 @@ Seconds(const Kernel& k, const GpuSpec& gpu, Dtype dtype, const KernelCosts& cos
     return k.launches * gpu.rates.launch + work;
 }
 
+std::string
+OptimizerName(Optimizer optimizer)
+{
+    constexpr const char* kNames[] = {"sgd", "momentum", "adam", "lamb", "adafactor"};
+    return kNames[static_cast<uint32_t>(optimizer)];
+}
+
+std::optional<Optimizer>
+ParseOptimizer(std::string_view text)
+{
+    for (const Optimizer optimizer : {Optimizer::kSgd,
+                                      Optimizer::kMomentum,
+                                      Optimizer::kAdam,
+                                      Optimizer::kLamb,
+                                      Optimizer::kAdafactor})
+    {
+        if (text == OptimizerName(optimizer))
+        {
+            return optimizer;
+        }
+    }
+    return std::nullopt;
+}
+
+uint32_t
+OptimizerStateBytes(Optimizer optimizer, Dtype dtype)
+{
+    const uint32_t copy = DtypeBytes(dtype) == 4 ? 0 : 4;
+    switch (optimizer)
+    {
+    case Optimizer::kMomentum:
+        return copy + 4;
+    case Optimizer::kAdam:
+    case Optimizer::kLamb:
+        return copy + 8;
+    case Optimizer::kSgd:
+    case Optimizer::kAdafactor:
+        break;
+    }
+    return copy;
+}
+
+bool
+NeedsWholeTensors(Optimizer optimizer)
+{
+    return optimizer == Optimizer::kLamb || optimizer == Optimizer::kAdafactor;
+}
+
 double
 OptimizerBytes(Optimizer optimizer, Dtype dtype)
 {
@@ -220,6 +268,10 @@ OptimizerBytes(Optimizer optimizer, Dtype dtype)
         // moments, and writes moments and update (g + 4 + 2 x 8 + 4); norm of updates (4); stage 2
         // reads update and parameter and writes the latter (4 + 8).
         return gradient + 4 + (gradient + 4 + 2 * state + 4) + 4 + (4 + state) + copy;
+    case Optimizer::kAdafactor:
+        // Means of the squares over rows and columns; the update, whose root mean square clips it;
+        // the parameter. A kernel each is assumed.
+        return gradient + (gradient + 4) + (4 + state) + copy;
     }
     return 0;
 }
@@ -231,7 +283,9 @@ OptimizerSeconds(Optimizer optimizer, double parameters, const GpuSpec& gpu, Dty
     {
         return 0;
     }
-    const double launches = optimizer == Optimizer::kLamb ? 5 : 1;
+    const double launches = optimizer == Optimizer::kLamb        ? 5
+                            : optimizer == Optimizer::kAdafactor ? 3
+                                                                 : 1;
     return launches * gpu.rates.launch + parameters * OptimizerBytes(optimizer, dtype) /
                                              (gpu.memoryBandwidth * gpu.rates.optimizer);
 }

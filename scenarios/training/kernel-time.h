@@ -43,6 +43,9 @@
 #include "scenarios/models/kernel.h"
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace training
 {
@@ -90,10 +93,23 @@ enum class Optimizer : uint8_t
     kMomentum, ///< SGD with one momentum
     kAdam,     ///< AdamW moves as many bytes
     kLamb,
+    kAdafactor, ///< without momentum
 };
 
+/// "sgd", "momentum", "adam", "lamb", "adafactor".
+std::string OptimizerName(Optimizer optimizer);
+std::optional<Optimizer> ParseOptimizer(std::string_view text);
+
+/// Bytes that are kept for a parameter: an fp32 copy with 16-bit datatypes, momentum, variance.
+/// Adafactor's variance is a row and a column for each matrix, which is not counted.
+uint32_t OptimizerStateBytes(Optimizer optimizer, Dtype dtype);
+
+/// It needs norms or means of whole tensors, so a rank cannot update a part of one by itself.
+bool NeedsWholeTensors(Optimizer optimizer);
+
 /// Bytes that an update reads and writes for a parameter: fused kernels, one pass over memory each
-/// (LAMB: five). 16-bit datatypes have an fp32 master copy and write the parameter as well.
+/// (LAMB: five, Adafactor: three). 16-bit datatypes have an fp32 master copy and write the
+/// parameter as well.
 double OptimizerBytes(Optimizer optimizer, Dtype dtype);
 /// Seconds of updating so many parameters, those of a GPU's partition. 0 parameters: 0.
 double OptimizerSeconds(Optimizer optimizer, double parameters, const GpuSpec& gpu, Dtype dtype);

@@ -3,6 +3,8 @@
  */
 #include "scenarios/training/layer-kernels.h"
 
+#include "scenarios/training/expert-load.h"
+
 namespace training
 {
 
@@ -135,10 +137,12 @@ ShareOf(Split split, const TrainingOptions& o)
 }
 
 double
-RoutedShare(const Routing& routing, const TrainingOptions&)
+RoutedShare(const Routing& routing, const TrainingOptions& o)
 {
     // Each of the ep ranks sends topK / ep of its tokens here when experts are equally liked.
-    return routing.topK;
+    return HasExpertLoad(o)
+               ? routing.topK * o.expert * ExpertRankShares(routing, o)[o.expertPosition]
+               : routing.topK;
 }
 
 std::optional<Kernel>

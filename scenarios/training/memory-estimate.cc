@@ -108,7 +108,11 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
     const auto hold = [&](const std::vector<RankLayer>& held, uint32_t ranks) {
         const uint64_t whole = PaddedParameters(o, held, ranks);
         const uint64_t part = RoundUp(whole, ranks) / ranks;
-        m.parameters += element * (o.zero >= 3 ? part : whole) * versions;
+        const bool offload = o.offload != Offload::kNone;
+        // From stage 2 on a bucket that has been reduced goes to the host at once; stage 1 keeps
+        // whole gradients until the last micro-batch.
+        (o.offload == Offload::kAll ? m.host : m.parameters) +=
+            element * (o.zero >= 3 ? part : whole) * versions;
         if (o.zero == 3)
         {
             uint64_t persistent = 0;
@@ -119,16 +123,22 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
             m.parameters += element * (persistent - persistent / ranks);
             m.parameters += o.secondary > 1 ? element * (whole / o.secondary) : 0;
         }
-        m.gradients += o.GradientBytes() * (o.zero >= 2 ? part : whole) * gradients;
-        m.optimizer += (element == 2 ? 12 : 8) * (o.zero >= 1 ? part : whole);
+        (offload && o.zero >= 2 ? m.host : m.gradients) +=
+            o.GradientBytes() * (o.zero >= 2 ? part : whole) * gradients;
+        (offload ? m.host : m.optimizer) +=
+            OptimizerStateBytes(o.optimizer, o.dtype) * (o.zero >= 1 ? part : whole);
+        if (offload && o.zero == 1)
+        {
+            m.host += o.GradientBytes() * part; // where they are copied to
+        }
         // What top-k did not send is kept for the next step.
         m.buffers += o.compression == Compression::kTopK ? whole * o.GradientBytes() : 0;
-        if (o.zero >= 1 && ranks > 1)
+        if (o.zero >= 1 && (ranks > 1 || offload))
         {
             // One being filled, one being reduced.
             m.buffers += 2 * std::min(*o.bucketBytes, whole * o.GradientBytes());
         }
-        if (o.zero == 3 && ranks > 1)
+        if (o.zero == 3 && (ranks > 1 || o.offload == Offload::kAll))
         {
             m.buffers += MostGatheredBytes(o, held, ranks);
         }

@@ -19,6 +19,7 @@ struct MemoryEstimate
     uint64_t optimizer = 0;
     uint64_t activations = 0;
     uint64_t buffers = 0; ///< gradient buckets and gathered parameters in flight
+    uint64_t host = 0;    ///< offloaded, in the server's memory: not in the total
 
     uint64_t Total() const
     {

@@ -43,6 +43,7 @@ TransferOf(const Exchange& exchange, Phase phase, std::string name)
     t.task.group = static_cast<uint32_t>(exchange.group);
     t.task.op = exchange.op;
     t.task.bytes = exchange.bytes;
+    t.task.blocks = exchange.blocks;
     std::string op = coll::OpName(exchange.op);
     std::replace(op.begin(), op.end(), '_', '-');
     t.task.name = op + " " + name;

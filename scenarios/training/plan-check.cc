@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/plan-check.h"
 
+#include "scenarios/training/expert-load.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/rank-work.h"
@@ -124,6 +125,12 @@ CheckUnflushed(const TrainingOptions& o, const Error& error)
         error("layers",
               "is " + std::to_string(o.layers) + ", which a pipeline that is never empty (" +
                   o.schedule + ") cannot be extrapolated from; allowed: all");
+    }
+    if (o.loaderRate > 0)
+    {
+        error("loader",
+              "belongs to steps that begin together, which --pipeline-schedule=" + o.schedule +
+                  " has none of");
     }
     if (o.context > 1)
     {
@@ -297,6 +304,64 @@ CheckParallel(const TrainingOptions& o, const Error& error)
     }
 }
 
+/// \param error takes option and text
+template <class Error>
+void
+CheckCompute(const TrainingOptions& o, const Error& error)
+{
+    if (NeedsWholeTensors(o.optimizer) && o.zero > 0)
+    {
+        // DeepSpeed's ZERO_SUPPORTED_OPTIMIZERS has neither.
+        error("optimizer",
+              "is " + OptimizerName(o.optimizer) +
+                  ", which needs whole tensors, but --zero=" + std::to_string(o.zero) +
+                  " divides them; allowed: adam, momentum, sgd, or "
+                  "--zero=0");
+    }
+    if (o.loaderRate > 0 && o.layers > 0)
+    {
+        error("loader",
+              "waiting for data is no straight line over the number of blocks; allowed: without "
+              "--layers");
+    }
+    if (AsksForExpertLoad(o) && !RoutingOf(o.model))
+    {
+        error(o.moeSkew > 0 ? "moe-skew" : "capacity-factor",
+              o.model.name + " has no experts; allowed with models that have");
+    }
+}
+
+/// \param error takes option and text
+template <class Error>
+void
+CheckOffload(const TrainingOptions& o, const Error& error)
+{
+    // DeepSpeed@00376da docs/_pages/config-json.md: offload_optimizer with stages 1, 2 and 3,
+    // offload_param with 3.
+    const uint32_t least = o.offload == Offload::kAll ? 3 : 1;
+    if (o.offload != Offload::kNone && o.zero < least)
+    {
+        error("offload",
+              "is " + OffloadName(o.offload) + " with --zero=" + std::to_string(o.zero) +
+                  "; allowed: " + (o.zero == 0 ? "" : "optimizer, or ") +
+                  (least == 1 ? "with --zero=1, 2 or 3" : "with --zero=3"));
+    }
+    if (o.offload != Offload::kNone &&
+        (o.shard > 0 || o.secondary != 1 || o.quantizedWeights || o.quantizedGradients > 0))
+    {
+        error("offload",
+              "is " + OffloadName(o.offload) +
+                  "; allowed: with --sharding=full and without ZeRO++'s options, or none");
+    }
+    if (o.offload != Offload::kNone && o.profile && o.profile->optimizerSeconds)
+    {
+        error("offload",
+              "is " + OffloadName(o.offload) +
+                  ", but the profile has the time of a GPU's optimizer "
+                  "(optimizer_us); allowed: a profile without it");
+    }
+}
+
 bool
 Fits(const TrainingOptions& o)
 {
@@ -314,7 +379,10 @@ WhatWouldFit(const TrainingOptions& given)
         o = Partitioned(std::move(o));
         // A degree may divide something no more.
         bool possible = true;
-        CheckParallel(o, [&possible](const char*, const std::string&) { possible = false; });
+        const auto refused = [&possible](const char*, const std::string&) { possible = false; };
+        CheckParallel(o, refused);
+        CheckOffload(o, refused);
+        CheckCompute(o, refused);
         if (possible && Fits(o))
         {
             changes.push_back(option);
@@ -350,6 +418,15 @@ WhatWouldFit(const TrainingOptions& given)
         }
     }
     const bool even = given.replicas.empty();
+    for (const Offload offload : {Offload::kOptimizer, Offload::kAll})
+    {
+        if (offload > given.offload && given.zero >= (offload == Offload::kAll ? 3 : 1) &&
+            consider("--offload=" + OffloadName(offload),
+                     [offload](TrainingOptions& o) { o.offload = offload; }))
+        {
+            break;
+        }
+    }
     for (uint32_t tensor = 2 * given.tensor; even && tensor <= 8 * given.tensor; tensor *= 2)
     {
         if (given.Replicas() % (tensor / given.tensor) == 0 &&
@@ -396,10 +473,11 @@ CheckMemory(const TrainingOptions& o, std::vector<Problem>& problems)
     {
         fits += (fits.empty() ? "" : ", ") + change;
     }
-    text += fits.empty()
-                ? "; no single change of micro-batch, recomputation, ZeRO, --tp or --pp makes "
-                  "it fit"
-                : "; by the estimate it fits with one of " + fits;
+    text +=
+        fits.empty()
+            ? "; no single change of micro-batch, recomputation, ZeRO, offload, --tp or --pp makes "
+              "it fit"
+            : "; by the estimate it fits with one of " + fits;
     problems.push_back({!o.ignoreMemory,
                         "model",
                         o.ignoreMemory ? text + "; a real run would stop here"
@@ -487,6 +565,8 @@ Check(const TrainingOptions& options)
                   ": more than a million computations a step");
     }
     CheckParallel(options, error);
+    CheckOffload(options, error);
+    CheckCompute(options, error);
     // At least half of a GPU computes.
     if (options.collectiveSms > 0 && 2 * options.collectiveSms > options.gpu.multiprocessors)
     {

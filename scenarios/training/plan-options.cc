@@ -100,6 +100,19 @@ ParseRecompute(std::string_view text)
     return Named({Recompute::kNone, Recompute::kSelective, Recompute::kFull}, RecomputeName, text);
 }
 
+std::string
+OffloadName(Offload offload)
+{
+    constexpr const char* kNames[] = {"none", "optimizer", "all"};
+    return kNames[static_cast<uint32_t>(offload)];
+}
+
+std::optional<Offload>
+ParseOffload(std::string_view text)
+{
+    return Named({Offload::kNone, Offload::kOptimizer, Offload::kAll}, OffloadName, text);
+}
+
 TrainingOptions
 ResolvedOptions(TrainingOptions o)
 {

@@ -9,6 +9,7 @@
 #include "contrib/rdma/core/units.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
+#include "scenarios/training/kernel-time.h"
 #include "scenarios/training/layer-profile.h"
 #include "scenarios/training/layout.h"
 
@@ -76,6 +77,26 @@ enum class Recompute : uint8_t
 /// "none", "selective", "full".
 std::string RecomputeName(Recompute recompute);
 std::optional<Recompute> ParseRecompute(std::string_view text);
+
+/// What lives in the server's memory instead of the GPU's (host-work.h).
+enum class Offload : uint8_t
+{
+    kNone,
+    kOptimizer, ///< its states; the CPU updates (ZeRO-Offload, arXiv 2101.06840)
+    kAll,       ///< the parameters too
+};
+
+/// "none", "optimizer", "all".
+std::string OffloadName(Offload offload);
+std::optional<Offload> ParseOffload(std::string_view text);
+
+/// A GPU's server. Rates are of --offload.
+struct HostSpec
+{
+    double linkRate = 0;   ///< bytes/s of a GPU over PCIe, each way
+    double memoryRate = 0; ///< bytes/s of the server's memory, shared by its GPUs
+    uint32_t gpus = 1;     ///< of a server
+};
 
 /// Fields that are std::optional take the implementation's default (ResolvedOptions()).
 struct TrainingOptions
@@ -148,6 +169,14 @@ struct TrainingOptions
     /// Communication beside computation. Paper: yes; DeepSpeed: at stage 3 only.
     std::optional<bool> overlap;
     Recompute recompute = Recompute::kNone;
+    Offload offload = Offload::kNone;
+    HostSpec host;
+    Optimizer optimizer = Optimizer::kAdam;
+    double loaderRate = 0; ///< samples/s that a server's input pipeline makes; 0: they are there
+    double capacityFactor = 0; ///< of experts (expert-load.h); 0: they take all tokens
+    double moeSkew = 0;
+    uint64_t seed = 1;           ///< of the skew
+    uint32_t expertPosition = 0; ///< whose layers are asked for, in an expert group
     bool fusedAttention = false; ///< FlashAttention
     uint32_t collectiveSms = 0;  ///< multiprocessors that a collective takes from computing
     bool ignoreMemory = false;   ///< run what would not fit a GPU

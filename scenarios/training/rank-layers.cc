@@ -3,6 +3,8 @@
  */
 #include "scenarios/training/rank-layers.h"
 
+#include "collectives/block-sizes.h"
+#include "scenarios/training/expert-load.h"
 #include "scenarios/training/kernel-time.h"
 #include "scenarios/training/layer-kernels.h"
 
@@ -176,13 +178,37 @@ AddExpertExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
     }
     const double tokens =
         static_cast<double>(o.microBatch) * o.Sequence() / o.context * ShareOf(Split::kSequence, o);
-    const Exchange exchange{coll::Op::kAllToAll,
-                            GroupOf::kExpert,
-                            Bytes(o, tokens * part.routing->topK * part.routing->elements)};
-    rank.beforeForward.insert(rank.beforeForward.begin(), exchange);
-    rank.afterForward.push_back(exchange);
-    rank.beforeBackward.insert(rank.beforeBackward.begin(), exchange);
-    rank.afterBackward.push_back(exchange);
+    const double sent = tokens * part.routing->topK * part.routing->elements;
+    Exchange dispatch{coll::Op::kAllToAll, GroupOf::kExpert, Bytes(o, sent)};
+    Exchange combine = dispatch;
+    if (HasExpertLoad(o))
+    {
+        // Every rank's tokens like the same experts: a column of the matrix has one size.
+        const std::vector<double> shares = ExpertRankShares(*part.routing, o);
+        std::vector<uint64_t> there;
+        std::vector<uint64_t> back(shares.size() * shares.size());
+        for (std::size_t from = 0; from < shares.size(); ++from)
+        {
+            for (std::size_t to = 0; to < shares.size(); ++to)
+            {
+                there.push_back(Bytes(o, sent * shares[to]));
+                back[to * shares.size() + from] = there.back();
+            }
+        }
+        const auto take = [&](Exchange& exchange, const std::vector<uint64_t>& bytes) {
+            exchange.op = coll::Op::kAllToAllV;
+            exchange.blocks =
+                std::make_shared<const coll::BlockSizes>(static_cast<coll::Rank>(o.expert), bytes);
+            exchange.bytes = exchange.blocks->LargestInput();
+        };
+        take(dispatch, there);
+        take(combine, back);
+    }
+    // Gradients go as their tokens did.
+    rank.beforeForward.insert(rank.beforeForward.begin(), dispatch);
+    rank.afterForward.push_back(combine);
+    rank.beforeBackward.insert(rank.beforeBackward.begin(), dispatch);
+    rank.afterBackward.push_back(combine);
 }
 
 const Operator*

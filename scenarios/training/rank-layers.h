@@ -14,6 +14,7 @@
 #include "scenarios/training/plan-options.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct Exchange
 {
     coll::Op op = coll::Op::kAllReduce;
     GroupOf group = GroupOf::kTensor;
-    uint64_t bytes = 0; ///< as Collective::bytes
+    uint64_t bytes = 0;                                       ///< as Collective::bytes
+    std::shared_ptr<const coll::BlockSizes> blocks = nullptr; ///< of an all-to-all-v
 };
 
 using Exchanges = std::vector<Exchange>;

@@ -4,6 +4,7 @@
 #include "scenarios/training/rank-work.h"
 
 #include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/host-work.h"
 #include "scenarios/training/kernel-time.h"
 #include "scenarios/training/zero-partition.h"
 
@@ -16,7 +17,16 @@ namespace training
 namespace
 {
 
-/// Adam runs over this rank's partition.
+/// Parameters that this rank updates: its partition.
+uint64_t
+UpdatedByRank(const TrainingOptions& o, const std::vector<RankLayer>& layers)
+{
+    const uint64_t whole = PaddedParameters(o, layers, o.Sharers());
+    const uint64_t experts = PaddedParameters(o, ExpertsOf(layers), o.ExpertSharers());
+    return o.zero == 0 ? whole + experts : whole / o.Sharers() + experts / o.ExpertSharers();
+}
+
+/// The optimizer runs over this rank's partition.
 rdma::Duration
 OptimizerOfRank(const TrainingOptions& o, const std::vector<RankLayer>& layers)
 {
@@ -24,15 +34,31 @@ OptimizerOfRank(const TrainingOptions& o, const std::vector<RankLayer>& layers)
     {
         return rdma::FromSeconds(*o.profile->optimizerSeconds);
     }
-    const uint64_t whole = PaddedParameters(o, layers, o.Sharers());
-    const uint64_t experts = PaddedParameters(o, ExpertsOf(layers), o.ExpertSharers());
-    const uint64_t mine =
-        o.zero == 0 ? whole + experts : whole / o.Sharers() + experts / o.ExpertSharers();
+    const auto mine = static_cast<double>(UpdatedByRank(o, layers));
     // What wider gradients than those of the datatype are read for.
-    const double wider = static_cast<double>(mine) * (o.GradientBytes() - DtypeBytes(o.dtype));
-    return rdma::FromSeconds(
-        OptimizerSeconds(Optimizer::kAdam, static_cast<double>(mine), o.gpu, o.dtype) +
-        wider / (o.gpu.memoryBandwidth * o.gpu.rates.optimizer));
+    const double wider = mine * (o.GradientBytes() - DtypeBytes(o.dtype));
+    return rdma::FromSeconds(OptimizerSeconds(o.optimizer, mine, o.gpu, o.dtype) +
+                             wider / (o.gpu.memoryBandwidth * o.gpu.rates.optimizer));
+}
+
+void
+WriteOptimizer(const TrainingOptions& o, RankWork& work)
+{
+    if (o.offload != Offload::kNone)
+    {
+        const std::vector<uint64_t> tiles = HostTiles(UpdatedByRank(o, work.layers));
+        for (std::size_t i = 0; i < tiles.size(); ++i)
+        {
+            Computation c{Phase::kOptimizer, o.accumulation, 0, HostUpdate(o, tiles[i]), ""};
+            c.name = "optimizer on the host" + (tiles.size() > 1 ? " " + std::to_string(i) : "");
+            c.onHost = true;
+            c.updated = tiles[i];
+            work.order.push_back(std::move(c));
+        }
+        return;
+    }
+    work.order.push_back(
+        {Phase::kOptimizer, o.accumulation, 0, OptimizerOfRank(o, work.layers), "optimizer"});
 }
 
 /// Writes down actions one after another.
@@ -402,7 +428,8 @@ WorkOfStage(const TrainingOptions& o,
     }
     if (flushes)
     {
-        update(o.accumulation, "optimizer");
+        writer.End(static_cast<Position>(work.order.size()));
+        WriteOptimizer(o, work);
     }
     return work;
 }

@@ -33,7 +33,9 @@ struct Computation
     uint32_t microBatch = 0;       ///< of the optimizer: their number; kNoMicroBatch: of one
     uint32_t layer = 0;            ///< index into RankWork::layers; of the optimizer 0
     rdma::Duration duration;
-    std::string name; ///< "backward block 7 micro-batch 2", "optimizer"
+    std::string name;     ///< "backward block 7 micro-batch 2", "optimizer"
+    bool onHost = false;  ///< the optimizer with --offload: by the server's CPU
+    uint64_t updated = 0; ///< of the optimizer on the host: parameters
 };
 
 /// Computations in a row.
@@ -70,8 +72,8 @@ struct RankWork
     bool fills = false;               ///< the first step of a pipeline without a flush
     std::vector<RankLayer> layers;    ///< of this rank
     std::vector<uint32_t> chunkBegin; ///< layers of chunk c: from [c] to [c + 1]
-    /// Of the compute stream. The optimizer is the last; without a flush it is behind every
-    /// backward pass as well, of that round or (UpdatesLater) of the one before.
+    /// Of the compute stream. The optimizer is the last, with --offload several; without a flush it
+    /// is behind every backward pass as well, of that round or (UpdatesLater) of the one before.
     std::vector<Computation> order;
     std::vector<InLine> exchanges; ///< in the order of the computations
     std::vector<DoneAction> actions;
@@ -83,6 +85,17 @@ struct RankWork
     Position Optimizer() const
     {
         return static_cast<Position>(order.size() - 1);
+    }
+
+    /// The one that waits for the gradients.
+    Position FirstOptimizer() const
+    {
+        Position first = Optimizer();
+        while (first > 0 && order[first - 1].phase == Phase::kOptimizer)
+        {
+            --first;
+        }
+        return first;
     }
 
     const Span& Forward(uint32_t microBatch, uint32_t layer) const
@@ -135,8 +148,8 @@ std::vector<RankLayer> LayersOfStage(const TrainingOptions& options,
                                      uint32_t stage,
                                      std::vector<uint32_t>& chunkBegin);
 
-/// Of a rank of one stage; Adam on the rank's partition. \param options resolved \param all of
-/// LayersOfModel \param replica, fills as of ActionsOf
+/// Of a rank of one stage; the optimizer on the rank's partition. \param options resolved \param
+/// all of LayersOfModel \param replica, fills as of ActionsOf
 RankWork WorkOfStage(const TrainingOptions& options,
                      const std::vector<RankLayer>& all,
                      uint32_t stage,

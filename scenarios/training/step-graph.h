@@ -14,6 +14,7 @@
 
 #include "collectives/schedule.h"
 #include "contrib/rdma/core/units.h"
+#include "scenarios/training/jitter.h"
 
 #include <cstdint>
 #include <memory>
@@ -29,6 +30,7 @@ enum class TaskKind : uint8_t
 {
     kCompute,    ///< occupies the stream for `duration`
     kMemory,     ///< the same, bound by memory bandwidth (optimizer step, casts)
+    kHost,       ///< the same beside computing, on the server: a copy over PCIe, work of its CPU
     kCollective, ///< `op` over `bytes` in the group `group`
     kSend,       ///< a message to the rank `peerOffset` away in group `group`: until it is there
     kRecv,       ///< one from it: until it is there
@@ -42,6 +44,7 @@ enum class Phase : uint8_t
     kGradient,  ///< reduction of gradients
     kParameter, ///< gathering of parameters
     kOptimizer,
+    kLoading, ///< the samples of the next step
     kOther,
 };
 
@@ -50,10 +53,10 @@ struct Task
     TaskKind kind = TaskKind::kCompute;
     Phase phase = Phase::kOther;
     uint8_t stream = 0;
-    rdma::Duration duration;            ///< kCompute, kMemory
+    rdma::Duration duration;            ///< kCompute, kMemory, kHost
     coll::Op op = coll::Op::kAllReduce; ///< kCollective
-    uint64_t bytes =
-        0; ///< kCollective: Collective::bytes (whole vector); kSend, kRecv: the message
+    uint64_t bytes = 0; ///< kCollective: Collective::bytes (whole vector); kSend, kRecv: the
+                        ///< message; kHost: copied
     /// kCollective, all-to-all-v: as Collective::blocks. Ranks whose sizes are of one matrix share
     /// it.
     std::shared_ptr<const coll::BlockSizes> blocks;
@@ -63,6 +66,20 @@ struct Task
     std::string name;          ///< "backward layer 7 micro-batch 2", "reduce-scatter bucket 3"
     std::vector<TaskId> after; ///< indices below this task's own
 };
+
+/// On the GPU, on its first stream.
+inline bool
+Computes(const Task& task)
+{
+    return task.kind == TaskKind::kCompute || task.kind == TaskKind::kMemory;
+}
+
+/// With other ranks.
+inline bool
+Communicates(const Task& task)
+{
+    return !Computes(task) && task.kind != TaskKind::kHost;
+}
 
 /// One step of one role. Tasks are in topological order.
 struct StepGraph
@@ -99,7 +116,8 @@ struct TrainingPlan
     uint32_t fillRoles = 0;
     std::vector<GroupKind> groupKinds;
     std::vector<double>
-        slowness; ///< per rank: computing takes so many times as long; empty: 1 for all
+        slowness;  ///< per rank: computing takes so many times as long; empty: 1 for all
+    Jitter jitter; ///< of computing, beside the slowness
     /// The share of a GPU that a collective in progress takes from computing beside it.
     double contention = 0;
     /// Actors run graphs beside the ranks, as processes on their servers do, and nothing of a rank

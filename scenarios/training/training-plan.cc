@@ -3,12 +3,16 @@
  */
 #include "scenarios/training/training-plan.h"
 
+#include "collectives/block-sizes.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/offload.h"
 #include "scenarios/training/overlap.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 
 namespace training
 {
@@ -60,9 +64,11 @@ ToStepGraph(std::vector<std::string> streams, const RankWork& work, std::vector<
         std::for_each(ahead[p].begin(), ahead[p].end(), move);
         const Computation& c = work.order[p];
         Task task;
-        task.kind = c.phase == Phase::kOptimizer ? TaskKind::kMemory : TaskKind::kCompute;
+        task.kind = c.onHost                       ? TaskKind::kHost
+                    : c.phase == Phase::kOptimizer ? TaskKind::kMemory
+                                                   : TaskKind::kCompute;
         task.phase = c.phase;
-        task.stream = kComputeStream;
+        task.stream = c.onHost ? kHostStream : kComputeStream;
         task.duration = c.duration;
         task.name = c.name;
         for (const uint32_t i : awaited[p])
@@ -89,15 +95,12 @@ LeaveOutUnused(const TrainingOptions& o, TrainingPlan& plan)
     streamUsed[kParameterStream] = o.zero >= 1;
     groupUsed[kGradientGroup] = true;
     groupUsed[kGatherGroup] = o.zero == 3;
-    const auto communicates = [](const Task& task) {
-        return task.kind != TaskKind::kCompute && task.kind != TaskKind::kMemory;
-    };
     for (const StepGraph& role : plan.roles)
     {
         for (const Task& task : role.tasks)
         {
             streamUsed[task.stream] = true;
-            if (communicates(task))
+            if (Communicates(task))
             {
                 groupUsed[task.group] = true;
             }
@@ -129,17 +132,80 @@ LeaveOutUnused(const TrainingOptions& o, TrainingPlan& plan)
         for (Task& task : role.tasks)
         {
             task.stream = streamOf[task.stream];
-            task.group = communicates(task) ? groupOf[task.group] : 0;
+            task.group = Communicates(task) ? groupOf[task.group] : 0;
         }
     }
 }
 
-StepGraph
-GraphOf(const TrainingOptions& o, const RankWork& work, uint32_t stage)
+/// The ranks of an expert group compute different times if tokens like some experts better.
+uint32_t
+ExpertRoles(const TrainingOptions& o)
+{
+    return o.moeSkew > 0 ? o.expert : 1;
+}
+
+/// Of every rank its place in its expert group, of which there are roles.
+std::vector<uint32_t>
+ExpertRoleOf(const TrainingOptions& o)
+{
+    std::vector<uint32_t> of(o.ranks, 0);
+    if (ExpertRoles(o) > 1)
+    {
+        for (const auto& group : GroupsOf(o.GetLayout(), GroupOf::kExpert))
+        {
+            for (uint32_t i = 0; i < group.size(); ++i)
+            {
+                of[group[i]] = i;
+            }
+        }
+    }
+    return of;
+}
+
+/// Seconds for which a server's input pipeline works on a step: for the copies of the model whose
+/// first stage it has, of the server that has most of them.
+double
+LoadingSeconds(const TrainingOptions& o)
+{
+    std::map<uint32_t, std::set<uint32_t>> copies; // by server
+    const Layout layout = o.GetLayout();
+    for (coll::Rank rank = 0; rank < o.ranks; ++rank)
+    {
+        const Place place = PlaceOf(layout, rank);
+        if (place.pipeline == 0)
+        {
+            copies[rank / o.host.gpus].insert(place.data);
+        }
+    }
+    std::size_t most = 0;
+    for (const auto& [server, of] : copies)
+    {
+        most = std::max(most, of.size());
+    }
+    return static_cast<double>(most) * o.microBatch * o.accumulation / o.loaderRate;
+}
+
+/// What the next step trains on. A step ends when its tasks have ended, so the next one does not
+/// begin before its samples are there; what was loaded before the first step is not simulated.
+void
+AddLoading(const TrainingOptions& o, StepGraph& graph)
+{
+    Task task;
+    task.kind = TaskKind::kHost;
+    task.phase = Phase::kLoading;
+    task.stream = kLoadingStream;
+    task.duration = rdma::FromSeconds(LoadingSeconds(o));
+    task.name = "load the next batch";
+    graph.tasks.push_back(std::move(task));
+}
+
+void
+AddRole(const TrainingOptions& o, const RankWork& work, uint32_t stage, TrainingPlan& plan)
 {
     std::vector<Transfer> transfers = ModelParallelTransfers(o, work, stage);
     std::vector<Transfer> shared = DataParallelTransfers(o, work);
     ApplyOverlap(o, work, shared);
+    shared = WithHost(o, work, std::move(shared));
     const auto ahead = static_cast<uint32_t>(transfers.size());
     for (Transfer& t : shared)
     {
@@ -149,21 +215,75 @@ GraphOf(const TrainingOptions& o, const RankWork& work, uint32_t stage)
         }
         transfers.push_back(std::move(t));
     }
-    return ToStepGraph({}, work, std::move(transfers));
+    plan.roles.push_back(ToStepGraph({}, work, std::move(transfers)));
+    if (o.loaderRate > 0 && stage == 0)
+    {
+        AddLoading(o, plan.roles.back());
+    }
 }
 
-/// One role a stage or, where micro-batches go round its replicas, one a replica.
-/// \param fills of the first step of a pipeline that is never empty
+using BlockPool = std::vector<std::shared_ptr<const coll::BlockSizes>>;
+
+/// Exchanges of the same sizes share them: those of large groups are large.
 void
-AddRoles(const TrainingOptions& o, bool fills, TrainingPlan& plan)
+ShareBlocks(std::vector<RankLayer>& layers, BlockPool& pool)
 {
-    const std::vector<RankLayer> all = LayersOfModel(o);
+    for (RankLayer& layer : layers)
+    {
+        for (RankPart& part : layer.parts)
+        {
+            for (Exchanges* exchanges : {&part.beforeForward,
+                                         &part.afterForward,
+                                         &part.beforeBackward,
+                                         &part.afterBackward})
+            {
+                for (Exchange& exchange : *exchanges)
+                {
+                    if (!exchange.blocks)
+                    {
+                        continue;
+                    }
+                    const auto same =
+                        std::find_if(pool.begin(), pool.end(), [&exchange](const auto& blocks) {
+                            return coll::SameBlocks(blocks.get(), exchange.blocks.get());
+                        });
+                    if (same == pool.end())
+                    {
+                        pool.push_back(exchange.blocks);
+                    }
+                    else
+                    {
+                        exchange.blocks = *same;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One role a stage, or for each place in an expert group or, where micro-batches go round a
+/// stage's replicas, for each of them. \param fills of the first step of a pipeline that is never
+/// empty
+void
+AddRoles(const TrainingOptions& given, bool fills, TrainingPlan& plan)
+{
+    TrainingOptions o = given;
+    std::vector<std::vector<RankLayer>> all; // by place
+    BlockPool pool;
+    for (o.expertPosition = 0; o.expertPosition < ExpertRoles(o); ++o.expertPosition)
+    {
+        all.push_back(LayersOfModel(o));
+        ShareBlocks(all.back(), pool);
+    }
     for (uint32_t stage = 0; stage < o.pipeline; ++stage)
     {
         const uint32_t replicas = o.replicas.empty() ? 1 : o.replicas[stage];
         for (uint32_t replica = 0; replica < replicas; ++replica)
         {
-            plan.roles.push_back(GraphOf(o, WorkOfStage(o, all, stage, replica, fills), stage));
+            for (const std::vector<RankLayer>& layers : all)
+            {
+                AddRole(given, WorkOfStage(given, layers, stage, replica, fills), stage, plan);
+            }
         }
     }
 }
@@ -189,10 +309,11 @@ MakePlan(const TrainingOptions& given)
         AddRoles(o, true, plan);
     }
     const Layout layout = o.GetLayout();
+    const std::vector<uint32_t> expertRole = ExpertRoleOf(o);
     for (coll::Rank rank = 0; rank < o.ranks; ++rank)
     {
         const Place at = PlaceOf(layout, rank);
-        plan.roleOf.push_back(o.replicas.empty() ? at.pipeline
+        plan.roleOf.push_back(o.replicas.empty() ? at.pipeline * ExpertRoles(o) + expertRole[rank]
                                                  : layout.RanksBefore(at.pipeline) + at.data);
     }
     LeaveOutUnused(o, plan);

@@ -25,7 +25,8 @@
 namespace training
 {
 
-/// One role a stage of the pipeline, or a replica of a stage, and the same again for the step that
+/// One role a stage of the pipeline, or a replica of a stage, or (--moe-skew) a place in an expert
+/// group, and the same again for the step that
 /// fills a pipeline without a flush (TrainingPlan::fillRoles). Group kind 0 is "dp" (gradients;
 /// parameters after the optimizer), at stage 3 kind 1 is "dp-parameters"; the others as needed
 /// (layout.h). Streams: "compute", "gradients", from stage 1 on "parameters"; others as needed

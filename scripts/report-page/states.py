@@ -47,8 +47,9 @@ def timeline_of(files, stats):
             if kind == "compute" or kind == "memory":
                 weight = COMPUTING
             else:
-                # A receive is posted ahead and waits: its sender is who communicates.
-                weight = WAITING if kind == "recv" else COMMUNICATING
+                # A receive is posted ahead and waits: its sender is who communicates. What the host
+                # does is neither computing nor the network's.
+                weight = WAITING if kind in ("recv", "host") else COMMUNICATING
             if stream == "server":
                 weight = WAITING  # a parameter server beside the GPU, nothing of its own
             call = (

@@ -130,6 +130,18 @@ class BadInput(SystemTest):
         self.refuse("dltrain --global-batch=100", "--global-batch=100", "multiples of 512")
         self.refuse("dltrain --oversubscription=0.5", "--oversubscription=0.5", "1 to 1000")
         self.refuse("dltrain --prefetch=1MB", "--prefetch=1MB", "--zero=3")
+        self.refuse("dltrain --offload=all", "--offload=all", "with --zero=2", "--zero=3")
+        self.refuse("dltrain --offload --zero=0", "--offload", "--zero=1, 2 or 3")
+        self.refuse("dltrain --host-link=1Gbps", "--host-link=1Gbps", "--offload=optimizer or all")
+        self.refuse("dltrain --offload --gpu=GB200 --server=dgx-h100", "--offload", "--host-link")
+        self.refuse("dltrain --optimizer=lamb --zero=2", "--optimizer=lamb", "--zero=0")
+        self.refuse("dltrain --optimizer=adamm", "--optimizer=adamm", "did you mean 'adam'")
+        self.refuse("dltrain --jitter=2", "--jitter=2", "0 to 1")
+        self.refuse("dltrain --loader=0", "--loader=0")
+        self.refuse("dltrain --loader=100 --layers=6", "--loader=100", "without --layers")
+        self.refuse("dltrain --moe-skew=1", "--moe-skew=1", "has no experts")
+        self.refuse("dltrain --capacity-factor=1", "--capacity-factor=1", "has no experts")
+        self.refuse("dltrain --strategy=downpour --offload", "--offload", "--strategy=downpour")
         self.refuse("collperf --ranks=12 --gpus-per-server=8", "--ranks=12", "8 or 16")
         self.refuse("collperf -b 2M -e 1M", "-e=1M", "2MiB")
         self.refuse(
@@ -273,6 +285,9 @@ class Help(SystemTest):
         ),
         "cycle-time": "--zero=0 --zero-impl=horovod --cycle-time=5ms",
         "gradient-compression": "--zero=0 --gradient-compression=topk:0.01",
+        "host-link": "--offload --host-link=200Gbps",
+        "host-memory-rate": "--offload --host-memory-rate=1600Gbps",
+        "capacity-factor": "--model=mixtral-8x7b --ep=8 --capacity-factor=1.25",
         "fetch-every": "--strategy=downpour --fetch-every=4",
         "push-every": "--strategy=downpour --push-every=4",
         "backup-workers": "--strategy=backup-workers --backup-workers=2",

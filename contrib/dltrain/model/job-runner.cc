@@ -92,13 +92,15 @@ JobRunner::SetServices(const RankServices& services)
         {
             // A slow GPU does not slow down the servers beside it.
             const bool slow = runner < m_plan.ranks && !m_plan.slowness.empty();
-            m_ranks[runner] = std::make_unique<RankRunner>(runner,
-                                                           rank,
-                                                           slow ? m_plan.slowness[rank] : 1,
-                                                           m_plan.contention,
-                                                           seats[rank],
-                                                           services,
-                                                           *this);
+            m_ranks[runner] = std::make_unique<RankRunner>(
+                runner,
+                rank,
+                slow ? m_plan.slowness[rank] : 1,
+                runner < m_plan.ranks ? m_plan.jitter : training::Jitter{},
+                m_plan.contention,
+                seats[rank],
+                services,
+                *this);
         }
     }
 }
@@ -215,6 +217,8 @@ JobRunner::Join(OpenRound& round) const
     record.computePs = static_cast<double>(round.computePs) / m_plan.ranks;
     record.communicationPs = static_cast<double>(round.communicationPs) / m_plan.ranks;
     record.bubblePs = static_cast<double>(round.bubblePs) / m_plan.ranks;
+    record.hostPs = static_cast<double>(round.hostPs) / m_plan.ranks;
+    record.loadingPs = static_cast<double>(round.loadingPs) / m_plan.ranks;
     record.messageBytes = round.messageBytes;
     record.collectives = std::move(round.collectives);
     // Whoever was simulated first at one time.
@@ -338,7 +342,10 @@ JobRunner::HearCall(const Call& ended)
     {
         round.computePs += static_cast<uint64_t>(call.end - call.start);
     }
-    round.communicationPs += static_cast<uint64_t>(ended.communicated);
+    const bool host = call.task->kind == TaskKind::kHost;
+    const bool loads = call.task->phase == training::Phase::kLoading;
+    (host ? loads ? round.loadingPs : round.hostPs : round.communicationPs) +=
+        static_cast<uint64_t>(ended.communicated);
     // What replicas wait for servers is no bubble of a pipeline.
     round.bubblePs += m_plan.HasActors() ? 0 : static_cast<uint64_t>(ended.bubble);
     m_listener.OnCall(call);

@@ -106,6 +106,8 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         unsigned __int128 computePs = 0;
         unsigned __int128 communicationPs = 0;
         unsigned __int128 bubblePs = 0;
+        unsigned __int128 hostPs = 0;
+        unsigned __int128 loadingPs = 0;
         uint64_t messageBytes = 0;
         std::vector<CollectiveRecord> collectives;
     };

@@ -9,6 +9,7 @@
 #include "ns3/rdma-owner.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dltrain
 {
@@ -16,17 +17,6 @@ namespace dltrain
 using training::Task;
 using training::TaskId;
 using training::TaskKind;
-
-namespace
-{
-
-bool
-Computes(const Task& task)
-{
-    return task.kind == TaskKind::kCompute || task.kind == TaskKind::kMemory;
-}
-
-} // namespace
 
 GraphTables::GraphTables(const training::StepGraph& what,
                          const std::function<uint32_t(const std::string&)>& tagOf)
@@ -68,6 +58,7 @@ GraphTables::GraphTables(const training::StepGraph& what,
 RankRunner::RankRunner(Rank runner,
                        Rank rank,
                        double slowness,
+                       const training::Jitter& jitter,
                        double contention,
                        std::vector<Seat> seats,
                        RankServices services,
@@ -75,6 +66,7 @@ RankRunner::RankRunner(Rank runner,
     : m_runner(runner),
       m_rank(rank),
       m_slowness(slowness),
+      m_jitter(jitter),
       m_contention(contention),
       m_seats(std::move(seats)),
       m_services(services),
@@ -89,6 +81,7 @@ RankRunner::Begin(const workload::Round& round, const GraphTables& tables, int64
     ns3::RdmaOwner::Check(m_services.collectives.ContextOf(m_rank), "begins a round of a rank");
     NS_ASSERT_MSG(m_left == 0, "rank " << m_rank << " is in round " << m_round.number);
     m_round = round;
+    m_factor = m_slowness * training::JitterOf(m_jitter, m_rank, round.number);
     m_stopped = false;
     m_tables = &tables;
     m_waiting = tables.dependencies;
@@ -143,12 +136,35 @@ RankRunner::TryStart(uint32_t s, int64_t now)
         Compute(id, now);
         return;
     }
-    // A receive only waits.
-    if (task.kind != TaskKind::kRecv && m_communicating++ == 0)
+    if (task.kind == TaskKind::kHost)
     {
-        m_communicatingSince = now;
+        Account(now);
+        ++m_hosting[IsLoading(task)];
+        m_events.Schedule(now + task.duration.ps, m_services.collectives.ContextOf(m_rank), id);
+        return;
+    }
+    // A receive only waits.
+    if (task.kind != TaskKind::kRecv)
+    {
+        Account(now);
+        if (m_communicating++ == 0)
+        {
+            m_communicatingSince = now;
+        }
     }
     Communicate(id, now);
+}
+
+void
+RankRunner::Account(int64_t now)
+{
+    if (!m_computing && m_communicating == 0)
+    {
+        // With both under way it is what is offloaded that a faster one would shorten.
+        const bool loading = m_hosting[false] == 0;
+        m_waited[loading] += m_hosting[loading] > 0 ? now - m_accounted : 0;
+    }
+    m_accounted = now;
 }
 
 void
@@ -156,8 +172,9 @@ RankRunner::Compute(TaskId id, int64_t now)
 {
     const int64_t duration = m_tables->graph->tasks[id].duration.ps;
     const int64_t slowed =
-        m_slowness == 1 ? duration
-                        : static_cast<int64_t>(static_cast<double>(duration) * m_slowness + 0.5);
+        m_factor == 1 ? duration
+                      : static_cast<int64_t>(static_cast<double>(duration) * m_factor + 0.5);
+    Account(now);
     m_computing = true;
     m_workLeft = slowed;
     m_progressUntil = now;
@@ -233,7 +250,8 @@ RankRunner::OnEvent(TaskId task, int64_t now)
         GoOn(now);
         return;
     }
-    if (m_computing && m_contention > 0)
+    const bool computes = training::Computes(m_tables->graph->tasks[task]);
+    if (computes && m_contention > 0)
     {
         Progress(now);
         if (m_workLeft > 0)
@@ -252,9 +270,16 @@ RankRunner::EndTask(TaskId id, int64_t now)
     const Task& task = m_tables->graph->tasks[id];
     Stream& stream = m_streams[task.stream];
     stream.busy = false;
-    const bool idle = !Computes(task) && task.kind != TaskKind::kRecv && --m_communicating == 0 &&
-                      m_runner == m_rank;
-    if (task.kind == TaskKind::kRecv)
+    Account(now);
+    const bool idle = Communicates(task) && task.kind != TaskKind::kRecv &&
+                      --m_communicating == 0 && m_runner == m_rank;
+    int64_t waited = 0;
+    if (task.kind == TaskKind::kHost)
+    {
+        --m_hosting[IsLoading(task)];
+        waited = std::exchange(m_waited[IsLoading(task)], 0);
+    }
+    else if (task.kind == TaskKind::kRecv)
     {
         m_received[m_tables->receives[id]] = now;
     }
@@ -272,7 +297,7 @@ RankRunner::EndTask(TaskId id, int64_t now)
         --m_collectivesBusy;
     }
     m_listener.OnCall({stream.since, now, m_rank, &task, m_tables->graph, m_round.number},
-                      idle ? now - m_communicatingSince : 0,
+                      idle ? now - m_communicatingSince : waited,
                       Computes(task) ? m_bubble : 0);
     for (const TaskId next : m_tables->after[id])
     {

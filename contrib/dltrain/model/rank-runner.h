@@ -10,6 +10,7 @@
 #include "results/records.h"
 #include "scenarios/workload/workload.h"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -59,7 +60,9 @@ class RankListener
   public:
     virtual ~RankListener() = default;
     /// A task has ended. \param communicated ps for which the rank's communication streams were
-    /// busy, if they are idle since; else 0, as of actors \param bubble ps for which computing
+    /// busy, if they are idle since; else 0, as of actors; of a task on the host the ps for which
+    /// nothing but such tasks (but those that load data, of one that does) was under way since the
+    /// last one ended \param bubble ps for which computing
     /// stood still for the message that this computation waited for; else 0
     virtual void OnCall(const results::CallRecord& call, int64_t communicated, int64_t bubble) = 0;
     /// The last task of a round has. \param runner TrainingPlan::Runners
@@ -75,12 +78,14 @@ class RankRunner
 {
   public:
     /// \param runner TrainingPlan::Runners \param rank where it is: of no actor another one
-    /// \param slowness computing takes so many times as long \param contention and goes on at 1
+    /// \param slowness computing takes so many times as long \param jitter in a round so many times
+    /// more \param contention and goes on at 1
     /// minus so much of its speed while a collective of this rank is in progress
     /// \param seats by group kind
     RankRunner(Rank runner,
                Rank rank,
                double slowness,
+               const training::Jitter& jitter,
                double contention,
                std::vector<Seat> seats,
                RankServices services,
@@ -139,6 +144,14 @@ class RankRunner
     void GoOn(int64_t now);
     void TryStart(uint32_t stream, int64_t now);
     void Compute(training::TaskId id, int64_t now);
+    /// Time that the host alone was busy, up to now.
+    void Account(int64_t now);
+
+    static bool IsLoading(const training::Task& task)
+    {
+        return task.phase == training::Phase::kLoading;
+    }
+
     /// What has been computed since it was last asked.
     void Progress(int64_t now);
     void Communicate(training::TaskId id, int64_t now);
@@ -147,11 +160,17 @@ class RankRunner
     Rank m_runner;
     Rank m_rank;
     double m_slowness;
+    training::Jitter m_jitter;
+    double m_factor = 1; ///< both, in this round
     double m_contention;
     uint32_t m_collectivesBusy = 0;
     bool m_computing = false;
     int64_t m_workLeft = 0;      ///< ps of the running computation, alone on the GPU
     int64_t m_progressUntil = 0; ///< of it what was done before is taken off
+    // Of what the host does, by whether it loads data:
+    std::array<uint32_t, 2> m_hosting{}; ///< tasks under way
+    std::array<int64_t, 2> m_waited{};   ///< ps that were for nothing else, not told yet
+    int64_t m_accounted = 0;             ///< what was before is in m_waited
     std::vector<Seat> m_seats;
     RankServices m_services;
     RankListener& m_listener;

@@ -189,6 +189,8 @@ class Bed : public JobListener
         critical->OnStep(number, end);
         end = record.end;
         communicationPs = record.communicationPs;
+        hostPs = record.hostPs;
+        loadingPs = record.loadingPs;
     }
 
     void OnMeasure(int64_t now) override
@@ -223,6 +225,8 @@ class Bed : public JobListener
     std::map<std::pair<uint32_t, std::string>, std::pair<int64_t, int64_t>> calls;
     int64_t end{0};
     double communicationPs{0};
+    double hostPs{0};
+    double loadingPs{0};
     bool over{false};
     int64_t measuredFrom{-1};
     int64_t overAt{-1};

@@ -349,6 +349,93 @@ class OwnersTestCase : public TestCase
     }
 };
 
+/// Something the host does.
+Task
+OnHost(const std::string& name,
+       int64_t ps,
+       uint8_t stream,
+       std::vector<training::TaskId> after,
+       training::Phase phase = training::Phase::kOptimizer)
+{
+    Task task = Compute(name, ps, std::move(after));
+    task.kind = TaskKind::kHost;
+    task.stream = stream;
+    task.phase = phase;
+    return task;
+}
+
+class HostTestCase : public TestCase
+{
+  public:
+    HostTestCase()
+        : TestCase("what the host does runs beside computing, and counts where nothing else runs")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // us          0         10   14     20
+        // compute     a a a a a a a         |
+        // host (1)    h h h     u u u       |     4 of u alone, of h nothing
+        // loading (2) l l l l l l l l l l l l     6 of it alone
+        for (const double slowness : {1.0, 1.5})
+        {
+            training::TrainingPlan plan =
+                Plan({{Compute("a", 10 * US),
+                       OnHost("h", 3 * US, 1, {}),
+                       OnHost("u", 4 * US, 1, {0}),
+                       OnHost("l", 20 * US, 2, {}, training::Phase::kLoading)}});
+            plan.slowness = {slowness};
+            Bed job(std::move(plan), 1, 2);
+            NS_TEST_ASSERT_MSG_EQ(job.Run(), "", "it can be run");
+            const auto computed = static_cast<int64_t>(10 * US * slowness);
+            NS_TEST_EXPECT_MSG_EQ(job.EndOf("h"), 3 * US, "beside computing");
+            NS_TEST_EXPECT_MSG_EQ(job.StartOf("u"), computed, "behind what it waits for");
+            NS_TEST_EXPECT_MSG_EQ(job.EndOf("u"), computed + 4 * US, "no slower: it is no GPU");
+            NS_TEST_EXPECT_MSG_EQ(job.StartOf("a", 1), 20 * US, "when the next batch is there");
+            NS_TEST_EXPECT_MSG_EQ(job.hostPs, 4.0 * US, "the update alone");
+            NS_TEST_EXPECT_MSG_EQ(job.loadingPs, 16.0 * US - computed, "loading alone");
+            NS_TEST_EXPECT_MSG_EQ(job.communicationPs, 0, "nothing is sent");
+        }
+    }
+};
+
+class JitterTestCase : public TestCase
+{
+  public:
+    JitterTestCase()
+        : TestCase("computing takes each GPU's draw of the step")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        training::TrainingPlan plan =
+            Plan({{Compute("a", 40 * US)}, {Compute("b", 40 * US), OnHost("h", US, 1, {0})}});
+        plan.jitter = {0.2, 5, 2};
+        plan.slowness = {1, 1.5};
+        const training::Jitter jitter = plan.jitter;
+        Bed job(std::move(plan), 1, 3);
+        NS_TEST_ASSERT_MSG_EQ(job.Run(), "", "it can be run");
+        for (uint32_t step = 0; step < 3; ++step)
+        {
+            const auto length = [&](const char* name) {
+                return static_cast<double>(job.EndOf(name, step) - job.StartOf(name, step));
+            };
+            const double a = 40 * US * training::JitterOf(jitter, 0, step);
+            const double b = 60 * US * training::JitterOf(jitter, 1, step);
+            NS_TEST_EXPECT_MSG_EQ_TOL(length("a"), a, 1, "rank 0");
+            NS_TEST_EXPECT_MSG_EQ_TOL(length("b"), b, 1, "rank 1, which is slow besides");
+            NS_TEST_EXPECT_MSG_EQ(length("h"), US, "a host has none");
+        }
+        NS_TEST_EXPECT_MSG_EQ(job.EndOf("a", 2) - job.StartOf("a", 2),
+                              job.EndOf("a") - job.StartOf("a"),
+                              "two steps are a period");
+    }
+};
+
 class JobTestSuite : public TestSuite
 {
   public:
@@ -358,6 +445,8 @@ class JobTestSuite : public TestSuite
         AddTestCase(new DecisionsTestCase, TestCase::QUICK);
         AddTestCase(new AllToAllVTestCase, TestCase::QUICK);
         AddTestCase(new OwnersTestCase, TestCase::QUICK);
+        AddTestCase(new HostTestCase, TestCase::QUICK);
+        AddTestCase(new JitterTestCase, TestCase::QUICK);
     }
 };
 

@@ -198,6 +198,97 @@ TEST_F(Training, ResultsAreMeansOverTheMeasuredSteps)
         << text.str();
 }
 
+// Of 8 blocks the step takes 26 us, 10 of them computing, and 2 of the others are bubble; of 4
+// blocks 20, 5 and 3. A line over the blocks makes -4 us of bubble of 32 blocks: the step takes 62
+// us and computes for 40, and of the 22 between the bubble has its share of 8 blocks, 2 of 16.
+TEST_F(Training, BubbleOfMoreBlocksIsAShareOfWhatIsExposed)
+{
+    scenario::TrainingScenario scenario;
+    scenario.plan = m_plan;
+    scenario.plan.samplesPerStep = 8;
+    scenario.plan.blocks = 32;
+    scenario.plan.sizes = {{8, 0}, {4, 0}};
+    scenario.steps = 1;
+    TrainingResults results(scenario);
+    StepRecord step;
+    step.end = 26 * US;
+    step.computePs = 10 * US;
+    step.bubblePs = 2 * US;
+    results.Add(step, 0);
+    step.end = 46 * US;
+    step.computePs = 5 * US;
+    step.bubblePs = 3 * US;
+    results.Add(step, 26 * US);
+    const auto json = results.ToJson(nullptr, {});
+    EXPECT_NEAR(json["step_time_us"], 62, 1e-9);
+    EXPECT_NEAR(json["compute_time_us"], 40, 1e-9);
+    EXPECT_NEAR(json["bubble_time_us"], 22.0 * 2 / 16, 1e-9);
+}
+
+TEST_F(Training, WaitingForTheHostIsNoCommunication)
+{
+    scenario::TrainingScenario scenario;
+    scenario.plan = m_plan;
+    scenario.plan.samplesPerStep = 8;
+    scenario.options.offload = training::Offload::kOptimizer;
+    scenario.options.loaderRate = 100;
+    TrainingResults results(scenario);
+    StepRecord step;
+    step.end = 30 * US;
+    step.computePs = 12 * US;
+    step.hostPs = 7 * US;
+    step.loadingPs = 6 * US;
+    results.Add(step, 0);
+    const auto json = results.ToJson(nullptr, {});
+    EXPECT_EQ(json["offload_time_us"], 7.0);
+    EXPECT_EQ(json["data_loading_time_us"], 6.0);
+    EXPECT_EQ(json["exposed_communication_time_us"], 30.0 - 12 - 7 - 6);
+    std::ostringstream text;
+    results.Print(text, nullptr);
+    for (const char* line : {"  offload                 7.00 us    23.3%",
+                             "  data loading            6.00 us    20.0%",
+                             "  exposed communication   5.00 us    16.7%"})
+    {
+        EXPECT_NE(text.str().find(line), std::string::npos) << text.str();
+    }
+}
+
+// Computing, then the optimizer on the host, while the network has nothing to do.
+TEST_F(Training, CriticalPathGoesThroughTheHost)
+{
+    training::Task host;
+    host.kind = training::TaskKind::kHost;
+    host.stream = 2;
+    host.name = "optimizer on the host";
+    host.after = {0};
+    m_plan.roles[0].streams.emplace_back("host");
+    m_plan.roles[0].tasks[1] = host;
+    const std::vector<std::string> none;
+    CriticalPath critical(m_plan, none, none, rdma::kEthernetWords, [] { return nullptr; });
+    for (const coll::Rank rank : {0, 1})
+    {
+        critical.OnCall(Call(0, rank, 0, 0, 10 * US));
+        critical.OnCall(Call(0, rank, 1, 10 * US, 13 * US));
+    }
+    critical.OnStep(0, 0);
+    const auto json = critical.ToJson();
+    EXPECT_EQ(json["compute_us"], 10.0);
+    EXPECT_EQ(json["collectives_us"], 0.0);
+    EXPECT_EQ(json["parts_us"]["host"], 3.0);
+    double sum = 0;
+    for (const auto& [part, us] : json["parts_us"].items())
+    {
+        sum += us.get<double>();
+    }
+    EXPECT_EQ(sum, json["total_us"]);
+    bool told = false;
+    for (const CriticalPath::Line& line : critical.InLines())
+    {
+        told = told || (line.what == "optimizer" && line.ps == 3 * US);
+    }
+    EXPECT_TRUE(told);
+}
+
 TEST(CollperfTable, HasRowsOfNcclTests)
 {
     scenario::CollperfScenario scenario;

@@ -1,0 +1,27 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * dltrain: what a GPU and its server compute, beside the model and how it is shared out.
+ */
+#ifndef SCENARIOS_SPEC_COMPUTE_OPTIONS_H
+#define SCENARIOS_SPEC_COMPUTE_OPTIONS_H
+
+#include "scenarios/spec/options.h"
+#include "scenarios/spec/validation.h"
+#include "scenarios/training/plan-options.h"
+#include "topologies/server.h"
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+std::vector<Option> ComputeOptionRows(const std::string& json, const std::string& group);
+
+/// \param o gets them; has the GPU \param server the GPU's
+void MakeCompute(Validation* v, const topo::ServerSpec& server, training::TrainingOptions* o);
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_COMPUTE_OPTIONS_H

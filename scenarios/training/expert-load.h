@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * How many tokens the experts of a mixture get.
+ *
+ * Skew s: expert number r of E in the order of liking is chosen as often as 1 / r^s (Zipf), but by
+ * a token at most once, so by at most 1 / topK of all choices; what is above that the others get in
+ * proportion. Which expert is which r is a shuffle by the seed, the same for all layers: at the end
+ * of each layer the ranks of an expert group wait for the busiest, whichever it is.
+ *
+ * Capacity factor c: an expert takes at most c times its even share of the tokens of a rank's
+ * micro-batch (c x tokens x topK / E; Switch Transformer, GShard); the rest are dropped: neither
+ * sent nor computed. Nothing is padded up to the capacity.
+ */
+#ifndef SCENARIOS_TRAINING_EXPERT_LOAD_H
+#define SCENARIOS_TRAINING_EXPERT_LOAD_H
+
+#include "scenarios/models/model-zoo.h"
+#include "scenarios/training/plan-options.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace training
+{
+
+/// Of all choices of tokens those that each expert takes, as a share of 1: their sum is 1 less what
+/// is dropped. \param capacity 0: no limit
+std::vector<double> ExpertShares(uint32_t experts,
+                                 uint32_t topK,
+                                 double skew,
+                                 double capacity,
+                                 uint64_t seed);
+
+/// The same of the ranks of an expert group: rank i has experts [i E / ep, (i + 1) E / ep).
+std::vector<double> ExpertRankShares(const Routing& routing, const TrainingOptions& options);
+
+/// Whether either option is given.
+bool AsksForExpertLoad(const TrainingOptions& options);
+
+/// Whether tokens are shared out in another way than evenly and all: without skew, experts that
+/// take their even share drop nothing.
+bool HasExpertLoad(const TrainingOptions& options);
+
+/// Of the model's first layer with experts; nothing: it has none.
+std::optional<Routing> RoutingOf(const ModelSpec& model);
+
+/// The share of choices that is dropped.
+double DroppedShare(const TrainingOptions& options);
+
+} // namespace training
+
+#endif // SCENARIOS_TRAINING_EXPERT_LOAD_H

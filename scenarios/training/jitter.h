@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * How much longer or shorter than usual a GPU computes in a step: normally distributed about 1, a
+ * draw for each GPU and step, so that kernels of one step are slow or fast together (clocks,
+ * temperature, what else runs on the server). A step that waits for all of n GPUs then takes the
+ * largest of n draws: about 1 + sigma sqrt(2 ln n).
+ */
+#ifndef SCENARIOS_TRAINING_JITTER_H
+#define SCENARIOS_TRAINING_JITTER_H
+
+#include "collectives/schedule.h"
+
+#include <cstdint>
+
+namespace training
+{
+
+struct Jitter
+{
+    double sigma = 0; ///< standard deviation; 0: none
+    uint64_t seed = 1;
+    uint32_t period = UINT32_MAX; ///< step numbers so far apart have the same draws
+};
+
+/// What a GPU's computing times are multiplied by in a step: at least 0. The same whoever asks, in
+/// whatever order, on every machine.
+double JitterOf(const Jitter& jitter, coll::Rank rank, uint32_t step);
+
+} // namespace training
+
+#endif // SCENARIOS_TRAINING_JITTER_H
