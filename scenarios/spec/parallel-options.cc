@@ -378,9 +378,9 @@ MakeParallel(Validation* v,
     }
     if (HasFlush(*v))
     {
-        v->MustNotBeGiven({"vertical-sync"},
-                          "is of schedules without a flush; allowed with "
-                          "--pipeline-schedule=pipedream");
+        v->MustNotBeSet({"vertical-sync"},
+                        "is of schedules without a flush; allowed with "
+                        "--pipeline-schedule=pipedream");
     }
     o->links = links;
     if (FindsStages(values))
@@ -421,11 +421,11 @@ MakeParallel(Validation* v,
     {
         v->Decide("dp", std::to_string(data));
     }
-    else if (values.Given("rank-order"))
+    else
     {
-        v->Fail("rank-order",
-                "has no meaning where stages have different numbers of replicas: ranks go stage by "
-                "stage");
+        v->MustNotBeSet({"rank-order"},
+                        "has no meaning where stages have different numbers of replicas: ranks go "
+                        "stage by stage");
     }
     if (data * o->context % o->expert != 0)
     {

@@ -146,8 +146,8 @@ MakeStrategy(Validation* v, uint32_t gpus, uint32_t servers)
         return served;
     }
     const std::string why = With(served.strategy) + ", which has neither collectives nor stages";
-    v->MustNotBeGiven(kOfCollectives, why);
-    v->MustNotBeGiven(DataParallelOptionNames(), why);
+    v->MustNotBeSet(kOfCollectives, why);
+    v->MustNotBeSet(DataParallelOptionNames(), why);
     // Those that every configuration has.
     const std::vector<std::string>& algorithms = values.List("algorithm");
     if (algorithms.size() > 1 || (algorithms.size() == 1 && algorithms[0] != "auto"))
@@ -177,9 +177,9 @@ MakeStrategy(Validation* v, uint32_t gpus, uint32_t servers)
             return served;
         }
     }
-    v->MustNotBeGiven({"replicas", "partition", "pipeline-schedule", "vertical-sync"},
-                      "is of a pipeline, and a replica of --strategy=" +
-                          training::StrategyName(served.strategy) + " is one GPU");
+    v->MustNotBeSet({"replicas", "partition", "pipeline-schedule", "vertical-sync"},
+                    "is of a pipeline, and a replica of --strategy=" +
+                        training::StrategyName(served.strategy) + " is one GPU");
     if (served.strategy != Strategy::kDownpour)
     {
         v->MustNotBeGiven({"overlap"},

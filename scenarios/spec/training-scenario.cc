@@ -139,8 +139,8 @@ ChosenProfile(Validation* v)
     const auto& values = v->values;
     if (!values.Given("profile"))
     {
-        v->MustNotBeGiven({"profile-model", "profile-batch", "profile-floor"},
-                          "has no meaning without --profile");
+        const char* why = "has no meaning without --profile";
+        v->MustNotBeSet({"profile-model", "profile-batch", "profile-floor"}, why);
         return std::nullopt;
     }
     const std::string& file = values.Text("profile");

@@ -77,4 +77,16 @@ Validation::MustNotBeGiven(const std::vector<std::string>& options, const std::s
     }
 }
 
+void
+Validation::MustNotBeSet(const std::vector<std::string>& options, const std::string& why)
+{
+    for (const auto& option : options)
+    {
+        if (values.Given(option) && values.Raw(option) != table.Find(option)->defaultText)
+        {
+            Fail(option, why);
+        }
+    }
+}
+
 } // namespace scenario

@@ -35,6 +35,9 @@ struct Validation
     /// Errors for options that were given although `why` makes them meaningless: "has no meaning
     /// with --flows".
     void MustNotBeGiven(const std::vector<std::string>& options, const std::string& why);
+    /// The same, but not for an option that says what holds without it: configurations as run have
+    /// every default, and have to be read again.
+    void MustNotBeSet(const std::vector<std::string>& options, const std::string& why);
 };
 
 } // namespace scenario

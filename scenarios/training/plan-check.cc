@@ -376,9 +376,15 @@ WhatWouldFit(const TrainingOptions& given)
     const auto consider = [&](const std::string& option, auto change) {
         TrainingOptions o = given;
         change(o);
-        o = Partitioned(std::move(o));
         // A degree may divide something no more.
-        bool possible = true;
+        bool possible =
+            !o.replicas.empty() || (o.ranks % (uint64_t{o.tensor} * o.pipeline * o.context) == 0 &&
+                                    o.Replicas() % o.expert == 0);
+        if (!possible)
+        {
+            return false;
+        }
+        o = Partitioned(std::move(o));
         const auto refused = [&possible](const char*, const std::string&) { possible = false; };
         CheckParallel(o, refused);
         CheckOffload(o, refused);

@@ -253,6 +253,10 @@ class Help(SystemTest):
     """
 
     # Options that belong to others, which are given along.
+    PROFILED = (
+        f"--profile={os.path.join(ROOT, 'tests/golden/pipedream-vgg16.csv')} --micro-batch=32"
+        " --server=pipedream-b --servers=4 --dtype=fp32"
+    )
     TOGETHER = {
         "dltrain dimensions": "--algorithm=torus --dimensions=16x8",
         "dltrain levels": "--zero=0 --algorithm=all_reduce=hierarchical --levels=ring,ring",
@@ -264,15 +268,15 @@ class Help(SystemTest):
         "collperf parameter-servers": "--algorithm=parameter-server --parameter-servers=2",
         "collperf radix": "--op=reduce --algorithm=k-nomial --radix=2",
         "dltrain aggregation-delay": (
-            "--zero=0 --algorithm=all_reduce=sharp --aggregation-delay=50ns"
+            "--zero=0 --algorithm=all_reduce=collnet-direct --aggregation-delay=50ns"
         ),
         "collperf aggregation-delay": "--servers=2 --algorithm=sharp --aggregation-delay=50ns",
         "dltrain aggregation-memory": (
-            "--zero=0 --algorithm=all_reduce=sharp --aggregation-memory=64KiB"
+            "--zero=0 --algorithm=all_reduce=collnet-direct --aggregation-memory=64KiB"
         ),
         "collperf aggregation-memory": "--servers=2 --algorithm=sharp --aggregation-memory=64KiB",
         "dltrain aggregation-groups": (
-            "--zero=0 --algorithm=all_reduce=sharp --aggregation-groups=3"
+            "--zero=0 --algorithm=all_reduce=collnet-direct --aggregation-groups=3"
         ),
         "collperf aggregation-groups": "--servers=2 --algorithm=sharp --aggregation-groups=3",
         "prefetch": "--zero=3 --prefetch=100MB",
@@ -285,6 +289,14 @@ class Help(SystemTest):
         ),
         "cycle-time": "--zero=0 --zero-impl=horovod --cycle-time=5ms",
         "gradient-compression": "--zero=0 --gradient-compression=topk:0.01",
+        "profile-model": f"{PROFILED} --profile-batch=128 --profile-model=vgg16",
+        "profile-batch": f"{PROFILED} --profile-batch=128",
+        "profile-floor": f"{PROFILED} --profile-batch=128 --profile-floor",
+        "replicas": "--model=vgg16 --server=pipedream-b --servers=4 --dtype=fp16 --replicas=2-1-1",
+        "vertical-sync": (
+            "--model=vgg16 --server=pipedream-b --servers=4 --dtype=fp16 --pp=4"
+            " --pipeline-schedule=pipedream --vertical-sync"
+        ),
         "host-link": "--offload --host-link=200Gbps",
         "host-memory-rate": "--offload --host-memory-rate=1600Gbps",
         "capacity-factor": "--model=mixtral-8x7b --ep=8 --capacity-factor=1.25",

@@ -322,7 +322,8 @@ class ReportTest(SystemTest):
             units, {"sharp-switch-0": {**units["sharp-switch-0"], "kind": "host", "unit": True}}
         )
         kinds = dict(
-            (name, kind) for name, kind, _ in page_data(run.path("report.html"))["topology"]["nodes"]
+            (name, kind)
+            for name, kind, _ in page_data(run.path("report.html"))["topology"]["nodes"]
         )
         self.assertEqual(
             kinds,

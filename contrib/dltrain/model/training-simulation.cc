@@ -103,8 +103,8 @@ TrainingSimulation::Populate()
     m_job->SetServices({*m_collectives, *m_messages});
     m_job->SetDecider([this](const workload::Notice& n) { m_run.DecideForAll(TextOf(n)); });
     m_run.SetActor([this](const std::string& what) { m_job->Act(NoticeOf(what)); });
-    // Of a step that replicas do each at its own pace there is no critical path, nor of one in which
-    // a pipeline goes on with what was sent in the step before.
+    // Of a step that replicas do each at its own pace there is no critical path, nor of one in
+    // which a pipeline goes on with what was sent in the step before.
     if (m_scenario.run.attribution && !m_scenario.served && m_scenario.plan.fillRoles == 0)
     {
         const TraceCollector& collector = m_run.Collector();

@@ -31,7 +31,14 @@ from . import figures, rows, runs
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 TABLES = tuple(
     f"tests/golden/training/{name}.csv"
-    for name in ("train-throughput", "bloom-pretune", "mpt-fsdp", "nvidia-examples", "pipedream", "perceptron")
+    for name in (
+        "train-throughput",
+        "bloom-pretune",
+        "mpt-fsdp",
+        "nvidia-examples",
+        "pipedream",
+        "perceptron",
+    )
 )
 
 

@@ -514,7 +514,8 @@ def pipedream_rows(line):
     ]
     name = f"pipedream-{network.lower()}-{machines}{cluster}"
     over = line.positive("over_bsp", "times") if line.raw("over_bsp") else None
-    less = line.positive("comm_reduction_pct", "percent") if line.raw("comm_reduction_pct") else None
+    reduction = line.raw("comm_reduction_pct")
+    less = line.positive("comm_reduction_pct", "percent") if reduction else None
     facts = {"gpus": machines, "config": config or None, "over": over, "less": less}
     rounds = math.lcm(*map(int, config.split("-"))) if config else 1
     accumulation = rounds * -(-4 * machines // rounds)

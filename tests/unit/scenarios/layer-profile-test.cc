@@ -51,8 +51,9 @@ Has(const std::string& text, const std::string& part)
 } // namespace
 
 // Sums as pipedream_profile_summary.json of the reference has them: 251.87 and 438.63 ms, of which
-// 17.972 are the input's, which is no layer; 138,357,544 parameters of 4 bytes. FLOPs of a forward pass: 15.47 GMAC a sample, the sum
-// over VGG-16's convolutions (13) and products (3) of outputs x inputs of each.
+// 17.972 are the input's, which is no layer; 138,357,544 parameters of 4 bytes. FLOPs of a forward
+// pass: 15.47 GMAC a sample, the sum over VGG-16's convolutions (13) and products (3) of outputs x
+// inputs of each.
 TEST(LayerProfile, CsvOfPipeDream)
 {
     const LayerProfile profile = Vgg16();

@@ -48,9 +48,10 @@ Options(uint32_t replicas, uint32_t accumulation = 1, std::optional<bool> overla
     o.accumulation = accumulation;
     o.sequence = 1;
     o.overlap = overlap;
-    Profile profile;
-    profile.layers["layer"] = {rdma::Duration(10 * kMs), rdma::Duration(20 * kMs)};
-    profile.optimizer = rdma::Duration(kMs);
+    LayerProfile profile;
+    profile.inOrder = false;
+    profile.layers = {{"layer", 10e-3, 20e-3}};
+    profile.optimizerSeconds = 1e-3;
     o.profile = profile;
     return ResolvedOptions(o);
 }
@@ -256,7 +257,7 @@ TEST(Downpour, ASlowReplicaCostsItsShareOnly)
                 continue;
             }
             TrainingOptions options = Options(n, 1, overlap);
-            options.profile->optimizer = rdma::Duration(0);
+            options.profile->optimizerSeconds = 0;
             const ServedOptions served = With(Strategy::kDownpour, k);
             const Ran even(options, served, 4, 80);
             EXPECT_NEAR(even.StepMs(80), 30, 1e-6);
@@ -280,7 +281,7 @@ TEST(Downpour, OverlapHidesMessages)
     const Costs costs{0, 5000, 0};
     const double there = 2000006 * 5e-6;
     TrainingOptions options = Options(2, 1, false);
-    options.profile->optimizer = rdma::Duration(0);
+    options.profile->optimizerSeconds = 0;
     const ServedOptions served = With(Strategy::kDownpour, 1);
     // Replica 0 has the server beside it: it computes only. Replica 1 waits for both.
     const Ran apart(options, served, 4, 80, costs);
@@ -336,7 +337,7 @@ TEST(Downpour, ASlowReplicaIsStale)
 TEST(Downpour, AServerIsBusyWithOneUpdate)
 {
     TrainingOptions options = Options(4);
-    options.profile->optimizer = rdma::Duration(20 * kMs);
+    options.profile->optimizerSeconds = 20e-3;
     const Ran one(options, With(Strategy::kDownpour, 1), 4, 20);
     EXPECT_NEAR(one.StepMs(20), 80, 1);
     // With a shard each it takes a quarter of that, and is away from the replicas' path.
@@ -388,7 +389,7 @@ TEST(BackupWorkers, AreBetweenTheOthers)
     for (const uint32_t n : {2u, 5u, 8u})
     {
         TrainingOptions options = Options(n);
-        options.profile->optimizer = rdma::Duration(0);
+        options.profile->optimizerSeconds = 0;
         ServedOptions served = With(Strategy::kBackupWorkers, n);
         served.backupWorkers = 1;
         const Ran backup(options, served, 4, 40, {}, OneSlow(n, 4));

@@ -185,6 +185,7 @@ class StepsRunner
         {
         case training::TaskKind::kCompute:
         case training::TaskKind::kMemory:
+        case training::TaskKind::kHost:
             return Finish(entry, stream, begin + task.duration.Seconds());
         case training::TaskKind::kSend: {
             const double end = begin + m_network.latency + task.bytes / m_network.rate;
