@@ -108,6 +108,7 @@ ComputeOptionRows(const std::string& json, const std::string& group)
             "standard deviation of a GPU's computing time, relative to its mean: normally "
             "distributed, drawn by --seed for each GPU and step")
             .Range(0, 1)
+            .Example("0.01")
             .Default("0"),
         Opt("loader",
             Kind::kReal,
@@ -133,6 +134,7 @@ ComputeOptionRows(const std::string& json, const std::string& group)
             "some experts are liked better: number r as 1 / r to this power (Zipf), shuffled by "
             "--seed; 0: all the same")
             .Range(0, 10)
+            .Example("1")
             .Default("0"),
     };
 }

@@ -106,15 +106,8 @@ TrainingForeignNames()
                 "--overlap is both, of gradients and of parameters, and how it is unless "
                 "--no-overlap or --zero-impl=deepspeed is given");
     }
-    for (const char* name : {"cpu-offload", "offload-optimizer", "offload-param"})
-    {
-        names.push_back(
-            {name,
-             0,
-             {},
-             "nothing is offloaded here; the memory that a GPU would need is in --dry-run",
-             true});
-    }
+    names.push_back({"offload-optimizer", 0, {}, "is --offload=optimizer here", false});
+    names.push_back({"offload-param", 0, {}, "is --offload=all here", false});
 
     // The model and the cluster.
     for (const char* name : {"num-layers",

@@ -431,8 +431,8 @@ TEST(Wording, PresetsAreNoCongestionControls)
     EXPECT_NE(presets.text->find("  sigcomm15"), std::string::npos) << *presets.text;
     const std::string training = *Dry(ParseAs<TrainingScenario>, {"--help"}).text;
     const size_t profile = training.find("--profile=FILE");
-    EXPECT_NE(training.substr(profile, 200).find("none]"), std::string::npos)
-        << training.substr(profile, 200);
+    EXPECT_NE(training.substr(profile, 300).find("none]"), std::string::npos)
+        << training.substr(profile, 300);
     const auto help = Dry(ParseAs<TrafficScenario>, {"--help"});
     ASSERT_TRUE(help.text);
     EXPECT_NE(help.text->find("\n  cc: " + JoinNames(CongestionItems()) + "\n"), std::string::npos);
