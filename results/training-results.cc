@@ -190,7 +190,8 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
         ++sum.count;
         sum.bytes += static_cast<double>(one.bytes);
         sum.us += us;
-        sum.rankUs += one.meanPs * 1e-6;
+        // Other groups' ranks are not in it.
+        sum.rankUs += one.meanPs * 1e-6 * one.ranks / m_scenario.plan.ranks;
         sum.busBytes += coll::BandwidthOf(one.op, one.bytes, one.ranks, us).busbw * us;
         sum.sent += one.bytesSent;
     }

@@ -58,7 +58,7 @@ class TrainingResults
         uint64_t count = 0;
         double bytes = 0;
         double us = 0;     ///< first entry to last leaving: what busbw is from
-        double rankUs = 0; ///< that a rank spends in them; these do not overlap
+        double rankUs = 0; ///< that a rank spends in them, mean of all ranks; these do not overlap
         double busBytes = 0;
         uint64_t sent = 0; ///< bytes, by all ranks together
     };

@@ -11,9 +11,7 @@ namespace
 
 /// Degrees of parallelism: 1 is what there is.
 void
-AddDegree(std::vector<ForeignName>* names,
-          const std::vector<std::string>& spellings,
-          const std::string& what)
+AddDegree(std::vector<ForeignName>* names, const std::vector<std::string>& spellings)
 {
     for (const auto& name : spellings)
     {
@@ -21,8 +19,8 @@ AddDegree(std::vector<ForeignName>* names,
             {name,
              0,
              {{"1", ""}},
-             "there is no " + what +
-                 " parallelism yet, only data parallelism with ZeRO (--zero); allowed: 1",
+             "sequences are shared out by --cp (context parallelism), and within --tp by "
+             "--sequence-parallel; allowed: 1",
              false});
     }
 }
@@ -48,7 +46,7 @@ std::vector<ForeignName>
 TrainingForeignNames()
 {
     std::vector<ForeignName> names;
-    AddDegree(&names, {"sp", "sequence-parallel-size", "ds-sequence-parallel-size"}, "sequence");
+    AddDegree(&names, {"sp", "sequence-parallel-size", "ds-sequence-parallel-size"});
     AddFlag(&names, "no-pipeline-parallel", "--pp=1", "");
     AddFlag(&names, "bf16", "--dtype=bf16", "");
     AddFlag(&names, "fp16", "--dtype=fp16", "");

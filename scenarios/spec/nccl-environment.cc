@@ -152,6 +152,12 @@ class Reader
 
     void Unknown(const std::string& name, const std::string& value)
     {
+        if (m_v->values.Text("nccl-env") == kEnvironment)
+        {
+            // Modules and other programs have theirs there: NCCL_HOME, NCCL_TESTS_DEVICE.
+            m_without.push_back(name);
+            return;
+        }
         std::vector<std::string> names;
         for (const auto& variable : AllNcclVariables())
         {
@@ -334,6 +340,11 @@ class Reader
                     {
                         limit.protocols.push_back(protocol);
                     }
+                }
+                if (limit.protocols.empty())
+                {
+                    Fail(variable, value, "leaves no protocol; allowed: one of LL, LL128, Simple");
+                    return;
                 }
             }
         }

@@ -455,6 +455,11 @@ MakeParallel(Validation* v,
     }
     o->tensorOverlap = values.Flag("tp-overlap");
     o->piecewiseOverlap = values.Flag("tp-comm-overlap");
+    if (o->piecewiseOverlap && o->tensor == 1)
+    {
+        v->notes.push_back("--tp-comm-overlap has nothing to overlap with --tp=1");
+        o->piecewiseOverlap = false;
+    }
     if (o->piecewiseOverlap && o->tensor > 1 && !o->sequenceParallel)
     {
         v->Fail("tp-comm-overlap", "allowed: with --sequence-parallel, as in Megatron-LM");
