@@ -394,15 +394,18 @@ class Checker
     void WarnOfWays()
     {
         const std::string attribute = "ns3::RdmaSwitch::LoadBalancer";
-        const std::string balancer = Ns3Value(attribute);
-        if (!m_fabric.infiniBand && HasPackets(m_fabric) && rdma::ComparesHops::Is(m_fabric.cc) &&
-            m_topology.SwitchCount() > 1 && !balancer.empty() && balancer != "ecmp")
+        const std::string balancer = m_fabric.infiniBand ? "" : Ns3Value(attribute);
+        const bool several = m_fabric.infiniBand ? m_read.values.Flag("adaptive-routing")
+                                                 : !balancer.empty() && balancer != "ecmp";
+        if (several && HasPackets(m_fabric) && rdma::ComparesHops::Is(m_fabric.cc) &&
+            m_topology.SwitchCount() > 1)
         {
-            m_notes->push_back("warning: --cc=" + m_fabric.cc + " with " + attribute + "=" +
-                               balancer +
-                               ": it compares what switches say of themselves from packet to "
-                               "packet, and here these take different ways: large messages may "
-                               "be slower by far");
+            m_notes->push_back(
+                "warning: --cc=" + m_fabric.cc + " with " +
+                (m_fabric.infiniBand ? "--adaptive-routing" : attribute + "=" + balancer) +
+                ": it compares what switches say of themselves from packet to "
+                "packet, and here these take different ways: messages of many "
+                "packets may be slower by far");
         }
     }
 
