@@ -138,7 +138,7 @@ LeastBytesPerServer(Op op, uint64_t bytes, uint32_t ranks, uint32_t servers)
     case Op::kScatter:
         return others; // the root's server: all pieces but its own
     case Op::kGather:
-        return static_cast<double>(bytes) / servers; // any other server: its own pieces
+        return others; // into the root's server
     case Op::kAllToAll:
     case Op::kAllToAllV:
         return others * ranks / servers;

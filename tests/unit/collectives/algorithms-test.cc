@@ -219,7 +219,7 @@ Prove(const Algorithm& algorithm,
     });
     if (even)
     {
-        EXPECT_GE(cost->outOfServer,
+        EXPECT_GE(std::max(cost->outOfServer, cost->intoServer),
                   LeastBytesPerServer(what.op, what.bytes, what.ranks, servers.size()) *
                       (uses.fabricSwitches ? 0.5 : 1) * (1 - 1e-12));
     }

@@ -188,7 +188,7 @@ TEST(Cost, LowerBounds)
     EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kGather, 800, 8, 2), 400);
     EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kScatter, 800, 8, 2), 400);
     EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kScatter, 800, 8, 4), 600);
-    EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kGather, 800, 8, 4), 200);
+    EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kGather, 800, 8, 4), 600);
     EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kSendRecv, 800, 8, 2), 800);
     EXPECT_DOUBLE_EQ(LeastBytesPerRank(Op::kGather, 800, 8), 700);
     EXPECT_DOUBLE_EQ(LeastBytesPerRank(Op::kSendRecv, 800, 8), 800);
