@@ -69,7 +69,12 @@ def identity(program, words):
     return digest.hexdigest()[:16]
 
 
+# Lists as long as a run: of hundreds of them they would fill the memory.
+LONG = ("collectives", "links", "step_times_us", "critical_path")
+
+
 def step_of(stats, fits):
+    stats = {key: value for key, value in stats.items() if key not in LONG}
     return Step(
         stats["step_time_us"] * 1e-6,
         stats["tflops_per_gpu"],
