@@ -431,7 +431,7 @@ CriticalPath::ToJson() const
     add("straggling", m_straggling);
     if (m_onHost > 0)
     {
-        add("host", m_onHost);
+        add("offload", m_onHost);
     }
     for (std::size_t i = 0; i < PATH_SHARES; ++i)
     {

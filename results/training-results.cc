@@ -220,7 +220,8 @@ TrainingResults::BubbleUs(double exposedUs) const
 {
     if (!IsExtrapolated())
     {
-        return Mean(&Size::bubbleUs);
+        // What is waited for beside it, the host or data, is not exposed communication.
+        return std::clamp(Mean(&Size::bubbleUs), 0.0, std::max(exposedUs, 0.0));
     }
     // No straight line: with few blocks a bubble is mostly the wait for the stages that have the
     // embedding and the head besides, which more blocks cover, so that a line may fall below zero.
@@ -328,7 +329,9 @@ TrainingResults::ToJson(const CriticalPath* critical,
     body["communication_time_us"] = number(Mean(&Size::communicationUs));
     const double hostUs = Mean(&Size::hostUs);
     const double loadingUs = Mean(&Size::loadingUs);
-    const double exposedUs = stepUs - computeUs - hostUs - loadingUs;
+    // Where steps of GPUs overlap (no flush, replicas at their own pace) a few steps may have more
+    // computing in them than time between their ends.
+    const double exposedUs = std::max(0.0, stepUs - computeUs - hostUs - loadingUs);
     body["exposed_communication_time_us"] = number(exposedUs);
     if (m_scenario.options.offload != training::Offload::kNone)
     {
@@ -551,7 +554,9 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
     }
     const double hostUs = Mean(&Size::hostUs);
     const double loadingUs = Mean(&Size::loadingUs);
-    const double exposedUs = stepUs - computeUs - hostUs - loadingUs;
+    // Where steps of GPUs overlap (no flush, replicas at their own pace) a few steps may have more
+    // computing in them than time between their ends.
+    const double exposedUs = std::max(0.0, stepUs - computeUs - hostUs - loadingUs);
     os << Format("Step time              %10s   ", HumanTime(stepUs).c_str()) << what << "\n"
        << Format("  computing            %10s   %5.1f%%\n",
                  HumanTime(computeUs).c_str(),

@@ -52,11 +52,25 @@ DefaultAccumulation(const training::TrainingOptions& options)
     return (std::max<uint64_t>(gpus, 1) + rounds - 1) / rounds * rounds;
 }
 
+/// How many micro-batches a pipeline may have under way: those of a step or, where a global batch
+/// leaves them open, as many as it can hold.
+void
+TakeAccumulation(const Validation& v, training::TrainingOptions* options)
+{
+    const auto& values = v.values;
+    const bool open = values.Given("global-batch") && options->replicas.empty();
+    const uint64_t steps = values.Given("accumulation") ? values.Integer("accumulation")
+                           : open                       ? 2 * options->Pieces()
+                                                        : DefaultAccumulation(*options);
+    options->accumulation = static_cast<uint32_t>(std::min(steps, kMostMicroBatch + uint64_t{0}));
+}
+
 /// --micro-batch=auto. 0: there is an error.
 uint64_t
 AutoMicroBatch(Validation* v, const training::TrainingOptions& given)
 {
     training::TrainingOptions options = given;
+    TakeAccumulation(*v, &options);
     const auto& values = v->values;
     const std::string gpu = "a GPU (" + options.gpu.name + ", " +
                             BinarySize(static_cast<double>(options.gpu.memoryBytes)) + ")";
@@ -166,6 +180,7 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
     if (!haveMicro && !haveShare && !values.Flag("ignore-memory"))
     {
         training::TrainingOptions o = *options;
+        TakeAccumulation(*v, &o);
         while (micro > 1 && !Fits(o, micro))
         {
             micro /= 2;

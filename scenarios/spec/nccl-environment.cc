@@ -236,6 +236,12 @@ class Reader
                     m_limits->except.emplace_back(algorithm);
                 }
             }
+            else if (number > 0 && std::string(variable.name) == "NCCL_COLLNET_ENABLE")
+            {
+                Note(variable.name + "=" + value +
+                     " alone has no effect here: auto takes no switches between servers; name them "
+                     "with NCCL_ALGO=CollnetDirect or --algorithm");
+            }
             break;
         case NcclUse::kOnly:
             if (std::none_of(variable.allowed.begin(),

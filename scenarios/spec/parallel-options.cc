@@ -226,7 +226,15 @@ DecideStages(Validation* v)
                         std::to_string(values.U32("pp")));
             return;
         }
-        v->MustNotBeGiven({"dp"}, "has no meaning with --replicas, which says it of each stage");
+        const bool even = std::all_of(replicas->begin(), replicas->end(), [&](uint32_t count) {
+            return count == replicas->front();
+        });
+        // A configuration as run has what it follows from.
+        if (!even || (values.Given("dp") && values.U32("dp") != replicas->front()))
+        {
+            v->MustNotBeGiven({"dp"},
+                              "has no meaning with --replicas, which says it of each stage");
+        }
         v->Decide("pp", std::to_string(replicas->size()));
         v->DecideUnlessGiven("pipeline-schedule", "pipedream");
     }

@@ -478,6 +478,17 @@ ValidateTraining(const ReadResult& read)
         {
             TakeProblems(&v, training::Check(o));
         }
+        const uint32_t few = 20; // of a run that begins with all GPUs at once: assumed
+        const bool ownPace = served.strategy == training::Strategy::kDownpour;
+        if (v.errors.empty() && (ownPace || !HasFlush(v)) && values.U32("steps") < few)
+        {
+            v.notes.push_back("--steps=" + std::to_string(values.U32("steps")) +
+                              (ownPace ? ": replicas go at their own pace, and a few steps from a "
+                                         "common start hardly show a slow one"
+                                       : ": steps of different stages overlap, so the time "
+                                         "between the ends of a few of them is rough") +
+                              "; --steps=" + std::to_string(few) + " or more tell better");
+        }
         if (v.errors.empty())
         {
             s.options = training::ResolvedOptions(o);

@@ -331,6 +331,39 @@ CheckCompute(const TrainingOptions& o, const Error& error)
     }
 }
 
+/// A matrix that several stages hold has its gradient added up by the first and the last of them.
+/// \param o resolved, without other errors \param error takes option and text
+template <class Error>
+void
+CheckCopies(const TrainingOptions& o, const Error& error)
+{
+    if (o.pipeline == 1)
+    {
+        return;
+    }
+    const std::vector<RankLayer> all = LayersOfModel(o);
+    std::vector<uint64_t> copied;
+    for (uint32_t stage = 0; stage < o.pipeline; ++stage)
+    {
+        std::vector<uint32_t> chunkBegin;
+        uint64_t& elements = copied.emplace_back(0);
+        for (const RankLayer& layer : LayersOfStage(o, all, stage, chunkBegin))
+        {
+            elements += layer.copied;
+        }
+    }
+    const bool between = std::any_of(copied.begin() + 1, copied.end() - 1, [](uint64_t elements) {
+        return elements > 0;
+    });
+    if (between || copied.front() != copied.back())
+    {
+        error("pp",
+              "is " + std::to_string(o.pipeline) + ", with which " + o.model.name +
+                  " has layers that share a matrix in other stages than the first and the last; "
+                  "allowed: cuts that leave them there (--pp, --virtual-stages, --partition)");
+    }
+}
+
 /// \param error takes option and text
 template <class Error>
 void
@@ -389,6 +422,10 @@ WhatWouldFit(const TrainingOptions& given)
         CheckParallel(o, refused);
         CheckOffload(o, refused);
         CheckCompute(o, refused);
+        if (possible)
+        {
+            CheckCopies(ResolvedOptions(o), refused);
+        }
         if (possible && Fits(o))
         {
             changes.push_back(option);
@@ -596,6 +633,10 @@ Check(const TrainingOptions& options)
         }
         error("dtype",
               options.gpu.name + " has no " + DtypeName(options.dtype) + "; it has " + have);
+    }
+    if (problems.empty())
+    {
+        CheckCopies(resolved, error);
     }
     if (!problems.empty())
     {

@@ -274,7 +274,7 @@ TEST_F(Training, CriticalPathGoesThroughTheHost)
     const auto json = critical.ToJson();
     EXPECT_EQ(json["compute_us"], 10.0);
     EXPECT_EQ(json["collectives_us"], 0.0);
-    EXPECT_EQ(json["parts_us"]["host"], 3.0);
+    EXPECT_EQ(json["parts_us"]["offload"], 3.0);
     double sum = 0;
     for (const auto& [part, us] : json["parts_us"].items())
     {

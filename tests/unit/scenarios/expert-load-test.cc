@@ -203,8 +203,9 @@ TEST(ExpertLoad, TheBusiestComputesLongest)
     }
     // Dropped tokens are not computed.
     const auto computing = [](const TrainingOptions& of) {
+        const TrainingPlan made = MakePlan(of);
         double sum = 0;
-        for (const Task& task : MakePlan(of).roles[0].tasks)
+        for (const Task& task : made.roles[0].tasks)
         {
             sum += Computes(task) ? task.duration.Seconds() : 0;
         }
