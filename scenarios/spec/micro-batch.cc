@@ -52,17 +52,22 @@ DefaultAccumulation(const training::TrainingOptions& options)
     return (std::max<uint64_t>(gpus, 1) + rounds - 1) / rounds * rounds;
 }
 
+uint64_t
+Accumulation(const Validation& v, const training::TrainingOptions& options)
+{
+    return v.values.Given("accumulation") ? v.values.Integer("accumulation")
+                                          : DefaultAccumulation(options);
+}
+
 /// How many micro-batches a pipeline may have under way: those of a step or, where a global batch
 /// leaves them open, as many as it can hold.
 void
 TakeAccumulation(const Validation& v, training::TrainingOptions* options)
 {
-    const auto& values = v.values;
-    const bool open = values.Given("global-batch") && options->replicas.empty();
-    const uint64_t steps = values.Given("accumulation") ? values.Integer("accumulation")
-                           : open                       ? 2 * options->Pieces()
-                                                        : DefaultAccumulation(*options);
-    options->accumulation = static_cast<uint32_t>(std::min(steps, kMostMicroBatch + uint64_t{0}));
+    const bool open = v.values.Given("global-batch") && !v.values.Given("accumulation") &&
+                      options->replicas.empty();
+    const uint64_t steps = open ? 2 * options->Pieces() : Accumulation(v, *options);
+    options->accumulation = static_cast<uint32_t>(std::min(steps, kMostMicroBatch));
 }
 
 /// --micro-batch=auto. 0: there is an error.
@@ -174,8 +179,7 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
     const bool haveAccumulation = values.Given("accumulation");
     const uint64_t n = options->Data();
     uint64_t micro = haveMicro ? values.Integer("micro-batch") : kDefaultMicroBatch;
-    uint64_t accumulation =
-        haveAccumulation ? values.Integer("accumulation") : DefaultAccumulation(*options);
+    uint64_t accumulation = Accumulation(*v, *options);
     const bool haveShare = values.Given("global-batch") && haveAccumulation;
     if (!haveMicro && !haveShare && !values.Flag("ignore-memory"))
     {

@@ -5,6 +5,7 @@
 
 #include "collectives/registry.h"
 #include "scenarios/training/gradient-buckets.h"
+#include "scenarios/training/kernel-time.h"
 #include "scenarios/training/parameter-gathers.h"
 #include "scenarios/training/zero-partition.h"
 
@@ -48,12 +49,15 @@ Collective(Phase phase,
 Task
 MemoryTask(const TrainingOptions& o, Phase phase, double bytes, std::string name)
 {
+    Kernel kernel;
+    kernel.kind = KernelClass::kPointwise;
+    kernel.launches = 1;
+    kernel.bytes = bytes;
     Task task;
     task.kind = TaskKind::kMemory;
     task.phase = phase;
     task.stream = kComputeStream;
-    task.duration = rdma::FromSeconds(o.gpu.rates.launch +
-                                      bytes / (o.gpu.memoryBandwidth * o.gpu.rates.pointwise));
+    task.duration = rdma::FromSeconds(Seconds(kernel, o.gpu, o.dtype));
     task.name = std::move(name);
     return task;
 }

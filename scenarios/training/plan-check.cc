@@ -337,7 +337,10 @@ template <class Error>
 void
 CheckCopies(const TrainingOptions& o, const Error& error)
 {
-    if (o.pipeline == 1)
+    const bool ties = std::any_of(o.model.layers.begin(),
+                                  o.model.layers.end(),
+                                  [](const LayerSpec& layer) { return layer.tiedTo != kNotTied; });
+    if (o.pipeline == 1 || !ties)
     {
         return;
     }

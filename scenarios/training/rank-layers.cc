@@ -96,77 +96,6 @@ AddTensorExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
     }
 }
 
-bool
-IsShared(const Operator& op)
-{
-    return op.kind == KernelClass::kMatrix && op.split == Split::kTensor && op.weights;
-}
-
-/// Seconds of the operators [first, end).
-double
-SecondsOf(const Part& part, std::size_t first, std::size_t end, Pass pass, const TrainingOptions& o)
-{
-    const GpuSpec gpu = InTraining(o.gpu);
-    double seconds = 0;
-    for (std::size_t i = first; i < end; ++i)
-    {
-        const auto kernel = KernelOf(part.operators[i], part, pass, o);
-        seconds += kernel ? Seconds(*kernel, gpu, o.dtype) : 0;
-    }
-    return seconds;
-}
-
-/// Where the products begin and end that what comes in meets first (Megatron-LM's
-/// ColumnParallelLinear).
-std::pair<std::size_t, std::size_t>
-EntryOf(const Part& part)
-{
-    const auto isEntry = [](const Operator& op) { return IsShared(op) && !op.dividesInner; };
-    const auto begin = part.operators.begin();
-    const auto first = std::find_if(begin, part.operators.end(), isEntry);
-    const auto end = std::find_if_not(first, part.operators.end(), isEntry);
-    return {static_cast<std::size_t>(first - begin), static_cast<std::size_t>(end - begin)};
-}
-
-/// Of the product whose results ranks add up (RowParallelLinear).
-std::pair<std::size_t, std::size_t>
-ExitOf(const Part& part)
-{
-    const auto begin = part.operators.begin();
-    const auto first = std::find_if(begin, part.operators.end(), [](const Operator& op) {
-        return IsShared(op) && op.dividesInner;
-    });
-    const auto at = static_cast<std::size_t>(first - begin);
-    return {at, first == part.operators.end() ? at : at + 1};
-}
-
-/// What runs beside a tensor group's exchanges.
-void
-AddTensorOverlap(const Part& part, const TrainingOptions& o, RankPart& rank)
-{
-    // With experts it is the way to and from other ranks that stands there.
-    if (o.tensor == 1 || part.routing)
-    {
-        return;
-    }
-    const auto [entry, entryEnd] = EntryOf(part);
-    const auto [exit, exitEnd] = ExitOf(part);
-    if (o.tensorOverlap && !part.entry.IsZero())
-    {
-        rank.entryWeights = SecondsOf(part, entry, entryEnd, Pass::kBackwardWeights, o);
-    }
-    if (o.piecewiseOverlap && !part.entry.IsZero())
-    {
-        rank.aheadOfEntry = SecondsOf(part, 0, entry, Pass::kForward, o);
-        rank.entryForward = SecondsOf(part, entry, entryEnd, Pass::kForward, o);
-    }
-    if (o.piecewiseOverlap && !part.exit.IsZero())
-    {
-        rank.exitForward = SecondsOf(part, exit, exitEnd, Pass::kForward, o);
-        rank.exitBackward = SecondsOf(part, exit, exitEnd, Pass::kBackwardInput, o);
-    }
-}
-
 /// All-to-alls that take tokens to their experts and bring back what these make of them, outside of
 /// what a tensor group exchanges.
 void
@@ -231,6 +160,65 @@ PieceOf(const Part& part, std::size_t first, std::size_t end, const std::string&
     piece.operators.assign(part.operators.begin() + static_cast<std::ptrdiff_t>(first),
                            part.operators.begin() + static_cast<std::ptrdiff_t>(end));
     return piece;
+}
+
+bool
+IsShared(const Operator& op)
+{
+    return op.kind == KernelClass::kMatrix && op.split == Split::kTensor && op.weights;
+}
+
+/// Where the products begin and end that what comes in meets first (Megatron-LM's
+/// ColumnParallelLinear).
+std::pair<std::size_t, std::size_t>
+EntryOf(const Part& part)
+{
+    const auto isEntry = [](const Operator& op) { return IsShared(op) && !op.dividesInner; };
+    const auto begin = part.operators.begin();
+    const auto first = std::find_if(begin, part.operators.end(), isEntry);
+    const auto end = std::find_if_not(first, part.operators.end(), isEntry);
+    return {static_cast<std::size_t>(first - begin), static_cast<std::size_t>(end - begin)};
+}
+
+/// Of the product whose results ranks add up (RowParallelLinear).
+std::pair<std::size_t, std::size_t>
+ExitOf(const Part& part)
+{
+    const auto begin = part.operators.begin();
+    const auto first = std::find_if(begin, part.operators.end(), [](const Operator& op) {
+        return IsShared(op) && op.dividesInner;
+    });
+    const auto at = static_cast<std::size_t>(first - begin);
+    return {at, first == part.operators.end() ? at : at + 1};
+}
+
+/// What runs beside a tensor group's exchanges.
+void
+AddTensorOverlap(const Part& part, const TrainingOptions& o, RankPart& rank)
+{
+    // With experts it is the way to and from other ranks that stands there.
+    if (o.tensor == 1 || part.routing)
+    {
+        return;
+    }
+    const auto [entryBegin, entryEnd] = EntryOf(part);
+    const auto [exitBegin, exitEnd] = ExitOf(part);
+    const Part entry = PieceOf(part, entryBegin, entryEnd, "");
+    const Part exit = PieceOf(part, exitBegin, exitEnd, "");
+    if (o.tensorOverlap && !part.entry.IsZero())
+    {
+        rank.entryWeights = SecondsOf(entry, Pass::kBackwardWeights, o);
+    }
+    if (o.piecewiseOverlap && !part.entry.IsZero())
+    {
+        rank.aheadOfEntry = SecondsOf(PieceOf(part, 0, entryBegin, ""), Pass::kForward, o);
+        rank.entryForward = SecondsOf(entry, Pass::kForward, o);
+    }
+    if (o.piecewiseOverlap && !part.exit.IsZero())
+    {
+        rank.exitForward = SecondsOf(exit, Pass::kForward, o);
+        rank.exitBackward = SecondsOf(exit, Pass::kBackwardInput, o);
+    }
 }
 
 RankPart PartOf(const Part& part, const TrainingOptions& o, bool recomputed);
