@@ -92,6 +92,7 @@ struct RunStats
     uint64_t flowRows{0};
     uint64_t linkRows{0};
     nlohmann::ordered_json queuePairLog; //!< of queue_pairs.csv; null: there is none
+    nlohmann::ordered_json paths;        //!< of paths.csv; null: there is none
     double linkIntervalUs{0};
 
     uint64_t TotalDrops() const;

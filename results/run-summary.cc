@@ -182,7 +182,8 @@ PrintEnd(std::ostream& os,
            << (network.packets ? "links.csv, " : "") << "topology.json"
            << (network.packets ? ", network_events.log" : "")
            << (std::filesystem::exists(run.out + "/attribution.csv") ? ", attribution.csv" : "")
-           << (run.traceQueuePairs.empty() ? "" : ", queue_pairs.csv") << moreFiles
+           << (run.traceQueuePairs.empty() ? "" : ", queue_pairs.csv")
+           << (run.tracePaths.empty() ? "" : ", paths.csv") << moreFiles
            << (run.asRun.value(nlohmann::json::json_pointer("/fabric/ib_dump"), false)
                    ? ", opensm-lfts.dump, opensm-sl2vl.dump"
                    : "")

@@ -148,6 +148,10 @@ AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
         }
     }
     j["flows_csv"] = {{"rows", s.flowRows}, {"sampled", s.flowRows < s.messages}};
+    if (!s.paths.is_null())
+    {
+        j["paths_csv"] = s.paths;
+    }
     if (!s.queuePairLog.is_null())
     {
         j["queue_pairs_csv"] = s.queuePairLog;

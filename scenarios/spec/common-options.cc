@@ -199,6 +199,15 @@ RunOptionRows(const std::string& program)
             .Distinct()
             .Otherwise("none")
             .Example("server-1->server-0"),
+        Opt("trace-paths",
+            Kind::kList,
+            json,
+            group,
+            "write paths.csv, the ways that messages took, of these: as --trace-qps")
+            .Shows("SRC->DST,...")
+            .Distinct()
+            .Otherwise("none")
+            .Example("server-1->server-0"),
         Opt("pcap",
             Kind::kList,
             json,

@@ -13,7 +13,7 @@ OptionsOfPackets()
 {
     static const std::vector<std::string> options = {
         // the run
-        "pcap", "trace-qps",
+        "pcap", "trace-qps", "trace-paths",
         // switches and links
         "bit-error-rate", "buffer", "pfc", "pfc-watchdog", "pfc-watchdog-action", "ecn", "ecn-kmin",
         "ecn-kmax", "ecn-pmax", "ecn-behind", "vls", "vl-buffer", "credit-block", "vl-high",

@@ -81,6 +81,7 @@ struct RunOptions
     std::vector<std::pair<std::string, std::string>>
         environment;                          ///< as `attributes`, before them: ns3-environment.h
     std::vector<std::string> traceQueuePairs; ///< patterns of --trace-qps
+    std::vector<std::string> tracePaths;      ///< patterns of --trace-paths
     std::vector<std::string>
         ns3Arguments;     ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
     nlohmann::json asRun; ///< the whole configuration as run, for stats.json

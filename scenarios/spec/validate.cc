@@ -459,9 +459,20 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.capture = MakeCapture(v, topology);
     run.environment = ReadNs3Environment(&v->errors);
     run.traceQueuePairs = v->values.List("trace-qps");
+    run.tracePaths = v->values.List("trace-paths");
     if (topology)
     {
-        CheckQueuePairPatterns(v, *topology);
+        CheckQueuePairPatterns(v, "trace-qps", *topology);
+        CheckQueuePairPatterns(v, "trace-paths", *topology);
+    }
+    if (!run.tracePaths.empty() && !run.attribution)
+    {
+        v->Fail("trace-paths", "ways are known with --attribution; allowed: with --attribution=1");
+    }
+    if (!run.tracePaths.empty() && several)
+    {
+        v->Fail("trace-paths",
+                "a frame's journey does not cross processes; allowed: without " + run.processes.by);
     }
     if (v->values.Given("attribution") && run.attribution && several)
     {

@@ -157,6 +157,7 @@ FabricRun::Build(FabricSimulation& simulation)
     options.atSender = m_options.completionAtSender;
     options.attribution = m_run.attribution;
     options.queuePairs = Ranks::HasHosts() ? m_run.traceQueuePairs : std::vector<std::string>();
+    options.paths = m_run.tracePaths;
     options.packets = scenario::HasPackets(m_spec);
     options.notes = Notes();
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);

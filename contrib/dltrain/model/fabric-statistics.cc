@@ -208,6 +208,10 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     {
         s.queuePairLog = log->GetTable().ToJson();
     }
+    if (const results::PathTable* paths = collector.GetPaths())
+    {
+        s.paths = paths->ToJson();
+    }
     s.linkIntervalUs = static_cast<double>(links.GetInterval()) / 1e6;
     return s;
 }
