@@ -183,6 +183,14 @@ CollectiveOptionRows()
             .Default("0ns")
             .Range(0, 1e12)
             .Example("2us"),
+        Opt("in-server", Kind::kName, json, group, "how collectives inside a server are simulated")
+            .Names("in-server",
+                   {{"messages", "every message over the links between its GPUs"},
+                    {"formula",
+                     "the time that --algorithm=auto compares by, from the last GPU's entry on; "
+                     "they do not slow each other down"}})
+            .Default("messages")
+            .Example("formula"),
     };
 }
 
@@ -778,6 +786,30 @@ CheckChoices(Validation* v,
     }
 }
 
+/// --in-server=formula: that there is one.
+void
+CheckFormulas(Validation* v,
+              const CollectiveOptions& c,
+              const std::vector<coll::Collective>& used,
+              const coll::Placement& placement)
+{
+    if (!c.insideByFormula || coll::HasSeveralServers(placement))
+    {
+        return;
+    }
+    for (const auto& collective : used)
+    {
+        const coll::Algorithm& algorithm = *ChoiceOf(c, collective, placement).algorithm;
+        if (!algorithm.CostOf(collective, placement, c.OptionsFor(collective.op)))
+        {
+            v->Fail("in-server",
+                    algorithm.Name() + " " + coll::OpName(collective.op) +
+                        " has no formula; allowed: messages, or another algorithm");
+            return;
+        }
+    }
+}
+
 /// The choices of --compare: as the table's, but for the algorithm. \return whether there is no
 /// error
 bool
@@ -839,6 +871,11 @@ MakeCollectives(Validation* v,
         ReadDimensions(v, &c.options.dimensions);
     }
     c.stepLatency = values.Duration("step-latency");
+    c.insideByFormula = values.Text("in-server") == "formula";
+    if (c.insideByFormula && c.stepLatency.ps > 0)
+    {
+        v->Fail("step-latency", "is of messages; allowed with --in-server=formula: 0");
+    }
     const bool hasLibrary = values.Text("library") != "none";
     const std::string& protocol = values.Text("protocol");
     if (protocol != kAuto)
@@ -909,6 +946,7 @@ MakeCollectives(Validation* v,
         for (std::size_t g = 0; g < groups.size() && v->errors.size() == before; ++g)
         {
             CheckChoices(v, options, groups[g].collectives, *cluster, placements[g], option);
+            CheckFormulas(v, options, groups[g].collectives, placements[g]);
         }
     };
     checkChoices(c, "algorithm");

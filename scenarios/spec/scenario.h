@@ -213,6 +213,9 @@ struct CollectiveOptions
     rdma::Duration
         stepLatency; ///< software time added before every send of a schedule; 0 by default
     NcclLimits nccl;
+    /// A collective among GPUs of one server takes the tuner's formula from the last entry on,
+    /// instead of its messages.
+    bool insideByFormula = false;
 
     /// What schedules of an operation are made with: a library sends what one GPU has for one other
     /// through the NIC beside it, unless channels are asked for.

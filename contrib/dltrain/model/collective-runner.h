@@ -175,6 +175,8 @@ class CollectiveRunner : public TransportUser
         bool limited = false; ///< messages between servers go over channels with that limit
         std::vector<Rank> positions = {}; ///< of the schedule's network nodes
         uint32_t number = 0;              ///< in Communicator::numbered
+        int64_t formula = -1; ///< ps from the last entry on, instead of messages; -1: messages
+        std::vector<uint64_t> bytesOf = {}; ///< that ranks send, with a formula
     };
 
     /// A rank's part of a collective, or a switch's.
@@ -248,10 +250,13 @@ class CollectiveRunner : public TransportUser
     {
         std::vector<Rank> ranks;
         coll::Placement placement;
-        std::vector<Member> members;                   ///< by position: ranks, then switches
-        std::unordered_map<uint64_t, Rank> nodes;      ///< positions of switches, by NodeKey
-        std::vector<const Plan*> numbered;             ///< of those with switches between servers
-        std::optional<bool> mayAggregate;              ///< the switches have room; unknown at first
+        std::vector<Member> members;              ///< by position: ranks, then switches
+        std::unordered_map<uint64_t, Rank> nodes; ///< positions of switches, by NodeKey
+        std::vector<const Plan*> numbered;        ///< of those with switches between servers
+        std::optional<bool> mayAggregate;         ///< the switches have room; unknown at first
+        /// By sequence: how many ranks have entered a collective with a formula, whose last ends
+        /// it for all. All are of one server.
+        std::map<uint32_t, uint32_t> meetings;
         std::unordered_multimap<uint64_t, Plan> plans; ///< by the collective's bytes
     };
 
@@ -271,6 +276,7 @@ class CollectiveRunner : public TransportUser
         LEAVE,  ///< a rank is done
         LAUNCH, ///< it begins
         SEND,   ///< the software latency before a send is over
+        MEET,   ///< the time by formula is over
     };
 
     /// Of a rank.
@@ -299,6 +305,8 @@ class CollectiveRunner : public TransportUser
     Plan MakePlan(const coll::Choice& choice,
                   std::unique_ptr<const coll::Schedule> schedule,
                   const Communicator& comm) const;
+    /// --in-server=formula, of ranks of one server.
+    void TakeFormula(Plan* plan, const coll::Placement& placement) const;
     /// As asked for, else as the tuner chooses; where switches have no room, as it does without.
     coll::Choice Choose(Communicator& comm, const coll::Collective& what);
     /// Asks the switches between servers for room, once.
@@ -319,6 +327,8 @@ class CollectiveRunner : public TransportUser
     void Schedule(const Member& member, int64_t at, const EventPayload& payload);
     /// A rank's lanes begin.
     void Launch(Member& member, Part& part, int64_t now);
+    /// A rank has entered a collective with a formula.
+    void Meet(Member& member, const Part& part, int64_t now);
     /// A rank's last lane has ended.
     void EndRank(Member& member, const Part& part, int64_t now);
     void Leave(Member& member, uint32_t sequence, results::PathRecord* path, int64_t now);
