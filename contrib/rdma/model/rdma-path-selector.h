@@ -56,12 +56,10 @@ class RdmaPathSelector : public Object
     virtual void OnAck(const Ack& ack, int64_t now) = 0;
     virtual void OnTimeout(int64_t now) = 0;
 
-    /// Once, before the first packet. \param seed of this queue pair's numbers by chance \param
-    /// packets of a bandwidth-delay product
-    void Begin(uint64_t seed, uint32_t packets)
+    /// Once, before the first packet. \param seed of this queue pair's numbers by chance
+    void Begin(uint64_t seed)
     {
         m_seed = seed;
-        m_packets = packets;
     }
 
     /// \return (name, name of the TypeId) of all there are, sorted
@@ -77,15 +75,9 @@ class RdmaPathSelector : public Object
         return rdma::Mix64(m_seed + ++m_drawn * 0x9e3779b97f4a7c15ULL);
     }
 
-    uint32_t GetBdpPackets() const
-    {
-        return m_packets;
-    }
-
   private:
     uint64_t m_seed{0};
     uint64_t m_drawn{0};
-    uint32_t m_packets{1};
 };
 
 } // namespace ns3

@@ -234,9 +234,7 @@ RdmaRequester::SelectPath(RdmaFrame& frame, int64_t now)
     {
         m_selector = nic->m_pathSelector->Fork();
         m_lastKey = m_qp->m_route.GetKey();
-        const uint64_t factor = std::max(1U, nic->GetLossRecovery().bdpFactor);
-        m_selector->Begin(rdma::Mix64(nic->m_chance ^ m_qp->m_route.GetKey()),
-                          static_cast<uint32_t>(std::max<uint64_t>(1, nic->GetBdpCap() / factor)));
+        m_selector->Begin(rdma::Mix64(nic->m_chance ^ m_qp->m_route.GetKey()));
     }
     const bool idle = m_sender->nextPsn == m_sender->ackedPsn;
     const RdmaRoute route = m_qp->m_route.WithEntropy(m_selector->Choose(idle, now));

@@ -3,6 +3,8 @@
  */
 #include "reps-path-selector.h"
 
+#include "ns3/uinteger.h"
+
 namespace ns3
 {
 
@@ -20,7 +22,13 @@ RepsPathSelector::GetTypeId()
                           "After a time-out nothing is tried by chance for this long; assumed",
                           TimeValue(MilliSeconds(10)),
                           MakeTimeAccessor(&RepsPathSelector::m_freezing),
-                          MakeTimeChecker(Time(0), Seconds(1000)));
+                          MakeTimeChecker(Time(0), Seconds(1000)))
+            .AddAttribute("ExplorePackets",
+                          "Packets by chance after that (a bandwidth-delay product; 32 are one of "
+                          "100 Gb/s and 10 us); assumed",
+                          UintegerValue(32),
+                          MakeUintegerAccessor(&RepsPathSelector::m_explore),
+                          MakeUintegerChecker<uint32_t>());
     return tid;
 }
 
@@ -40,7 +48,7 @@ RepsPathSelector::Choose(bool, int64_t)
 void
 RepsPathSelector::OnAck(const Ack& ack, int64_t now)
 {
-    m_law.OnAck(ack.entropy, ack.marked, now, GetBdpPackets());
+    m_law.OnAck(ack.entropy, ack.marked, now, m_explore);
 }
 
 void

@@ -37,6 +37,7 @@ class RepsPathSelector : public RdmaPathSelector
     void OnTimeout(int64_t now) override;
 
   private:
+    uint32_t m_explore;
     Time m_freezing;
     rdma::RepsEntropies m_law;
 };
