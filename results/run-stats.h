@@ -7,6 +7,7 @@
 #define RESULTS_RUN_STATS_H
 
 #include "contrib/rdma/core/link-words.h"
+#include "results/load-spread.h"
 #include "results/quantile-sketch.h"
 
 #include <cstdint>
@@ -72,6 +73,7 @@ struct RunStats
     double pfcPauseTimeUs{0};
     std::optional<CreditStats> credits; //!< where there is no PFC
     const rdma::LinkWords* link{&rdma::kEthernetWords};
+    BalanceStats balance;
     uint64_t retransmittedPackets{0};
     uint64_t timeouts{0};
     uint64_t naks{0};

@@ -93,6 +93,10 @@ AddPacketStats(nlohmann::ordered_json& j, const RunStats& s)
                         {"blocks_lost", s.credits->blocksLost},
                         {"rerouted_packets", s.credits->rerouted}};
     }
+    if (!s.balance.balancer.empty())
+    {
+        j["load_balancing"] = ToJson(s.balance);
+    }
     j["retransmitted_packets"] = s.retransmittedPackets;
     j["timeouts"] = s.timeouts;
     j["naks"] = s.naks;

@@ -14,6 +14,7 @@
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/nic-names.h"
+#include "scenarios/spec/queue-pair-options.h"
 #include "scenarios/spec/switch-groups.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
@@ -84,6 +85,10 @@ ClusterOptionRows(const ClusterDefaults& d)
             .Example("2"),
     };
     for (auto& row : PlacementOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : QueuePairOptionRows())
     {
         rows.push_back(std::move(row));
     }
@@ -290,6 +295,7 @@ MakeCluster(Validation* v,
         values.Text("placement") == "random" ? PlacementPolicy::kRandom : PlacementPolicy::kLinear;
     c.hostOfServer =
         PlaceServers(c.placement, used, std::max(installed, used), values.Integer("seed"));
+    c.connections = MakeConnections(v);
     c.aggregationBytes = values.Integer("aggregation-memory");
     c.aggregationGroups = values.U32("aggregation-groups");
     result.fromFile = network.fromFile;

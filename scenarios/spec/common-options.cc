@@ -7,6 +7,7 @@
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/compat.h"
 #include "scenarios/spec/infiniband.h"
+#include "scenarios/spec/load-balancing-options.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/options-detail.h"
@@ -503,6 +504,10 @@ FabricOptionRows(Software software)
     {
         rows.push_back(std::move(row));
     }
+    for (auto& row : LoadBalancingOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
     for (auto& row : FrameOptionRows())
     {
         rows.push_back(std::move(row));
@@ -534,6 +539,7 @@ FabricLists()
         {"ib-switches", "InfiniBand switches (--ib-switch)", IbSwitchItems},
         {"ib-routing", "Routing engines of the subnet manager (--ib-routing)", IbRoutingItems},
         {"compat", "Models to be compatible with (--compat)", CompatItems},
+        {"load-balancers", "Load balancers (--load-balancer)", LoadBalancerItems},
         {"cc", "Congestion controls (--cc)", CongestionItems},
         {"cc-preset",
          "Parameters of congestion controls and switches (--cc-preset)",

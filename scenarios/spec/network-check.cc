@@ -8,6 +8,7 @@
 #include "contrib/rdma/core/shared-buffer.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/infiniband.h"
+#include "scenarios/spec/load-balancing.h"
 #include "scenarios/spec/network-kinds.h"
 #include "topologies/family.h"
 #include "topologies/routes.h"
@@ -394,15 +395,27 @@ class Checker
     void WarnOfWays()
     {
         const std::string attribute = "ns3::RdmaSwitch::LoadBalancer";
-        const std::string balancer = m_fabric.infiniBand ? "" : Ns3Value(attribute);
-        const bool several = m_fabric.infiniBand ? m_read.values.Flag("adaptive-routing")
-                                                 : !balancer.empty() && balancer != "ecmp";
+        const std::string own = m_fabric.infiniBand ? "" : Ns3Value(attribute);
+        if (!own.empty() && m_fabric.balancing.name != "ecmp" && own != m_fabric.balancing.name)
+        {
+            m_errors->push_back(
+                {m_read.values.Where("load-balancer"),
+                 m_fabric.balancing.name,
+                 "--" + attribute + "=" + own + " says another; allowed: one of them",
+                 ""});
+        }
+        const std::string balancer = own.empty() ? m_fabric.balancing.name : own;
+        // One of a user's own may do anything.
+        const LoadBalancer* scheme = FindLoadBalancer(balancer);
+        const bool several = !scheme || scheme->order == LoadBalancer::Order::kLost;
         if (several && HasPackets(m_fabric) && rdma::ComparesHops::Is(m_fabric.cc) &&
             m_topology.SwitchCount() > 1)
         {
             m_notes->push_back(
                 "warning: --cc=" + m_fabric.cc + " with " +
-                (m_fabric.infiniBand ? "--adaptive-routing" : attribute + "=" + balancer) +
+                (m_fabric.ib.adaptiveRouting
+                     ? "--adaptive-routing"
+                     : (own.empty() ? "--load-balancer" : attribute) + "=" + balancer) +
                 ": it compares what switches say of themselves from packet to "
                 "packet, and here these take different ways: messages of many "
                 "packets may be slower by far");

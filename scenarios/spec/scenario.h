@@ -14,6 +14,8 @@
 #include "contrib/rdma/core/ib-link.h"
 #include "contrib/rdma/core/units.h"
 #include "scenarios/spec/block-weights.h"
+#include "scenarios/spec/connections.h"
+#include "scenarios/spec/load-balancing.h"
 #include "scenarios/training/plan-options.h"
 #include "scenarios/training/step-graph.h"
 #include "topologies/server.h"
@@ -141,6 +143,7 @@ struct FabricSpec
     rdma::FrameSizes frames;
     rdma::Duration timeUnit;     ///< serialization times are cut to multiples; 0: exact
     uint8_t ackPriority = 8;     ///< of ACKs and NAKs; 8: that of their queue pair
+    LoadBalancingSpec balancing;
     bool variableWindow = false; ///< windowBytes is that at line rate
     bool ecnBehind = false;      ///< marked by the queue without the frame itself
 };
@@ -165,6 +168,7 @@ struct ClusterSpec
     std::vector<uint32_t> hostOfServer;
     /// Units of switches that add up, part of the topology; null: there are none.
     std::shared_ptr<const Aggregators> aggregators = nullptr;
+    ConnectionSpec connections;
     uint64_t aggregationBytes = 0;  ///< that a unit has room for, of one group
     uint32_t aggregationGroups = 0; ///< that a unit serves at once
 };

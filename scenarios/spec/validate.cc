@@ -12,6 +12,7 @@
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compat.h"
 #include "scenarios/spec/infiniband.h"
+#include "scenarios/spec/load-balancing-options.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/nic-names.h"
@@ -82,6 +83,7 @@ MakeFabric(Validation* v)
     FabricSpec f;
     ApplyInfiniBand(v);
     ApplyCompat(v);
+    f.balancing = ApplyLoadBalancing(v);
     const auto& values = v->values;
     f.compat = values.Text("compat");
     f.nic = values.Text("nic");

@@ -3,6 +3,7 @@
  */
 #include "fabric-statistics.h"
 
+#include "balance-statistics.h"
 #include "contrib/rdma/core/counters.h"
 #include "ranks.h"
 
@@ -131,13 +132,16 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
 
     // With several ranks all of this is collective, and the sums are those of all.
     const Ranks& ranks = Ranks::Get();
-    const ns3::RdmaNicCounters nics = SumOfRanks(fabric.GetNicTotals());
+    const ns3::RdmaNicCounters ours = fabric.GetNicTotals();
+    ns3::RdmaNicCounters nics = SumOfRanks(ours);
     const ns3::RdmaPortCounters mine = fabric.GetPortTotals();
     ns3::RdmaPortCounters ports = SumOfRanks(mine);
     const auto largest = [&ranks](uint64_t value) {
         return static_cast<uint64_t>(ranks.Max(static_cast<int64_t>(value)));
     };
     ports.maxQueueBytes = largest(mine.maxQueueBytes);
+    nics.largestReorder = largest(ours.largestReorder);
+    nics.largestHeldBytes = largest(ours.largestHeldBytes);
     FabricBaseline base = collector.GetBaseline();
     base.nics = SumOfRanks(base.nics);
     base.ports = SumOfRanks(base.ports);
@@ -188,6 +192,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         s.pfcPauses = pauses;
         s.pfcPauseTimeUs = pausedUs;
     }
+    s.balance = CollectBalance(fabric, base, nics);
     s.retransmittedPackets = nics.retransmittedPackets - base.nics.retransmittedPackets;
     s.timeouts = nics.timeouts - base.nics.timeouts;
     s.naks = nics.naksSent - base.nics.naksSent;

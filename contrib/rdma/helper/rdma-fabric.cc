@@ -106,7 +106,12 @@ RdmaFabric::GetNicTotals() const
     {
         if (nic)
         {
-            sum = rdma::SumOf(sum, nic->GetCounters());
+            const RdmaNicCounters& counters = nic->GetCounters();
+            const uint64_t reorder = std::max(sum.largestReorder, counters.largestReorder);
+            const uint64_t held = std::max(sum.largestHeldBytes, counters.largestHeldBytes);
+            sum = rdma::SumOf(sum, counters);
+            sum.largestReorder = reorder;
+            sum.largestHeldBytes = held;
         }
     }
     return sum;

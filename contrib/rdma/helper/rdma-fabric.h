@@ -225,6 +225,13 @@ class RdmaFabric
         return m_links[end / 2];
     }
 
+    /// \return the node at the other side of an endpoint's link: a switch, or a host
+    uint32_t GetNodeBehind(uint32_t endpoint) const
+    {
+        const rdma::RouteEndpoint& e = m_endpoints[endpoint];
+        return GetNodeOfEnd(m_endsOfNode[e.host][e.port] ^ 1);
+    }
+
     /// \return the node at an end; at the other end of the link is that of `end ^ 1`
     uint32_t GetNodeOfEnd(uint32_t end) const
     {

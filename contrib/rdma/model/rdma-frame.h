@@ -169,6 +169,17 @@ class RdmaRoute
         return m_bits;
     }
 
+    /// Bits of a UDP source port that RoCEv2 leaves to choose (rdma::RoceSourcePort).
+    static constexpr uint16_t ENTROPY_MASK = 0x3fff;
+
+    /// Of a packet of the flow whose source port differs in these bits: another way. All bits are
+    /// mixed again in every switch (rdma::EcmpPick), so this is as good as to hash the 5-tuple
+    /// anew, and can be told back. \pre Ethernet
+    constexpr RdmaRoute WithEntropy(uint16_t entropy) const
+    {
+        return RdmaRoute(m_bits ^ (entropy & ENTROPY_MASK));
+    }
+
   private:
     constexpr explicit RdmaRoute(uint32_t bits)
         : m_bits(bits)
@@ -213,8 +224,8 @@ struct alignas(64) RdmaFrame
     uint32_t psn;       //!< 24 bits
     uint32_t aux;       //!< immediate data (data frames), MSN (ACKs), pause quanta (PAUSE), FCTBS
                         //!< (FLOW_CONTROL)
-    uint32_t dmaLength; //!< RETH length, AETH syndrome (ACKs), source queue pair (UD), FCCL
-                        //!< (FLOW_CONTROL)
+    uint32_t dmaLength; //!< RETH length, AETH syndrome (ACKs; above the low byte: ECHOES_ENTROPY),
+                        //!< source queue pair (UD), FCCL (FLOW_CONTROL)
     uint16_t payload;   //!< bytes of message data, without padding
     uint16_t inPort;    //!< in a switch: where it came in; InfiniBand: with its VL there << 13
     RdmaOpcode opcode;
@@ -228,6 +239,12 @@ struct alignas(64) RdmaFrame
     };
 
     RdmaFrameExtra* extra; //!< null, or what hangs off
+
+    /// RoCEv2, in dmaLength of an ACK: it says which entropy the packet had that it answers, in the
+    /// 14 bits from bit 8 on (RdmaPathSelector). Where a header has them is assumed, and their
+    /// bytes are not counted.
+    static constexpr uint32_t ECHOES_ENTROPY = 0x80000000;
+    static constexpr uint32_t ENTROPY_SHIFT = 8;
 
     /// InfiniBand, in serviceLevel and not on the wire: its VCRC will be found wrong.
     static constexpr uint8_t CORRUPTED = 0x80;
@@ -285,6 +302,17 @@ struct RdmaTelemetry
     }
 };
 
+/// \ingroup rdma
+/// What switches tell each other of a frame's way (CongaLoadBalancer). In overlay headers that
+/// every frame has there; its bytes are not counted.
+struct RdmaFrameTag
+{
+    uint16_t port{0};      //!< of the first switch, by which the frame left
+    uint16_t told{0};      //!< port of the last switch whose way is told of; or 0xffff
+    uint8_t congestion{0}; //!< most on the way so far
+    uint8_t toldCongestion{0};
+};
+
 /// From RdmaFramePool, and back to it with its frame.
 struct RdmaFrameExtra
 {
@@ -292,6 +320,8 @@ struct RdmaFrameExtra
     Ptr<Packet> packet;                   //!< PACKET: what NetDevice::Send was given
     uint16_t protocol{0};                 //!< PACKET: its EtherType
     bool hasTelemetry{false};             //!< whether `telemetry` means anything
+    bool hasTag{false};                   //!< whether `tag` means anything
+    RdmaFrameTag tag;                     //!< between the first switch and the last
     std::unique_ptr<RdmaJourney> journey; //!< last packet of a message, if NICs note journeys
     RdmaTelemetry telemetry;              //!< data packets and ACKs
 };
@@ -373,7 +403,7 @@ class alignas(64) RdmaFramePool
             extra->packet = nullptr;
             RdmaJourney::Discard(std::move(extra->journey));
         }
-        extra->hasTelemetry = false;
+        extra->hasTelemetry = extra->hasTag = false;
         m_extras.Free(extra);
     }
 

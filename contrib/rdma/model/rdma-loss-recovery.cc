@@ -110,6 +110,12 @@ RdmaLossRecovery::HasHeld() const
     return false;
 }
 
+uint64_t
+RdmaLossRecovery::GetHeldBytes() const
+{
+    return 0;
+}
+
 void
 RdmaLossRecovery::FillGap(uint64_t, const RdmaFrame&, uint32_t)
 {

@@ -134,6 +134,8 @@ class RdmaLossRecovery : public SimpleRefCount<RdmaLossRecovery>
 
     /// \return whether anything is kept
     virtual bool HasHeld() const;
+    /// \return payload that is kept
+    virtual uint64_t GetHeldBytes() const;
     /// The missing packet has come: it is kept too, until Release(). \param count PSNs of it
     virtual void FillGap(uint64_t psn, const RdmaFrame& frame, uint32_t count);
     /// What has arrived from `expected` on without a gap is no longer kept. \return the first PSN

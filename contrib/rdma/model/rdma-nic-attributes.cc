@@ -171,6 +171,13 @@ RdmaNic::GetTypeId()
                 MakeEnumAccessor(&RdmaNic::m_lossRecovery),
                 RdmaRecoverySchemes::GetChecker())
             .AddAttribute(
+                "PathSelector",
+                "How queue pairs choose ways by bits of the UDP source port: reps, plb or another "
+                "RdmaPathSelector; empty: they keep theirs; of both ends, Ethernet only",
+                StringValue(""),
+                MakeStringAccessor(&RdmaNic::SetPathSelector, &RdmaNic::GetPathSelectorName),
+                MakeStringChecker())
+            .AddAttribute(
                 "Scheduling",
                 "How queue pairs take turns: round-robin, or scan, which does what HPCC's "
                 "ns-3 code does (see RdmaNicScan)",

@@ -284,7 +284,7 @@ RdmaNic::SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* d
         frame->priority = own == QUEUE_PAIRS ? qp->m_priority : own;
         frame->dscp = m_dscpOfPriority[frame->priority];
     }
-    if (data && (qp->m_needs & RdmaQueuePair::ECHOES))
+    if (data && (qp->m_needs & (RdmaQueuePair::ECHOES | RdmaQueuePair::ENTROPY)))
     {
         Echo(qp, data, frame);
     }
@@ -294,9 +294,16 @@ RdmaNic::SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* d
 void
 RdmaNic::Echo(const RdmaQueuePair* qp, RdmaFrame* data, RdmaFrame* ack)
 {
-    if ((qp->m_needs & RdmaCongestionOps::ECN_ECHO) && (data->flags & RdmaFrame::CE))
+    if ((qp->m_needs & (RdmaCongestionOps::ECN_ECHO | RdmaQueuePair::ENTROPY)) &&
+        (data->flags & RdmaFrame::CE))
     {
         ack->flags |= RdmaFrame::ECN_ECHO;
+    }
+    if (qp->m_needs & RdmaQueuePair::ENTROPY)
+    {
+        ack->dmaLength |=
+            RdmaFrame::ECHOES_ENTROPY | (data->route.GetKey() & RdmaRoute::ENTROPY_MASK)
+                                            << RdmaFrame::ENTROPY_SHIFT;
     }
     if (!data->extra || !data->extra->hasTelemetry)
     {

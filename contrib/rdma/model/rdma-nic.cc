@@ -3,6 +3,7 @@
  */
 #include "rdma-nic.h"
 
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shared-buffer.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "none-congestion-ops.h"
@@ -12,8 +13,10 @@
 #include "rdma-recovery-schemes.h"
 
 #include "ns3/node.h"
+#include "ns3/rng-seed-manager.h"
 
 #include <cstdlib>
+#include <utility>
 
 namespace ns3
 {
@@ -73,6 +76,50 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
     }
     const std::string error = ReadPriorityMaps();
     NS_ABORT_MSG_IF(!error.empty(), error);
+    if (m_pathSelector)
+    {
+        m_chance =
+            rdma::Mix64(uint64_t{RngSeedManager::GetSeed()} << 32 ^ RngSeedManager::GetRun());
+    }
+}
+
+void
+RdmaNic::SetPathSelector(std::string name)
+{
+    m_pathSelector = name.empty() ? nullptr : RdmaPathSelector::Make(name);
+    m_unknownSelector = m_pathSelector ? "" : std::move(name);
+}
+
+std::string
+RdmaNic::GetPathSelectorName() const
+{
+    return m_pathSelector ? m_pathSelector->GetName() : m_unknownSelector;
+}
+
+std::string
+RdmaNic::CheckPathSelector() const
+{
+    if (m_pathSelector && m_paths)
+    {
+        return "ns3::RdmaNic::PathSelector: '" + GetPathSelectorName() +
+               "' changes UDP source ports; allowed with InfiniBand, whose switches look at LIDs: "
+               "none";
+    }
+    if (m_unknownSelector.empty())
+    {
+        return {};
+    }
+    std::string names;
+    std::vector<std::string> all;
+    for (const auto& [known, type] : RdmaPathSelector::GetNames())
+    {
+        names += (names.empty() ? "" : ", ") + known;
+        all.push_back(known);
+    }
+    const std::string nearest = rdma::NearestName(m_unknownSelector, all);
+    return "ns3::RdmaNic::PathSelector: '" + rdma::Shown(m_unknownSelector, 60) +
+           "' is unknown; allowed: " + names +
+           (nearest.empty() ? "" : "; did you mean " + nearest + "?");
 }
 
 std::string
@@ -106,9 +153,10 @@ RdmaNic::StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes)
     config.receiveBufferBytes = m_pcieReceiveBuffer;
     config.messagesPerSecond = m_messageRate;
     m_limits.reset();
-    if (config.IsOff())
+    const std::string selector = CheckPathSelector();
+    if (!selector.empty() || config.IsOff())
     {
-        return {};
+        return selector;
     }
     if (m_scan)
     {

@@ -6,6 +6,7 @@
 
 #include "contrib/rdma/core/frame-sizes.h"
 #include "contrib/rdma/core/number-table.h"
+#include "rdma-path-selector.h"
 #include "rdma-port.h"
 #include "rdma-queue-pair.h"
 
@@ -83,7 +84,12 @@ struct RdmaNicCounters
     uint64_t timeouts{0};
     uint64_t failedQps{0};
     uint64_t ecnMarkedReceived{0};
-    uint64_t outOfOrderDropped{0};
+    uint64_t outOfOrderReceived{0}; //!< data packets behind one that had not come
+    uint64_t outOfOrderDropped{0};  //!< of these: not kept
+    uint64_t largestReorder{0};     //!< PSNs that one of them was ahead; not a sum
+    uint64_t largestHeldBytes{0};   //!< payload that a queue pair kept at a time; not a sum
+    uint64_t pathChanges{0};        //!< with a path selector: packets with another entropy than the
+                                    //!< one before
     uint64_t duplicatesReceived{0};
     uint64_t messagesReceived{0};
     uint64_t readRequests{0}; //!< sent, repeated ones included
@@ -270,6 +276,13 @@ class RdmaNic : public Object, public RdmaPortUser
 
     /// \return the attribute LossRecovery
     const RdmaRecoveryScheme& GetLossRecovery() const;
+
+    /// The attribute PathSelector. \param name "": none
+    void SetPathSelector(std::string name);
+    std::string GetPathSelectorName() const;
+
+    /// \return what is wrong with that attribute, or nothing
+    std::string CheckPathSelector() const;
 
     /// \return most packets in flight of a queue pair whose recovery bounds them: the attribute
     /// BdpCap, or what is computed from the fabric, at the first call
@@ -471,7 +484,10 @@ class RdmaNic : public Object, public RdmaPortUser
     uint64_t m_pcieReceiveBuffer;
     uint64_t m_messageRate;
     Ptr<RdmaCongestionOps> m_prototype;
-    rdma::Bytes m_marking{0}; //!< 0: none is known
+    Ptr<RdmaPathSelector> m_pathSelector; //!< null: queue pairs keep their ways
+    std::string m_unknownSelector;        //!< name of one that there is not
+    uint64_t m_chance{0};                 //!< seed of its queue pairs' path selectors
+    rdma::Bytes m_marking{0};             //!< 0: none is known
     rdma::BitRate m_markingAt{0};
     RdmaTimer<RdmaNic, &RdmaNic::OnWake> m_wakeEvent;
 

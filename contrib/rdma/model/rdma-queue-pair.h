@@ -208,6 +208,9 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     static constexpr uint16_t ECHOES =
         RdmaCongestionOps::ECN_ECHO | RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::TELEMETRY;
 
+    /// Of m_needs, beside those: its NIC has a path selector.
+    static constexpr uint16_t ENTROPY = 0x4000;
+
     RdmaQueuePair(RdmaNic* nic, uint32_t number, uint32_t index);
 
     bool CanSend() const

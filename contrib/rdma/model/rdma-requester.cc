@@ -191,6 +191,10 @@ RdmaRequester::MakeFrame(int64_t now)
     RdmaFrame* frame = m_qp->NewFrame(opcode, own.nextPsn, wire, RdmaFrame::ECT);
     frame->payload = static_cast<uint16_t>(payload);
     const uint16_t needs = m_qp->m_needs;
+    if (needs & RdmaQueuePair::ENTROPY)
+    {
+        SelectPath(*frame, now);
+    }
     if (needs & (RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::TELEMETRY))
     {
         frame->extra = RdmaFramePool::Get().AllocateExtra();
@@ -341,6 +345,10 @@ RdmaRequester::OnAcknowledge(RdmaFrame* frame, int64_t now)
     // An ACK names the last packet received, a NAK the one expected: both acknowledge all before.
     const bool nak = frame->flags & RdmaFrame::NAK;
     const uint64_t expected = rdma::ExtendPsn(frame->psn, m_sender->ackedPsn) + (nak ? 0 : 1);
+    if ((m_qp->m_needs & RdmaQueuePair::ENTROPY) && expected <= m_sender->highestPsn)
+    {
+        TellPathSelector(*frame, expected, now);
+    }
     if (expected > m_sender->highestPsn || expected < m_sender->ackedPsn)
     {
         return; // of a packet already acknowledged, overtaken by a later ACK
@@ -408,7 +416,8 @@ RdmaRequester::Acknowledge(uint64_t upTo, int64_t now, const RdmaFrame* ack)
     info.bytesAcked = own.ackedBytes - before;
     if (ack && (m_qp->m_needs & RdmaQueuePair::ECHOES))
     {
-        info.ecnEcho = ack->flags & RdmaFrame::ECN_ECHO;
+        info.ecnEcho =
+            (m_qp->m_needs & RdmaCongestionOps::ECN_ECHO) && (ack->flags & RdmaFrame::ECN_ECHO);
         if (ack->extra && ack->extra->hasTelemetry)
         {
             info.rtt = now - ack->extra->telemetry.sent;
@@ -567,6 +576,10 @@ RdmaRequester::OnTimer()
     }
     OwnCongestionOps();
     m_ops->OnTimeout(m_sender->cc, now);
+    if (m_selector)
+    {
+        m_selector->OnTimeout(now);
+    }
     UpdateRate(now);
     recovery.OnTimeout(*this, now);
     m_qp->m_nic->Activate(m_qp, now);

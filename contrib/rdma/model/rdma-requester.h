@@ -19,6 +19,7 @@ class RdmaDatagrams;
 class RdmaLossRecovery;
 class RdmaNic;
 class RdmaNicScan;
+class RdmaPathSelector;
 class RdmaQueuePair;
 class RdmaResponder;
 struct RdmaQueuePairProfile;
@@ -267,6 +268,11 @@ class RdmaRequester
     bool StartsMessage() const;
     /// \pre CanSend()
     RdmaFrame* MakeFrame(int64_t now);
+    /// A packet takes the way that the path selector says.
+    void SelectPath(RdmaFrame& frame, int64_t now);
+    /// The path selector hears what an answer says. \param expected the first PSN that has not
+    /// arrived
+    void TellPathSelector(const RdmaFrame& answer, uint64_t expected, int64_t now);
     /// The packet of this PSN goes again. \param frame its
     void NoteRepeated(RdmaFrame* frame, uint64_t psn);
     /// Nothing was outstanding when the packet of the next PSN is sent.
@@ -321,6 +327,8 @@ class RdmaRequester
     RdmaQueuePair* m_qp;
     RdmaQueuePair* m_nextReady{nullptr}; //!< in the NIC's round robin
     Ptr<RdmaCongestionOps> m_ops;        //!< the profile's, as long as both would be the same
+    Ptr<RdmaPathSelector> m_selector;    //!< its own; null: no packet has been sent, or its NIC has
+                                         //!< none
     uint32_t m_maxOutstanding;           //!< packets
     Schedule m_schedule{Schedule::IDLE};
     uint8_t m_retryCount{0};
@@ -328,7 +336,8 @@ class RdmaRequester
     bool m_timerPending{false};
     bool m_hearsAcks{false}; //!< RdmaLossRecovery::HearsAcks of its recovery
     uint32_t m_throttleGeneration{0};
-    uint64_t m_endPsn{0}; //!< of what is posted
+    uint32_t m_lastKey{0}; //!< with a path selector: of the packet before
+    uint64_t m_endPsn{0};  //!< of what is posted
     uint64_t m_postedBytes{0};
     RdmaTimer<RdmaRequester, &RdmaRequester::OnTimer> m_timer;
 };

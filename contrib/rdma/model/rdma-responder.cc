@@ -74,6 +74,7 @@ RdmaResponder::OnData(RdmaFrame* frame, int64_t now)
         {
             m_qp->m_recovery->OnOutOfOrder(*this, psn, *frame, now);
             m_holds = m_qp->m_recovery->HasHeld();
+            NoteReorder(psn);
             return;
         }
         CountDuplicate();
@@ -152,6 +153,22 @@ bool
 RdmaResponder::HasRefused() const
 {
     return m_qp->m_verbs && m_qp->m_verbs->responder.rnrSent;
+}
+
+bool
+RdmaResponder::AnswersAll() const
+{
+    return m_qp->m_needs & RdmaQueuePair::ENTROPY;
+}
+
+void
+RdmaResponder::NoteReorder(uint64_t psn)
+{
+    RdmaNicCounters& counters = m_qp->m_nic->m_counters;
+    ++counters.outOfOrderReceived;
+    counters.largestReorder = std::max(counters.largestReorder, psn - m_expectedPsn);
+    counters.largestHeldBytes =
+        std::max(counters.largestHeldBytes, m_qp->m_recovery->GetHeldBytes());
 }
 
 void

@@ -76,6 +76,9 @@ class RdmaResponder
         return GetPsnCount(frame.opcode, frame.dmaLength);
     }
 
+    /// \return whether every packet is answered, also out of order: a path selector wants to hear
+    /// of each
+    bool AnswersAll() const;
     void CountDuplicate();
     /// A packet out of order is not kept.
     void CountDropped();
@@ -103,6 +106,8 @@ class RdmaResponder
     void Reset(uint64_t expected);
 
     void OnData(RdmaFrame* frame, int64_t now);
+    /// A packet has come while one before it is missing.
+    void NoteReorder(uint64_t psn);
     /// It has seen a mark, or wants to see every packet: is a CNP due?
     void Notice(const RdmaFrame& frame, int64_t now);
     /// \param last its last packet, if the message is complete with it

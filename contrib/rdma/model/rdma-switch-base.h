@@ -110,6 +110,9 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
         return m_drops[reason];
     }
 
+    /// Where it stands: for load balancers that need it (RdmaLoadBalancer::OnPlace).
+    void SetPlace(std::shared_ptr<const RdmaEdges> edges, uint32_t own, std::vector<bool> near);
+
     /// \return frames that the load balancer sent another way than the forwarding table says
     uint64_t GetRerouted() const
     {
@@ -173,12 +176,21 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     }
 
     /// A frame came in by a port.
-    void CountReceived(const RdmaPort& port, const RdmaFrame& frame, int64_t now)
+    void CountReceived(const RdmaPort& port, RdmaFrame& frame, int64_t now)
     {
         ++m_received;
-        if (m_feedback && IsFeedback(frame.opcode))
+        if (m_hears)
         {
-            m_balancer->OnFeedback(frame, port.GetPortIndex(), now);
+            TellArrival(port, frame, now);
+        }
+    }
+
+    /// A frame with an attachment leaves by a port.
+    void TellLeaving(const RdmaPort& port, RdmaFrame& frame, int64_t now)
+    {
+        if (m_hears & FRAMES)
+        {
+            m_balancer->OnLeaving(frame, port, now);
         }
     }
 
@@ -201,17 +213,24 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
         uint32_t size;
     };
 
+    /// Bits of m_hears.
+    static constexpr uint8_t FEEDBACK = 1;
+    static constexpr uint8_t FRAMES = 2;
+
     static bool IsFeedback(RdmaOpcode opcode)
     {
         return opcode == RdmaOpcode::ACKNOWLEDGE || opcode == RdmaOpcode::CNP;
     }
+
+    /// \pre the load balancer hears of something
+    void TellArrival(const RdmaPort& port, RdmaFrame& frame, int64_t now);
 
     rdma::RangeTable m_setOf;
     std::vector<Set> m_sets;
     std::vector<uint16_t> m_portsOfSets;
     Ptr<RdmaLoadBalancer> m_balancer;
     RdmaQueues m_queues{m_ports};
-    bool m_feedback{false};
+    uint8_t m_hears{0}; //!< what the load balancer is told besides
     uint64_t m_received{0};
     std::array<uint64_t, DROP_REASONS> m_drops{};
 

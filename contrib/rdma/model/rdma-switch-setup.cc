@@ -40,8 +40,8 @@ RdmaSwitch::GetTypeId()
             .AddConstructor<RdmaSwitch>()
             .AddAttribute(
                 "LoadBalancer",
-                "By which of several shortest ways a frame goes: ecmp, adaptive, spray "
-                "or another RdmaLoadBalancer",
+                "By which of several shortest ways a frame goes: ecmp, adaptive, conga, drill, "
+                "flowlet, spray or another RdmaLoadBalancer",
                 StringValue("ecmp"),
                 MakeStringAccessor(&RdmaSwitch::SetLoadBalancer, &RdmaSwitch::GetLoadBalancerName),
                 MakeStringChecker())

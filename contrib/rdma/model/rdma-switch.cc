@@ -119,6 +119,7 @@ RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int
     if (frame->extra)
     {
         NoteLeaving(*port, *frame, now);
+        TellLeaving(*port, *frame, now);
     }
     if (m_buffer.Release(frame->inPort, frame->priority, bytes, index, now))
     {
