@@ -14,6 +14,7 @@
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/nic-names.h"
+#include "scenarios/spec/rail-options.h"
 #include "scenarios/spec/switch-groups.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
@@ -84,6 +85,10 @@ ClusterOptionRows(const ClusterDefaults& d)
             .Example("2"),
     };
     for (auto& row : PlacementOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : RailOptionRows())
     {
         rows.push_back(std::move(row));
     }

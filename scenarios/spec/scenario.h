@@ -212,6 +212,9 @@ struct CollectiveOptions
     rdma::Duration
         stepLatency; ///< software time added before every send of a schedule; 0 by default
     NcclLimits nccl;
+    bool ownNics = false;    ///< --peer-nic=own (rail-options.h)
+    uint32_t rails = 0;      ///< topo::Description::rails
+    bool railsApart = false; ///< topo::Description::railsApart
 
     /// What schedules of an operation are made with: a library sends what one GPU has for one other
     /// through the NIC beside it, unless channels are asked for.
