@@ -65,11 +65,11 @@ ChooseSpines(const TopologyRequest& r, bool apart, RailShape* s, std::vector<Err
             detail::Scaled(s->fabricRate, std::min(1.0, full / static_cast<double>(s->uplinks)));
     }
     const uint64_t ofSpine = leaves * (s->uplinks / s->spines);
-    if (r.parameters.Has("radix") &&
+    if (r.parameters.Has("switch-ports") &&
         (ofSpine > s->radix || s->hostsPerRail + s->uplinks > s->radix))
     {
         const bool leaf = s->hostsPerRail + s->uplinks > s->radix;
-        errors->push_back({"radix",
+        errors->push_back({"switch-ports",
                            std::to_string(s->radix),
                            leaf ? "ports are too few for a rail switch of " +
                                       Counted(s->hostsPerRail, "server port") + " and " +
@@ -114,11 +114,11 @@ ShapeOf(const TopologyRequest& r, bool apart, std::vector<Error>* errors)
         return std::nullopt;
     }
     s.places = CeilDiv(ports, s.rails);
-    s.radix = r.parameters.Has("radix") ? r.parameters.Count("radix") : kUsualRadix;
+    s.radix = r.parameters.Has("switch-ports") ? r.parameters.Count("switch-ports") : kUsualRadix;
     const uint64_t half = std::max<uint64_t>(1, s.radix / 2);
     s.hostsPerRail = r.parameters.Has("hosts-per-rail") ? r.parameters.Count("hosts-per-rail")
                                                         : std::min(s.places, half);
-    s.radix = r.parameters.Has("radix") ? s.radix : std::max(s.radix, 2 * s.hostsPerRail);
+    s.radix = r.parameters.Has("switch-ports") ? s.radix : std::max(s.radix, 2 * s.hostsPerRail);
     s.groups = CeilDiv(s.places, s.hostsPerRail);
     ChooseSpines(r, apart, &s, errors);
     const double spines =
@@ -151,7 +151,7 @@ RailParameters()
         CountParameter("hosts-per-rail", "server ports of a rail switch, so servers of a group")
             .Chosen("half the ports of a switch")
             .Example("4"),
-        CountParameter("radix", "ports of a switch")
+        CountParameter("switch-ports", "ports of a switch")
             .Range(2, 65535)
             .Chosen("64, more if --hosts-per-rail asks for them")
             .Example("16"),
@@ -210,7 +210,7 @@ MakeRails(const TopologyRequest& r, bool apart)
                  detail::OversubscriptionText(r.parameters.Factor("oversubscription"));
     about.parameters.SetCount("rails", s.rails)
         .SetCount("hosts-per-rail", s.hostsPerRail)
-        .SetCount("radix", s.radix)
+        .SetCount("switch-ports", s.radix)
         .SetCount("spines", s.spines);
     about.partPorts = s.hostsPerRail * s.rails;
     about.rails = static_cast<uint32_t>(s.rails);

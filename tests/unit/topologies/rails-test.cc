@@ -56,9 +56,9 @@ TEST(Rails, AsTheSuperPodTable)
     }
     // The next one has 128 leaves, which spines of 64 ports cannot join in two tiers.
     TopologyRequest r = Request("rail-optimized", 512, 8);
-    r.parameters.SetCount("radix", 64);
+    r.parameters.SetCount("switch-ports", 64);
     EXPECT_EQ(Errors(r),
-              "radix: 64 ports are too few for a spine that joins 128 rail switches; larger "
+              "switch-ports: 64 ports are too few for a spine that joins 128 rail switches; larger "
               "groups, or more ports, have room\n");
 }
 
@@ -122,7 +122,7 @@ TEST(Rails, SpinesAreEven)
         for (const uint32_t servers : {3u, 7u, 16u, 29u})
         {
             TopologyRequest r = Request("rail-optimized", servers, 3);
-            r.parameters.SetCount("radix", radix);
+            r.parameters.SetCount("switch-ports", radix);
             const auto made = topo::MakeTopology(r);
             const uint32_t half = radix / 2;
             const uint32_t leaves = (servers + half - 1) / half * 3;
@@ -225,9 +225,9 @@ TEST(Rails, Errors)
               "spines: 2 join nothing: every rail is one switch, as there is one group of servers; "
               "leave it out\n");
     r = Request("rail-optimized", 8, 2);
-    r.parameters.SetCount("radix", 8).SetCount("hosts-per-rail", 5);
+    r.parameters.SetCount("switch-ports", 8).SetCount("hosts-per-rail", 5);
     EXPECT_EQ(Errors(r),
-              "radix: 8 ports are too few for a rail switch of 5 server ports and 5 uplinks\n");
+              "switch-ports: 8 ports are too few for a rail switch of 5 server ports and 5 uplinks\n");
 }
 
 /// N planes are N copies with 1/N of the rates; NIC n has its ports n N and on, all else is as in

@@ -287,7 +287,9 @@ TEST(RouteCycles, InfiniBandOfDragonflyAndHyperX)
             rdma::IbCheckTables(subnet,
                                 rdma::IbRoute(subnet, {"minhop"}, rdma::IbRoutingOptions()));
         EXPECT_EQ(minhop.broken, 0u);
-        EXPECT_EQ(minhop.cycle.empty(), topo::FindRouteCycle(t)->empty()) << t.About().name;
+        // One of the shortest paths each: theirs are among all of them.
+        EXPECT_TRUE(minhop.cycle.empty() || !topo::FindRouteCycle(t)->empty()) << t.About().name;
+        EXPECT_TRUE(!minhop.cycle.empty() || t.About().family != "dragonfly") << t.About().name;
     }
 }
 
