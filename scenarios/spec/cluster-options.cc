@@ -15,6 +15,7 @@
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/queue-pair-options.h"
+#include "scenarios/spec/rail-options.h"
 #include "scenarios/spec/switch-groups.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
@@ -89,6 +90,10 @@ ClusterOptionRows(const ClusterDefaults& d)
         rows.push_back(std::move(row));
     }
     for (auto& row : QueuePairOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : RailOptionRows())
     {
         rows.push_back(std::move(row));
     }

@@ -14,6 +14,7 @@
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/nccl-environment.h"
+#include "scenarios/spec/rail-options.h"
 
 #include <algorithm>
 #include <set>
@@ -320,6 +321,10 @@ CollectiveOptions::OptionsFor(coll::Op op) const
     {
         all.channels = 1;
     }
+    if (ownNics && coll::IsExchange(op))
+    {
+        all.maxChannels = 1; // from one NIC to one; pxn has a channel a rail all the same
+    }
     // Channels of sends and receives are another matter: NCCL_MIN_P2P_NCHANNELS and the like.
     if (!coll::IsExchange(op))
     {
@@ -353,6 +358,10 @@ ChoiceOf(const CollectiveOptions& options,
         {
             fixed.algorithm = coll::Find(rule.op, rule.name); // null: auto
         }
+    }
+    if (!fixed.algorithm && fixed.among.empty() && TakesPxn(options, what.op, placement))
+    {
+        fixed.algorithm = coll::Find(what.op, "pxn");
     }
     return coll::Choose(what, placement, options.OptionsFor(what.op), options.machine, fixed);
 }
@@ -748,6 +757,7 @@ CheckChoices(Validation* v,
     {
         const coll::Algorithm& algorithm = *ChoiceOf(c, collective, placement).algorithm;
         std::string why = algorithm.WhyNot(collective, placement, c.OptionsFor(collective.op));
+        why = why.empty() ? WhyNotOnRails(c, algorithm, placement, collective.op) : why;
         if (why.empty() && c.protocol && c.protocol != topo::Protocol::kSimple &&
             !coll::ProtocolsInSwitches(algorithm).empty())
         {
@@ -927,6 +937,7 @@ MakeCollectives(Validation* v,
             choices.push_back(&other.collectives);
         }
     }
+    ApplyRails(v, *cluster, choices);
     AddFabricSwitches(v, cluster, choices, run);
     const coll::Placement all = RankPlacement(*cluster);
     std::vector<coll::Placement> placements;

@@ -220,6 +220,9 @@ struct CollectiveOptions
     /// A collective among GPUs of one server takes the tuner's formula from the last entry on,
     /// instead of its messages.
     bool insideByFormula = false;
+    bool ownNics = false;    ///< --peer-nic=own (rail-options.h)
+    uint32_t rails = 0;      ///< topo::Description::rails
+    bool railsApart = false; ///< topo::Description::railsApart
 
     /// What schedules of an operation are made with: a library sends what one GPU has for one other
     /// through the NIC beside it, unless channels are asked for.

@@ -11,6 +11,7 @@
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/fabric-switches.h"
+#include "scenarios/spec/rail-options.h"
 
 #include "ns3/assert.h"
 #include "ns3/prefetch-line.h"
@@ -290,7 +291,10 @@ CollectiveRunner::MakePlan(const coll::Choice& choice,
               choice.protocol,
               LibraryTimes::Of(m_options, choice.protocol)};
     plan.times.nics = std::min(plan.times.nics, m_cluster.server.nics);
-    plan.ownNic = choice.protocol && plan.schedule->What().op == coll::Op::kSendRecv;
+    const coll::Op op = plan.schedule->What().op;
+    plan.ownNics = scenario::OwnNics(m_options, *choice.algorithm, op);
+    plan.ownNic = plan.ownNics || (choice.protocol && op == coll::Op::kSendRecv);
+    plan.times.nics = plan.ownNics ? 0 : plan.times.nics;
     if (choice.protocol == topo::Protocol::kExchange)
     {
         plan.rates = coll::ExchangeRates(comm.placement, m_options.machine);
@@ -747,7 +751,8 @@ CollectiveRunner::GetConnection(Member& member, const EventPayload& send)
         member.lastOfLanes.resize(std::min(lanes, CACHED_LANES));
     }
     Connection& cached = send.lane ? member.lastOfLanes[send.lane] : member.last;
-    if (cached.peer != send.to || cached.rail != rail || cached.limited != send.plan->limited)
+    if (cached.peer != send.to || cached.rail != rail || cached.limited != send.plan->limited ||
+        cached.ownNics != send.plan->ownNics)
     {
         cached = GetConnection(member, send, rail);
     }
@@ -758,7 +763,8 @@ const CollectiveRunner::Connection&
 CollectiveRunner::GetConnection(Member& member, const EventPayload& send, uint16_t rail)
 {
     const bool limited = send.plan->limited;
-    Connection& connection = member.connections[ConnectionKey(send.to, send.lane, rail, limited)];
+    Connection& connection =
+        member.connections[ConnectionKey(send.to, send.lane, rail, *send.plan)];
     if (!connection.transport)
     {
         const Member& peer = m_communicators[member.communicator].members[send.to];
@@ -769,11 +775,19 @@ CollectiveRunner::GetConnection(Member& member, const EventPayload& send, uint16
         name.to = peer.rank;
         name.lane = send.lane;
         name.rail = rail;
+        if (send.plan->ownNics)
+        {
+            name.railThere =
+                static_cast<uint16_t>((m_interconnect.GetPlaces().NicBeside(peer.rank) +
+                                       send.plan->schedule->Channel(send.lane)) %
+                                      m_cluster.server.nics);
+        }
         Transport& transport = m_interconnect.Serving(name.from, name.to);
         connection.peer = send.to;
         connection.inside = member.server == peer.server;
         connection.toUnit = peer.kind == Kind::FABRIC_SWITCH;
         connection.limited = limited;
+        connection.ownNics = send.plan->ownNics;
         connection.rail = rail;
         connection.channel =
             transport.Open(name,

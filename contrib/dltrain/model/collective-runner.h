@@ -170,7 +170,8 @@ class CollectiveRunner : public TransportUser
         std::unique_ptr<const coll::Schedule> schedule;
         std::optional<topo::Protocol> protocol;
         LibraryTimes times;
-        bool ownNic = false; ///< messages to other servers begin with the NIC beside the GPU
+        bool ownNic = false;  ///< messages to other servers begin with the NIC beside the GPU
+        bool ownNics = false; ///< and end at that beside the other (--peer-nic=own)
         coll::ExchangeRates rates = {}; ///< most that a pair gets
         bool limited = false; ///< messages between servers go over channels with that limit
         std::vector<Rank> positions = {}; ///< of the schedule's network nodes
@@ -201,6 +202,7 @@ class CollectiveRunner : public TransportUser
         bool inside = false;       ///< a server
         bool toUnit = false;       ///< a switch between servers
         bool limited = false;      ///< Plan::limited
+        bool ownNics = false;      ///< Plan::ownNics
         uint16_t rail = 0;
         ChannelId channel = 0;
         Transport* transport = nullptr;
@@ -260,10 +262,11 @@ class CollectiveRunner : public TransportUser
         std::unordered_multimap<uint64_t, Plan> plans; ///< by the collective's bytes
     };
 
-    static uint64_t ConnectionKey(Rank to, coll::Lane lane, uint16_t rail, bool limited)
+    static uint64_t ConnectionKey(Rank to, coll::Lane lane, uint16_t rail, const Plan& plan)
     {
         return static_cast<uint64_t>(to) << 32 | static_cast<uint64_t>(lane) << 16 |
-               static_cast<uint64_t>(limited) << 15 | rail;
+               static_cast<uint64_t>(plan.limited) << 15 |
+               static_cast<uint64_t>(plan.ownNics) << 14 | rail;
     }
 
     static uint64_t NodeKey(const coll::NetworkNode& node)
