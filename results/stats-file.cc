@@ -147,7 +147,7 @@ AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
             }
         }
     }
-    j["flows_csv"] = {{"rows", s.flowRows}, {"sampled", s.flowRows < s.messages}};
+    j["flows_csv"] = {{"rows", s.flowRows}, {"sampled", s.flowsSampled}};
     if (!s.queuePairLog.is_null())
     {
         j["queue_pairs_csv"] = s.queuePairLog;

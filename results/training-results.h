@@ -47,6 +47,18 @@ class TrainingResults
     nlohmann::ordered_json ToJson(const CriticalPath* critical,
                                   const std::vector<std::string>& tags,
                                   const workload::ServedStatistics* served = nullptr) const;
+    /// Of ToJson what does not hang on a model: steps, their times, bytes sent and the collectives
+    /// of each operation: of jobs that are a collective, and of tables of jobs.
+    nlohmann::ordered_json StepsToJson() const;
+
+    /// Mean of the measured steps; 0: there is none.
+    double GetStepUs() const
+    {
+        return Mean(&Size::stepUs);
+    }
+
+    double GetExposedUs() const;
+
     void Print(std::ostream& os,
                const CriticalPath* critical,
                const workload::ServedStatistics* served = nullptr) const;
