@@ -328,6 +328,13 @@ TrainingResults::StepsToJson() const
     body["compute_time_us"] = number(Mean(&Size::computeUs));
     body["communication_time_us"] = number(Mean(&Size::communicationUs));
     body["exposed_communication_time_us"] = number(GetExposedUs());
+    if (m_scenario.plan.samplesPerStep > 0)
+    {
+        const double stepUs = GetStepUs();
+        body["samples_per_s"] =
+            number(static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6);
+        body["tflops_per_gpu"] = number(m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6);
+    }
     body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
     for (const auto& [op, bytes] : BytesSent())
     {

@@ -47,8 +47,8 @@ class TrainingResults
     nlohmann::ordered_json ToJson(const CriticalPath* critical,
                                   const std::vector<std::string>& tags,
                                   const workload::ServedStatistics* served = nullptr) const;
-    /// Of ToJson what does not hang on a model: steps, their times, bytes sent and the collectives
-    /// of each operation: of jobs that are a collective, and of tables of jobs.
+    /// Of ToJson what a job among others is told by: steps, their times, throughput where there is
+    /// a model, bytes sent, and the collectives summed up by operation and algorithm.
     nlohmann::ordered_json StepsToJson() const;
 
     /// Mean of the measured steps; 0: there is none.

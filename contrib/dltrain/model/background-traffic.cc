@@ -145,7 +145,7 @@ BackgroundTraffic::ToJson(int64_t end) const
     json["bytes"] = totals.bytes;
     json["failed"] = counts.failed;
     json["fct_us"] = results::ToJson(results::QuantilesOf(totals.fct, 1e6));
-    json["slowdown"] = results::ToJson(results::QuantilesOf(totals.slowdown));
+    json["fct_slowdown"] = results::ToJson(results::QuantilesOf(totals.slowdown));
     if (const results::Interference* interference = m_collector.GetInterference())
     {
         json["interference"] = {{"job", interference->ToJson(0, "job")},

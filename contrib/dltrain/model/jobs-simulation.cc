@@ -365,6 +365,10 @@ JobsSimulation::Member::GetStatistics(const std::optional<double>& alone) const
     json["start_us"] = static_cast<double>(m_job.start.ps) * 1e-6;
     json["end_us"] =
         m_end ? nlohmann::ordered_json(static_cast<double>(m_end) * 1e-6) : nlohmann::ordered_json();
+    if (m_job.kind == scenario::JobKind::kTraining)
+    {
+        json["model"] = m_job.scenario->model;
+    }
     json["servers"] = cluster.servers;
     json["gpus"] = GpusOf(m_job);
     json["hosts"] = cluster.hostOfServer;
@@ -379,24 +383,19 @@ JobsSimulation::Member::GetStatistics(const std::optional<double>& alone) const
     json["messages"] = Totals().fct.Count();
     json["bytes"] = Totals().bytes;
     json["fct_us"] = results::ToJson(results::QuantilesOf(Totals().fct, 1e6));
-    json["slowdown"] = results::ToJson(results::QuantilesOf(Totals().slowdown));
+    json["fct_slowdown"] = results::ToJson(results::QuantilesOf(Totals().slowdown));
     json["interference"] = Interference();
-    switch (m_job.kind)
+    if (m_training)
     {
-    case scenario::JobKind::kTraining:
-        json["training"] = m_training->GetStatistics();
-        break;
-    case scenario::JobKind::kCollective:
-        json["collective"] = m_training->GetResults().StepsToJson();
-        break;
-    case scenario::JobKind::kFlows: {
-        const FlowCounts counts = m_flows->GetCounts();
-        json["flows"] = {{"pattern", m_job.pattern},
-                         {"flows", m_job.flows.size()},
-                         {"arrived", counts.arrived},
-                         {"failed", counts.failed}};
-        break;
+        json.update(m_training->GetResults().StepsToJson());
     }
+    else
+    {
+        const FlowCounts counts = m_flows->GetCounts();
+        json["pattern"] = m_job.pattern;
+        json["flows"] = m_job.flows.size();
+        json["flows_arrived"] = counts.arrived;
+        json["flows_failed"] = counts.failed;
     }
     return json;
 }
