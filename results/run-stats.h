@@ -92,6 +92,7 @@ struct RunStats
     uint64_t queuePeakBytes{0};
     std::vector<LinkUse> busiest; //!< descending, switch and host links together
     uint64_t flowRows{0};
+    bool flowsSampled{false}; //!< flows.csv has not all of them
     uint64_t linkRows{0};
     nlohmann::ordered_json queuePairLog; //!< of queue_pairs.csv; null: there is none
     nlohmann::ordered_json paths;        //!< of paths.csv; null: there is none

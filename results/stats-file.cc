@@ -151,7 +151,7 @@ AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
             }
         }
     }
-    j["flows_csv"] = {{"rows", s.flowRows}, {"sampled", s.flowRows < s.messages}};
+    j["flows_csv"] = {{"rows", s.flowRows}, {"sampled", s.flowsSampled}};
     if (!s.paths.is_null())
     {
         j["paths_csv"] = s.paths;

@@ -515,21 +515,6 @@ FabricOptionRows(Software software)
     return rows;
 }
 
-std::vector<Option>
-PlacementOptionRows()
-{
-    return {
-        Opt("placement",
-            Kind::kName,
-            "/cluster",
-            "Cluster",
-            "which host a server stands at: in order, or a seeded shuffle")
-            .Names("placement",
-                   {{"linear", "server i at host i"}, {"random", "a shuffle by --seed"}})
-            .Default("linear"),
-    };
-}
-
 std::vector<NameList>
 FabricLists()
 {

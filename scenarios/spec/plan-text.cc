@@ -18,6 +18,7 @@
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/options.h"
+#include "scenarios/spec/placement.h"
 #include "scenarios/spec/processes.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/memory-estimate.h"
@@ -208,7 +209,7 @@ ClusterText(const ClusterSpec& c, const FabricSpec& f)
                     rdma::ToString(f.nicRate)) +
            Line("network", NetworkText(c.topology, c.topologyName, units)) +
            Line("placement",
-                std::string(c.placement == PlacementPolicy::kRandom ? "random" : "linear") +
+                PlacementName(c.placement) +
                     (c.servers < hosts ? ", " + topo::Counted(hosts - c.servers, "host") + " idle"
                                        : ""));
 }

@@ -62,6 +62,9 @@ struct Processes
     }
 };
 
+struct Background;
+struct JobSet;
+
 /// Common to all programs.
 struct RunOptions
 {
@@ -84,6 +87,7 @@ struct RunOptions
         environment;                          ///< as `attributes`, before them: ns3-environment.h
     std::vector<std::string> traceQueuePairs; ///< patterns of --trace-qps
     std::vector<std::string> tracePaths;      ///< patterns of --trace-paths
+    std::shared_ptr<const Background> background; ///< flows beside a job; null: there are none
     std::vector<std::string>
         ns3Arguments;     ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
     nlohmann::json asRun; ///< the whole configuration as run, for stats.json
@@ -150,8 +154,12 @@ struct FabricSpec
 
 enum class PlacementPolicy : uint8_t
 {
-    kLinear, ///< logical server i stands at host i
-    kRandom, ///< a seeded shuffle
+    kLinear,     ///< logical server i stands at host i
+    kPacked,     ///< edge switches are filled one after the other
+    kSpread,     ///< edge switches, and pods, in turn
+    kRandom,     ///< a seeded shuffle
+    kRail,       ///< the smallest group of hosts behind the same switches that has room
+    kFragmented, ///< packed into what a seeded occupation leaves
 };
 
 class Aggregators;
@@ -253,6 +261,8 @@ struct TrainingScenario
     uint32_t sequence = 0;
     uint32_t steps = 1;       ///< measured
     uint32_t warmupSteps = 1; ///< before them, excluded from all statistics
+    /// Several jobs on this network, of which this scenario is the first one; null: it is alone.
+    std::shared_ptr<const JobSet> jobs;
 };
 
 /// Another choice that collperf runs at each size, beside the one of its table.

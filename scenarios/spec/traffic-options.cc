@@ -97,6 +97,9 @@ MakeTable()
     t.Add({
         Opt("pattern", Kind::kName, json, group, "who sends to whom")
             .Names("pattern", Patterns())
+            .Aliases([](const std::string& text) -> std::string {
+                return topo::FoldedName(text) == "random" ? "poisson" : "";
+            })
             .Otherwise("permutation")
             .Example("all-to-all"),
         Opt("offset", Kind::kInteger, json, group, "permutation: host i sends to (i + N) mod hosts")

@@ -19,13 +19,11 @@
 #include "scenarios/spec/ns3-environment.h"
 #include "scenarios/spec/processes.h"
 #include "scenarios/spec/queue-pair-pattern.h"
-#include "scenarios/traffic/random.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <stdexcept>
 
 namespace scenario
@@ -355,20 +353,6 @@ MakeNetwork(Validation* v,
             rdma::ToString(fabric->nicRate) + (fabric->infiniBand ? " InfiniBand" : " Ethernet");
     }
     return network;
-}
-
-std::vector<uint32_t>
-PlaceServers(PlacementPolicy policy, uint32_t servers, uint32_t hosts, uint64_t seed)
-{
-    std::vector<uint32_t> order(hosts);
-    std::iota(order.begin(), order.end(), 0);
-    if (policy == PlacementPolicy::kRandom)
-    {
-        Random random(seed, kPlacementStream);
-        random.Shuffle(&order);
-    }
-    order.resize(std::min(servers, hosts));
-    return order;
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ struct Validation
     Values values;
     std::vector<Error> errors;
     std::vector<std::string> notes;
+    std::shared_ptr<const JobSeat> seat = nullptr; ///< ReadResult::seat
 
     /// An error about an option as it was given.
     void Fail(const std::string& option, std::string problem, std::string nearest = "");

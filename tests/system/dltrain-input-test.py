@@ -42,7 +42,7 @@ class BadInput(SystemTest):
             "--ib-switch=quantun",
             "did you mean 'quantum'",
         )
-        self.refuse("dltrain --placement=best", "--placement=best", "linear, random")
+        self.refuse("dltrain --placement=best", "--placement=best", "linear, packed, spread, random, rail, fragmented")
         self.refuse("dltrain --dtype=int8", "--dtype=int8", "bf16")
         # FIELD.md, 6: no silent ring
         self.refuse("dltrain --algorithm=tree", "--algorithm=tree", "ring")

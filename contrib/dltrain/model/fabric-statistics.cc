@@ -125,6 +125,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.slowdown = results::QuantilesOf(flows.GetSlowdown());
     s.exactQuantiles = flows.GetFct().IsExact();
     s.flowRows = flows.GetRows();
+    s.flowsSampled = flows.IsSample();
     if (!s.packets)
     {
         return s; // of links and devices nothing is known

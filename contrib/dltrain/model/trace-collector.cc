@@ -229,6 +229,29 @@ TraceCollector::Tag(const std::string& name)
     return at->second;
 }
 
+uint32_t
+TraceCollector::Tag(const std::string& name, uint32_t owner)
+{
+    const uint32_t tag = Tag(name);
+    m_flows->SetOwner(tag, owner);
+    return tag;
+}
+
+uint32_t
+TraceCollector::AddOwner(const std::string& name, bool aside)
+{
+    const uint32_t owner = m_flows->AddOwner(aside);
+    if (m_attribution)
+    {
+        if (!m_interference)
+        {
+            m_interference = std::make_unique<results::Interference>(m_portNames);
+        }
+        m_interference->AddOwner(name);
+    }
+    return owner;
+}
+
 // Messages ---------------------------------------------------------------------------------------
 
 PendingMessages::Sender&
@@ -528,7 +551,13 @@ TraceCollector::HearComplete(const Completion& completion, const results::Messag
         return;
     }
     m_flows->Add(record);
-    if (m_attribution)
+    if (m_interference && parts)
+    {
+        m_interference->Add(record, *parts, m_flows->OwnerOf(record.tag), [this](uint32_t tag) {
+            return m_flows->OwnerOf(tag);
+        });
+    }
+    if (m_attribution && !m_flows->IsAside(record.tag))
     {
         parts ? m_attribution->Add(record, *parts) : m_attribution->AddUnknown();
     }
@@ -612,6 +641,10 @@ TraceCollector::StartMeasuring(int64_t nowPs)
         if (m_paths)
         {
             m_paths->Clear();
+        }
+        if (m_interference)
+        {
+            m_interference->Clear();
         }
     }
     m_links->StartMeasuring(nowPs);
