@@ -31,6 +31,7 @@ constexpr const char* MEASURED_KEYS[] = {"measured_from_us",
                                          "pfc_pauses",
                                          "credits",
                                          "pfc_pause_time_us",
+                                         "trimming",
                                          "timeouts",
                                          "naks",
                                          "nic_limits",
@@ -92,6 +93,15 @@ AddPacketStats(nlohmann::ordered_json& j, const RunStats& s)
                         {"flow_control_packets", s.credits->flowControlPackets},
                         {"blocks_lost", s.credits->blocksLost},
                         {"rerouted_packets", s.credits->rerouted}};
+    }
+    if (s.trimming)
+    {
+        j["trimming"] = {{"trimmed_packets", s.trimming->trimmed},
+                         {"trimmed_bytes", s.trimming->trimmedBytes},
+                         {"returned_packets", s.trimming->returned},
+                         {"trimmed_received", s.trimming->trimmedReceived},
+                         {"returned_received", s.trimming->returnedReceived},
+                         {"pulls", s.trimming->pulls}};
     }
     j["retransmitted_packets"] = s.retransmittedPackets;
     j["timeouts"] = s.timeouts;

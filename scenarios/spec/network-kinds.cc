@@ -11,18 +11,44 @@ namespace scenario
 const std::vector<std::string>&
 OptionsOfPackets()
 {
-    static const std::vector<std::string> options = {
-        // the run
-        "pcap", "trace-qps",
-        // switches and links
-        "bit-error-rate", "buffer", "pfc", "pfc-watchdog", "pfc-watchdog-action", "ecn", "ecn-kmin",
-        "ecn-kmax", "ecn-pmax", "ecn-behind", "vls", "vl-buffer", "credit-block", "vl-high",
-        "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing",
-        // NICs
-        "cc", "cc-preset", "window", "variable-window", "timeout-exponent", "retry-count",
-        "loss-recovery", "nak-interval", "ack-priority", "cnp-priority", "static-rate",
-        // looks
-        "queue-interval", "rate-interval"};
+    static const std::vector<std::string> options = {// the run
+                                                     "pcap",
+                                                     "trace-qps",
+                                                     // switches and links
+                                                     "bit-error-rate",
+                                                     "buffer",
+                                                     "pfc",
+                                                     "pfc-watchdog",
+                                                     "pfc-watchdog-action",
+                                                     "ecn",
+                                                     "ecn-kmin",
+                                                     "ecn-kmax",
+                                                     "ecn-pmax",
+                                                     "ecn-behind",
+                                                     "vls",
+                                                     "vl-buffer",
+                                                     "credit-block",
+                                                     "vl-high",
+                                                     "vl-low",
+                                                     "vl-high-limit",
+                                                     "fecn-threshold",
+                                                     "adaptive-routing",
+                                                     // NICs
+                                                     "cc",
+                                                     "cc-preset",
+                                                     "window",
+                                                     "variable-window",
+                                                     "timeout-exponent",
+                                                     "retry-count",
+                                                     "transport",
+                                                     "loss-recovery",
+                                                     "nak-interval",
+                                                     "ack-priority",
+                                                     "cnp-priority",
+                                                     "static-rate",
+                                                     // looks
+                                                     "queue-interval",
+                                                     "rate-interval"};
     return options;
 }
 
@@ -63,7 +89,9 @@ HasPackets(const FabricSpec& fabric)
 std::string
 NetworkText(const FabricSpec& fabric)
 {
-    return HasPackets(fabric) ? "congestion control " + fabric.cc
+    const std::string& transport = fabric.transport.name;
+    return HasPackets(fabric) ? (transport == "rc" ? "" : "transport " + transport + ", ") +
+                                    "congestion control " + fabric.cc
                               : fabric.network + " network, without packets";
 }
 

@@ -14,6 +14,7 @@
 #include "contrib/rdma/core/ib-link.h"
 #include "contrib/rdma/core/units.h"
 #include "scenarios/spec/block-weights.h"
+#include "scenarios/spec/transport-options.h"
 #include "scenarios/training/plan-options.h"
 #include "scenarios/training/step-graph.h"
 #include "topologies/server.h"
@@ -142,6 +143,7 @@ struct FabricSpec
     uint8_t ackPriority = 8;     ///< of ACKs and NAKs; 8: that of their queue pair
     bool variableWindow = false; ///< windowBytes is that at line rate
     bool ecnBehind = false;      ///< marked by the queue without the frame itself
+    TransportSpec transport;
 };
 
 enum class PlacementPolicy : uint8_t
