@@ -53,6 +53,17 @@ struct CreditStats
     uint64_t rerouted{0}; //!< packets that adaptive routing sent another way
 };
 
+/// What became of packets that switches had no room for, where they cut payload off.
+struct TrimmingStats
+{
+    uint64_t trimmed{0};
+    uint64_t trimmedBytes{0};
+    uint64_t returned{0};         //!< of them, those that went back to their sender
+    uint64_t trimmedReceived{0};  //!< that came to their receiver
+    uint64_t returnedReceived{0}; //!< that came back
+    uint64_t pulls{0};
+};
+
 /// What a fabric did, as numbers. Made at the end of a run, before the fabric goes.
 struct RunStats
 {
@@ -71,7 +82,8 @@ struct RunStats
     uint64_t cnps{0};
     uint64_t pfcPauses{0};
     double pfcPauseTimeUs{0};
-    std::optional<CreditStats> credits; //!< where there is no PFC
+    std::optional<CreditStats> credits;    //!< where there is no PFC
+    std::optional<TrimmingStats> trimming; //!< where switches trim
     const rdma::LinkWords* link{&rdma::kEthernetWords};
     BalanceStats balance;
     uint64_t retransmittedPackets{0};

@@ -102,6 +102,11 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     {
         os << HumanCount(s.pfcPauses) << " PFC pauses";
     }
+    if (s.trimming)
+    {
+        os << "; " << HumanCount(s.trimming->trimmed) << " packets trimmed, "
+           << HumanCount(s.trimming->returned) << " of them returned";
+    }
     if (s.pfcPauses)
     {
         os << ", " << HumanTime(s.pfcPauseTimeUs) << " in all";

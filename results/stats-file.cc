@@ -31,6 +31,7 @@ constexpr const char* MEASURED_KEYS[] = {"measured_from_us",
                                          "pfc_pauses",
                                          "credits",
                                          "pfc_pause_time_us",
+                                         "trimming",
                                          "timeouts",
                                          "naks",
                                          "nic_limits",
@@ -96,6 +97,15 @@ AddPacketStats(nlohmann::ordered_json& j, const RunStats& s)
     if (!s.balance.balancer.empty())
     {
         j["load_balancing"] = ToJson(s.balance);
+    }
+    if (s.trimming)
+    {
+        j["trimming"] = {{"trimmed_packets", s.trimming->trimmed},
+                         {"trimmed_bytes", s.trimming->trimmedBytes},
+                         {"returned_packets", s.trimming->returned},
+                         {"trimmed_received", s.trimming->trimmedReceived},
+                         {"returned_received", s.trimming->returnedReceived},
+                         {"pulls", s.trimming->pulls}};
     }
     j["retransmitted_packets"] = s.retransmittedPackets;
     j["timeouts"] = s.timeouts;

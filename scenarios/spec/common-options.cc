@@ -11,6 +11,7 @@
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/options-detail.h"
+#include "scenarios/spec/transport-options.h"
 
 #include <algorithm>
 #include <boost/algorithm/string/replace.hpp>
@@ -500,6 +501,10 @@ FabricOptionRows(Software software)
             .Example("3")
             .Sets("ns3::RdmaNic::RetryCount"),
     };
+    for (auto& row : TransportOptionRows(group, json))
+    {
+        rows.push_back(std::move(row));
+    }
     for (auto& row : InfiniBandOptionRows())
     {
         rows.push_back(std::move(row));
@@ -525,6 +530,7 @@ FabricLists()
         {"ib-routing", "Routing engines of the subnet manager (--ib-routing)", IbRoutingItems},
         {"compat", "Models to be compatible with (--compat)", CompatItems},
         {"load-balancers", "Load balancers (--load-balancer)", LoadBalancerItems},
+        {"transport", "Transports (--transport)", TransportItems},
         {"cc", "Congestion controls (--cc)", CongestionItems},
         {"cc-preset",
          "Parameters of congestion controls and switches (--cc-preset)",

@@ -22,7 +22,8 @@ OptionsOfPackets()
         "split-data-on-qps",
         // NICs
         "cc", "cc-preset", "window", "variable-window", "timeout-exponent", "retry-count",
-        "loss-recovery", "nak-interval", "ack-priority", "cnp-priority", "static-rate",
+        "transport", "loss-recovery", "nak-interval", "ack-priority", "cnp-priority",
+        "static-rate",
         // looks
         "queue-interval", "rate-interval"};
     return options;
@@ -65,7 +66,9 @@ HasPackets(const FabricSpec& fabric)
 std::string
 NetworkText(const FabricSpec& fabric)
 {
-    return HasPackets(fabric) ? "congestion control " + fabric.cc
+    const std::string& transport = fabric.transport.name;
+    return HasPackets(fabric) ? (transport == "rc" ? "" : "transport " + transport + ", ") +
+                                    "congestion control " + fabric.cc
                               : fabric.network + " network, without packets";
 }
 

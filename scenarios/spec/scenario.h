@@ -16,6 +16,7 @@
 #include "scenarios/spec/block-weights.h"
 #include "scenarios/spec/connections.h"
 #include "scenarios/spec/load-balancing.h"
+#include "scenarios/spec/transport-options.h"
 #include "scenarios/training/plan-options.h"
 #include "scenarios/training/step-graph.h"
 #include "topologies/server.h"
@@ -150,6 +151,7 @@ struct FabricSpec
     LoadBalancingSpec balancing;
     bool variableWindow = false; ///< windowBytes is that at line rate
     bool ecnBehind = false;      ///< marked by the queue without the frame itself
+    TransportSpec transport;
 };
 
 enum class PlacementPolicy : uint8_t

@@ -19,6 +19,8 @@
 #include "scenarios/spec/ns3-environment.h"
 #include "scenarios/spec/processes.h"
 #include "scenarios/spec/queue-pair-pattern.h"
+#include "scenarios/spec/transport-options.h"
+#include "scenarios/traffic/random.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
 
@@ -82,6 +84,7 @@ MakeFabric(Validation* v)
     ApplyInfiniBand(v);
     ApplyCompat(v);
     f.balancing = ApplyLoadBalancing(v);
+    f.transport = ApplyTransport(v);
     const auto& values = v->values;
     f.compat = values.Text("compat");
     f.nic = values.Text("nic");
@@ -469,6 +472,10 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.processes.noAttribution = several && run.attribution;
     run.attribution &= !several;
     run.optionAttributes = AttributesOf(v->table, v->values);
+    for (auto& attribute : TransportAttributes(*v))
+    {
+        run.optionAttributes.push_back(std::move(attribute));
+    }
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
     RefuseAttributes(v, run);

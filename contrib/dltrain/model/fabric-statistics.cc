@@ -170,6 +170,17 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         s.qpCacheMisses = nics.qpCacheMisses - base.nics.qpCacheMisses;
         s.nicPauses = nics.nicPauses - base.nics.nicPauses;
     }
+    if (ranks.Max(fabric.Trims()) > 0)
+    {
+        const ns3::RdmaTrimCounters trims = SumOfRanks(fabric.GetTrimTotals());
+        const ns3::RdmaTrimCounters before = SumOfRanks(base.trims);
+        s.trimming = results::TrimmingStats{trims.trimmed - before.trimmed,
+                                            trims.trimmedBytes - before.trimmedBytes,
+                                            trims.returned - before.returned,
+                                            nics.trimmedReceived - base.nics.trimmedReceived,
+                                            nics.returnedReceived - base.nics.returnedReceived,
+                                            nics.pullsSent - base.nics.pullsSent};
+    }
     if (const results::TailAttribution* attribution = collector.GetAttribution())
     {
         s.attribution = attribution->ToJson();

@@ -144,6 +144,32 @@ RdmaFabric::GetRerouted() const
     return sum;
 }
 
+bool
+RdmaFabric::Trims() const
+{
+    for (const auto& device : m_switches)
+    {
+        if (device->Trims())
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
+RdmaTrimCounters
+RdmaFabric::GetTrimTotals() const
+{
+    RdmaTrimCounters sum;
+    for (const auto& device : m_switches)
+    {
+        sum.trimmed += device->GetTrimmed();
+        sum.trimmedBytes += device->GetTrimmedBytes();
+        sum.returned += device->GetReturned();
+    }
+    return sum;
+}
+
 uint64_t
 RdmaFabric::GetDrops(RdmaSwitchBase::DropReason reason) const
 {

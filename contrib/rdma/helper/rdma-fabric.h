@@ -345,6 +345,11 @@ class RdmaFabric
     /// as RdmaNic::GetBdpCap computes it, but of the whole fabric, whichever rank has it
     uint64_t GetBdpCap(uint32_t endpoint);
 
+    /// \return of all switches of this process
+    RdmaTrimCounters GetTrimTotals() const;
+    /// \return whether switches of this process trim
+    bool Trims() const;
+
     /// \return sum of the counters of all NICs of this rank
     RdmaNicCounters GetNicTotals() const;
     /// \return sum of the counters of all ports of this rank

@@ -47,6 +47,10 @@ enum class RdmaOpcode : uint8_t
     UD_SEND_ONLY = static_cast<uint8_t>(rdma::RoceOpcode::kDatagramSendOnly),
     UD_SEND_ONLY_IMM = static_cast<uint8_t>(rdma::RoceOpcode::kDatagramSendOnlyWithImmediate),
     CNP = static_cast<uint8_t>(rdma::RoceOpcode::kCnp),
+    NDP_ACK = static_cast<uint8_t>(rdma::RoceOpcode::kNdpAck),
+    NDP_NACK = static_cast<uint8_t>(rdma::RoceOpcode::kNdpNack),
+    NDP_PULL = static_cast<uint8_t>(rdma::RoceOpcode::kNdpPull),
+    RETURNED = static_cast<uint8_t>(rdma::RoceOpcode::kReturned),
     PAUSE = 0xf0,        //!< no BTH: an IEEE 802.1Qbb frame
     PACKET = 0xf1,       //!< no BTH: an ordinary ns3::Packet hangs off RdmaFrame::extra
     FLOW_CONTROL = 0xf2, //!< no LRH either: an InfiniBand link's flow-control packet
@@ -71,6 +75,13 @@ constexpr bool
 IsReadResponse(RdmaOpcode opcode)
 {
     return opcode >= RdmaOpcode::READ_RESPONSE_FIRST && opcode <= RdmaOpcode::READ_RESPONSE_ONLY;
+}
+
+/// \return whether the frame is an answer of NDP's: psn is then what its sender expects
+constexpr bool
+IsNdpAnswer(RdmaOpcode opcode)
+{
+    return opcode >= RdmaOpcode::NDP_ACK && opcode <= RdmaOpcode::NDP_PULL;
 }
 
 /// \return whether the frame ends a request of a reliable connection
@@ -212,6 +223,10 @@ struct alignas(64) RdmaFrame
             32, //!< (not on the wire) last packet of what was posted, which may be several requests
         RNR_NAK = 64,    //!< an ACKNOWLEDGE whose AETH says receiver not ready
         FATAL_NAK = 128, //!< an ACKNOWLEDGE with another NAK, which no retry helps
+        // Of requests:
+        TRIMMED = 8,          //!< a switch has cut its payload off
+        TRIMMABLE = 64,       //!< a switch may do so
+        NOTHING_BEHIND = 128, //!< the sender has nothing to send behind it
     };
 
     RdmaFrame* next;    //!< next in whatever list holds the frame
@@ -223,9 +238,10 @@ struct alignas(64) RdmaFrame
     uint32_t destQp;    //!< 24 bits
     uint32_t psn;       //!< 24 bits
     uint32_t aux;       //!< immediate data (data frames), MSN (ACKs), pause quanta (PAUSE), FCTBS
-                        //!< (FLOW_CONTROL)
+                        //!< (FLOW_CONTROL), PSN of the packet answered (NDP_ACK, NDP_NACK)
     uint32_t dmaLength; //!< RETH length, AETH syndrome (ACKs; above the low byte: ECHOES_ENTROPY),
-                        //!< source queue pair (UD), FCCL (FLOW_CONTROL)
+                        //!< source queue pair (UD), FCCL (FLOW_CONTROL), pulls given so far
+                        //!< (NDP_ACK, NDP_NACK, NDP_PULL)
     uint16_t payload;   //!< bytes of message data, without padding
     uint16_t inPort;    //!< in a switch: where it came in; InfiniBand: with its VL there << 13
     RdmaOpcode opcode;

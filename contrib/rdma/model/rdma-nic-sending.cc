@@ -6,6 +6,7 @@
 #include "rdma-nic-limits.h"
 #include "rdma-nic-scan.h"
 #include "rdma-nic.h"
+#include "rdma-pull-queue.h"
 #include "rdma-queue-pair-verbs.h"
 
 #include "ns3/node.h"
@@ -262,6 +263,10 @@ RdmaNic::SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* d
 {
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
     frame->wireBytes = answer.opcode == RdmaOpcode::CNP ? m_sizes.cnpWire : m_sizes.ackWire;
+    if (IsNdpAnswer(answer.opcode))
+    {
+        frame->wireBytes += rdma::kNdpAnswerBytes - rdma::kAethBytes;
+    }
     frame->src = m_endpoint;
     frame->dst = qp->m_peerEndpoint;
     frame->route = qp->m_route;
@@ -289,6 +294,16 @@ RdmaNic::SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* d
         Echo(qp, data, frame);
     }
     m_port->Enqueue(frame, now);
+}
+
+RdmaPullQueue&
+RdmaNic::GetPulls()
+{
+    if (!m_pulls)
+    {
+        m_pulls = std::make_unique<RdmaPullQueue>(this);
+    }
+    return *m_pulls;
 }
 
 void

@@ -24,6 +24,7 @@ namespace ns3
 
 class RdmaNicLimits;
 class RdmaNicScan;
+class RdmaPullQueue;
 
 /**
  * \ingroup rdma
@@ -97,6 +98,10 @@ struct RdmaNicCounters
     uint64_t rnrNaksReceived{0};
     uint64_t datagramsDropped{0}; //!< UD: no receive request, or too short a one
     uint64_t notReadyDropped{0};  //!< to a queue pair in no state to receive
+    // With switches that trim only:
+    uint64_t pullsSent{0};
+    uint64_t trimmedReceived{0};  //!< packets that have come without their payload
+    uint64_t returnedReceived{0}; //!< own packets that a switch has sent back
     // With limits (RdmaNicLimits) only:
     uint64_t qpCacheMisses{0};
     uint64_t receiveBufferDrops{0}; //!< data packets
@@ -407,6 +412,12 @@ class RdmaNic : public Object, public RdmaPortUser
 
     /// \param data what it answers: gives away what congestion control needs
     void SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* data = nullptr);
+    /// \return what it owes those who send to it; made when first asked for
+    RdmaPullQueue& GetPulls();
+    /// \return the queue pair whose other end is this; null: there is none
+    RdmaQueuePair* FindByPeer(uint32_t endpoint, uint32_t number);
+    /// A switch has sent a packet back.
+    void OnReturned(const RdmaFrame& frame, int64_t now);
     /// What a data frame has collected goes into its ACK.
     void Echo(const RdmaQueuePair* qp, RdmaFrame* data, RdmaFrame* ack);
     /// \param staticRate of the path (RdmaPathSource::Path::rateBps) or of the connection. \return
@@ -446,6 +457,7 @@ class RdmaNic : public Object, public RdmaPortUser
     const RdmaPathSource* m_paths{nullptr};
     std::unique_ptr<RdmaNicLimits> m_limits; //!< null: none
     std::unique_ptr<RdmaNicScan> m_scan;     //!< null: round robin
+    std::unique_ptr<RdmaPullQueue> m_pulls;  //!< null: none has been owed
     rdma::FrameSizes m_sizes;
     int64_t m_timeUnit{1}; //!< the port's
 
@@ -470,6 +482,9 @@ class RdmaNic : public Object, public RdmaPortUser
     Time m_rtoLow;
     Time m_rtoHigh;
     uint32_t m_rtoLowPackets;
+    uint64_t m_firstWindow; //!< packets; 0: the recovery's own
+    Time m_creditTimeout;
+    rdma::NumberTable<RdmaQueuePair*> m_returnedOf; //!< by what a returned packet says of its flow
     uint32_t m_initialPsn;
     uint8_t m_minRnrTimer;
     uint8_t m_rnrRetryCount;

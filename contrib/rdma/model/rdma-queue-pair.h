@@ -201,6 +201,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     friend class RdmaDatagrams;
     friend class RdmaNic;
     friend class RdmaNicScan;
+    friend class RdmaPullQueue;
     friend class RdmaRequester;
     friend class RdmaResponder;
 
@@ -228,6 +229,12 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     /// What all frames of this queue pair to its peer have in common.
     RdmaFrame* NewFrame(RdmaOpcode opcode, uint64_t psn, uint32_t wireBytes, uint8_t flags) const;
     void OnDatagram(const RdmaFrame& frame, int64_t now);
+
+    /// It is its turn in its NIC's RdmaPullQueue.
+    RdmaLossRecovery::Pull GivePull(int64_t now)
+    {
+        return m_recovery->GivePull(m_responder, now);
+    }
 
     /// Made when first asked for.
     RdmaQueuePairVerbs& GetVerbs();

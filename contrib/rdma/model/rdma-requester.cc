@@ -44,7 +44,7 @@ RdmaRequester::CheckPost(const RdmaSendRequest& request) const
     }
     const RdmaDatagrams* datagrams = m_qp->m_verbs ? m_qp->m_verbs->datagrams.get() : nullptr;
     if (request.operation == RdmaOperation::RECEIVE ||
-        (request.operation == RdmaOperation::READ && request.hasImmediate) ||
+        (request.operation == RdmaOperation::READ && (request.hasImmediate || m_hearsAll)) ||
         (request.operation != RdmaOperation::SEND && datagrams))
     {
         return RdmaPostResult::NOT_SUPPORTED;
@@ -238,7 +238,11 @@ RdmaRequester::MakeFrame(int64_t now)
         ++own.cursor;
         frame->flags |= RdmaFrame::END_OF_POST;
     }
-    if (own.nextPsn < own.highestPsn)
+    if (m_hearsAll)
+    {
+        m_qp->m_recovery->OnSent(*this, own.nextPsn - 1, *frame, now);
+    }
+    else if (own.nextPsn < own.highestPsn)
     {
         m_qp->m_recovery->ChooseNext(*this);
     }
@@ -367,6 +371,44 @@ RdmaRequester::OnAcknowledge(RdmaFrame* frame, int64_t now)
         m_qp->m_recovery->OnNak(*this, expected, now);
     }
     UpdateRate(now);
+    m_qp->m_nic->Activate(m_qp, now);
+}
+
+void
+RdmaRequester::OnAnswer(RdmaFrame* frame, int64_t now)
+{
+    if (m_qp->m_state == RdmaQueuePair::State::ERROR ||
+        m_qp->m_state < RdmaQueuePair::State::READY_TO_SEND || !m_hearsAll)
+    {
+        return;
+    }
+    Send();
+    const uint64_t expected = rdma::ExtendPsn(frame->psn, m_sender->ackedPsn);
+    if (expected > m_sender->highestPsn)
+    {
+        return; // to a former connection
+    }
+    m_qp->m_recovery->OnAnswer(*this, *frame, now);
+    if (expected > m_sender->ackedPsn && !Acknowledge(expected, now, frame))
+    {
+        return;
+    }
+    m_qp->m_recovery->ChooseNext(*this);
+    UpdateRate(now);
+    m_qp->m_nic->Activate(m_qp, now);
+}
+
+void
+RdmaRequester::OnReturned(const RdmaFrame& frame, int64_t now)
+{
+    if (m_qp->m_state == RdmaQueuePair::State::ERROR ||
+        m_qp->m_state < RdmaQueuePair::State::READY_TO_SEND || !m_hearsAll)
+    {
+        return;
+    }
+    Send();
+    ++m_qp->m_nic->m_counters.returnedReceived;
+    m_qp->m_recovery->OnReturned(*this, rdma::ExtendPsn(frame.psn, m_sender->ackedPsn), now);
     m_qp->m_nic->Activate(m_qp, now);
 }
 
@@ -549,7 +591,8 @@ void
 RdmaRequester::OnTimer()
 {
     m_timerPending = false;
-    if (!IsSending() || m_sender->nextPsn == m_sender->ackedPsn ||
+    // With credits what is to be sent may have to wait although nothing is outstanding.
+    if (!IsSending() || (m_hearsAll ? m_endPsn : m_sender->nextPsn) == m_sender->ackedPsn ||
         m_qp->m_state == RdmaQueuePair::State::ERROR)
     {
         return; // sleeps until something is outstanding again

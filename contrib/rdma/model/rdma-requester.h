@@ -114,6 +114,24 @@ class RdmaRequester
         return m_sender->highestPsn;
     }
 
+    /// \return the first PSN behind all that is posted
+    uint64_t GetEndPsn() const
+    {
+        return m_endPsn;
+    }
+
+    /// \return the time-out runs from here, ps
+    int64_t GetTimerStart() const
+    {
+        return m_sender->timerStart;
+    }
+
+    /// \param packets from the first that is not acknowledged on; 0: nothing may be sent
+    void SetMaxOutstanding(uint32_t packets)
+    {
+        m_maxOutstanding = packets;
+    }
+
     /// \return local ACK time-out, ps; 0: none (9.7.6.1.3: 4.096 us x 2^n)
     int64_t GetAckTimeout() const
     {
@@ -287,6 +305,9 @@ class RdmaRequester
     // Answers
 
     void OnAcknowledge(RdmaFrame* frame, int64_t now);
+    /// An answer of the recovery's own.
+    void OnAnswer(RdmaFrame* frame, int64_t now);
+    void OnReturned(const RdmaFrame& frame, int64_t now);
     /// \param ack what says so, if it is an ACK or NAK
     /// \return whether the connection still works: who is told of completions may end it
     bool Acknowledge(uint64_t upTo, int64_t now, const RdmaFrame* ack = nullptr);
@@ -335,6 +356,7 @@ class RdmaRequester
     uint8_t m_timeoutExponent{0};
     bool m_timerPending{false};
     bool m_hearsAcks{false}; //!< RdmaLossRecovery::HearsAcks of its recovery
+    bool m_hearsAll{false};  //!< RdmaLossRecovery::HearsAll of its recovery
     uint32_t m_throttleGeneration{0};
     uint32_t m_lastKey{0}; //!< with a path selector: of the packet before
     uint64_t m_endPsn{0};  //!< of what is posted

@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/roce-wire.h"
 #include "rdma-loss-recovery.h"
 #include "rdma-nic.h"
+#include "rdma-pull-queue.h"
 #include "rdma-queue-pair-verbs.h"
 
 #include <algorithm>
@@ -68,6 +69,10 @@ RdmaResponder::OnData(RdmaFrame* frame, int64_t now)
     }
     Notice(*frame, now);
     const uint64_t psn = rdma::ExtendPsn(frame->psn, m_expectedPsn);
+    if (m_hearsAll && m_qp->m_recovery->OnArrival(*this, psn, *frame, now))
+    {
+        return;
+    }
     if (psn != m_expectedPsn)
     {
         if (psn > m_expectedPsn)
@@ -178,6 +183,12 @@ RdmaResponder::CountDuplicate()
 }
 
 void
+RdmaResponder::CountTrimmed()
+{
+    ++m_qp->m_nic->m_counters.trimmedReceived;
+}
+
+void
 RdmaResponder::CountDropped()
 {
     ++m_qp->m_nic->m_counters.outOfOrderDropped;
@@ -285,6 +296,11 @@ RdmaResponder::ReleaseHeld(RdmaFrame* data, int64_t now)
 void
 RdmaResponder::SendAck(RdmaFrame* data, int64_t now)
 {
+    if (m_hearsAll)
+    {
+        m_qp->m_recovery->Acknowledge(*this, data, now);
+        return;
+    }
     ++m_qp->m_nic->m_counters.acksSent;
     m_qp->m_nic->SendControl(
         m_qp,
@@ -305,6 +321,35 @@ RdmaResponder::SendSequenceNak(uint32_t aux, RdmaFrame& data, int64_t now)
                               rdma::NakSyndrome(rdma::kNakPsnSequenceError)},
                              now,
                              &data);
+}
+
+void
+RdmaResponder::SendAnswer(RdmaOpcode opcode,
+                          uint32_t psn,
+                          uint32_t pulls,
+                          RdmaFrame* data,
+                          int64_t now)
+{
+    RdmaNicCounters& counters = m_qp->m_nic->m_counters;
+    ++(opcode == RdmaOpcode::NDP_ACK    ? counters.acksSent
+       : opcode == RdmaOpcode::NDP_NACK ? counters.naksSent
+                                        : counters.pullsSent);
+    m_qp->m_nic->SendControl(m_qp,
+                             {opcode, 0, rdma::WirePsn(m_expectedPsn), psn, pulls},
+                             now,
+                             data);
+}
+
+bool
+RdmaResponder::TakePull(int64_t now)
+{
+    return m_qp->m_nic->GetPulls().Take(now);
+}
+
+void
+RdmaResponder::QueuePull(int64_t now)
+{
+    m_qp->m_nic->GetPulls().Add(m_qp, now);
 }
 
 void

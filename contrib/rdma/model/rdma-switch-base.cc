@@ -53,8 +53,13 @@ RdmaSwitchBase::DoDispose()
 const char*
 RdmaSwitchBase::GetDropReasonName(DropReason reason)
 {
-    static const char* names[] =
-        {"no_route", "pool_full", "threshold", "headroom_full", "pfc_watchdog", "link_down"};
+    static const char* names[] = {"no_route",
+                                  "pool_full",
+                                  "threshold",
+                                  "headroom_full",
+                                  "pfc_watchdog",
+                                  "link_down",
+                                  "header_queue_full"};
     return names[reason];
 }
 

@@ -19,6 +19,15 @@
 namespace ns3
 {
 
+/// \ingroup rdma
+/// What switches that trim have done (RdmaSwitch).
+struct RdmaTrimCounters
+{
+    uint64_t trimmed{0};      //!< packets whose payload has been cut off
+    uint64_t trimmedBytes{0}; //!< their payload
+    uint64_t returned{0};     //!< of them, those that have been sent back to where they came from
+};
+
 /**
  * \ingroup rdma
  * What Ethernet's and InfiniBand's switches have in common: ports, a name, the ways out, a load
@@ -39,7 +48,8 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
         THRESHOLD,
         HEADROOM_FULL,
         PFC_WATCHDOG,
-        LINK_DOWN, //!< queued for a link that went down
+        LINK_DOWN,         //!< queued for a link that went down
+        HEADER_QUEUE_FULL, //!< of a switch that trims
         DROP_REASONS
     };
 
@@ -121,6 +131,30 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
 
     /// \return most that a buffer which all ports share held, bytes; 0: it has none
     virtual uint64_t GetSharedBufferPeak() const
+    {
+        return 0;
+    }
+
+    /// \return whether it cuts payload off
+    virtual bool Trims() const
+    {
+        return false;
+    }
+
+    /// \return packets whose payload has been cut off
+    virtual uint64_t GetTrimmed() const
+    {
+        return 0;
+    }
+
+    /// \return their payload
+    virtual uint64_t GetTrimmedBytes() const
+    {
+        return 0;
+    }
+
+    /// \return trimmed packets that have been sent back to where they came from
+    virtual uint64_t GetReturned() const
     {
         return 0;
     }

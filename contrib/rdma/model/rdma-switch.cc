@@ -25,9 +25,8 @@ RdmaSwitch::DoDispose()
 }
 
 void
-RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
+RdmaSwitch::Forward(RdmaPort* port, RdmaFrame* frame, int64_t now)
 {
-    CountReceived(*port, *frame, now);
     // A datagram may be for an endpoint that does not exist.
     const Candidates ways = FindCandidates(frame->dst);
     if (ways.size == 0)
@@ -41,6 +40,14 @@ RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
     {
         Drop(egress, frame, PFC_WATCHDOG, now);
         return;
+    }
+    if (m_trimBytes)
+    {
+        frame = MakeRoom(port, egress, frame, now);
+        if (!frame)
+        {
+            return;
+        }
     }
     const uint64_t queueBytes = egress->GetQueueBytes(frame->priority);
     const uint32_t bytes = FrameBytes(frame);
@@ -79,6 +86,13 @@ RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
     const uint8_t priority = frame->priority; // it may be gone at once
     egress->Enqueue(frame, now);
     m_watchdog->OnQueued(egress, priority, now);
+}
+
+void
+RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
+{
+    CountReceived(*port, *frame, now);
+    Forward(port, frame, now);
 }
 
 void

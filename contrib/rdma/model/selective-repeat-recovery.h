@@ -85,6 +85,12 @@ class SelectiveRepeatRecovery : public RdmaLossRecovery
     const RdmaArrival& GetHeld(uint64_t psn) const override;
 
   protected:
+    /// \return whether this packet came out of order and is kept
+    bool IsKept(uint64_t psn) const
+    {
+        return m_received.Test(psn);
+    }
+
     /// What the responder says to a packet out of order. \param fresh it is kept now; else it was
     /// before
     virtual void Answer(RdmaResponder& responder,
