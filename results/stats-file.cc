@@ -147,6 +147,14 @@ AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
             }
         }
     }
+    if (!s.faults.empty())
+    {
+        j["faults"] = nlohmann::ordered_json::array();
+        for (const FaultRecord& fault : s.faults)
+        {
+            j["faults"].push_back(ToJson(fault));
+        }
+    }
     j["flows_csv"] = {{"rows", s.flowRows}, {"sampled", s.flowRows < s.messages}};
     if (!s.queuePairLog.is_null())
     {

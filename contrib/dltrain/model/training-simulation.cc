@@ -99,6 +99,7 @@ TrainingSimulation::Populate()
                                                        m_scenario.collectives,
                                                        *m_interconnect,
                                                        m_job.get());
+    m_collectives->SetSpeeds(&m_scenario.plan.speeds);
     m_messages = std::make_unique<MessageRunner>(*m_interconnect, m_scenario.collectives, *m_job);
     m_job->SetServices({*m_collectives, *m_messages});
     m_job->SetDecider([this](const workload::Notice& n) { m_run.DecideForAll(TextOf(n)); });

@@ -53,8 +53,13 @@ RdmaSwitchBase::DoDispose()
 const char*
 RdmaSwitchBase::GetDropReasonName(DropReason reason)
 {
-    static const char* names[] =
-        {"no_route", "pool_full", "threshold", "headroom_full", "pfc_watchdog", "link_down"};
+    static const char* names[] = {"no_route",
+                                  "pool_full",
+                                  "threshold",
+                                  "headroom_full",
+                                  "pfc_watchdog",
+                                  "link_down",
+                                  "dead_next_hop"};
     return names[reason];
 }
 
@@ -151,6 +156,11 @@ RdmaSwitchBase::CheckLoadBalancer(bool needed) const
     return GetInstanceTypeId().GetName() + "::LoadBalancer: '" + rdma::Shown(m_unknown, 60) +
            "' is unknown; allowed: " + names +
            (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+void
+RdmaSwitchBase::OnRateChange(uint16_t)
+{
 }
 
 RdmaFrame*
