@@ -8,6 +8,7 @@
 
 #include "contrib/rdma/core/link-words.h"
 #include "results/load-spread.h"
+#include "results/fault-record.h"
 #include "results/quantile-sketch.h"
 
 #include <cstdint>
@@ -91,6 +92,7 @@ struct RunStats
     uint64_t naks{0};
     uint64_t failedQueuePairs{0};
     uint64_t failedRequests{0};
+    std::vector<FaultRecord> faults;    //!< of the whole run
     nlohmann::ordered_json attribution; //!< of the time of messages; null: not noted
     std::vector<std::string> slowest;   //!< the same in words
     bool nicLimits{false}; //!< some NIC has limits (RdmaNicLimits); what follows is theirs

@@ -55,6 +55,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     {
         os << "Measured         nothing: the run ended in its warm-up\n";
         PrintFailed(os, s);
+        PrintFaults(os, s.faults);
         return;
     }
     os << "Messages         " << HumanCount(s.messages) << ", "
@@ -76,6 +77,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
                       17,
                       2)
            << "\n";
+        PrintFaults(os, s.faults);
         return;
     }
     const char* slowest = "Latest           ";
@@ -133,6 +135,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     os << "; " << HumanCount(s.retransmittedPackets) << " of " << HumanCount(s.dataPackets)
        << " packets retransmitted, " << HumanCount(s.timeouts) << " time-outs\n";
     PrintFailed(os, s);
+    PrintFaults(os, s.faults);
     const char* head = "Busiest links    ";
     for (const LinkUse& link : s.busiest)
     {

@@ -166,6 +166,14 @@ AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
     {
         j["paths_csv"] = s.paths;
     }
+    if (!s.faults.empty())
+    {
+        j["faults"] = nlohmann::ordered_json::array();
+        for (const FaultRecord& fault : s.faults)
+        {
+            j["faults"].push_back(ToJson(fault));
+        }
+    }
     if (!s.queuePairLog.is_null())
     {
         j["queue_pairs_csv"] = s.queuePairLog;

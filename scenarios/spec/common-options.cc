@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/congestion-control.h"
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/compat.h"
+#include "scenarios/spec/fault-options.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/load-balancing-options.h"
 #include "scenarios/spec/network-kinds.h"
@@ -222,6 +223,10 @@ RunOptionRows(const std::string& program)
             .Example("all"),
     };
     for (auto& row : CaptureOptionRows(group, json))
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : FaultOptionRows())
     {
         rows.push_back(std::move(row));
     }
@@ -535,6 +540,7 @@ FabricLists()
         {"cc-preset",
          "Parameters of congestion controls and switches (--cc-preset)",
          CongestionPresetItems},
+        {"faults", "What can go wrong (--fault)", FaultItems},
     };
 }
 

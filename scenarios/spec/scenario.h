@@ -17,6 +17,7 @@
 #include "scenarios/spec/connections.h"
 #include "scenarios/spec/load-balancing.h"
 #include "scenarios/spec/transport-options.h"
+#include "scenarios/spec/fault-options.h"
 #include "scenarios/training/plan-options.h"
 #include "scenarios/training/step-graph.h"
 #include "topologies/server.h"
@@ -82,6 +83,7 @@ struct RunOptions
     bool timeline = true;          ///< timeline.json at the end
     std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
     CaptureOptions capture;        ///< of these
+    FaultPlan faults;
     std::vector<std::pair<std::string, std::string>>
         optionAttributes; ///< that options are (Option::Sets), and their values; what follows wins
     std::vector<std::pair<std::string, std::string>>

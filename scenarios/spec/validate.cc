@@ -479,6 +479,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
     RefuseAttributes(v, run);
+    run.faults = MakeFaults(v, topology, several ? run.processes.by : "");
     if (topology)
     {
         CheckCaptureNames(v, *topology);

@@ -697,13 +697,25 @@ CollectiveRunner::Send(Member& member,
     const int64_t latency = member.kind != Kind::RANK ? 0
                             : connection.inside       ? m_options.stepLatency.ps
                                                       : part.plan->times.outside;
-    if (latency)
+    const int64_t at = m_speeds ? CanSendAt(member, now + latency) : now + latency;
+    if (at == training::SpeedProfile::NEVER)
+    {
+        return; // nobody hears of it again
+    }
+    if (at > now)
     {
         send.path = HoldCause(member);
-        Schedule(member, now + latency, send);
+        Schedule(member, at, send);
         return;
     }
     Transfer(member, send, connection);
+}
+
+int64_t
+CollectiveRunner::CanSendAt(const Member& member, int64_t now) const
+{
+    const auto found = member.kind == Kind::RANK ? m_speeds->find(member.rank) : m_speeds->end();
+    return found == m_speeds->end() ? now : found->second.ResumesAt(now);
 }
 
 void

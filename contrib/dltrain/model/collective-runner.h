@@ -85,6 +85,13 @@ class CollectiveRunner : public TransportUser
         m_interconnect.CarryCauses();
     }
 
+    /// What a GPU that stands still was to send waits until it goes on. \param speeds by rank;
+    /// kept. Before the first event.
+    void SetSpeeds(const std::map<Rank, training::SpeedProfile>* speeds)
+    {
+        m_speeds = speeds->empty() ? nullptr : speeds;
+    }
+
     /// \param ranks in communicator order. \return the communicator's number
     uint32_t AddCommunicator(std::vector<Rank> ranks);
 
@@ -347,6 +354,8 @@ class CollectiveRunner : public TransportUser
     void Deliver(Member& member, uint32_t sequence, coll::Lane lane, Rank from, int64_t now);
     void Advance(Member& member, Part& part, coll::Lane lane, int64_t now);
     void Send(Member& member, Part& part, Rank to, coll::Lane lane, uint64_t bytes, int64_t now);
+    /// \return when the member's GPU can send, ps: now, later, or SpeedProfile::NEVER
+    int64_t CanSendAt(const Member& member, int64_t now) const;
     void Transfer(Member& member, const EventPayload& send, const Connection& connection);
     /// Of what is to be sent.
     const Connection& GetConnection(Member& member, const EventPayload& send);
@@ -361,7 +370,8 @@ class CollectiveRunner : public TransportUser
     const scenario::ClusterSpec& m_cluster;
     std::deque<Communicator> m_communicators;
     results::CollectivePaths* m_paths = nullptr;
-    std::deque<Events> m_events; ///< by server
+    const std::map<Rank, training::SpeedProfile>* m_speeds = nullptr; ///< null: all are as ever
+    std::deque<Events> m_events;                                      ///< by server
 };
 
 } // namespace dltrain

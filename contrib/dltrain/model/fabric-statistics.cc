@@ -155,10 +155,22 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     for (uint8_t reason = 0; reason < ns3::RdmaSwitchBase::DROP_REASONS; ++reason)
     {
         const auto r = static_cast<ns3::RdmaSwitchBase::DropReason>(reason);
+        if (r == ns3::RdmaSwitchBase::DEAD_NEXT_HOP && !fabric.HasFaults())
+        {
+            continue;
+        }
         s.drops.emplace_back(ns3::RdmaSwitchBase::GetDropReasonName(r),
                              ranks.Sum(fabric.GetDrops(r)) - base.drops[reason]);
     }
     s.drops.emplace_back("corrupted", ports.corrupted - base.ports.corrupted);
+    if (fabric.HasFaults())
+    {
+        s.drops.emplace_back("lost_with_link",
+                             ports.linkDownLost + ports.linkDownSent + ports.linkDownQueued -
+                                 base.ports.linkDownLost - base.ports.linkDownSent -
+                                 base.ports.linkDownQueued);
+        s.drops.emplace_back("silent_drop", ports.silentDrops - base.ports.silentDrops);
+    }
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
         s.nicLimits |= fabric.IsLocal(e) && fabric.GetNic(e)->GetLimits() != nullptr;

@@ -132,8 +132,8 @@ EthernetLinkLayer::GetMarking(const RdmaSwitchBase& like) const
 void
 EthernetLinkLayer::Configure(RdmaFabric& fabric, uint32_t node)
 {
-    const rdma::EcmpRoutes& routes = fabric.GetRoutes();
-    fabric.GetSwitch(node)->SetRoutes(routes.GroupOfEndpoint(node), SetsOf(routes, node));
+    fabric.GetSwitch(node)->SetRoutes(fabric.GetRoutes().GroupOfEndpoint(node),
+                                      SetsOf(fabric, node));
 }
 
 std::string
@@ -189,9 +189,8 @@ EthernetLinkLayer::GetNextPort(const RdmaFabric& fabric, uint32_t node, uint32_t
 }
 
 std::string
-EthernetLinkLayer::SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down)
+EthernetLinkLayer::Reroute(RdmaFabric& fabric)
 {
-    // First the ways, so that nothing takes the link, and pauses that end at it find new ones.
     for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
     {
         if (fabric.GetSwitch(node))
@@ -199,6 +198,14 @@ EthernetLinkLayer::SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down)
             Configure(fabric, node);
         }
     }
+    return {};
+}
+
+std::string
+EthernetLinkLayer::SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down)
+{
+    // First the ways, so that nothing takes the link, and pauses that end at it find new ones.
+    Reroute(fabric);
     RdmaClock::Update();
     const int64_t now = RdmaClock::Now();
     RdmaPort* ends[2] = {fabric.GetPortOfEnd(2 * link), fabric.GetPortOfEnd(2 * link + 1)};

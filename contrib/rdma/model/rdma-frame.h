@@ -266,6 +266,9 @@ struct alignas(64) RdmaFrame
     static constexpr uint8_t CORRUPTED = 0x80;
     /// The same: a receiver with bit errors has counted its credits.
     static constexpr uint8_t COUNTED = 0x40;
+    /// InfiniBand, in serviceLevel and not on the wire: it was on the way when its link was cut.
+    /// CORRUPTED and COUNTED, too.
+    static constexpr uint8_t WIRE_LOST = 0x20;
     /// RoCEv2, in dscp and not on the wire: it was on the way when its link went down.
     static constexpr uint8_t LOST = 0x80;
 

@@ -51,6 +51,7 @@ RdmaPort::RdmaPort()
       m_hasCredits(false),
       m_suspicious(false),
       m_down(false),
+      m_cut(false),
       m_hasControl(false),
       m_peerCutsThrough(false),
       m_txEvent(this),
@@ -79,6 +80,7 @@ RdmaPort::DoDispose()
     m_channel = nullptr;
     m_nodeObject = nullptr;
     m_errors = nullptr;
+    m_dropsAtRandom = nullptr;
     m_receive =
         MakeNullCallback<bool, Ptr<NetDevice>, Ptr<const Packet>, uint16_t, const Address&>();
     NetDevice::DoDispose();
@@ -339,6 +341,11 @@ RdmaPort::Transmit(RdmaFrame* frame, int64_t now)
     {
         m_txTrace(this, frame, now);
     }
+    if (m_cut)
+    {
+        LoseSent(frame, now);
+        return;
+    }
     if (m_peerUnit)
     {
         Send(frame, now);
@@ -527,6 +534,10 @@ RdmaPort::OnReceiveEvent()
 bool
 RdmaPort::IsCorrupted(const RdmaFrame* frame)
 {
+    if (m_bitErrorRate <= 0) // a link that may fail
+    {
+        return false;
+    }
     if (m_bitsToError < 0)
     {
         m_bitsToError = m_errors->GetValue(1 / m_bitErrorRate, 0);
@@ -549,7 +560,7 @@ RdmaPort::DropCorrupted(RdmaFrame* frame, int64_t now)
         (frame->dscp & RdmaFrame::LOST))
     {
         --m_lost;
-        m_suspicious = m_errorProne || m_lost;
+        UpdateSuspicion();
         // It has not been received after all.
         --m_rxFrames;
         m_rxWireBytes -= frame->wireBytes;
@@ -557,14 +568,19 @@ RdmaPort::DropCorrupted(RdmaFrame* frame, int64_t now)
         LoseWithLink(frame, now);
         return true;
     }
-    if (!m_errorProne)
-    {
-        return false;
-    }
     // With credits it was found out when the frame was counted.
-    if (!(m_hasCredits ? frame->serviceLevel & RdmaFrame::CORRUPTED : IsCorrupted(frame)))
+    if (!m_errorProne ||
+        !(m_hasCredits ? frame->serviceLevel & RdmaFrame::CORRUPTED : IsCorrupted(frame)))
     {
-        return false;
+        return m_silentDrops > 0 && DropSilently(frame, now);
+    }
+    if (m_hasCredits && (frame->serviceLevel & RdmaFrame::WIRE_LOST))
+    {
+        --m_rxFrames;
+        m_rxWireBytes -= frame->wireBytes;
+        ++m_counters.linkDownLost;
+        LoseWithLink(frame, now);
+        return true;
     }
     ++m_counters.corrupted;
     m_corruptTrace(this, frame, now);

@@ -59,7 +59,8 @@ RdmaSwitchBase::GetDropReasonName(DropReason reason)
                                   "headroom_full",
                                   "pfc_watchdog",
                                   "link_down",
-                                  "header_queue_full"};
+                                  "header_queue_full",
+                                  "dead_next_hop"};
     return names[reason];
 }
 
@@ -182,6 +183,11 @@ RdmaSwitchBase::CheckLoadBalancer(bool needed) const
     return GetInstanceTypeId().GetName() + "::LoadBalancer: '" + rdma::Shown(m_unknown, 60) +
            "' is unknown; allowed: " + names +
            (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+void
+RdmaSwitchBase::OnRateChange(uint16_t)
+{
 }
 
 RdmaFrame*

@@ -50,11 +50,13 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
         PFC_WATCHDOG,
         LINK_DOWN,         //!< queued for a link that went down
         HEADER_QUEUE_FULL, //!< of a switch that trims
+        DEAD_NEXT_HOP,     //!< its ways are known as dead, and there are no new ones so far
         DROP_REASONS
     };
 
     static constexpr uint16_t NO_PORT = RdmaLoadBalancer::NO_PORT;
-    static constexpr uint16_t NO_SET = 0xffff; //!< no way there: rdma::EcmpRoutes::kNoGroup
+    static constexpr uint16_t DEAD_PORT = 0xfffe; //!< a way, but known as dead
+    static constexpr uint16_t NO_SET = 0xffff;    //!< no way there: rdma::EcmpRoutes::kNoGroup
 
     /// \return the reason's name in stats.json
     static const char* GetDropReasonName(DropReason reason);
@@ -69,7 +71,8 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     /// \return how many streams it takes, which depends on attributes only
     int64_t AssignStreams(int64_t stream);
     /// \param setOf by what frames are forwarded (an endpoint, or a LID): number of the set of
-    /// ports on a shortest way, or NO_SET \param sets the ports of each; not empty
+    /// ports on a shortest way, or NO_SET \param sets the ports of each; empty: all are known as
+    /// dead
     void SetRoutes(std::vector<uint16_t> setOf, const std::vector<std::vector<uint16_t>>& sets);
     /// Takes the attributes and ports as they are now. \param largestFrameBytes that buffers must
     /// be prepared for \return what is wrong, or nothing
@@ -158,6 +161,9 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     {
         return 0;
     }
+
+    /// A port has another rate from now on.
+    virtual void OnRateChange(uint16_t port);
 
     // RdmaPortUser: a switch forwards, and makes nothing
     RdmaFrame* Pull(RdmaPort* port, uint8_t pausedMask, int64_t now) final;

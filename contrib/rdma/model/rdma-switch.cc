@@ -31,7 +31,7 @@ RdmaSwitch::Forward(RdmaPort* port, RdmaFrame* frame, int64_t now)
     const Candidates ways = FindCandidates(frame->dst);
     if (ways.size == 0)
     {
-        Drop(nullptr, frame, NO_ROUTE, now);
+        Drop(nullptr, frame, ways.set == NO_SET ? NO_ROUTE : DEAD_NEXT_HOP, now);
         return;
     }
     const uint16_t index = ways.size == 1 ? ways.ports[0] : Choose(ways, *frame, now);
