@@ -67,16 +67,53 @@ FlowTable::FlowTable(const std::string& path,
 }
 
 void
+FlowTotals::Add(const FlowRecord& record)
+{
+    fct.Add(static_cast<double>(record.end - record.start));
+    slowdown.Add(record.Slowdown());
+    bytes += record.bytes;
+}
+
+void
+FlowTotals::Clear()
+{
+    fct.Clear();
+    slowdown.Clear();
+    bytes = 0;
+}
+
+uint32_t
+FlowTable::AddOwner(bool aside)
+{
+    m_owners.emplace_back().aside = aside;
+    return static_cast<uint32_t>(m_owners.size());
+}
+
+void
+FlowTable::SetOwner(uint32_t tag, uint32_t owner)
+{
+    m_ownerOf.resize(std::max<std::size_t>(m_ownerOf.size(), tag + 1), 0);
+    m_ownerOf[tag] = owner;
+}
+
+void
 FlowTable::Add(const FlowRecord& record)
 {
-    m_fct.Add(static_cast<double>(record.end - record.start));
-    m_slowdown.Add(record.Slowdown());
-    m_bytes += record.bytes;
+    const uint32_t owner = OwnerOf(record.tag);
+    if (owner > 0)
+    {
+        m_owners[owner - 1].totals.Add(record);
+    }
+    if (!IsAside(record.tag))
+    {
+        m_all.Add(record);
+    }
+    ++m_added;
     if (m_path.empty())
     {
         return;
     }
-    if (GetCount() <= m_rowLimit)
+    if (m_added <= m_rowLimit)
     {
         Write(record);
         ++m_rows;
@@ -116,7 +153,7 @@ FlowTable::Sample(const FlowRecord& record)
         }
         m_sample.resize(sampleSize);
     }
-    const uint64_t place = Below(m_random, GetCount());
+    const uint64_t place = Below(m_random, m_added);
     if (place < sampleSize)
     {
         m_sample[place] = record;
@@ -164,10 +201,13 @@ FlowTable::Write(const FlowRecord& r)
 void
 FlowTable::Clear()
 {
-    m_fct.Clear();
-    m_slowdown.Clear();
+    m_all.Clear();
+    for (Owner& owner : m_owners)
+    {
+        owner.totals.Clear();
+    }
     m_random.seed(m_seed);
-    m_bytes = 0;
+    m_added = 0;
     m_rows = 0;
     m_sample.clear();
     m_slowest.clear();

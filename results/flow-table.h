@@ -38,8 +38,23 @@ struct FlowRecord
     }
 };
 
+/// Messages of one owner, or of all that count.
+struct FlowTotals
+{
+    QuantileSketch fct; //!< ps
+    QuantileSketch slowdown;
+    uint64_t bytes{0};
+
+    void Add(const FlowRecord& record);
+    void Clear();
+};
+
 /**
  * Completion times: quantiles over all messages, and flows.csv.
+ *
+ * Tags may have owners (jobs that share the network, background traffic), whose messages are summed
+ * up apart as well. Those of an owner that stands aside are in flows.csv and in its own totals
+ * only.
  *
  * flows.csv holds every message, in the order of arrival, while there are at most `rowLimit`. When
  * there are more, Finish replaces it by a seeded uniform sample plus the slowest ones (by
@@ -58,6 +73,27 @@ class FlowTable
               std::size_t rowLimit = 1000000,
               std::size_t slowestLimit = 10000);
 
+    /// \param aside its messages are in no other totals than its own \return its number, from 1
+    uint32_t AddOwner(bool aside);
+    /// Before the first message of the tag. Tags without are owner 0's.
+    void SetOwner(uint32_t tag, uint32_t owner);
+    uint32_t OwnerOf(uint32_t tag) const
+    {
+        return tag < m_ownerOf.size() ? m_ownerOf[tag] : 0;
+    }
+
+    bool IsAside(uint32_t tag) const
+    {
+        const uint32_t owner = OwnerOf(tag);
+        return owner > 0 && m_owners[owner - 1].aside;
+    }
+
+    /// \param owner from 1
+    const FlowTotals& GetTotals(uint32_t owner) const
+    {
+        return m_owners[owner - 1].totals;
+    }
+
     void Add(const FlowRecord& record);
     /// Forget everything: measuring starts here.
     void Clear();
@@ -66,28 +102,33 @@ class FlowTable
 
     const QuantileSketch& GetFct() const //!< ps
     {
-        return m_fct;
+        return m_all.fct;
     }
 
     const QuantileSketch& GetSlowdown() const
     {
-        return m_slowdown;
+        return m_all.slowdown;
     }
 
     uint64_t GetCount() const
     {
-        return m_fct.Count();
+        return m_all.fct.Count();
     }
 
     uint64_t GetBytes() const
     {
-        return m_bytes;
+        return m_all.bytes;
     }
 
-    /// \return rows in the file; fewer than GetCount if it is a sample
+    /// \return rows in the file, those aside too; fewer if it is a sample
     uint64_t GetRows() const
     {
         return m_rows;
+    }
+
+    bool IsSample() const
+    {
+        return m_rows < m_added;
     }
 
     static constexpr const char* HEADER =
@@ -106,9 +147,17 @@ class FlowTable
     std::size_t m_slowestLimit;
     LineLog m_file;
     std::string m_line;
-    QuantileSketch m_fct;
-    QuantileSketch m_slowdown;
-    uint64_t m_bytes{0};
+    /// Of messages that are told apart.
+    struct Owner
+    {
+        bool aside = false;
+        FlowTotals totals;
+    };
+
+    FlowTotals m_all; //!< of all but those aside
+    std::vector<Owner> m_owners;
+    std::vector<uint32_t> m_ownerOf; //!< by tag
+    uint64_t m_added{0};             //!< those aside too
     uint64_t m_rows{0};
     std::deque<FlowRecord> m_sample;   //!< all records, then a uniform sample
     std::vector<FlowRecord> m_slowest; //!< min-heap by slowdown, once there are more than rowLimit

@@ -11,6 +11,7 @@
 #include "results/protocol-name.h"
 #include "results/stats-file.h"
 #include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/placement.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
@@ -305,6 +306,56 @@ TrainingResults::Utilization(double stepUs) const
     return m_scenario.plan.flopsPerGpuPerStep / (stepUs * 1e-6) / Peak();
 }
 
+double
+TrainingResults::GetExposedUs() const
+{
+    // Where steps of GPUs overlap (no flush, replicas at their own pace) a few steps may have more
+    // computing in them than time between their ends.
+    return std::max(0.0,
+                    Mean(&Size::stepUs) - Mean(&Size::computeUs) - Mean(&Size::hostUs) -
+                        Mean(&Size::loadingUs));
+}
+
+nlohmann::ordered_json
+TrainingResults::StepsToJson() const
+{
+    nlohmann::ordered_json body;
+    const auto number = [this](double value) {
+        return m_measured > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+    };
+    body["steps_measured"] = m_measured;
+    body["step_time_us"] = number(GetStepUs());
+    body["compute_time_us"] = number(Mean(&Size::computeUs));
+    body["communication_time_us"] = number(Mean(&Size::communicationUs));
+    body["exposed_communication_time_us"] = number(GetExposedUs());
+    if (m_scenario.plan.samplesPerStep > 0)
+    {
+        const double stepUs = GetStepUs();
+        body["samples_per_s"] =
+            number(static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6);
+        body["tflops_per_gpu"] = number(m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6);
+    }
+    body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
+    for (const auto& [op, bytes] : BytesSent())
+    {
+        body["bytes_sent_per_gpu"][op] = bytes;
+    }
+    body["collectives"] = nlohmann::ordered_json::array();
+    for (const Size& size : m_sizes)
+    {
+        for (const auto& [key, sum] : size.sums)
+        {
+            body["collectives"].push_back({{"op", key.first},
+                                           {"algorithm", key.second},
+                                           {"count", sum.count},
+                                           {"bytes", sum.bytes / static_cast<double>(sum.count)},
+                                           {"time_us", sum.us / static_cast<double>(sum.count)},
+                                           {"busbw_GBps", sum.us > 0 ? sum.busBytes / sum.us : 0}});
+        }
+    }
+    return body;
+}
+
 nlohmann::ordered_json
 TrainingResults::ToJson(const CriticalPath* critical,
                         const std::vector<std::string>& tags,
@@ -329,9 +380,7 @@ TrainingResults::ToJson(const CriticalPath* critical,
     body["communication_time_us"] = number(Mean(&Size::communicationUs));
     const double hostUs = Mean(&Size::hostUs);
     const double loadingUs = Mean(&Size::loadingUs);
-    // Where steps of GPUs overlap (no flush, replicas at their own pace) a few steps may have more
-    // computing in them than time between their ends.
-    const double exposedUs = std::max(0.0, stepUs - computeUs - hostUs - loadingUs);
+    const double exposedUs = GetExposedUs();
     body["exposed_communication_time_us"] = number(exposedUs);
     if (m_scenario.options.offload != training::Offload::kNone)
     {
@@ -513,7 +562,7 @@ TrainingResults::PrintHead(std::ostream& os) const
        << rdma::Shown(m_scenario.gpu) << ") in " << m_scenario.cluster.servers << " servers, "
        << rdma::Shown(m_scenario.cluster.topologyName) << ", "
        << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)) << ", "
-       << (m_scenario.cluster.placement == scenario::PlacementPolicy::kLinear ? "linear" : "random")
+       << scenario::PlacementName(m_scenario.cluster.placement)
        << " placement\n"
        << "micro-batch " << m_scenario.microBatch << " x accumulation " << m_scenario.accumulation
        << ", global batch " << m_scenario.globalBatch;

@@ -47,6 +47,18 @@ class TrainingResults
     nlohmann::ordered_json ToJson(const CriticalPath* critical,
                                   const std::vector<std::string>& tags,
                                   const workload::ServedStatistics* served = nullptr) const;
+    /// Of ToJson what a job among others is told by: steps, their times, throughput where there is
+    /// a model, bytes sent, and the collectives summed up by operation and algorithm.
+    nlohmann::ordered_json StepsToJson() const;
+
+    /// Mean of the measured steps; 0: there is none.
+    double GetStepUs() const
+    {
+        return Mean(&Size::stepUs);
+    }
+
+    double GetExposedUs() const;
+
     void Print(std::ostream& os,
                const CriticalPath* critical,
                const workload::ServedStatistics* served = nullptr) const;

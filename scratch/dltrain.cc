@@ -7,6 +7,7 @@
  */
 #include "contrib/dltrain/model/dry-run.h"
 #include "contrib/dltrain/model/early-environment.h"
+#include "contrib/dltrain/model/jobs-simulation.h"
 #include "contrib/dltrain/model/program.h"
 #include "contrib/dltrain/model/ranks.h"
 #include "contrib/dltrain/model/training-simulation.h"
@@ -22,10 +23,12 @@ main(int argc, char* argv[])
             scenario::ParseOrExit<scenario::TrainingScenario>(argc, argv);
         if (scenario.run.dryRun)
         {
-            return dltrain::DryRun(scenario);
+            return scenario.jobs ? dltrain::DryRunJobs(scenario) : dltrain::DryRun(scenario);
         }
         scenario::EndSilence();
         const dltrain::Ranks::Session session(argc, argv, scenario.run.engine == "windows");
-        return scenario::StatusAmongRanks(dltrain::TrainingSimulation(scenario).Run());
+        return scenario::StatusAmongRanks(scenario.jobs
+                                              ? dltrain::RunJobs(scenario)
+                                              : dltrain::TrainingSimulation(scenario).Run());
     });
 }

@@ -14,6 +14,10 @@
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/nic-names.h"
+#include "scenarios/spec/placement-options.h"
+#include "scenarios/spec/placement.h"
+#include "scenarios/spec/queue-pair-options.h"
+#include "scenarios/spec/rail-options.h"
 #include "scenarios/spec/switch-groups.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
@@ -84,6 +88,14 @@ ClusterOptionRows(const ClusterDefaults& d)
             .Example("2"),
     };
     for (auto& row : PlacementOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : QueuePairOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : RailOptionRows())
     {
         rows.push_back(std::move(row));
     }
@@ -209,10 +221,14 @@ MakeCluster(Validation* v,
     // How many servers there are, and how many of them work.
     const bool fromFile = !topo::FamilyOfParameters(values.Text("topology"));
     const bool haveServers = values.Given("servers");
-    const bool haveTotal = values.Given(d.total);
+    const bool haveTotal = values.Given(d.total) && !v->seat;
     uint32_t installed = haveServers ? values.U32("servers") : 0; // 0: all hosts of a file
     uint32_t used = 0;                                            // 0: all
-    if (haveTotal || (d.defaultTotal && !haveServers && !fromFile))
+    if (v->seat)
+    {
+        used = v->seat->servers;
+    }
+    else if (haveTotal || (d.defaultTotal && !haveServers && !fromFile))
     {
         const uint32_t total = haveTotal ? values.U32(d.total) : d.defaultTotal;
         if (total % perServer != 0)
@@ -281,15 +297,21 @@ MakeCluster(Validation* v,
                     std::to_string(uint64_t(hosts) * perServer));
         return result;
     }
+    if (!haveServers && ChoosesAmongAll(ParsePlacement(values.Text("placement"))))
+    {
+        installed = hosts;
+    }
     v->Decide("servers", std::to_string(installed));
     v->Decide(d.total, std::to_string(used * perServer));
     c.servers = used;
     c.topology = network.topology;
     c.topologyName = network.name;
-    c.placement =
-        values.Text("placement") == "random" ? PlacementPolicy::kRandom : PlacementPolicy::kLinear;
-    c.hostOfServer =
-        PlaceServers(c.placement, used, std::max(installed, used), values.Integer("seed"));
+    MakePlacement(v, d.total, std::max(installed, used), &c);
+    if (c.hostOfServer.empty())
+    {
+        return result;
+    }
+    c.connections = MakeConnections(v);
     c.aggregationBytes = values.Integer("aggregation-memory");
     c.aggregationGroups = values.U32("aggregation-groups");
     result.fromFile = network.fromFile;

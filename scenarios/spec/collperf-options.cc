@@ -4,6 +4,7 @@
  * collperf: one collective over a range of sizes, options as nccl-tests names them.
  */
 #include "collectives/registry.h"
+#include "scenarios/spec/background.h"
 #include "scenarios/spec/block-weights.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
@@ -267,6 +268,7 @@ MakeTable()
     t.Add(NcclOptionRows());
     t.Add(NetworkOptionRows("single-switch", ServerCount::kAlways));
     t.Add(FabricOptionRows(Software::kNccl));
+    t.Add(BackgroundOptionRows());
     t.Add(RunOptionRows("collperf"));
     t.lists = {{"ops", "Operations (--op)", OpItems},
                AlgorithmList(),

@@ -8,9 +8,11 @@
 #include "scenarios/spec/compat.h"
 #include "scenarios/spec/fault-options.h"
 #include "scenarios/spec/infiniband.h"
+#include "scenarios/spec/load-balancing-options.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/options-detail.h"
+#include "scenarios/spec/transport-options.h"
 
 #include <algorithm>
 #include <boost/algorithm/string/replace.hpp>
@@ -196,6 +198,15 @@ RunOptionRows(const std::string& program)
             group,
             "write queue_pairs.csv, rate and window over time, of these: all, those of a host "
             "(server-1), or SRC->DST, with * for any text")
+            .Shows("SRC->DST,...")
+            .Distinct()
+            .Otherwise("none")
+            .Example("server-1->server-0"),
+        Opt("trace-paths",
+            Kind::kList,
+            json,
+            group,
+            "write paths.csv, the ways that messages took, of these: as --trace-qps")
             .Shows("SRC->DST,...")
             .Distinct()
             .Otherwise("none")
@@ -495,7 +506,15 @@ FabricOptionRows(Software software)
             .Example("3")
             .Sets("ns3::RdmaNic::RetryCount"),
     };
+    for (auto& row : TransportOptionRows(group, json))
+    {
+        rows.push_back(std::move(row));
+    }
     for (auto& row : InfiniBandOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : LoadBalancingOptionRows())
     {
         rows.push_back(std::move(row));
     }
@@ -504,21 +523,6 @@ FabricOptionRows(Software software)
         rows.push_back(std::move(row));
     }
     return rows;
-}
-
-std::vector<Option>
-PlacementOptionRows()
-{
-    return {
-        Opt("placement",
-            Kind::kName,
-            "/cluster",
-            "Cluster",
-            "which host a server stands at: in order, or a seeded shuffle")
-            .Names("placement",
-                   {{"linear", "server i at host i"}, {"random", "a shuffle by --seed"}})
-            .Default("linear"),
-    };
 }
 
 std::vector<NameList>
@@ -530,6 +534,8 @@ FabricLists()
         {"ib-switches", "InfiniBand switches (--ib-switch)", IbSwitchItems},
         {"ib-routing", "Routing engines of the subnet manager (--ib-routing)", IbRoutingItems},
         {"compat", "Models to be compatible with (--compat)", CompatItems},
+        {"load-balancers", "Load balancers (--load-balancer)", LoadBalancerItems},
+        {"transport", "Transports (--transport)", TransportItems},
         {"cc", "Congestion controls (--cc)", CongestionItems},
         {"cc-preset",
          "Parameters of congestion controls and switches (--cc-preset)",

@@ -42,7 +42,7 @@ enum class Software : uint8_t
 };
 
 std::vector<Option> FabricOptionRows(Software software); ///< NICs, switches, congestion control
-std::vector<Option> PlacementOptionRows();               ///< servers on hosts: --placement
+std::vector<Option> PlacementOptionRows();               ///< servers on hosts: placement-options.h
 std::vector<Option> CollectiveOptionRows();              ///< --algorithm, --channels, ...
 
 // Registries as --help and errors list them.

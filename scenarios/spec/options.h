@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -359,6 +360,8 @@ class Values
     std::map<std::string, Value> m_values;
 };
 
+struct JobSeat;
+
 /// What came of a command line.
 struct ReadResult
 {
@@ -368,6 +371,7 @@ struct ReadResult
     std::vector<std::string> ns3Arguments;
     std::vector<std::pair<std::string, std::string>>
         attributes; ///< of the JSON's "ns3" object, in its order
+    std::shared_ptr<const JobSeat> seat; ///< of one of several jobs; null: the run has one
 };
 
 /// Reads argv[1..] and the --scenario file it names.

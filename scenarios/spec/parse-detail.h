@@ -6,6 +6,7 @@
 #ifndef SCENARIOS_SPEC_PARSE_DETAIL_H
 #define SCENARIOS_SPEC_PARSE_DETAIL_H
 
+#include "scenarios/spec/background.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/parse.h"
@@ -36,6 +37,10 @@ ParseResult<T>
 FinishedOn(Cluster&& cluster, const ReadResult& read, Validation&& v, T&& scenario)
 {
     scenario.run = MakeRun(&v, read, cluster.valid ? &cluster.spec.topology : nullptr);
+    if (cluster.valid)
+    {
+        scenario.run.background = MakeBackground(&v, cluster.spec.topology, scenario.fabric);
+    }
     scenario.run.asRun = AsRun(v, scenario.run, cluster.fromFile);
     scenario.cluster = std::move(cluster.spec);
     return Finished(std::move(v), std::move(scenario));

@@ -18,6 +18,7 @@
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/options.h"
+#include "scenarios/spec/placement.h"
 #include "scenarios/spec/processes.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/memory-estimate.h"
@@ -166,7 +167,9 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
                          (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
         text += Line("credits", CoverOfCredits(f, topology).plan);
         return text + Line("routing",
-                           f.ib.routing + (f.ib.adaptiveRouting ? ", adaptive" : "") + ", LMC " +
+                           f.ib.routing +
+                               (f.balancing.name == "tables" ? "" : ", " + f.balancing.Text()) +
+                               ", LMC " +
                                std::to_string(f.ib.lmc));
     }
     text +=
@@ -182,6 +185,10 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
                      CanonicalBytes(f.bufferPer100G.value) + " per 100 Gb/s; links " +
                      rdma::ToString(f.linkDelay) +
                      (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
+    if (f.balancing.name != "ecmp")
+    {
+        text += Line("load balancing", f.balancing.Text());
+    }
     return text;
 }
 
@@ -202,7 +209,7 @@ ClusterText(const ClusterSpec& c, const FabricSpec& f)
                     rdma::ToString(f.nicRate)) +
            Line("network", NetworkText(c.topology, c.topologyName, units)) +
            Line("placement",
-                std::string(c.placement == PlacementPolicy::kRandom ? "random" : "linear") +
+                PlacementName(c.placement) +
                     (c.servers < hosts ? ", " + topo::Counted(hosts - c.servers, "host") + " idle"
                                        : ""));
 }

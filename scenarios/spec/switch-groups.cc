@@ -10,20 +10,8 @@
 namespace scenario
 {
 
-namespace
-{
-
-constexpr uint32_t kNone = UINT32_MAX;
-
-/// Where a server is: its groups, the innermost first; kNone: in none.
-struct ServerPlace
-{
-    uint32_t rack = kNone;
-    uint32_t part = kNone;
-};
-
 ServerPlace
-PlaceOf(const topo::Topology& topology, uint32_t host)
+PlaceOfHost(const topo::Topology& topology, uint32_t host)
 {
     ServerPlace place;
     const topo::NodeId node = topology.Hosts()[host];
@@ -45,6 +33,9 @@ PlaceOf(const topo::Topology& topology, uint32_t host)
     return place;
 }
 
+namespace
+{
+
 size_t
 CountOf(const std::vector<uint32_t>& groups)
 {
@@ -65,7 +56,7 @@ SwitchGroups(const ClusterSpec& cluster, const std::vector<coll::Rank>& ranks)
         auto found = places.find(server);
         if (found == places.end())
         {
-            const ServerPlace place = PlaceOf(cluster.topology, cluster.hostOfServer[server]);
+            const ServerPlace place = PlaceOfHost(cluster.topology, cluster.hostOfServer[server]);
             found = places.emplace(server, place).first;
         }
         racks.push_back(found->second.rack);
@@ -75,7 +66,7 @@ SwitchGroups(const ClusterSpec& cluster, const std::vector<coll::Rank>& ranks)
     size_t inside = places.size(); // groups of the level below
     for (auto* groups : {&racks, &parts})
     {
-        const bool all = std::find(groups->begin(), groups->end(), kNone) == groups->end();
+        const bool all = std::find(groups->begin(), groups->end(), ServerPlace::NONE) == groups->end();
         const size_t count = CountOf(*groups);
         if (all && count > 1 && count < inside)
         {

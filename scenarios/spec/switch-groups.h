@@ -20,6 +20,18 @@
 namespace scenario
 {
 
+/// Where a host is: its groups, the innermost first.
+struct ServerPlace
+{
+    static constexpr uint32_t NONE = UINT32_MAX; ///< it is in none
+
+    uint32_t rack = NONE; ///< node of the switch behind its first NIC
+    uint32_t part = NONE; ///< first coordinate of that, where topo::Description::part has a name
+};
+
+/// \param host index into Hosts()
+ServerPlace PlaceOfHost(const topo::Topology& topology, uint32_t host);
+
 /**
  * Groups of ranks' servers as coll::Placement::groupOf has them, the innermost first: racks, then
  * what topo::Description::part names (pods). A level that says nothing about these ranks is left

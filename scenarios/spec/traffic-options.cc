@@ -97,6 +97,9 @@ MakeTable()
     t.Add({
         Opt("pattern", Kind::kName, json, group, "who sends to whom")
             .Names("pattern", Patterns())
+            .Aliases([](const std::string& text) -> std::string {
+                return topo::FoldedName(text) == "random" ? "poisson" : "";
+            })
             .Otherwise("permutation")
             .Example("all-to-all"),
         Opt("offset", Kind::kInteger, json, group, "permutation: host i sends to (i + N) mod hosts")
@@ -454,6 +457,12 @@ ValidateTraffic(const ReadResult& read)
     s.operation = operation == "read"   ? FlowOperation::kRead
                   : operation == "send" ? FlowOperation::kSend
                                         : FlowOperation::kWrite;
+    if (s.completionAtSender && !s.run.tracePaths.empty())
+    {
+        v.Fail("trace-paths",
+               "follows a flow to its last byte at the receiver; allowed: without "
+               "--completion=sender");
+    }
     if (s.completionAtSender && v.values.Given("attribution") && v.values.Flag("attribution"))
     {
         v.Fail("attribution",

@@ -7,12 +7,14 @@
 
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
+#include "scenarios/spec/background.h"
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compute-options.h"
 #include "scenarios/spec/data-parallel-options.h"
 #include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/format.h"
+#include "scenarios/spec/jobs.h"
 #include "scenarios/spec/nccl-environment.h"
 #include "scenarios/spec/parallel-options.h"
 #include "scenarios/spec/parse.h"
@@ -320,6 +322,8 @@ MakeTable()
     t.Add(NcclOptionRows());
     t.Add(NetworkOptionRows("fat-tree", ServerCount::kAlways));
     t.Add(FabricOptionRows(Software::kNccl));
+    t.Add(BackgroundOptionRows());
+    t.Add(JobsOptionRows());
     t.Add(RunOptionRows("dltrain"));
     t.lists = {{"models", "Models (--model), or a JSON file", ModelItems},
                {"gpus", "GPUs (--gpu), or a JSON file", GpuItems},

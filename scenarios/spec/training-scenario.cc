@@ -12,6 +12,7 @@
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compute-options.h"
 #include "scenarios/spec/data-parallel-options.h"
+#include "scenarios/spec/jobs.h"
 #include "scenarios/spec/micro-batch.h"
 #include "scenarios/spec/nccl-environment.h"
 #include "scenarios/spec/parallel-options.h"
@@ -371,8 +372,13 @@ SlowDown(Validation* v, training::TrainingPlan* plan)
 ParseResult<TrainingScenario>
 ValidateTraining(const ReadResult& read)
 {
-    Validation v{TrainingOptionTable(), read.values, {}, {}};
+    if (!read.seat && read.values.Given("jobs"))
+    {
+        return ValidateJobs(read);
+    }
+    Validation v{TrainingOptionTable(), read.values, {}, {}, read.seat};
     auto& values = v.values;
+    v.MustNotBeSet({"alone"}, "has no meaning without --jobs");
     TrainingScenario s;
     s.steps = values.U32("steps");
     s.warmupSteps = values.U32("warmup");

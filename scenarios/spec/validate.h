@@ -39,12 +39,6 @@ Network MakeNetwork(Validation* v,
                     const std::string& hostsOption,
                     FabricSpec* fabric);
 
-/// The first `servers` of hosts 0..hosts-1, in order or shuffled.
-std::vector<uint32_t> PlaceServers(PlacementPolicy policy,
-                                   uint32_t servers,
-                                   uint32_t hosts,
-                                   uint64_t seed);
-
 /// seed, pcap (against the topology), progress, ns-3 arguments. Not the folder.
 RunOptions MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology);
 

@@ -22,6 +22,7 @@ struct Validation
     Values values;
     std::vector<Error> errors;
     std::vector<std::string> notes;
+    std::shared_ptr<const JobSeat> seat = nullptr; ///< ReadResult::seat
 
     /// An error about an option as it was given.
     void Fail(const std::string& option, std::string problem, std::string nearest = "");
@@ -38,6 +39,9 @@ struct Validation
     /// The same, but not for an option that says what holds without it: configurations as run have
     /// every default, and have to be read again.
     void MustNotBeSet(const std::vector<std::string>& options, const std::string& why);
+    /// A note instead, for options that merely have nothing to do, as they have in one row of a
+    /// sweep: "has no effect with --tp=1".
+    void NoteIfSet(const std::vector<std::string>& options, const std::string& why);
 };
 
 } // namespace scenario

@@ -42,7 +42,7 @@ class BadInput(SystemTest):
             "--ib-switch=quantun",
             "did you mean 'quantum'",
         )
-        self.refuse("dltrain --placement=best", "--placement=best", "linear, random")
+        self.refuse("dltrain --placement=best", "--placement=best", "linear, packed, spread, random, rail, fragmented")
         self.refuse("dltrain --dtype=int8", "--dtype=int8", "bf16")
         # FIELD.md, 6: no silent ring
         self.refuse("dltrain --algorithm=tree", "--algorithm=tree", "ring")
@@ -308,6 +308,20 @@ class Help(SystemTest):
         "spines": "--topology=leaf-spine --spines=4",
         "hosts-per-leaf": "--topology=leaf-spine --hosts-per-leaf=4",
         "torus": "--topology=torus --torus=4x4x2",
+        "rails": "--topology=rail-optimized --rails=2",
+        "hosts-per-rail": "--topology=rail-optimized --hosts-per-rail=4",
+        "switch-ports": "--topology=rail-optimized --switch-ports=16",
+        "planes": "--topology=dual-plane --planes=2",
+        "core-oversubscription": "--topology=fat-tree --k=8 --core-oversubscription=2",
+        "groups": "--topology=dragonfly --groups=5",
+        "group-switches": "--topology=dragonfly --group-switches=4",
+        "global-links": "--topology=dragonfly --global-links=2",
+        "group-leaves": "--topology=dragonfly-plus --group-leaves=3",
+        "group-spines": "--topology=dragonfly-plus --group-spines=3",
+        "hyperx": "--topology=hyperx --hyperx=4x3",
+        "children": "--topology=xgft --children=4x4x3",
+        "parents": "--topology=xgft --children=4x4x3 --parents=2x1",
+        "peer-nic": "--nics-per-server=2 --peer-nic=own",
         "hosts-per-switch": "--topology=torus --hosts-per-switch=8",
         "wrap": "--topology=torus --no-wrap",
         "ib-dump": "--nic=EDR --ib-dump=1",

@@ -26,6 +26,23 @@ constexpr int64_t MILLISECOND = 1000000000;
 const char*
 FrameName(const ns3::RdmaFrame* frame)
 {
+    if (frame->flags & ns3::RdmaFrame::TRIMMED && ns3::IsRequest(frame->opcode))
+    {
+        return "trimmed";
+    }
+    switch (frame->opcode)
+    {
+    case ns3::RdmaOpcode::NDP_ACK:
+        return "ack";
+    case ns3::RdmaOpcode::NDP_NACK:
+        return "nak";
+    case ns3::RdmaOpcode::NDP_PULL:
+        return "pull";
+    case ns3::RdmaOpcode::RETURNED:
+        return "returned";
+    default:
+        break;
+    }
     return ns3::IsData(frame->opcode) ? "data"
            : frame->opcode == ns3::RdmaOpcode::ACKNOWLEDGE
                ? (frame->flags & ns3::RdmaFrame::NAK ? "nak" : "ack")

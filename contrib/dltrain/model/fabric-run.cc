@@ -3,6 +3,7 @@
  */
 #include "fabric-run.h"
 
+#include "background-traffic.h"
 #include "capture-setup.h"
 #include "fabric-builder.h"
 #include "fabric-statistics.h"
@@ -15,13 +16,16 @@
 #include "results/stats-file.h"
 #include "results/timeline-writer.h"
 #include "results/topology-file.h"
+#include "scenarios/spec/background.h"
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/network-kinds.h"
 
+#include "ns3/config.h"
 #include "ns3/node-window-ranks.h"
 #include "ns3/node-windows.h"
 #include "ns3/rdma-owner.h"
 #include "ns3/simulator.h"
+#include "ns3/uinteger.h"
 
 #include <chrono>
 
@@ -76,6 +80,7 @@ FabricRun::FabricRun(std::string program,
 
 FabricRun::~FabricRun()
 {
+    m_background.reset();
     m_faults.reset();
     m_collector.reset();
     m_notes.reset();
@@ -118,10 +123,34 @@ JoinNodes(const ns3::RdmaFabric& fabric)
 
 } // namespace
 
+namespace
+{
+
+/// All priorities of flows are lossless, as those of traffic are.
+void
+SetLosslessPriorities(const scenario::RunOptions& run, uint32_t lossless)
+{
+    if (run.background)
+    {
+        for (const uint8_t priority : run.background->priorities)
+        {
+            lossless |= 1U << priority;
+        }
+    }
+    if (lossless != 0)
+    {
+        ns3::Config::SetDefault("ns3::RdmaSwitch::LosslessPriorities",
+                                ns3::UintegerValue(lossless | 1U << 3));
+    }
+}
+
+} // namespace
+
 std::string
 FabricRun::Build(FabricSimulation& simulation)
 {
     ns3::RdmaOwner::ReadGlobalValue();
+    SetLosslessPriorities(m_run, m_options.lossless);
     std::string error;
     scenario::MemoryNeeds needs;
     needs.links = needs.usedLinks = static_cast<double>(m_network.topology.Links().size());
@@ -158,6 +187,7 @@ FabricRun::Build(FabricSimulation& simulation)
     options.atSender = m_options.completionAtSender;
     options.attribution = m_run.attribution;
     options.queuePairs = Ranks::HasHosts() ? m_run.traceQueuePairs : std::vector<std::string>();
+    options.paths = m_run.tracePaths;
     options.packets = scenario::HasPackets(m_spec);
     options.notes = Notes();
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
@@ -182,6 +212,15 @@ FabricRun::Build(FabricSimulation& simulation)
         return error;
     }
     error = Ranks::HasHosts() ? simulation.Populate() : "";
+    if (m_run.background && error.empty())
+    {
+        m_background = std::make_unique<BackgroundTraffic>(*m_run.background,
+                                                           m_spec.network,
+                                                           *m_fabric,
+                                                           *m_collector,
+                                                           m_options.warmup);
+        m_background->Start();
+    }
     return error.empty() ? results::OutputErrors::First() : error;
 }
 
@@ -230,6 +269,10 @@ void
 FabricRun::StartMeasuring(int64_t now)
 {
     m_collector->StartMeasuring(now);
+    if (m_background)
+    {
+        m_background->StartMeasuring(now);
+    }
     ns3::NodeWindowRanks* ranks = Ranks::OfWindows();
     if (ranks && !Ranks::OfHosts().Several()) // else each of them does this by itself
     {
@@ -334,6 +377,10 @@ FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
     WriteStatistics(simulation, outcome, network);
     std::ostream& os = m_options.os;
     simulation.PrintSummary(os, network);
+    if (m_background)
+    {
+        m_background->Print(os, outcome.simulatedPs);
+    }
     results::PrintEnd(os, m_run, outcome, network, simulation.GetFiles());
     results::WriteTimelineOf(m_run, os);
     results::WriteReport(m_run, os);
@@ -353,6 +400,10 @@ FabricRun::WriteStatistics(const FabricSimulation& simulation,
     stats.update(simulation.GetStatistics());
     results::AddRunStats(stats, network);
     stats.update(simulation.GetMoreStatistics());
+    if (m_background)
+    {
+        stats["background"] = m_background->ToJson(outcome.simulatedPs);
+    }
     results::AddCosts(stats, outcome, network);
     if (m_options.gpus)
     {

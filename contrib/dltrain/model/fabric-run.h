@@ -24,6 +24,8 @@
 namespace dltrain
 {
 
+class BackgroundTraffic;
+
 /**
  * What a program simulates on the fabric of a FabricRun, which calls this in the order in which it
  * stands here; of several Ranks only in those that have hosts, unless something else is said.
@@ -93,6 +95,7 @@ class FabricRun
         std::ostream& os = std::cout;    //!< the summary and where the files are
         bool firstHears = false; //!< where several Ranks have hosts, the first one hears of all
                                  //!< that they do: Notes
+        uint32_t lossless = 0;   //!< bits of priorities that are lossless beside 3
     };
 
     FabricRun(std::string program,
@@ -187,6 +190,7 @@ class FabricRun
     std::unique_ptr<ns3::RdmaFabric> m_fabric;
     std::unique_ptr<RankNotes> m_notes;
     std::unique_ptr<TraceCollector> m_collector;
+    std::unique_ptr<BackgroundTraffic> m_background; //!< null: there is none
     std::unique_ptr<FaultRun> m_faults; //!< null: there are none
     std::function<void(const std::string& what)> m_act;
     double m_setUpS{0};

@@ -3,6 +3,7 @@
  */
 #include "fabric-statistics.h"
 
+#include "balance-statistics.h"
 #include "contrib/rdma/core/counters.h"
 #include "ranks.h"
 
@@ -124,6 +125,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.slowdown = results::QuantilesOf(flows.GetSlowdown());
     s.exactQuantiles = flows.GetFct().IsExact();
     s.flowRows = flows.GetRows();
+    s.flowsSampled = flows.IsSample();
     if (!s.packets)
     {
         return s; // of links and devices nothing is known
@@ -131,13 +133,16 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
 
     // With several ranks all of this is collective, and the sums are those of all.
     const Ranks& ranks = Ranks::Get();
-    const ns3::RdmaNicCounters nics = SumOfRanks(fabric.GetNicTotals());
+    const ns3::RdmaNicCounters ours = fabric.GetNicTotals();
+    ns3::RdmaNicCounters nics = SumOfRanks(ours);
     const ns3::RdmaPortCounters mine = fabric.GetPortTotals();
     ns3::RdmaPortCounters ports = SumOfRanks(mine);
     const auto largest = [&ranks](uint64_t value) {
         return static_cast<uint64_t>(ranks.Max(static_cast<int64_t>(value)));
     };
     ports.maxQueueBytes = largest(mine.maxQueueBytes);
+    nics.largestReorder = largest(ours.largestReorder);
+    nics.largestHeldBytes = largest(ours.largestHeldBytes);
     FabricBaseline base = collector.GetBaseline();
     base.nics = SumOfRanks(base.nics);
     base.ports = SumOfRanks(base.ports);
@@ -177,6 +182,17 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         s.qpCacheMisses = nics.qpCacheMisses - base.nics.qpCacheMisses;
         s.nicPauses = nics.nicPauses - base.nics.nicPauses;
     }
+    if (ranks.Max(fabric.Trims()) > 0)
+    {
+        const ns3::RdmaTrimCounters trims = SumOfRanks(fabric.GetTrimTotals());
+        const ns3::RdmaTrimCounters before = SumOfRanks(base.trims);
+        s.trimming = results::TrimmingStats{trims.trimmed - before.trimmed,
+                                            trims.trimmedBytes - before.trimmedBytes,
+                                            trims.returned - before.returned,
+                                            nics.trimmedReceived - base.nics.trimmedReceived,
+                                            nics.returnedReceived - base.nics.returnedReceived,
+                                            nics.pullsSent - base.nics.pullsSent};
+    }
     if (const results::TailAttribution* attribution = collector.GetAttribution())
     {
         s.attribution = attribution->ToJson();
@@ -200,6 +216,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         s.pfcPauses = pauses;
         s.pfcPauseTimeUs = pausedUs;
     }
+    s.balance = CollectBalance(fabric, base, nics);
     s.retransmittedPackets = nics.retransmittedPackets - base.nics.retransmittedPackets;
     s.timeouts = nics.timeouts - base.nics.timeouts;
     s.naks = nics.naksSent - base.nics.naksSent;
@@ -219,6 +236,10 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     if (const QueuePairLog* log = collector.GetQueuePairLog())
     {
         s.queuePairLog = log->GetTable().ToJson();
+    }
+    if (const results::PathTable* paths = collector.GetPaths())
+    {
+        s.paths = paths->ToJson();
     }
     s.linkIntervalUs = static_cast<double>(links.GetInterval()) / 1e6;
     return s;

@@ -39,6 +39,7 @@ FlowCounts&
 FlowCounts::operator+=(const FlowCounts& other)
 {
     posted += other.posted;
+    postedBytes += other.postedBytes;
     arrived += other.arrived;
     arrivedBytes += other.arrivedBytes;
     ended += other.ended;
@@ -132,6 +133,7 @@ FlowRunner::FlowRunner(const FlowJob& job,
     }
     else
     {
+        NS_ABORT_MSG_IF(job.repeats, "flows that begin again need a channel a pair");
         m_lanes = scenario::LanesOf(EndsOf(job.flows));
     }
     const std::string* last = nullptr;
@@ -197,7 +199,8 @@ TransportPost
 FlowRunner::PostOf(uint32_t index) const
 {
     const scenario::Flow& flow = m_job.flows[index];
-    const bool measured = m_job.measuring.Covers(flow.start);
+    const bool measured =
+        m_job.measuring.Covers(flow.start) && !(m_job.isWarmup && *m_job.isWarmup);
     TransportPost post;
     post.id =
         results::MessageId::Of(m_tags.at(flow.tag) | (measured ? 0 : results::MessageId::WARMUP),
@@ -224,6 +227,7 @@ FlowRunner::Begin(uint32_t flow, int64_t now)
         }
     }
     ++m_hosts[poster].counts.posted;
+    m_hosts[poster].counts.postedBytes += m_job.flows[flow].bytes;
     m_listener.OnFlowBegin(flow, channel, now);
     m_transport.Post(channel, PostOf(flow));
 }
@@ -238,7 +242,7 @@ FlowRunner::OnDelivered(const Delivery& delivery, int64_t now)
     {
         // They come in the order of their posts.
         uint32_t& arriving = m_arriving[flow];
-        flow = std::exchange(arriving, m_pairs.next[arriving]);
+        flow = m_job.repeats ? arriving : std::exchange(arriving, m_pairs.next[arriving]);
     }
     const scenario::Flow& of = m_job.flows[flow];
     FlowCounts& counts = m_hosts[place].counts;
@@ -265,6 +269,11 @@ FlowRunner::OnSent(ChannelId channel, uint64_t, uint64_t id, bool failed, int64_
     if (!failed && m_job.queuePairs == scenario::QueuePairUse::kReused)
     {
         m_transport.Close(channel);
+    }
+    if (!failed && m_job.repeats && !(m_job.isOver && *m_job.isOver))
+    {
+        Begin(flow, now);
+        return;
     }
     if (measured && m_decider && host.counts.measuredEnded == host.GetMeasured())
     {

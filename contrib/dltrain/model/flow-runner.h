@@ -46,12 +46,20 @@ struct FlowJob
     scenario::QueuePairUse queuePairs = scenario::QueuePairUse::kPerFlow;
     uint32_t number = 0;    //!< ChannelName::job: another than those of its neighbours
     uint32_t firstFlow = 0; //!< the number of the first flow in flows.csv
+    /// A flow begins again when it is acknowledged, for ever: kPerPair, and no two of one pair.
+    bool repeats = false;
+    /// While it says so, flows that begin belong to the warm-up, whatever `measuring` says; null:
+    /// there is none. Changed between the nodes' events only.
+    const bool* isWarmup = nullptr;
+    /// Flows do not begin again once it says so; null: never. Changed as the above.
+    const bool* isOver = nullptr;
 };
 
 /// What became of flows.
 struct FlowCounts
 {
     uint64_t posted = 0;
+    uint64_t postedBytes = 0;
     uint64_t arrived = 0;
     uint64_t arrivedBytes = 0;
     uint64_t ended = 0; //!< acknowledged or failed

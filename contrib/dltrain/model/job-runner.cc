@@ -140,7 +140,7 @@ JobRunner::Prepare(Rank rank, const Task& task) const
 }
 
 std::string
-JobRunner::Start()
+JobRunner::Prepare()
 {
     const training::MessageMatch match(m_plan);
     if (!match.Problems().empty())
@@ -165,12 +165,17 @@ JobRunner::Start()
             }
         }
     }
+    return {};
+}
+
+void
+JobRunner::Begin()
+{
     const int64_t now = ns3::RdmaClock::Now();
     ForEachHere(
         m_plan.Runners(),
         [](uint32_t i) { return i; },
         [&](Rank runner, uint32_t) { Begin(runner, m_workload.Next(runner), now); });
-    return {};
 }
 
 void

@@ -70,9 +70,23 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
 
     /// Call before Start. \param services must outlive this, with this as their user
     void SetServices(const RankServices& services);
-    /// All ranks begin at the current time, of several processes those of this one. \return why
-    /// not, or nothing
-    std::string Start();
+    /// What ranks will do is made ready. \return why that cannot be, or nothing
+    std::string Prepare();
+    /// Once prepared: all ranks begin at the current time, of several processes those of this one.
+    /// By an event without context, or before the first event.
+    void Begin();
+
+    /// Both. \return why not, or nothing
+    std::string Start()
+    {
+        std::string why = Prepare();
+        if (why.empty())
+        {
+            Begin();
+        }
+        return why;
+    }
+
     /// As decided.
     void Act(const workload::Notice& notice);
 

@@ -7,6 +7,7 @@
 #include "ranks.h"
 #include "results/message-id.h"
 #include "results/old-results.h"
+#include "scenarios/spec/queue-pair-pattern.h"
 
 #include "ns3/callback.h"
 #include "ns3/node-windows.h"
@@ -31,6 +32,14 @@ std::string
 InFolder(const std::string& folder, const char* name)
 {
     return folder.empty() ? "" : folder + "/" + name;
+}
+
+std::vector<scenario::QueuePairPattern>
+Parsed(const std::vector<std::string>& texts)
+{
+    std::vector<scenario::QueuePairPattern> patterns(texts.size());
+    std::transform(texts.begin(), texts.end(), patterns.begin(), scenario::QueuePairPattern::Parse);
+    return patterns;
 }
 
 /// What a thread's event knows of the message that it tells of.
@@ -184,6 +193,18 @@ TraceCollector::NoteJourneys()
                                                                m_portNames,
                                                                m_tags,
                                                                m_fabric.GetLinkLayer().GetWords());
+    if (!m_options.paths.empty())
+    {
+        const auto isWanted = [this, patterns = Parsed(m_options.paths)](uint32_t from,
+                                                                         uint32_t to) {
+            return std::any_of(patterns.begin(),
+                               patterns.end(),
+                               [&](const scenario::QueuePairPattern& pattern) {
+                                   return pattern.Covers(m_endpointNames[from], m_endpointNames[to]);
+                               });
+        };
+        m_paths = std::make_unique<results::PathTable>(m_endpointNames, m_portNames, isWanted);
+    }
     m_journeys = std::make_unique<JourneyParts>(m_fabric);
     m_resolver = [this](uint32_t src, uint32_t dst, uint32_t destQp) {
         return TagOf(src, dst, destQp);
@@ -206,6 +227,29 @@ TraceCollector::Tag(const std::string& name)
         m_tags.push_back(name);
     }
     return at->second;
+}
+
+uint32_t
+TraceCollector::Tag(const std::string& name, uint32_t owner)
+{
+    const uint32_t tag = Tag(name);
+    m_flows->SetOwner(tag, owner);
+    return tag;
+}
+
+uint32_t
+TraceCollector::AddOwner(const std::string& name, bool aside)
+{
+    const uint32_t owner = m_flows->AddOwner(aside);
+    if (m_attribution)
+    {
+        if (!m_interference)
+        {
+            m_interference = std::make_unique<results::Interference>(m_portNames);
+        }
+        m_interference->AddOwner(name);
+    }
+    return owner;
 }
 
 // Messages ---------------------------------------------------------------------------------------
@@ -507,9 +551,19 @@ TraceCollector::HearComplete(const Completion& completion, const results::Messag
         return;
     }
     m_flows->Add(record);
-    if (m_attribution)
+    if (m_interference && parts)
+    {
+        m_interference->Add(record, *parts, m_flows->OwnerOf(record.tag), [this](uint32_t tag) {
+            return m_flows->OwnerOf(tag);
+        });
+    }
+    if (m_attribution && !m_flows->IsAside(record.tag))
     {
         parts ? m_attribution->Add(record, *parts) : m_attribution->AddUnknown();
+    }
+    if (m_paths && parts)
+    {
+        m_paths->Add(record, *parts);
     }
 }
 
@@ -584,6 +638,14 @@ TraceCollector::StartMeasuring(int64_t nowPs)
         {
             m_attribution->Clear();
         }
+        if (m_paths)
+        {
+            m_paths->Clear();
+        }
+        if (m_interference)
+        {
+            m_interference->Clear();
+        }
     }
     m_links->StartMeasuring(nowPs);
     m_baseline = FabricBaseline(m_fabric, nowPs);
@@ -601,6 +663,10 @@ TraceCollector::Finish(int64_t nowPs)
     if (m_attribution && !m_options.out.empty())
     {
         m_attribution->Write(InFolder(m_options.out, "attribution.csv"));
+    }
+    if (m_paths && !m_options.out.empty())
+    {
+        m_paths->Write(InFolder(m_options.out, "paths.csv"));
     }
     if (m_queuePairLog && !m_options.out.empty() && Ranks::Get().IsFirst())
     {

@@ -11,6 +11,7 @@
 #include "pending-messages.h"
 #include "queue-pair-log.h"
 #include "results/flow-table.h"
+#include "results/interference.h"
 #include "results/tail-attribution.h"
 
 #include "ns3/rdma-fabric-helper.h"
@@ -48,6 +49,7 @@ class TraceCollector
         bool warmup{false};      //!< nothing is measured before StartMeasuring
         bool attribution{false}; //!< note where the time of messages goes (TailAttribution)
         std::vector<std::string> queuePairs; //!< patterns, for queue_pairs.csv; none: no file
+        std::vector<std::string> paths;      //!< the same for paths.csv; needs `attribution`
         bool atSender{false}; //!< a message is complete when its last ACK is at the sender
         bool packets{true};   //!< else nothing is known of links and devices, and no file says it
         RankNotes* notes{nullptr}; //!< with several Ranks: by which the first one, and nobody else,
@@ -64,6 +66,19 @@ class TraceCollector
 
     /// \return the index of a tag, a new one if need be
     uint32_t Tag(const std::string& name);
+
+    /// The same of messages that are summed up apart. \param owner results::FlowTable's
+    uint32_t Tag(const std::string& name, uint32_t owner);
+
+    /// Before the first message. \param name of a job, or of traffic beside one \param aside
+    /// results::FlowTable::AddOwner \return its number
+    uint32_t AddOwner(const std::string& name, bool aside);
+
+    /// \return null: there are no owners, or attribution is not noted
+    const results::Interference* GetInterference() const
+    {
+        return m_interference.get();
+    }
 
     /// \return names by index; grows
     const std::vector<std::string>& GetTags() const
@@ -148,6 +163,12 @@ class TraceCollector
     const QueuePairLog* GetQueuePairLog() const
     {
         return m_queuePairLog.get();
+    }
+
+    /// \return null if no paths are chosen
+    const results::PathTable* GetPaths() const
+    {
+        return m_paths.get();
     }
 
     /// \return null if it is not noted
@@ -296,6 +317,8 @@ class TraceCollector
     std::vector<std::string> m_portNames;
     std::unique_ptr<results::FlowTable> m_flows;
     std::unique_ptr<results::TailAttribution> m_attribution;
+    std::unique_ptr<results::PathTable> m_paths; ///< null: nobody asked
+    std::unique_ptr<results::Interference> m_interference;
     std::unique_ptr<JourneyParts> m_journeys;
     ns3::RdmaJourney::Resolver m_resolver;
     std::unique_ptr<QueuePairLog> m_queuePairLog;

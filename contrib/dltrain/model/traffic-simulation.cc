@@ -279,6 +279,7 @@ TrafficSimulation::MergeRanks()
     const Ranks& ranks = Ranks::OfHosts();
     FlowCounts counts = m_runner->GetCounts();
     for (uint64_t* sum : {&counts.posted,
+                          &counts.postedBytes,
                           &counts.arrived,
                           &counts.arrivedBytes,
                           &counts.ended,

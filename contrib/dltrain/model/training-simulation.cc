@@ -3,17 +3,8 @@
  */
 #include "training-simulation.h"
 
-#include "ranks.h"
-#include "results/human-text.h"
-#include "results/output-errors.h"
 #include "results/run-summary.h"
-#include "scenarios/training/volumes.h"
-#include "scenarios/workload/served.h"
 #include "stuck-report.h"
-
-#include <algorithm>
-#include <functional>
-#include <sstream>
 
 namespace dltrain
 {
@@ -26,60 +17,9 @@ TrainingSimulation::TrainingSimulation(const scenario::TrainingScenario& scenari
           scenario.fabric,
           {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
           {scenario.warmupSteps > 0, false, scenario.plan.ranks, std::cout, true}),
-      m_workload(scenario.served ? workload::MakeServed(scenario.plan,
-                                                        *scenario.served,
-                                                        scenario.warmupSteps,
-                                                        scenario.steps)
-                                 : workload::Find(scenario.workload)
-                                       ->make(scenario.plan, scenario.warmupSteps, scenario.steps)),
-      m_calls(scenario.plan, scenario.warmupSteps, scenario.steps),
-      m_results(scenario)
+      m_job(scenario)
 {
 }
-
-TrainingSimulation::~TrainingSimulation() = default;
-
-namespace
-{
-
-/// "measure? end? count of stopped, they, rank word rank word ...", for FabricRun::DecideForAll.
-std::string
-TextOf(const workload::Notice& notice)
-{
-    std::string text = std::to_string(notice.measure) + " " + std::to_string(notice.end);
-    text += " " + std::to_string(notice.stop.size());
-    for (const Rank rank : notice.stop)
-    {
-        text += " " + std::to_string(rank);
-    }
-    for (const workload::Wake& wake : notice.wake)
-    {
-        text += " " + std::to_string(wake.rank) + " " + std::to_string(wake.word);
-    }
-    return text;
-}
-
-workload::Notice
-NoticeOf(const std::string& text)
-{
-    std::istringstream words(text);
-    workload::Notice notice;
-    std::size_t stopped = 0;
-    words >> notice.measure >> notice.end >> stopped;
-    notice.stop.resize(stopped);
-    for (Rank& rank : notice.stop)
-    {
-        words >> rank;
-    }
-    Rank rank = 0;
-    for (uint32_t word = 0; words >> rank >> word;)
-    {
-        notice.wake.emplace_back(rank, word);
-    }
-    return notice;
-}
-
-} // namespace
 
 int
 TrainingSimulation::Run()
@@ -90,96 +30,48 @@ TrainingSimulation::Run()
 std::string
 TrainingSimulation::Populate()
 {
-    m_job = std::make_unique<JobRunner>(*m_workload, *this, [this](const std::string& name) {
-        return m_run.Collector().Tag(name);
-    });
-    m_job->SetNotes(m_run.Notes());
-    m_interconnect = m_run.Connect(m_scenario.cluster);
-    m_collectives = std::make_unique<CollectiveRunner>(m_scenario.cluster,
-                                                       m_scenario.collectives,
-                                                       *m_interconnect,
-                                                       m_job.get());
-    m_collectives->SetSpeeds(&m_scenario.plan.speeds);
-    m_messages = std::make_unique<MessageRunner>(*m_interconnect, m_scenario.collectives, *m_job);
-    m_job->SetServices({*m_collectives, *m_messages});
-    m_job->SetDecider([this](const workload::Notice& n) { m_run.DecideForAll(TextOf(n)); });
-    m_run.SetActor([this](const std::string& what) { m_job->Act(NoticeOf(what)); });
-    // Of a step that replicas do each at its own pace there is no critical path, nor of one in
-    // which a pipeline goes on with what was sent in the step before.
-    if (m_scenario.run.attribution && !m_scenario.served && m_scenario.plan.fillRoles == 0)
-    {
-        const TraceCollector& collector = m_run.Collector();
-        m_critical = std::make_unique<results::CriticalPath>(
-            m_scenario.plan,
-            collector.GetPortNames(),
-            collector.GetTags(),
-            collector.GetFabric().GetLinkLayer().GetWords(),
-            [&collector] { return collector.GetMessageParts(); });
-        m_collectives->SetPaths(&m_critical->GetPaths());
-        m_messages->SetPaths(&m_critical->GetPaths());
-    }
-
-    if (Ranks::Get().IsFirst() && !m_calls.Open(m_scenario.run.out + "/calls.log"))
-    {
-        return results::OutputErrors::First();
-    }
-    for (const auto& [op, perGpu] : training::BytesMovedPerGpu(m_scenario.plan))
-    {
-        if (m_scenario.served)
-        {
-            break; // what a GPU sends depends on how fast it is: calls tell how far the run is
-        }
-        m_bytes += perGpu * m_scenario.plan.ranks * (m_scenario.warmupSteps + m_scenario.steps) *
-                   static_cast<double>(m_scenario.plan.sizes.size());
-    }
-    if (m_run.Notes())
-    {
-        uint32_t here = 0;
-        for (Rank rank = 0; rank < m_scenario.plan.ranks; ++rank)
-        {
-            here += m_interconnect->GetPlaces().IsHere(rank);
-        }
-        m_run.Control().SetPortion(static_cast<double>(here) / m_scenario.plan.ranks);
-    }
-    return m_job->Start();
+    TrainingJob::Setting setting;
+    setting.tagOf = [this](const std::string& name) { return m_run.Collector().Tag(name); };
+    setting.decide = [this](const std::string& what) { m_run.DecideForAll(what); };
+    setting.onPhase = [this](const std::string& phase) { m_run.Control().SetPhase(phase); };
+    // Packets and links are counted from where the step time is: the last rank's end, as soon as
+    // others can know of it. Messages and calls by the step they belong to, as ranks do not begin
+    // one together.
+    setting.onMeasure = [this](int64_t now) { m_run.StartMeasuring(now); };
+    setting.onEnd = [this] { m_run.End(); };
+    setting.calls = m_scenario.run.out + "/calls.log";
+    m_run.SetActor([this](const std::string& what) { m_job.Act(what); });
+    return m_job.Populate(m_run, std::move(setting));
 }
 
 double
 TrainingSimulation::GetShareDone() const
 {
-    // Of all that takes wall time, bytes on the network are nearly all; computing costs nothing.
-    const auto [done, all] = m_job->GetProgress();
-    const double calls = std::min(1.0, static_cast<double>(done) / static_cast<double>(all));
-    const uint64_t bytes =
-        m_merged ? *m_merged : m_collectives->GetBytes() + m_messages->GetBytes();
-    return done == all || m_bytes == 0 ? calls
-                                       : std::min(0.999, static_cast<double>(bytes) / m_bytes);
+    return m_job.GetShareDone();
 }
 
 void
 TrainingSimulation::MergeRanks()
 {
-    const Ranks& ranks = Ranks::OfHosts();
-    const uint64_t all = ranks.Sum(m_collectives->GetBytes() + m_messages->GetBytes());
-    m_merged = ranks.IsFirst() ? all : 0; // the shares of all ranks are added up
+    m_job.MergeRanks();
 }
 
 bool
 TrainingSimulation::IsDone() const
 {
-    return m_job->IsDone();
+    return m_job.IsDone();
 }
 
 std::string
 TrainingSimulation::DescribeUnfinished() const
 {
-    return DescribeRanks(m_job->DescribeUnfinished());
+    return DescribeRanks(m_job.DescribeUnfinished());
 }
 
 void
 TrainingSimulation::OnEnd(results::RunOutcome&)
 {
-    m_calls.Close();
+    m_job.Close();
 }
 
 std::string
@@ -188,92 +80,16 @@ TrainingSimulation::GetFiles() const
     return ", calls.log";
 }
 
-void
-TrainingSimulation::OnRoundBegin(uint32_t step)
-{
-    m_run.Control().SetPhase(PhaseName(step));
-}
-
-void
-TrainingSimulation::OnRoundEnd(uint32_t step, const results::StepRecord& record)
-{
-    if (IsMeasured(step))
-    {
-        m_results.Add(record, m_lastEnd);
-        if (m_critical && SizeOf(step) == 0)
-        {
-            m_critical->OnStep(step, m_lastEnd);
-        }
-    }
-    m_lastEnd = record.end;
-}
-
-void
-TrainingSimulation::OnMeasure(int64_t now)
-{
-    // Packets and links are counted from where the step time is: the last rank's end, as soon as
-    // others can know of it. Messages and calls by the step they belong to, as ranks do not begin
-    // one together.
-    m_run.StartMeasuring(now);
-}
-
-void
-TrainingSimulation::OnJobEnd()
-{
-    m_run.End();
-}
-
-std::string
-TrainingSimulation::PhaseName(uint32_t step) const
-{
-    const uint32_t ofSize = step % (m_scenario.warmupSteps + m_scenario.steps);
-    const bool warmup = !IsMeasured(step);
-    const auto& sizes = m_scenario.plan.sizes;
-    return (warmup ? "warm-up step " + std::to_string(ofSize + 1)
-                   : "step " + std::to_string(ofSize - m_scenario.warmupSteps + 1)) +
-           " of " + std::to_string(warmup ? m_scenario.warmupSteps : m_scenario.steps) +
-           (sizes.size() > 1 ? ", " + std::to_string(sizes[SizeOf(step)].blocks) + " blocks" : "");
-}
-
-uint32_t
-TrainingSimulation::SizeOf(uint32_t step) const
-{
-    return step / (m_scenario.warmupSteps + m_scenario.steps);
-}
-
-bool
-TrainingSimulation::IsMeasured(uint32_t step) const
-{
-    return step % (m_scenario.warmupSteps + m_scenario.steps) >= m_scenario.warmupSteps;
-}
-
-void
-TrainingSimulation::OnCallEnds(const results::CallRecord& call)
-{
-    if (m_critical && IsMeasured(call.step) && SizeOf(call.step) == 0)
-    {
-        m_critical->OnCall(call);
-    }
-}
-
-void
-TrainingSimulation::OnCall(const results::CallRecord& call)
-{
-    m_calls.Write(call);
-}
-
 nlohmann::ordered_json
 TrainingSimulation::GetStatistics() const
 {
-    return m_results.ToJson(m_critical.get(),
-                            m_run.Collector().GetTags(),
-                            m_workload->Statistics());
+    return m_job.GetStatistics();
 }
 
 void
 TrainingSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
 {
-    m_results.Print(os, m_critical.get(), m_workload->Statistics());
+    m_job.Print(os);
     results::PrintRunStats(os, network);
 }
 

@@ -144,7 +144,12 @@ RdmaFabric::GetNicTotals() const
     {
         if (nic)
         {
-            sum = rdma::SumOf(sum, nic->GetCounters());
+            const RdmaNicCounters& counters = nic->GetCounters();
+            const uint64_t reorder = std::max(sum.largestReorder, counters.largestReorder);
+            const uint64_t held = std::max(sum.largestHeldBytes, counters.largestHeldBytes);
+            sum = rdma::SumOf(sum, counters);
+            sum.largestReorder = reorder;
+            sum.largestHeldBytes = held;
         }
     }
     return sum;
@@ -173,6 +178,32 @@ RdmaFabric::GetRerouted() const
     for (const auto& device : m_switches)
     {
         sum += device->GetRerouted();
+    }
+    return sum;
+}
+
+bool
+RdmaFabric::Trims() const
+{
+    for (const auto& device : m_switches)
+    {
+        if (device->Trims())
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
+RdmaTrimCounters
+RdmaFabric::GetTrimTotals() const
+{
+    RdmaTrimCounters sum;
+    for (const auto& device : m_switches)
+    {
+        sum.trimmed += device->GetTrimmed();
+        sum.trimmedBytes += device->GetTrimmedBytes();
+        sum.returned += device->GetReturned();
     }
     return sum;
 }

@@ -259,6 +259,13 @@ class RdmaFabric
         return m_links[end / 2];
     }
 
+    /// \return the node at the other side of an endpoint's link: a switch, or a host
+    uint32_t GetNodeBehind(uint32_t endpoint) const
+    {
+        const rdma::RouteEndpoint& e = m_endpoints[endpoint];
+        return GetNodeOfEnd(m_endsOfNode[e.host][e.port] ^ 1);
+    }
+
     /// \return the node at an end; at the other end of the link is that of `end ^ 1`
     uint32_t GetNodeOfEnd(uint32_t end) const
     {
@@ -371,6 +378,11 @@ class RdmaFabric
     /// \return most packets in flight of a queue pair of this endpoint whose recovery bounds them:
     /// as RdmaNic::GetBdpCap computes it, but of the whole fabric, whichever rank has it
     uint64_t GetBdpCap(uint32_t endpoint);
+
+    /// \return of all switches of this process
+    RdmaTrimCounters GetTrimTotals() const;
+    /// \return whether switches of this process trim
+    bool Trims() const;
 
     /// \return sum of the counters of all NICs of this rank
     RdmaNicCounters GetNicTotals() const;

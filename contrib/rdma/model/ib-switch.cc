@@ -113,6 +113,12 @@ std::string
 IbSwitch::Start(uint32_t)
 {
     std::string error = CheckLoadBalancer(false);
+    if (error.empty() && GetLoadBalancer() && GetLoadBalancer()->NeedsFrames())
+    {
+        error = "ns3::IbSwitch::LoadBalancer: '" + GetLoadBalancerName() +
+                "' tells switches of each other in a tag of Ethernet's frames; allowed: adaptive, "
+                "drill, ecmp, flowlet, spray";
+    }
     if (!error.empty())
     {
         return GetName() + ": " + error;

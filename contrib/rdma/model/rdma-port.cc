@@ -645,6 +645,23 @@ RdmaPort::TakeQueue(uint8_t priority, int64_t now)
 }
 
 void
+RdmaPort::ExchangeLast(uint8_t priority, RdmaFrame& frame, int64_t now)
+{
+    Queue& queue = m_queue[priority];
+    RdmaFrame* last = queue.list.Back();
+    const uint64_t more = uint64_t{GetFrameBytes(&frame)} - GetFrameBytes(last); // modulo 2^64
+    std::swap(*last, frame);
+    last->next = nullptr;
+    queue.bytes += more;
+    m_queuedBytes += more;
+    m_maxQueueBytes = std::max(m_maxQueueBytes, m_queuedBytes);
+    if (m_queueTraced)
+    {
+        m_queueTrace(this, priority, queue.bytes, now);
+    }
+}
+
+void
 NoteLeaving(RdmaPort& port, RdmaFrame& frame, int64_t now)
 {
     RdmaFrameExtra& extra = *frame.extra;
@@ -653,7 +670,8 @@ NoteLeaving(RdmaPort& port, RdmaFrame& frame, int64_t now)
         extra.journey->Leave(port, frame, frame.time, now);
     }
     RdmaTelemetry& telemetry = extra.telemetry;
-    if (!extra.hasTelemetry || frame.opcode == RdmaOpcode::ACKNOWLEDGE)
+    if (!extra.hasTelemetry || frame.opcode == RdmaOpcode::ACKNOWLEDGE ||
+        IsNdpAnswer(frame.opcode))
     {
         return; // an ACK brings back what its packet has
     }

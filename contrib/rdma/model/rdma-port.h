@@ -354,6 +354,16 @@ class RdmaPort : public NetDevice
     /// Empty a queue: the frames are the caller's, not a word of them to the user. \param now ps
     RdmaFrameList TakeQueue(uint8_t priority, int64_t now);
 
+    /// \return the frame that joined a queue last; null: the queue is empty
+    const RdmaFrame* GetQueueBack(uint8_t priority) const
+    {
+        return m_waiting >> priority & 1 ? m_queue[priority].list.Back() : nullptr;
+    }
+
+    /// The frame that joined a queue last changes places with another one. \pre the queue is not
+    /// empty. \param frame this one, and then that one
+    void ExchangeLast(uint8_t priority, RdmaFrame& frame, int64_t now);
+
     uint64_t GetQueueBytes(uint8_t priority) const
     {
         return m_waiting >> priority & 1 ? m_queue[priority].bytes : 0;

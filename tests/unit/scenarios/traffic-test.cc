@@ -142,21 +142,6 @@ TEST(TrafficRandom, NumbersAreFixedForever)
     }
 }
 
-TEST(TrafficPlacement, RandomIsASeededShuffle)
-{
-    const auto linear = PlaceServers(PlacementPolicy::kLinear, 5, 8, 1);
-    EXPECT_EQ(linear, (std::vector<uint32_t>{0, 1, 2, 3, 4}));
-    const auto random = PlaceServers(PlacementPolicy::kRandom, 5, 8, 1);
-    EXPECT_EQ(random, PlaceServers(PlacementPolicy::kRandom, 5, 8, 1));
-    EXPECT_NE(random, PlaceServers(PlacementPolicy::kRandom, 5, 8, 2));
-    std::set<uint32_t> distinct(random.begin(), random.end());
-    EXPECT_EQ(distinct.size(), 5u);
-    EXPECT_LT(*distinct.rbegin(), 8u);
-    auto all = PlaceServers(PlacementPolicy::kRandom, 100, 100, 3);
-    std::sort(all.begin(), all.end());
-    EXPECT_EQ(all, PlaceServers(PlacementPolicy::kLinear, 100, 100, 3));
-}
-
 TEST(TrafficScenario, TheRunThatSpeedIsMeasuredWith)
 {
     const auto result = Traffic({"--topology=fat-tree",

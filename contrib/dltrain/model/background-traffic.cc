@@ -1,0 +1,183 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "background-traffic.h"
+
+#include "results/human-text.h"
+#include "results/run-stats.h"
+
+#include "ns3/simulator.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dltrain
+{
+
+namespace
+{
+
+/// In flows.csv, so that they are no flow's of the job, which count from 0.
+constexpr uint32_t FIRST_FLOW = 1000000000;
+/// The names of channels of an epoch differ from those of all jobs, and of the epochs before.
+constexpr uint32_t FIRST_JOB = 1U << 24;
+
+} // namespace
+
+BackgroundTraffic::BackgroundTraffic(const scenario::Background& spec,
+                                     const std::string& network,
+                                     ns3::RdmaFabric& fabric,
+                                     TraceCollector& collector,
+                                     bool warmup)
+    : m_spec(spec),
+      m_collector(collector),
+      m_places(fabric),
+      m_transport(NetworkKind::Make(network, {fabric, collector, m_places})),
+      m_owner(collector.AddOwner("background", true)),
+      m_isWarmup(warmup),
+      m_nextFlow(FIRST_FLOW)
+{
+}
+
+BackgroundTraffic::~BackgroundTraffic() = default;
+
+void
+BackgroundTraffic::Start()
+{
+    BeginEpoch();
+}
+
+void
+BackgroundTraffic::BeginEpoch()
+{
+    const int64_t now = ns3::RdmaClock::Now();
+    while (!m_epochs.empty() && !m_spec.repeats &&
+           m_epochs.front().runner->GetCounts().ended == m_epochs.front().flows.size())
+    {
+        m_past += m_epochs.front().runner->GetCounts();
+        m_epochs.pop_front();
+    }
+    m_isOver = m_collector.GetFailed() > GetCounts().failed;
+    if (m_isOver)
+    {
+        return;
+    }
+    ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT,
+                                        ns3::RdmaClock::At(m_spec.epoch.ps),
+                                        [this] { BeginEpoch(); });
+    if (m_spec.repeats && m_begun > 0)
+    {
+        return;
+    }
+    Epoch& epoch = m_epochs.emplace_back();
+    epoch.flows = m_spec.flows(m_begun);
+    for (scenario::Flow& flow : epoch.flows)
+    {
+        flow.start.ps += now;
+    }
+    FlowJob job{epoch.flows, m_all};
+    job.operation = m_spec.operation;
+    job.queuePairs = m_spec.queuePairs;
+    job.number = FIRST_JOB + m_begun;
+    job.firstFlow = m_nextFlow;
+    job.repeats = m_spec.repeats;
+    job.isWarmup = &m_isWarmup;
+    job.isOver = &m_isOver;
+    ++m_begun;
+    m_nextFlow += static_cast<uint32_t>(epoch.flows.size());
+    epoch.runner = std::make_unique<FlowRunner>(job,
+                                                *m_transport,
+                                                m_places,
+                                                *this,
+                                                [this](const std::string& tag) {
+                                                    return m_collector.Tag("background " + tag,
+                                                                           m_owner);
+                                                });
+    epoch.runner->Start();
+}
+
+void
+BackgroundTraffic::StartMeasuring(int64_t now)
+{
+    m_isWarmup = false;
+    m_measuredFrom = now;
+    m_warmup = GetCounts();
+}
+
+FlowCounts
+BackgroundTraffic::GetCounts() const
+{
+    FlowCounts counts = m_past;
+    for (const Epoch& epoch : m_epochs)
+    {
+        counts += epoch.runner->GetCounts();
+    }
+    return counts;
+}
+
+double
+BackgroundTraffic::GetLoad(int64_t end) const
+{
+    const auto bits =
+        8 * static_cast<double>(GetCounts().postedBytes - m_warmup.postedBytes);
+    const double seconds = static_cast<double>(end - m_measuredFrom) * 1e-12;
+    return seconds > 0 ? bits / seconds / static_cast<double>(m_spec.rateBps) : 0;
+}
+
+nlohmann::ordered_json
+BackgroundTraffic::ToJson(int64_t end) const
+{
+    const results::FlowTotals& totals = m_collector.GetFlows().GetTotals(m_owner);
+    const FlowCounts counts = GetCounts();
+    nlohmann::ordered_json json;
+    json["pattern"] = m_spec.pattern;
+    json["hosts"] = m_spec.hosts;
+    if (m_spec.offered.load > 0)
+    {
+        json["load"] = m_spec.offered.load;
+        json["incast_load"] = m_spec.offered.incastLoad;
+    }
+    json["measured_load"] =
+        m_isWarmup ? nlohmann::ordered_json() : nlohmann::ordered_json(GetLoad(end));
+    json["flows_begun"] = counts.posted - m_warmup.posted;
+    json["bytes_begun"] = counts.postedBytes - m_warmup.postedBytes;
+    json["flows"] = totals.fct.Count();
+    json["bytes"] = totals.bytes;
+    json["failed"] = counts.failed;
+    json["fct_us"] = results::ToJson(results::QuantilesOf(totals.fct, 1e6));
+    json["fct_slowdown"] = results::ToJson(results::QuantilesOf(totals.slowdown));
+    if (const results::Interference* interference = m_collector.GetInterference())
+    {
+        json["interference"] = {{"job", interference->ToJson(0, "job")},
+                                {"background", interference->ToJson(m_owner, "job")}};
+    }
+    return json;
+}
+
+void
+BackgroundTraffic::Print(std::ostream& os, int64_t end) const
+{
+    const results::FlowTotals& totals = m_collector.GetFlows().GetTotals(m_owner);
+    os << "Background       " << m_spec.pattern << " among " << m_spec.hosts << " hosts: ";
+    if (m_isWarmup)
+    {
+        os << "nothing measured\n";
+        return;
+    }
+    os << results::Format("%.3g", 100 * GetLoad(end)) << "% of their links asked for";
+    if (totals.fct.Count() == 0)
+    {
+        os << ", no flow ended\n";
+        return;
+    }
+    const results::Quantiles fct = results::QuantilesOf(totals.fct, 1e6);
+    const results::Quantiles slowdown = results::QuantilesOf(totals.slowdown);
+    os << "; " << results::HumanCount(totals.fct.Count()) << " flows, "
+       << results::HumanBytes(static_cast<double>(totals.bytes)) << "\n"
+       << "                 completion p50 " << results::HumanTime(fct.p50) << "   p99 "
+       << results::HumanTime(fct.p99) << "   slowdown p50 "
+       << results::Format("%.3g", slowdown.p50) << "   p99 "
+       << results::Format("%.3g", slowdown.p99) << "\n";
+}
+
+} // namespace dltrain

@@ -1,0 +1,228 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --jobs: several jobs on one network, from a file.
+ */
+#include "parse-words.h"
+#include "scenarios/spec/jobs.h"
+
+#include <cstdio>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <set>
+#include <unistd.h>
+
+namespace scenario
+{
+namespace
+{
+
+/// A file that goes with the test.
+class JobsFile
+{
+  public:
+    explicit JobsFile(const std::string& text)
+        : m_path("/tmp/jobs-test-" + std::to_string(getpid()) + ".json")
+    {
+        std::ofstream(m_path) << text;
+    }
+
+    ~JobsFile()
+    {
+        std::remove(m_path.c_str());
+    }
+
+    ParseResult<TrainingScenario> Parse(const std::string& options = "") const
+    {
+        return ParseWords<TrainingScenario>("--gpus-per-server=2 --topology=fat-tree --k=4 " +
+                                            options + " --jobs=" + m_path);
+    }
+
+  private:
+    std::string m_path;
+};
+
+const char* const kThree = R"({"description": "three of a kind each", "jobs": [
+  {"name": "train", "servers": 3, "placement": "spread",
+   "training": {"model": "gpt2", "zero": 1, "steps": 2, "warmup": 0, "seq": 256}},
+  {"name": "reduce", "hosts": [1, 6], "start": "1ms",
+   "collective": {"op": "all_reduce", "bytes": "1MB", "iterations": 3, "warmup": 1},
+   "collectives": {"algorithm": ["ring"]}},
+  {"servers": 2, "placement": "packed", "flows": {"pattern": "all-to-all", "bytes": "3MB"}}
+]})";
+
+TEST(Jobs, EachHasItsServersAndItsOptions)
+{
+    const auto result = JobsFile(kThree).Parse();
+    ASSERT_TRUE(result.scenario) << result.errors.front().Text();
+    const JobSet& set = *result.scenario->jobs;
+    ASSERT_EQ(set.jobs.size(), 3u);
+    EXPECT_TRUE(set.alone);
+
+    std::set<uint32_t> hosts;
+    uint32_t servers = 0;
+    for (const Job& job : set.jobs)
+    {
+        const ClusterSpec& cluster = job.scenario->cluster;
+        servers += cluster.servers;
+        EXPECT_EQ(cluster.hostOfServer.size(), cluster.servers);
+        hosts.insert(cluster.hostOfServer.begin(), cluster.hostOfServer.end());
+        EXPECT_EQ(cluster.topology.Hosts().size(), 16u);
+        EXPECT_EQ(cluster.server.gpus, 2u);
+    }
+    EXPECT_EQ(servers, 7u);
+    EXPECT_EQ(hosts.size(), 7u); // nobody's twice
+    EXPECT_EQ(result.scenario->cluster.hostOfServer.size(), 7u);
+
+    const Job& train = set.jobs[0];
+    EXPECT_EQ(train.kind, JobKind::kTraining);
+    EXPECT_EQ(train.scenario->model, "gpt2");
+    EXPECT_EQ(train.scenario->zero, 1u);
+    EXPECT_EQ(train.scenario->steps, 2u);
+    EXPECT_EQ(train.scenario->plan.ranks, 6u);
+
+    const Job& reduce = set.jobs[1];
+    EXPECT_EQ(reduce.name, "reduce");
+    EXPECT_EQ(reduce.start.ps, 1000000000);
+    EXPECT_EQ(reduce.scenario->cluster.hostOfServer, (std::vector<uint32_t>{1, 6}));
+    EXPECT_EQ(reduce.scenario->steps, 3u);
+    EXPECT_EQ(reduce.scenario->warmupSteps, 1u);
+    EXPECT_EQ(reduce.scenario->plan.ranks, 4u);
+    ASSERT_EQ(reduce.scenario->plan.roles.size(), 1u);
+    EXPECT_EQ(reduce.scenario->plan.roles[0].tasks.at(0).bytes, 1000000u);
+
+    const Job& flows = set.jobs[2];
+    EXPECT_EQ(flows.name, "job-2");
+    ASSERT_EQ(flows.flows.size(), 2u);
+    const auto& at = flows.scenario->cluster.hostOfServer;
+    for (const Flow& flow : flows.flows)
+    {
+        EXPECT_TRUE(flow.src == at[0] || flow.src == at[1]);
+        EXPECT_NE(flow.src, flow.dst);
+        EXPECT_EQ(flow.bytes, 3000000u);
+    }
+}
+
+TEST(Jobs, TheCommandLineIsForAllThatSayNothing)
+{
+    const auto result = JobsFile(R"({"jobs": [
+        {"servers": 2, "training": {"zero": 3}}, {"servers": 2}, {"servers": 1}]})")
+                            .Parse("--model=gpt2 --zero=1 --seq=128 --alone=0");
+    ASSERT_TRUE(result.scenario) << result.errors.front().Text();
+    const auto& jobs = result.scenario->jobs->jobs;
+    EXPECT_FALSE(result.scenario->jobs->alone);
+    EXPECT_EQ(jobs[0].scenario->zero, 3u);
+    EXPECT_EQ(jobs[1].scenario->zero, 1u);
+    EXPECT_EQ(jobs[2].scenario->model, "gpt2");
+    EXPECT_EQ(jobs[2].scenario->cluster.hostOfServer, (std::vector<uint32_t>{4})); // linear
+    // What the run is recorded as, read again, is the same.
+    const auto again = ValidateTraining(ReadScenarioText(TrainingOptionTable(),
+                                                         result.scenario->run.asRun.dump(),
+                                                         "/tmp/again.json"));
+    EXPECT_FALSE(again.scenario); // the file is gone by now, and nothing else is wrong
+    ASSERT_EQ(again.errors.size(), 1u);
+    EXPECT_NE(again.errors.front().Text().find("jobs-test"), std::string::npos)
+        << again.errors.front().Text();
+}
+
+TEST(Jobs, FragmentedJobsFillTheGaps)
+{
+    // 16 hosts; the first job has the even ones of the first pod: packed goes on beside them.
+    const auto result = JobsFile(R"({"jobs": [
+        {"hosts": [0, 2], "collective": {"bytes": 4096}},
+        {"servers": 3, "placement": "packed", "collective": {"bytes": 4096}}]})")
+                            .Parse();
+    ASSERT_TRUE(result.scenario) << result.errors.front().Text();
+    EXPECT_EQ(result.scenario->jobs->jobs[1].scenario->cluster.hostOfServer,
+              (std::vector<uint32_t>{1, 3, 4}));
+}
+
+TEST(Jobs, WhatIsWrongHasItsPlace)
+{
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {R"([])", "/jobs"},
+        {R"({"jobs": {}})", "/jobs"},
+        {R"({"jobs": []})", "1 to 1000"},
+        {R"({"jobs": [{"servers": 1}], "job": 1})", "/job"},
+        {R"({"jobs": [7]})", "/jobs/0"},
+        {R"({"jobs": [{}]})", "needs servers"},
+        {R"({"jobs": [{"servers": 0}]})", "/jobs/0/servers"},
+        {R"({"jobs": [{"servers": -1}]})", "/jobs/0/servers"},
+        {R"({"jobs": [{"servers": "two"}]})", "/jobs/0/servers"},
+        {R"({"jobs": [{"servers": 17}]})", "17"},
+        {R"({"jobs": [{"hosts": [0, 0]}]})", "/jobs/0/hosts/1"},
+        {R"({"jobs": [{"hosts": [16], "collective": {"bytes": 1}}]})", "0 to 15"},
+        {R"({"jobs": [{"hosts": [1.5]}]})", "/jobs/0/hosts/0"},
+        {R"({"jobs": [{"hosts": [0], "servers": 1}]})", "beside hosts"},
+        {R"({"jobs": [{"hosts": [0], "collective": {"bytes": 1}},
+                      {"hosts": [1, 0], "collective": {"bytes": 1}}]})",
+         "/jobs/1/hosts/1"},
+        {R"({"jobs": [{"servers": 1, "name": "a b"}]})", "/jobs/0/name"},
+        {R"({"jobs": [{"servers": 1, "name": "a"}, {"servers": 1, "name": "a"}]})",
+         "/jobs/1/name"},
+        {R"({"jobs": [{"servers": 1, "start": "soon"}]})", "/jobs/0/start"},
+        {R"({"jobs": [{"servers": 1, "start": -1}]})", "/jobs/0/start"},
+        {R"({"jobs": [{"servers": 1, "placement": "best"}]})", "/jobs/0/placement"},
+        {R"({"jobs": [{"servers": 1, "occupied": 0.5}]})", "/jobs/0/occupied"},
+        {R"({"jobs": [{"servers": 1, "fabric": {"mtu": 1024}}]})", "/jobs/0/fabric"},
+        {R"({"jobs": [{"servers": 1, "training": {"zreo": 1}}]})", "/jobs/0/training/zreo"},
+        {R"({"jobs": [{"servers": 1, "training": {"zero": 9}}]})", "/jobs/0/training/zero"},
+        {R"({"jobs": [{"servers": 1, "training": {"model": "gtp2"}}]})",
+         "/jobs/0/training/model"},
+        {R"({"jobs": [{"servers": 1, "training": {"gpus": 4}}]})", "/jobs/0/training/gpus"},
+        {R"({"jobs": [{"servers": 1}, {"servers": 2, "collective": {"op": "all_reduce"}}]})",
+         "/jobs/1/collective/bytes"},
+        {R"({"jobs": [{"servers": 2, "collective": {"op": "allreduce", "bytes": 4}}]})",
+         "did you mean 'all_reduce'"},
+        {R"({"jobs": [{"servers": 2, "collective": {"bytes": 4, "iterations": 0}}]})",
+         "/jobs/0/collective/iterations"},
+        {R"({"jobs": [{"servers": 2, "collective": {"bytes": 4}, "flows": {}}]})",
+         "one of the two"},
+        {R"({"jobs": [{"servers": 2, "collective": {"bytes": 4}, "training": {}}]})",
+         "/jobs/0/training"},
+        {R"({"jobs": [{"servers": 2, "flows": {"pattern": "incats"}}]})",
+         "/jobs/0/flows/pattern"},
+        {R"({"jobs": [{"servers": 2, "flows": {"load": 0.5}}]})", "/jobs/0/flows/load"},
+        {R"({"jobs": [{"servers": 2, "flows": {"pattern": "random", "duration": "0ns"}}]})",
+         "/jobs/0/flows/duration"},
+        {R"({"jobs": [{"servers": 2, "flows": {"pattern": ["random"]}}]})",
+         "/jobs/0/flows/pattern"},
+        {R"({"jobs": [{"servers": 1, "flows": {}}]})", "a flow needs two"},
+        {R"({"jobs": [)", "jobs-test"},
+        {R"({"jobs": [{"servers": 1, "servers": 2}]})", "servers"},
+    };
+    for (const auto& [text, word] : cases)
+    {
+        const auto result = JobsFile(text).Parse("--model=gpt2 --seq=128");
+        EXPECT_FALSE(result.scenario) << text;
+        ASSERT_EQ(result.errors.size(), 1u) << text;
+        const std::string error = result.errors.front().Text();
+        EXPECT_NE(error.find(word), std::string::npos) << text << "\n" << error;
+        EXPECT_NE(error.find("jobs-test"), std::string::npos) << text << "\n" << error;
+    }
+}
+
+TEST(Jobs, OptionsThatDoNotGoTogether)
+{
+    const JobsFile file(R"({"jobs": [{"servers": 2, "collective": {"bytes": 4096}}]})");
+    for (const auto& [options, word] : std::vector<std::pair<std::string, std::string>>{
+             {"--gpus=4", "--gpus"},
+             {"--mpi-ranks=2", "one process"},
+             {"--servers=1", "at least"},
+         })
+    {
+        const auto result = file.Parse(options);
+        ASSERT_EQ(result.errors.size(), 1u) << options;
+        EXPECT_NE(result.errors.front().Text().find(word), std::string::npos)
+            << result.errors.front().Text();
+    }
+    const auto alone = ParseWords<TrainingScenario>("--gpus=8 --alone=0");
+    ASSERT_EQ(alone.errors.size(), 1u);
+    EXPECT_NE(alone.errors.front().Text().find("--jobs"), std::string::npos);
+    const auto none = ParseWords<TrainingScenario>("--jobs=/tmp/no-such-file.json");
+    ASSERT_EQ(none.errors.size(), 1u);
+    EXPECT_NE(none.errors.front().Text().find("no-such-file"), std::string::npos);
+}
+
+} // namespace
+} // namespace scenario
