@@ -83,8 +83,8 @@ MakeFabric(Validation* v)
     FabricSpec f;
     ApplyInfiniBand(v);
     ApplyCompat(v);
+    f.transport = ApplyTransport(v); // which may have a way of its own to recover
     f.balancing = ApplyLoadBalancing(v);
-    f.transport = ApplyTransport(v);
     const auto& values = v->values;
     f.compat = values.Text("compat");
     f.nic = values.Text("nic");
