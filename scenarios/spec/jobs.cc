@@ -530,7 +530,8 @@ JobsOptionRows()
             "several jobs on this network: a JSON file {\"jobs\": [...]}, each with its servers "
             "and "
             "a model, a collective or flows")
-            .At("/jobs"),
+            .At("/jobs")
+            .Otherwise("one job, as the options say"),
         Opt("alone",
             Kind::kFlag,
             "",
