@@ -192,6 +192,14 @@ BackgroundOptionRows()
     };
 }
 
+std::string
+BackgroundText(const Background& background)
+{
+    return background.pattern + " among " + std::to_string(background.hosts) + " hosts, " +
+           (background.repeats ? "each flow again and again"
+                               : "load " + detail::RealText(background.offered.load));
+}
+
 std::shared_ptr<const Background>
 MakeFlowsAmong(const Settings& settings,
                const std::string& where,

@@ -46,6 +46,9 @@ std::shared_ptr<const Background> MakeBackground(Validation* v,
                                                  const topo::Topology& topology,
                                                  const FabricSpec& fabric);
 
+/// In words, for plans: "poisson among 16 hosts, load 0.3".
+std::string BackgroundText(const Background& background);
+
 /**
  * Flows of traffic's keys among some hosts, as --background and jobs of flows have them.
  * \param settings keys and values \param where how they are named in errors: "--background"
