@@ -180,12 +180,11 @@ BackgroundOptionRows()
     return {
         Opt("background",
             Kind::kText,
-            "",
+            "/run",
             "Run",
             "flows beside the job, until it ends: KEY=VALUE,..., keys are options of traffic "
             "(pattern, load, sizes, bytes, ...) and hosts=0-7,9; those of a load come as they do "
             "there, the others begin again when they have ended")
-            .At("/background")
             .Shows("KEY=VALUE,...")
             .Otherwise("none")
             .Example("pattern=random,load=0.3"),

@@ -525,20 +525,18 @@ JobsOptionRows()
     return {
         Opt("jobs",
             Kind::kFile,
-            "",
+            "/run",
             "Run",
             "several jobs on this network: a JSON file {\"jobs\": [...]}, each with its servers "
             "and "
             "a model, a collective or flows")
-            .At("/jobs")
             .Otherwise("one job, as the options say"),
         Opt("alone",
             Kind::kFlag,
-            "",
+            "/run",
             "Run",
             "jobs: simulate each of them by itself as well, on the same servers, and tell how much "
             "slower it is with the others")
-            .At("/alone")
             .Default("1"),
     };
 }
