@@ -74,6 +74,12 @@ NicsPerServer(const Placement& placement)
 }
 
 uint32_t
+NicNearGpu(uint32_t gpu, uint32_t gpusPerServer, uint32_t nicsPerServer)
+{
+    return static_cast<uint64_t>(gpu) * nicsPerServer / gpusPerServer;
+}
+
+uint32_t
 GpuNearNic(uint32_t nic, uint32_t gpusPerServer, uint32_t nicsPerServer)
 {
     return static_cast<uint64_t>(nic) * gpusPerServer / nicsPerServer;

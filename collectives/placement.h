@@ -24,6 +24,9 @@ uint32_t GpusPerServer(const Placement& placement);
 /// NICs of a server, at least one.
 uint32_t NicsPerServer(const Placement& placement);
 
+/// The NIC next to a GPU.
+uint32_t NicNearGpu(uint32_t gpu, uint32_t gpusPerServer, uint32_t nicsPerServer);
+
 /// The GPU that sits next to a NIC: they share the GPUs out evenly.
 uint32_t GpuNearNic(uint32_t nic, uint32_t gpusPerServer, uint32_t nicsPerServer);
 

@@ -23,8 +23,15 @@ EventLog::EventLog(const std::string& path, uint64_t linesPerKind, bool warmup)
 const char*
 EventLog::GetKindName(Kind kind)
 {
-    static const char* names[] =
-        {"note", "pause", "resume", "ecn", "drop", "retransmission", "timeout", "qp_error"};
+    static const char* names[] = {"note",
+                                  "pause",
+                                  "resume",
+                                  "ecn",
+                                  "drop",
+                                  "retransmission",
+                                  "timeout",
+                                  "qp_error",
+                                  "fault"};
     return names[kind];
 }
 
@@ -159,6 +166,10 @@ EventLog::Finish(int64_t now)
     }
     for (int kind = NOTE + 1; kind < KINDS; ++kind)
     {
+        if (kind == FAULT && m_counts[kind] == 0)
+        {
+            continue;
+        }
         m_line = "# total ";
         m_line += GetKindName(static_cast<Kind>(kind));
         m_line += ' ';

@@ -38,6 +38,7 @@ class EventLog
         RETRANSMISSION,
         TIMEOUT,
         QP_ERROR,
+        FAULT, //!< without one it has no total
         KINDS
     };
 

@@ -18,13 +18,14 @@ RemoveOldResults(const std::string& folder)
 {
     namespace fs = std::filesystem;
     static const std::set<std::string> names{
-        "stats.json",         "stats.json.part", "flows.csv",
-        "flows.csv.part",     "links.csv",       "links.csv.part",
-        "network_events.log", "calls.log",       "attribution.csv",
-        "collectives.csv",    "fct.txt",         "slowdown.csv",
-        "queues.csv",         "fairness.csv",    "rates.csv",
-        "queue_pairs.csv",    "topology.json",   "report.html",
-        "report.html.part",   "timeline.json",   "timeline.json.part"};
+        "stats.json",         "stats.json.part",  "flows.csv",
+        "flows.csv.part",     "links.csv",        "links.csv.part",
+        "network_events.log", "calls.log",        "attribution.csv",
+        "collectives.csv",    "fct.txt",          "slowdown.csv",
+        "queues.csv",         "fairness.csv",     "rates.csv",
+        "queue_pairs.csv",    "paths.csv",        "topology.json",
+        "report.html",        "report.html.part", "timeline.json",
+        "timeline.json.part"};
     // As RdmaPcapHelper names them; a ring's files have a number more.
     static const std::regex pcap(R"(.+-\d+(\.\d+)?\.pcap)");
     static const std::regex pcapng(R"(capture(\.\d+)?\.pcapng)");

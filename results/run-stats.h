@@ -7,6 +7,8 @@
 #define RESULTS_RUN_STATS_H
 
 #include "contrib/rdma/core/link-words.h"
+#include "results/load-spread.h"
+#include "results/fault-record.h"
 #include "results/quantile-sketch.h"
 
 #include <cstdint>
@@ -52,6 +54,17 @@ struct CreditStats
     uint64_t rerouted{0}; //!< packets that adaptive routing sent another way
 };
 
+/// What became of packets that switches had no room for, where they cut payload off.
+struct TrimmingStats
+{
+    uint64_t trimmed{0};
+    uint64_t trimmedBytes{0};
+    uint64_t returned{0};         //!< of them, those that went back to their sender
+    uint64_t trimmedReceived{0};  //!< that came to their receiver
+    uint64_t returnedReceived{0}; //!< that came back
+    uint64_t pulls{0};
+};
+
 /// What a fabric did, as numbers. Made at the end of a run, before the fabric goes.
 struct RunStats
 {
@@ -70,13 +83,16 @@ struct RunStats
     uint64_t cnps{0};
     uint64_t pfcPauses{0};
     double pfcPauseTimeUs{0};
-    std::optional<CreditStats> credits; //!< where there is no PFC
+    std::optional<CreditStats> credits;    //!< where there is no PFC
+    std::optional<TrimmingStats> trimming; //!< where switches trim
     const rdma::LinkWords* link{&rdma::kEthernetWords};
+    BalanceStats balance;
     uint64_t retransmittedPackets{0};
     uint64_t timeouts{0};
     uint64_t naks{0};
     uint64_t failedQueuePairs{0};
     uint64_t failedRequests{0};
+    std::vector<FaultRecord> faults;    //!< of the whole run
     nlohmann::ordered_json attribution; //!< of the time of messages; null: not noted
     std::vector<std::string> slowest;   //!< the same in words
     bool nicLimits{false}; //!< some NIC has limits (RdmaNicLimits); what follows is theirs
@@ -93,6 +109,7 @@ struct RunStats
     bool flowsSampled{false}; //!< flows.csv has not all of them
     uint64_t linkRows{0};
     nlohmann::ordered_json queuePairLog; //!< of queue_pairs.csv; null: there is none
+    nlohmann::ordered_json paths;        //!< of paths.csv; null: there is none
     double linkIntervalUs{0};
 
     uint64_t TotalDrops() const;

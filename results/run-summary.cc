@@ -29,6 +29,23 @@ PrintFailed(std::ostream& os, const RunStats& s)
     }
 }
 
+/// What another balancer than the usual one did.
+std::string
+BalanceText(const RunStats& s)
+{
+    const BalanceStats& b = s.balance;
+    std::string text = b.balancer;
+    for (const TierLoad& tier : b.tiers)
+    {
+        text += Format("; tier %u: ", tier.tier) +
+                Format("busiest of equal links %.2f x their mean", tier.mean.maxOverMean);
+    }
+    const double share =
+        s.dataPackets ? static_cast<double>(b.outOfOrder) / static_cast<double>(s.dataPackets) : 0;
+    return text + Format("; %.1f%% of packets out of order", 100 * share) +
+           (b.outOfOrder ? ", up to " + HumanCount(b.largestReorder) + " ahead" : "");
+}
+
 } // namespace
 
 void
@@ -38,6 +55,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     {
         os << "Measured         nothing: the run ended in its warm-up\n";
         PrintFailed(os, s);
+        PrintFaults(os, s.faults);
         return;
     }
     os << "Messages         " << HumanCount(s.messages) << ", "
@@ -59,6 +77,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
                       17,
                       2)
            << "\n";
+        PrintFaults(os, s.faults);
         return;
     }
     const char* slowest = "Latest           ";
@@ -85,11 +104,20 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     {
         os << HumanCount(s.pfcPauses) << " PFC pauses";
     }
+    if (s.trimming)
+    {
+        os << "; " << HumanCount(s.trimming->trimmed) << " packets trimmed, "
+           << HumanCount(s.trimming->returned) << " of them returned";
+    }
     if (s.pfcPauses)
     {
         os << ", " << HumanTime(s.pfcPauseTimeUs) << " in all";
     }
     os << "\n";
+    if (!s.balance.usual)
+    {
+        os << "Load balancing   " << Wrapped(BalanceText(s), 17, 2) << "\n";
+    }
     os << "Losses           ";
     if (s.TotalDrops() == 0)
     {
@@ -107,6 +135,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     os << "; " << HumanCount(s.retransmittedPackets) << " of " << HumanCount(s.dataPackets)
        << " packets retransmitted, " << HumanCount(s.timeouts) << " time-outs\n";
     PrintFailed(os, s);
+    PrintFaults(os, s.faults);
     const char* head = "Busiest links    ";
     for (const LinkUse& link : s.busiest)
     {
@@ -182,7 +211,8 @@ PrintEnd(std::ostream& os,
            << (network.packets ? "links.csv, " : "") << "topology.json"
            << (network.packets ? ", network_events.log" : "")
            << (std::filesystem::exists(run.out + "/attribution.csv") ? ", attribution.csv" : "")
-           << (run.traceQueuePairs.empty() ? "" : ", queue_pairs.csv") << moreFiles
+           << (run.traceQueuePairs.empty() ? "" : ", queue_pairs.csv")
+           << (run.tracePaths.empty() ? "" : ", paths.csv") << moreFiles
            << (run.asRun.value(nlohmann::json::json_pointer("/fabric/ib_dump"), false)
                    ? ", opensm-lfts.dump, opensm-sl2vl.dump"
                    : "")

@@ -31,6 +31,7 @@ constexpr const char* MEASURED_KEYS[] = {"measured_from_us",
                                          "pfc_pauses",
                                          "credits",
                                          "pfc_pause_time_us",
+                                         "trimming",
                                          "timeouts",
                                          "naks",
                                          "nic_limits",
@@ -93,6 +94,19 @@ AddPacketStats(nlohmann::ordered_json& j, const RunStats& s)
                         {"blocks_lost", s.credits->blocksLost},
                         {"rerouted_packets", s.credits->rerouted}};
     }
+    if (!s.balance.balancer.empty())
+    {
+        j["load_balancing"] = ToJson(s.balance);
+    }
+    if (s.trimming)
+    {
+        j["trimming"] = {{"trimmed_packets", s.trimming->trimmed},
+                         {"trimmed_bytes", s.trimming->trimmedBytes},
+                         {"returned_packets", s.trimming->returned},
+                         {"trimmed_received", s.trimming->trimmedReceived},
+                         {"returned_received", s.trimming->returnedReceived},
+                         {"pulls", s.trimming->pulls}};
+    }
     j["retransmitted_packets"] = s.retransmittedPackets;
     j["timeouts"] = s.timeouts;
     j["naks"] = s.naks;
@@ -148,6 +162,18 @@ AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
         }
     }
     j["flows_csv"] = {{"rows", s.flowRows}, {"sampled", s.flowsSampled}};
+    if (!s.paths.is_null())
+    {
+        j["paths_csv"] = s.paths;
+    }
+    if (!s.faults.empty())
+    {
+        j["faults"] = nlohmann::ordered_json::array();
+        for (const FaultRecord& fault : s.faults)
+        {
+            j["faults"].push_back(ToJson(fault));
+        }
+    }
     if (!s.queuePairLog.is_null())
     {
         j["queue_pairs_csv"] = s.queuePairLog;

@@ -14,7 +14,8 @@
  * - messages, message_bytes: arrived, measured
  * - fct_us, fct_slowdown: p50 p90 p99 p999 max mean; the second over the FCT of an idle network
  * - drops: frames by reason, measured (corrupted: bit errors; nic_receive_buffer: only if NICs have
- * limits)
+ * limits; dead_next_hop, lost_with_link, silent_drop: only with faults)
+ * - faults: what went wrong on purpose, if anything: fault-record.h
  * - ecn_marks, cnps: frames marked by switches, CNPs sent; measured
  * - pfc_pauses, pfc_pause_time_us: times a priority of a transmitter was stopped; sum over ports;
  * measured

@@ -75,12 +75,14 @@ TailAttribution::Add(const FlowRecord& record, const MessageParts& divided)
     }
     if (m_slowest.size() < SLOWEST)
     {
+        late.way = WayOf(divided);
         m_slowest.push_back(late);
         std::push_heap(m_slowest.begin(), m_slowest.end(), Slower);
     }
     else if (Slower(late, m_slowest.front()))
     {
         std::pop_heap(m_slowest.begin(), m_slowest.end(), Slower);
+        late.way = WayOf(divided);
         m_slowest.back() = late;
         std::push_heap(m_slowest.begin(), m_slowest.end(), Slower);
     }
@@ -210,7 +212,7 @@ TailAttribution::Write(const std::string& path) const
     {
         line += std::string(",") + GetTimeShareName(static_cast<TimeShare>(i)) + "_us";
     }
-    file.Write(line + ",why");
+    file.Write(line + ",why,path");
     for (const Late& late : Sorted())
     {
         const FlowRecord& r = late.record;
@@ -233,6 +235,8 @@ TailAttribution::Write(const std::string& path) const
         }
         line += ',';
         AppendField(line, Why(late));
+        line += ',';
+        AppendField(line, WayText(late.way, m_ports));
         file.Write(line);
     }
     file.Close();

@@ -6,6 +6,7 @@
 
 #include "results/flow-table.h"
 #include "results/message-parts.h"
+#include "results/path-table.h"
 
 #include <array>
 #include <cstddef>
@@ -58,6 +59,7 @@ class TailAttribution
         int64_t atPort{0}; //!< ps, there
         int64_t pausedThere{0};
         MessageParts::Others behind;
+        Way way;
 
         int64_t Lost() const
         {

@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "topologies/names.h"
+#include "topologies/planes.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -306,7 +307,7 @@ MakeTopology(const TopologyRequest& request)
     if (result.errors.empty())
     {
         const TopologyRequest completed = Completed(request, *family);
-        result = family->make(completed);
+        result = detail::MakePlanes(completed, *family);
         if (result.topology)
         {
             Description about = result.topology->About();
@@ -392,6 +393,15 @@ Oversubscription()
         .Standard("1")
         .Always()
         .Example("4");
+}
+
+Parameter
+Planes()
+{
+    return CountParameter("planes", "separate networks alike, each with a port of every NIC")
+        .Range(1, kMostPlanes)
+        .Chosen("1; 2 of dual-plane")
+        .Example("2");
 }
 
 std::string

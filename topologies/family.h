@@ -75,6 +75,12 @@ struct Family
     std::vector<std::string> tiers; ///< Description::tiers of them
     /// Engines of an InfiniBand subnet manager to try in turn (rdma::IbRoutingEngines).
     std::string routing = kUsualRouting;
+    uint8_t lanes = 1; ///< data VLs that the first of them needs to be free of deadlock
+    /// Shortest paths of whole networks of this family never wait in a circle (route-cycles.h).
+    bool noCycles = false;
+    /// Planes of its networks where nobody says how many: Planes(), which it has to have in its
+    /// table, and MakeTopology does the rest.
+    uint32_t planes = 1;
     /// Of a family that reads its networks from files, and so has no parameters: what is in them,
     /// "a graph in JSON".
     std::string file;
@@ -136,6 +142,9 @@ constexpr uint32_t kMostLinks = 1u << 23;
 /// "oversubscription", which fat-tree and leaf-spine share: it divides the capacity of the uplinks
 /// of an edge switch.
 Parameter Oversubscription();
+/// "planes": the network that the family makes is there so many times, each with a port of every
+/// NIC and its share of the rates (planes.h).
+Parameter Planes();
 /// ", oversubscription 4", behind a network's name; "" if it is 1.
 std::string OversubscriptionText(double oversubscription);
 

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 namespace topo
 {
@@ -16,6 +18,16 @@ namespace
 {
 
 TopologyResult MakeFatTree(const TopologyRequest& request);
+
+Parameter
+CoreOversubscription()
+{
+    return FactorParameter("core-oversubscription",
+                           "downlink to uplink capacity of an aggregation switch")
+        .Range(1, 1000)
+        .Chosen("1")
+        .Example("2");
+}
 
 Family
 FatTree()
@@ -30,10 +42,13 @@ FatTree()
             .Recorded()
             .Example("8"),
         detail::Oversubscription(),
+        CoreOversubscription(),
+        detail::Planes(),
     };
     f.sizedBy = {"k"};
     f.part = "pod";
     f.tiers = {"edge", "aggregation", "core"};
+    f.noCycles = true;
     f.make = MakeFatTree;
     return f;
 }
@@ -55,15 +70,32 @@ SmallestFatTree(uint64_t serverPorts)
     return 0;
 }
 
+namespace
+{
+
+/// Of `half` uplinks, what a factor leaves, and the rate that each then has.
+std::pair<uint32_t, rdma::BitRate>
+Thinned(uint32_t half, double oversubscription, rdma::BitRate rate)
+{
+    const double wanted = half / oversubscription; // uplinks of the full rate
+    // A factor such as 4/3 is not exact in binary: what is a whole number but for rounding is one.
+    const uint32_t uplinks = std::max(1u, static_cast<uint32_t>(std::ceil(wanted - 1e-9)));
+    return {uplinks, detail::Scaled(rate, std::min(1.0, wanted / uplinks))};
+}
+
+} // namespace
+
 FatTreeShape
-ShapeOfFatTree(uint32_t k, double oversubscription, rdma::BitRate fabricRate)
+ShapeOfFatTree(uint32_t k,
+               double oversubscription,
+               rdma::BitRate fabricRate,
+               double coreOversubscription)
 {
     FatTreeShape shape;
     shape.k = k;
-    const double wanted = k / 2 / oversubscription; // uplinks of the full rate
-    // A factor such as 4/3 is not exact in binary: what is a whole number but for rounding is one.
-    shape.uplinks = std::max(1u, static_cast<uint32_t>(std::ceil(wanted - 1e-9)));
-    shape.fabricRate = detail::Scaled(fabricRate, std::min(1.0, wanted / shape.uplinks));
+    std::tie(shape.uplinks, shape.fabricRate) = Thinned(k / 2, oversubscription, fabricRate);
+    std::tie(shape.coreUplinks, shape.coreRate) =
+        Thinned(k / 2, coreOversubscription, shape.fabricRate);
     return shape;
 }
 
@@ -75,6 +107,9 @@ MakeFatTree(const TopologyRequest& r)
 {
     TopologyResult result;
     const double oversubscription = r.parameters.Factor("oversubscription");
+    const double coreOversubscription = r.parameters.Has("core-oversubscription")
+                                            ? r.parameters.Factor("core-oversubscription")
+                                            : 1;
     const uint64_t portsNeeded = uint64_t(r.hosts) * r.nicsPerServer;
     const uint32_t smallest = SmallestFatTree(portsNeeded);
     uint32_t k = static_cast<uint32_t>(r.parameters.Count("k"));
@@ -108,8 +143,10 @@ MakeFatTree(const TopologyRequest& r)
         k = smallest;
         result.notes.push_back("fat-tree: k=" + std::to_string(k) + ", the smallest for " + need);
     }
-    const FatTreeShape shape =
-        ShapeOfFatTree(k, oversubscription, r.fabricRate.bps == 0 ? r.linkRate : r.fabricRate);
+    const FatTreeShape shape = ShapeOfFatTree(k,
+                                              oversubscription,
+                                              r.fabricRate.bps == 0 ? r.linkRate : r.fabricRate,
+                                              coreOversubscription);
     if (portsNeeded > shape.ServerPorts())
     {
         result.errors.push_back(
@@ -129,6 +166,12 @@ MakeFatTree(const TopologyRequest& r)
     if (shape.fabricRate.bps == 0)
     {
         result.errors.push_back({"oversubscription", "", "leaves the uplinks a rate of 0", ""});
+        return result;
+    }
+    if (shape.coreRate.bps == 0)
+    {
+        result.errors.push_back(
+            {"core-oversubscription", "", "leaves the uplinks a rate of 0", ""});
         return result;
     }
 
@@ -181,11 +224,11 @@ MakeFatTree(const TopologyRequest& r)
     {
         for (uint32_t a = 0; a < shape.uplinks; ++a)
         {
-            for (uint32_t j = 0; j < half; ++j)
+            for (uint32_t j = 0; j < shape.coreUplinks; ++j)
             {
                 t.Connect(agg[p * shape.uplinks + a],
-                          core[a * half + j],
-                          shape.fabricRate,
+                          core[a * shape.coreUplinks + j],
+                          shape.coreRate,
                           r.linkDelay,
                           r.bitErrorRate);
             }
@@ -198,9 +241,19 @@ MakeFatTree(const TopologyRequest& r)
                                Counted(shape.uplinks, "uplink") + " of " +
                                rdma::ToString(shape.fabricRate));
     }
+    if (coreOversubscription > 1)
+    {
+        result.notes.push_back(
+            "fat-tree: every aggregation switch has " + Counted(edges, "downlink") + " of " +
+            rdma::ToString(shape.fabricRate) + " and " + Counted(shape.coreUplinks, "uplink") +
+            " of " + rdma::ToString(shape.coreRate));
+    }
     Description about;
     about.name = "fat-tree k=" + std::to_string(k) + detail::OversubscriptionText(oversubscription);
-    about.parameters.SetCount("k", k);
+    about.name += coreOversubscription > 1
+                      ? ", core oversubscription " + ValueText(coreOversubscription)
+                      : "";
+    about.parameters.SetCount("k", k).SetFactor("core-oversubscription", coreOversubscription);
     about.partPorts = uint64_t(half) * edges;
     return detail::Made(std::move(result), std::move(t), std::move(about));
 }

@@ -32,6 +32,11 @@
  *     k = 4, f = 2: 1 uplink of 100 Gb/s an edge switch      k = 8,  f = 4: 1 of 100 Gb/s
  *     k = 4, f = 4: 1 uplink of  50 Gb/s                     k = 16, f = 4: 2 of 100 Gb/s
  *                                                            k = 8,  f = 3: 2 of 66.7 Gb/s
+ *
+ * **Core oversubscription f2** does the same to the uplinks of every aggregation switch: of k/2,
+ * u2 = ceil(k/2 / f2) remain, so the core has u u2 switches, and a link to the core the rate of the
+ * edge's uplinks x (k/2) / (f2 u2), never more. So pods share f x f2 among them: k = 8, f = 2,
+ * f2 = 4 has 2 uplinks an edge switch, 1 an aggregation switch, 2 cores, and 8:1 between pods.
  */
 #ifndef TOPOLOGIES_FAT_TREE_H
 #define TOPOLOGIES_FAT_TREE_H
@@ -45,8 +50,10 @@ namespace topo
 struct FatTreeShape
 {
     uint32_t k = 0;
-    uint32_t uplinks = 0; ///< of an edge switch, and so aggregation switches of a pod
-    rdma::BitRate fabricRate;
+    uint32_t uplinks = 0;     ///< of an edge switch, and so aggregation switches of a pod
+    rdma::BitRate fabricRate; ///< edge to aggregation
+    uint32_t coreUplinks = 0; ///< of an aggregation switch
+    rdma::BitRate coreRate;   ///< aggregation to core
 
     uint32_t Half() const
     {
@@ -60,7 +67,7 @@ struct FatTreeShape
 
     uint32_t Cores() const
     {
-        return uplinks * (k / 2);
+        return uplinks * coreUplinks;
     }
 
     uint64_t ServerPorts() const
@@ -74,8 +81,11 @@ constexpr uint32_t kLargestFatTree = 128; ///< 524,288 server ports
 /// The smallest even k with at least this many server ports; 0 if above kLargestFatTree.
 uint32_t SmallestFatTree(uint64_t serverPorts);
 
-/// k even, f >= 1.
-FatTreeShape ShapeOfFatTree(uint32_t k, double oversubscription, rdma::BitRate fabricRate);
+/// k even, factors >= 1.
+FatTreeShape ShapeOfFatTree(uint32_t k,
+                            double oversubscription,
+                            rdma::BitRate fabricRate,
+                            double coreOversubscription = 1);
 
 } // namespace topo
 

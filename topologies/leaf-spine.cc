@@ -207,9 +207,11 @@ LeafSpine()
         CountParameter("hosts-per-leaf", "server ports of a leaf")
             .Chosen("16 at most")
             .Example("4"),
+        detail::Planes(),
     };
     f.sizedBy = {"leaves", "hosts-per-leaf"};
     f.tiers = {"leaf", "spine"};
+    f.noCycles = true;
     f.make = MakeLeafSpine;
     return f;
 }

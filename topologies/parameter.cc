@@ -115,14 +115,17 @@ FlagParameter(std::string name, std::string help)
 Parameter
 SizesParameter(std::string name, std::string help)
 {
-    return Make(std::move(name), ParameterKind::kSizes, std::move(help));
+    return Make(std::move(name), ParameterKind::kSizes, std::move(help)).Range(2, 65535);
 }
 
 const char* const kSizesHelp =
     "1 to 6 sizes from 2 to 65535 with an x between them, such as 4x4x2, or 6 for a ring";
 
+const char* const kSizesFromOneHelp =
+    "1 to 6 numbers from 1 to 65535 with an x between them, such as 4x4x2";
+
 std::optional<std::vector<uint32_t>>
-ParseSizes(const std::string& text)
+ParseSizes(const std::string& text, uint32_t least)
 {
     std::vector<uint32_t> sizes;
     uint32_t size = 0;
@@ -135,7 +138,7 @@ ParseSizes(const std::string& text)
             size = size * 10 + static_cast<uint32_t>(c - '0');
             ++digits;
         }
-        else if ((c == 'x' || c == 'X') && digits > 0 && size >= 2 && size <= 65535 &&
+        else if ((c == 'x' || c == 'X') && digits > 0 && size >= least && size <= 65535 &&
                  sizes.size() < kMostDimensions)
         {
             sizes.push_back(size);
@@ -213,11 +216,11 @@ ParseParameter(const Parameter& parameter, const std::string& text, std::string*
         *allowed = "0 or 1";
         return std::nullopt;
     case ParameterKind::kSizes:
-        if (auto sizes = ParseSizes(text))
+        if (auto sizes = ParseSizes(text, static_cast<uint32_t>(parameter.min)))
         {
             return std::move(*sizes);
         }
-        *allowed = kSizesHelp;
+        *allowed = parameter.min < 2 ? kSizesFromOneHelp : kSizesHelp;
         return std::nullopt;
     }
     return std::nullopt;

@@ -37,7 +37,7 @@ struct Parameter
     std::string name; ///< the option --hosts-per-leaf, and the JSON key hosts_per_leaf
     ParameterKind kind = ParameterKind::kCount;
     std::string help;
-    double min = 0; ///< of kCount and kFactor
+    double min = 0; ///< of kCount and kFactor; of kSizes, of each: 1 or 2
     double max = 0;
     /// The value that it has when nobody gives one, as one types it; empty: the family chooses.
     std::string standard;
@@ -69,11 +69,12 @@ Parameter SizesParameter(std::string name, std::string help);
 /// More dimensions make names and pictures that nobody can read.
 constexpr uint32_t kMostDimensions = 6;
 
-/// What ParseSizes takes, for people.
+/// What ParseSizes takes, for people: from 2 on, and from 1.
 extern const char* const kSizesHelp;
+extern const char* const kSizesFromOneHelp;
 
-/// "4x4x2"; nothing if it is not 1 to 6 numbers from 2 to 65535 with an x between them.
-std::optional<std::vector<uint32_t>> ParseSizes(const std::string& text);
+/// "4x4x2"; nothing if it is not 1 to 6 numbers from `least` to 65535 with an x between them.
+std::optional<std::vector<uint32_t>> ParseSizes(const std::string& text, uint32_t least = 2);
 
 /// "4x4x2"
 std::string SizesText(const std::vector<uint32_t>& sizes);

@@ -47,8 +47,10 @@ Family
 SingleSwitch()
 {
     Family f("single-switch", "all servers on one switch");
+    f.parameters = {detail::Planes()};
     f.fabricLinks = false;
     f.tiers = {"switch"};
+    f.noCycles = true;
     f.make = MakeSingleSwitch;
     return f;
 }

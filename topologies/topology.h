@@ -84,6 +84,12 @@ struct Description
     uint64_t partPorts = 0;         ///< server ports of one part; 0: there are none
     bool grid = false;              ///< coordinates are places on a grid of cables
     bool numberedNodes = false;     ///< NodeIds are the numbers that the user's file gives to nodes
+    /// Separate networks, each with a port of every NIC: NIC n of a server has its ports n x planes
+    /// to n x planes + planes - 1, plane by plane.
+    uint32_t planes = 1;
+    /// NIC i of every server hangs on rail i mod rails; 0: NICs are on no rails.
+    uint32_t rails = 0;
+    bool railsApart = false; ///< no switch joins two rails
 };
 
 /// Built node by node and link by link; a value. Building it wrongly is a mistake of the program,

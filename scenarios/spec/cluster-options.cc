@@ -16,6 +16,8 @@
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/placement-options.h"
 #include "scenarios/spec/placement.h"
+#include "scenarios/spec/queue-pair-options.h"
+#include "scenarios/spec/rail-options.h"
 #include "scenarios/spec/switch-groups.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
@@ -86,6 +88,14 @@ ClusterOptionRows(const ClusterDefaults& d)
             .Example("2"),
     };
     for (auto& row : PlacementOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : QueuePairOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : RailOptionRows())
     {
         rows.push_back(std::move(row));
     }
@@ -301,6 +311,7 @@ MakeCluster(Validation* v,
     {
         return result;
     }
+    c.connections = MakeConnections(v);
     c.aggregationBytes = values.Integer("aggregation-memory");
     c.aggregationGroups = values.U32("aggregation-groups");
     result.fromFile = network.fromFile;

@@ -14,6 +14,7 @@
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/nccl-environment.h"
+#include "scenarios/spec/rail-options.h"
 
 #include <algorithm>
 #include <set>
@@ -183,6 +184,14 @@ CollectiveOptionRows()
             .Default("0ns")
             .Range(0, 1e12)
             .Example("2us"),
+        Opt("in-server", Kind::kName, json, group, "how collectives inside a server are simulated")
+            .Names("in-server",
+                   {{"messages", "every message over the links between its GPUs"},
+                    {"formula",
+                     "the time that --algorithm=auto compares by, from the last GPU's entry on; "
+                     "they do not slow each other down"}})
+            .Default("messages")
+            .Example("formula"),
     };
 }
 
@@ -312,6 +321,10 @@ CollectiveOptions::OptionsFor(coll::Op op) const
     {
         all.channels = 1;
     }
+    if (ownNics && coll::IsExchange(op))
+    {
+        all.maxChannels = 1; // from one NIC to one; pxn has a channel a rail all the same
+    }
     // Channels of sends and receives are another matter: NCCL_MIN_P2P_NCHANNELS and the like.
     if (!coll::IsExchange(op))
     {
@@ -345,6 +358,10 @@ ChoiceOf(const CollectiveOptions& options,
         {
             fixed.algorithm = coll::Find(rule.op, rule.name); // null: auto
         }
+    }
+    if (!fixed.algorithm && fixed.among.empty() && TakesPxn(options, what.op, placement))
+    {
+        fixed.algorithm = coll::Find(what.op, "pxn");
     }
     return coll::Choose(what, placement, options.OptionsFor(what.op), options.machine, fixed);
 }
@@ -740,6 +757,7 @@ CheckChoices(Validation* v,
     {
         const coll::Algorithm& algorithm = *ChoiceOf(c, collective, placement).algorithm;
         std::string why = algorithm.WhyNot(collective, placement, c.OptionsFor(collective.op));
+        why = why.empty() ? WhyNotOnRails(c, algorithm, placement, collective.op) : why;
         if (why.empty() && c.protocol && c.protocol != topo::Protocol::kSimple &&
             !coll::ProtocolsInSwitches(algorithm).empty())
         {
@@ -774,6 +792,30 @@ CheckChoices(Validation* v,
         else
         {
             v->Fail(blamed, text);
+        }
+    }
+}
+
+/// --in-server=formula: that there is one.
+void
+CheckFormulas(Validation* v,
+              const CollectiveOptions& c,
+              const std::vector<coll::Collective>& used,
+              const coll::Placement& placement)
+{
+    if (!c.insideByFormula || coll::HasSeveralServers(placement))
+    {
+        return;
+    }
+    for (const auto& collective : used)
+    {
+        const coll::Algorithm& algorithm = *ChoiceOf(c, collective, placement).algorithm;
+        if (!algorithm.CostOf(collective, placement, c.OptionsFor(collective.op)))
+        {
+            v->Fail("in-server",
+                    algorithm.Name() + " " + coll::OpName(collective.op) +
+                        " has no formula; allowed: messages, or another algorithm");
+            return;
         }
     }
 }
@@ -839,6 +881,11 @@ MakeCollectives(Validation* v,
         ReadDimensions(v, &c.options.dimensions);
     }
     c.stepLatency = values.Duration("step-latency");
+    c.insideByFormula = values.Text("in-server") == "formula";
+    if (c.insideByFormula && c.stepLatency.ps > 0)
+    {
+        v->Fail("step-latency", "is of messages; allowed with --in-server=formula: 0");
+    }
     const bool hasLibrary = values.Text("library") != "none";
     const std::string& protocol = values.Text("protocol");
     if (protocol != kAuto)
@@ -890,6 +937,7 @@ MakeCollectives(Validation* v,
             choices.push_back(&other.collectives);
         }
     }
+    ApplyRails(v, *cluster, choices);
     AddFabricSwitches(v, cluster, choices, run);
     const coll::Placement all = RankPlacement(*cluster);
     std::vector<coll::Placement> placements;
@@ -909,6 +957,7 @@ MakeCollectives(Validation* v,
         for (std::size_t g = 0; g < groups.size() && v->errors.size() == before; ++g)
         {
             CheckChoices(v, options, groups[g].collectives, *cluster, placements[g], option);
+            CheckFormulas(v, options, groups[g].collectives, placements[g]);
         }
     };
     checkChoices(c, "algorithm");

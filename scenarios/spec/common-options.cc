@@ -6,10 +6,13 @@
 #include "contrib/rdma/core/congestion-control.h"
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/compat.h"
+#include "scenarios/spec/fault-options.h"
 #include "scenarios/spec/infiniband.h"
+#include "scenarios/spec/load-balancing-options.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/options-detail.h"
+#include "scenarios/spec/transport-options.h"
 
 #include <algorithm>
 #include <boost/algorithm/string/replace.hpp>
@@ -199,6 +202,15 @@ RunOptionRows(const std::string& program)
             .Distinct()
             .Otherwise("none")
             .Example("server-1->server-0"),
+        Opt("trace-paths",
+            Kind::kList,
+            json,
+            group,
+            "write paths.csv, the ways that messages took, of these: as --trace-qps")
+            .Shows("SRC->DST,...")
+            .Distinct()
+            .Otherwise("none")
+            .Example("server-1->server-0"),
         Opt("pcap",
             Kind::kList,
             json,
@@ -211,6 +223,10 @@ RunOptionRows(const std::string& program)
             .Example("all"),
     };
     for (auto& row : CaptureOptionRows(group, json))
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : FaultOptionRows())
     {
         rows.push_back(std::move(row));
     }
@@ -490,7 +506,15 @@ FabricOptionRows(Software software)
             .Example("3")
             .Sets("ns3::RdmaNic::RetryCount"),
     };
+    for (auto& row : TransportOptionRows(group, json))
+    {
+        rows.push_back(std::move(row));
+    }
     for (auto& row : InfiniBandOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : LoadBalancingOptionRows())
     {
         rows.push_back(std::move(row));
     }
@@ -510,10 +534,13 @@ FabricLists()
         {"ib-switches", "InfiniBand switches (--ib-switch)", IbSwitchItems},
         {"ib-routing", "Routing engines of the subnet manager (--ib-routing)", IbRoutingItems},
         {"compat", "Models to be compatible with (--compat)", CompatItems},
+        {"load-balancers", "Load balancers (--load-balancer)", LoadBalancerItems},
+        {"transport", "Transports (--transport)", TransportItems},
         {"cc", "Congestion controls (--cc)", CongestionItems},
         {"cc-preset",
          "Parameters of congestion controls and switches (--cc-preset)",
          CongestionPresetItems},
+        {"faults", "What can go wrong (--fault)", FaultItems},
     };
 }
 

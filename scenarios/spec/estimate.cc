@@ -9,6 +9,7 @@
 #include "scenarios/spec/aggregators.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
+#include "scenarios/spec/rail-options.h"
 #include "scenarios/training/served-plan.h"
 #include "topologies/hop-counter.h"
 
@@ -197,6 +198,13 @@ struct Kept
     double lanes = 0;
 };
 
+/// Of a NIC, the port in the first plane: all planes are alike.
+topo::PortId
+PortOf(const topo::Topology& topology, uint32_t nic)
+{
+    return static_cast<topo::PortId>(nic * topology.About().planes);
+}
+
 /// One collective over all `members` (ranks of the run), `times` over.
 Kept
 AddCollective(Counter* counter,
@@ -226,7 +234,7 @@ AddCollective(Counter* counter,
     const auto endpointOf = [&](uint32_t host, uint32_t towards, topo::PortId nic) {
         if (host < cluster.servers)
         {
-            return topology.EndpointOf(cluster.hostOfServer[host], nic);
+            return topology.EndpointOf(cluster.hostOfServer[host], PortOf(topology, nic));
         }
         const Aggregators& switches = *cluster.aggregators;
         const uint32_t unit = host - cluster.servers;
@@ -270,7 +278,15 @@ AddCollective(Counter* counter,
                 continue;
             }
             const double weight = static_cast<double>(count) / samples * times;
-            const auto nic = static_cast<topo::PortId>(schedule->Channel(l) % nics);
+            const uint32_t channel = schedule->Channel(l);
+            const bool own = OwnNics(options, *choice.algorithm, what.op);
+            // As CollectiveRunner has it.
+            const auto nicOf = [&](coll::Rank rank) {
+                const uint32_t beside =
+                    own ? coll::NicNearGpu(placement.gpuOf[rank], cluster.server.gpus, nics) : 0;
+                return static_cast<topo::PortId>((beside + channel) % nics);
+            };
+            const topo::PortId nic = r < what.ranks ? nicOf(r) : channel % nics;
             for (coll::StepIndex i = 0; i < samples; ++i)
             {
                 const coll::Step step =
@@ -289,7 +305,7 @@ AddCollective(Counter* counter,
                 peers += metIn[step.sendPeer] == lane ? 0 : 1;
                 metIn[step.sendPeer] = lane;
                 counter->Add(endpointOf(from, to, nic),
-                             endpointOf(to, from, nic),
+                             endpointOf(to, from, own ? nicOf(step.sendPeer) : nic),
                              static_cast<uint64_t>(
                                  std::ceil(static_cast<double>(step.sendBytes) / wireShare)),
                              weight);
@@ -303,12 +319,14 @@ AddCollective(Counter* counter,
 
 /// Of the NIC by which a rank's messages leave its server.
 topo::EndpointId
-EndpointOf(const ClusterSpec& cluster, coll::Rank rank)
+EndpointOf(const ClusterSpec& cluster, const CollectiveOptions& options, coll::Rank rank)
 {
     const uint32_t gpus = cluster.server.gpus;
     const uint32_t nics = std::max(1u, cluster.server.nics);
+    const uint32_t nic =
+        options.ownNics ? coll::NicNearGpu(rank % gpus, gpus, nics) : rank % gpus % nics;
     return cluster.topology.EndpointOf(cluster.hostOfServer[rank / gpus],
-                                       static_cast<topo::PortId>(rank % gpus % nics));
+                                       PortOf(cluster.topology, nic));
 }
 
 /// Messages between ranks.
@@ -349,8 +367,8 @@ AddMessages(Counter* counter, const TrainingScenario& s)
                         counter->AddInside(times);
                         continue;
                     }
-                    counter->Add(EndpointOf(s.cluster, from),
-                                 EndpointOf(s.cluster, to),
+                    counter->Add(EndpointOf(s.cluster, s.collectives, from),
+                                 EndpointOf(s.cluster, s.collectives, to),
                                  bytes,
                                  times);
                 }
@@ -387,8 +405,8 @@ AddServed(Counter* counter, const TrainingScenario& s)
                 counter->AddInside(pushes + fetches * (asks ? 2 : 1));
                 continue;
             }
-            const topo::EndpointId replica = EndpointOf(s.cluster, r);
-            const topo::EndpointId server = EndpointOf(s.cluster, at);
+            const topo::EndpointId replica = EndpointOf(s.cluster, s.collectives, r);
+            const topo::EndpointId server = EndpointOf(s.cluster, s.collectives, at);
             counter->Add(replica, server, served.ShardBytes(shard), pushes);
             counter->Add(server, replica, served.ShardBytes(shard), fetches);
             if (asks)

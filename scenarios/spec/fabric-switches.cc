@@ -155,6 +155,14 @@ AddFabricSwitches(Validation* v,
                            "what --algorithm=auto does");
         return;
     }
+    if (const uint32_t planes = cluster->topology.About().planes; planes > 1)
+    {
+        v->Fail("algorithm",
+                "adds up in switches between servers, which no switch can for " +
+                    std::to_string(planes) +
+                    " planes; allowed: a network of one plane, or an algorithm without switches");
+        return;
+    }
     cluster->aggregators = std::make_shared<Aggregators>(&cluster->topology,
                                                          cluster->hostOfServer,
                                                          cluster->server.nics,

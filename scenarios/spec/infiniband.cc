@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <boost/algorithm/string.hpp>
+#include <map>
 
 namespace scenario
 {
@@ -131,6 +132,26 @@ RoutingNote()
     return text;
 }
 
+/// "1; 2 on a dragonfly or hyperx"
+std::string
+LanesNote()
+{
+    std::map<uint32_t, std::vector<std::string>> names;
+    for (const auto& family : topo::Families())
+    {
+        if (family.lanes != 1)
+        {
+            names[family.lanes].push_back(family.name);
+        }
+    }
+    std::string text = "1";
+    for (const auto& [lanes, of] : names)
+    {
+        text += "; " + std::to_string(lanes) + " on a " + topo::JoinNames(of);
+    }
+    return text;
+}
+
 } // namespace
 
 std::vector<Option>
@@ -173,7 +194,7 @@ InfiniBandOptionRows()
             .Range(0, 7)
             .Example("2"),
         Opt("vls", Kind::kInteger, json, group, "data virtual lanes")
-            .Otherwise("1")
+            .Otherwise(LanesNote())
             .OneOf({1, 2, 4, 8})
             .Example("2"),
         Opt("vl-buffer",
@@ -311,7 +332,7 @@ ApplyInfiniBand(Validation* v)
                      : rdma::IbSpeed::kSdr);
     v->DecideUnlessGiven("link-delay",
                          CanonicalDuration(rdma::kDelayPerMetre.ps * rdma::IbCableMetres(fastest)));
-    v->DecideUnlessGiven("vls", "1");
+    v->DecideUnlessGiven("vls", std::to_string(family ? family->lanes : 1));
     const uint64_t share =
         uint64_t{rdma::kIbBlockBytes} * rdma::IbVlBlocks(device->portBuffer, values.U32("vls"));
     v->DecideUnlessGiven("vl-buffer",

@@ -228,6 +228,18 @@ class Reader
                 Decide("retry-count", variable.name, value);
             }
             break;
+        case NcclUse::kQueuePairs:
+            if (Number(variable.name, value, 1, ConnectionSpec::kMostQueuePairs, "", &number))
+            {
+                Decide("qps-per-connection", variable.name, value);
+            }
+            break;
+        case NcclUse::kSplit:
+            if (Number(variable.name, value, 0, 1, "", &number))
+            {
+                Decide("split-data-on-qps", variable.name, value);
+            }
+            break;
         case NcclUse::kSwitch:
             if (Number(variable.name, value, 0, 2, "", &number) && number == 0)
             {

@@ -19,10 +19,12 @@ enum class NcclUse : uint8_t
     kProtocol,    ///< protocols to choose among
     kMinChannels, ///< bound of channels, of collectives that add up or pass on
     kMaxChannels,
-    kTimeout, ///< --timeout-exponent
-    kRetries, ///< --retry-count
-    kSwitch,  ///< 0: `algorithms` are not chosen
-    kOnly,    ///< other values than `allowed` would change times and are not simulated: refused
+    kTimeout,    ///< --timeout-exponent
+    kRetries,    ///< --retry-count
+    kQueuePairs, ///< --qps-per-connection
+    kSplit,      ///< --split-data-on-qps
+    kSwitch,     ///< 0: `algorithms` are not chosen
+    kOnly,       ///< other values than `allowed` would change times and are not simulated: refused
     /// Would change times, a little; told with what does so here.
     kElsewhere,
     kNothing, ///< concerns nothing that is simulated

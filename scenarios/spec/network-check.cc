@@ -8,8 +8,11 @@
 #include "contrib/rdma/core/shared-buffer.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/infiniband.h"
+#include "scenarios/spec/load-balancing.h"
 #include "scenarios/spec/network-kinds.h"
+#include "scenarios/spec/rail-options.h"
 #include "topologies/family.h"
+#include "topologies/route-cycles.h"
 #include "topologies/routes.h"
 
 #include <algorithm>
@@ -36,7 +39,8 @@ Pairs
 PairsOf(const ClusterSpec& c)
 {
     Pairs pairs;
-    for (uint32_t nic = 0; nic < c.server.nics; ++nic)
+    const uint32_t ports = c.server.nics * c.topology.About().planes;
+    for (uint32_t nic = 0; nic < ports; ++nic)
     {
         for (uint32_t s = 1; s < c.servers; ++s)
         {
@@ -76,8 +80,8 @@ class Checker
 
     void Check()
     {
-        // The families of networks are connected by their making.
-        if (m_fromFile && !Reachable())
+        // The families of networks are connected by their making, or say so.
+        if ((m_fromFile || m_topology.About().railsApart) && !Reachable())
         {
             return;
         }
@@ -99,6 +103,7 @@ class Checker
             WarnOfCredits();
         }
         WarnOfWays();
+        WarnOfCircles();
     }
 
   private:
@@ -131,9 +136,18 @@ class Checker
             }
             std::string text = EndText(to) + " cannot be reached from " + EndText(from) +
                                ": no path leads there through switches alone";
-            text += m_cluster ? ", and hosts do not forward; NIC i of every server (its i-th link "
-                                "in the file) must reach NIC i of every other"
-                              : ", and hosts do not forward";
+            text +=
+                m_cluster && m_fromFile
+                    ? ", and hosts do not forward; NIC i of every server (its i-th link "
+                      "in the file) must reach NIC i of every other"
+                : m_topology.About().railsApart
+                    ? ", as each of the " + std::to_string(m_topology.About().rails) +
+                          " rails is a network of its own; allowed: " +
+                          (m_cluster ? std::string("a number of --rails that divides the NICs of "
+                                                   "a server")
+                                     : std::string("flows within rails, --rails=1, or "
+                                                   "--topology=rail-optimized"))
+                    : ", and hosts do not forward";
             m_errors->push_back({m_read.values.Where("topology"),
                                  m_read.values.Raw("topology"),
                                  std::move(text),
@@ -389,20 +403,64 @@ class Checker
         return value;
     }
 
+    /// Shortest paths that can wait for each other in a circle, where frames are never dropped.
+    /// Before the run as after a deadlock: with the links. (InfiniBand's tables are checked when
+    /// they are there.)
+    void WarnOfCircles()
+    {
+        const topo::Family* family = topo::FindFamily(m_topology.About().family);
+        if (!m_fabric.pfc || !HasPackets(m_fabric) || (family && family->noCycles) ||
+            m_read.values.Duration("pfc-watchdog").ps > 0)
+        {
+            return;
+        }
+        constexpr size_t kShown = 6;
+        const auto cycle = topo::FindRouteCycle(m_topology);
+        if (!cycle || cycle->empty())
+        {
+            return;
+        }
+        std::string text;
+        for (size_t i = 0; i < cycle->size() && i < kShown; ++i)
+        {
+            text +=
+                (i ? " waits for " : "") + m_topology.LinkName((*cycle)[i].link, (*cycle)[i].fromA);
+        }
+        m_notes->push_back("warning: PFC can deadlock on this network: shortest paths can wait for "
+                           "each other in a circle, as " +
+                           text +
+                           (cycle->size() > kShown
+                                ? " and so on, over " + std::to_string(cycle->size()) + " links"
+                                : " waits for the first") +
+                           "; --pfc-watchdog ends it, --no-pfc avoids it");
+    }
+
     /// A connection's packets on several ways tell its sender of several switches' queues as if
     /// they were one's: docs/collectives.md has what comes of that.
     void WarnOfWays()
     {
         const std::string attribute = "ns3::RdmaSwitch::LoadBalancer";
-        const std::string balancer = m_fabric.infiniBand ? "" : Ns3Value(attribute);
-        const bool several = m_fabric.infiniBand ? m_read.values.Flag("adaptive-routing")
-                                                 : !balancer.empty() && balancer != "ecmp";
+        const std::string own = m_fabric.infiniBand ? "" : Ns3Value(attribute);
+        if (!own.empty() && m_fabric.balancing.name != "ecmp" && own != m_fabric.balancing.name)
+        {
+            m_errors->push_back(
+                {m_read.values.Where("load-balancer"),
+                 m_fabric.balancing.name,
+                 "--" + attribute + "=" + own + " says another; allowed: one of them",
+                 ""});
+        }
+        const std::string balancer = own.empty() ? m_fabric.balancing.name : own;
+        // One of a user's own may do anything.
+        const LoadBalancer* scheme = FindLoadBalancer(balancer);
+        const bool several = !scheme || scheme->order == LoadBalancer::Order::kLost;
         if (several && HasPackets(m_fabric) && rdma::ComparesHops::Is(m_fabric.cc) &&
             m_topology.SwitchCount() > 1)
         {
             m_notes->push_back(
                 "warning: --cc=" + m_fabric.cc + " with " +
-                (m_fabric.infiniBand ? "--adaptive-routing" : attribute + "=" + balancer) +
+                (m_fabric.ib.adaptiveRouting
+                     ? "--adaptive-routing"
+                     : (own.empty() ? "--load-balancer" : attribute) + "=" + balancer) +
                 ": it compares what switches say of themselves from packet to "
                 "packet, and here these take different ways: messages of many "
                 "packets may be slower by far");
@@ -469,6 +527,10 @@ CheckNetwork(const ReadResult& read,
              std::vector<std::string>* notes)
 {
     CheckCluster(read, s.fabric, s.cluster, errors, notes);
+    if (errors->empty())
+    {
+        CheckRailMessages(read, s, errors);
+    }
 }
 
 void

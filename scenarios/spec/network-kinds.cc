@@ -13,14 +13,17 @@ OptionsOfPackets()
 {
     static const std::vector<std::string> options = {
         // the run
-        "pcap", "trace-qps",
+        "pcap", "trace-qps", "trace-paths",
         // switches and links
         "bit-error-rate", "buffer", "pfc", "pfc-watchdog", "pfc-watchdog-action", "ecn", "ecn-kmin",
         "ecn-kmax", "ecn-pmax", "ecn-behind", "vls", "vl-buffer", "credit-block", "vl-high",
         "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing",
+        "load-balancer", "spray", "flowlet-gap", "ecmp-resilient", "qps-per-connection",
+        "split-data-on-qps",
         // NICs
         "cc", "cc-preset", "window", "variable-window", "timeout-exponent", "retry-count",
-        "loss-recovery", "nak-interval", "ack-priority", "cnp-priority", "static-rate",
+        "transport", "loss-recovery", "nak-interval", "ack-priority", "cnp-priority",
+        "static-rate",
         // looks
         "queue-interval", "rate-interval"};
     return options;
@@ -63,7 +66,9 @@ HasPackets(const FabricSpec& fabric)
 std::string
 NetworkText(const FabricSpec& fabric)
 {
-    return HasPackets(fabric) ? "congestion control " + fabric.cc
+    const std::string& transport = fabric.transport.name;
+    return HasPackets(fabric) ? (transport == "rc" ? "" : "transport " + transport + ", ") +
+                                    "congestion control " + fabric.cc
                               : fabric.network + " network, without packets";
 }
 

@@ -376,6 +376,18 @@ class CommandLineReader
             (*given)["help"].text = "";
             return;
         }
+        if (given->count(option->name) && option->kind == Kind::kEntries)
+        {
+            Value& all = (*given)[option->name];
+            if (!ParseValue(*option, text, where, &value, &error))
+            {
+                m_result->errors.push_back(std::move(error));
+                return;
+            }
+            all.entries.push_back(std::move(value.entries[0]));
+            all.raw = all.text = EntriesText(all.entries);
+            return;
+        }
         if (given->count(option->name))
         {
             m_result->errors.push_back(

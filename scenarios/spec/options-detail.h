@@ -21,6 +21,14 @@ std::string RealText(double v);           ///< a number to as many digits as it 
 std::string RangeText(const Option& o);   ///< "1 to 64"; "" if anything goes
 std::string OneOfText(const Option& o);   ///< "256, 512"
 std::string AllowedText(const Option& o); ///< all that a person needs to know to give a valid value
+/// One entry of a kEntries: its keys are such, none is there twice, the first one is. \return what
+/// is wrong, or nothing. \param [out] nearest a key that may have been meant
+std::string CheckEntry(const Option& o,
+                       const std::vector<std::pair<std::string, std::string>>& entry,
+                       std::string* nearest);
+/// "a,key=b,other=c", and of several entries blanks between them.
+std::string EntriesText(
+    const std::vector<std::vector<std::pair<std::string, std::string>>>& entries);
 bool ParseFlag(const std::string& text, bool* flag);
 std::string FolderOf(const std::string& file); ///< with the '/', or ""
 

@@ -227,6 +227,9 @@ class ScenarioReader
         std::string text;
         switch (o.kind)
         {
+        case Kind::kEntries:
+            ReadEntries(o, value);
+            return;
         case Kind::kFlag:
             if (!value.is_boolean())
             {
@@ -310,6 +313,74 @@ class ScenarioReader
             parsed.text = FolderOf(m_origin) + parsed.text;
         }
         m_result->values.Slot(o.name) = std::move(parsed);
+    }
+
+    void ReadEntries(const Option& o, const json& value)
+    {
+        if (!value.is_array())
+        {
+            Fail(o.path, value, "must be a list of objects");
+            return;
+        }
+        Value read;
+        read.given = read.present = true;
+        read.where = m_origin + ": " + o.path;
+        bool good = true;
+        for (std::size_t i = 0; i < value.size(); ++i)
+        {
+            const std::string path = o.path + "/" + std::to_string(i);
+            if (!value[i].is_object())
+            {
+                Fail(path, value[i], "must be an object such as {\"" + o.keys.front() + "\": ...}");
+                return;
+            }
+            read.entries.emplace_back();
+            // As on the command line: the first key first.
+            for (const std::string& key : o.keys)
+            {
+                if (value[i].contains(key))
+                {
+                    good &= ReadEntryValue(path, key, value[i][key], &read.entries.back());
+                }
+            }
+            for (const auto& [key, item] : value[i].items())
+            {
+                if (std::find(o.keys.begin(), o.keys.end(), key) == o.keys.end())
+                {
+                    good &= ReadEntryValue(path, key, item, &read.entries.back());
+                }
+            }
+            std::string nearest;
+            const std::string wrong = good ? CheckEntry(o, read.entries.back(), &nearest) : "";
+            if (!wrong.empty())
+            {
+                Fail(path, value[i], wrong, nearest);
+                good = false;
+            }
+        }
+        if (good && !read.entries.empty())
+        {
+            read.raw = read.text = EntriesText(read.entries);
+            m_result->values.Slot(o.name) = std::move(read);
+        }
+    }
+
+    bool ReadEntryValue(const std::string& path,
+                        const std::string& key,
+                        const json& value,
+                        std::vector<std::pair<std::string, std::string>>* entry)
+    {
+        const bool good = value.is_string() || value.is_number();
+        const std::string text = value.is_string()         ? value.get<std::string>()
+                                 : value.is_number_float() ? RealText(value.get<double>())
+                                                           : value.dump();
+        if (!good || text.find('\0') != std::string::npos)
+        {
+            Fail(path + "/" + key, value, "must be a string or a number");
+            return false;
+        }
+        entry->emplace_back(key, text);
+        return true;
     }
 
     static bool ListText(const json& value, std::string* text)

@@ -36,6 +36,8 @@ KindName(Kind kind)
         return "file";
     case Kind::kNameOrFile:
         return "name or file";
+    case Kind::kEntries:
+        return "entries";
     case Kind::kList:
         return "list";
     }

@@ -71,6 +71,54 @@ Nearest(const std::string& text, const std::vector<NamedItem>& items)
 
 } // namespace
 
+namespace detail
+{
+
+std::string
+CheckEntry(const Option& o,
+           const std::vector<std::pair<std::string, std::string>>& entry,
+           std::string* nearest)
+{
+    std::vector<std::string> seen;
+    for (const auto& [key, value] : entry)
+    {
+        if (std::find(o.keys.begin(), o.keys.end(), key) == o.keys.end())
+        {
+            *nearest = rdma::NearestName(key, o.keys);
+            return "'" + key + "' is no key; allowed: " + Join(o.keys, ", ");
+        }
+        if (value.empty())
+        {
+            return key + "= needs a value";
+        }
+        if (std::find(seen.begin(), seen.end(), key) != seen.end())
+        {
+            return "says " + key + "= twice";
+        }
+        seen.push_back(key);
+    }
+    return std::find(seen.begin(), seen.end(), o.keys.front()) == seen.end()
+               ? "needs a " + o.keys.front() + "; allowed: " + o.placeholder
+               : "";
+}
+
+std::string
+EntriesText(const std::vector<std::vector<std::pair<std::string, std::string>>>& entries)
+{
+    std::string text;
+    for (const auto& entry : entries)
+    {
+        text += text.empty() ? "" : " ";
+        for (std::size_t i = 0; i < entry.size(); ++i)
+        {
+            text += i == 0 ? entry[i].second : "," + entry[i].first + "=" + entry[i].second;
+        }
+    }
+    return text;
+}
+
+} // namespace detail
+
 bool
 ParseValue(const Option& option,
            const std::string& given,
@@ -199,6 +247,28 @@ ParseValue(const Option& option,
         }
         break;
     }
+    case Kind::kEntries: {
+        v.entries.emplace_back();
+        for (const std::string& part : SplitList(text))
+        {
+            const std::size_t equals = part.find('=');
+            const bool bare = equals == std::string::npos && v.entries[0].empty();
+            if (part.empty() || (equals == std::string::npos && !bare))
+            {
+                return fail((part.empty() ? "has an empty part" : "'" + part + "' has no value") +
+                            std::string("; allowed: ") + option.placeholder);
+            }
+            v.entries[0].emplace_back(bare ? option.keys.front() : Trimmed(part.substr(0, equals)),
+                                      bare ? part : Trimmed(part.substr(equals + 1)));
+        }
+        std::string nearest;
+        const std::string wrong = CheckEntry(option, v.entries[0], &nearest);
+        if (!wrong.empty())
+        {
+            return fail(wrong, nearest);
+        }
+        break;
+    }
     case Kind::kList:
         v.list = SplitList(text);
         for (auto word = v.list.begin(); word != v.list.end(); ++word)
@@ -273,6 +343,8 @@ CanonicalText(const Option& option, const Value& value)
         return CanonicalRate(value.integer);
     case Kind::kDuration:
         return CanonicalDuration(static_cast<int64_t>(value.integer));
+    case Kind::kEntries:
+        return EntriesText(value.entries);
     case Kind::kList:
         return Join(value.list, ",");
     default:
@@ -329,6 +401,17 @@ ToJson(const OptionTable& table, const Values& values, const std::vector<std::st
             break;
         case Kind::kReal:
             slot = v.real;
+            break;
+        case Kind::kEntries:
+            for (const auto& entry : v.entries)
+            {
+                json one = json::object();
+                for (const auto& [key, text] : entry)
+                {
+                    one[key] = text;
+                }
+                slot.push_back(std::move(one));
+            }
             break;
         case Kind::kList:
             slot = v.list;

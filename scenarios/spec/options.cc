@@ -343,6 +343,9 @@ Opt(std::string name, Kind kind, const std::string& section, std::string group, 
     case Kind::kNameOrFile:
         o.placeholder = "NAME|FILE";
         break;
+    case Kind::kEntries:
+        o.placeholder = "WHAT,KEY=VALUE,...";
+        break;
     case Kind::kList:
         o.placeholder = "A,B,...";
         break;

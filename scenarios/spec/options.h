@@ -53,6 +53,8 @@ enum class Kind : uint8_t
     kFile,     ///< a path; in JSON relative to the folder of the JSON file
     /// one of names(), or a path (it has a '/' or a '.', or is the name of a file that exists)
     kNameOrFile,
+    /// comma separated, WHAT,key=value,...; may stand there several times; JSON array of objects
+    kEntries,
     kList, ///< comma separated; JSON array of strings, a string, or an object {"a": "b"} for a=b
 };
 
@@ -86,9 +88,10 @@ struct Option
     /// A kName that is a switch too: what it is without a value, with "1", or true in JSON
     /// ("full"); and with "0", --no-NAME, or false. Empty: it is none.
     std::pair<std::string, std::string> onOff;
-    bool distinct = false; ///< of a kList: no entry may stand there twice
-    std::string example;   ///< a valid value other than the default, for tests and documentation
-    std::string fabric; ///< "roce" or "ib": has a meaning with this --fabric only; else with both
+    bool distinct = false;         ///< of a kList: no entry may stand there twice
+    std::vector<std::string> keys; ///< of a kEntries: that there are; the first one needs no name
+    std::string example; ///< a valid value other than the default, for tests and documentation
+    std::string fabric;  ///< "roce" or "ib": has a meaning with this --fabric only; else with both
     /// The ns-3 attributes that take its value, if nothing else has to be known for that.
     std::vector<std::string> attributes;
 
@@ -183,6 +186,12 @@ struct Option
         return *this;
     }
 
+    Option& Keys(std::vector<std::string> all)
+    {
+        keys = std::move(all);
+        return *this;
+    }
+
     Option& At(std::string jsonPath)
     {
         path = std::move(jsonPath);
@@ -270,6 +279,8 @@ struct Value
     double real = 0;
     std::string text; ///< kName: the registry's spelling
     std::vector<std::string> list;
+    /// kEntries: keys and their values, in the order in which they stand there.
+    std::vector<std::vector<std::pair<std::string, std::string>>> entries;
 };
 
 /// All values of a table. Asking for a name that is not in the table is a mistake of the program:

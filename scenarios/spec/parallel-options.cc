@@ -461,6 +461,18 @@ MakeParallel(Validation* v,
         }
         o->sequenceParallel = false;
     }
+    if (o->tensor == 1)
+    {
+        v->NoteIfSet({"tp-overlap"}, "has no effect with --tp=1");
+    }
+    if (o->context == 1)
+    {
+        v->NoteIfSet({"context-exchange"}, "has no effect with --cp=1");
+    }
+    if (o->pipeline == 1)
+    {
+        v->NoteIfSet({"partition", "pipeline-schedule"}, "has no effect with --pp=1");
+    }
     o->tensorOverlap = values.Flag("tp-overlap");
     o->piecewiseOverlap = values.Flag("tp-comm-overlap");
     if (o->piecewiseOverlap && o->tensor == 1)

@@ -168,7 +168,9 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
                          (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
         text += Line("credits", CoverOfCredits(f, topology).plan);
         return text + Line("routing",
-                           f.ib.routing + (f.ib.adaptiveRouting ? ", adaptive" : "") + ", LMC " +
+                           f.ib.routing +
+                               (f.balancing.name == "tables" ? "" : ", " + f.balancing.Text()) +
+                               ", LMC " +
                                std::to_string(f.ib.lmc));
     }
     text +=
@@ -184,6 +186,10 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
                      CanonicalBytes(f.bufferPer100G.value) + " per 100 Gb/s; links " +
                      rdma::ToString(f.linkDelay) +
                      (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
+    if (f.balancing.name != "ecmp")
+    {
+        text += Line("load balancing", f.balancing.Text());
+    }
     return text;
 }
 

@@ -140,9 +140,9 @@ CheckQueuePairPattern(const topo::Topology& topology, const std::string& text, s
 }
 
 void
-CheckQueuePairPatterns(Validation* v, const topo::Topology& topology)
+CheckQueuePairPatterns(Validation* v, const std::string& option, const topo::Topology& topology)
 {
-    const std::vector<std::string>& patterns = v->values.List("trace-qps");
+    const std::vector<std::string>& patterns = v->values.List(option);
     std::map<std::pair<std::string, std::string>, std::string> known;
     for (const std::string& text : patterns)
     {
@@ -163,7 +163,7 @@ CheckQueuePairPatterns(Validation* v, const topo::Topology& topology)
         }
         if (!wrong.empty())
         {
-            v->errors.push_back({v->values.Where("trace-qps"), text, wrong, nearest});
+            v->errors.push_back({v->values.Where(option), text, wrong, nearest});
         }
     }
 }

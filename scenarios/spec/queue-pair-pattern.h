@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Queue pairs by the names of their ends, for --trace-qps: "SRC->DST", each a host (server-3), a
- * port of it (server-3:1) or a pattern in which * stands for any text (server-*); "SRC" is SRC->*;
- * "all" is *->*.
+ * Queue pairs by the names of their ends, for --trace-qps and --trace-paths: "SRC->DST", each a
+ * host (server-3), a port of it (server-3:1) or a pattern in which * stands for any text
+ * (server-*); "SRC" is SRC->*; "all" is *->*.
  */
 #ifndef SCENARIOS_SPEC_QUEUE_PAIR_PATTERN_H
 #define SCENARIOS_SPEC_QUEUE_PAIR_PATTERN_H
@@ -22,6 +22,11 @@ struct QueuePairPattern
 
     static QueuePairPattern Parse(const std::string& text);
 
+    bool Covers(const std::string& source, const std::string& destination) const
+    {
+        return Means(from, source) && Means(to, destination);
+    }
+
     /// Whether an end is meant by `pattern`. \param endpoint "server-3", or "server-3:1" if its
     /// host has several ports
     static bool Means(const std::string& pattern, const std::string& endpoint);
@@ -35,8 +40,10 @@ std::string CheckQueuePairPattern(const topo::Topology& topology,
 
 struct Validation;
 
-/// All of --trace-qps, in which nothing is twice either.
-void CheckQueuePairPatterns(Validation* v, const topo::Topology& topology);
+/// All of an option's, in which nothing is twice either.
+void CheckQueuePairPatterns(Validation* v,
+                            const std::string& option,
+                            const topo::Topology& topology);
 
 } // namespace scenario
 

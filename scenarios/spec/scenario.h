@@ -14,6 +14,10 @@
 #include "contrib/rdma/core/ib-link.h"
 #include "contrib/rdma/core/units.h"
 #include "scenarios/spec/block-weights.h"
+#include "scenarios/spec/connections.h"
+#include "scenarios/spec/load-balancing.h"
+#include "scenarios/spec/transport-options.h"
+#include "scenarios/spec/fault-options.h"
 #include "scenarios/training/plan-options.h"
 #include "scenarios/training/step-graph.h"
 #include "topologies/server.h"
@@ -79,11 +83,13 @@ struct RunOptions
     bool timeline = true;          ///< timeline.json at the end
     std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
     CaptureOptions capture;        ///< of these
+    FaultPlan faults;
     std::vector<std::pair<std::string, std::string>>
         optionAttributes; ///< that options are (Option::Sets), and their values; what follows wins
     std::vector<std::pair<std::string, std::string>>
         environment;                          ///< as `attributes`, before them: ns3-environment.h
     std::vector<std::string> traceQueuePairs; ///< patterns of --trace-qps
+    std::vector<std::string> tracePaths;      ///< patterns of --trace-paths
     std::shared_ptr<const Background> background; ///< flows beside a job; null: there are none
     std::vector<std::string>
         ns3Arguments;     ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
@@ -144,8 +150,10 @@ struct FabricSpec
     rdma::FrameSizes frames;
     rdma::Duration timeUnit;     ///< serialization times are cut to multiples; 0: exact
     uint8_t ackPriority = 8;     ///< of ACKs and NAKs; 8: that of their queue pair
+    LoadBalancingSpec balancing;
     bool variableWindow = false; ///< windowBytes is that at line rate
     bool ecnBehind = false;      ///< marked by the queue without the frame itself
+    TransportSpec transport;
 };
 
 enum class PlacementPolicy : uint8_t
@@ -172,6 +180,7 @@ struct ClusterSpec
     std::vector<uint32_t> hostOfServer;
     /// Units of switches that add up, part of the topology; null: there are none.
     std::shared_ptr<const Aggregators> aggregators = nullptr;
+    ConnectionSpec connections;
     uint64_t aggregationBytes = 0;  ///< that a unit has room for, of one group
     uint32_t aggregationGroups = 0; ///< that a unit serves at once
 };
@@ -220,6 +229,12 @@ struct CollectiveOptions
     rdma::Duration
         stepLatency; ///< software time added before every send of a schedule; 0 by default
     NcclLimits nccl;
+    /// A collective among GPUs of one server takes the tuner's formula from the last entry on,
+    /// instead of its messages.
+    bool insideByFormula = false;
+    bool ownNics = false;    ///< --peer-nic=own (rail-options.h)
+    uint32_t rails = 0;      ///< topo::Description::rails
+    bool railsApart = false; ///< topo::Description::railsApart
 
     /// What schedules of an operation are made with: a library sends what one GPU has for one other
     /// through the NIC beside it, unless channels are asked for.

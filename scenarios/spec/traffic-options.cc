@@ -457,6 +457,12 @@ ValidateTraffic(const ReadResult& read)
     s.operation = operation == "read"   ? FlowOperation::kRead
                   : operation == "send" ? FlowOperation::kSend
                                         : FlowOperation::kWrite;
+    if (s.completionAtSender && !s.run.tracePaths.empty())
+    {
+        v.Fail("trace-paths",
+               "follows a flow to its last byte at the receiver; allowed: without "
+               "--completion=sender");
+    }
     if (s.completionAtSender && v.values.Given("attribution") && v.values.Flag("attribution"))
     {
         v.Fail("attribution",

@@ -510,6 +510,7 @@ ValidateTraining(const ReadResult& read)
             }
             used = CollectivesOf(s.plan, cluster.spec.server.gpus);
             SlowDown(&v, &s.plan);
+            MakeGpuFaults(&v, cluster.spec, &s.plan);
             s.plan.jitter.sigma = values.Real("jitter");
             s.plan.jitter.seed = values.Integer("seed");
             // The same of each size, or their differences would be those of chance.

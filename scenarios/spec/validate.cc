@@ -12,12 +12,15 @@
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compat.h"
 #include "scenarios/spec/infiniband.h"
+#include "scenarios/spec/load-balancing-options.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/ns3-environment.h"
 #include "scenarios/spec/processes.h"
 #include "scenarios/spec/queue-pair-pattern.h"
+#include "scenarios/spec/transport-options.h"
+#include "scenarios/traffic/random.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
 
@@ -80,6 +83,8 @@ MakeFabric(Validation* v)
     FabricSpec f;
     ApplyInfiniBand(v);
     ApplyCompat(v);
+    f.balancing = ApplyLoadBalancing(v);
+    f.transport = ApplyTransport(v);
     const auto& values = v->values;
     f.compat = values.Text("compat");
     f.nic = values.Text("nic");
@@ -443,9 +448,20 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.capture = MakeCapture(v, topology);
     run.environment = ReadNs3Environment(&v->errors);
     run.traceQueuePairs = v->values.List("trace-qps");
+    run.tracePaths = v->values.List("trace-paths");
     if (topology)
     {
-        CheckQueuePairPatterns(v, *topology);
+        CheckQueuePairPatterns(v, "trace-qps", *topology);
+        CheckQueuePairPatterns(v, "trace-paths", *topology);
+    }
+    if (!run.tracePaths.empty() && !run.attribution)
+    {
+        v->Fail("trace-paths", "ways are known with --attribution; allowed: with --attribution=1");
+    }
+    if (!run.tracePaths.empty() && several)
+    {
+        v->Fail("trace-paths",
+                "a frame's journey does not cross processes; allowed: without " + run.processes.by);
     }
     if (v->values.Given("attribution") && run.attribution && several)
     {
@@ -456,9 +472,14 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.processes.noAttribution = several && run.attribution;
     run.attribution &= !several;
     run.optionAttributes = AttributesOf(v->table, v->values);
+    for (auto& attribute : TransportAttributes(*v))
+    {
+        run.optionAttributes.push_back(std::move(attribute));
+    }
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
     RefuseAttributes(v, run);
+    run.faults = MakeFaults(v, topology, several ? run.processes.by : "");
     if (topology)
     {
         CheckCaptureNames(v, *topology);

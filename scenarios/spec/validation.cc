@@ -77,14 +77,38 @@ Validation::MustNotBeGiven(const std::vector<std::string>& options, const std::s
     }
 }
 
+namespace
+{
+
+/// Given, and not what holds without it.
+bool
+IsSet(const Validation& v, const std::string& option)
+{
+    return v.values.Given(option) && v.values.Raw(option) != v.table.Find(option)->defaultText;
+}
+
+} // namespace
+
 void
 Validation::MustNotBeSet(const std::vector<std::string>& options, const std::string& why)
 {
     for (const auto& option : options)
     {
-        if (values.Given(option) && values.Raw(option) != table.Find(option)->defaultText)
+        if (IsSet(*this, option))
         {
             Fail(option, why);
+        }
+    }
+}
+
+void
+Validation::NoteIfSet(const std::vector<std::string>& options, const std::string& why)
+{
+    for (const auto& option : options)
+    {
+        if (IsSet(*this, option))
+        {
+            notes.push_back(values.Where(option) + " " + why);
         }
     }
 }

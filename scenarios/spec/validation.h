@@ -39,6 +39,9 @@ struct Validation
     /// The same, but not for an option that says what holds without it: configurations as run have
     /// every default, and have to be read again.
     void MustNotBeSet(const std::vector<std::string>& options, const std::string& why);
+    /// A note instead, for options that merely have nothing to do, as they have in one row of a
+    /// sweep: "has no effect with --tp=1".
+    void NoteIfSet(const std::vector<std::string>& options, const std::string& why);
 };
 
 } // namespace scenario

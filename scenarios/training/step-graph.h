@@ -15,9 +15,11 @@
 #include "collectives/schedule.h"
 #include "contrib/rdma/core/units.h"
 #include "scenarios/training/jitter.h"
+#include "scenarios/training/speed-profile.h"
 
 #include <cstdint>
 #include <memory>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -118,6 +120,7 @@ struct TrainingPlan
     std::vector<double>
         slowness;  ///< per rank: computing takes so many times as long; empty: 1 for all
     Jitter jitter; ///< of computing, beside the slowness
+    std::map<coll::Rank, SpeedProfile> speeds; ///< of ranks that slow down or stop
     /// The share of a GPU that a collective in progress takes from computing beside it.
     double contention = 0;
     /// Actors run graphs beside the ranks, as processes on their servers do, and nothing of a rank

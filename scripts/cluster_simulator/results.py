@@ -97,6 +97,10 @@ class Run:
         """
         return self._table("queue_pairs.csv", tables.QUEUE_PAIRS, ",")
 
+    def paths(self):
+        """Ways that messages between chosen hosts took, with how many did (paths.csv)."""
+        return self._table("paths.csv", tables.PATHS, ",")
+
     def calls(self):
         """Computations and collectives of the ranks (calls.log), in the order they end."""
         return self._table("calls.log", tables.CALLS, "\t")

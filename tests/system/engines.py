@@ -26,6 +26,15 @@ RUNS = [
     " --pcap-format=pcapng",
     "traffic --topology=leaf-spine --leaves=3 --spines=2 --hosts-per-leaf=5 --bytes=300kB"
     " --ns3::RdmaSwitch::LoadBalancer=spray --loss-recovery=selective-repeat",
+    "traffic --k=4 --pattern=permutation --bytes=500kB --load-balancer=conga --flowlet-gap=2us",
+    "traffic --k=4 --pattern=permutation --bytes=500kB --load-balancer=reps --bit-error-rate=1e-7",
+    "traffic --k=4 --pattern=permutation --bytes=1MB --load-balancer=plb --oversubscription=2",
+    "traffic --k=4 --pattern=permutation --bytes=500kB --load-balancer=drill --pcap=all",
+    "traffic --k=4 --pattern=permutation --bytes=500kB --load-balancer=flowlet --fabric=ib",
+    "collperf --op=alltoall --ranks=12 --gpus-per-server=3 -b 64kB -e 64kB"
+    " --qps-per-connection=3 --split-data-on-qps --load-balancer=reps",
+    "dltrain --model=gpt2 --seq=64 --gpus=12 --gpus-per-server=3 --steps=1 --warmup=0"
+    " --qps-per-connection=2",
     "traffic --topology=single-switch --hosts=9 --pattern=incast --bytes=1MB --link-delay=5ns",
     "traffic --k=4 --bytes=1MB --link-delay=0ns",
     "traffic --k=4 --bytes=3MB --stop-after=77us",

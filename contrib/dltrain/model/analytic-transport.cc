@@ -48,8 +48,8 @@ AnalyticTransport::Open(const ChannelName& name,
     channel.name = name;
     channel.user = &user;
     channel.cookie = cookie;
-    channel.from = m_places.EndpointOf(name.from, name.rail, name.to);
-    channel.to = m_places.EndpointOf(name.to, name.rail, name.from);
+    channel.from = m_places.FromOf(name);
+    channel.to = m_places.ToOf(name);
     channel.head = channel.tail = NONE;
     channel.mostBps = mostBps;
     channel.busy = false;

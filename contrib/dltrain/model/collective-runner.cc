@@ -11,12 +11,14 @@
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/fabric-switches.h"
+#include "scenarios/spec/rail-options.h"
 
 #include "ns3/assert.h"
 #include "ns3/prefetch-line.h"
 #include "ns3/rdma-owner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -289,17 +291,55 @@ CollectiveRunner::MakePlan(const coll::Choice& choice,
               choice.protocol,
               LibraryTimes::Of(m_options, choice.protocol)};
     plan.times.nics = std::min(plan.times.nics, m_cluster.server.nics);
-    plan.ownNic = choice.protocol && plan.schedule->What().op == coll::Op::kSendRecv;
+    const coll::Op op = plan.schedule->What().op;
+    plan.ownNics = scenario::OwnNics(m_options, *choice.algorithm, op);
+    plan.ownNic = plan.ownNics || (choice.protocol && op == coll::Op::kSendRecv);
+    plan.times.nics = plan.ownNics ? 0 : plan.times.nics;
     if (choice.protocol == topo::Protocol::kExchange)
     {
         plan.rates = coll::ExchangeRates(comm.placement, m_options.machine);
         plan.limited = CanBeLimited(plan, comm.placement);
+    }
+    if (m_options.insideByFormula && !coll::HasSeveralServers(comm.placement))
+    {
+        TakeFormula(&plan, comm.placement);
     }
     for (const coll::NetworkNode& node : plan.schedule->NetworkNodes())
     {
         plan.positions.push_back(comm.nodes.at(NodeKey(node)));
     }
     return plan;
+}
+
+void
+CollectiveRunner::TakeFormula(Plan* plan, const coll::Placement& placement) const
+{
+    const coll::Collective& what = plan->schedule->What();
+    const std::optional<double> seconds =
+        coll::EstimateSeconds(*plan->algorithm,
+                              plan->protocol.value_or(topo::Protocol::kSimple),
+                              what,
+                              placement,
+                              m_options.OptionsFor(what.op),
+                              m_options.machine);
+    if (!seconds)
+    {
+        return; // validation has refused it, but for communicators that it does not know
+    }
+    plan->formula = std::llround(*seconds * 1e12);
+    for (Rank rank = 0; rank < what.ranks; ++rank)
+    {
+        uint64_t bytes = 0;
+        for (coll::Lane lane = 0; lane < plan->schedule->Lanes(rank); ++lane)
+        {
+            for (coll::StepIndex i = 0; i < plan->schedule->Steps(rank, lane); ++i)
+            {
+                const coll::Step step = plan->schedule->At(rank, lane, i);
+                bytes += step.sendPeer != coll::kNoRank ? step.sendBytes : 0;
+            }
+        }
+        plan->bytesOf.push_back(bytes);
+    }
 }
 
 void
@@ -329,6 +369,11 @@ CollectiveRunner::Start(uint32_t communicator,
     Part& part = Enter(member, sequence, *plan, position, now);
     part.cookie = cookie;
     part.tag = tag;
+    if (plan->formula >= 0)
+    {
+        Meet(member, part, now);
+        return;
+    }
     StartServerSwitch(member, sequence, *plan, now);
     member.cause = m_paths ? m_paths->Enter(member.rank, tag, now) : NO_PATH;
     if (plan->times.launch)
@@ -347,6 +392,40 @@ CollectiveRunner::Start(uint32_t communicator,
     DropCause(member);
 }
 
+void
+CollectiveRunner::Meet(Member& member, const Part& part, int64_t now)
+{
+    const Plan& plan = *part.plan;
+    Communicator& comm = m_communicators[member.communicator];
+    const auto meeting = comm.meetings.try_emplace(part.sequence, 0).first;
+    if (++meeting->second < comm.ranks.size())
+    {
+        return;
+    }
+    comm.meetings.erase(meeting);
+    // What they all waited for is that this one came.
+    member.cause = m_paths ? m_paths->Enter(member.rank, part.tag, now) : NO_PATH;
+    for (Rank position = 0; position < comm.ranks.size(); ++position)
+    {
+        Member& other = comm.members[position];
+        GetPart(other, part.sequence).bytesSent = plan.bytesOf[position];
+        other.bytesSent += plan.bytesOf[position];
+        if (m_paths && position > 0)
+        {
+            CollectivePaths::Hold(member.cause);
+        }
+        EventPayload meet{};
+        meet.kind = EventKind::MEET;
+        meet.member = &other;
+        meet.to = member.rank;
+        meet.sequence = part.sequence;
+        meet.bytes = static_cast<uint64_t>(now);
+        meet.path = member.cause;
+        Schedule(other, now + plan.formula, meet);
+    }
+    member.cause = NO_PATH; // the events have it
+}
+
 CollectiveRunner::Part&
 CollectiveRunner::Enter(Member& member, uint32_t sequence, const Plan& plan, Rank as, int64_t now)
 {
@@ -354,7 +433,7 @@ CollectiveRunner::Enter(Member& member, uint32_t sequence, const Plan& plan, Ran
     part.plan = &plan;
     part.as = as;
     part.entered = now;
-    const coll::Lane lanes = plan.schedule->Lanes(as);
+    const coll::Lane lanes = plan.formula < 0 ? plan.schedule->Lanes(as) : 0;
     NS_ASSERT(part.lanes.size() <= lanes);
     part.lanes.reserve(lanes); // and no more
     part.lanes.resize(lanes);
@@ -618,13 +697,25 @@ CollectiveRunner::Send(Member& member,
     const int64_t latency = member.kind != Kind::RANK ? 0
                             : connection.inside       ? m_options.stepLatency.ps
                                                       : part.plan->times.outside;
-    if (latency)
+    const int64_t at = m_speeds ? CanSendAt(member, now + latency) : now + latency;
+    if (at == training::SpeedProfile::NEVER)
+    {
+        return; // nobody hears of it again
+    }
+    if (at > now)
     {
         send.path = HoldCause(member);
-        Schedule(member, now + latency, send);
+        Schedule(member, at, send);
         return;
     }
     Transfer(member, send, connection);
+}
+
+int64_t
+CollectiveRunner::CanSendAt(const Member& member, int64_t now) const
+{
+    const auto found = member.kind == Kind::RANK ? m_speeds->find(member.rank) : m_speeds->end();
+    return found == m_speeds->end() ? now : found->second.ResumesAt(now);
 }
 
 void
@@ -672,7 +763,8 @@ CollectiveRunner::GetConnection(Member& member, const EventPayload& send)
         member.lastOfLanes.resize(std::min(lanes, CACHED_LANES));
     }
     Connection& cached = send.lane ? member.lastOfLanes[send.lane] : member.last;
-    if (cached.peer != send.to || cached.rail != rail || cached.limited != send.plan->limited)
+    if (cached.peer != send.to || cached.rail != rail || cached.limited != send.plan->limited ||
+        cached.ownNics != send.plan->ownNics)
     {
         cached = GetConnection(member, send, rail);
     }
@@ -683,7 +775,8 @@ const CollectiveRunner::Connection&
 CollectiveRunner::GetConnection(Member& member, const EventPayload& send, uint16_t rail)
 {
     const bool limited = send.plan->limited;
-    Connection& connection = member.connections[ConnectionKey(send.to, send.lane, rail, limited)];
+    Connection& connection =
+        member.connections[ConnectionKey(send.to, send.lane, rail, *send.plan)];
     if (!connection.transport)
     {
         const Member& peer = m_communicators[member.communicator].members[send.to];
@@ -694,11 +787,19 @@ CollectiveRunner::GetConnection(Member& member, const EventPayload& send, uint16
         name.to = peer.rank;
         name.lane = send.lane;
         name.rail = rail;
+        if (send.plan->ownNics)
+        {
+            name.railThere =
+                static_cast<uint16_t>((m_interconnect.GetPlaces().NicBeside(peer.rank) +
+                                       send.plan->schedule->Channel(send.lane)) %
+                                      m_cluster.server.nics);
+        }
         Transport& transport = m_interconnect.Serving(name.from, name.to);
         connection.peer = send.to;
         connection.inside = member.server == peer.server;
         connection.toUnit = peer.kind == Kind::FABRIC_SWITCH;
         connection.limited = limited;
+        connection.ownNics = send.plan->ownNics;
         connection.rail = rail;
         connection.channel =
             transport.Open(name,
@@ -727,7 +828,13 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
         DropCause(*e.member);
         return;
     }
-    Leave(*e.member, e.sequence, e.path, now);
+    CollectivePaths::Path path = e.path;
+    if (e.kind == EventKind::MEET && m_paths)
+    {
+        path =
+            m_paths->ArriveInside(path, e.to, e.member->rank, static_cast<int64_t>(e.bytes), now);
+    }
+    Leave(*e.member, e.sequence, path, now);
 }
 
 void

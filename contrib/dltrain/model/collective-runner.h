@@ -85,6 +85,13 @@ class CollectiveRunner : public TransportUser
         m_interconnect.CarryCauses();
     }
 
+    /// What a GPU that stands still was to send waits until it goes on. \param speeds by rank;
+    /// kept. Before the first event.
+    void SetSpeeds(const std::map<Rank, training::SpeedProfile>* speeds)
+    {
+        m_speeds = speeds->empty() ? nullptr : speeds;
+    }
+
     /// \param ranks in communicator order. \return the communicator's number
     uint32_t AddCommunicator(std::vector<Rank> ranks);
 
@@ -170,11 +177,14 @@ class CollectiveRunner : public TransportUser
         std::unique_ptr<const coll::Schedule> schedule;
         std::optional<topo::Protocol> protocol;
         LibraryTimes times;
-        bool ownNic = false; ///< messages to other servers begin with the NIC beside the GPU
+        bool ownNic = false;  ///< messages to other servers begin with the NIC beside the GPU
+        bool ownNics = false; ///< and end at that beside the other (--peer-nic=own)
         coll::ExchangeRates rates = {}; ///< most that a pair gets
         bool limited = false; ///< messages between servers go over channels with that limit
         std::vector<Rank> positions = {}; ///< of the schedule's network nodes
         uint32_t number = 0;              ///< in Communicator::numbered
+        int64_t formula = -1; ///< ps from the last entry on, instead of messages; -1: messages
+        std::vector<uint64_t> bytesOf = {}; ///< that ranks send, with a formula
     };
 
     /// A rank's part of a collective, or a switch's.
@@ -199,6 +209,7 @@ class CollectiveRunner : public TransportUser
         bool inside = false;       ///< a server
         bool toUnit = false;       ///< a switch between servers
         bool limited = false;      ///< Plan::limited
+        bool ownNics = false;      ///< Plan::ownNics
         uint16_t rail = 0;
         ChannelId channel = 0;
         Transport* transport = nullptr;
@@ -248,17 +259,21 @@ class CollectiveRunner : public TransportUser
     {
         std::vector<Rank> ranks;
         coll::Placement placement;
-        std::vector<Member> members;                   ///< by position: ranks, then switches
-        std::unordered_map<uint64_t, Rank> nodes;      ///< positions of switches, by NodeKey
-        std::vector<const Plan*> numbered;             ///< of those with switches between servers
-        std::optional<bool> mayAggregate;              ///< the switches have room; unknown at first
+        std::vector<Member> members;              ///< by position: ranks, then switches
+        std::unordered_map<uint64_t, Rank> nodes; ///< positions of switches, by NodeKey
+        std::vector<const Plan*> numbered;        ///< of those with switches between servers
+        std::optional<bool> mayAggregate;         ///< the switches have room; unknown at first
+        /// By sequence: how many ranks have entered a collective with a formula, whose last ends
+        /// it for all. All are of one server.
+        std::map<uint32_t, uint32_t> meetings;
         std::unordered_multimap<uint64_t, Plan> plans; ///< by the collective's bytes
     };
 
-    static uint64_t ConnectionKey(Rank to, coll::Lane lane, uint16_t rail, bool limited)
+    static uint64_t ConnectionKey(Rank to, coll::Lane lane, uint16_t rail, const Plan& plan)
     {
         return static_cast<uint64_t>(to) << 32 | static_cast<uint64_t>(lane) << 16 |
-               static_cast<uint64_t>(limited) << 15 | rail;
+               static_cast<uint64_t>(plan.limited) << 15 |
+               static_cast<uint64_t>(plan.ownNics) << 14 | rail;
     }
 
     static uint64_t NodeKey(const coll::NetworkNode& node)
@@ -271,6 +286,7 @@ class CollectiveRunner : public TransportUser
         LEAVE,  ///< a rank is done
         LAUNCH, ///< it begins
         SEND,   ///< the software latency before a send is over
+        MEET,   ///< the time by formula is over
     };
 
     /// Of a rank.
@@ -299,6 +315,8 @@ class CollectiveRunner : public TransportUser
     Plan MakePlan(const coll::Choice& choice,
                   std::unique_ptr<const coll::Schedule> schedule,
                   const Communicator& comm) const;
+    /// --in-server=formula, of ranks of one server.
+    void TakeFormula(Plan* plan, const coll::Placement& placement) const;
     /// As asked for, else as the tuner chooses; where switches have no room, as it does without.
     coll::Choice Choose(Communicator& comm, const coll::Collective& what);
     /// Asks the switches between servers for room, once.
@@ -319,6 +337,8 @@ class CollectiveRunner : public TransportUser
     void Schedule(const Member& member, int64_t at, const EventPayload& payload);
     /// A rank's lanes begin.
     void Launch(Member& member, Part& part, int64_t now);
+    /// A rank has entered a collective with a formula.
+    void Meet(Member& member, const Part& part, int64_t now);
     /// A rank's last lane has ended.
     void EndRank(Member& member, const Part& part, int64_t now);
     void Leave(Member& member, uint32_t sequence, results::PathRecord* path, int64_t now);
@@ -334,6 +354,8 @@ class CollectiveRunner : public TransportUser
     void Deliver(Member& member, uint32_t sequence, coll::Lane lane, Rank from, int64_t now);
     void Advance(Member& member, Part& part, coll::Lane lane, int64_t now);
     void Send(Member& member, Part& part, Rank to, coll::Lane lane, uint64_t bytes, int64_t now);
+    /// \return when the member's GPU can send, ps: now, later, or SpeedProfile::NEVER
+    int64_t CanSendAt(const Member& member, int64_t now) const;
     void Transfer(Member& member, const EventPayload& send, const Connection& connection);
     /// Of what is to be sent.
     const Connection& GetConnection(Member& member, const EventPayload& send);
@@ -348,7 +370,8 @@ class CollectiveRunner : public TransportUser
     const scenario::ClusterSpec& m_cluster;
     std::deque<Communicator> m_communicators;
     results::CollectivePaths* m_paths = nullptr;
-    std::deque<Events> m_events; ///< by server
+    const std::map<Rank, training::SpeedProfile>* m_speeds = nullptr; ///< null: all are as ever
+    std::deque<Events> m_events;                                      ///< by server
 };
 
 } // namespace dltrain

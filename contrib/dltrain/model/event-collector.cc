@@ -26,6 +26,23 @@ constexpr int64_t MILLISECOND = 1000000000;
 const char*
 FrameName(const ns3::RdmaFrame* frame)
 {
+    if (frame->flags & ns3::RdmaFrame::TRIMMED && ns3::IsRequest(frame->opcode))
+    {
+        return "trimmed";
+    }
+    switch (frame->opcode)
+    {
+    case ns3::RdmaOpcode::NDP_ACK:
+        return "ack";
+    case ns3::RdmaOpcode::NDP_NACK:
+        return "nak";
+    case ns3::RdmaOpcode::NDP_PULL:
+        return "pull";
+    case ns3::RdmaOpcode::RETURNED:
+        return "returned";
+    default:
+        break;
+    }
     return ns3::IsData(frame->opcode) ? "data"
            : frame->opcode == ns3::RdmaOpcode::ACKNOWLEDGE
                ? (frame->flags & ns3::RdmaFrame::NAK ? "nak" : "ack")
@@ -139,6 +156,11 @@ EventCollector::EventCollector(const ns3::RdmaFabric& fabric,
         port->TraceConnectWithoutContext("Paused", MakeCallback(&EventCollector::OnPaused, this));
         port->TraceConnectWithoutContext("PhyRxDrop",
                                          MakeCallback(&EventCollector::OnCorrupt, this));
+        port->TraceConnectWithoutContext("LinkDown",
+                                         MakeCallback(&EventCollector::OnLinkDown, this));
+        port->TraceConnectWithoutContext("CutSent", MakeCallback(&EventCollector::OnCutSent, this));
+        port->TraceConnectWithoutContext("SilentDrop",
+                                         MakeCallback(&EventCollector::OnSilentDrop, this));
     }
 }
 
@@ -259,6 +281,37 @@ EventCollector::TellCorrupt(const Drop& drop)
                      std::string("corrupted: ") + FrameName(&drop.frame) + " psn " +
                          std::to_string(drop.frame.psn));
     }
+}
+
+void
+EventCollector::OnLinkDown(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now)
+{
+    NoteFault(*frame, m_portIndex.at(port) ^ 1, "lost_with_link: ", now);
+}
+
+void
+EventCollector::OnCutSent(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now)
+{
+    NoteFault(*frame, m_portIndex.at(port), "lost_with_link: ", now);
+}
+
+void
+EventCollector::OnSilentDrop(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now)
+{
+    NoteFault(*frame, m_portIndex.at(port) ^ 1, "silent_drop: ", now);
+}
+
+void
+EventCollector::NoteFault(const ns3::RdmaFrame& frame, uint32_t end, const char* how, int64_t now)
+{
+    const std::string details =
+        std::string(how) + FrameName(&frame) + " psn " + std::to_string(frame.psn);
+    NodeWindows::NoteCall([this, end, details, now] {
+        if (m_log->Count(results::EventLog::DROP))
+        {
+            m_log->Write(now, results::EventLog::DROP, m_portNames[end], details);
+        }
+    });
 }
 
 void

@@ -101,11 +101,16 @@ class EventCollector
                 int64_t now);
     void OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
     void OnNicDrop(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
+    void OnLinkDown(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
+    void OnCutSent(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
+    void OnSilentDrop(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
     void OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t changed, int64_t now);
     void TellQueuePair(const OfQueuePair& event);
     void TellDrop(const Drop& drop);
     void TellCorrupt(const Drop& drop);
     void TellNicDrop(const Drop& drop);
+    /// \param end whose directed link the frame was on \param how in words
+    void NoteFault(const ns3::RdmaFrame& frame, uint32_t end, const char* how, int64_t now);
     void TellPause(const Pause& pause);
     /// Of the millisecond that ends now.
     void FlushBursts(int64_t now);

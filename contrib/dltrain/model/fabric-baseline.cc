@@ -10,7 +10,8 @@ FabricBaseline::FabricBaseline(const ns3::RdmaFabric& fabric, int64_t now)
     : time(now),
       nics(fabric.GetNicTotals()),
       ports(fabric.GetPortTotals()),
-      rerouted(fabric.GetRerouted())
+      rerouted(fabric.GetRerouted()),
+      trims(fabric.GetTrimTotals())
 {
     for (uint8_t reason = 0; reason < ns3::RdmaSwitchBase::DROP_REASONS; ++reason)
     {

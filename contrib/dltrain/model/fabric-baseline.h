@@ -25,6 +25,7 @@ struct FabricBaseline
     std::vector<uint64_t> txWireBytes; //!< by port of RdmaFabric::GetPorts
     std::vector<uint64_t> pausedPs;    //!< the same
     uint64_t rerouted{0};
+    ns3::RdmaTrimCounters trims;
 };
 
 } // namespace dltrain

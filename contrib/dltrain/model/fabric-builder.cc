@@ -78,7 +78,12 @@ SetDefaults(const scenario::FabricSpec& spec, const scenario::RunOptions& run, s
     set("ns3::RdmaNic::LeastFrameBytes",
         UintegerValue(frames.leastWire ? frames.leastWire - frames.lineOverhead : 0));
     set("ns3::RdmaPort::LineOverhead", UintegerValue(frames.lineOverhead));
-    set("ns3::IbSwitch::LoadBalancer", StringValue(spec.ib.adaptiveRouting ? "adaptive" : ""));
+    const scenario::LoadBalancer* scheme = scenario::FindLoadBalancer(spec.balancing.name);
+    const bool bySenders = scheme && scheme->where == scenario::LoadBalancer::Where::kSenders;
+    const bool byTables = spec.balancing.name == "tables";
+    set(spec.infiniBand ? "ns3::IbSwitch::LoadBalancer" : "ns3::RdmaSwitch::LoadBalancer",
+        StringValue(byTables ? "" : (bySenders ? "ecmp" : spec.balancing.name)));
+    set("ns3::RdmaNic::PathSelector", StringValue(bySenders ? spec.balancing.name : ""));
     ns3::TypeId type;
     if (!FindCongestionOps(spec.cc, type, error))
     {

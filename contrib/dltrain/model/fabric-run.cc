@@ -81,6 +81,7 @@ FabricRun::FabricRun(std::string program,
 FabricRun::~FabricRun()
 {
     m_background.reset();
+    m_faults.reset();
     m_collector.reset();
     m_notes.reset();
     m_fabric.reset();
@@ -186,9 +187,15 @@ FabricRun::Build(FabricSimulation& simulation)
     options.atSender = m_options.completionAtSender;
     options.attribution = m_run.attribution;
     options.queuePairs = Ranks::HasHosts() ? m_run.traceQueuePairs : std::vector<std::string>();
+    options.paths = m_run.tracePaths;
     options.packets = scenario::HasPackets(m_spec);
     options.notes = Notes();
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
+    if (!m_run.faults.faults.empty())
+    {
+        m_faults = std::make_unique<FaultRun>(m_run.faults, *m_fabric, m_collector->GetEvents());
+        m_faults->Start();
+    }
     simulation.Listen();
     if (results::OutputErrors::Any())
     {
@@ -342,8 +349,14 @@ FabricRun::Run(FabricSimulation& simulation)
     const auto isDone = [&simulation, has] {
         return Ranks::Get().Max(static_cast<int64_t>(has && simulation.IsDone())) == 1;
     };
-    return Report(simulation, m_control.Run(isDone, [&simulation, has] {
-        return has ? simulation.DescribeUnfinished() : "";
+    return Report(simulation, m_control.Run(isDone, [this, &simulation, has] {
+        std::string text = has ? simulation.DescribeUnfinished() : "";
+        for (const std::string& line :
+             m_faults ? m_faults->DescribeActive() : std::vector<std::string>())
+        {
+            text += (text.empty() || text.back() == '\n' ? "" : "\n") + line;
+        }
+        return text;
     }));
 }
 
@@ -352,7 +365,11 @@ FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
 {
     FinishCaptures();
     simulation.OnEnd(outcome);
-    const results::RunStats network = CollectRunStats(*m_collector, outcome.simulatedPs);
+    results::RunStats network = CollectRunStats(*m_collector, outcome.simulatedPs);
+    if (m_faults)
+    {
+        network.faults = m_faults->GetRecords();
+    }
     if (!Ranks::Get().IsFirst())
     {
         return outcome.exitStatus;

@@ -3,6 +3,7 @@
  */
 #include "fabric-statistics.h"
 
+#include "balance-statistics.h"
 #include "contrib/rdma/core/counters.h"
 #include "ranks.h"
 
@@ -132,13 +133,16 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
 
     // With several ranks all of this is collective, and the sums are those of all.
     const Ranks& ranks = Ranks::Get();
-    const ns3::RdmaNicCounters nics = SumOfRanks(fabric.GetNicTotals());
+    const ns3::RdmaNicCounters ours = fabric.GetNicTotals();
+    ns3::RdmaNicCounters nics = SumOfRanks(ours);
     const ns3::RdmaPortCounters mine = fabric.GetPortTotals();
     ns3::RdmaPortCounters ports = SumOfRanks(mine);
     const auto largest = [&ranks](uint64_t value) {
         return static_cast<uint64_t>(ranks.Max(static_cast<int64_t>(value)));
     };
     ports.maxQueueBytes = largest(mine.maxQueueBytes);
+    nics.largestReorder = largest(ours.largestReorder);
+    nics.largestHeldBytes = largest(ours.largestHeldBytes);
     FabricBaseline base = collector.GetBaseline();
     base.nics = SumOfRanks(base.nics);
     base.ports = SumOfRanks(base.ports);
@@ -151,10 +155,22 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     for (uint8_t reason = 0; reason < ns3::RdmaSwitchBase::DROP_REASONS; ++reason)
     {
         const auto r = static_cast<ns3::RdmaSwitchBase::DropReason>(reason);
+        if (r == ns3::RdmaSwitchBase::DEAD_NEXT_HOP && !fabric.HasFaults())
+        {
+            continue;
+        }
         s.drops.emplace_back(ns3::RdmaSwitchBase::GetDropReasonName(r),
                              ranks.Sum(fabric.GetDrops(r)) - base.drops[reason]);
     }
     s.drops.emplace_back("corrupted", ports.corrupted - base.ports.corrupted);
+    if (fabric.HasFaults())
+    {
+        s.drops.emplace_back("lost_with_link",
+                             ports.linkDownLost + ports.linkDownSent + ports.linkDownQueued -
+                                 base.ports.linkDownLost - base.ports.linkDownSent -
+                                 base.ports.linkDownQueued);
+        s.drops.emplace_back("silent_drop", ports.silentDrops - base.ports.silentDrops);
+    }
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
         s.nicLimits |= fabric.IsLocal(e) && fabric.GetNic(e)->GetLimits() != nullptr;
@@ -165,6 +181,17 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
                              nics.receiveBufferDrops - base.nics.receiveBufferDrops);
         s.qpCacheMisses = nics.qpCacheMisses - base.nics.qpCacheMisses;
         s.nicPauses = nics.nicPauses - base.nics.nicPauses;
+    }
+    if (ranks.Max(fabric.Trims()) > 0)
+    {
+        const ns3::RdmaTrimCounters trims = SumOfRanks(fabric.GetTrimTotals());
+        const ns3::RdmaTrimCounters before = SumOfRanks(base.trims);
+        s.trimming = results::TrimmingStats{trims.trimmed - before.trimmed,
+                                            trims.trimmedBytes - before.trimmedBytes,
+                                            trims.returned - before.returned,
+                                            nics.trimmedReceived - base.nics.trimmedReceived,
+                                            nics.returnedReceived - base.nics.returnedReceived,
+                                            nics.pullsSent - base.nics.pullsSent};
     }
     if (const results::TailAttribution* attribution = collector.GetAttribution())
     {
@@ -189,6 +216,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         s.pfcPauses = pauses;
         s.pfcPauseTimeUs = pausedUs;
     }
+    s.balance = CollectBalance(fabric, base, nics);
     s.retransmittedPackets = nics.retransmittedPackets - base.nics.retransmittedPackets;
     s.timeouts = nics.timeouts - base.nics.timeouts;
     s.naks = nics.naksSent - base.nics.naksSent;
@@ -208,6 +236,10 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     if (const QueuePairLog* log = collector.GetQueuePairLog())
     {
         s.queuePairLog = log->GetTable().ToJson();
+    }
+    if (const results::PathTable* paths = collector.GetPaths())
+    {
+        s.paths = paths->ToJson();
     }
     s.linkIntervalUs = static_cast<double>(links.GetInterval()) / 1e6;
     return s;

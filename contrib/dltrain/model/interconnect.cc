@@ -3,6 +3,7 @@
  */
 #include "interconnect.h"
 
+#include "bundled-transport.h"
 #include "scale-up-transport.h"
 #include "scenarios/spec/aggregators.h"
 
@@ -24,6 +25,11 @@ Interconnect::Interconnect(const scenario::ClusterSpec& cluster,
       m_aggregators(cluster.aggregators.get()),
       m_topology(cluster.topology)
 {
+    if (cluster.connections.queuePairs > 1)
+    {
+        m_between =
+            std::make_unique<BundledTransport>(std::move(m_between), m_places, cluster.connections);
+    }
 }
 
 Interconnect::~Interconnect() = default;

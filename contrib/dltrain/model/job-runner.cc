@@ -98,11 +98,19 @@ JobRunner::SetServices(const RankServices& services)
                 slow ? m_plan.slowness[rank] : 1,
                 runner < m_plan.ranks ? m_plan.jitter : training::Jitter{},
                 m_plan.contention,
+                runner < m_plan.ranks ? FindSpeed(rank) : nullptr,
                 seats[rank],
                 services,
                 *this);
         }
     }
+}
+
+const training::SpeedProfile*
+JobRunner::FindSpeed(Rank rank) const
+{
+    const auto found = m_plan.speeds.find(rank);
+    return found == m_plan.speeds.end() ? nullptr : &found->second;
 }
 
 std::string

@@ -180,6 +180,8 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     void ForEachHere(std::size_t count,
                      const std::function<Rank(uint32_t i)>& runnerOf,
                      const std::function<void(Rank runner, uint32_t i)>& what);
+    /// \return null: the GPU is as fast as ever
+    const training::SpeedProfile* FindSpeed(Rank rank) const;
     /// Makes a task's schedule. \return why the rank cannot do this task, or nothing
     std::string Prepare(Rank rank, const training::Task& task) const;
 

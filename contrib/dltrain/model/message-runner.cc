@@ -62,6 +62,7 @@ MessageRunner::MessageRunner(Interconnect& interconnect,
                                                           : std::nullopt)),
       m_insideRates(PairIn(1), options.machine),
       m_outsideBps(coll::ExchangeRates(PairIn(2), options.machine).Outside().bps),
+      m_ownNics(options.ownNics),
       m_user(user),
       m_job(job)
 {
@@ -135,6 +136,11 @@ MessageRunner::Post(const EventPayload& send)
         if (m_times.nics)
         {
             name.rail = static_cast<uint16_t>(name.rail % m_times.nics);
+        }
+        if (m_ownNics)
+        {
+            name.rail = places.NicBeside(order.from);
+            name.railThere = places.NicBeside(order.to);
         }
         const uint32_t server = places.ServerOf(order.from);
         sending.inside = server == places.ServerOf(order.to);

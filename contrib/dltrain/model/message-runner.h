@@ -172,6 +172,7 @@ class MessageRunner : public TransportUser
     LibraryTimes m_times;
     coll::ExchangeRates m_insideRates; ///< of two ranks in a server
     uint64_t m_outsideBps;             ///< most of two ranks in different ones; 0: what there is
+    bool m_ownNics; ///< from the NIC beside the sender to that beside the receiver
     MessageUser& m_user;
     uint32_t m_job;
     results::CollectivePaths* m_paths = nullptr;

@@ -66,7 +66,7 @@ NetworkTransport::AddUser(TransportUser& user)
 void
 NetworkTransport::TellOpened(const Opened& opened)
 {
-    const uint32_t to = m_places.EndpointOf(opened.name.to, opened.name.rail, opened.name.from);
+    const uint32_t to = m_places.ToOf(opened.name);
     Ranks::OfWindows()->Post(m_fabric.GetRankOf(to), m_reader, &opened, sizeof(opened));
 }
 
@@ -86,8 +86,8 @@ ns3::RdmaConnectionRequest
 NetworkTransport::MakeRequest(const ChannelName& name, ChannelId channel)
 {
     ns3::RdmaConnectionRequest request;
-    request.from = m_places.EndpointOf(name.from, name.rail, name.to);
-    request.to = m_places.EndpointOf(name.to, name.rail, name.from);
+    request.from = m_places.FromOf(name);
+    request.to = m_places.ToOf(name);
     request.priority = name.priority;
     request.name = Hash(name);
     request.user = this;
@@ -141,7 +141,7 @@ NetworkTransport::Open(const ChannelName& name,
                        uint64_t cookie,
                        uint64_t mostBps)
 {
-    const uint32_t from = m_places.EndpointOf(name.from, name.rail, name.to);
+    const uint32_t from = m_places.FromOf(name);
     End& end = Add(from, {nullptr, &user, cookie, 0, name, TakeCauses()}, false);
     ns3::RdmaConnectionRequest request = MakeRequest(name, end.channel);
     request.maxRateBps = mostBps;
@@ -149,12 +149,11 @@ NetworkTransport::Open(const ChannelName& name,
     if (!end.queuePair)
     {
         const std::vector<std::string>& names = m_collector.GetEndpointNames();
-        throw std::runtime_error("more than " +
-                                 std::to_string(m_connections.GetNumbers().MostSlots()) +
-                                 " queue pairs from " + names[from] + " to " +
-                                 names[m_places.EndpointOf(name.to, name.rail, name.from)] +
-                                 ": their numbers have 24 bits, for all " +
-                                 std::to_string(m_fabric.GetNEndpoints()) + " NICs together");
+        throw std::runtime_error(
+            "more than " + std::to_string(m_connections.GetNumbers().MostSlots()) +
+            " queue pairs from " + names[from] + " to " + names[m_places.ToOf(name)] +
+            ": their numbers have 24 bits, for all " + std::to_string(m_fabric.GetNEndpoints()) +
+            " NICs together");
     }
     end.queuePair->cookie = IndexOf(end.channel);
     end.queuePair->SetUser(this);
@@ -242,7 +241,7 @@ NetworkTransport::Expect(const ChannelName& name,
                                nullptr);
     if (isNew)
     {
-        const uint32_t from = m_places.EndpointOf(name.from, name.rail, name.to);
+        const uint32_t from = m_places.FromOf(name);
         const End& theirs = Add(from, {nullptr, &user, cookie, 0, name, nullptr}, false);
         known->second = m_connections.Expect(MakeRequest(name, theirs.channel));
         if (!known->second)

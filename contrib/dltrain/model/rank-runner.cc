@@ -60,6 +60,7 @@ RankRunner::RankRunner(Rank runner,
                        double slowness,
                        const training::Jitter& jitter,
                        double contention,
+                       const training::SpeedProfile* speed,
                        std::vector<Seat> seats,
                        RankServices services,
                        RankListener& listener)
@@ -68,6 +69,7 @@ RankRunner::RankRunner(Rank runner,
       m_slowness(slowness),
       m_jitter(jitter),
       m_contention(contention),
+      m_speed(speed),
       m_seats(std::move(seats)),
       m_services(services),
       m_listener(listener),
@@ -108,10 +110,26 @@ RankRunner::GoOn(int64_t now)
         m_listener.OnRoundEnd(m_runner, m_round, now);
         return;
     }
+    if (m_speed && StandsStill(now))
+    {
+        return;
+    }
     for (uint32_t s = 0; s < m_streams.size(); ++s)
     {
         TryStart(s, now);
     }
+}
+
+bool
+RankRunner::StandsStill(int64_t now)
+{
+    const int64_t resumes = m_speed->ResumesAt(now);
+    if (resumes != training::SpeedProfile::NEVER && resumes > now && m_resumes != resumes)
+    {
+        m_resumes = resumes;
+        m_events.Schedule(resumes, m_services.collectives.ContextOf(m_rank), BEGINNING);
+    }
+    return resumes > now;
 }
 
 void
@@ -179,13 +197,17 @@ RankRunner::Compute(TaskId id, int64_t now)
     m_workLeft = slowed;
     m_progressUntil = now;
     // No later than alone. If it is not done by then, it goes on (OnEvent).
-    m_events.Schedule(now + slowed, m_services.collectives.ContextOf(m_rank), id);
+    const int64_t end = m_speed ? m_speed->EndOf(now, slowed) : now + slowed;
+    if (end != training::SpeedProfile::NEVER)
+    {
+        m_events.Schedule(end, m_services.collectives.ContextOf(m_rank), id);
+    }
 }
 
 void
 RankRunner::Progress(int64_t now)
 {
-    const int64_t elapsed = now - m_progressUntil;
+    const int64_t elapsed = m_speed ? m_speed->WorkIn(m_progressUntil, now) : now - m_progressUntil;
     const int64_t lost = m_collectivesBusy == 0
                              ? 0
                              : static_cast<int64_t>(static_cast<double>(elapsed) * m_contention);
@@ -247,6 +269,11 @@ RankRunner::OnEvent(TaskId task, int64_t now)
 {
     if (task == BEGINNING)
     {
+        m_resumes = -1;
+        if (m_left == 0 && m_tables->graph->tasks.size() > 0)
+        {
+            return; // the round is over
+        }
         GoOn(now);
         return;
     }
@@ -256,7 +283,11 @@ RankRunner::OnEvent(TaskId task, int64_t now)
         Progress(now);
         if (m_workLeft > 0)
         {
-            m_events.Schedule(now + m_workLeft, m_services.collectives.ContextOf(m_rank), task);
+            const int64_t end = m_speed ? m_speed->EndOf(now, m_workLeft) : now + m_workLeft;
+            if (end != training::SpeedProfile::NEVER)
+            {
+                m_events.Schedule(end, m_services.collectives.ContextOf(m_rank), task);
+            }
             return;
         }
     }

@@ -81,12 +81,13 @@ class RankRunner
     /// \param slowness computing takes so many times as long \param jitter in a round so many times
     /// more \param contention and goes on at 1
     /// minus so much of its speed while a collective of this rank is in progress
-    /// \param seats by group kind
+    /// \param speed of the GPU over time, kept; null: as ever \param seats by group kind
     RankRunner(Rank runner,
                Rank rank,
                double slowness,
                const training::Jitter& jitter,
                double contention,
+               const training::SpeedProfile* speed,
                std::vector<Seat> seats,
                RankServices services,
                RankListener& listener);
@@ -135,8 +136,11 @@ class RankRunner
         int64_t since = 0; ///< of the running call
     };
 
-    /// The event of a round's beginning.
+    /// The event of a round's beginning, or of a GPU that goes on.
     static constexpr training::TaskId BEGINNING = UINT32_MAX;
+
+    /// Whether the GPU stands still; then it goes on by itself, if ever.
+    bool StandsStill(int64_t now);
 
     friend class EventPool<RankRunner, training::TaskId>;
     void OnEvent(training::TaskId task, int64_t now);
@@ -163,6 +167,8 @@ class RankRunner
     training::Jitter m_jitter;
     double m_factor = 1; ///< both, in this round
     double m_contention;
+    const training::SpeedProfile* m_speed;
+    int64_t m_resumes = -1; ///< an event is there for when the GPU goes on, ps
     uint32_t m_collectivesBusy = 0;
     bool m_computing = false;
     int64_t m_workLeft = 0;      ///< ps of the running computation, alone on the GPU

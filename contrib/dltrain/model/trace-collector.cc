@@ -7,6 +7,7 @@
 #include "ranks.h"
 #include "results/message-id.h"
 #include "results/old-results.h"
+#include "scenarios/spec/queue-pair-pattern.h"
 
 #include "ns3/callback.h"
 #include "ns3/node-windows.h"
@@ -31,6 +32,14 @@ std::string
 InFolder(const std::string& folder, const char* name)
 {
     return folder.empty() ? "" : folder + "/" + name;
+}
+
+std::vector<scenario::QueuePairPattern>
+Parsed(const std::vector<std::string>& texts)
+{
+    std::vector<scenario::QueuePairPattern> patterns(texts.size());
+    std::transform(texts.begin(), texts.end(), patterns.begin(), scenario::QueuePairPattern::Parse);
+    return patterns;
 }
 
 /// What a thread's event knows of the message that it tells of.
@@ -184,6 +193,18 @@ TraceCollector::NoteJourneys()
                                                                m_portNames,
                                                                m_tags,
                                                                m_fabric.GetLinkLayer().GetWords());
+    if (!m_options.paths.empty())
+    {
+        const auto isWanted = [this, patterns = Parsed(m_options.paths)](uint32_t from,
+                                                                         uint32_t to) {
+            return std::any_of(patterns.begin(),
+                               patterns.end(),
+                               [&](const scenario::QueuePairPattern& pattern) {
+                                   return pattern.Covers(m_endpointNames[from], m_endpointNames[to]);
+                               });
+        };
+        m_paths = std::make_unique<results::PathTable>(m_endpointNames, m_portNames, isWanted);
+    }
     m_journeys = std::make_unique<JourneyParts>(m_fabric);
     m_resolver = [this](uint32_t src, uint32_t dst, uint32_t destQp) {
         return TagOf(src, dst, destQp);
@@ -540,6 +561,10 @@ TraceCollector::HearComplete(const Completion& completion, const results::Messag
     {
         parts ? m_attribution->Add(record, *parts) : m_attribution->AddUnknown();
     }
+    if (m_paths && parts)
+    {
+        m_paths->Add(record, *parts);
+    }
 }
 
 void
@@ -613,6 +638,10 @@ TraceCollector::StartMeasuring(int64_t nowPs)
         {
             m_attribution->Clear();
         }
+        if (m_paths)
+        {
+            m_paths->Clear();
+        }
         if (m_interference)
         {
             m_interference->Clear();
@@ -634,6 +663,10 @@ TraceCollector::Finish(int64_t nowPs)
     if (m_attribution && !m_options.out.empty())
     {
         m_attribution->Write(InFolder(m_options.out, "attribution.csv"));
+    }
+    if (m_paths && !m_options.out.empty())
+    {
+        m_paths->Write(InFolder(m_options.out, "paths.csv"));
     }
     if (m_queuePairLog && !m_options.out.empty() && Ranks::Get().IsFirst())
     {

@@ -49,6 +49,7 @@ class TraceCollector
         bool warmup{false};      //!< nothing is measured before StartMeasuring
         bool attribution{false}; //!< note where the time of messages goes (TailAttribution)
         std::vector<std::string> queuePairs; //!< patterns, for queue_pairs.csv; none: no file
+        std::vector<std::string> paths;      //!< the same for paths.csv; needs `attribution`
         bool atSender{false}; //!< a message is complete when its last ACK is at the sender
         bool packets{true};   //!< else nothing is known of links and devices, and no file says it
         RankNotes* notes{nullptr}; //!< with several Ranks: by which the first one, and nobody else,
@@ -157,6 +158,12 @@ class TraceCollector
     const QueuePairLog* GetQueuePairLog() const
     {
         return m_queuePairLog.get();
+    }
+
+    /// \return null if no paths are chosen
+    const results::PathTable* GetPaths() const
+    {
+        return m_paths.get();
     }
 
     /// \return null if it is not noted
@@ -305,6 +312,7 @@ class TraceCollector
     std::vector<std::string> m_portNames;
     std::unique_ptr<results::FlowTable> m_flows;
     std::unique_ptr<results::TailAttribution> m_attribution;
+    std::unique_ptr<results::PathTable> m_paths; ///< null: nobody asked
     std::unique_ptr<results::Interference> m_interference;
     std::unique_ptr<JourneyParts> m_journeys;
     ns3::RdmaJourney::Resolver m_resolver;

@@ -88,6 +88,7 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
                                                        *m_interconnect,
                                                        m_job.get(),
                                                        m_setting.number);
+    m_collectives->SetSpeeds(&m_scenario.plan.speeds);
     m_messages = std::make_unique<MessageRunner>(*m_interconnect,
                                                  m_scenario.collectives,
                                                  *m_job,

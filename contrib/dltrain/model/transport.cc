@@ -3,6 +3,7 @@
  */
 #include "transport.h"
 
+#include "contrib/rdma/core/flow-hash.h"
 #include "scenarios/spec/aggregators.h"
 
 #include "ns3/node.h"
@@ -32,6 +33,7 @@ Places::Places(const scenario::ClusterSpec& cluster, const ns3::RdmaFabric& fabr
     : m_areGpus(true),
       m_gpus(cluster.server.gpus),
       m_nics(cluster.server.nics),
+      m_planes(cluster.topology.About().planes),
       m_servers(cluster.servers),
       m_firstSwitch(cluster.servers * cluster.server.gpus),
       m_aggregators(cluster.aggregators.get())
@@ -54,6 +56,33 @@ Places::Places(const scenario::ClusterSpec& cluster, const ns3::RdmaFabric& fabr
         m_contextOfServer.push_back(fabric.GetNodes().Get(cluster.topology.Hosts()[host])->GetId());
         m_isServerHere.push_back(fabric.IsLocal(m_firstEndpoint.back()));
     }
+}
+
+uint32_t
+Places::PlaneOf(const ChannelName& name) const
+{
+    if (m_planes == 1)
+    {
+        return 0;
+    }
+    const uint64_t pair = rdma::Mix64(uint64_t{name.from} << 32 | name.to);
+    const uint64_t hash = rdma::Mix64(
+        pair ^ (uint64_t{name.job} << 48 | uint64_t{name.communicator} << 16 | name.rail));
+    // Lanes that share a NIC are as many apart as there are NICs.
+    return static_cast<uint32_t>((hash % m_planes + name.lane / m_nics) % m_planes);
+}
+
+uint32_t
+Places::FromOf(const ChannelName& name) const
+{
+    return EndpointOf(name.from, name.rail, name.to, PlaneOf(name));
+}
+
+uint32_t
+Places::ToOf(const ChannelName& name) const
+{
+    const uint16_t rail = name.railThere == ChannelName::SAME_RAIL ? name.rail : name.railThere;
+    return EndpointOf(name.to, rail, name.from, PlaneOf(name));
 }
 
 uint32_t

@@ -21,6 +21,7 @@ struct PathRecord;
 namespace dltrain
 {
 
+struct ChannelName;
 class TraceCollector;
 
 /**
@@ -65,12 +66,23 @@ class Places
     }
 
     /// \param rail counts a server's NICs, and begins again \param towards the place at the other
-    /// end
-    uint32_t EndpointOf(uint32_t place, uint32_t rail, uint32_t towards) const
+    /// end \param plane of the NIC's port, if it has several
+    uint32_t EndpointOf(uint32_t place, uint32_t rail, uint32_t towards, uint32_t plane = 0) const
     {
         const uint32_t server = ServerOf(place);
-        return m_firstEndpoint[server] +
-               (IsUnit(place) ? PortOfUnit(server, rail % m_nics, towards) : rail % m_nics);
+        return m_firstEndpoint[server] + (IsUnit(place) ? PortOfUnit(server, rail % m_nics, towards)
+                                                        : rail % m_nics * m_planes + plane);
+    }
+
+    /// Where a channel begins. \return endpoint
+    uint32_t FromOf(const ChannelName& name) const;
+    /// Where it ends. \return endpoint
+    uint32_t ToOf(const ChannelName& name) const;
+
+    /// \return the NIC beside a GPU, of its server's
+    uint16_t NicBeside(uint32_t place) const
+    {
+        return static_cast<uint16_t>(uint64_t{GpuOf(place)} * m_nics / m_gpus);
     }
 
     /// Of what a server's switch adds up.
@@ -130,12 +142,17 @@ class Places
     }
 
   private:
+    /// Of several planes a channel takes one, by a hash of its name, and the same at both ends.
+    /// Lanes that the same two places have on one NIC take the planes in turn.
+    uint32_t PlaneOf(const ChannelName& name) const;
+
     /// Of those of a unit. \param server its number
     uint32_t PortOfUnit(uint32_t server, uint32_t nic, uint32_t towards) const;
 
     bool m_areGpus;
     uint32_t m_gpus = 1;
     uint32_t m_nics = 1;
+    uint32_t m_planes = 1; ///< topo::Description::planes
     uint32_t m_servers = 0;
     uint32_t m_firstSwitch = UINT32_MAX; ///< place
     const scenario::Aggregators* m_aggregators = nullptr;
@@ -150,12 +167,15 @@ class Places
  */
 struct ChannelName
 {
+    static constexpr uint16_t SAME_RAIL = UINT16_MAX;
+
     uint32_t job = 0;
     uint32_t communicator = 0;
     uint32_t from = 0; ///< places; `from` opens and posts
     uint32_t to = 0;
     uint32_t lane = 0;
-    uint16_t rail = 0; ///< which NIC of a server: Places::EndpointOf
+    uint16_t rail = 0;              ///< which NIC of a server: Places::EndpointOf
+    uint16_t railThere = SAME_RAIL; ///< of `to`'s
     uint8_t priority = 3;
     bool single = false; ///< it carries one message; so both ends know when it is done
 };

@@ -95,6 +95,32 @@ EcmpPick(uint32_t flowHash, uint32_t switchSeed, uint32_t n)
     return static_cast<uint32_t>(static_cast<uint64_t>(mixed) * n >> 32);
 }
 
+/// The same so that a next hop that goes moves only the flows it had, and one that comes takes its
+/// share of all others' and moves nothing else: the next hop whose own mix with the flow is the
+/// highest. What resilient next-hop groups of switches are for (Linux,
+/// Documentation/networking/nexthop-group-resilient.rst, which tells why a division of the hash's
+/// range, as above and in RFC 2992, moves others too); they remember the flows of each bucket of a
+/// table, this needs no memory, but n mixes a packet. \param hops numbers of n next hops, of which
+/// each keeps its own \return index of one of them
+template <class Number>
+constexpr uint32_t
+ResilientPick(uint32_t flowHash, uint32_t switchSeed, const Number* hops, uint32_t n)
+{
+    const uint32_t mixed = Mix32(flowHash ^ (switchSeed * 0x9e3779b9U + 0x7f4a7c15U));
+    uint32_t best = 0;
+    uint64_t highest = 0;
+    for (uint32_t i = 0; i < n; ++i)
+    {
+        const uint64_t own = Mix64(static_cast<uint64_t>(mixed) << 32 | (hops[i] + 1U));
+        if (own > highest)
+        {
+            highest = own;
+            best = i;
+        }
+    }
+    return best;
+}
+
 } // namespace rdma
 
 #endif // RDMA_CORE_FLOW_HASH_H

@@ -42,6 +42,7 @@ constexpr uint32_t kImmDtBytes = 4;           ///< immediate data
 constexpr uint32_t kDethBytes = 8;            ///< datagram extended transport header
 constexpr uint32_t kIcrcBytes = 4;            ///< invariant CRC
 constexpr uint32_t kCnpReservedBytes = 16;    ///< after the BTH of a congestion notification packet
+constexpr uint32_t kNdpAnswerBytes = 8;       ///< PSN answered and pulls given, 32 bits each
 constexpr uint64_t kMaxRequestBytes =
     1ULL << 31; ///< of one work request: RETH's length has 32 bits, messages 2^31 B
 
@@ -70,6 +71,11 @@ enum class RoceOpcode : uint8_t
     kDatagramSendOnly = 0x64,
     kDatagramSendOnlyWithImmediate = 0x65,
     kCnp = 0x81,
+    // Opcodes from 0xc0 on are left to manufacturers (9.2.1). These are our own:
+    kNdpAck = 0xc0,
+    kNdpNack = 0xc1,
+    kNdpPull = 0xc2,
+    kReturned = 0xc3, ///< a packet without payload that a switch sends back
 };
 
 namespace detail
@@ -122,6 +128,12 @@ HasDeth(RoceOpcode o)
     return IsDatagram(o);
 }
 
+constexpr bool
+IsNdpAnswer(RoceOpcode o)
+{
+    return o >= RoceOpcode::kNdpAck && o <= RoceOpcode::kNdpPull;
+}
+
 /// The opcode of a packet of an RDMA WRITE by its place in the request.
 constexpr RoceOpcode
 WriteOpcode(bool first, bool last, bool withImmediate)
@@ -157,7 +169,7 @@ ExtensionBytes(RoceOpcode o)
 {
     return (HasDeth(o) ? kDethBytes : 0) + (HasReth(o) ? kRethBytes : 0) +
            (HasImmediate(o) ? kImmDtBytes : 0) + (HasAeth(o) ? kAethBytes : 0) +
-           (o == RoceOpcode::kCnp ? kCnpReservedBytes : 0);
+           (o == RoceOpcode::kCnp ? kCnpReservedBytes : 0) + (IsNdpAnswer(o) ? kNdpAnswerBytes : 0);
 }
 
 /// Bytes of padding behind a payload, to a multiple of 4: PadCnt.

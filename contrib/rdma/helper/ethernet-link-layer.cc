@@ -12,8 +12,73 @@
 #include "ns3/rdma-switch.h"
 #include "ns3/uinteger.h"
 
+#include <memory>
+#include <utility>
+#include <vector>
+
 namespace ns3
 {
+
+namespace
+{
+
+/// \return which switch each endpoint hangs on
+RdmaEdges
+EdgesOf(const RdmaFabric& fabric, std::vector<uint32_t>& edgeOfNode)
+{
+    RdmaEdges edges;
+    edgeOfNode.assign(fabric.GetNNodes(), RdmaEdges::NONE);
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        const uint32_t node = fabric.GetNodeBehind(e);
+        if (!fabric.IsSwitch(node))
+        {
+            edges.edgeOf.push_back(RdmaEdges::NONE);
+            continue;
+        }
+        if (edgeOfNode[node] == RdmaEdges::NONE)
+        {
+            edgeOfNode[node] = edges.edges++;
+        }
+        edges.edgeOf.push_back(edgeOfNode[node]);
+    }
+    return edges;
+}
+
+/// For load balancers that look at more than their own switch.
+void
+TellPlaces(const RdmaFabric& fabric)
+{
+    std::vector<uint32_t> edgeOfNode;
+    const auto edges = std::make_shared<const RdmaEdges>(EdgesOf(fabric, edgeOfNode));
+    std::vector<uint32_t> endpointOf(edges->edges); // one of each edge
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        if (edges->edgeOf[e] != RdmaEdges::NONE)
+        {
+            endpointOf[edges->edgeOf[e]] = e;
+        }
+    }
+    for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
+    {
+        RdmaSwitchBase* device = fabric.GetSwitch(node);
+        if (!device)
+        {
+            continue;
+        }
+        const uint32_t own = edgeOfNode[node];
+        std::vector<bool> near(edges->edges);
+        for (uint32_t other = 0; other < edges->edges && own != RdmaEdges::NONE; ++other)
+        {
+            // Up to the edge, over one switch to the other edge, and down.
+            near[other] =
+                other != own && fabric.GetRoutes().Hops(endpointOf[own], endpointOf[other]) == 4;
+        }
+        device->SetPlace(edges, own, std::move(near));
+    }
+}
+
+} // namespace
 
 const rdma::LinkWords&
 EthernetLinkLayer::GetWords() const
@@ -67,8 +132,8 @@ EthernetLinkLayer::GetMarking(const RdmaSwitchBase& like) const
 void
 EthernetLinkLayer::Configure(RdmaFabric& fabric, uint32_t node)
 {
-    const rdma::EcmpRoutes& routes = fabric.GetRoutes();
-    fabric.GetSwitch(node)->SetRoutes(routes.GroupOfEndpoint(node), SetsOf(routes, node));
+    fabric.GetSwitch(node)->SetRoutes(fabric.GetRoutes().GroupOfEndpoint(node),
+                                      SetsOf(fabric, node));
 }
 
 std::string
@@ -91,6 +156,10 @@ EthernetLinkLayer::Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t strea
         {
             return nic->GetPort()->GetName() + ": " + error;
         }
+    }
+    if (like.GetLoadBalancer() && like.GetLoadBalancer()->NeedsFrames())
+    {
+        TellPlaces(fabric);
     }
     const int64_t streams = like.AssignStreams(stream); // of each
     const rdma::SetUpPhase phase("configuring switches", fabric.GetNNodes());
@@ -120,9 +189,8 @@ EthernetLinkLayer::GetNextPort(const RdmaFabric& fabric, uint32_t node, uint32_t
 }
 
 std::string
-EthernetLinkLayer::SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down)
+EthernetLinkLayer::Reroute(RdmaFabric& fabric)
 {
-    // First the ways, so that nothing takes the link, and pauses that end at it find new ones.
     for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
     {
         if (fabric.GetSwitch(node))
@@ -130,6 +198,14 @@ EthernetLinkLayer::SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down)
             Configure(fabric, node);
         }
     }
+    return {};
+}
+
+std::string
+EthernetLinkLayer::SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down)
+{
+    // First the ways, so that nothing takes the link, and pauses that end at it find new ones.
+    Reroute(fabric);
     RdmaClock::Update();
     const int64_t now = RdmaClock::Now();
     RdmaPort* ends[2] = {fabric.GetPortOfEnd(2 * link), fabric.GetPortOfEnd(2 * link + 1)};

@@ -30,6 +30,8 @@ class EthernetLinkLayer : public RdmaLinkLayer
     std::string Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t stream) override;
     uint16_t GetNextPort(const RdmaFabric& fabric, uint32_t node, uint32_t endpoint) const override;
     std::string SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down) override;
+    std::string Reroute(RdmaFabric& fabric) override;
+    void Configure(RdmaFabric& fabric, uint32_t node) override;
 
     bool HasCredits() const override
     {
@@ -39,10 +41,6 @@ class EthernetLinkLayer : public RdmaLinkLayer
     std::string DescribeDestination(const RdmaFabric& fabric,
                                     const RdmaFrame& frame) const override;
     std::unique_ptr<RdmaCaptureEncoder> MakeCaptureEncoder(const RdmaFabric& fabric) const override;
-
-  private:
-    /// The ways of a switch.
-    static void Configure(RdmaFabric& fabric, uint32_t node);
 };
 
 } // namespace ns3

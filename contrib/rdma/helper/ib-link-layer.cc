@@ -194,31 +194,38 @@ IbLinkLayer::StartCredits(RdmaFabric& fabric)
 void
 IbLinkLayer::ConfigureSwitches(RdmaFabric& fabric)
 {
-    const rdma::IbSubnet& subnet = m_subnet.GetSubnet();
     for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
     {
-        if (!fabric.GetSwitch(node))
+        if (fabric.GetSwitch(node))
         {
-            continue;
+            Configure(fabric, node);
         }
-        auto& device = dynamic_cast<IbSwitch&>(*fabric.GetSwitch(node));
-        m_subnet.Configure(node, device);
-        if (!device.GetLoadBalancer())
-        {
-            continue;
-        }
-        const std::vector<uint16_t>& setOf = fabric.GetRoutes().GroupOfEndpoint(node);
-        std::vector<uint16_t> setOfLid(subnet.TopLid() + 1, RdmaSwitchBase::NO_SET);
-        for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
-        {
-            const rdma::IbSubnet::Endpoint& endpoint = subnet.Endpoints()[e];
-            for (uint32_t l = 0; l < 1U << endpoint.lmc && endpoint.lid; ++l)
-            {
-                setOfLid[endpoint.lid + l] = setOf[e];
-            }
-        }
-        device.SetRoutes(std::move(setOfLid), SetsOf(fabric.GetRoutes(), node));
     }
+}
+
+void
+IbLinkLayer::Configure(RdmaFabric& fabric, uint32_t node)
+{
+    const rdma::IbSubnet& subnet = m_subnet.GetSubnet();
+    auto& device = dynamic_cast<IbSwitch&>(*fabric.GetSwitch(node));
+    m_subnet.Configure(node, device, [&fabric, node](uint16_t port) {
+        return fabric.IsPortDead(node, port);
+    });
+    if (!device.GetLoadBalancer())
+    {
+        return;
+    }
+    const std::vector<uint16_t>& setOf = fabric.GetRoutes().GroupOfEndpoint(node);
+    std::vector<uint16_t> setOfLid(subnet.TopLid() + 1, RdmaSwitchBase::NO_SET);
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        const rdma::IbSubnet::Endpoint& endpoint = subnet.Endpoints()[e];
+        for (uint32_t l = 0; l < 1U << endpoint.lmc && endpoint.lid; ++l)
+        {
+            setOfLid[endpoint.lid + l] = setOf[e];
+        }
+    }
+    device.SetRoutes(std::move(setOfLid), SetsOf(fabric, node));
 }
 
 uint16_t
@@ -231,6 +238,22 @@ std::string
 IbLinkLayer::SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down)
 {
     const std::string error = m_subnet.SetLinkDown(link, down);
+    if (error.empty())
+    {
+        ConfigureSwitches(fabric);
+    }
+    return error;
+}
+
+std::string
+IbLinkLayer::Reroute(RdmaFabric& fabric)
+{
+    std::vector<bool> down;
+    for (uint32_t link = 0; link < fabric.GetNEnds() / 2; ++link)
+    {
+        down.push_back(fabric.IsLinkDown(link));
+    }
+    const std::string error = m_subnet.SetLinksDown(std::move(down));
     if (error.empty())
     {
         ConfigureSwitches(fabric);

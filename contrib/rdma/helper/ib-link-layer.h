@@ -32,6 +32,8 @@ class IbLinkLayer : public RdmaLinkLayer
     std::string Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t stream) override;
     uint16_t GetNextPort(const RdmaFabric& fabric, uint32_t node, uint32_t endpoint) const override;
     std::string SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down) override;
+    std::string Reroute(RdmaFabric& fabric) override;
+    void Configure(RdmaFabric& fabric, uint32_t node) override;
 
     bool HasCredits() const override
     {

@@ -35,12 +35,19 @@ IbSubnetHelper::Route(const IbFabricConfig& config,
 std::string
 IbSubnetHelper::SetLinkDown(uint32_t link, bool down)
 {
-    const bool before = m_fabric.linkDown[link];
-    m_fabric.linkDown[link] = down;
+    std::vector<bool> all = m_fabric.linkDown;
+    all[link] = down;
+    return SetLinksDown(std::move(all));
+}
+
+std::string
+IbSubnetHelper::SetLinksDown(std::vector<bool> down)
+{
+    std::swap(m_fabric.linkDown, down);
     std::string error = Sweep(&m_subnet);
     if (!error.empty())
     {
-        m_fabric.linkDown[link] = before; // all stays as it was
+        m_fabric.linkDown = std::move(down); // all stays as it was
     }
     return error;
 }
@@ -166,15 +173,18 @@ IbSubnetHelper::GetNextPort(uint32_t node, uint32_t endpoint) const
 }
 
 void
-IbSubnetHelper::Configure(uint32_t node, IbSwitch& device) const
+IbSubnetHelper::Configure(uint32_t node,
+                          IbSwitch& device,
+                          const std::function<bool(uint16_t port)>& isDead) const
 {
     const uint32_t index = m_subnet.SwitchOfNode(node);
     const uint32_t ports = m_subnet.Switches()[index].ports;
     std::vector<uint16_t> forwarding;
     for (const uint8_t port : m_tables.lft[index])
     {
-        forwarding.push_back(port == rdma::kIbNoPort || port == 0 ? IbSwitch::NO_PORT
-                                                                  : rdma::SimulatorPortOf(port));
+        const uint16_t out =
+            port == rdma::kIbNoPort || port == 0 ? IbSwitch::NO_PORT : rdma::SimulatorPortOf(port);
+        forwarding.push_back(out != IbSwitch::NO_PORT && isDead(out) ? IbSwitch::DEAD_PORT : out);
     }
     std::vector<uint8_t> lanes;
     if (m_config.lanes > 1)

@@ -13,6 +13,7 @@
 #include "ns3/rdma-nic.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,13 +64,17 @@ class IbSubnetHelper : public RdmaPathSource
                       std::vector<uint64_t> linkRates);
 
     /// The tables of a switch. \param node its number in the fabric
-    void Configure(uint32_t node, IbSwitch& device) const;
+    void Configure(uint32_t node,
+                   IbSwitch& device,
+                   const std::function<bool(uint16_t port)>& isDead) const;
 
     /**
      * A cable has failed, or works again: LIDs stay, ways change. Packets that are on their way
      * find the new tables at the next switch. \return what is wrong, or nothing
      */
     std::string SetLinkDown(uint32_t link, bool down);
+    /// The same of all: by link. A sweep of the subnet manager.
+    std::string SetLinksDown(std::vector<bool> down);
 
     /// Writes DIR/opensm-lfts.dump and DIR/opensm-sl2vl.dump. \return what is wrong, or nothing
     std::string Dump(const std::string& folder) const;

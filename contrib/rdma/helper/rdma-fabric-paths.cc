@@ -14,12 +14,24 @@ namespace ns3
 std::vector<rdma::PathLink>
 RdmaFabric::GetPath(uint32_t from, uint32_t to) const
 {
+    return Walk(from, to, nullptr);
+}
+
+std::vector<rdma::PathLink>
+RdmaFabric::GetWholePath(uint32_t from, uint32_t to) const
+{
+    return Walk(from, to, m_wholeRoutes.get());
+}
+
+std::vector<rdma::PathLink>
+RdmaFabric::Walk(uint32_t from, uint32_t to, const rdma::EcmpRoutes* routes) const
+{
     std::vector<rdma::PathLink> path;
     uint32_t end = m_endsOfNode[m_endpoints[from].host][m_endpoints[from].port];
     for (;;)
     {
         const RdmaLinkSpec& link = m_links[end / 2];
-        if (m_linkDown[end / 2])
+        if (!routes && m_linkDown[end / 2])
         {
             return {};
         }
@@ -34,7 +46,10 @@ RdmaFabric::GetPath(uint32_t from, uint32_t to) const
         {
             return next == m_endpoints[to].host ? path : std::vector<rdma::PathLink>{};
         }
-        const uint16_t port = m_linkLayer->GetNextPort(*this, next, to);
+        const auto hops = routes ? routes->NextHops(next, to) : rdma::EcmpRoutes::Ports();
+        const uint16_t port = !routes        ? m_linkLayer->GetNextPort(*this, next, to)
+                              : hops.empty() ? RdmaSwitchBase::NO_PORT
+                                             : hops[0];
         if (port == RdmaSwitchBase::NO_PORT || path.size() > m_names.size())
         {
             return {};
@@ -53,7 +68,7 @@ RdmaFabric::GetPathClass(uint32_t from, uint32_t to)
         return known->second;
     }
     std::vector<int64_t> signature;
-    for (const rdma::PathLink& link : GetPath(from, to))
+    for (const rdma::PathLink& link : GetWholePath(from, to))
     {
         signature.insert(signature.end(),
                          {static_cast<int64_t>(link.rate.bps), link.delay.ps, link.pipeline.ps});
@@ -77,7 +92,7 @@ RdmaFabric::GetIdealCompletion(uint32_t from,
         const rdma::FrameRun frame{rdma::Bytes(m_sizes.DataWire(rdma::RoceOpcode::kReadRequest, 0)),
                                    1,
                                    rdma::Bytes(0)};
-        request = rdma::IdealCompletion(GetPath(from, to), {frame}).ps;
+        request = rdma::IdealCompletion(GetWholePath(from, to), {frame}).ps;
         std::swap(from, to);
         atSender = false;
     }
@@ -96,11 +111,11 @@ RdmaFabric::GetIdealCompletion(uint32_t from,
                 : operation == RdmaOperation::SEND
                     ? rdma::RoceSendRuns(message, m_mtu, withImmediate, m_sizes)
                     : rdma::RoceWriteRuns(message, m_mtu, withImmediate, m_sizes);
-    auto path = GetPath(from, to);
+    auto path = GetWholePath(from, to);
     if (atSender)
     {
         rdma::AddAcks(runs, rdma::Bytes(m_sizes.ackWire), m_ackEvery == 1);
-        for (rdma::PathLink link : GetPath(to, from))
+        for (rdma::PathLink link : GetWholePath(to, from))
         {
             link.carriesAcks = true;
             path.push_back(link);

@@ -75,6 +75,44 @@ RdmaFabric::SetLinkDown(uint32_t link, bool down)
 }
 
 std::string
+RdmaFabric::SetLinksDown(std::vector<bool> down)
+{
+    if (m_partition.ranks > 1)
+    {
+        return "links of a fabric that several ranks simulate do not go down; allowed: one rank";
+    }
+    if (!m_wholeRoutes)
+    {
+        m_wholeRoutes = std::make_unique<const rdma::EcmpRoutes>(m_routes);
+    }
+    std::swap(m_linkDown, down);
+    std::string error = ComputeRoutes();
+    if (error.empty())
+    {
+        error = m_linkLayer->Reroute(*this);
+    }
+    if (!error.empty())
+    {
+        m_linkDown = std::move(down);
+        ComputeRoutes();
+        return error;
+    }
+    return {};
+}
+
+void
+RdmaFabric::SetEndDead(uint32_t end, bool dead)
+{
+    m_endDead.resize(GetNEnds());
+    m_endDead[end] = dead;
+    const uint32_t node = GetNodeOfEnd(end);
+    if (GetSwitch(node))
+    {
+        m_linkLayer->Configure(*this, node);
+    }
+}
+
+std::string
 RdmaFabric::ComputeRoutes()
 {
     std::vector<bool> isHost(m_isSwitch.size());
@@ -106,7 +144,12 @@ RdmaFabric::GetNicTotals() const
     {
         if (nic)
         {
-            sum = rdma::SumOf(sum, nic->GetCounters());
+            const RdmaNicCounters& counters = nic->GetCounters();
+            const uint64_t reorder = std::max(sum.largestReorder, counters.largestReorder);
+            const uint64_t held = std::max(sum.largestHeldBytes, counters.largestHeldBytes);
+            sum = rdma::SumOf(sum, counters);
+            sum.largestReorder = reorder;
+            sum.largestHeldBytes = held;
         }
     }
     return sum;
@@ -135,6 +178,32 @@ RdmaFabric::GetRerouted() const
     for (const auto& device : m_switches)
     {
         sum += device->GetRerouted();
+    }
+    return sum;
+}
+
+bool
+RdmaFabric::Trims() const
+{
+    for (const auto& device : m_switches)
+    {
+        if (device->Trims())
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
+RdmaTrimCounters
+RdmaFabric::GetTrimTotals() const
+{
+    RdmaTrimCounters sum;
+    for (const auto& device : m_switches)
+    {
+        sum.trimmed += device->GetTrimmed();
+        sum.trimmedBytes += device->GetTrimmedBytes();
+        sum.returned += device->GetReturned();
     }
     return sum;
 }

@@ -203,6 +203,40 @@ class RdmaFabric
         return m_linkDown[link];
     }
 
+    /**
+     * The ways of all switches from now on: with these links down. Ports and what is on links are
+     * not touched, which is RdmaFaults'. In one rank only. \param down by link \return what is
+     * wrong, and all stays as it was; or nothing
+     */
+    std::string SetLinksDown(std::vector<bool> down);
+
+    /// RdmaFaults is about to do something to it.
+    void ExpectFaults()
+    {
+        m_hasFaults = true;
+    }
+
+    bool HasFaults() const
+    {
+        return m_hasFaults;
+    }
+
+    /// The switch of an end knows that the link there is dead, or no more: it leaves the port out
+    /// of its ways, now (RdmaLinkLayer::Configure).
+    void SetEndDead(uint32_t end, bool dead);
+
+    /// \return whether the node knows that the link at this port is dead
+    bool IsPortDead(uint32_t node, uint16_t port) const
+    {
+        return !m_endDead.empty() && m_endDead[m_endsOfNode[node][port]];
+    }
+
+    /// \return the ends of a node's links, by port
+    const std::vector<uint32_t>& GetEndsOfNode(uint32_t node) const
+    {
+        return m_endsOfNode[node];
+    }
+
     /// \return all ports of this rank, without ghosts, in the order of their ends. With one rank
     /// it has all ends, and 2 i and 2 i + 1 are the ends a and b of link i.
     const std::vector<Ptr<RdmaPort>>& GetPorts() const
@@ -223,6 +257,13 @@ class RdmaFabric
     const RdmaLinkSpec& GetLink(uint32_t end) const
     {
         return m_links[end / 2];
+    }
+
+    /// \return the node at the other side of an endpoint's link: a switch, or a host
+    uint32_t GetNodeBehind(uint32_t endpoint) const
+    {
+        const rdma::RouteEndpoint& e = m_endpoints[endpoint];
+        return GetNodeOfEnd(m_endsOfNode[e.host][e.port] ^ 1);
     }
 
     /// \return the node at an end; at the other end of the link is that of `end ^ 1`
@@ -338,6 +379,11 @@ class RdmaFabric
     /// as RdmaNic::GetBdpCap computes it, but of the whole fabric, whichever rank has it
     uint64_t GetBdpCap(uint32_t endpoint);
 
+    /// \return of all switches of this process
+    RdmaTrimCounters GetTrimTotals() const;
+    /// \return whether switches of this process trim
+    bool Trims() const;
+
     /// \return sum of the counters of all NICs of this rank
     RdmaNicCounters GetNicTotals() const;
     /// \return sum of the counters of all ports of this rank
@@ -350,6 +396,14 @@ class RdmaFabric
   private:
     friend class RdmaFabricHelper;
     RdmaFabric();
+
+    /// What GetPath was before links failed (SetLinksDown): ideals are a whole network's. Where
+    /// links have failed it is a shortest one, which InfiniBand's tables may not have taken.
+    std::vector<rdma::PathLink> GetWholePath(uint32_t from, uint32_t to) const;
+    /// \param routes null: the link layer's ways, of links that work
+    std::vector<rdma::PathLink> Walk(uint32_t from,
+                                     uint32_t to,
+                                     const rdma::EcmpRoutes* routes) const;
 
     /// Number of the class of paths that (from, to) belongs to: same rates, delays and pipelines.
     uint32_t GetPathClass(uint32_t from, uint32_t to);
@@ -369,6 +423,8 @@ class RdmaFabric
     std::vector<RdmaLinkSpec> m_links;
     std::vector<rdma::RouteLink> m_routeLinks;
     std::vector<bool> m_linkDown;
+    bool m_hasFaults{false};
+    std::vector<bool> m_endDead;                     //!< by end; empty: none has been
     std::vector<std::vector<uint32_t>> m_endsOfNode; //!< by node and port
     std::vector<rdma::RouteEndpoint> m_endpoints;
     std::vector<std::string> m_names;
@@ -381,6 +437,8 @@ class RdmaFabric
     std::vector<uint32_t> m_endOfPort;
     std::vector<RdmaPort*> m_portOfEnd;
     rdma::EcmpRoutes m_routes;
+    std::unique_ptr<const rdma::EcmpRoutes>
+        m_wholeRoutes; //!< before SetLinksDown; null: as m_routes
     int64_t m_pipelinePs{0};
     uint32_t m_mtu{4096};
     uint32_t m_ackEvery{16};

@@ -3,6 +3,8 @@
  */
 #include "rdma-link-layer.h"
 
+#include "rdma-fabric.h"
+
 namespace ns3
 {
 
@@ -23,13 +25,20 @@ RdmaLinkLayer::GetNote() const
 }
 
 std::vector<std::vector<uint16_t>>
-RdmaLinkLayer::SetsOf(const rdma::EcmpRoutes& routes, uint32_t node)
+RdmaLinkLayer::SetsOf(const RdmaFabric& fabric, uint32_t node)
 {
+    const rdma::EcmpRoutes& routes = fabric.GetRoutes();
     std::vector<std::vector<uint16_t>> sets;
     for (uint32_t g = 0; g < routes.GroupCount(node); ++g)
     {
-        const auto ports = routes.Group(node, static_cast<uint16_t>(g));
-        sets.emplace_back(ports.begin(), ports.end());
+        sets.emplace_back();
+        for (const uint16_t port : routes.Group(node, static_cast<uint16_t>(g)))
+        {
+            if (!fabric.IsPortDead(node, port))
+            {
+                sets.back().push_back(port);
+            }
+        }
     }
     return sets;
 }

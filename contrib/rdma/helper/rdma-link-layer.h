@@ -78,6 +78,13 @@ class RdmaLinkLayer
     /// what is wrong, and nothing has changed; or nothing
     virtual std::string SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down) = 0;
 
+    /// The fabric knows other links as down, for which it has other shortest routes: the ways
+    /// follow, now. What is queued or on a link is not touched. \return as SetLinkDown
+    virtual std::string Reroute(RdmaFabric& fabric) = 0;
+
+    /// A switch's ways as they are, without the ports that the fabric knows as dead.
+    virtual void Configure(RdmaFabric& fabric, uint32_t node) = 0;
+
     /// \return whether buffers are never full, as credits say what they have room for; else PFC
     /// holds frames back
     virtual bool HasCredits() const = 0;
@@ -93,8 +100,9 @@ class RdmaLinkLayer
         const RdmaFabric& fabric) const = 0;
 
   protected:
-    /// \return the sets of ports of a switch by their number in the routes
-    static std::vector<std::vector<uint16_t>> SetsOf(const rdma::EcmpRoutes& routes, uint32_t node);
+    /// \return the sets of ports of a switch by their number in the routes, without those that are
+    /// known as dead
+    static std::vector<std::vector<uint16_t>> SetsOf(const RdmaFabric& fabric, uint32_t node);
 };
 
 } // namespace ns3

@@ -45,6 +45,16 @@ MacOf(const RdmaPort* port)
     return mac;
 }
 
+/// What a path selector has made of a flow's port for this packet: RdmaRoute::WithEntropy.
+uint16_t
+WithEntropy(const RdmaFrame& frame, uint16_t port)
+{
+    const uint32_t own = rdma::FlowHash({frame.src, frame.dst, port});
+    const uint32_t entropy = frame.route.GetFlowHash() ^ own;
+    return entropy & ~uint32_t{RdmaRoute::ENTROPY_MASK} ? port
+                                                        : static_cast<uint16_t>(port ^ entropy);
+}
+
 } // namespace
 
 RoceCaptureEncoder::RoceCaptureEncoder(const RdmaFabric& fabric)
@@ -155,18 +165,18 @@ RoceCaptureEncoder::SourcePort(const RdmaFrame& frame) const
     }
     if (const RdmaQueuePair* sender = m_fabric.FindSender(frame.src, frame.dst, frame.destQp))
     {
-        return sender->GetSourcePort();
+        return WithEntropy(frame, sender->GetSourcePort());
     }
     if (const RdmaQueuePair* receiver = m_fabric.FindQueuePair(frame.dst, frame.destQp))
     {
-        return receiver->GetPeerSourcePort();
+        return WithEntropy(frame, receiver->GetPeerSourcePort());
     }
     const RdmaConnections* connections = m_fabric.FindConnections();
     if (const auto learnt =
             connections ? connections->GetLearntSourcePort(frame.src, frame.dst, frame.destQp)
                         : std::nullopt)
     {
-        return *learnt;
+        return WithEntropy(frame, *learnt);
     }
     return static_cast<uint16_t>(0xC000 | frame.route.GetFlowHash() >> 18);
 }

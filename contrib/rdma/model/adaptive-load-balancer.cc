@@ -3,10 +3,20 @@
  */
 #include "adaptive-load-balancer.h"
 
+#include "ns3/boolean.h"
 #include "ns3/uinteger.h"
+
+#include <algorithm>
 
 namespace ns3
 {
+
+namespace
+{
+
+constexpr uint32_t ENTRIES = 65536; //!< of the table of flows with Sticky; assumed
+
+} // namespace
 
 NS_OBJECT_ENSURE_REGISTERED(AdaptiveLoadBalancer);
 
@@ -23,7 +33,12 @@ AdaptiveLoadBalancer::GetTypeId()
                           "port with the shortest queue (bytes); assumed",
                           UintegerValue(4096),
                           MakeUintegerAccessor(&AdaptiveLoadBalancer::m_threshold),
-                          MakeUintegerChecker<uint64_t>());
+                          MakeUintegerChecker<uint64_t>())
+            .AddAttribute("Sticky",
+                          "A flow stays where it went, until the threshold is reached there too",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&AdaptiveLoadBalancer::m_sticky),
+                          MakeBooleanChecker());
     return tid;
 }
 
@@ -35,6 +50,14 @@ AdaptiveLoadBalancer::Choose(const Candidates& candidates,
 {
     uint16_t chosen =
         candidates.table != NO_PORT ? candidates.table : PortOfFlow(candidates, frame);
+    const uint32_t key = frame.route.GetKey();
+    if (m_sticky)
+    {
+        const uint16_t before = m_table->Last(key);
+        chosen = std::find(candidates.begin(), candidates.end(), before) != candidates.end()
+                     ? before
+                     : chosen;
+    }
     uint64_t least = queues.GetBytes(chosen);
     if (least <= m_threshold)
     {
@@ -49,7 +72,20 @@ AdaptiveLoadBalancer::Choose(const Candidates& candidates,
             chosen = port;
         }
     }
+    if (m_sticky)
+    {
+        m_table->Remember(key, chosen);
+    }
     return chosen;
+}
+
+void
+AdaptiveLoadBalancer::OnRoutes(uint32_t)
+{
+    if (m_sticky && !m_table)
+    {
+        m_table = std::make_unique<rdma::FlowletTable>(ENTRIES);
+    }
 }
 
 } // namespace ns3

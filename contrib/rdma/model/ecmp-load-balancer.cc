@@ -3,6 +3,8 @@
  */
 #include "ecmp-load-balancer.h"
 
+#include "ns3/boolean.h"
+
 namespace ns3
 {
 
@@ -14,7 +16,13 @@ EcmpLoadBalancer::GetTypeId()
     static TypeId tid = TypeId("ns3::EcmpLoadBalancer")
                             .SetParent<RdmaLoadBalancer>()
                             .SetGroupName("Rdma")
-                            .AddConstructor<EcmpLoadBalancer>();
+                            .AddConstructor<EcmpLoadBalancer>()
+                            .AddAttribute("Resilient",
+                                          "A port that goes, or comes, moves only the flows that "
+                                          "it has",
+                                          BooleanValue(false),
+                                          MakeBooleanAccessor(&EcmpLoadBalancer::m_resilient),
+                                          MakeBooleanChecker());
     return tid;
 }
 

@@ -15,6 +15,9 @@ namespace ns3
  * Equal-cost multi-path: the port by a hash of the flow and of the switch's seed, so that a flow
  * keeps its way and its packets their order (core/flow-hash.h). Of InfiniBand a flow is a pair of
  * LIDs.
+ *
+ * With Resilient a port that goes moves only the flows it had (rdma::ResilientPick); else, as the
+ * hash's range is divided anew, others move too.
  */
 class EcmpLoadBalancer : public RdmaLoadBalancer
 {
@@ -35,8 +38,15 @@ class EcmpLoadBalancer : public RdmaLoadBalancer
     /// \return the port of the frame's flow
     uint16_t PortOfFlow(const Candidates& candidates, const RdmaFrame& frame) const
     {
-        return candidates.ports[rdma::EcmpPick(frame.route.GetKey(), GetSeed(), candidates.size)];
+        const uint32_t key = frame.route.GetKey();
+        return candidates
+            .ports[__builtin_expect(m_resilient, 0)
+                       ? rdma::ResilientPick(key, GetSeed(), candidates.ports, candidates.size)
+                       : rdma::EcmpPick(key, GetSeed(), candidates.size)];
     }
+
+  private:
+    bool m_resilient;
 };
 
 } // namespace ns3

@@ -113,6 +113,12 @@ std::string
 IbSwitch::Start(uint32_t)
 {
     std::string error = CheckLoadBalancer(false);
+    if (error.empty() && GetLoadBalancer() && GetLoadBalancer()->NeedsFrames())
+    {
+        error = "ns3::IbSwitch::LoadBalancer: '" + GetLoadBalancerName() +
+                "' tells switches of each other in a tag of Ethernet's frames; allowed: adaptive, "
+                "drill, ecmp, flowlet, spray";
+    }
     if (!error.empty())
     {
         return GetName() + ": " + error;
@@ -184,7 +190,7 @@ IbSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
         const uint16_t out = lid < m_forwarding.size() ? m_forwarding[lid] : NO_PORT;
         // A link that is faster would run dry: so it starts when all is here. Those behind it for
         // the same output wait as well, they have come later.
-        if (out != NO_PORT && m_rates[out] > m_rates[in])
+        if (out < DEAD_PORT && m_rates[out] > m_rates[in])
         {
             frame->time = now + port->GetSerialization(frame->wireBytes);
             input.held.PushBack(frame);
@@ -216,16 +222,16 @@ IbSwitch::Forward(uint16_t in, RdmaFrame* frame, int64_t now)
     const uint16_t out = FindPort(*frame, now);
     const uint8_t laneIn = frame->priority;
     uint8_t laneOut = 0;
-    if (!m_lanes.empty() && out != NO_PORT)
+    if (!m_lanes.empty() && out < DEAD_PORT)
     {
         laneOut =
             m_lanes[(in * m_ports.size() + out) * SERVICE_LEVELS + (frame->serviceLevel & 15)];
     }
-    if (out == NO_PORT || laneOut >= RdmaPort::PRIORITIES) // VL 15: to be dropped (7.6.6)
+    if (out >= DEAD_PORT || laneOut >= RdmaPort::PRIORITIES) // VL 15: to be dropped (7.6.6)
     {
         RdmaPort* port = PeekPointer(m_ports[in]);
         const uint32_t blocks = port->GetBlocks(frame);
-        Drop(nullptr, frame, NO_ROUTE, now);
+        Drop(nullptr, frame, out == DEAD_PORT ? DEAD_NEXT_HOP : NO_ROUTE, now);
         port->ReturnCredits(laneIn, blocks, now, now);
         return;
     }
@@ -254,10 +260,40 @@ IbSwitch::FindPort(const RdmaFrame& frame, int64_t now)
     {
         return table;
     }
-    ways.table = table;
+    ways.table = table == DEAD_PORT ? NO_PORT : table;
     const uint16_t chosen = Choose(ways, frame, now);
     m_rerouted += chosen != table;
     return chosen;
+}
+
+void
+IbSwitch::OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now)
+{
+    while (!frames.IsEmpty())
+    {
+        RdmaFrame* frame = frames.PopFront();
+        if (frame->inPort == UINT16_MAX) // ordinary traffic of this node itself
+        {
+            port->LoseWithLink(frame, now);
+            continue;
+        }
+        RdmaPort* ingress = PeekPointer(m_ports[frame->inPort & PORT_MASK]);
+        const uint8_t lane = frame->inPort >> PORT_BITS;
+        const uint32_t blocks = port->GetBlocks(frame);
+        Drop(port, frame, LINK_DOWN, now);
+        ingress->ReturnCredits(lane, blocks, now, now);
+    }
+}
+
+void
+IbSwitch::OnRateChange(uint16_t port)
+{
+    m_rates[port] = m_ports[port]->GetRate();
+    const uint64_t fastest = *std::max_element(m_rates.begin(), m_rates.end());
+    for (std::size_t i = 0; i < m_inputs.size(); ++i)
+    {
+        m_inputs[i].slow = m_cutThrough && m_rates[i] < fastest;
+    }
 }
 
 void

@@ -54,7 +54,7 @@ class IbSwitch : public RdmaSwitchBase
     /**
      * Its ways, before Start and after a failure. Its ports are numbered from 0; those of the
      * architecture from 1, as 0 is the switch itself.
-     * \param forwarding by LID: the port's index, or NO_PORT
+     * \param forwarding by LID: the port's index, NO_PORT, or DEAD_PORT
      * \param lanes VL on the way out, [(in * ports + out) * 16 + service level]; empty: VL 0
      */
     void SetTables(std::vector<uint16_t> forwarding, std::vector<uint8_t> lanes);
@@ -76,6 +76,8 @@ class IbSwitch : public RdmaSwitchBase
     // RdmaPortUser
     void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) override;
     void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) override;
+    void OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now) override;
+    void OnRateChange(uint16_t port) override;
 
   protected:
     void DoDispose() override;
@@ -89,7 +91,7 @@ class IbSwitch : public RdmaSwitchBase
     };
 
     void Forward(uint16_t in, RdmaFrame* frame, int64_t now);
-    /// \return the port by which the packet leaves, or NO_PORT
+    /// \return the port by which the packet leaves, or NO_PORT, or DEAD_PORT
     uint16_t FindPort(const RdmaFrame& frame, int64_t now);
     void OnHeld();
 

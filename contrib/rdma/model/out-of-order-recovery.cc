@@ -35,10 +35,17 @@ OutOfOrderRecovery::GetName() const
 }
 
 void
-OutOfOrderRecovery::Answer(RdmaResponder& responder, uint64_t, RdmaFrame&, bool fresh, int64_t now)
-    const
+OutOfOrderRecovery::Answer(RdmaResponder& responder,
+                           uint64_t,
+                           RdmaFrame& frame,
+                           bool fresh,
+                           int64_t now) const
 {
-    if (!fresh) // sent after a time-out: how far this end is
+    if (responder.AnswersAll()) // that a packet has come, and how far this end is
+    {
+        responder.SendAck(&frame, now);
+    }
+    else if (!fresh) // sent after a time-out: how far this end is
     {
         responder.SendAck(nullptr, now);
     }

@@ -136,7 +136,8 @@ RdmaFrameRecord::Write(uint8_t* to, const RdmaFrame& frame, uint32_t link, int64
     NS_ABORT_MSG_IF(at < base, "a frame would arrive before the message it is in");
     to = PutNumber(to, static_cast<uint64_t>(at - base));
     const bool hasTelemetry = frame.extra && frame.extra->hasTelemetry;
-    to = PutNumber(to, uint64_t{link} << 1 | hasTelemetry);
+    const bool hasTag = frame.extra && frame.extra->hasTag;
+    to = PutNumber(to, uint64_t{link} << 2 | hasTag << 1 | hasTelemetry);
     to = PutNumber(to, frame.src);
     to = PutNumber(to, frame.dst);
     to = PutBytes(to, frame.route.GetKey(), 4);
@@ -150,6 +151,14 @@ RdmaFrameRecord::Write(uint8_t* to, const RdmaFrame& frame, uint32_t link, int64
     *to++ = frame.priority;
     *to++ = frame.flags;
     *to++ = frame.classEnable;
+    if (hasTag)
+    {
+        const RdmaFrameTag& tag = frame.extra->tag;
+        to = PutBytes(to, tag.port, 2);
+        to = PutBytes(to, tag.told, 2);
+        *to++ = tag.congestion;
+        *to++ = tag.toldCongestion;
+    }
     return hasTelemetry ? PutTelemetry(to, frame.extra->telemetry, at) : to;
 }
 
@@ -164,7 +173,7 @@ RdmaFrameRecord::Read(const uint8_t* from,
     Reader reader{from, end};
     at = base + static_cast<int64_t>(reader.Number());
     const uint64_t tagged = reader.Number();
-    link = static_cast<uint32_t>(tagged >> 1);
+    link = static_cast<uint32_t>(tagged >> 2);
     frame.src = static_cast<uint32_t>(reader.Number());
     frame.dst = static_cast<uint32_t>(reader.Number());
     frame.route = RdmaRoute::OfFlow(reader.Bytes(4)); // or of LIDs: the same bits
@@ -179,9 +188,21 @@ RdmaFrameRecord::Read(const uint8_t* from,
     frame.priority = reader.Byte();
     frame.flags = reader.Byte();
     frame.classEnable = reader.Byte();
-    if (tagged & 1)
+    if (tagged & 3)
     {
         frame.extra = RdmaFramePool::Get().AllocateExtra();
+    }
+    if (tagged & 2)
+    {
+        frame.extra->hasTag = true;
+        RdmaFrameTag& tag = frame.extra->tag;
+        tag.port = static_cast<uint16_t>(reader.Bytes(2));
+        tag.told = static_cast<uint16_t>(reader.Bytes(2));
+        tag.congestion = reader.Byte();
+        tag.toldCongestion = reader.Byte();
+    }
+    if (tagged & 1)
+    {
         frame.extra->hasTelemetry = true;
         ReadTelemetry(reader, frame.extra->telemetry, at);
     }

@@ -47,6 +47,10 @@ enum class RdmaOpcode : uint8_t
     UD_SEND_ONLY = static_cast<uint8_t>(rdma::RoceOpcode::kDatagramSendOnly),
     UD_SEND_ONLY_IMM = static_cast<uint8_t>(rdma::RoceOpcode::kDatagramSendOnlyWithImmediate),
     CNP = static_cast<uint8_t>(rdma::RoceOpcode::kCnp),
+    NDP_ACK = static_cast<uint8_t>(rdma::RoceOpcode::kNdpAck),
+    NDP_NACK = static_cast<uint8_t>(rdma::RoceOpcode::kNdpNack),
+    NDP_PULL = static_cast<uint8_t>(rdma::RoceOpcode::kNdpPull),
+    RETURNED = static_cast<uint8_t>(rdma::RoceOpcode::kReturned),
     PAUSE = 0xf0,        //!< no BTH: an IEEE 802.1Qbb frame
     PACKET = 0xf1,       //!< no BTH: an ordinary ns3::Packet hangs off RdmaFrame::extra
     FLOW_CONTROL = 0xf2, //!< no LRH either: an InfiniBand link's flow-control packet
@@ -71,6 +75,13 @@ constexpr bool
 IsReadResponse(RdmaOpcode opcode)
 {
     return opcode >= RdmaOpcode::READ_RESPONSE_FIRST && opcode <= RdmaOpcode::READ_RESPONSE_ONLY;
+}
+
+/// \return whether the frame is an answer of NDP's: psn is then what its sender expects
+constexpr bool
+IsNdpAnswer(RdmaOpcode opcode)
+{
+    return opcode >= RdmaOpcode::NDP_ACK && opcode <= RdmaOpcode::NDP_PULL;
 }
 
 /// \return whether the frame ends a request of a reliable connection
@@ -169,6 +180,17 @@ class RdmaRoute
         return m_bits;
     }
 
+    /// Bits of a UDP source port that RoCEv2 leaves to choose (rdma::RoceSourcePort).
+    static constexpr uint16_t ENTROPY_MASK = 0x3fff;
+
+    /// Of a packet of the flow whose source port differs in these bits: another way. All bits are
+    /// mixed again in every switch (rdma::EcmpPick), so this is as good as to hash the 5-tuple
+    /// anew, and can be told back. \pre Ethernet
+    constexpr RdmaRoute WithEntropy(uint16_t entropy) const
+    {
+        return RdmaRoute(m_bits ^ (entropy & ENTROPY_MASK));
+    }
+
   private:
     constexpr explicit RdmaRoute(uint32_t bits)
         : m_bits(bits)
@@ -201,6 +223,10 @@ struct alignas(64) RdmaFrame
             32, //!< (not on the wire) last packet of what was posted, which may be several requests
         RNR_NAK = 64,    //!< an ACKNOWLEDGE whose AETH says receiver not ready
         FATAL_NAK = 128, //!< an ACKNOWLEDGE with another NAK, which no retry helps
+        // Of requests:
+        TRIMMED = 8,          //!< a switch has cut its payload off
+        TRIMMABLE = 64,       //!< a switch may do so
+        NOTHING_BEHIND = 128, //!< the sender has nothing to send behind it
     };
 
     RdmaFrame* next;    //!< next in whatever list holds the frame
@@ -212,9 +238,10 @@ struct alignas(64) RdmaFrame
     uint32_t destQp;    //!< 24 bits
     uint32_t psn;       //!< 24 bits
     uint32_t aux;       //!< immediate data (data frames), MSN (ACKs), pause quanta (PAUSE), FCTBS
-                        //!< (FLOW_CONTROL)
-    uint32_t dmaLength; //!< RETH length, AETH syndrome (ACKs), source queue pair (UD), FCCL
-                        //!< (FLOW_CONTROL)
+                        //!< (FLOW_CONTROL), PSN of the packet answered (NDP_ACK, NDP_NACK)
+    uint32_t dmaLength; //!< RETH length, AETH syndrome (ACKs; above the low byte: ECHOES_ENTROPY),
+                        //!< source queue pair (UD), FCCL (FLOW_CONTROL), pulls given so far
+                        //!< (NDP_ACK, NDP_NACK, NDP_PULL)
     uint16_t payload;   //!< bytes of message data, without padding
     uint16_t inPort;    //!< in a switch: where it came in; InfiniBand: with its VL there << 13
     RdmaOpcode opcode;
@@ -229,10 +256,19 @@ struct alignas(64) RdmaFrame
 
     RdmaFrameExtra* extra; //!< null, or what hangs off
 
+    /// RoCEv2, in dmaLength of an ACK: it says which entropy the packet had that it answers, in the
+    /// 14 bits from bit 8 on (RdmaPathSelector). Where a header has them is assumed, and their
+    /// bytes are not counted.
+    static constexpr uint32_t ECHOES_ENTROPY = 0x80000000;
+    static constexpr uint32_t ENTROPY_SHIFT = 8;
+
     /// InfiniBand, in serviceLevel and not on the wire: its VCRC will be found wrong.
     static constexpr uint8_t CORRUPTED = 0x80;
     /// The same: a receiver with bit errors has counted its credits.
     static constexpr uint8_t COUNTED = 0x40;
+    /// InfiniBand, in serviceLevel and not on the wire: it was on the way when its link was cut.
+    /// CORRUPTED and COUNTED, too.
+    static constexpr uint8_t WIRE_LOST = 0x20;
     /// RoCEv2, in dscp and not on the wire: it was on the way when its link went down.
     static constexpr uint8_t LOST = 0x80;
 
@@ -285,6 +321,17 @@ struct RdmaTelemetry
     }
 };
 
+/// \ingroup rdma
+/// What switches tell each other of a frame's way (CongaLoadBalancer). In overlay headers that
+/// every frame has there; its bytes are not counted.
+struct RdmaFrameTag
+{
+    uint16_t port{0};      //!< of the first switch, by which the frame left
+    uint16_t told{0};      //!< port of the last switch whose way is told of; or 0xffff
+    uint8_t congestion{0}; //!< most on the way so far
+    uint8_t toldCongestion{0};
+};
+
 /// From RdmaFramePool, and back to it with its frame.
 struct RdmaFrameExtra
 {
@@ -292,6 +339,8 @@ struct RdmaFrameExtra
     Ptr<Packet> packet;                   //!< PACKET: what NetDevice::Send was given
     uint16_t protocol{0};                 //!< PACKET: its EtherType
     bool hasTelemetry{false};             //!< whether `telemetry` means anything
+    bool hasTag{false};                   //!< whether `tag` means anything
+    RdmaFrameTag tag;                     //!< between the first switch and the last
     std::unique_ptr<RdmaJourney> journey; //!< last packet of a message, if NICs note journeys
     RdmaTelemetry telemetry;              //!< data packets and ACKs
 };
@@ -373,7 +422,7 @@ class alignas(64) RdmaFramePool
             extra->packet = nullptr;
             RdmaJourney::Discard(std::move(extra->journey));
         }
-        extra->hasTelemetry = false;
+        extra->hasTelemetry = extra->hasTag = false;
         m_extras.Free(extra);
     }
 

@@ -30,6 +30,27 @@ RdmaLoadBalancer::NeedsFeedback() const
     return false;
 }
 
+bool
+RdmaLoadBalancer::NeedsFrames() const
+{
+    return false;
+}
+
+void
+RdmaLoadBalancer::OnPlace(std::shared_ptr<const RdmaEdges>, uint32_t, std::vector<bool>)
+{
+}
+
+void
+RdmaLoadBalancer::OnArrival(RdmaFrame&, uint16_t, int64_t)
+{
+}
+
+void
+RdmaLoadBalancer::OnLeaving(RdmaFrame&, const RdmaPort&, int64_t)
+{
+}
+
 void
 RdmaLoadBalancer::OnFeedback(const RdmaFrame&, uint16_t, int64_t)
 {

@@ -9,6 +9,7 @@
 #include "ns3/object.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,6 +60,19 @@ class RdmaQueues
 
 /**
  * \ingroup rdma
+ * The edge of a fabric: the switches that hosts hang on.
+ */
+struct RdmaEdges
+{
+    static constexpr uint32_t NONE = UINT32_MAX;
+
+    /// By endpoint: number of its switch among these; NONE: it hangs on none.
+    std::vector<uint32_t> edgeOf;
+    uint32_t edges{0};
+};
+
+/**
+ * \ingroup rdma
  * By which of several ports a switch sends a frame: one of these a switch, Ethernet's or
  * InfiniBand's, chosen by name (attribute LoadBalancer).
  *
@@ -74,6 +88,8 @@ class RdmaQueues
  *                         sets itself again and again: a simulation would not end
  *     feedback            what comes back through this switch (NeedsFeedback, OnFeedback): ACKs
  *                         and NAKs, with RdmaFrame::ECN_ECHO, and CNPs
+ *     a tag               that frames carry from switch to switch (NeedsFrames,
+ * RdmaFrameExtra::tag; Ethernet only)
  *
  * It sees nothing of other switches or hosts but what frames carry.
  */
@@ -123,6 +139,21 @@ class RdmaLoadBalancer : public Object
 
     /// \return whether OnFeedback is to be called; asked once
     virtual bool NeedsFeedback() const;
+
+    /// \return whether OnPlace, OnArrival and OnLeaving are to be called; asked once. Ethernet only
+    virtual bool NeedsFrames() const;
+
+    /// Where the switch stands, before the first frame. \param own its number among the edges, or
+    /// RdmaEdges::NONE \param near by edge: whether one other switch stands between
+    virtual void OnPlace(std::shared_ptr<const RdmaEdges> edges,
+                         uint32_t own,
+                         std::vector<bool> near);
+
+    /// A frame came in by a port; a way is chosen next. \param now ps
+    virtual void OnArrival(RdmaFrame& frame, uint16_t inPort, int64_t now);
+
+    /// A frame that has an attachment (RdmaFrame::extra) starts to be sent. \param now ps
+    virtual void OnLeaving(RdmaFrame& frame, const RdmaPort& port, int64_t now);
 
     /// An ACK, NAK or CNP came in, which is forwarded as any frame. \param inPort by which, so that
     /// the data it answers may go there. \param now ps

@@ -75,6 +75,44 @@ RdmaLossRecovery::GivesUp(const RdmaRequester& requester, int64_t) const
     return requester.GetTimeoutsInRow() > requester.GetRetryCount();
 }
 
+bool
+RdmaLossRecovery::HearsAll() const
+{
+    return false;
+}
+
+void
+RdmaLossRecovery::OnSent(RdmaRequester&, uint64_t, RdmaFrame&, int64_t)
+{
+}
+
+void
+RdmaLossRecovery::OnAnswer(RdmaRequester&, const RdmaFrame&, int64_t)
+{
+}
+
+void
+RdmaLossRecovery::OnReturned(RdmaRequester&, uint64_t, int64_t)
+{
+}
+
+bool
+RdmaLossRecovery::OnArrival(RdmaResponder&, uint64_t, RdmaFrame&, int64_t)
+{
+    return false;
+}
+
+void
+RdmaLossRecovery::Acknowledge(RdmaResponder&, RdmaFrame*, int64_t)
+{
+}
+
+RdmaLossRecovery::Pull
+RdmaLossRecovery::GivePull(RdmaResponder&, int64_t)
+{
+    return Pull::NONE;
+}
+
 RdmaLossRecovery::Response
 RdmaLossRecovery::OnResponse(uint64_t psn, uint64_t missing)
 {
@@ -108,6 +146,12 @@ bool
 RdmaLossRecovery::HasHeld() const
 {
     return false;
+}
+
+uint64_t
+RdmaLossRecovery::GetHeldBytes() const
+{
+    return 0;
 }
 
 void

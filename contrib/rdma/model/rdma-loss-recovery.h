@@ -18,6 +18,7 @@ class RdmaRequester;
 class RdmaResponder;
 struct RdmaArrival;
 struct RdmaFrame;
+enum class RdmaOpcode : uint8_t;
 
 /**
  * \ingroup rdma
@@ -37,6 +38,8 @@ struct RdmaRecoveryScheme
         int64_t rtoLow{0};         //!< RdmaNic::RtoLow, ps
         int64_t rtoHigh{0};        //!< RdmaNic::RtoHigh, ps
         uint32_t rtoLowPackets{0}; //!< RdmaNic::RtoLowPackets
+        uint64_t firstWindow{0};   //!< RdmaNic::FirstWindow, packets; 0: the recovery's own
+        int64_t creditTimeout{0};  //!< RdmaNic::CreditTimeout, ps
     };
 
     std::string name;
@@ -101,6 +104,33 @@ class RdmaLossRecovery : public SimpleRefCount<RdmaLossRecovery>
     /// A time-out is over, of requester.GetTimeoutsInRow(). \return whether the connection fails
     virtual bool GivesUp(const RdmaRequester& requester, int64_t now) const;
 
+    // Transports that have answers of their own and count credits: a recovery that HearsAll() hears
+    // of each packet, at both ends, and has no READs.
+
+    /// \return whether the functions below are to be called; asked once
+    virtual bool HearsAll() const;
+    /// A packet has been made, and is not outstanding any more but sent. Instead of ChooseNext.
+    virtual void OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now);
+    /// One of the recovery's own answers has come. What it acknowledges is taken after.
+    virtual void OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now);
+    /// A switch has returned this packet.
+    virtual void OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now);
+
+    /// A packet has come. \return whether that is all that is to be done about it
+    virtual bool OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& frame, int64_t now);
+    /// An ACK is due. \param data what is answered
+    virtual void Acknowledge(RdmaResponder& responder, RdmaFrame* data, int64_t now);
+
+    enum class Pull : uint8_t
+    {
+        NONE, //!< none was owed, so none has been sent
+        LAST,
+        MORE
+    };
+
+    /// It is its turn in the RdmaPullQueue.
+    virtual Pull GivePull(RdmaResponder& responder, int64_t now);
+
     // READs: of their responses the requester knows itself what has arrived.
 
     enum class Response : uint8_t
@@ -134,6 +164,8 @@ class RdmaLossRecovery : public SimpleRefCount<RdmaLossRecovery>
 
     /// \return whether anything is kept
     virtual bool HasHeld() const;
+    /// \return payload that is kept
+    virtual uint64_t GetHeldBytes() const;
     /// The missing packet has come: it is kept too, until Release(). \param count PSNs of it
     virtual void FillGap(uint64_t psn, const RdmaFrame& frame, uint32_t count);
     /// What has arrived from `expected` on without a gap is no longer kept. \return the first PSN

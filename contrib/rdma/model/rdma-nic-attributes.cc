@@ -171,6 +171,13 @@ RdmaNic::GetTypeId()
                 MakeEnumAccessor(&RdmaNic::m_lossRecovery),
                 RdmaRecoverySchemes::GetChecker())
             .AddAttribute(
+                "PathSelector",
+                "How queue pairs choose ways by bits of the UDP source port: reps, plb or another "
+                "RdmaPathSelector; empty: they keep theirs; of both ends, Ethernet only",
+                StringValue(""),
+                MakeStringAccessor(&RdmaNic::SetPathSelector, &RdmaNic::GetPathSelectorName),
+                MakeStringChecker())
+            .AddAttribute(
                 "Scheduling",
                 "How queue pairs take turns: round-robin, or scan, which does what HPCC's "
                 "ns-3 code does (see RdmaNicScan)",
@@ -201,6 +208,20 @@ RdmaNic::GetTypeId()
                           UintegerValue(3),
                           MakeUintegerAccessor(&RdmaNic::m_rtoLowPackets),
                           MakeUintegerChecker<uint32_t>())
+            .AddAttribute("FirstWindow",
+                          "NDP: packets that may be sent without having been asked for; 0: those "
+                          "of a round trip at line rate and 16 more, two queues of eight (assumed; "
+                          "the authors' example of a permutation has 23)",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaNic::m_firstWindow),
+                          MakeUintegerChecker<uint64_t>(0, RdmaQueuePair::MAX_OUTSTANDING))
+            .AddAttribute("CreditTimeout",
+                          "NDP: packets of which nothing has been heard for so long are sent again "
+                          "(assumed 1 ms, which some programs of the authors' simulator have; "
+                          "others 50 ms)",
+                          TimeValue(MilliSeconds(1)),
+                          MakeTimeAccessor(&RdmaNic::m_creditTimeout),
+                          MakeTimeChecker(NanoSeconds(1), Seconds(1000)))
             .AddAttribute("QpCacheEntries",
                           "Queue pairs whose contexts the NIC holds, the most recently used ones; "
                           "a packet of another waits QpCacheMissLatency; 0: no limit",

@@ -6,6 +6,7 @@
 #include "rdma-nic-limits.h"
 #include "rdma-nic-scan.h"
 #include "rdma-nic.h"
+#include "rdma-pull-queue.h"
 #include "rdma-queue-pair-verbs.h"
 
 #include "ns3/node.h"
@@ -262,6 +263,10 @@ RdmaNic::SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* d
 {
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
     frame->wireBytes = answer.opcode == RdmaOpcode::CNP ? m_sizes.cnpWire : m_sizes.ackWire;
+    if (IsNdpAnswer(answer.opcode))
+    {
+        frame->wireBytes += rdma::kNdpAnswerBytes - rdma::kAethBytes;
+    }
     frame->src = m_endpoint;
     frame->dst = qp->m_peerEndpoint;
     frame->route = qp->m_route;
@@ -284,19 +289,36 @@ RdmaNic::SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* d
         frame->priority = own == QUEUE_PAIRS ? qp->m_priority : own;
         frame->dscp = m_dscpOfPriority[frame->priority];
     }
-    if (data && (qp->m_needs & RdmaQueuePair::ECHOES))
+    if (data && (qp->m_needs & (RdmaQueuePair::ECHOES | RdmaQueuePair::ENTROPY)))
     {
         Echo(qp, data, frame);
     }
     m_port->Enqueue(frame, now);
 }
 
+RdmaPullQueue&
+RdmaNic::GetPulls()
+{
+    if (!m_pulls)
+    {
+        m_pulls = std::make_unique<RdmaPullQueue>(this);
+    }
+    return *m_pulls;
+}
+
 void
 RdmaNic::Echo(const RdmaQueuePair* qp, RdmaFrame* data, RdmaFrame* ack)
 {
-    if ((qp->m_needs & RdmaCongestionOps::ECN_ECHO) && (data->flags & RdmaFrame::CE))
+    if ((qp->m_needs & (RdmaCongestionOps::ECN_ECHO | RdmaQueuePair::ENTROPY)) &&
+        (data->flags & RdmaFrame::CE))
     {
         ack->flags |= RdmaFrame::ECN_ECHO;
+    }
+    if (qp->m_needs & RdmaQueuePair::ENTROPY)
+    {
+        ack->dmaLength |=
+            RdmaFrame::ECHOES_ENTROPY | (data->route.GetKey() & RdmaRoute::ENTROPY_MASK)
+                                            << RdmaFrame::ENTROPY_SHIFT;
     }
     if (!data->extra || !data->extra->hasTelemetry)
     {

@@ -3,17 +3,23 @@
  */
 #include "rdma-nic.h"
 
+#include "contrib/rdma/core/flow-hash.h"
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shared-buffer.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "none-congestion-ops.h"
 #include "rdma-host.h"
 #include "rdma-nic-limits.h"
 #include "rdma-nic-scan.h"
+#include "rdma-pull-queue.h"
 #include "rdma-recovery-schemes.h"
 
 #include "ns3/node.h"
+#include "ns3/rng-seed-manager.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace ns3
 {
@@ -31,6 +37,7 @@ RdmaNic::DoDispose()
 {
     m_limits.reset();
     m_scan.reset();
+    m_pulls.reset();
     m_numbers = {};
     m_listener = nullptr;
     m_qps.clear();
@@ -73,6 +80,50 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
     }
     const std::string error = ReadPriorityMaps();
     NS_ABORT_MSG_IF(!error.empty(), error);
+    if (m_pathSelector)
+    {
+        m_chance =
+            rdma::Mix64(uint64_t{RngSeedManager::GetSeed()} << 32 ^ RngSeedManager::GetRun());
+    }
+}
+
+void
+RdmaNic::SetPathSelector(std::string name)
+{
+    m_pathSelector = name.empty() ? nullptr : RdmaPathSelector::Make(name);
+    m_unknownSelector = m_pathSelector ? "" : std::move(name);
+}
+
+std::string
+RdmaNic::GetPathSelectorName() const
+{
+    return m_pathSelector ? m_pathSelector->GetName() : m_unknownSelector;
+}
+
+std::string
+RdmaNic::CheckPathSelector() const
+{
+    if (m_pathSelector && m_paths)
+    {
+        return "ns3::RdmaNic::PathSelector: '" + GetPathSelectorName() +
+               "' changes UDP source ports; allowed with InfiniBand, whose switches look at LIDs: "
+               "none";
+    }
+    if (m_unknownSelector.empty())
+    {
+        return {};
+    }
+    std::string names;
+    std::vector<std::string> all;
+    for (const auto& [known, type] : RdmaPathSelector::GetNames())
+    {
+        names += (names.empty() ? "" : ", ") + known;
+        all.push_back(known);
+    }
+    const std::string nearest = rdma::NearestName(m_unknownSelector, all);
+    return "ns3::RdmaNic::PathSelector: '" + rdma::Shown(m_unknownSelector, 60) +
+           "' is unknown; allowed: " + names +
+           (nearest.empty() ? "" : "; did you mean " + nearest + "?");
 }
 
 std::string
@@ -106,9 +157,10 @@ RdmaNic::StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes)
     config.receiveBufferBytes = m_pcieReceiveBuffer;
     config.messagesPerSecond = m_messageRate;
     m_limits.reset();
-    if (config.IsOff())
+    const std::string selector = CheckPathSelector();
+    if (!selector.empty() || config.IsOff())
     {
-        return {};
+        return selector;
     }
     if (m_scan)
     {
@@ -283,6 +335,12 @@ RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
     {
         m_port->ReturnCredits(frame->priority, m_port->GetBlocks(frame), now, now);
     }
+    if (frame->opcode == RdmaOpcode::RETURNED)
+    {
+        OnReturned(*frame, now);
+        RdmaFramePool::Get().Free(frame);
+        return;
+    }
     RdmaQueuePair* qp = FindReceiver(*frame, now);
     // Anybody may send a datagram to any number; to oneself, it needs a switch that sends it back.
     if (!qp || frame->dst != m_endpoint)
@@ -304,6 +362,15 @@ RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
             requester.RestIfDone();
         }
     }
+    else if (IsNdpAnswer(frame->opcode))
+    {
+        RdmaRequester& requester = qp->m_requester;
+        requester.OnAnswer(frame, now);
+        if (requester.GetAckedPsn() == requester.m_endPsn)
+        {
+            requester.RestIfDone();
+        }
+    }
     else if (frame->opcode == RdmaOpcode::CNP)
     {
         qp->m_requester.OnCnp(now);
@@ -317,6 +384,38 @@ RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
         qp->OnDatagram(*frame, now);
     }
     RdmaFramePool::Get().Free(frame);
+}
+
+RdmaQueuePair*
+RdmaNic::FindByPeer(uint32_t endpoint, uint32_t number)
+{
+    const auto is = [&](const RdmaQueuePair* qp) {
+        return qp->m_peerEndpoint == endpoint && qp->m_peerNumber == number &&
+               qp->m_state >= RdmaQueuePair::State::READY_TO_SEND;
+    };
+    // Remembered, as they come many at a time; a guess, as numbers of two peers may meet.
+    RdmaQueuePair*& known = m_returnedOf[(rdma::Mix32(endpoint) ^ number) | 1];
+    if (known && is(known))
+    {
+        return known;
+    }
+    const auto found = std::find_if(m_qps.begin(), m_qps.end(), [&](const auto& qp) {
+        return is(PeekPointer(qp));
+    });
+    known = found == m_qps.end() ? nullptr : PeekPointer(*found);
+    return known;
+}
+
+void
+RdmaNic::OnReturned(const RdmaFrame& frame, int64_t now)
+{
+    RdmaQueuePair* qp = frame.dst == m_endpoint ? FindByPeer(frame.src, frame.destQp) : nullptr;
+    if (!qp)
+    {
+        ++m_counters.notReadyDropped;
+        return;
+    }
+    qp->m_requester.OnReturned(frame, now);
 }
 
 uint8_t

@@ -6,6 +6,7 @@
 
 #include "contrib/rdma/core/frame-sizes.h"
 #include "contrib/rdma/core/number-table.h"
+#include "rdma-path-selector.h"
 #include "rdma-port.h"
 #include "rdma-queue-pair.h"
 
@@ -23,6 +24,7 @@ namespace ns3
 
 class RdmaNicLimits;
 class RdmaNicScan;
+class RdmaPullQueue;
 
 /**
  * \ingroup rdma
@@ -83,7 +85,12 @@ struct RdmaNicCounters
     uint64_t timeouts{0};
     uint64_t failedQps{0};
     uint64_t ecnMarkedReceived{0};
-    uint64_t outOfOrderDropped{0};
+    uint64_t outOfOrderReceived{0}; //!< data packets behind one that had not come
+    uint64_t outOfOrderDropped{0};  //!< of these: not kept
+    uint64_t largestReorder{0};     //!< PSNs that one of them was ahead; not a sum
+    uint64_t largestHeldBytes{0};   //!< payload that a queue pair kept at a time; not a sum
+    uint64_t pathChanges{0};        //!< with a path selector: packets with another entropy than the
+                                    //!< one before
     uint64_t duplicatesReceived{0};
     uint64_t messagesReceived{0};
     uint64_t readRequests{0}; //!< sent, repeated ones included
@@ -91,6 +98,10 @@ struct RdmaNicCounters
     uint64_t rnrNaksReceived{0};
     uint64_t datagramsDropped{0}; //!< UD: no receive request, or too short a one
     uint64_t notReadyDropped{0};  //!< to a queue pair in no state to receive
+    // With switches that trim only:
+    uint64_t pullsSent{0};
+    uint64_t trimmedReceived{0};  //!< packets that have come without their payload
+    uint64_t returnedReceived{0}; //!< own packets that a switch has sent back
     // With limits (RdmaNicLimits) only:
     uint64_t qpCacheMisses{0};
     uint64_t receiveBufferDrops{0}; //!< data packets
@@ -271,6 +282,13 @@ class RdmaNic : public Object, public RdmaPortUser
     /// \return the attribute LossRecovery
     const RdmaRecoveryScheme& GetLossRecovery() const;
 
+    /// The attribute PathSelector. \param name "": none
+    void SetPathSelector(std::string name);
+    std::string GetPathSelectorName() const;
+
+    /// \return what is wrong with that attribute, or nothing
+    std::string CheckPathSelector() const;
+
     /// \return most packets in flight of a queue pair whose recovery bounds them: the attribute
     /// BdpCap, or what is computed from the fabric, at the first call
     uint64_t GetBdpCap();
@@ -394,6 +412,12 @@ class RdmaNic : public Object, public RdmaPortUser
 
     /// \param data what it answers: gives away what congestion control needs
     void SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* data = nullptr);
+    /// \return what it owes those who send to it; made when first asked for
+    RdmaPullQueue& GetPulls();
+    /// \return the queue pair whose other end is this; null: there is none
+    RdmaQueuePair* FindByPeer(uint32_t endpoint, uint32_t number);
+    /// A switch has sent a packet back.
+    void OnReturned(const RdmaFrame& frame, int64_t now);
     /// What a data frame has collected goes into its ACK.
     void Echo(const RdmaQueuePair* qp, RdmaFrame* data, RdmaFrame* ack);
     /// \param staticRate of the path (RdmaPathSource::Path::rateBps) or of the connection. \return
@@ -433,6 +457,7 @@ class RdmaNic : public Object, public RdmaPortUser
     const RdmaPathSource* m_paths{nullptr};
     std::unique_ptr<RdmaNicLimits> m_limits; //!< null: none
     std::unique_ptr<RdmaNicScan> m_scan;     //!< null: round robin
+    std::unique_ptr<RdmaPullQueue> m_pulls;  //!< null: none has been owed
     rdma::FrameSizes m_sizes;
     int64_t m_timeUnit{1}; //!< the port's
 
@@ -457,6 +482,9 @@ class RdmaNic : public Object, public RdmaPortUser
     Time m_rtoLow;
     Time m_rtoHigh;
     uint32_t m_rtoLowPackets;
+    uint64_t m_firstWindow; //!< packets; 0: the recovery's own
+    Time m_creditTimeout;
+    rdma::NumberTable<RdmaQueuePair*> m_returnedOf; //!< by what a returned packet says of its flow
     uint32_t m_initialPsn;
     uint8_t m_minRnrTimer;
     uint8_t m_rnrRetryCount;
@@ -471,7 +499,10 @@ class RdmaNic : public Object, public RdmaPortUser
     uint64_t m_pcieReceiveBuffer;
     uint64_t m_messageRate;
     Ptr<RdmaCongestionOps> m_prototype;
-    rdma::Bytes m_marking{0}; //!< 0: none is known
+    Ptr<RdmaPathSelector> m_pathSelector; //!< null: queue pairs keep their ways
+    std::string m_unknownSelector;        //!< name of one that there is not
+    uint64_t m_chance{0};                 //!< seed of its queue pairs' path selectors
+    rdma::Bytes m_marking{0};             //!< 0: none is known
     rdma::BitRate m_markingAt{0};
     RdmaTimer<RdmaNic, &RdmaNic::OnWake> m_wakeEvent;
 

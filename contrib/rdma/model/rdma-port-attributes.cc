@@ -73,6 +73,14 @@ RdmaPort::GetTypeId()
                             "A frame has been received with bit errors and is dropped",
                             MakeTraceSourceAccessor(&RdmaPort::m_corruptTrace),
                             "ns3::RdmaPort::FrameTracedCallback")
+            .AddTraceSource("CutSent",
+                            "A frame is sent into a cable that is cut, and lost",
+                            MakeTraceSourceAccessor(&RdmaPort::m_cutSentTrace),
+                            "ns3::RdmaPort::FrameTracedCallback")
+            .AddTraceSource("SilentDrop",
+                            "A frame has been received and is dropped without a word: a fault",
+                            MakeTraceSourceAccessor(&RdmaPort::m_silentDropTrace),
+                            "ns3::RdmaPort::FrameTracedCallback")
             .AddTraceSource("LinkDown",
                             "A frame is lost as the link goes down: on its way here, or in the "
                             "queue of a host",

@@ -25,6 +25,8 @@ struct RdmaPortCounters
     uint64_t corrupted{0};      //!< received with a bad FCS and dropped
     uint64_t linkDownLost{0};   //!< sent to this port, and on the way when the link went down
     uint64_t linkDownQueued{0}; //!< that waited here in a host when the link went down
+    uint64_t linkDownSent{0};   //!< sent by this port while nobody knew that the link was cut
+    uint64_t silentDrops{0};    //!< received whole and dropped without a word (a fault)
     uint64_t pausesSent{0};     //!< XOFF frames
     uint64_t resumesSent{0};    //!< XON frames
     uint64_t pausesReceived{0};

@@ -60,7 +60,7 @@ RdmaPort::NextWithCredits(int64_t now)
 {
     IbLinkCredits& credits = *m_credits;
     uint8_t candidates = (m_waiting | m_pull) & ~m_paused;
-    if (credits.config.lanes > 1)
+    if (credits.config.lanes > 1 && !m_cut)
     {
         candidates = WithCredits(candidates, now);
     }
@@ -90,7 +90,11 @@ RdmaPort::NextWithCredits(int64_t now)
         }
         const uint32_t blocks = GetBlocks(frame);
         rdma::IbCreditSender& sender = credits.lanes[lane].sender;
-        if ((m_paused & bit) || !sender.CanSend(blocks))
+        if (m_cut)
+        {
+            // It is lost, whatever the peer has room for.
+        }
+        else if ((m_paused & bit) || !sender.CanSend(blocks))
         {
             if (!queued)
             {
@@ -106,10 +110,13 @@ RdmaPort::NextWithCredits(int64_t now)
             SetPaused(m_paused | bit, now);
             continue;
         }
-        sender.OnSent(blocks);
-        if (m_errorProne) // its loss is to be told
+        if (!m_cut)
         {
-            StartCreditTimer(now);
+            sender.OnSent(blocks);
+            if (m_errorProne) // its loss is to be told
+            {
+                StartCreditTimer(now);
+            }
         }
         if (queued)
         {

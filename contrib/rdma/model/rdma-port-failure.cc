@@ -3,6 +3,7 @@
  *
  * The part of a port whose link goes down and comes up again.
  */
+#include "ib-link-credits.h"
 #include "rdma-port.h"
 
 #include "ns3/abort.h"
@@ -34,7 +35,8 @@ RdmaPort::LoseWithLink(RdmaFrame* frame, int64_t now)
 void
 RdmaPort::SetLinkUp(bool up, int64_t now)
 {
-    NS_ABORT_MSG_IF(m_hasCredits || m_remote, "only an Ethernet link of one process goes down");
+    NS_ABORT_MSG_IF(m_remote || (m_hasCredits && !m_errorProne),
+                    "only a link of one process goes down, and with credits one that may fail");
     if (up == !m_down)
     {
         return;
@@ -52,19 +54,32 @@ RdmaPort::SetLinkUp(bool up, int64_t now)
 }
 
 void
-RdmaPort::GoDown(int64_t now)
+RdmaPort::LoseFrameOnWire(RdmaFrame& frame, int64_t now)
 {
-    m_down = true;
-    m_txScheduled = m_txPending;
-    m_txPending = true; // so that nobody starts to send
-    // Frames are in the list by arrival, and what has arrived whole is in the pipeline behind it.
-    const auto lose = [this, now](RdmaFrame& frame) {
-        if (frame.time - m_receiveLatency > now && !(frame.dscp & RdmaFrame::LOST))
+    if (frame.time - m_receiveLatency <= now)
+    {
+        return; // here, in the pipeline behind the wire
+    }
+    if (m_hasCredits)
+    {
+        // Its blocks are missed when the cable is whole again: FCTBS tells.
+        if (!(frame.serviceLevel & RdmaFrame::COUNTED))
         {
-            frame.dscp |= RdmaFrame::LOST;
-            ++m_lost;
+            frame.serviceLevel |= RdmaFrame::COUNTED | RdmaFrame::CORRUPTED | RdmaFrame::WIRE_LOST;
         }
-    };
+        return;
+    }
+    if (!(frame.dscp & RdmaFrame::LOST))
+    {
+        frame.dscp |= RdmaFrame::LOST;
+        ++m_lost;
+    }
+}
+
+void
+RdmaPort::LoseWire(int64_t now)
+{
+    // Frames are in the list by arrival, and what has arrived whole is in the pipeline behind it.
     if (m_unit)
     {
         m_unit->TakeInbox();
@@ -74,21 +89,23 @@ RdmaPort::GoDown(int64_t now)
             {
                 if (arrival.GetSlot() == m_slot)
                 {
-                    lose(*arrival.frame);
+                    LoseFrameOnWire(*arrival.frame, now);
                 }
             }
         }
     }
     for (RdmaFrame* frame = m_inFlight.Front(); frame; frame = frame->next)
     {
-        lose(*frame);
+        LoseFrameOnWire(*frame, now);
     }
-    m_suspicious = m_errorProne || m_lost;
+    UpdateSuspicion();
     RdmaFrameList arrived;
     while (!m_controlInFlight.IsEmpty())
     {
         RdmaFrame* frame = m_controlInFlight.PopFront();
-        if (frame->time - GetPauseResponsePs() <= now)
+        const int64_t response =
+            frame->opcode == RdmaOpcode::PAUSE ? GetPauseResponsePs() : 0; // of the MAC
+        if (frame->time - response <= now)
         {
             arrived.PushBack(frame);
         }
@@ -99,7 +116,32 @@ RdmaPort::GoDown(int64_t now)
         }
     }
     m_controlInFlight = arrived;
-    m_control.Clear();
+}
+
+void
+RdmaPort::LoseSent(RdmaFrame* frame, int64_t now)
+{
+    ++m_counters.linkDownSent;
+    m_cutSentTrace(this, frame, now);
+    RdmaFramePool::Get().Free(frame);
+}
+
+void
+RdmaPort::GoDown(int64_t now)
+{
+    m_down = true;
+    m_txScheduled = m_txPending;
+    m_txPending = true; // so that nobody starts to send
+    LoseWire(now);
+    while (!m_control.IsEmpty())
+    {
+        RdmaFrame* frame = m_control.PopFront();
+        if (m_hasCredits)
+        {
+            m_credits->lanes[frame->priority].updateQueued = false;
+        }
+        RdmaFramePool::Get().Free(frame);
+    }
     m_hasControl = false;
     m_pausedUntil.fill(now);
     SetPaused(0, now);
@@ -119,6 +161,12 @@ RdmaPort::ComeUp(int64_t now)
     m_down = false;
     m_txPending = m_txScheduled;
     m_txScheduled = false;
+    if (m_hasCredits)
+    {
+        TellCreditsAnew(now);
+        Kick(now);
+        return;
+    }
     // A pause that this port heard of before may be over, and one that it did not hear of may hold.
     const uint8_t wanted = m_peer->m_user->GetPausing(m_peer);
     const int64_t until = now + ToPs(512 * uint64_t{UINT16_MAX}, m_rate);
@@ -132,6 +180,98 @@ RdmaPort::ComeUp(int64_t now)
     }
     SetPaused(wanted & ~m_ignored, now);
     Kick(now);
+}
+
+// Faults -----------------------------------------------------------------------------------------
+
+void
+RdmaPort::MayFail(int64_t stream)
+{
+    NS_ABORT_MSG_IF(m_remote || m_peer->m_remote, "only a link of one process may fail");
+    if (!m_errors)
+    {
+        m_errors = CreateObject<ExponentialRandomVariable>();
+        m_errors->SetStream(stream);
+    }
+    if (!m_dropsAtRandom)
+    {
+        m_dropsAtRandom = CreateObject<UniformRandomVariable>();
+        m_dropsAtRandom->SetStream(stream + 1);
+    }
+    // Without credits nothing has to be known before.
+    m_errorProne = m_bitErrorRate > 0 || m_hasCredits;
+    UpdateSuspicion();
+}
+
+void
+RdmaPort::SetBitErrorRate(double rate)
+{
+    NS_ABORT_MSG_UNLESS(m_dropsAtRandom, m_name << " is not one that may fail");
+    m_bitErrorRate = rate;
+    m_bitsToError = -1; // errors are memoryless
+    m_errorProne = rate > 0 || m_hasCredits;
+    UpdateSuspicion();
+}
+
+void
+RdmaPort::SetSilentDrops(double probability)
+{
+    NS_ABORT_MSG_UNLESS(m_dropsAtRandom, m_name << " is not one that may fail");
+    m_silentDrops = probability;
+    UpdateSuspicion();
+}
+
+bool
+RdmaPort::DropSilently(RdmaFrame* frame, int64_t now)
+{
+    if (IsControl(frame) || m_dropsAtRandom->GetValue() >= m_silentDrops)
+    {
+        return false;
+    }
+    ++m_counters.silentDrops;
+    m_silentDropTrace(this, frame, now);
+    if (m_hasCredits) // it has been in the buffer
+    {
+        ReturnCredits(frame->priority, GetBlocks(frame), now, now);
+    }
+    RdmaFramePool::Get().Free(frame);
+    return true;
+}
+
+void
+RdmaPort::Cut(int64_t now)
+{
+    NS_ABORT_MSG_UNLESS(m_dropsAtRandom, m_name << " is not one that may fail");
+    NS_LOG_INFO(m_name << ": cable cut");
+    m_cut = true;
+    LoseWire(now);
+    if (m_hasCredits && !m_down)
+    {
+        SetPaused(0, now); // it needs no credits now
+    }
+}
+
+void
+RdmaPort::Mend(int64_t now)
+{
+    NS_LOG_INFO(m_name << ": cable whole");
+    m_cut = false;
+    if (m_hasCredits && !m_down)
+    {
+        TellCreditsAnew(now);
+    }
+}
+
+void
+RdmaPort::TellCreditsAnew(int64_t now)
+{
+    for (uint8_t lane = 0; lane < m_credits->config.lanes; ++lane)
+    {
+        if (!m_credits->lanes[lane].updateQueued)
+        {
+            QueueCreditUpdate(lane, now);
+        }
+    }
 }
 
 } // namespace ns3

@@ -51,6 +51,7 @@ RdmaPort::RdmaPort()
       m_hasCredits(false),
       m_suspicious(false),
       m_down(false),
+      m_cut(false),
       m_hasControl(false),
       m_peerCutsThrough(false),
       m_txEvent(this),
@@ -79,6 +80,7 @@ RdmaPort::DoDispose()
     m_channel = nullptr;
     m_nodeObject = nullptr;
     m_errors = nullptr;
+    m_dropsAtRandom = nullptr;
     m_receive =
         MakeNullCallback<bool, Ptr<NetDevice>, Ptr<const Packet>, uint16_t, const Address&>();
     NetDevice::DoDispose();
@@ -339,6 +341,11 @@ RdmaPort::Transmit(RdmaFrame* frame, int64_t now)
     {
         m_txTrace(this, frame, now);
     }
+    if (m_cut)
+    {
+        LoseSent(frame, now);
+        return;
+    }
     if (m_peerUnit)
     {
         Send(frame, now);
@@ -527,6 +534,10 @@ RdmaPort::OnReceiveEvent()
 bool
 RdmaPort::IsCorrupted(const RdmaFrame* frame)
 {
+    if (m_bitErrorRate <= 0) // a link that may fail
+    {
+        return false;
+    }
     if (m_bitsToError < 0)
     {
         m_bitsToError = m_errors->GetValue(1 / m_bitErrorRate, 0);
@@ -549,7 +560,7 @@ RdmaPort::DropCorrupted(RdmaFrame* frame, int64_t now)
         (frame->dscp & RdmaFrame::LOST))
     {
         --m_lost;
-        m_suspicious = m_errorProne || m_lost;
+        UpdateSuspicion();
         // It has not been received after all.
         --m_rxFrames;
         m_rxWireBytes -= frame->wireBytes;
@@ -557,14 +568,19 @@ RdmaPort::DropCorrupted(RdmaFrame* frame, int64_t now)
         LoseWithLink(frame, now);
         return true;
     }
-    if (!m_errorProne)
-    {
-        return false;
-    }
     // With credits it was found out when the frame was counted.
-    if (!(m_hasCredits ? frame->serviceLevel & RdmaFrame::CORRUPTED : IsCorrupted(frame)))
+    if (!m_errorProne ||
+        !(m_hasCredits ? frame->serviceLevel & RdmaFrame::CORRUPTED : IsCorrupted(frame)))
     {
-        return false;
+        return m_silentDrops > 0 && DropSilently(frame, now);
+    }
+    if (m_hasCredits && (frame->serviceLevel & RdmaFrame::WIRE_LOST))
+    {
+        --m_rxFrames;
+        m_rxWireBytes -= frame->wireBytes;
+        ++m_counters.linkDownLost;
+        LoseWithLink(frame, now);
+        return true;
     }
     ++m_counters.corrupted;
     m_corruptTrace(this, frame, now);
@@ -629,6 +645,23 @@ RdmaPort::TakeQueue(uint8_t priority, int64_t now)
 }
 
 void
+RdmaPort::ExchangeLast(uint8_t priority, RdmaFrame& frame, int64_t now)
+{
+    Queue& queue = m_queue[priority];
+    RdmaFrame* last = queue.list.Back();
+    const uint64_t more = uint64_t{GetFrameBytes(&frame)} - GetFrameBytes(last); // modulo 2^64
+    std::swap(*last, frame);
+    last->next = nullptr;
+    queue.bytes += more;
+    m_queuedBytes += more;
+    m_maxQueueBytes = std::max(m_maxQueueBytes, m_queuedBytes);
+    if (m_queueTraced)
+    {
+        m_queueTrace(this, priority, queue.bytes, now);
+    }
+}
+
+void
 NoteLeaving(RdmaPort& port, RdmaFrame& frame, int64_t now)
 {
     RdmaFrameExtra& extra = *frame.extra;
@@ -637,7 +670,8 @@ NoteLeaving(RdmaPort& port, RdmaFrame& frame, int64_t now)
         extra.journey->Leave(port, frame, frame.time, now);
     }
     RdmaTelemetry& telemetry = extra.telemetry;
-    if (!extra.hasTelemetry || frame.opcode == RdmaOpcode::ACKNOWLEDGE)
+    if (!extra.hasTelemetry || frame.opcode == RdmaOpcode::ACKNOWLEDGE ||
+        IsNdpAnswer(frame.opcode))
     {
         return; // an ACK brings back what its packet has
     }

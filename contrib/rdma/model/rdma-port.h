@@ -205,8 +205,46 @@ class RdmaPort : public NetDevice
      */
     void SetLinkUp(bool up, int64_t now);
 
+    bool IsDown() const
+    {
+        return m_down;
+    }
+
     /// A frame is lost with its link: told of (trace source LinkDown) and freed.
     void LoseWithLink(RdmaFrame* frame, int64_t now);
+
+    // Faults: RdmaFaults does them at both ends, by events without context.
+
+    /**
+     * The cable is cut, and nobody knows: what is on the wire towards this port is lost, and so is
+     * all that this port sends from now on, which takes the transmitter's time as ever. (Of a frame
+     * that is passed on while it comes in the rest still comes: assumed.) With credits, what is
+     * sent in vain takes none. \pre MayFail \param now ps
+     */
+    void Cut(int64_t now);
+    /// The cable is whole again: both ends, before SetLinkUp. \param now ps
+    void Mend(int64_t now);
+
+    bool IsCut() const
+    {
+        return m_cut;
+    }
+
+    /// Before anything is sent: this link may be cut or get bit errors, at both ends. With credits
+    /// they are counted then as on a link with bit errors. \param stream first of the two random
+    /// streams that errors and drops take
+    void MayFail(int64_t stream);
+    /// From now on. \param rate probability of a bit error of what arrives here \pre MayFail
+    void SetBitErrorRate(double rate);
+
+    double GetBitErrorRate() const
+    {
+        return m_bitErrorRate;
+    }
+
+    /// From now on what arrives here whole, but for MAC control frames, is dropped without a word.
+    /// \param probability of each frame by itself \pre MayFail
+    void SetSilentDrops(double probability);
 
     // Data plane ---------------------------------------------------------------------------------
 
@@ -315,6 +353,16 @@ class RdmaPort : public NetDevice
 
     /// Empty a queue: the frames are the caller's, not a word of them to the user. \param now ps
     RdmaFrameList TakeQueue(uint8_t priority, int64_t now);
+
+    /// \return the frame that joined a queue last; null: the queue is empty
+    const RdmaFrame* GetQueueBack(uint8_t priority) const
+    {
+        return m_waiting >> priority & 1 ? m_queue[priority].list.Back() : nullptr;
+    }
+
+    /// The frame that joined a queue last changes places with another one. \pre the queue is not
+    /// empty. \param frame this one, and then that one
+    void ExchangeLast(uint8_t priority, RdmaFrame& frame, int64_t now);
 
     uint64_t GetQueueBytes(uint8_t priority) const
     {
@@ -589,6 +637,20 @@ class RdmaPort : public NetDevice
     bool DropCorrupted(RdmaFrame* frame, int64_t now);
     void GoDown(int64_t now);
     void ComeUp(int64_t now);
+    /// What is on the wire towards this port is lost.
+    void LoseWire(int64_t now);
+    void LoseFrameOnWire(RdmaFrame& frame, int64_t now);
+    /// Sent into a cut cable.
+    void LoseSent(RdmaFrame* frame, int64_t now);
+    /// \return whether a frame is dropped without a word, and is gone
+    bool DropSilently(RdmaFrame* frame, int64_t now);
+    void TellCreditsAnew(int64_t now);
+
+    void UpdateSuspicion()
+    {
+        m_suspicious = m_errorProne || m_lost || m_silentDrops > 0;
+    }
+
     void Deliver(RdmaFrame* frame, int64_t now);
     void OnPause(RdmaFrame* frame, int64_t now);
     void SetPaused(uint8_t mask, int64_t now);
@@ -672,7 +734,7 @@ class RdmaPort : public NetDevice
     bool m_rxPending{false};
     bool m_rxInTable{false};    //!< of m_unit, not as an event
     bool m_rxTraced{false};     //!< somebody listens to m_rxTrace
-    bool m_errorProne : 1;      //!< the link has a bit error rate
+    bool m_errorProne : 1;      //!< the link has a bit error rate, or may be cut
     bool m_remote : 1;          //!< a ghost: what arrives here goes to another process
     bool m_cutThrough : 1;      //!< what arrives here is delivered by its first bit
     bool m_hasCredits : 1;      //!< m_credits is not null
@@ -693,6 +755,7 @@ class RdmaPort : public NetDevice
     uint8_t m_paused{0};                    //!< bit p: PFC holds priority p
     bool m_txPending{false};                //!< and of a port whose link is down
     bool m_down : 1;
+    bool m_cut : 1;             //!< what is sent is lost
     bool m_hasControl : 1;      //!< m_control is not empty
     bool m_peerCutsThrough : 1; //!< the peer's m_cutThrough
     bool m_txTraced{false};     //!< somebody listens to m_txTrace
@@ -733,6 +796,8 @@ class RdmaPort : public NetDevice
     double m_bitErrorRate{0};
     double m_bitsToError{0};
     Ptr<ExponentialRandomVariable> m_errors;
+    double m_silentDrops{0};                    //!< probability
+    Ptr<UniformRandomVariable> m_dropsAtRandom; //!< null: not MayFail
     uint64_t m_rate{100000000000};
     int64_t m_timeUnit{1}; //!< ps
     RdmaTimer<RdmaPort, &RdmaPort::OnPauseEvent> m_pauseEvent;
@@ -751,6 +816,8 @@ class RdmaPort : public NetDevice
 
     TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_corruptTrace;
     TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_linkDownTrace;
+    TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_cutSentTrace;
+    TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_silentDropTrace;
     TracedCallback<> m_linkChange;
     TracedCallback<const RdmaPort*, uint8_t, uint8_t, int64_t> m_pauseTrace;
 

@@ -189,6 +189,8 @@ RdmaQueuePair::SetRecovery(const RdmaRecoveryScheme& scheme, uint64_t peerBdpCap
     setting.rtoLow = m_nic->m_rtoLow.GetPicoSeconds();
     setting.rtoHigh = m_nic->m_rtoHigh.GetPicoSeconds();
     setting.rtoLowPackets = m_nic->m_rtoLowPackets;
+    setting.firstWindow = m_nic->m_firstWindow;
+    setting.creditTimeout = m_nic->m_creditTimeout.GetPicoSeconds();
     if (scheme.bdpFactor)
     {
         setting.sendCap = m_nic->GetBdpCap();
@@ -206,6 +208,7 @@ RdmaQueuePair::SetRecovery(Ptr<RdmaLossRecovery> recovery)
 {
     m_recovery = recovery;
     m_requester.m_hearsAcks = recovery->HearsAcks();
+    m_requester.m_hearsAll = m_responder.m_hearsAll = recovery->HearsAll();
 }
 
 std::string

@@ -201,12 +201,16 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     friend class RdmaDatagrams;
     friend class RdmaNic;
     friend class RdmaNicScan;
+    friend class RdmaPullQueue;
     friend class RdmaRequester;
     friend class RdmaResponder;
 
     /// Needs of a congestion control that ACKs bear something for.
     static constexpr uint16_t ECHOES =
         RdmaCongestionOps::ECN_ECHO | RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::TELEMETRY;
+
+    /// Of m_needs, beside those: its NIC has a path selector.
+    static constexpr uint16_t ENTROPY = 0x4000;
 
     RdmaQueuePair(RdmaNic* nic, uint32_t number, uint32_t index);
 
@@ -225,6 +229,12 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     /// What all frames of this queue pair to its peer have in common.
     RdmaFrame* NewFrame(RdmaOpcode opcode, uint64_t psn, uint32_t wireBytes, uint8_t flags) const;
     void OnDatagram(const RdmaFrame& frame, int64_t now);
+
+    /// It is its turn in its NIC's RdmaPullQueue.
+    RdmaLossRecovery::Pull GivePull(int64_t now)
+    {
+        return m_recovery->GivePull(m_responder, now);
+    }
 
     /// Made when first asked for.
     RdmaQueuePairVerbs& GetVerbs();

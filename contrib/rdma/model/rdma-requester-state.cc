@@ -8,6 +8,7 @@
 #include "rdma-nic.h"
 #include "rdma-queue-pair-verbs.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace ns3
@@ -96,6 +97,7 @@ RdmaRequester::Reset(uint64_t psn)
     m_maxOutstanding = RdmaQueuePair::MAX_OUTSTANDING;
     s.readBarrier = NO_READ;
     s.retries = 0;
+    m_selector = nullptr;
     if (m_qp->m_verbs)
     {
         Verbs& verbs = m_qp->m_verbs->requester;
@@ -116,6 +118,10 @@ RdmaRequester::SetProfile(RdmaQueuePairProfile* profile, int64_t now)
     const bool sending = before && IsSending();
     m_ops = profile->ops;
     m_qp->m_needs = profile->ops->GetNeeds();
+    if (m_qp->m_nic->m_pathSelector)
+    {
+        m_qp->m_needs |= RdmaQueuePair::ENTROPY | RdmaCongestionOps::ACK_PER_PACKET;
+    }
     if (sending)
     {
         m_sender->profile = profile;
@@ -218,6 +224,39 @@ RdmaRequester::ChangeRate(int64_t now)
         own.cc.windowBytes = nic->GetWindowAt(own.cc.rateBps);
     }
     nic->m_rateTrace(m_qp, own.cc.rateBps, now);
+}
+
+void
+RdmaRequester::SelectPath(RdmaFrame& frame, int64_t now)
+{
+    RdmaNic* nic = m_qp->m_nic;
+    if (!m_selector)
+    {
+        m_selector = nic->m_pathSelector->Fork();
+        m_lastKey = m_qp->m_route.GetKey();
+        m_selector->Begin(rdma::Mix64(nic->m_chance ^ m_qp->m_route.GetKey()));
+    }
+    const bool idle = m_sender->nextPsn == m_sender->ackedPsn;
+    const RdmaRoute route = m_qp->m_route.WithEntropy(m_selector->Choose(idle, now));
+    nic->m_counters.pathChanges += route.GetKey() != m_lastKey;
+    m_lastKey = route.GetKey();
+    frame.route = route;
+}
+
+void
+RdmaRequester::TellPathSelector(const RdmaFrame& answer, uint64_t expected, int64_t now)
+{
+    if (m_selector && (answer.dmaLength & RdmaFrame::ECHOES_ENTROPY))
+    {
+        const uint32_t came = answer.dmaLength >> RdmaFrame::ENTROPY_SHIFT;
+        const auto entropy =
+            static_cast<uint16_t>((came ^ m_qp->m_route.GetKey()) & RdmaRoute::ENTROPY_MASK);
+        m_selector->OnAck({entropy,
+                           (answer.flags & RdmaFrame::ECN_ECHO) != 0,
+                           std::max(expected, m_sender->ackedPsn),
+                           m_sender->highestPsn},
+                          now);
+    }
 }
 
 void

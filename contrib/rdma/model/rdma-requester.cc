@@ -44,7 +44,7 @@ RdmaRequester::CheckPost(const RdmaSendRequest& request) const
     }
     const RdmaDatagrams* datagrams = m_qp->m_verbs ? m_qp->m_verbs->datagrams.get() : nullptr;
     if (request.operation == RdmaOperation::RECEIVE ||
-        (request.operation == RdmaOperation::READ && request.hasImmediate) ||
+        (request.operation == RdmaOperation::READ && (request.hasImmediate || m_hearsAll)) ||
         (request.operation != RdmaOperation::SEND && datagrams))
     {
         return RdmaPostResult::NOT_SUPPORTED;
@@ -191,6 +191,10 @@ RdmaRequester::MakeFrame(int64_t now)
     RdmaFrame* frame = m_qp->NewFrame(opcode, own.nextPsn, wire, RdmaFrame::ECT);
     frame->payload = static_cast<uint16_t>(payload);
     const uint16_t needs = m_qp->m_needs;
+    if (needs & RdmaQueuePair::ENTROPY)
+    {
+        SelectPath(*frame, now);
+    }
     if (needs & (RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::TELEMETRY))
     {
         frame->extra = RdmaFramePool::Get().AllocateExtra();
@@ -234,7 +238,11 @@ RdmaRequester::MakeFrame(int64_t now)
         ++own.cursor;
         frame->flags |= RdmaFrame::END_OF_POST;
     }
-    if (own.nextPsn < own.highestPsn)
+    if (m_hearsAll)
+    {
+        m_qp->m_recovery->OnSent(*this, own.nextPsn - 1, *frame, now);
+    }
+    else if (own.nextPsn < own.highestPsn)
     {
         m_qp->m_recovery->ChooseNext(*this);
     }
@@ -341,6 +349,10 @@ RdmaRequester::OnAcknowledge(RdmaFrame* frame, int64_t now)
     // An ACK names the last packet received, a NAK the one expected: both acknowledge all before.
     const bool nak = frame->flags & RdmaFrame::NAK;
     const uint64_t expected = rdma::ExtendPsn(frame->psn, m_sender->ackedPsn) + (nak ? 0 : 1);
+    if ((m_qp->m_needs & RdmaQueuePair::ENTROPY) && expected <= m_sender->highestPsn)
+    {
+        TellPathSelector(*frame, expected, now);
+    }
     if (expected > m_sender->highestPsn || expected < m_sender->ackedPsn)
     {
         return; // of a packet already acknowledged, overtaken by a later ACK
@@ -359,6 +371,44 @@ RdmaRequester::OnAcknowledge(RdmaFrame* frame, int64_t now)
         m_qp->m_recovery->OnNak(*this, expected, now);
     }
     UpdateRate(now);
+    m_qp->m_nic->Activate(m_qp, now);
+}
+
+void
+RdmaRequester::OnAnswer(RdmaFrame* frame, int64_t now)
+{
+    if (m_qp->m_state == RdmaQueuePair::State::ERROR ||
+        m_qp->m_state < RdmaQueuePair::State::READY_TO_SEND || !m_hearsAll)
+    {
+        return;
+    }
+    Send();
+    const uint64_t expected = rdma::ExtendPsn(frame->psn, m_sender->ackedPsn);
+    if (expected > m_sender->highestPsn)
+    {
+        return; // to a former connection
+    }
+    m_qp->m_recovery->OnAnswer(*this, *frame, now);
+    if (expected > m_sender->ackedPsn && !Acknowledge(expected, now, frame))
+    {
+        return;
+    }
+    m_qp->m_recovery->ChooseNext(*this);
+    UpdateRate(now);
+    m_qp->m_nic->Activate(m_qp, now);
+}
+
+void
+RdmaRequester::OnReturned(const RdmaFrame& frame, int64_t now)
+{
+    if (m_qp->m_state == RdmaQueuePair::State::ERROR ||
+        m_qp->m_state < RdmaQueuePair::State::READY_TO_SEND || !m_hearsAll)
+    {
+        return;
+    }
+    Send();
+    ++m_qp->m_nic->m_counters.returnedReceived;
+    m_qp->m_recovery->OnReturned(*this, rdma::ExtendPsn(frame.psn, m_sender->ackedPsn), now);
     m_qp->m_nic->Activate(m_qp, now);
 }
 
@@ -408,7 +458,8 @@ RdmaRequester::Acknowledge(uint64_t upTo, int64_t now, const RdmaFrame* ack)
     info.bytesAcked = own.ackedBytes - before;
     if (ack && (m_qp->m_needs & RdmaQueuePair::ECHOES))
     {
-        info.ecnEcho = ack->flags & RdmaFrame::ECN_ECHO;
+        info.ecnEcho =
+            (m_qp->m_needs & RdmaCongestionOps::ECN_ECHO) && (ack->flags & RdmaFrame::ECN_ECHO);
         if (ack->extra && ack->extra->hasTelemetry)
         {
             info.rtt = now - ack->extra->telemetry.sent;
@@ -540,7 +591,8 @@ void
 RdmaRequester::OnTimer()
 {
     m_timerPending = false;
-    if (!IsSending() || m_sender->nextPsn == m_sender->ackedPsn ||
+    // With credits what is to be sent may have to wait although nothing is outstanding.
+    if (!IsSending() || (m_hearsAll ? m_endPsn : m_sender->nextPsn) == m_sender->ackedPsn ||
         m_qp->m_state == RdmaQueuePair::State::ERROR)
     {
         return; // sleeps until something is outstanding again
@@ -567,6 +619,10 @@ RdmaRequester::OnTimer()
     }
     OwnCongestionOps();
     m_ops->OnTimeout(m_sender->cc, now);
+    if (m_selector)
+    {
+        m_selector->OnTimeout(now);
+    }
     UpdateRate(now);
     recovery.OnTimeout(*this, now);
     m_qp->m_nic->Activate(m_qp, now);

@@ -19,6 +19,7 @@ class RdmaDatagrams;
 class RdmaLossRecovery;
 class RdmaNic;
 class RdmaNicScan;
+class RdmaPathSelector;
 class RdmaQueuePair;
 class RdmaResponder;
 struct RdmaQueuePairProfile;
@@ -111,6 +112,24 @@ class RdmaRequester
     uint64_t GetHighestPsn() const
     {
         return m_sender->highestPsn;
+    }
+
+    /// \return the first PSN behind all that is posted
+    uint64_t GetEndPsn() const
+    {
+        return m_endPsn;
+    }
+
+    /// \return the time-out runs from here, ps
+    int64_t GetTimerStart() const
+    {
+        return m_sender->timerStart;
+    }
+
+    /// \param packets from the first that is not acknowledged on; 0: nothing may be sent
+    void SetMaxOutstanding(uint32_t packets)
+    {
+        m_maxOutstanding = packets;
     }
 
     /// \return local ACK time-out, ps; 0: none (9.7.6.1.3: 4.096 us x 2^n)
@@ -267,6 +286,11 @@ class RdmaRequester
     bool StartsMessage() const;
     /// \pre CanSend()
     RdmaFrame* MakeFrame(int64_t now);
+    /// A packet takes the way that the path selector says.
+    void SelectPath(RdmaFrame& frame, int64_t now);
+    /// The path selector hears what an answer says. \param expected the first PSN that has not
+    /// arrived
+    void TellPathSelector(const RdmaFrame& answer, uint64_t expected, int64_t now);
     /// The packet of this PSN goes again. \param frame its
     void NoteRepeated(RdmaFrame* frame, uint64_t psn);
     /// Nothing was outstanding when the packet of the next PSN is sent.
@@ -281,6 +305,9 @@ class RdmaRequester
     // Answers
 
     void OnAcknowledge(RdmaFrame* frame, int64_t now);
+    /// An answer of the recovery's own.
+    void OnAnswer(RdmaFrame* frame, int64_t now);
+    void OnReturned(const RdmaFrame& frame, int64_t now);
     /// \param ack what says so, if it is an ACK or NAK
     /// \return whether the connection still works: who is told of completions may end it
     bool Acknowledge(uint64_t upTo, int64_t now, const RdmaFrame* ack = nullptr);
@@ -321,14 +348,18 @@ class RdmaRequester
     RdmaQueuePair* m_qp;
     RdmaQueuePair* m_nextReady{nullptr}; //!< in the NIC's round robin
     Ptr<RdmaCongestionOps> m_ops;        //!< the profile's, as long as both would be the same
+    Ptr<RdmaPathSelector> m_selector;    //!< its own; null: no packet has been sent, or its NIC has
+                                         //!< none
     uint32_t m_maxOutstanding;           //!< packets
     Schedule m_schedule{Schedule::IDLE};
     uint8_t m_retryCount{0};
     uint8_t m_timeoutExponent{0};
     bool m_timerPending{false};
     bool m_hearsAcks{false}; //!< RdmaLossRecovery::HearsAcks of its recovery
+    bool m_hearsAll{false};  //!< RdmaLossRecovery::HearsAll of its recovery
     uint32_t m_throttleGeneration{0};
-    uint64_t m_endPsn{0}; //!< of what is posted
+    uint32_t m_lastKey{0}; //!< with a path selector: of the packet before
+    uint64_t m_endPsn{0};  //!< of what is posted
     uint64_t m_postedBytes{0};
     RdmaTimer<RdmaRequester, &RdmaRequester::OnTimer> m_timer;
 };

@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/roce-wire.h"
 #include "rdma-loss-recovery.h"
 #include "rdma-nic.h"
+#include "rdma-pull-queue.h"
 #include "rdma-queue-pair-verbs.h"
 
 #include <algorithm>
@@ -68,12 +69,17 @@ RdmaResponder::OnData(RdmaFrame* frame, int64_t now)
     }
     Notice(*frame, now);
     const uint64_t psn = rdma::ExtendPsn(frame->psn, m_expectedPsn);
+    if (m_hearsAll && m_qp->m_recovery->OnArrival(*this, psn, *frame, now))
+    {
+        return;
+    }
     if (psn != m_expectedPsn)
     {
         if (psn > m_expectedPsn)
         {
             m_qp->m_recovery->OnOutOfOrder(*this, psn, *frame, now);
             m_holds = m_qp->m_recovery->HasHeld();
+            NoteReorder(psn);
             return;
         }
         CountDuplicate();
@@ -154,10 +160,32 @@ RdmaResponder::HasRefused() const
     return m_qp->m_verbs && m_qp->m_verbs->responder.rnrSent;
 }
 
+bool
+RdmaResponder::AnswersAll() const
+{
+    return m_qp->m_needs & RdmaQueuePair::ENTROPY;
+}
+
+void
+RdmaResponder::NoteReorder(uint64_t psn)
+{
+    RdmaNicCounters& counters = m_qp->m_nic->m_counters;
+    ++counters.outOfOrderReceived;
+    counters.largestReorder = std::max(counters.largestReorder, psn - m_expectedPsn);
+    counters.largestHeldBytes =
+        std::max(counters.largestHeldBytes, m_qp->m_recovery->GetHeldBytes());
+}
+
 void
 RdmaResponder::CountDuplicate()
 {
     ++m_qp->m_nic->m_counters.duplicatesReceived;
+}
+
+void
+RdmaResponder::CountTrimmed()
+{
+    ++m_qp->m_nic->m_counters.trimmedReceived;
 }
 
 void
@@ -268,6 +296,11 @@ RdmaResponder::ReleaseHeld(RdmaFrame* data, int64_t now)
 void
 RdmaResponder::SendAck(RdmaFrame* data, int64_t now)
 {
+    if (m_hearsAll)
+    {
+        m_qp->m_recovery->Acknowledge(*this, data, now);
+        return;
+    }
     ++m_qp->m_nic->m_counters.acksSent;
     m_qp->m_nic->SendControl(
         m_qp,
@@ -288,6 +321,35 @@ RdmaResponder::SendSequenceNak(uint32_t aux, RdmaFrame& data, int64_t now)
                               rdma::NakSyndrome(rdma::kNakPsnSequenceError)},
                              now,
                              &data);
+}
+
+void
+RdmaResponder::SendAnswer(RdmaOpcode opcode,
+                          uint32_t psn,
+                          uint32_t pulls,
+                          RdmaFrame* data,
+                          int64_t now)
+{
+    RdmaNicCounters& counters = m_qp->m_nic->m_counters;
+    ++(opcode == RdmaOpcode::NDP_ACK    ? counters.acksSent
+       : opcode == RdmaOpcode::NDP_NACK ? counters.naksSent
+                                        : counters.pullsSent);
+    m_qp->m_nic->SendControl(m_qp,
+                             {opcode, 0, rdma::WirePsn(m_expectedPsn), psn, pulls},
+                             now,
+                             data);
+}
+
+bool
+RdmaResponder::TakePull(int64_t now)
+{
+    return m_qp->m_nic->GetPulls().Take(now);
+}
+
+void
+RdmaResponder::QueuePull(int64_t now)
+{
+    m_qp->m_nic->GetPulls().Add(m_qp, now);
 }
 
 void

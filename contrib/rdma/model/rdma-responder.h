@@ -76,7 +76,11 @@ class RdmaResponder
         return GetPsnCount(frame.opcode, frame.dmaLength);
     }
 
+    /// \return whether every packet is answered, also out of order: a path selector wants to hear
+    /// of each
+    bool AnswersAll() const;
     void CountDuplicate();
+    void CountTrimmed();
     /// A packet out of order is not kept.
     void CountDropped();
     /// A packet out of order is not kept: a NAK says so, once a gap (and every NakInterval).
@@ -85,6 +89,13 @@ class RdmaResponder
     void SendAck(RdmaFrame* data, int64_t now);
     /// PSN sequence error. \param aux where an ACK has the MSN \param data what is answered
     void SendSequenceNak(uint32_t aux, RdmaFrame& data, int64_t now);
+    /// An answer of the recovery's own. \param psn that is answered \param pulls given so far
+    /// \param data what is answered; or null
+    void SendAnswer(RdmaOpcode opcode, uint32_t psn, uint32_t pulls, RdmaFrame* data, int64_t now);
+    /// \return whether a pull may go at once, with an answer (RdmaPullQueue::Take)
+    bool TakePull(int64_t now);
+    /// A pull is owed: the recovery is asked for it in its turn (RdmaLossRecovery::GivePull).
+    void QueuePull(int64_t now);
 
   private:
     friend class RdmaDatagrams;
@@ -103,6 +114,8 @@ class RdmaResponder
     void Reset(uint64_t expected);
 
     void OnData(RdmaFrame* frame, int64_t now);
+    /// A packet has come while one before it is missing.
+    void NoteReorder(uint64_t psn);
     /// It has seen a mark, or wants to see every packet: is a CNP due?
     void Notice(const RdmaFrame& frame, int64_t now);
     /// \param last its last packet, if the message is complete with it
@@ -142,6 +155,7 @@ class RdmaResponder
     uint32_t m_msn{0};                  //!< requests received whole, 24 bits in the AETH
     bool m_nakSent{false};              //!< for the gap, or the refused packet
     bool m_holds{false};                //!< the recovery keeps packets behind the gap
+    bool m_hearsAll{false};             //!< RdmaLossRecovery::HearsAll of its recovery
     uint64_t m_messages{0};             //!< posts received whole
     int64_t m_nakAgain{NO_NAK};         //!< another NAK for the same gap is due from then on, ps
 };

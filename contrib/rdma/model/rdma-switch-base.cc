@@ -46,15 +46,21 @@ RdmaSwitchBase::DoDispose()
     m_ports.clear();
     m_random = nullptr;
     m_balancer = nullptr;
-    m_feedback = false;
+    m_hears = 0;
     Object::DoDispose();
 }
 
 const char*
 RdmaSwitchBase::GetDropReasonName(DropReason reason)
 {
-    static const char* names[] =
-        {"no_route", "pool_full", "threshold", "headroom_full", "pfc_watchdog", "link_down"};
+    static const char* names[] = {"no_route",
+                                  "pool_full",
+                                  "threshold",
+                                  "headroom_full",
+                                  "pfc_watchdog",
+                                  "link_down",
+                                  "header_queue_full",
+                                  "dead_next_hop"};
     return names[reason];
 }
 
@@ -124,7 +130,33 @@ RdmaSwitchBase::SetLoadBalancer(std::string name)
 {
     m_balancer = name.empty() ? nullptr : RdmaLoadBalancer::Make(name);
     m_unknown = m_balancer ? "" : std::move(name);
-    m_feedback = m_balancer && m_balancer->NeedsFeedback();
+    m_hears = m_balancer ? (m_balancer->NeedsFeedback() ? FEEDBACK : 0) |
+                               (m_balancer->NeedsFrames() ? FRAMES : 0)
+                         : 0;
+}
+
+void
+RdmaSwitchBase::TellArrival(const RdmaPort& port, RdmaFrame& frame, int64_t now)
+{
+    if (m_hears & FRAMES)
+    {
+        m_balancer->OnArrival(frame, port.GetPortIndex(), now);
+    }
+    if ((m_hears & FEEDBACK) && IsFeedback(frame.opcode))
+    {
+        m_balancer->OnFeedback(frame, port.GetPortIndex(), now);
+    }
+}
+
+void
+RdmaSwitchBase::SetPlace(std::shared_ptr<const RdmaEdges> edges,
+                         uint32_t own,
+                         std::vector<bool> near)
+{
+    if (m_balancer)
+    {
+        m_balancer->OnPlace(std::move(edges), own, std::move(near));
+    }
 }
 
 std::string
@@ -151,6 +183,11 @@ RdmaSwitchBase::CheckLoadBalancer(bool needed) const
     return GetInstanceTypeId().GetName() + "::LoadBalancer: '" + rdma::Shown(m_unknown, 60) +
            "' is unknown; allowed: " + names +
            (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+void
+RdmaSwitchBase::OnRateChange(uint16_t)
+{
 }
 
 RdmaFrame*

@@ -19,6 +19,15 @@
 namespace ns3
 {
 
+/// \ingroup rdma
+/// What switches that trim have done (RdmaSwitch).
+struct RdmaTrimCounters
+{
+    uint64_t trimmed{0};      //!< packets whose payload has been cut off
+    uint64_t trimmedBytes{0}; //!< their payload
+    uint64_t returned{0};     //!< of them, those that have been sent back to where they came from
+};
+
 /**
  * \ingroup rdma
  * What Ethernet's and InfiniBand's switches have in common: ports, a name, the ways out, a load
@@ -39,12 +48,15 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
         THRESHOLD,
         HEADROOM_FULL,
         PFC_WATCHDOG,
-        LINK_DOWN, //!< queued for a link that went down
+        LINK_DOWN,         //!< queued for a link that went down
+        HEADER_QUEUE_FULL, //!< of a switch that trims
+        DEAD_NEXT_HOP,     //!< its ways are known as dead, and there are no new ones so far
         DROP_REASONS
     };
 
     static constexpr uint16_t NO_PORT = RdmaLoadBalancer::NO_PORT;
-    static constexpr uint16_t NO_SET = 0xffff; //!< no way there: rdma::EcmpRoutes::kNoGroup
+    static constexpr uint16_t DEAD_PORT = 0xfffe; //!< a way, but known as dead
+    static constexpr uint16_t NO_SET = 0xffff;    //!< no way there: rdma::EcmpRoutes::kNoGroup
 
     /// \return the reason's name in stats.json
     static const char* GetDropReasonName(DropReason reason);
@@ -59,7 +71,8 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     /// \return how many streams it takes, which depends on attributes only
     int64_t AssignStreams(int64_t stream);
     /// \param setOf by what frames are forwarded (an endpoint, or a LID): number of the set of
-    /// ports on a shortest way, or NO_SET \param sets the ports of each; not empty
+    /// ports on a shortest way, or NO_SET \param sets the ports of each; empty: all are known as
+    /// dead
     void SetRoutes(std::vector<uint16_t> setOf, const std::vector<std::vector<uint16_t>>& sets);
     /// Takes the attributes and ports as they are now. \param largestFrameBytes that buffers must
     /// be prepared for \return what is wrong, or nothing
@@ -110,6 +123,9 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
         return m_drops[reason];
     }
 
+    /// Where it stands: for load balancers that need it (RdmaLoadBalancer::OnPlace).
+    void SetPlace(std::shared_ptr<const RdmaEdges> edges, uint32_t own, std::vector<bool> near);
+
     /// \return frames that the load balancer sent another way than the forwarding table says
     uint64_t GetRerouted() const
     {
@@ -121,6 +137,33 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     {
         return 0;
     }
+
+    /// \return whether it cuts payload off
+    virtual bool Trims() const
+    {
+        return false;
+    }
+
+    /// \return packets whose payload has been cut off
+    virtual uint64_t GetTrimmed() const
+    {
+        return 0;
+    }
+
+    /// \return their payload
+    virtual uint64_t GetTrimmedBytes() const
+    {
+        return 0;
+    }
+
+    /// \return trimmed packets that have been sent back to where they came from
+    virtual uint64_t GetReturned() const
+    {
+        return 0;
+    }
+
+    /// A port has another rate from now on.
+    virtual void OnRateChange(uint16_t port);
 
     // RdmaPortUser: a switch forwards, and makes nothing
     RdmaFrame* Pull(RdmaPort* port, uint8_t pausedMask, int64_t now) final;
@@ -173,12 +216,21 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     }
 
     /// A frame came in by a port.
-    void CountReceived(const RdmaPort& port, const RdmaFrame& frame, int64_t now)
+    void CountReceived(const RdmaPort& port, RdmaFrame& frame, int64_t now)
     {
         ++m_received;
-        if (m_feedback && IsFeedback(frame.opcode))
+        if (m_hears)
         {
-            m_balancer->OnFeedback(frame, port.GetPortIndex(), now);
+            TellArrival(port, frame, now);
+        }
+    }
+
+    /// A frame with an attachment leaves by a port.
+    void TellLeaving(const RdmaPort& port, RdmaFrame& frame, int64_t now)
+    {
+        if (m_hears & FRAMES)
+        {
+            m_balancer->OnLeaving(frame, port, now);
         }
     }
 
@@ -201,17 +253,24 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
         uint32_t size;
     };
 
+    /// Bits of m_hears.
+    static constexpr uint8_t FEEDBACK = 1;
+    static constexpr uint8_t FRAMES = 2;
+
     static bool IsFeedback(RdmaOpcode opcode)
     {
         return opcode == RdmaOpcode::ACKNOWLEDGE || opcode == RdmaOpcode::CNP;
     }
+
+    /// \pre the load balancer hears of something
+    void TellArrival(const RdmaPort& port, RdmaFrame& frame, int64_t now);
 
     rdma::RangeTable m_setOf;
     std::vector<Set> m_sets;
     std::vector<uint16_t> m_portsOfSets;
     Ptr<RdmaLoadBalancer> m_balancer;
     RdmaQueues m_queues{m_ports};
-    bool m_feedback{false};
+    uint8_t m_hears{0}; //!< what the load balancer is told besides
     uint64_t m_received{0};
     std::array<uint64_t, DROP_REASONS> m_drops{};
 

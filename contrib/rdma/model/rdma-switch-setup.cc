@@ -40,8 +40,8 @@ RdmaSwitch::GetTypeId()
             .AddConstructor<RdmaSwitch>()
             .AddAttribute(
                 "LoadBalancer",
-                "By which of several shortest ways a frame goes: ecmp, adaptive, spray "
-                "or another RdmaLoadBalancer",
+                "By which of several shortest ways a frame goes: ecmp, adaptive, conga, drill, "
+                "flowlet, spray or another RdmaLoadBalancer",
                 StringValue("ecmp"),
                 MakeStringAccessor(&RdmaSwitch::SetLoadBalancer, &RdmaSwitch::GetLoadBalancerName),
                 MakeStringChecker())
@@ -181,6 +181,40 @@ RdmaSwitch::GetTypeId()
                           DoubleValue(rdma::EcnParameters().pmax),
                           MakeDoubleAccessor(&RdmaSwitch::m_ecnPmax),
                           MakeDoubleChecker<double>(0, 1))
+            .AddAttribute("TrimPackets",
+                          "Full packets in an egress queue from which on payload is cut off; 0: "
+                          "never. NDP: 8",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaSwitch::m_trimPackets),
+                          MakeUintegerChecker<uint32_t>(0, 1000000))
+            .AddAttribute("TrimHeaderBytes",
+                          "Queue of headers of a port (bytes); 0: twice TrimPackets' (NDP's "
+                          "simulator)",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaSwitch::m_trimHeaderBytes),
+                          MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
+            .AddAttribute("TrimPriority",
+                          "Priority of the queue of headers; answers have to have it too "
+                          "(RdmaNic::AckPriority)",
+                          UintegerValue(5),
+                          MakeUintegerAccessor(&RdmaSwitch::m_trimPriority),
+                          MakeUintegerChecker<uint8_t>(0, 7))
+            .AddAttribute("TrimDscp",
+                          "DSCP of what has been trimmed (0 to 63; 5, no class of its own: "
+                          "assumed)",
+                          UintegerValue(5),
+                          MakeUintegerAccessor(&RdmaSwitch::m_trimDscp),
+                          MakeUintegerChecker<uint8_t>(0, 63))
+            .AddAttribute("TrimReturn",
+                          "A header that the queue of headers has no room for goes back to its "
+                          "sender; off: it is dropped",
+                          BooleanValue(true),
+                          MakeBooleanAccessor(&RdmaSwitch::m_trimReturn),
+                          MakeBooleanChecker())
+            .AddTraceSource("Trim",
+                            "A packet has lost its payload",
+                            MakeTraceSourceAccessor(&RdmaSwitch::m_trimTrace),
+                            "ns3::RdmaSwitch::TrimTracedCallback")
             .AddTraceSource("Pfc",
                             "A pause or resume is sent upstream",
                             MakeTraceSourceAccessor(&RdmaSwitch::m_pfcTrace),
@@ -354,6 +388,11 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
                "and the delays of its links";
     }
     m_buffer = rdma::SharedBuffer(config);
+    error = StartTrimming(largestFrameBytes);
+    if (!error.empty())
+    {
+        return error;
+    }
     if (m_watchdogDetection.IsStrictlyPositive())
     {
         const int64_t detection = m_watchdogDetection.GetPicoSeconds();

@@ -25,14 +25,13 @@ RdmaSwitch::DoDispose()
 }
 
 void
-RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
+RdmaSwitch::Forward(RdmaPort* port, RdmaFrame* frame, int64_t now)
 {
-    CountReceived(*port, *frame, now);
     // A datagram may be for an endpoint that does not exist.
     const Candidates ways = FindCandidates(frame->dst);
     if (ways.size == 0)
     {
-        Drop(nullptr, frame, NO_ROUTE, now);
+        Drop(nullptr, frame, ways.set == NO_SET ? NO_ROUTE : DEAD_NEXT_HOP, now);
         return;
     }
     const uint16_t index = ways.size == 1 ? ways.ports[0] : Choose(ways, *frame, now);
@@ -41,6 +40,14 @@ RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
     {
         Drop(egress, frame, PFC_WATCHDOG, now);
         return;
+    }
+    if (m_trimBytes)
+    {
+        frame = MakeRoom(port, egress, frame, now);
+        if (!frame)
+        {
+            return;
+        }
     }
     const uint64_t queueBytes = egress->GetQueueBytes(frame->priority);
     const uint32_t bytes = FrameBytes(frame);
@@ -82,6 +89,13 @@ RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
 }
 
 void
+RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
+{
+    CountReceived(*port, *frame, now);
+    Forward(port, frame, now);
+}
+
+void
 RdmaSwitch::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
 {
     RdmaSwitchBase::Prefetch(arrivals, depth);
@@ -119,6 +133,7 @@ RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int
     if (frame->extra)
     {
         NoteLeaving(*port, *frame, now);
+        TellLeaving(*port, *frame, now);
     }
     if (m_buffer.Release(frame->inPort, frame->priority, bytes, index, now))
     {

@@ -18,7 +18,8 @@ namespace ns3
 
 /**
  * \ingroup rdma
- * An output-queued, store-and-forward Ethernet switch with a shared buffer, PFC and ECN.
+ * An output-queued, store-and-forward Ethernet switch with a shared buffer, PFC and ECN, or one
+ * that trims.
  *
  * A frame comes in whole, spends the pipeline latency, is admitted to the shared buffer (or
  * dropped, for one of the reasons in DropReason), queued at its egress port, and leaves.
@@ -27,6 +28,16 @@ namespace ns3
  *
  * Sizes that depend on speed are given for a port of 100 Gb/s and scaled with each port's rate
  * (FIELD: no thresholds to be listed by hand for every link speed).
+ *
+ * Trimming (attribute TrimPackets), as NDP's switches do it: where the queue of an egress port has
+ * no room for a packet that may be trimmed (RdmaFrame::TRIMMABLE), either that packet or the last
+ * one of the queue, each with probability 1/2, loses its payload and joins the queue of headers,
+ * TrimPriority. That one gets ten headers' bytes a full packet's, by deficit round robin. A header
+ * for which there is no room is returned to its sender (TrimReturn), once; what else finds none
+ * there is dropped: HEADER_QUEUE_FULL. There is no standard wire form of a trimmed RoCEv2 packet:
+ * ours is the packet's headers with lengths and checksums of their own and TrimDscp; a returned one
+ * has addresses exchanged and a BTH opcode of its own (rdma::RoceOpcode::kReturned). Source:
+ * rdma-switch-trimming.cc.
  */
 class RdmaSwitch : public RdmaSwitchBase
 {
@@ -60,6 +71,26 @@ class RdmaSwitch : public RdmaSwitchBase
         return m_buffer.StoredPeak();
     }
 
+    bool Trims() const override
+    {
+        return m_trimBytes > 0;
+    }
+
+    uint64_t GetTrimmed() const override
+    {
+        return m_trimmed;
+    }
+
+    uint64_t GetTrimmedBytes() const override
+    {
+        return m_trimmedBytes;
+    }
+
+    uint64_t GetReturned() const override
+    {
+        return m_returned;
+    }
+
     /// \return pause storms found by the PFC watchdog
     uint64_t GetPfcStorms() const
     {
@@ -80,6 +111,9 @@ class RdmaSwitch : public RdmaSwitchBase
                                       uint64_t stored,
                                       int64_t now);
 
+    /// (egress port that had no room, what is left of the frame, ps)
+    typedef void (*TrimTracedCallback)(const RdmaPort* port, const RdmaFrame* frame, int64_t now);
+
     /// (egress port, priority, a pause storm begins or ends, ps)
     typedef void (*StormTracedCallback)(const RdmaPort* port,
                                         uint8_t priority,
@@ -90,6 +124,24 @@ class RdmaSwitch : public RdmaSwitchBase
     void DoDispose() override;
 
   private:
+    /// Of headers, in a round in which a full packet leaves: ten of the least frames (the paper's
+    /// 10:1; sim/compositeprioqueue.cpp: _ratio_high).
+    static constexpr uint32_t TRIM_WEIGHT = 10 * rdma::kMinimumFrameBytes;
+
+    static bool IsTrimmable(const RdmaFrame& frame)
+    {
+        return (frame.flags & RdmaFrame::TRIMMABLE) && frame.payload && IsRequest(frame.opcode);
+    }
+
+    /// A frame goes on to where it is addressed to. \param port where it came in
+    void Forward(RdmaPort* port, RdmaFrame* frame, int64_t now);
+    std::string StartTrimming(uint32_t largestFrameBytes);
+    /// Cuts its payload off. \param egress that has no room for it
+    void Trim(RdmaPort* egress, RdmaFrame* frame, int64_t now);
+    /// \param port where it came in; of what is returned \return the frame that is to join the
+    /// egress queue of its priority: this one, or what has been trimmed in its place; null: none
+    RdmaFrame* MakeRoom(RdmaPort*& port, RdmaPort* egress, RdmaFrame* frame, int64_t now);
+
     /// What the attributes say of ECN, for a port of this rate.
     rdma::EcnLaw MakeEcnLaw(rdma::BitRate rate) const;
 
@@ -118,6 +170,7 @@ class RdmaSwitch : public RdmaSwitchBase
     std::vector<rdma::EcnLaw> m_ecnLaws; //!< of each port, by bytes or by time
     uint64_t m_leastKmin{UINT64_MAX};    //!< of m_ecnLaws: most frames need not ask their port's
     rdma::SharedBuffer m_buffer;
+    uint64_t m_trimBytes{0}; //!< of a queue; 0: packets are not trimmed
     bool m_ecn;
     bool m_markOnEnqueue;
     bool m_markBySojourn;
@@ -147,12 +200,23 @@ class RdmaSwitch : public RdmaSwitchBase
     Time m_watchdogRestoration;
     PfcWatchdog::Action m_watchdogAction;
 
+    uint32_t m_trimPackets;
+    uint64_t m_trimHeaderBytes;
+    uint64_t m_trimHeaderLimit{0}; //!< of the queue of headers, bytes
+    uint8_t m_trimPriority;
+    uint8_t m_trimDscp;
+    bool m_trimReturn;
+    uint64_t m_trimmed{0};
+    uint64_t m_trimmedBytes{0};
+    uint64_t m_returned{0};
+
     bool m_refreshPending{false};
     RdmaTimer<RdmaSwitch, &RdmaSwitch::OnRefresh> m_refreshEvent;
     uint32_t m_pausedUpstreams{0};
 
     TracedCallback<const RdmaPort*, uint8_t, bool, uint64_t, int64_t> m_pfcTrace;
     TracedCallback<const RdmaPort*, uint8_t, bool, int64_t> m_stormTrace;
+    TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_trimTrace;
 };
 
 } // namespace ns3

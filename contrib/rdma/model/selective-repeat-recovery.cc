@@ -340,6 +340,7 @@ SelectiveRepeatRecovery::Keep(uint64_t psn,
     if (fresh)
     {
         first = {frame.aux, frame.payload, frame.opcode, frame.flags};
+        m_heldBytes += frame.payload;
     }
     if (frame.opcode == RdmaOpcode::READ_REQUEST)
     {
@@ -374,6 +375,10 @@ SelectiveRepeatRecovery::Release(uint64_t expected)
     m_received.AdvanceTo(expected);
     const uint64_t end = m_received.FirstClear(expected, expected + m_received.Capacity());
     m_received.AdvanceTo(end);
+    for (uint64_t psn = expected; psn < end; ++psn)
+    {
+        m_heldBytes -= GetHeld(psn).payload;
+    }
     return end;
 }
 
@@ -381,6 +386,13 @@ void
 SelectiveRepeatRecovery::Forget(uint64_t psn)
 {
     m_received = rdma::ReceiveBitmap(psn, m_received.Capacity());
+    m_heldBytes = 0;
+}
+
+uint64_t
+SelectiveRepeatRecovery::GetHeldBytes() const
+{
+    return m_heldBytes;
 }
 
 const RdmaArrival&

@@ -78,12 +78,19 @@ class SelectiveRepeatRecovery : public RdmaLossRecovery
                       RdmaFrame& frame,
                       int64_t now) override;
     bool HasHeld() const override;
+    uint64_t GetHeldBytes() const override;
     void FillGap(uint64_t psn, const RdmaFrame& frame, uint32_t count) override;
     uint64_t Release(uint64_t expected) override;
     void Forget(uint64_t psn) override;
     const RdmaArrival& GetHeld(uint64_t psn) const override;
 
   protected:
+    /// \return whether this packet came out of order and is kept
+    bool IsKept(uint64_t psn) const
+    {
+        return m_received.Test(psn);
+    }
+
     /// What the responder says to a packet out of order. \param fresh it is kept now; else it was
     /// before
     virtual void Answer(RdmaResponder& responder,
@@ -125,6 +132,7 @@ class SelectiveRepeatRecovery : public RdmaLossRecovery
 
     // Responder
     rdma::ReceiveBitmap m_received;
+    uint64_t m_heldBytes{0};
     std::vector<RdmaArrival> m_held; //!< a ring, made when something first comes out of order
 };
 

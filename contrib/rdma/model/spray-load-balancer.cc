@@ -7,6 +7,8 @@
 
 #include "ns3/enum.h"
 
+#include <algorithm>
+
 namespace ns3
 {
 
@@ -21,11 +23,17 @@ SprayLoadBalancer::GetTypeId()
             .SetGroupName("Rdma")
             .AddConstructor<SprayLoadBalancer>()
             .AddAttribute("Order",
-                          "Which port the next packet takes: random, or round-robin over the "
-                          "ports that lead to where it goes",
+                          "Which port the next packet takes: random, round-robin over the "
+                          "ports that lead to where it goes, or of these the one with the least "
+                          "queue",
                           EnumValue(RANDOM),
                           MakeEnumAccessor(&SprayLoadBalancer::m_order),
-                          MakeEnumChecker(RANDOM, "random", ROUND_ROBIN, "round-robin"));
+                          MakeEnumChecker(RANDOM,
+                                          "random",
+                                          ROUND_ROBIN,
+                                          "round-robin",
+                                          LEAST_QUEUE,
+                                          "least-queue"));
     return tid;
 }
 
@@ -37,14 +45,40 @@ SprayLoadBalancer::SprayLoadBalancer()
 uint16_t
 SprayLoadBalancer::Choose(const Candidates& candidates,
                           const RdmaFrame&,
-                          const RdmaQueues&,
+                          const RdmaQueues& queues,
                           int64_t)
 {
+    if (m_order == LEAST_QUEUE)
+    {
+        return LeastQueue(candidates, queues);
+    }
     if (m_order == RANDOM)
     {
         return candidates.ports[m_random->GetInteger(0, candidates.size - 1)];
     }
     return candidates.ports[m_next[candidates.set]++ % candidates.size];
+}
+
+uint16_t
+SprayLoadBalancer::LeastQueue(const Candidates& candidates, const RdmaQueues& queues)
+{
+    uint64_t least = UINT64_MAX;
+    uint32_t equal = 0;
+    for (const uint16_t port : candidates)
+    {
+        const uint64_t bytes = queues.GetBytes(port);
+        equal = bytes < least ? 1 : equal + (bytes == least);
+        least = std::min(least, bytes);
+    }
+    uint32_t skip = equal > 1 ? m_random->GetInteger(0, equal - 1) : 0;
+    for (const uint16_t port : candidates)
+    {
+        if (queues.GetBytes(port) == least && skip-- == 0)
+        {
+            return port;
+        }
+    }
+    return candidates.ports[0]; // not reached
 }
 
 void

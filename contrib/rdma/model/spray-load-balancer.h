@@ -16,8 +16,9 @@ namespace ns3
 /**
  * \ingroup rdma
  * Packet spraying: every packet takes a port of its own, whatever its flow (Dixit, Prakash, Hu,
- * Kompella: On the Impact of Packet Spraying in Data Center Networks, INFOCOM 2013), by chance or
- * in turns. It splits evenly what is equal; links that differ or fail upstream it does not see.
+ * Kompella: On the Impact of Packet Spraying in Data Center Networks, INFOCOM 2013), by chance,
+ * in turns, or where the least waits (of equal queues one by chance). It splits evenly what is
+ * equal; links that differ or fail upstream it does not see.
  *
  * Packets of a flow overtake each other: RdmaNic::LossRecovery should be out-of-order. Go-back-N
  * goes back at each packet that is overtaken, and selective repeat sends it again. Of InfiniBand
@@ -30,7 +31,8 @@ class SprayLoadBalancer : public RdmaLoadBalancer
     enum Order
     {
         RANDOM,
-        ROUND_ROBIN
+        ROUND_ROBIN,
+        LEAST_QUEUE
     };
 
     static TypeId GetTypeId();
@@ -49,6 +51,8 @@ class SprayLoadBalancer : public RdmaLoadBalancer
     int64_t AssignStreams(int64_t stream) override;
 
   private:
+    uint16_t LeastQueue(const Candidates& candidates, const RdmaQueues& queues);
+
     Order m_order;
     Ptr<UniformRandomVariable> m_random;
     std::vector<uint32_t> m_next; //!< by set: whose turn it is

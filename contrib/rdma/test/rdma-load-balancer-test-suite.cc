@@ -392,6 +392,137 @@ class RdmaLoadBalancerSeamTestCase : public TestCase
     bool m_credits;
 };
 
+/// What the other schemes do with the same flows.
+class RdmaLoadBalancerSchemesTestCase : public TestCase
+{
+  public:
+    explicit RdmaLoadBalancerSchemesTestCase(bool credits)
+        : TestCase(Words("flowlets, queues, feedback", credits)),
+          m_credits(credits)
+    {
+    }
+
+  private:
+    /// \param selector of NICs \return data packets by uplink
+    Split Run(const std::string& balancer, uint32_t flows, const std::string& selector = "")
+    {
+        LeafSpine bed(m_credits, balancer);
+        bed.helper.SetNicAttribute("PathSelector", StringValue(selector));
+        bed.Build();
+        bed.Send(flows);
+        Simulator::Run();
+        m_nics = bed.fabric->GetNicTotals();
+        NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), flows, balancer << selector);
+        NS_TEST_EXPECT_MSG_EQ(m_nics.retransmittedPackets, 0, balancer << selector);
+        const Split split = bed.UpPackets();
+        NS_TEST_EXPECT_MSG_EQ(Sum(split), flows * PACKETS, balancer << selector);
+        return split;
+    }
+
+    static uint64_t Most(const Split& split)
+    {
+        return *std::max_element(split.begin(), split.end());
+    }
+
+    void DoRun() override
+    {
+        // Packets of 334 ns on a line that nobody shares: no gap of 100 us, so one flowlet.
+        NS_TEST_EXPECT_MSG_EQ(Most(Run("flowlet", 1)), PACKETS, "one flowlet");
+        NS_TEST_EXPECT_MSG_EQ(m_nics.outOfOrderReceived, 0, "in order");
+        // With gaps of 0 each packet is one: by chance, as spraying (see there for the bound).
+        Config::SetDefault("ns3::FlowletLoadBalancer::Gap", TimeValue(Time(0)));
+        for (const uint64_t packets : Run("flowlet", 4))
+        {
+            NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(packets), 245., 68, "each packet");
+        }
+        Config::SetDefault("ns3::FlowletLoadBalancer::Gap", TimeValue(MicroSeconds(100)));
+        // Four flows fill four uplinks: whoever sees the queues leaves none idle, and as none may
+        // be longer than the others for long, they are even to some packets.
+        Config::SetDefault("ns3::DrillLoadBalancer::Samples", UintegerValue(64));
+        for (const std::string balancer : {"drill", "spray"})
+        {
+            Config::SetDefault("ns3::SprayLoadBalancer::Order", StringValue("least-queue"));
+            NS_TEST_EXPECT_MSG_LT(Most(Run(balancer, 4)), 245 + 25, balancer);
+        }
+        Config::SetDefault("ns3::SprayLoadBalancer::Order", StringValue("random"));
+        Config::SetDefault("ns3::DrillLoadBalancer::Samples", UintegerValue(2));
+        NS_TEST_EXPECT_MSG_LT(Most(Run("drill", 4)), 245 + 40, "two choices and a memory");
+        NS_TEST_EXPECT_MSG_GT(m_nics.outOfOrderReceived, 0, "overtaken");
+        NS_TEST_EXPECT_MSG_GT(m_nics.largestReorder, 0, "by some");
+        NS_TEST_EXPECT_MSG_GT(m_nics.largestHeldBytes, 4095, "kept");
+        // A flow that is alone stays where it is, and those that meet part once, not packet by
+        // packet.
+        Run("adaptive", 4);
+        const uint64_t restless = m_nics.outOfOrderReceived;
+        Config::SetDefault("ns3::AdaptiveLoadBalancer::Sticky", BooleanValue(true));
+        Run("adaptive", 4);
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(m_nics.outOfOrderReceived, restless, "sticky");
+        Config::SetDefault("ns3::AdaptiveLoadBalancer::Sticky", BooleanValue(false));
+        if (m_credits)
+        {
+            return;
+        }
+        // Entropies: as many ways as there are, and each of them was told of.
+        const Split reps = Run("ecmp", 4, "reps");
+        for (const uint64_t packets : reps)
+        {
+            NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(packets), 245., 68, "reps");
+        }
+        NS_TEST_EXPECT_MSG_GT(m_nics.pathChanges, 3 * PACKETS / 2, "most packets go elsewhere");
+        NS_TEST_EXPECT_MSG_EQ(m_nics.acksSent, 4 * PACKETS, "every packet is answered");
+        NS_TEST_EXPECT_MSG_EQ(Most(Run("ecmp", 1, "plb")), PACKETS, "nothing is congested");
+        NS_TEST_EXPECT_MSG_EQ(m_nics.pathChanges, 0, "plb");
+    }
+
+    bool m_credits;
+    RdmaNicCounters m_nics;
+};
+
+/// A flow that begins while another one is under way takes another uplink: CONGA sees it, a hash
+/// does not.
+class RdmaLoadBalancerCongaTestCase : public TestCase
+{
+  public:
+    RdmaLoadBalancerCongaTestCase()
+        : TestCase("CONGA keeps out of the way of what is there")
+    {
+    }
+
+  private:
+    /// \return uplinks that two flows used, the second one 300 us after the first
+    uint32_t Used(const std::string& balancer, uint64_t run)
+    {
+        RngSeedManager::SetRun(run);
+        LeafSpine bed(false, balancer);
+        bed.Build();
+        const auto first = bed.Connect(0, HOSTS, 3).first;
+        const auto second = bed.Connect(1, HOSTS + 1, 3).first;
+        first->PostWrite(8000000, 0); // 660 us of its line
+        Simulator::Schedule(MicroSeconds(300), [&] { second->PostWrite(1000000, 1); });
+        Simulator::Run();
+        RngSeedManager::SetRun(1);
+        NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 2, balancer);
+        uint32_t used = 0;
+        for (const uint64_t packets : bed.UpPackets())
+        {
+            used += packets > 0;
+        }
+        return used;
+    }
+
+    void DoRun() override
+    {
+        uint32_t hashed = 0;
+        for (uint64_t run = 1; run <= 24; ++run)
+        {
+            NS_TEST_EXPECT_MSG_EQ(Used("conga", run), 2, "run " << run);
+            hashed += Used("ecmp", run) == 1;
+        }
+        // A quarter of them meet: none of 24 do but once in a thousand.
+        NS_TEST_EXPECT_MSG_GT(hashed, 0, "hashes meet");
+    }
+};
+
 /// A name that nobody has.
 class RdmaLoadBalancerNameTestCase : public TestCase
 {
@@ -412,9 +543,11 @@ class RdmaLoadBalancerNameTestCase : public TestCase
             const auto fabric = bed.helper.Build(bed.nodes, bed.links, error);
             const bool refused = !name.empty() || !m_credits; // a table needs none
             NS_TEST_EXPECT_MSG_EQ((fabric == nullptr), refused, error);
-            const std::string expected =
-                std::string("l0: ns3::") + (m_credits ? "IbSwitch" : "RdmaSwitch") +
-                "::LoadBalancer: '" + name + "' is unknown; allowed: adaptive, ecmp, spray";
+            const std::string expected = std::string("l0: ns3::") +
+                                         (m_credits ? "IbSwitch" : "RdmaSwitch") +
+                                         "::LoadBalancer: '" + name +
+                                         "' is unknown; allowed: adaptive, conga, drill, ecmp, "
+                                         "flowlet, spray";
             NS_TEST_EXPECT_MSG_EQ(error.substr(0, refused ? expected.size() : 0),
                                   (refused ? expected : ""),
                                   "the names there are");
@@ -442,12 +575,14 @@ class RdmaLoadBalancerTestSuite : public TestSuite
             AddTestCase(new RdmaLoadBalancerSplitTestCase(credits), TestCase::QUICK);
             AddTestCase(new RdmaLoadBalancerSeamTestCase(credits), TestCase::QUICK);
             AddTestCase(new RdmaLoadBalancerNameTestCase(credits), TestCase::QUICK);
+            AddTestCase(new RdmaLoadBalancerSchemesTestCase(credits), TestCase::QUICK);
             for (uint32_t leaf = 0; leaf < 2; ++leaf)
             {
                 AddTestCase(new RdmaLoadBalancerFailureTestCase(credits, leaf), TestCase::QUICK);
             }
         }
         AddTestCase(new RdmaLoadBalancerOrderTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaLoadBalancerCongaTestCase, TestCase::QUICK);
     }
 };
 

@@ -37,6 +37,12 @@ Text(const RdmaFrame& f, uint32_t link, int64_t at)
          << f.route.GetKey() << ' ' << f.destQp << ' ' << f.psn << ' ' << f.aux << ' '
          << f.dmaLength << ' ' << f.payload << ' ' << +static_cast<uint8_t>(f.opcode) << ' '
          << +f.priority << ' ' << +f.flags << ' ' << +f.classEnable;
+    if (f.extra && f.extra->hasTag)
+    {
+        const RdmaFrameTag& t = f.extra->tag;
+        text << " tag " << t.port << ' ' << t.told << ' ' << +t.congestion << ' '
+             << +t.toldCongestion;
+    }
     if (f.extra && f.extra->hasTelemetry)
     {
         const RdmaTelemetry& t = f.extra->telemetry;
@@ -147,6 +153,33 @@ class RdmaFrameRecordTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(roundTrip(TypicalFrame(), 5, 1500 * NS, 1000 * NS, &typical),
                               123,
                               "with telemetry");
+        // What switches tell each other, with telemetry and without: 6 B.
+        for (const RdmaFrameTag tag :
+             {RdmaFrameTag{3, 0xffff, 7, 0}, RdmaFrameTag{0x1234, 5, 0, 9}})
+        {
+            for (const bool both : {false, true})
+            {
+                RdmaFrame* frame = AllocateFrame(TypicalFrame(), both ? &typical : nullptr);
+                if (!both)
+                {
+                    frame->extra = RdmaFramePool::Get().AllocateExtra();
+                }
+                frame->extra->hasTag = true;
+                frame->extra->tag = tag;
+                const uint8_t* end =
+                    RdmaFrameRecord::Write(buffer, *frame, 5, 1500 * NS, 1000 * NS);
+                NS_TEST_EXPECT_MSG_EQ(end - buffer, (both ? 123 : 27) + 6, "as long");
+                RdmaFrame* read = RdmaFramePool::Get().Allocate();
+                uint32_t link;
+                int64_t at;
+                RdmaFrameRecord::Read(buffer, end, *read, link, at, 1000 * NS);
+                NS_TEST_EXPECT_MSG_EQ(Text(*read, link, at),
+                                      Text(*frame, 5, 1500 * NS),
+                                      "the same");
+                RdmaFramePool::Get().Free(frame);
+                RdmaFramePool::Get().Free(read);
+            }
+        }
         // The largest value of every field, and nothing.
         RdmaFrame largest;
         std::memset(static_cast<void*>(&largest), 0xff, sizeof(largest));

@@ -59,6 +59,15 @@ QUEUE_PAIRS = {  # with "?": may be empty
     "rate_gbps": "float64",
     "window_bytes": "float64?",
 }
+PATHS = {
+    "src": "str",
+    "dst": "str",
+    "messages": "int64",
+    "bytes": "int64",
+    "fct_us_mean": "float64",
+    "fct_us_max": "float64",
+    "path": "str",
+}
 EVENTS = {"time_us": "float64", "what": "str", "where": "str", "details": "str"}
 
 # A folder with one of these is a run's.

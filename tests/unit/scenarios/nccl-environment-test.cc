@@ -253,8 +253,10 @@ TEST(NcclEnvironment, WhatLeavesNothingIsAnError)
     ExpectIn(ErrorOf({"--nccl-env=MY_ALGO=ring"}), {"begin with NCCL_"});
     ExpectIn(ErrorOf({"--nccl-env=NCCL_ALGO=ring,NCCL_ALGO=tree"}), {"given twice"});
     // What would change times and is not simulated.
-    ExpectIn(ErrorOf({"--nccl-env=NCCL_IB_QPS_PER_CONNECTION=2"}),
-             {"NCCL_IB_QPS_PER_CONNECTION=2", "one queue pair", "allowed: 1"});
+    ExpectIn(ErrorOf({"--nccl-env=NCCL_IB_QPS_PER_CONNECTION=129"}),
+             {"NCCL_IB_QPS_PER_CONNECTION", "129", "1 to 128"});
+    ExpectIn(ErrorOf({"--nccl-env=NCCL_IB_SPLIT_DATA_ON_QPS=2"}),
+             {"NCCL_IB_SPLIT_DATA_ON_QPS", "0 to 1"});
     ExpectIn(ErrorOf({"--nccl-env=NCCL_P2P_DISABLE=1"}), {"allowed: 0"});
     ExpectIn(ErrorOf({"--nccl-env=NCCL_NET=Socket"}), {"allowed: IB"});
     for (const char* timeout : {"0", "32", "x", ""})

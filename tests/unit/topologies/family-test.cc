@@ -56,15 +56,17 @@ TEST(Family, NothingIsIgnored)
     TopologyRequest r = Request("single-switch", 4);
     r.parameters.SetCount("k", 4).SetFactor("oversubscription", 2);
     EXPECT_EQ(Errors(r),
-              "k: 4 has no meaning for single-switch; it belongs to fat-tree\n"
-              "oversubscription: 2 has no meaning for single-switch; it belongs to fat-tree or "
-              "leaf-spine\n");
+              "oversubscription: 2 has no meaning for single-switch; it belongs to dual-plane, "
+              "fat-tree, leaf-spine, rail-only or rail-optimized\n"
+              "k: 4 has no meaning for single-switch; it belongs to fat-tree\n");
     r = Request("fat-tree", 4);
     r.file = "net.json";
     r.parameters.SetCount("spines", 3);
-    EXPECT_EQ(Errors(r),
-              "spines: 3 has no meaning for fat-tree; it belongs to leaf-spine\n"
-              "file: \"net.json\" has no meaning for fat-tree; it belongs to graph or hpcc\n");
+    EXPECT_EQ(
+        Errors(r),
+        "spines: 3 has no meaning for fat-tree; it belongs to dual-plane, leaf-spine, rail-only or "
+        "rail-optimized\n"
+        "file: \"net.json\" has no meaning for fat-tree; it belongs to graph or hpcc\n");
 }
 
 TEST(Family, AllMistakesAtOnce)
@@ -162,8 +164,8 @@ TEST(LeafSpine, Errors)
     r.hosts = 0;
     r.parameters.SetCount("leaves", 4000000000u).SetCount("hosts-per-leaf", 4000000000u);
     EXPECT_EQ(Errors(r),
-              "leaves: 4000000000 is not a number from 1 to 65535\n"
-              "hosts-per-leaf: 4000000000 is not a number from 1 to 65535\n");
+              "hosts-per-leaf: 4000000000 is not a number from 1 to 65535\n"
+              "leaves: 4000000000 is not a number from 1 to 65535\n");
     r.parameters.SetCount("leaves", 60000).SetCount("hosts-per-leaf", 1).SetCount("spines", 60000);
     EXPECT_NE(Errors(r).find("larger than"), std::string::npos);
 }

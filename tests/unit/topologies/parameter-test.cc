@@ -121,7 +121,17 @@ TEST(Parameter, NetworksSayWhatTheyAre)
 {
     topo::TopologyRequest r;
     r.hosts = 20;
-    for (const char* family : {"fat-tree", "leaf-spine", "single-switch", "torus"})
+    for (const char* family : {"dragonfly",
+                               "dragonfly-plus",
+                               "dual-plane",
+                               "fat-tree",
+                               "hyperx",
+                               "leaf-spine",
+                               "rail-only",
+                               "rail-optimized",
+                               "single-switch",
+                               "torus",
+                               "xgft"})
     {
         r.family = family;
         const auto made = topo::MakeTopology(r);

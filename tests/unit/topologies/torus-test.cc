@@ -215,8 +215,9 @@ TEST(Torus, Errors)
     other.family = "fat-tree";
     other.parameters.SetFlag("wrap", false);
     EXPECT_EQ(Errors(other),
+              "hosts-per-switch: 1 has no meaning for fat-tree; it belongs to dragonfly, hyperx or "
+              "torus\n"
               "torus: \"4\" has no meaning for fat-tree; it belongs to torus\n"
-              "hosts-per-switch: 1 has no meaning for fat-tree; it belongs to torus\n"
               "wrap: 0 has no meaning for fat-tree; it belongs to torus\n");
 }
 

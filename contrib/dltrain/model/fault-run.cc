@@ -1,0 +1,217 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "fault-run.h"
+
+#include "results/human-text.h"
+
+#include "ns3/object-factory.h"
+#include "ns3/rdma-switch.h"
+#include "ns3/simulator.h"
+#include "ns3/uinteger.h"
+
+#include <cmath>
+#include <utility>
+
+namespace dltrain
+{
+
+using ns3::RdmaFaults;
+using scenario::FaultKind;
+
+FaultRun::FaultRun(const scenario::FaultPlan& plan, ns3::RdmaFabric& fabric, EventCollector& events)
+    : m_plan(plan),
+      m_fabric(fabric),
+      m_events(events),
+      m_faults(fabric, {plan.detection.ps, plan.convergence.ps})
+{
+    for (std::size_t i = 0; i < plan.faults.size(); ++i)
+    {
+        if (plan.faults[i].IsOfNetwork())
+        {
+            m_numbers.emplace_back(m_faults.Add(Translate(plan.faults[i])));
+            m_indices.push_back(i);
+        }
+        else
+        {
+            m_numbers.emplace_back();
+            m_ofGpus[i];
+        }
+    }
+    m_faults.SetListener([this](const RdmaFaults::Event& event) { OnEvent(event); });
+}
+
+RdmaFaults::Fault
+FaultRun::Translate(const scenario::Fault& fault) const
+{
+    RdmaFaults::Fault out{};
+    out.ends = fault.ends;
+    out.dead = fault.dead;
+    out.value = fault.value;
+    out.beginPs = fault.at.ps;
+    out.endPs = fault.length.ps ? fault.at.ps + fault.length.ps : RdmaFaults::NEVER;
+    switch (fault.kind)
+    {
+    case FaultKind::kRate:
+    case FaultKind::kLaneDown:
+        out.kind = RdmaFaults::Kind::RATE;
+        out.isShare = fault.kind == FaultKind::kLaneDown;
+        out.value = out.isShare ? fault.value : static_cast<double>(fault.rate.bps);
+        break;
+    case FaultKind::kBitErrors:
+        out.kind = RdmaFaults::Kind::BIT_ERRORS;
+        break;
+    case FaultKind::kDrop:
+        out.kind = RdmaFaults::Kind::SILENT_DROPS;
+        break;
+    case FaultKind::kPauseStorm: {
+        out.kind = RdmaFaults::Kind::PAUSE_STORM;
+        ns3::UintegerValue lossless;
+        ns3::ObjectFactory("ns3::RdmaSwitch")
+            .Create<ns3::RdmaSwitch>()
+            ->GetAttribute("LosslessPriorities", lossless);
+        out.value = static_cast<double>(lossless.Get());
+        break;
+    }
+    default:
+        out.kind = RdmaFaults::Kind::DOWN;
+        break;
+    }
+    if (fault.kind == FaultKind::kFlap)
+    {
+        out.periodPs = fault.period.ps;
+        out.upPs = std::llround(static_cast<double>(fault.period.ps) * (1 - fault.duty));
+    }
+    return out;
+}
+
+void
+FaultRun::Start()
+{
+    m_faults.Start();
+    for (const auto& [index, none] : m_ofGpus)
+    {
+        ScheduleOfGpu(index);
+    }
+}
+
+void
+FaultRun::ScheduleOfGpu(std::size_t index)
+{
+    const scenario::Fault& fault = m_plan.faults[index];
+    const auto at = [](int64_t ps, std::function<void()> what) {
+        ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT,
+                                            ns3::RdmaClock::At(ps),
+                                            std::move(what));
+    };
+    at(fault.at.ps, [this, index] {
+        m_ofGpus[index].begun = ns3::RdmaClock::Now();
+        Write(ns3::RdmaClock::Now(),
+              m_plan.faults[index].where,
+              m_plan.faults[index].what + " begins");
+    });
+    if (fault.length.ps)
+    {
+        at(fault.at.ps + fault.length.ps, [this, index] {
+            m_ofGpus[index].ended = ns3::RdmaClock::Now();
+            Write(ns3::RdmaClock::Now(),
+                  m_plan.faults[index].where,
+                  m_plan.faults[index].what + " ends");
+        });
+    }
+}
+
+void
+FaultRun::Write(int64_t now, const std::string& where, const std::string& details)
+{
+    results::EventLog& log = m_events.GetLog();
+    if (log.Count(results::EventLog::FAULT))
+    {
+        log.Write(now, results::EventLog::FAULT, where, details);
+    }
+}
+
+void
+FaultRun::OnEvent(const RdmaFaults::Event& event)
+{
+    const scenario::Fault& fault = m_plan.faults[m_indices[event.fault]];
+    switch (event.step)
+    {
+    case RdmaFaults::Step::BEGINS:
+        Write(event.now, fault.where, fault.what + " begins");
+        return;
+    case RdmaFaults::Step::ENDS:
+        Write(event.now, fault.where, fault.what + " ends");
+        return;
+    case RdmaFaults::Step::DETECTED:
+        Write(event.now,
+              m_fabric.GetLinkName(event.end),
+              m_fabric.GetNodeName(m_fabric.GetNodeOfEnd(event.end)) +
+                  " knows that the link is dead, and leaves it out");
+        return;
+    case RdmaFaults::Step::REROUTED:
+        Write(event.now,
+              "*",
+              event.error.empty() ? "all switches have new tables, " +
+                                        (event.links ? "without " + std::to_string(event.links) +
+                                                           (event.links == 1 ? " link" : " links")
+                                                     : std::string("with all links"))
+                                  : "no new tables, the old ones stay: " + event.error);
+        return;
+    }
+}
+
+std::vector<results::FaultRecord>
+FaultRun::GetRecords() const
+{
+    std::vector<results::FaultRecord> records;
+    for (std::size_t i = 0; i < m_plan.faults.size(); ++i)
+    {
+        const scenario::Fault& fault = m_plan.faults[i];
+        results::FaultRecord record;
+        record.what = fault.what;
+        record.where = fault.where;
+        record.ofNetwork = fault.IsOfNetwork();
+        record.isCut = fault.IsCut();
+        record.losesFrames =
+            fault.IsCut() || fault.kind == FaultKind::kBitErrors || fault.kind == FaultKind::kDrop;
+        record.at = fault.at.ps;
+        if (m_numbers[i])
+        {
+            const RdmaFaults::Record of = m_faults.GetRecord(*m_numbers[i]);
+            record.begun = of.beginPs;
+            record.ended = of.endPs;
+            record.detected = of.detectedPs;
+            record.rerouted = of.reroutedPs;
+            record.times = of.times;
+            record.framesLost = of.framesLost;
+            record.framesWithoutWay = of.framesStranded;
+            record.pairsHit = of.pairsHit;
+        }
+        else
+        {
+            record.begun = m_ofGpus.at(i).begun;
+            record.ended = m_ofGpus.at(i).ended;
+            record.times = record.begun >= 0;
+        }
+        records.push_back(std::move(record));
+    }
+    return records;
+}
+
+std::vector<std::string>
+FaultRun::DescribeActive() const
+{
+    std::vector<std::string> lines;
+    for (const results::FaultRecord& record : GetRecords())
+    {
+        if (record.begun >= 0 && record.ended < 0)
+        {
+            lines.push_back("fault " + record.what + " on " + record.where + " since " +
+                            results::HumanTime(static_cast<double>(record.begun) / 1e6));
+        }
+    }
+    return lines;
+}
+
+} // namespace dltrain

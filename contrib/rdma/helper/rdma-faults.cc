@@ -1,0 +1,542 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rdma-faults.h"
+
+#include "ns3/abort.h"
+#include "ns3/callback.h"
+#include "ns3/log.h"
+#include "ns3/simulator.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace ns3
+{
+
+NS_LOG_COMPONENT_DEFINE("RdmaFaults");
+
+namespace
+{
+
+/// Random streams of links that may fail: beyond those that a fabric gives out one after another.
+constexpr int64_t FIRST_STREAM = int64_t{1} << 40;
+
+/// Kinds that lose frames: DOWN, BIT_ERRORS, SILENT_DROPS.
+constexpr std::size_t LOSSY_KINDS = 3;
+
+std::size_t
+IndexOf(RdmaFaults::Kind kind)
+{
+    return kind == RdmaFaults::Kind::DOWN ? 0 : kind == RdmaFaults::Kind::BIT_ERRORS ? 1 : 2;
+}
+
+} // namespace
+
+/// Notes whose frames are lost at an end: touched by the end's node, or between the nodes' events.
+class RdmaFaults::Watcher
+{
+  public:
+    explicit Watcher(RdmaPort& port)
+    {
+        port.TraceConnectWithoutContext("LinkDown", MakeCallback(&Watcher::OnLinkDown, this));
+        port.TraceConnectWithoutContext("CutSent", MakeCallback(&Watcher::OnLinkDown, this));
+        port.TraceConnectWithoutContext("PhyRxDrop", MakeCallback(&Watcher::OnCorrupt, this));
+        port.TraceConnectWithoutContext("SilentDrop", MakeCallback(&Watcher::OnSilentDrop, this));
+    }
+
+    void Note(Kind kind, const RdmaFrame& frame)
+    {
+        if (IsData(frame.opcode))
+        {
+            losses[IndexOf(kind)].pairs.insert(uint64_t{frame.src} << 32 | frame.dst);
+        }
+    }
+
+    std::array<Losses, LOSSY_KINDS> losses;
+
+  private:
+    void OnLinkDown(const RdmaPort*, const RdmaFrame* frame, int64_t)
+    {
+        Note(Kind::DOWN, *frame);
+    }
+
+    void OnCorrupt(const RdmaPort*, const RdmaFrame* frame, int64_t)
+    {
+        Note(Kind::BIT_ERRORS, *frame);
+    }
+
+    void OnSilentDrop(const RdmaPort*, const RdmaFrame* frame, int64_t)
+    {
+        Note(Kind::SILENT_DROPS, *frame);
+    }
+};
+
+RdmaFaults::RdmaFaults(RdmaFabric& fabric, const Times& times)
+    : m_fabric(fabric),
+      m_times(times)
+{
+    NS_ABORT_MSG_IF(fabric.GetNRanks() > 1, "faults are of fabrics that one rank simulates");
+}
+
+RdmaFaults::~RdmaFaults() = default;
+
+bool
+RdmaFaults::Loses(Kind kind)
+{
+    return kind == Kind::DOWN || kind == Kind::BIT_ERRORS || kind == Kind::SILENT_DROPS;
+}
+
+uint32_t
+RdmaFaults::Add(Fault fault)
+{
+    NS_ABORT_MSG_IF(fault.periodPs > 0 && fault.endPs < 0, "what comes and goes has to end");
+    m_faults.push_back(std::move(fault));
+    return GetN() - 1;
+}
+
+void
+RdmaFaults::SetListener(Listener listener)
+{
+    m_listener = std::move(listener);
+}
+
+void
+RdmaFaults::Start()
+{
+    if (GetN() == 0)
+    {
+        return;
+    }
+    m_fabric.ExpectFaults();
+    m_records.resize(GetN());
+    m_pairs.resize(GetN());
+    m_strandedBefore.resize(GetN());
+    m_active.resize(GetN());
+    m_cables.resize(m_fabric.GetNEnds() / 2);
+    m_flushed.resize(m_fabric.GetNEnds());
+    m_watchers.resize(m_fabric.GetNEnds());
+    for (uint32_t f = 0; f < GetN(); ++f)
+    {
+        const Fault& fault = m_faults[f];
+        for (const uint32_t end : fault.ends)
+        {
+            if (!Loses(fault.kind) || m_watchers[end])
+            {
+                continue;
+            }
+            // Both ends, as each counts on what the other does.
+            for (const uint32_t e : {end, end ^ 1})
+            {
+                m_fabric.GetPortOfEnd(e)->MayFail(FIRST_STREAM + 2 * int64_t{e});
+            }
+            m_watchers[end] = std::make_unique<Watcher>(*m_fabric.GetPortOfEnd(end));
+        }
+        Schedule(fault.beginPs, [this, f] { Begin(f); });
+    }
+}
+
+void
+RdmaFaults::Schedule(int64_t at, std::function<void()> what)
+{
+    Simulator::ScheduleWithContext(Simulator::NO_CONTEXT,
+                                   RdmaClock::At(at) - Simulator::Now(),
+                                   std::move(what));
+}
+
+void
+RdmaFaults::Tell(Step step, uint32_t fault, uint32_t end, uint32_t links, std::string error)
+{
+    if (m_listener)
+    {
+        m_listener({step, fault, end, links, std::move(error), RdmaClock::Now()});
+    }
+}
+
+// A fault comes and goes -------------------------------------------------------------------------
+
+void
+RdmaFaults::Begin(uint32_t f)
+{
+    const Fault& fault = m_faults[f];
+    const int64_t now = RdmaClock::Now();
+    NS_LOG_INFO("fault " << f << " begins at " << now << " ps");
+    Record& record = m_records[f];
+    if (record.times++ == 0)
+    {
+        record.beginPs = now;
+    }
+    m_strandedBefore[f] = CountStranded();
+    record.endPs = NEVER;
+    m_active[f] = true;
+    Own(f);
+    Tell(Step::BEGINS, f);
+    if (fault.kind == Kind::DOWN)
+    {
+        CutCables(f);
+    }
+    else if (fault.kind == Kind::PAUSE_STORM)
+    {
+        Pause(f);
+    }
+    else
+    {
+        for (const uint32_t end : fault.ends)
+        {
+            Apply(f, end);
+        }
+    }
+    const int64_t end =
+        fault.periodPs > 0 ? std::min(fault.endPs, now + fault.periodPs - fault.upPs) : fault.endPs;
+    if (end >= 0)
+    {
+        Schedule(std::max(end, now), [this, f] { End(f); });
+    }
+}
+
+void
+RdmaFaults::End(uint32_t f)
+{
+    const Fault& fault = m_faults[f];
+    const int64_t now = RdmaClock::Now();
+    m_active[f] = false;
+    Record& record = m_records[f];
+    record.endPs = now;
+    record.framesStranded += CountStranded() - m_strandedBefore[f];
+    Tell(Step::ENDS, f);
+    if (fault.kind == Kind::DOWN)
+    {
+        MendCables(f);
+    }
+    else if (fault.kind == Kind::PAUSE_STORM)
+    {
+        for (const uint32_t end : fault.ends)
+        {
+            m_fabric.GetPortOfEnd(end)->SendPause(static_cast<uint8_t>(fault.value), 0, now);
+        }
+    }
+    else
+    {
+        for (const uint32_t end : fault.ends)
+        {
+            Apply(f, end);
+        }
+    }
+    const int64_t next = now + fault.upPs;
+    if (fault.periodPs > 0 && next < fault.endPs)
+    {
+        Schedule(next, [this, f] { Begin(f); });
+    }
+}
+
+/// What all faults of this kind that are there make of an end.
+void
+RdmaFaults::Apply(uint32_t f, uint32_t end)
+{
+    const Kind kind = m_faults[f].kind;
+    const RdmaLinkSpec& link = m_fabric.GetLink(end);
+    double rate = static_cast<double>(link.rateBps);
+    double errors = link.bitErrorRate;
+    double pass = 1;
+    for (uint32_t g = 0; g < GetN(); ++g)
+    {
+        const Fault& other = m_faults[g];
+        if (m_active[g] && other.kind == kind &&
+            std::binary_search(other.ends.begin(), other.ends.end(), end))
+        {
+            rate =
+                std::min(rate,
+                         other.value * (other.isShare ? static_cast<double>(link.rateBps) : 1.0));
+            errors = std::max(errors, other.value);
+            pass *= 1 - other.value;
+        }
+    }
+    RdmaPort& port = *m_fabric.GetPortOfEnd(end);
+    if (kind == Kind::BIT_ERRORS)
+    {
+        port.SetBitErrorRate(errors);
+    }
+    else if (kind == Kind::SILENT_DROPS)
+    {
+        port.SetSilentDrops(1 - pass);
+    }
+    else
+    {
+        // What is being sent ends as it began.
+        port.SetRate(static_cast<uint64_t>(rate));
+        if (RdmaSwitchBase* device = m_fabric.GetSwitch(m_fabric.GetNodeOfEnd(end)))
+        {
+            device->OnRateChange(port.GetPortIndex());
+        }
+    }
+}
+
+void
+RdmaFaults::Pause(uint32_t f)
+{
+    const Fault& fault = m_faults[f];
+    const int64_t now = RdmaClock::Now();
+    if (!m_active[f])
+    {
+        return;
+    }
+    int64_t next = INT64_MAX;
+    for (const uint32_t end : fault.ends)
+    {
+        RdmaPort& port = *m_fabric.GetPortOfEnd(end);
+        port.SendPause(static_cast<uint8_t>(fault.value), UINT16_MAX, now);
+        // Half of it: a refresh is there before it runs out.
+        next = std::min(
+            next,
+            static_cast<int64_t>(256e12 * UINT16_MAX / static_cast<double>(port.GetRate())));
+    }
+    if (fault.endPs < 0 || now + next < fault.endPs)
+    {
+        Schedule(now + next, [this, f] { Pause(f); });
+    }
+}
+
+// Cables -----------------------------------------------------------------------------------------
+
+void
+RdmaFaults::CutCables(uint32_t f)
+{
+    const Fault& fault = m_faults[f];
+    const int64_t now = RdmaClock::Now();
+    std::vector<std::pair<uint32_t, uint64_t>> cut;
+    for (const uint32_t end : fault.ends)
+    {
+        if (end % 2)
+        {
+            continue; // the cable's other end was there
+        }
+        Cable& cable = m_cables[end / 2];
+        cable.fault = f;
+        if (cable.cuts++ == 0)
+        {
+            cut.emplace_back(end / 2, ++cable.changes);
+            m_fabric.GetPortOfEnd(end)->Cut(now);
+            m_fabric.GetPortOfEnd(end + 1)->Cut(now);
+        }
+    }
+    for (const uint32_t end : fault.dead)
+    {
+        MarkDead(end);
+    }
+    for (const auto& [link, change] : cut)
+    {
+        if (m_times.detectionPs == 0)
+        {
+            Detect(link, change);
+            continue;
+        }
+        Schedule(now + m_times.detectionPs,
+                 [this, link = link, change = change] { Detect(link, change); });
+    }
+}
+
+void
+RdmaFaults::MendCables(uint32_t f)
+{
+    const int64_t now = RdmaClock::Now();
+    std::vector<uint32_t> whole;
+    for (const uint32_t end : m_faults[f].ends)
+    {
+        if (end % 2 == 0 && --m_cables[end / 2].cuts == 0)
+        {
+            whole.push_back(end / 2);
+        }
+    }
+    for (const uint32_t link : whole)
+    {
+        ++m_cables[link].changes;
+        m_fabric.GetPortOfEnd(2 * link)->Mend(now);
+        m_fabric.GetPortOfEnd(2 * link + 1)->Mend(now);
+    }
+    bool wasKnown = false;
+    for (const uint32_t link : whole)
+    {
+        for (const uint32_t end : {2 * link, 2 * link + 1})
+        {
+            RdmaPort& port = *m_fabric.GetPortOfEnd(end);
+            if (port.IsDown())
+            {
+                m_fabric.SetEndDead(end, false);
+                port.SetLinkUp(true, now);
+            }
+        }
+        wasKnown |= std::exchange(m_cables[link].known, false);
+    }
+    if (wasKnown)
+    {
+        ScheduleTables(f);
+    }
+}
+
+/// The switch at an end knows.
+void
+RdmaFaults::MarkDead(uint32_t end)
+{
+    RdmaPort& port = *m_fabric.GetPortOfEnd(end);
+    RdmaSwitchBase* device = m_fabric.GetSwitch(m_fabric.GetNodeOfEnd(end));
+    if (!device || port.IsDown())
+    {
+        return;
+    }
+    for (uint8_t p = 0; p < RdmaPort::PRIORITIES; ++p)
+    {
+        for (const RdmaFrame* frame = port.GetQueueFront(p); frame; frame = frame->next)
+        {
+            m_watchers[end]->Note(Kind::DOWN, *frame);
+        }
+    }
+    m_fabric.SetEndDead(end, true); // so that pauses that end now find new ways
+    const uint64_t before = device->GetDrops(RdmaSwitchBase::LINK_DOWN);
+    port.SetLinkUp(false, RdmaClock::Now());
+    m_flushed[end] += device->GetDrops(RdmaSwitchBase::LINK_DOWN) - before;
+}
+
+void
+RdmaFaults::Detect(uint32_t link, uint64_t change)
+{
+    Cable& cable = m_cables[link];
+    if (cable.changes != change)
+    {
+        return; // it is whole again, or again cut
+    }
+    const int64_t now = RdmaClock::Now();
+    for (const uint32_t end : {2 * link, 2 * link + 1})
+    {
+        const bool isSwitch = m_fabric.IsSwitch(m_fabric.GetNodeOfEnd(end));
+        if (isSwitch && !m_fabric.GetPortOfEnd(end)->IsDown())
+        {
+            MarkDead(end);
+            Tell(Step::DETECTED, cable.fault, end);
+        }
+        cable.known |= isSwitch;
+    }
+    if (!cable.known)
+    {
+        return; // from host to host
+    }
+    for (uint32_t f = 0; f < GetN(); ++f)
+    {
+        if (m_active[f] && m_faults[f].kind == Kind::DOWN && m_records[f].detectedPs < 0 &&
+            std::binary_search(m_faults[f].ends.begin(), m_faults[f].ends.end(), 2 * link))
+        {
+            m_records[f].detectedPs = now;
+        }
+    }
+    ScheduleTables(cable.fault);
+}
+
+void
+RdmaFaults::ScheduleTables(uint32_t f)
+{
+    if (m_times.convergencePs == 0)
+    {
+        MakeTables(f);
+        return;
+    }
+    Schedule(RdmaClock::Now() + m_times.convergencePs, [this, f] { MakeTables(f); });
+}
+
+void
+RdmaFaults::MakeTables(uint32_t f)
+{
+    std::vector<bool> down;
+    uint32_t count = 0;
+    bool same = true;
+    for (uint32_t link = 0; link < m_cables.size(); ++link)
+    {
+        down.push_back(m_cables[link].known);
+        count += m_cables[link].known;
+        same &= m_cables[link].known == m_fabric.IsLinkDown(link);
+    }
+    if (same)
+    {
+        return; // others were faster
+    }
+    const std::string error = m_fabric.SetLinksDown(std::move(down));
+    const int64_t now = RdmaClock::Now();
+    for (uint32_t g = 0; g < GetN() && error.empty(); ++g)
+    {
+        if (m_records[g].detectedPs >= 0 && m_records[g].reroutedPs < 0)
+        {
+            m_records[g].reroutedPs = now;
+        }
+    }
+    Tell(Step::REROUTED, f, 0, count, error);
+}
+
+// What is lost -----------------------------------------------------------------------------------
+
+uint64_t
+RdmaFaults::LostAt(Kind kind, uint32_t end) const
+{
+    const RdmaPortCounters counters = m_fabric.GetPortOfEnd(end)->GetCounters();
+    return kind == Kind::DOWN ? counters.linkDownLost + counters.linkDownSent +
+                                    counters.linkDownQueued + m_flushed[end]
+           : kind == Kind::BIT_ERRORS ? counters.corrupted
+                                      : counters.silentDrops;
+}
+
+/// What is lost at its ends from now on is this fault's.
+void
+RdmaFaults::Own(uint32_t f)
+{
+    const Fault& fault = m_faults[f];
+    if (!Loses(fault.kind))
+    {
+        return;
+    }
+    for (const uint32_t end : fault.ends)
+    {
+        Losses& losses = m_watchers[end]->losses[IndexOf(fault.kind)];
+        if (losses.owner == f)
+        {
+            continue;
+        }
+        const uint64_t lost = LostAt(fault.kind, end);
+        if (losses.owner >= 0)
+        {
+            m_records[losses.owner].framesLost += lost - losses.base;
+            m_pairs[losses.owner].merge(losses.pairs);
+        }
+        losses.pairs.clear();
+        losses.owner = f;
+        losses.base = lost;
+    }
+}
+
+uint64_t
+RdmaFaults::CountStranded() const
+{
+    return m_fabric.GetDrops(RdmaSwitchBase::DEAD_NEXT_HOP);
+}
+
+RdmaFaults::Record
+RdmaFaults::GetRecord(uint32_t f) const
+{
+    const Fault& fault = m_faults[f];
+    Record record = m_records[f];
+    if (m_active[f])
+    {
+        record.framesStranded += CountStranded() - m_strandedBefore[f];
+    }
+    std::set<uint64_t> pairs = m_pairs[f];
+    for (const uint32_t end : Loses(fault.kind) ? fault.ends : std::vector<uint32_t>())
+    {
+        const Losses& losses = m_watchers[end]->losses[IndexOf(fault.kind)];
+        if (losses.owner == f)
+        {
+            record.framesLost += LostAt(fault.kind, end) - losses.base;
+            pairs.insert(losses.pairs.begin(), losses.pairs.end());
+        }
+    }
+    record.pairsHit = pairs.size();
+    return record;
+}
+
+} // namespace ns3

@@ -1,0 +1,69 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "flowlet-load-balancer.h"
+
+#include "ns3/uinteger.h"
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(FlowletLoadBalancer);
+
+TypeId
+FlowletLoadBalancer::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::FlowletLoadBalancer")
+            .SetParent<RdmaLoadBalancer>()
+            .SetGroupName("Rdma")
+            .AddConstructor<FlowletLoadBalancer>()
+            .AddAttribute("Gap",
+                          "A flowlet ends with a gap longer than this (100 us: the ns-3 model of "
+                          "ConWeave's authors, for RDMA)",
+                          TimeValue(MicroSeconds(100)),
+                          MakeTimeAccessor(&FlowletLoadBalancer::m_gap),
+                          MakeTimeChecker(Time(0), Seconds(1000)))
+            .AddAttribute("Entries",
+                          "Entries of the table of flowlets, rounded up to a power of two; flows "
+                          "that meet in one are one flow; assumed",
+                          UintegerValue(65536),
+                          MakeUintegerAccessor(&FlowletLoadBalancer::m_entries),
+                          MakeUintegerChecker<uint32_t>(1, 1 << 24));
+    return tid;
+}
+
+FlowletLoadBalancer::FlowletLoadBalancer()
+    : m_random(CreateObject<UniformRandomVariable>())
+{
+}
+
+uint16_t
+FlowletLoadBalancer::Choose(const Candidates& candidates,
+                            const RdmaFrame& frame,
+                            const RdmaQueues&,
+                            int64_t now)
+{
+    return m_table->Find(frame.route.GetKey(), now, m_gapPs, candidates, [&](uint16_t) {
+        return candidates.ports[m_random->GetInteger(0, candidates.size - 1)];
+    });
+}
+
+void
+FlowletLoadBalancer::OnRoutes(uint32_t)
+{
+    if (!m_table)
+    {
+        m_gapPs = m_gap.GetPicoSeconds();
+        m_table = std::make_unique<rdma::FlowletTable>(m_entries);
+    }
+}
+
+int64_t
+FlowletLoadBalancer::AssignStreams(int64_t stream)
+{
+    m_random->SetStream(stream);
+    return 1;
+}
+
+} // namespace ns3

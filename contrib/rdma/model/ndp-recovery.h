@@ -1,0 +1,116 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef NDP_RECOVERY_H
+#define NDP_RECOVERY_H
+
+#include "contrib/rdma/core/packet-set.h"
+#include "contrib/rdma/core/receive-bitmap.h"
+#include "selective-repeat-recovery.h"
+
+#include <cstdint>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * NDP: Handley et al., "Re-architecting datacenter networks and stacks for low latency and high
+ * performance", SIGCOMM 2017, as its authors' simulator has it (Broadcom/csg-htsim, sim/ndp.cpp).
+ * Switches cut the payload off packets that they have no room for (RdmaSwitch::TrimPackets), so
+ * that the receiver hears of every packet, and asks for each one that it wants.
+ *
+ *     sender                                  receiver
+ *       first window, at line rate ---------->
+ *                        <------------------- ACK of a packet, or NACK of one that was trimmed
+ *                        <------------------- PULL, one for each that came, paced (RdmaPullQueue)
+ *       a packet to send again, or a new one ->
+ *
+ * Requester. A packet needs a credit. There are FirstWindow at the beginning, and again when all
+ * that was posted has been acknowledged: as a new connection has them. Each pull brings one more.
+ * Their number is cumulative, so one that is lost or late is made good by the next. What is to be
+ * sent again goes first, from the lowest PSN on (NdpSrc::send_packet). A packet that a switch
+ * returned, as there was no room even for its header, waits for a pull too, unless none is
+ * expected: then it goes at once (NdpSrc::processRTS; without its exception for paths that are
+ * worse than others).
+ * After CreditTimeout without an acknowledgement, packets of which nothing has been heard go again
+ * at once; one goes if only pulls have been lost.
+ *
+ * Responder. Packets are taken in any order and messages delivered in order. Each packet or header
+ * that comes is answered at once, and owes a pull, which goes with the answer if it may; once all
+ * is there that the sender had to send, it owes none (NdpSink::receivePacket, release_pulls), and
+ * its last ACK says how many that were, so that who has posted more meanwhile is not short of them.
+ *
+ * Laws (asserted in tests): credits <= FirstWindow; packets sent = those acknowledged or trimmed
+ * that have been heard of + on their way + lost.
+ */
+class NdpRecovery : public SelectiveRepeatRecovery
+{
+  public:
+    explicit NdpRecovery(const RdmaRecoveryScheme::Setting& setting);
+
+    std::string GetName() const override;
+
+    bool HearsAll() const override;
+    void SendFrom(uint64_t psn) override;
+    void OnFirstSent(int64_t now) override;
+    void OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now) override;
+    void OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now) override;
+    void OnAcknowledged(RdmaRequester& requester, int64_t now) override;
+    void OnNak(RdmaRequester& requester, uint64_t expected, int64_t now) override;
+    void OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now) override;
+    void OnTimeout(RdmaRequester& requester, int64_t now) override;
+    void OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now) override;
+    void OnSentAgain(uint64_t psn) override;
+    void ChooseNext(RdmaRequester& requester) override;
+    int64_t GetTimeout(const RdmaRequester& requester) const override;
+    int64_t GetLeastTimeout(const RdmaRequester& requester) const override;
+    bool GivesUp(const RdmaRequester& requester, int64_t now) const override;
+
+    bool OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& frame, int64_t now) override;
+    void Acknowledge(RdmaResponder& responder, RdmaFrame* data, int64_t now) override;
+    Pull GivePull(RdmaResponder& responder, int64_t now) override;
+
+  protected:
+    void Answer(RdmaResponder& responder,
+                uint64_t psn,
+                RdmaFrame& frame,
+                bool fresh,
+                int64_t now) const override;
+
+  private:
+    /// \return packets sent of which nothing is known
+    uint64_t GetUnheard(const RdmaRequester& requester) const;
+    /// So many pulls will never come.
+    void ExpectLess(uint64_t pulls);
+    /// What has come is answered, and owes a pull.
+    void AnswerArrival(RdmaResponder& responder,
+                       RdmaOpcode opcode,
+                       uint32_t psn,
+                       RdmaFrame* data,
+                       int64_t now);
+
+    uint64_t m_window;  //!< packets
+    int64_t m_patience; //!< CreditTimeout, ps
+
+    // Requester
+    rdma::ReceiveBitmap m_acked;
+    rdma::PacketSet m_again; //!< to be sent again
+    uint64_t m_cap;          //!< of PSNs from the first that is not acknowledged on
+    uint64_t m_credit;
+    uint64_t m_expected{0};  //!< pulls
+    uint64_t m_sentFirst{0}; //!< PSNs before had been sent when the time-out began
+    int64_t m_heard{0};      //!< the last answer came, or the first packet went, ps
+    uint32_t m_pullsHeard{0};
+
+    // Responder
+    uint64_t m_highest{0}; //!< no packet from this PSN on has come
+    uint64_t m_owed{0};    //!< pulls
+    uint32_t m_pulls{0};   //!< given
+    bool m_isAll{false};   //!< the last one before m_highest said that nothing is behind it
+    bool m_queued{false};  //!< in the NIC's queue
+};
+
+} // namespace ns3
+
+#endif /* NDP_RECOVERY_H */

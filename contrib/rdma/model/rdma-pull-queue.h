@@ -1,0 +1,51 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RDMA_PULL_QUEUE_H
+#define RDMA_PULL_QUEUE_H
+
+#include "rdma-event.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace ns3
+{
+
+class RdmaNic;
+class RdmaQueuePair;
+
+/**
+ * \ingroup rdma
+ * The pulls that a NIC owes to those who send to it: one queue for all its connections, which take
+ * turns, a pull at a time, and no faster than the packets that they ask for can come in: one each
+ * time that a full packet takes on the NIC's line. NDP (Handley et al., SIGCOMM 2017); its authors'
+ * simulator: Broadcom/csg-htsim, sim/ndp.cpp, NdpPullPacer.
+ */
+class RdmaPullQueue
+{
+  public:
+    explicit RdmaPullQueue(RdmaNic* nic);
+
+    /// \return whether a pull may go at once, with an answer: nobody waits, and it is time
+    bool Take(int64_t now);
+    /// A connection owes a pull and is not in the queue. Its recovery gives it when its turn comes.
+    void Add(RdmaQueuePair* qp, int64_t now);
+
+  private:
+    void OnTurn();
+    void Serve(int64_t now);
+    void GoOnFrom(int64_t now);
+
+    RdmaNic* m_nic;
+    std::vector<RdmaQueuePair*> m_ring; //!< a power of two
+    uint64_t m_first{0};                //!< of the ring: whose turn is next
+    uint64_t m_end{0};
+    int64_t m_next{0}; //!< no pull before this time, ps
+    bool m_pending{false};
+    RdmaTimer<RdmaPullQueue, &RdmaPullQueue::OnTurn> m_timer;
+};
+
+} // namespace ns3
+
+#endif /* RDMA_PULL_QUEUE_H */

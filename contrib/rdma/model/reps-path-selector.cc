@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "reps-path-selector.h"
+
+#include "ns3/uinteger.h"
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(RepsPathSelector);
+
+TypeId
+RepsPathSelector::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::RepsPathSelector")
+            .SetParent<RdmaPathSelector>()
+            .SetGroupName("Rdma")
+            .AddConstructor<RepsPathSelector>()
+            .AddAttribute("FreezingTime",
+                          "After a time-out nothing is tried by chance for this long; assumed",
+                          TimeValue(MilliSeconds(10)),
+                          MakeTimeAccessor(&RepsPathSelector::m_freezing),
+                          MakeTimeChecker(Time(0), Seconds(1000)))
+            .AddAttribute("ExplorePackets",
+                          "Packets by chance after that (a bandwidth-delay product; 32 are one of "
+                          "100 Gb/s and 10 us); assumed",
+                          UintegerValue(32),
+                          MakeUintegerAccessor(&RepsPathSelector::m_explore),
+                          MakeUintegerChecker<uint32_t>());
+    return tid;
+}
+
+Ptr<RdmaPathSelector>
+RepsPathSelector::Fork() const
+{
+    // As CopyObject, which counts a reference to this one: NICs of several threads share it.
+    return Ptr<RepsPathSelector>(new RepsPathSelector(*this), false);
+}
+
+uint16_t
+RepsPathSelector::Choose(bool, int64_t)
+{
+    return m_law.Next([this] { return Random(); });
+}
+
+void
+RepsPathSelector::OnAck(const Ack& ack, int64_t now)
+{
+    m_law.OnAck(ack.entropy, ack.marked, now, m_explore);
+}
+
+void
+RepsPathSelector::OnTimeout(int64_t now)
+{
+    m_law.OnFailure(now, m_freezing.GetPicoSeconds());
+}
+
+} // namespace ns3

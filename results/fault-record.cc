@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "results/fault-record.h"
+
+#include "results/human-text.h"
+
+namespace results
+{
+
+namespace
+{
+
+std::string
+When(int64_t ps)
+{
+    return HumanTime(static_cast<double>(ps) / 1e6);
+}
+
+} // namespace
+
+nlohmann::ordered_json
+ToJson(const FaultRecord& r)
+{
+    const auto us = [](int64_t ps) {
+        return ps < 0 ? nlohmann::ordered_json(nullptr)
+                      : nlohmann::ordered_json(static_cast<double>(ps) / 1e6);
+    };
+    nlohmann::ordered_json j = {{"what", r.what},
+                                {"where", r.where},
+                                {"at_us", us(r.at)},
+                                {"begun", r.begun >= 0},
+                                {"until_us", us(r.ended)},
+                                {"times", r.times}};
+    if (r.isCut)
+    {
+        j["detected_us"] = us(r.detected);
+        j["rerouted_us"] = us(r.rerouted);
+        j["frames_without_way"] = r.framesWithoutWay;
+    }
+    if (r.losesFrames)
+    {
+        j["frames_lost"] = r.framesLost;
+        j["pairs_hit"] = r.pairsHit;
+    }
+    return j;
+}
+
+void
+PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults)
+{
+    const char* head = "Faults           ";
+    for (const FaultRecord& r : faults)
+    {
+        std::string text = r.what + " on " + r.where;
+        if (r.begun < 0)
+        {
+            text += ": was to begin at " + When(r.at) + ", when the run was over";
+        }
+        else
+        {
+            text += r.times > 1 ? ", " + HumanCount(r.times) + " times from " + When(r.begun)
+                                : " at " + When(r.begun);
+            text += r.ended >= 0 ? " to " + When(r.ended) : " for ever";
+            if (r.isCut)
+            {
+                text += r.detected < 0 ? "; no switch noticed" : "; noticed at " + When(r.detected);
+                text += r.detected < 0   ? ""
+                        : r.rerouted < 0 ? ", no new tables"
+                                         : ", new tables at " + When(r.rerouted);
+            }
+            if (r.losesFrames)
+            {
+                text += "; " + HumanCount(r.framesLost) + " frames lost";
+                text += r.pairsHit ? " of " + HumanCount(r.pairsHit) + " pairs of hosts" : "";
+            }
+            if (r.framesWithoutWay)
+            {
+                text += ", " + HumanCount(r.framesWithoutWay) + " found no way left";
+            }
+        }
+        os << head << Wrapped(text, 17, 2) << "\n";
+        head = "                 ";
+    }
+}
+
+} // namespace results

@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef FAULT_RECORD_H
+#define FAULT_RECORD_H
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace results
+{
+
+/// What came of something that went wrong on purpose (--fault). Times are ps of the run; -1: never.
+struct FaultRecord
+{
+    std::string what;  //!< "link-down"
+    std::string where; //!< as given
+    bool ofNetwork{true};
+    bool isCut{false};       //!< cables are cut by it
+    bool losesFrames{false}; //!< by itself
+    int64_t at{0};           //!< when it was to begin
+    int64_t begun{-1};
+    int64_t ended{-1};            //!< the last time
+    int64_t detected{-1};         //!< the first switch knew
+    int64_t rerouted{-1};         //!< all switches had new tables
+    uint64_t times{0};            //!< that it began
+    uint64_t framesLost{0};       //!< on the wire, sent in vain, dropped from queues
+    uint64_t framesWithoutWay{0}; //!< dropped by switches that knew no other way yet
+    uint64_t pairsHit{0};         //!< of a sender and a receiver, by direction, that lost data
+};
+
+nlohmann::ordered_json ToJson(const FaultRecord& record);
+
+/// A line each, for the terminal; none without faults.
+void PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults);
+
+} // namespace results
+
+#endif /* FAULT_RECORD_H */

@@ -1,0 +1,68 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RESULTS_LOAD_SPREAD_H
+#define RESULTS_LOAD_SPREAD_H
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace results
+{
+
+/// How evenly links that packets could choose from were used. Of n links with the loads x_i:
+struct LoadSpread
+{
+    double maxOverMean{1}; //!< 1 (even) to n (one has all)
+    double cov{0};         //!< standard deviation (of all n, not of a sample) over mean
+    double jain{1}; //!< (sum x)^2 / (n sum x^2), 1 to 1/n: Jain, Chiu, Hawe, DEC-TR-301 (1984);
+                    //!< 1 / (1 + cov^2)
+};
+
+/// \param loads bytes over rate, or any unit. Of no load at all: even
+LoadSpread SpreadOf(const std::vector<double>& loads);
+
+/// A set of links of one switch, each on a shortest way to the same places.
+struct LinkSetLoad
+{
+    uint32_t tier{0}; //!< of the switch: links to the nearest host, so 1 at the edge; 0: none there
+    uint32_t node{0};
+    uint32_t links{0};
+    double bytes{0}; //!< on the wire, of all links
+    LoadSpread spread;
+};
+
+/// Those of a tier, each weighted by its bytes.
+struct TierLoad
+{
+    uint32_t tier{0};
+    uint32_t sets{0}; //!< that carried anything
+    uint32_t links{0};
+    LoadSpread mean;
+    double worst{1}; //!< largest max over mean of those that carried half of what most do, or more
+    std::string where; //!< the switch of that one
+};
+
+/// \param sets any order \param names by node
+std::vector<TierLoad> TiersOf(std::vector<LinkSetLoad> sets, const std::vector<std::string>& names);
+
+/// What load balancing did.
+struct BalanceStats
+{
+    std::string balancer;         //!< by name; of senders, if they choose
+    bool usual{true};             //!< hashed, or as tables say: every flow keeps its way
+    uint64_t outOfOrder{0};       //!< data packets that came behind one that was missing
+    uint64_t notKept{0};          //!< of these: dropped
+    uint64_t largestReorder{0};   //!< packets that one of them was ahead
+    uint64_t largestHeldBytes{0}; //!< that one receiver kept of a queue pair
+    uint64_t pathChanges{0};      //!< by senders
+    std::vector<TierLoad> tiers;  //!< empty: there are no links to choose from
+};
+
+nlohmann::ordered_json ToJson(const BalanceStats& balance);
+
+} // namespace results
+
+#endif // RESULTS_LOAD_SPREAD_H

@@ -1,0 +1,83 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Which ways messages took through the network: paths.csv.
+ */
+#ifndef RESULTS_PATH_TABLE_H
+#define RESULTS_PATH_TABLE_H
+
+#include "results/flow-table.h"
+#include "results/message-parts.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace results
+{
+
+/// Ports that a packet left, the sender's NIC first: ends of the fabric.
+using Way = boost::container::small_vector<uint32_t, MessageParts::COMMON_HOPS>;
+
+/// \return of a message's last packet, by whose arrival it is complete
+Way WayOf(const MessageParts& parts);
+
+/// \param ports names of directed links by end, "a->b". \return "server-0->edge-0-0->server-1"
+std::string WayText(const Way& way, const std::vector<std::string>& ports);
+
+/**
+ * Of pairs of endpoints, every way that a message between them came by, with how many did, their
+ * bytes and their completion times. The way is that of a message's last packet: of a flow that
+ * keeps its way (ECMP) it is everyone's, of one that is spread over several it is a sample.
+ *
+ * Its memory is bounded: ways beyond a number of rows are counted and left out.
+ */
+class PathTable
+{
+  public:
+    static constexpr std::size_t MOST_ROWS = 200000;
+
+    /// \param endpoints, ports names, kept by reference. \param wanted whether a pair of endpoints
+    /// (from, to) is of interest; asked once of each
+    PathTable(const std::vector<std::string>& endpoints,
+              const std::vector<std::string>& ports,
+              std::function<bool(uint32_t from, uint32_t to)> wanted,
+              std::size_t mostRows = MOST_ROWS);
+
+    void Add(const FlowRecord& record, const MessageParts& parts);
+    void Clear();
+
+    /// Write paths.csv: by source, destination, and the most used way first.
+    void Write(const std::string& path) const;
+    /// \return rows, and how many messages took ways that were left out
+    nlohmann::ordered_json ToJson() const;
+
+  private:
+    using Pair = std::pair<uint32_t, uint32_t>; //!< source, destination
+
+    struct Use
+    {
+        uint64_t messages = 0;
+        uint64_t bytes = 0;
+        unsigned __int128 time = 0; //!< sum of completion times, ps: 64 bits hold 100 days only
+        int64_t longest = 0;        //!< ps
+    };
+
+    const std::vector<std::string>& m_endpoints;
+    const std::vector<std::string>& m_ports;
+    std::function<bool(uint32_t from, uint32_t to)> m_wanted;
+    std::size_t m_mostRows;
+    std::map<Pair, bool> m_isWanted;
+    std::map<Pair, std::map<Way, Use>> m_uses;
+    std::size_t m_rows = 0;
+    uint64_t m_leftOut = 0; //!< messages
+};
+
+} // namespace results
+
+#endif // RESULTS_PATH_TABLE_H

@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --load-balancer and the options of its schemes.
+ */
+#ifndef SCENARIOS_SPEC_LOAD_BALANCING_OPTIONS_H
+#define SCENARIOS_SPEC_LOAD_BALANCING_OPTIONS_H
+
+#include "scenarios/spec/load-balancing.h"
+#include "scenarios/spec/options.h"
+#include "scenarios/spec/validation.h"
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+std::vector<NamedItem> LoadBalancerItems();
+
+std::vector<Option> LoadBalancingOptionRows();
+
+/// Decides what follows: --adaptive-routing, --loss-recovery. After ApplyInfiniBand, before these
+/// options are read.
+LoadBalancingSpec ApplyLoadBalancing(Validation* v);
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_LOAD_BALANCING_OPTIONS_H

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 900
+"""--load-balancer: every scheme with every program and fabric, what it needs of NICs, what is told
+of it, errors; several queue pairs a connection."""
+
+import unittest
+
+from _system_test import SystemTest
+
+SCHEMES = ["ecmp", "spray", "flowlet", "drill", "conga", "adaptive", "reps", "plb"]
+ON_INFINIBAND = ["tables", "ecmp", "spray", "flowlet", "drill", "adaptive"]
+ANY_ORDER = ["spray", "drill", "adaptive", "reps", "plb"]
+
+SMALL = " --report=0 --timeline=0"
+TRAFFIC = "traffic --topology=leaf-spine --hosts=9 --leaves=3 --spines=4 --pattern=permutation --bytes=300kB" + SMALL
+COLLPERF = (
+    "collperf --op=alltoall -b 64K -e 64K --servers=4 --gpus-per-server=1 --topology=leaf-spine"
+    " --leaves=2 --spines=3" + SMALL
+)
+DLTRAIN = (
+    "dltrain --model=gpt2 --seq=64 --servers=4 --gpus-per-server=1 --topology=leaf-spine"
+    " --leaves=2 --spines=3 --steps=1 --warmup=0" + SMALL
+)
+
+
+class Schemes(SystemTest):
+    def test_each_runs_with_traffic(self):
+        for scheme in SCHEMES:
+            with self.subTest(scheme=scheme):
+                run = self.run_program(TRAFFIC + " --load-balancer=" + scheme)
+                stats = run.stats
+                self.assertEqual(stats["flows"]["arrived"], 9)
+                balance = stats["load_balancing"]
+                self.assertEqual(balance["balancer"], scheme)
+                fabric = stats["configuration"]["fabric"]
+                self.assertEqual(fabric["load_balancer"], scheme)
+                self.assertEqual(
+                    fabric["loss_recovery"],
+                    "out-of-order" if scheme in ANY_ORDER else "go-back-n",
+                )
+                # Uplinks of three leaves to four spines; a spine has one way down.
+                (tier,) = balance["equal_cost_links"]
+                self.assertEqual((tier["tier"], tier["sets"], tier["links"]), (1, 3, 12))
+                self.assertGreaterEqual(tier["max_over_mean"], 1)
+                self.assertLessEqual(tier["max_over_mean"], 4)
+                self.assertEqual("Load balancing" in run.out, scheme != "ecmp")
+                if scheme in ("ecmp", "flowlet"):
+                    self.assertEqual(balance["out_of_order_packets"], 0)
+                    self.assertEqual(balance["path_changes"], 0)
+                if scheme in ("spray", "reps"):
+                    self.assertGreater(balance["out_of_order_packets"], 0)
+                    self.assertGreater(balance["largest_held_bytes"], 0)
+                    self.assertEqual(stats["retransmitted_packets"], 0)
+                if scheme == "reps":
+                    self.assertGreater(balance["path_changes"], 0)
+                elif scheme != "plb":
+                    self.assertEqual(balance["path_changes"], 0)
+
+    def test_each_runs_with_infiniband(self):
+        for scheme in ON_INFINIBAND:
+            with self.subTest(scheme=scheme):
+                run = self.run_program(TRAFFIC + " --fabric=ib --load-balancer=" + scheme)
+                self.assertEqual(run.stats["flows"]["arrived"], 9)
+                self.assertEqual(run.stats["load_balancing"]["balancer"], scheme)
+        same = [
+            self.run_program(TRAFFIC + " --fabric=ib " + words).stats["simulated_time_us"]
+            for words in ("--adaptive-routing", "--load-balancer=adaptive")
+        ]
+        self.assertEqual(same[0], same[1])
+
+    def test_each_runs_with_collperf_and_dltrain(self):
+        for scheme in SCHEMES:
+            with self.subTest(scheme=scheme):
+                for program in (COLLPERF, DLTRAIN):
+                    stats = self.run_program(program + " --load-balancer=" + scheme).stats
+                    self.assertTrue(stats["completed"])
+                    self.assertEqual(stats["load_balancing"]["balancer"], scheme)
+
+    def test_spray_by_turns_is_even(self):
+        # 74 packets a flow of 300 kB; in turns each of four uplinks has a quarter but for one
+        # packet of each of the sets and ACKs of 84 B: nearer to even than chance is.
+        spread = {
+            order: self.run_program(
+                TRAFFIC + " --load-balancer=spray --spray=" + order
+            ).stats["load_balancing"]["equal_cost_links"][0]["max_over_mean"]
+            for order in ("random", "round-robin", "least-queue")
+        }
+        self.assertLess(spread["round-robin"], 1.05)
+        self.assertLess(spread["round-robin"], spread["random"])
+
+    def test_same_bytes_again(self):
+        for scheme in SCHEMES:
+            with self.subTest(scheme=scheme):
+                flows = [
+                    self.run_program(TRAFFIC + " --load-balancer=" + scheme + words).text(
+                        "flows.csv"
+                    )
+                    for words in ("", " --engine=ns3", " --threads=2")
+                ]
+                self.assertEqual(flows[0], flows[1])
+                self.assertEqual(flows[0], flows[2])
+
+    def test_a_configuration_as_run_runs_again(self):
+        for scheme in ("spray", "conga", "reps"):
+            with self.subTest(scheme=scheme):
+                run = self.run_program(TRAFFIC + " --load-balancer=" + scheme)
+                again = self.run_program(
+                    "traffic --scenario=" + self.write("again.json", run.stats["configuration"])
+                )
+                self.assertEqual(run.text("flows.csv"), again.text("flows.csv"))
+
+
+class Errors(SystemTest):
+    def test_errors(self):
+        for words, part in (
+            ("--load-balancer=sprai", "spray"),
+            ("--load-balancer=conga --fabric=ib", "does not exist with --fabric=ib"),
+            ("--load-balancer=reps --fabric=ib", "LIDs"),
+            ("--load-balancer=plb --fabric=ib", "LIDs"),
+            ("--load-balancer=tables", "does not exist with --fabric=roce"),
+            ("--load-balancer=spray --fabric=ib --adaptive-routing", "adaptive"),
+            ("--spray=least-queue", "allowed with --load-balancer=spray"),
+            ("--load-balancer=spray --flowlet-gap=1us", "flowlet or conga"),
+            ("--load-balancer=spray --ecmp-resilient", "no meaning with --load-balancer=spray"),
+            ("--load-balancer=spray --network=analytic", "packet"),
+            ("--load-balancer=spray --ns3::RdmaSwitch::LoadBalancer=drill", "says another"),
+            ("--ns3::RdmaNic::PathSelector=rep", "did you mean reps"),
+        ):
+            with self.subTest(words=words):
+                self.refuse(TRAFFIC + " " + words, part)
+        run = self.run_program(TRAFFIC + " --load-balancer=spray --loss-recovery=go-back-n")
+        self.assertIn("packets overtake each other", run.err)
+        self.assertGreater(run.stats["retransmitted_packets"], 0)
+
+    def test_attributes_still_choose(self):
+        run = self.run_program(
+            TRAFFIC + " --ns3::RdmaSwitch::LoadBalancer=spray --loss-recovery=out-of-order"
+        )
+        self.assertEqual(run.stats["load_balancing"]["balancer"], "spray")
+
+
+class QueuePairs(SystemTest):
+    def test_splitting_and_turns(self):
+        base = self.run_program(COLLPERF).stats
+        for n in (2, 3, 5):
+            for words in ("", " --split-data-on-qps"):
+                with self.subTest(n=n, words=words):
+                    run = self.run_program(COLLPERF + f" --qps-per-connection={n}" + words)
+                    self.assertEqual(run.stats["data_bytes"], base["data_bytes"])
+                    # A split message is n of them, empty ones too.
+                    self.assertEqual(
+                        run.stats["messages"], base["messages"] * (n if words else 1)
+                    )
+        same = self.run_program(COLLPERF + " --qps-per-connection=1 --split-data-on-qps").stats
+        self.assertEqual(same["simulated_time_us"], base["simulated_time_us"])
+
+    def test_dltrain_both_fabrics_engines_and_attribution(self):
+        for fabric in ("", " --fabric=ib"):
+            for words in (" --qps-per-connection=4", " --qps-per-connection=4 --split-data-on-qps"):
+                with self.subTest(fabric=fabric, words=words):
+                    runs = [
+                        self.run_program(DLTRAIN + fabric + words + engine).stats
+                        for engine in ("", " --engine=ns3")
+                    ]
+                    for key in ("simulated_time_us", "messages", "data_bytes", "fct_us"):
+                        self.assertEqual(runs[0][key], runs[1][key])
+                    shares = runs[0]["attribution"]["share"]
+                    self.assertAlmostEqual(sum(shares.values()), 1, places=6)
+
+    def test_nccl_variables(self):
+        nccl = self.run_program(
+            COLLPERF + " --nccl-env=NCCL_IB_QPS_PER_CONNECTION=3,NCCL_IB_SPLIT_DATA_ON_QPS=1"
+        )
+        ours = self.run_program(COLLPERF + " --qps-per-connection=3 --split-data-on-qps")
+        self.assertEqual(nccl.stats["simulated_time_us"], ours.stats["simulated_time_us"])
+        self.refuse(COLLPERF + " --qps-per-connection=0", "1 to 128")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# --transport: the same over the programs, engines, threads and processes; what a run shows of it.
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from _system_test import SystemTest, repeatable, write_packets, write_time_us
+
+TRAFFIC = "traffic --report=0 --timeline=0 --progress=0 "
+INCAST = TRAFFIC + "--topology=single-switch --hosts=12 --pattern=incast --fan-in=11 "
+SAME = ["flows.csv", "links.csv", "network_events.log", "attribution.csv"]
+
+
+class Transport(SystemTest):
+    def same(self, one, other, names=SAME):
+        for name in names:
+            self.assertEqual(one.text(name), other.text(name), f"{name}\n{one}\n{other}")
+        a, b = repeatable(one.stats), repeatable(other.stats)
+        for stats in (a, b):
+            stats.pop("configuration")
+            stats.pop("events", None)
+            stats.pop("ranks", None)
+        self.assertEqual(a, b)
+
+    def packets(self, run):
+        """Packets that its flows need."""
+        return sum(
+            count
+            for row in run.rows("flows.csv")
+            for _, count in write_packets(row["bytes"], immediate=False)
+        )
+
+    def test_irn_is_what_its_options_are(self):
+        line = INCAST + "--bytes=700001 --buffer=60kB "
+        irn = self.run_program(line + "--transport=irn")
+        said = self.run_program(line + "--loss-recovery=selective-repeat --pfc=0")
+        self.same(irn, said)
+        self.assertGreater(sum(irn.stats["drops"].values()), 0, "nothing is lost without PFC")
+        self.assertEqual(irn.stats["flows"]["arrived"], 11)
+        self.assertNotIn("trimming", irn.stats)
+
+    def test_rc_is_the_default(self):
+        line = INCAST + "--bytes=700001 "
+        self.same(self.run_program(line), self.run_program(line + "--transport=rc"))
+
+    def test_one_flow_has_the_time_of_its_bytes(self):
+        # As any other: nothing is trimmed, and pulls come before the first window is used up.
+        for size in (1, 4097, 1000003, 5000011):
+            run = self.run_program(
+                TRAFFIC + "--topology=single-switch --hosts=2 --transport=ndp --pattern=permutation"
+                f" --offset=1 --bytes={size}"
+            )
+            for row in run.rows("flows.csv"):
+                # Answers and pulls of the other flow are on the same line.
+                self.assertWithin(row["fct_us"], write_time_us(size), 0.06, str(run))
+            self.assertEqual(run.stats["trimming"]["trimmed_packets"], 0)
+
+    def test_incast_adds_up(self):
+        for size in (4999, 450001, 1000003):
+            run = self.run_program(INCAST + f"--transport=ndp --bytes={size}")
+            stats, trims = run.stats, run.stats["trimming"]
+            self.assertEqual(stats["flows"]["arrived"], 11)
+            self.assertEqual(sum(stats["drops"].values()), 0)
+            self.assertEqual(stats["timeouts"], 0)
+            self.assertEqual(stats["retransmitted_packets"], trims["trimmed_packets"])
+            self.assertEqual(
+                trims["trimmed_packets"], trims["trimmed_received"] + trims["returned_received"]
+            )
+            self.assertEqual(trims["returned_packets"], trims["returned_received"])
+            self.assertEqual(stats["naks"], trims["trimmed_received"])
+            self.assertEqual(
+                stats["data_packets"], self.packets(run) + stats["retransmitted_packets"]
+            )
+            self.assertEqual(stats["pfc_pauses"], 0)
+            # Nearly as fast as the receiver's line: its bytes one behind the other, and headers.
+            last = max(row["end_us"] for row in run.rows("flows.csv"))
+            best = 11 * (write_time_us(size, links=1) - 1) + 2.5
+            self.assertLess(last, 1.1 * best + 20)
+
+    def test_the_same_bytes_whatever_runs_it(self):
+        line = (
+            TRAFFIC + "--topology=fat-tree --k=4 --pattern=random --flows=60 --bytes=200kB --seed=5"
+            " --bit-error-rate=1e-8 --transport=ndp "
+        )
+        first = self.run_program(line)
+        self.assertGreater(first.stats["trimming"]["trimmed_packets"], 0)
+        self.same(first, self.run_program(line))
+        for other in ("--engine=ns3", "--threads=2", "--threads=3"):
+            self.same(first, self.run_program(line + other))
+        self.same(
+            self.run_program(line + "--attribution=0"),
+            self.run_program(line + "--attribution=0 --mpi-ranks=2"),
+            ["flows.csv", "links.csv", "network_events.log"],
+        )
+
+    def test_all_programs_have_it(self):
+        for transport in ("rc", "irn", "ndp"):
+            job = self.run_program(
+                "dltrain --model=bloom560m --gpus=16 --gpus-per-server=8 --report=0 --timeline=0"
+                f" --transport={transport}"
+            )
+            self.assertTrue(job.stats["completed"])
+            self.assertEqual("trimming" in job.stats, transport == "ndp")
+            table = self.run_program(
+                "collperf --op=all_gather --gpus=16 -b 1M -e 4M -f 4 --report=0 --timeline=0"
+                f" --transport={transport}"
+            )
+            self.assertTrue(table.stats["completed"])
+
+    def test_what_it_refuses(self):
+        self.refuse(TRAFFIC + "--transport=ndp --fabric=ib --hosts=2", "--transport=ndp", "rc")
+        self.refuse(TRAFFIC + "--transport=tcp --hosts=2", "--transport=tcp", "irn", "ndp")
+        self.refuse(TRAFFIC + "--transport=ndp --pfc --hosts=2", "--pfc", "ndp: 0")
+        self.refuse(
+            TRAFFIC + "--transport=ndp --hosts=2 --ns3::RdmaSwitch::Pfc=1",
+            "ns3::RdmaSwitch::TrimPackets",
+            "allowed with Pfc: 0",
+        )
+
+    def test_a_capture_shows_what_has_been_trimmed(self):
+        run = self.run_program(INCAST + "--transport=ndp --bytes=450001 --pcap=server-0")
+        captures = [name for name in os.listdir(run.folder) if name.endswith(".pcap")]
+        self.assertTrue(captures, str(run))
+        words = ["tshark", "-n", "-r", run.path(captures[0]), "-T", "fields"]
+        words += ["-e", "ip.dsfield.dscp", "-e", "infiniband.bth.opcode", "-e", "frame.len"]
+        try:
+            rows = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        except FileNotFoundError:
+            self.skipTest("there is no tshark")
+        rows = [line.split("\t") for line in rows.splitlines()]
+        trims = run.stats["trimming"]
+        opcodes = [int(opcode, 0) for _, opcode, _ in rows if opcode]
+        self.assertEqual(opcodes.count(0xC2), trims["pulls"])
+        self.assertEqual(opcodes.count(0xC1), run.stats["naks"])
+        headers = [row for row in rows if row[0] == "5"]
+        self.assertEqual(len(headers), trims["trimmed_received"])
+        self.assertTrue(all(int(row[2]) <= 98 for row in headers), "headers only")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,207 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --transport: what it sets of other options, and what it refuses.
+ */
+#include "scenarios/spec/parse.h"
+#include "scenarios/spec/transport-options.h"
+
+#include <cstdio>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace scenario;
+
+namespace
+{
+
+template <class Scenario>
+ParseResult<Scenario>
+Parse(const std::string& program, std::vector<std::string> args)
+{
+    args.push_back("--dry-run");
+    std::vector<const char*> argv{program.c_str()};
+    for (const auto& a : args)
+    {
+        argv.push_back(a.c_str());
+    }
+    return ParseAs<Scenario>(static_cast<int>(argv.size()), argv.data());
+}
+
+ParseResult<TrafficScenario>
+Traffic(const std::vector<std::string>& args)
+{
+    return Parse<TrafficScenario>("traffic", args);
+}
+
+FabricSpec
+Fabric(const std::vector<std::string>& args)
+{
+    const auto result = Traffic(args);
+    EXPECT_TRUE(result.scenario) << (result.errors.empty() ? "" : result.errors[0].Text());
+    return result.scenario ? result.scenario->fabric : FabricSpec();
+}
+
+std::string
+Attribute(const std::vector<std::string>& args, const std::string& name)
+{
+    const auto result = Traffic(args);
+    std::string value = "none";
+    for (const auto& [key, text] : result.scenario ? result.scenario->run.optionAttributes
+                                                   : decltype(RunOptions::optionAttributes){})
+    {
+        value = key == name ? text : value;
+    }
+    return value;
+}
+
+std::string
+ErrorOf(const std::vector<std::string>& args)
+{
+    const auto result = Traffic(args);
+    EXPECT_EQ(result.errors.size(), 1u) << args[0];
+    return result.errors.empty() ? "" : result.errors[0].Text();
+}
+
+const char* const LOSS_RECOVERY = "ns3::RdmaNic::LossRecovery";
+
+} // namespace
+
+TEST(Transport, RcSetsNothing)
+{
+    for (const std::string recovery : {"go-back-n", "selective-repeat", "out-of-order"})
+    {
+        for (const std::string pfc : {"0", "1"})
+        {
+            const std::vector<std::string> args = {"--transport=rc",
+                                                   "--loss-recovery=" + recovery,
+                                                   "--pfc=" + pfc};
+            EXPECT_EQ(Fabric(args).pfc, pfc == "1");
+            EXPECT_EQ(Attribute(args, LOSS_RECOVERY), recovery);
+        }
+    }
+    EXPECT_EQ(Fabric({}).transport.name, "rc");
+    EXPECT_TRUE(Fabric({}).pfc);
+}
+
+TEST(Transport, IrnIsSelectiveRepeatWithoutPfc)
+{
+    const FabricSpec fabric = Fabric({"--transport=irn"});
+    EXPECT_EQ(fabric.transport.name, "irn");
+    EXPECT_FALSE(fabric.pfc);
+    EXPECT_EQ(fabric.cc, "dcqcn") << "the paper has it with and without one (4.2)";
+    EXPECT_EQ(Attribute({"--transport=irn"}, LOSS_RECOVERY), "selective-repeat");
+    EXPECT_EQ(Attribute({"--transport=irn"}, "ns3::RdmaSwitch::Pfc"), "0");
+
+    EXPECT_EQ(Attribute({"--transport=irn", "--loss-recovery=selective-repeat"}, LOSS_RECOVERY),
+              "selective-repeat");
+    for (const std::string recovery : {"go-back-n", "out-of-order"})
+    {
+        EXPECT_EQ(ErrorOf({"--transport=irn", "--loss-recovery=" + recovery}),
+                  "--loss-recovery=" + recovery +
+                      ": is not how IRN recovers; allowed with --transport=irn: selective-repeat");
+    }
+    const auto with = Traffic({"--transport=irn", "--pfc"});
+    ASSERT_TRUE(with.scenario);
+    EXPECT_TRUE(with.scenario->fabric.pfc);
+    ASSERT_FALSE(with.notes.empty());
+    EXPECT_EQ(with.notes[0].rfind("--transport=irn is meant for a network without PFC", 0), 0u);
+}
+
+TEST(Transport, NdpTrimsAndSpraysAndHasNoOtherControl)
+{
+    const std::vector<std::string> ndp = {"--transport=ndp"};
+    const FabricSpec fabric = Fabric(ndp);
+    EXPECT_EQ(fabric.transport.name, "ndp");
+    EXPECT_FALSE(fabric.pfc);
+    EXPECT_FALSE(fabric.ecn);
+    EXPECT_EQ(fabric.cc, "none");
+    EXPECT_EQ(Attribute(ndp, LOSS_RECOVERY), "ndp");
+    EXPECT_EQ(Attribute(ndp, "ns3::RdmaSwitch::TrimPackets"), "8");
+    EXPECT_EQ(Attribute(ndp, "ns3::RdmaSwitch::LoadBalancer"), "spray");
+    EXPECT_EQ(Attribute(ndp, "ns3::RdmaNic::AckPriority"), "5") << "the switches' TrimPriority";
+    EXPECT_EQ(Attribute({"--transport=irn"}, "ns3::RdmaSwitch::TrimPackets"), "none");
+
+    // What it has anyway may be said.
+    EXPECT_EQ(Fabric({"--transport=ndp", "--cc=none", "--pfc=0", "--no-ecn", "--ack-every=16"})
+                  .transport.name,
+              "ndp");
+    const std::vector<std::pair<std::string, std::string>> refused = {
+        {"--cc=dcqcn", "--cc=dcqcn: has no part in NDP, "},
+        {"--pfc=1", "--pfc=1: would hold packets up, "},
+        {"--ecn=1", "--ecn=1: has nobody to hear of marks "},
+        {"--loss-recovery=out-of-order", "--loss-recovery=out-of-order: takes the place of "},
+        {"--ack-every=4", "--ack-every=4: has no meaning with NDP, "},
+        {"--nak-interval=5us", "--nak-interval=5us: has no meaning with NDP, "},
+        {"--ack-priority=3", "--ack-priority=3: is that of the queue of headers "},
+        {"--operation=read", "--operation=read: has no NDP: "}};
+    for (const auto& [option, error] : refused)
+    {
+        const std::string text = ErrorOf({"--transport=ndp", option});
+        EXPECT_EQ(text.rfind(error, 0), 0u) << text;
+        EXPECT_NE(text.find("; allowed with --transport="), std::string::npos) << text;
+    }
+    const auto hpcc = Traffic({"--transport=ndp", "--compat=hpcc"});
+    EXPECT_FALSE(hpcc.errors.empty());
+}
+
+// A configuration as run has every default: the command line overrides it.
+TEST(Transport, OfTheCommandLineOverridesAFile)
+{
+    const std::string file = ::testing::TempDir() + "transport-options-test.json";
+    std::ofstream(file) << R"({"fabric": {"pfc": true, "loss_recovery": "go-back-n"}})";
+    EXPECT_FALSE(Fabric({"--scenario=" + file, "--transport=irn"}).pfc);
+    EXPECT_EQ(Attribute({"--scenario=" + file, "--transport=irn"}, LOSS_RECOVERY),
+              "selective-repeat");
+
+    std::ofstream(file)
+        << R"({"fabric": {"transport": "irn", "pfc": true, "loss_recovery": "go-back-n"}})";
+    EXPECT_EQ(ErrorOf({"--scenario=" + file}).rfind(file, 0), 0u) << "one file that contradicts";
+
+    const auto run = Traffic({"--transport=irn"});
+    ASSERT_TRUE(run.scenario);
+    std::ofstream(file) << run.scenario->run.asRun.dump();
+    EXPECT_FALSE(Fabric({"--scenario=" + file}).pfc) << "as run";
+    EXPECT_EQ(Fabric({"--scenario=" + file}).transport.name, "irn");
+
+    // A run's configuration with another transport than it had, and back.
+    for (const std::string from : {"rc", "irn", "ndp"})
+    {
+        const auto first = Traffic({"--transport=" + from});
+        ASSERT_TRUE(first.scenario);
+        for (const std::string to : {"rc", "irn", "ndp"})
+        {
+            std::ofstream(file) << first.scenario->run.asRun.dump();
+            const FabricSpec same = Fabric({"--scenario=" + file});
+            EXPECT_EQ(same.transport.name, from);
+            EXPECT_EQ(same.pfc, from == "rc");
+            if (from == "rc" || from == to) // what was decided for another is given then
+            {
+                EXPECT_EQ(Fabric({"--scenario=" + file, "--transport=" + to}).transport.name, to);
+            }
+        }
+    }
+    std::remove(file.c_str());
+}
+
+TEST(Transport, InfiniBandHasOnlyTheReliableConnection)
+{
+    EXPECT_EQ(Fabric({"--nic=EDR", "--transport=rc"}).transport.name, "rc");
+    for (const auto& item : TransportItems())
+    {
+        if (item.name != "rc")
+        {
+            EXPECT_EQ(ErrorOf({"--nic=EDR", "--transport=" + item.name})
+                          .rfind("--transport=" + item.name + ": is for Ethernet, ", 0),
+                      0u);
+        }
+    }
+}
+
+TEST(Transport, HasNoMeaningWithoutPackets)
+{
+    const auto result =
+        Parse<TrainingScenario>("dltrain", {"--network=analytic", "--transport=irn"});
+    ASSERT_FALSE(result.errors.empty());
+    EXPECT_NE(result.errors[0].Text().find("has no meaning without packets"), std::string::npos);
+}

@@ -1,0 +1,133 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "topologies/planes.h"
+
+#include "contrib/rdma/core/unit-strings.h"
+#include "topologies/names.h"
+
+#include <algorithm>
+
+namespace topo
+{
+namespace detail
+{
+
+namespace
+{
+
+/// The hosts of `one` once, its switches and links `planes` times.
+Topology
+Repeated(const Topology& one, uint32_t planes)
+{
+    Topology t;
+    const auto& nodes = one.Nodes();
+    // By plane: what a node of `one` has become.
+    std::vector<std::vector<NodeId>> node(planes, std::vector<NodeId>(nodes.size()));
+    for (const NodeId host : one.Hosts())
+    {
+        const NodeId id = t.AddHost(nodes[host].name);
+        for (auto& of : node)
+        {
+            of[host] = id;
+        }
+    }
+    for (uint32_t p = 0; p < planes; ++p)
+    {
+        for (NodeId n = 0; n < nodes.size(); ++n)
+        {
+            if (nodes[n].kind == NodeKind::kSwitch)
+            {
+                node[p][n] = t.AddSwitch("p" + std::to_string(p) + "-" + nodes[n].name,
+                                         nodes[n].tier,
+                                         one.Coordinates(n));
+            }
+        }
+    }
+    // Link by link, so that the ports of a NIC are neighbours, and those of a switch are as in one
+    // plane.
+    for (const Link& link : one.Links())
+    {
+        for (const auto& of : node)
+        {
+            t.Connect(of[link.a], of[link.b], link.rate, link.delay, link.bitErrorRate);
+        }
+    }
+    return t;
+}
+
+} // namespace
+
+TopologyResult
+MakePlanes(const TopologyRequest& request, const Family& family)
+{
+    const uint32_t planes = request.parameters.Has("planes")
+                                ? static_cast<uint32_t>(request.parameters.Count("planes"))
+                                : family.planes;
+    if (planes == 1)
+    {
+        TopologyResult one = family.make(request);
+        const bool several = std::any_of(family.parameters.begin(),
+                                         family.parameters.end(),
+                                         [](const Parameter& p) { return p.name == "planes"; });
+        if (one.topology && several)
+        {
+            Description about = one.topology->About();
+            about.parameters.SetCount("planes", 1);
+            one.topology->Describe(std::move(about));
+        }
+        return one;
+    }
+    TopologyRequest ofOne = request;
+    ofOne.linkRate = Scaled(request.linkRate, 1.0 / planes);
+    ofOne.fabricRate = Scaled(request.fabricRate, 1.0 / planes);
+    TopologyResult result;
+    if (ofOne.linkRate < kSlowestLink ||
+        (request.fabricRate.bps != 0 && ofOne.fabricRate < kSlowestLink))
+    {
+        result.errors.push_back(
+            {"planes", std::to_string(planes), "leave a port less than " + RateLimitsText(), ""});
+        return result;
+    }
+    if (uint64_t(request.nicsPerServer) * planes > kMostNics)
+    {
+        result.errors.push_back({"planes",
+                                 std::to_string(planes),
+                                 "of " + Counted(request.nicsPerServer, "NIC") +
+                                     " are more than the " + std::to_string(kMostNics) +
+                                     " ports that a server may have",
+                                 ""});
+        return result;
+    }
+    result = family.make(ofOne);
+    if (!result.topology)
+    {
+        return result;
+    }
+    const Topology& one = *result.topology;
+    const uint64_t nodes = one.Hosts().size() + uint64_t(one.SwitchCount()) * planes;
+    const uint64_t links = uint64_t(one.Links().size()) * planes;
+    if (nodes > kMostNodes || links > kMostLinks)
+    {
+        result.errors.push_back({"planes",
+                                 std::to_string(planes),
+                                 "are a network larger than " + std::to_string(kMostNodes) +
+                                     " nodes or " + std::to_string(kMostLinks) + " links",
+                                 ""});
+        return result;
+    }
+    Topology t = Repeated(one, planes);
+    Description about = one.About();
+    about.planes = planes;
+    about.name =
+        Counted(planes, "plane") + " of " + (about.name.empty() ? family.name : about.name);
+    about.parameters.SetCount("planes", planes);
+    for (std::string& note : result.notes)
+    {
+        note += ", in each of " + Counted(planes, "plane");
+    }
+    return Made(std::move(result), std::move(t), std::move(about));
+}
+
+} // namespace detail
+} // namespace topo
