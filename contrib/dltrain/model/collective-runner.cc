@@ -781,7 +781,7 @@ CollectiveRunner::GetConnection(Member& member, const EventPayload& send, uint16
     {
         const Member& peer = m_communicators[member.communicator].members[send.to];
         ChannelName name;
-        name.job = m_job;
+        name.job = static_cast<uint16_t>(m_job);
         name.communicator = member.communicator;
         name.from = member.rank;
         name.to = peer.rank;

@@ -127,7 +127,7 @@ MessageRunner::Post(const EventPayload& send)
     if (!sending.transport)
     {
         ChannelName name;
-        name.job = m_job;
+        name.job = static_cast<uint16_t>(m_job);
         name.communicator = order.group;
         name.from = order.from;
         name.to = order.to;

@@ -169,11 +169,11 @@ struct ChannelName
 {
     static constexpr uint16_t SAME_RAIL = UINT16_MAX;
 
-    uint32_t job = 0;
     uint32_t communicator = 0;
     uint32_t from = 0; ///< places; `from` opens and posts
     uint32_t to = 0;
     uint32_t lane = 0;
+    uint16_t job = 0;
     uint16_t rail = 0;              ///< which NIC of a server: Places::EndpointOf
     uint16_t railThere = SAME_RAIL; ///< of `to`'s
     uint8_t priority = 3;
