@@ -787,6 +787,7 @@ CollectiveRunner::GetConnection(Member& member, const EventPayload& send, uint16
         name.to = peer.rank;
         name.lane = send.lane;
         name.rail = rail;
+        name.turn = static_cast<uint16_t>(send.lane / m_cluster.server.nics);
         if (send.plan->ownNics)
         {
             name.railThere =

@@ -142,8 +142,8 @@ class Places
     }
 
   private:
-    /// Of several planes a channel takes one, by a hash of its name, and the same at both ends.
-    /// Lanes that the same two places have on one NIC take the planes in turn.
+    /// Of several planes a channel takes one, the same at both ends: by a hash of who talks to
+    /// whom, and those of the same two NICs in turns (ChannelName::turn).
     uint32_t PlaneOf(const ChannelName& name) const;
 
     /// Of those of a unit. \param server its number
@@ -176,6 +176,7 @@ struct ChannelName
     uint32_t lane = 0;
     uint16_t rail = 0;              ///< which NIC of a server: Places::EndpointOf
     uint16_t railThere = SAME_RAIL; ///< of `to`'s
+    uint16_t turn = 0; ///< counts those that share these NICs: they take planes in turns
     uint8_t priority = 3;
     bool single = false; ///< it carries one message; so both ends know when it is done
 };
