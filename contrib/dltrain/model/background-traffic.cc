@@ -20,7 +20,7 @@ namespace
 /// In flows.csv, so that they are no flow's of the job, which count from 0.
 constexpr uint32_t FIRST_FLOW = 1000000000;
 /// The names of channels of an epoch differ from those of all jobs, and of the epochs before.
-constexpr uint32_t FIRST_JOB = 1U << 24;
+constexpr uint32_t FIRST_JOB = 1U << 15; // those of jobs are below: ChannelName has 16 bits
 
 } // namespace
 
@@ -78,7 +78,8 @@ BackgroundTraffic::BeginEpoch()
     FlowJob job{epoch.flows, m_all};
     job.operation = m_spec.operation;
     job.queuePairs = m_spec.queuePairs;
-    job.number = FIRST_JOB + m_begun;
+    // An epoch's flows are done long before its number comes again.
+    job.number = FIRST_JOB + m_begun % FIRST_JOB;
     job.firstFlow = m_nextFlow;
     job.repeats = m_spec.repeats;
     job.isWarmup = &m_isWarmup;

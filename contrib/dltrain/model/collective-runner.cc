@@ -781,19 +781,18 @@ CollectiveRunner::GetConnection(Member& member, const EventPayload& send, uint16
     {
         const Member& peer = m_communicators[member.communicator].members[send.to];
         ChannelName name;
-        name.job = m_job;
+        name.job = static_cast<uint16_t>(m_job);
         name.communicator = member.communicator;
         name.from = member.rank;
         name.to = peer.rank;
         name.lane = send.lane;
         name.rail = rail;
-        name.turn = static_cast<uint16_t>(send.lane / m_cluster.server.nics);
+        name.turn = static_cast<uint8_t>(send.lane / m_cluster.server.nics);
         if (send.plan->ownNics)
         {
-            name.railThere =
-                static_cast<uint16_t>((m_interconnect.GetPlaces().NicBeside(peer.rank) +
-                                       send.plan->schedule->Channel(send.lane)) %
-                                      m_cluster.server.nics);
+            name.railThere = static_cast<uint8_t>((m_interconnect.GetPlaces().NicBeside(peer.rank) +
+                                                   send.plan->schedule->Channel(send.lane)) %
+                                                  m_cluster.server.nics);
         }
         Transport& transport = m_interconnect.Serving(name.from, name.to);
         connection.peer = send.to;

@@ -185,7 +185,7 @@ FlowRunner::NameOf(uint32_t index) const
 {
     const scenario::Flow& flow = m_job.flows[index];
     ChannelName name;
-    name.job = m_job.number;
+    name.job = static_cast<uint16_t>(m_job.number);
     name.from = PosterOf(flow);
     name.to = m_read ? flow.src : flow.dst;
     name.lane = IsPerPair() ? 0 : m_lanes[index];

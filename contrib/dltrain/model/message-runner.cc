@@ -127,13 +127,13 @@ MessageRunner::Post(const EventPayload& send)
     if (!sending.transport)
     {
         ChannelName name;
-        name.job = m_job;
+        name.job = static_cast<uint16_t>(m_job);
         name.communicator = order.group;
         name.from = order.from;
         name.to = order.to;
         name.lane = static_cast<uint16_t>(FIRST_LANE + order.tag);
         name.rail = static_cast<uint16_t>(places.GpuOf(order.from));
-        name.turn = static_cast<uint16_t>(order.tag);
+        name.turn = static_cast<uint8_t>(order.tag);
         if (m_times.nics)
         {
             name.rail = static_cast<uint16_t>(name.rail % m_times.nics);

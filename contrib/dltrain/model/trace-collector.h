@@ -144,6 +144,11 @@ class TraceCollector
         return *m_links;
     }
 
+    EventCollector& GetEvents()
+    {
+        return *m_events;
+    }
+
     const EventCollector& GetEvents() const
     {
         return *m_events;
