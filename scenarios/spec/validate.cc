@@ -454,7 +454,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
         CheckQueuePairPatterns(v, "trace-qps", *topology);
         CheckQueuePairPatterns(v, "trace-paths", *topology);
     }
-    if (!run.tracePaths.empty() && !run.attribution)
+    if (!run.tracePaths.empty() && !run.attribution && IsOfPackets(*v))
     {
         v->Fail("trace-paths", "ways are known with --attribution; allowed: with --attribution=1");
     }
