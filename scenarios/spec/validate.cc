@@ -83,8 +83,8 @@ MakeFabric(Validation* v)
     FabricSpec f;
     ApplyInfiniBand(v);
     ApplyCompat(v);
-    f.balancing = ApplyLoadBalancing(v);
     f.transport = ApplyTransport(v);
+    f.balancing = ApplyLoadBalancing(v);
     const auto& values = v->values;
     f.compat = values.Text("compat");
     f.nic = values.Text("nic");
