@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <sstream>
 #include <utility>
 
 namespace formats
@@ -40,10 +41,11 @@ class Writer
     {
     }
 
-    std::string Write();
+    /// Of all collectives. \return WhyNoGoal
+    std::string MakeSchedules();
+    void Write();
 
   private:
-    std::string MakeSchedules();
     const coll::Schedule& ScheduleAt(uint32_t kind, std::size_t group, const Task& task) const;
     void WriteRank(Rank rank);
     void WriteMessages(Rank rank, TaskId id, const Task& task);
@@ -269,28 +271,36 @@ Writer::WriteRank(Rank rank)
     m_os << "}\n";
 }
 
-std::string
+void
 Writer::Write()
 {
-    if (const std::string why = MakeSchedules(); !why.empty())
-    {
-        return why;
-    }
     m_os << "num_ranks " << m_plan.ranks << "\n";
     for (Rank rank = 0; rank < m_plan.ranks; ++rank)
     {
         m_os << "\n";
         WriteRank(rank);
     }
-    return {};
 }
 
 } // namespace
 
 std::string
+WhyNoGoal(const training::TrainingPlan& plan, const ScheduleOf& schedule)
+{
+    std::ostringstream nothing;
+    return Writer(plan, schedule, nothing).MakeSchedules();
+}
+
+std::string
 WriteGoal(const training::TrainingPlan& plan, const ScheduleOf& schedule, std::ostream& os)
 {
-    return Writer(plan, schedule, os).Write();
+    Writer writer(plan, schedule, os);
+    const std::string why = writer.MakeSchedules();
+    if (why.empty())
+    {
+        writer.Write();
+    }
+    return why;
 }
 
 } // namespace formats

@@ -51,13 +51,16 @@ using ScheduleOf =
 /// Lines of a file that are written at most.
 constexpr double kMostGoalLines = 1e8;
 
+/// Why a plan cannot be written, in a sentence: what adds up in switches has no messages between
+/// ranks; too many lines. Empty: it can.
+std::string WhyNoGoal(const training::TrainingPlan& plan, const ScheduleOf& schedule);
+
 /**
  * One step of a plan. GOAL has no collectives: they are written as the messages of their schedule.
  * What a stream does comes one after another, said by "requires".
  *
  * \param plan without actors, and alike in all steps
- * \return why not, in a sentence: what adds up in switches has no messages between ranks; too many
- * lines. Nothing: it is written
+ * \return WhyNoGoal
  */
 std::string WriteGoal(const training::TrainingPlan& plan,
                       const ScheduleOf& schedule,

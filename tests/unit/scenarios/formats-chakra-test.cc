@@ -141,6 +141,7 @@ SomePlans()
     }
     training::TrainingOptions offload = OptionsOf("gpt2", 4, 2);
     offload.offload = training::Offload::kOptimizer;
+    offload.host = {25e9, 100e9, 4};
     plans.push_back(training::MakePlan(offload));
     plans.back().slowness = {1, 1.5, 1, 2};
     return plans;
