@@ -394,6 +394,10 @@ TrainingResults::ToJson(const CriticalPath* critical,
     {
         body["offload_time_us"] = number(hostUs);
     }
+    if (traced)
+    {
+        body["host_time_us"] = number(hostUs);
+    }
     if (m_scenario.options.loaderRate > 0)
     {
         body["data_loading_time_us"] = number(loadingUs);
@@ -641,6 +645,12 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
             "  offload              %10s   %5.1f%%   (for PCIe and the CPU's optimizer alone)\n",
             HumanTime(hostUs).c_str(),
             100 * hostUs / stepUs);
+    }
+    if (m_scenario.trace && hostUs > 0)
+    {
+        os << Format("  host                 %10s   %5.1f%%   (for the host alone)\n",
+                     HumanTime(hostUs).c_str(),
+                     100 * hostUs / stepUs);
     }
     if (m_scenario.options.loaderRate > 0)
     {

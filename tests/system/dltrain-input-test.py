@@ -381,7 +381,14 @@ class Help(SystemTest):
         )
         flows = self.write("flows.txt", "1\n0 1 3 100 1000 0\n")
         scenario = self.write("scenario.json", {"run": {"seed": 2}})
-        files = {"profile": profile, "flows": flows, "scenario": scenario, "ib-lfts": None}
+        trace = self.write("trace.goal", "num_ranks 1\nrank 0 {\ncalc 1000\n}\n")
+        files = {
+            "profile": profile,
+            "flows": flows,
+            "scenario": scenario,
+            "trace": trace,
+            "ib-lfts": None,
+        }
         small = {
             "dltrain": (
                 "--model=gpt2 --gpus=2 --servers=2 --gpus-per-server=1 --micro-batch=1 --seq=64"
