@@ -6,6 +6,7 @@
 #ifndef SCENARIOS_FORMATS_TRACE_H
 #define SCENARIOS_FORMATS_TRACE_H
 
+#include "scenarios/formats/capture.h"
 #include "scenarios/formats/chakra.h"
 #include "scenarios/formats/recording.h"
 
@@ -27,11 +28,28 @@ struct TraceName
 /// "a file of GOAL, or a folder of ...": what ReadTrace takes, for help and errors.
 std::string TraceFormats();
 
+/// A recorded step: of our own captures a plan, of all others a recording.
+struct Trace
+{
+    std::string format;
+    uint32_t ranks = 0;
+    std::vector<std::string> notes; ///< Recording::notes
+    std::optional<Recording> recording;
+    std::optional<training::TrainingPlan> plan;
+};
+
 /// The format is found out by what is there. Nothing, and an error, if it is none of them, or not
-/// in order.
-std::optional<Recording> ReadTrace(const std::string& path,
-                                   const KernelTime& time,
-                                   std::vector<topo::Error>& errors);
+/// in order. \param time of kernels on the GPU of `machine`
+std::optional<Trace> ReadTrace(const std::string& path,
+                               const KernelTime& time,
+                               const CaptureMachine& machine,
+                               std::vector<topo::Error>& errors);
+
+/// Its plan; nothing, and an error, if it cannot be run. \param ranks of the plan, at least its own
+std::optional<training::TrainingPlan> PlanOf(const Trace& trace,
+                                             const std::string& path,
+                                             uint32_t ranks,
+                                             std::vector<topo::Error>& errors);
 
 } // namespace formats
 

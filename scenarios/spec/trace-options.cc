@@ -8,10 +8,9 @@
 #include "scenarios/formats/chakra-wire.h"
 #include "scenarios/formats/chakra.h"
 #include "scenarios/formats/goal.h"
-#include "scenarios/formats/recorded-plan.h"
-#include "scenarios/formats/trace.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
+#include "scenarios/spec/compute-options.h"
 #include "scenarios/training/kernel-time.h"
 #include "topologies/names.h"
 
@@ -163,8 +162,8 @@ HasTrace(Validation* v)
     return true;
 }
 
-std::optional<formats::Recording>
-ReadTraceFiles(Validation* v, const training::GpuSpec& gpu, uint32_t gpusPerServer)
+std::optional<formats::Trace>
+ReadTraceFiles(Validation* v, const training::GpuSpec& gpu, const topo::ServerSpec& server)
 {
     auto& values = v->values;
     for (const char* narrower : {"fp16", "fp32"})
@@ -193,12 +192,13 @@ ReadTraceFiles(Validation* v, const training::GpuSpec& gpu, uint32_t gpusPerServ
             training::Seconds(kernel, training::InTraining(gpu), dtype) * 1e12));
     };
     std::vector<topo::Error> errors;
-    auto recording = formats::ReadTrace(values.Text("trace"), time, errors);
+    const formats::CaptureMachine machine{gpu, HostLinkOf(server, gpu)};
+    auto trace = formats::ReadTrace(values.Text("trace"), time, machine, errors);
     for (const topo::Error& error : errors)
     {
         v->errors.push_back({"", "", error.Sentence(), ""});
     }
-    if (!recording)
+    if (!trace)
     {
         return std::nullopt;
     }
@@ -209,34 +209,34 @@ ReadTraceFiles(Validation* v, const training::GpuSpec& gpu, uint32_t gpusPerServ
                            "GPU needs for their FLOPs");
         return std::nullopt;
     }
-    for (const std::string& note : recording->notes)
+    for (const std::string& note : trace->notes)
     {
         v->notes.push_back(values.Text("trace") + ": " + note);
     }
     if (!values.Given("gpus") && !values.Given("servers"))
     {
-        const auto ranks = static_cast<uint32_t>(recording->ranks.size());
+        const uint32_t ranks = trace->ranks;
         const uint32_t each =
-            values.Given("gpus-per-server") ? values.U32("gpus-per-server") : gpusPerServer;
+            values.Given("gpus-per-server") ? values.U32("gpus-per-server") : server.gpus;
         const bool fills = ranks % each == 0 || (ranks < each && !values.Given("gpus-per-server"));
         const std::string option = fills ? "gpus" : "servers";
         v->Decide(option, std::to_string(fills ? ranks : (ranks + each - 1) / each));
         values.Slot(option).given = true;
         values.Slot(option).where = "--trace";
     }
-    return recording;
+    return trace;
 }
 
 void
 MakeTraced(Validation* v,
-           const formats::Recording& recording,
+           const formats::Trace& trace,
            const training::GpuSpec& gpu,
            const ClusterSpec& cluster,
            TrainingScenario* s)
 {
     const auto& values = v->values;
     const std::string& path = values.Text("trace");
-    const auto ranks = static_cast<uint32_t>(recording.ranks.size());
+    const uint32_t ranks = trace.ranks;
     const uint32_t gpus = cluster.servers * cluster.server.gpus;
     if (ranks > gpus)
     {
@@ -246,7 +246,7 @@ MakeTraced(Validation* v,
         return;
     }
     std::vector<topo::Error> errors;
-    auto plan = formats::MakePlan(recording, path, gpus, errors);
+    auto plan = formats::PlanOf(trace, path, gpus, errors);
     for (const topo::Error& error : errors)
     {
         v->errors.push_back({"", "", error.Sentence(), ""});
@@ -272,7 +272,7 @@ MakeTraced(Validation* v,
     const std::size_t slash = path.find_last_of('/', path.size() > 1 ? path.size() - 2 : 0);
     s->model = path.substr(slash == std::string::npos ? 0 : slash + 1);
     s->gpu = gpu.name;
-    s->trace = formats::TraceName{recording.format, path, ranks};
+    s->trace = formats::TraceName{trace.format, path, ranks};
 }
 
 void
@@ -297,6 +297,11 @@ CheckExports(Validation* v, TrainingScenario* s, const ClusterSpec& cluster)
     s->exports = v->values.List("export");
     if (s->exports.empty() || !v->errors.empty())
     {
+        return;
+    }
+    if (v->seat)
+    {
+        v->Fail("export", "of a job of --jobs nothing is written; run it alone");
         return;
     }
     if (s->served || s->plan.fillRoles > 0)

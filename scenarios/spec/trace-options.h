@@ -7,7 +7,7 @@
 #ifndef SCENARIOS_SPEC_TRACE_OPTIONS_H
 #define SCENARIOS_SPEC_TRACE_OPTIONS_H
 
-#include "scenarios/formats/recording.h"
+#include "scenarios/formats/trace.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/scenario.h"
@@ -26,15 +26,15 @@ std::vector<Option> TraceOptionRows(const std::string& json, const std::string& 
 /// them out of the configuration as run. First of all.
 bool HasTrace(Validation* v);
 
-/// The recording, times of its kernels on this GPU; nothing after an error. Decides --gpus or
-/// --servers, unless one is given. \param gpusPerServer of the server preset
-std::optional<formats::Recording> ReadTraceFiles(Validation* v,
-                                                 const training::GpuSpec& gpu,
-                                                 uint32_t gpusPerServer);
+/// Times of its kernels on this GPU; nothing after an error. Decides --gpus or --servers, unless
+/// one is given. \param server the preset
+std::optional<formats::Trace> ReadTraceFiles(Validation* v,
+                                             const training::GpuSpec& gpu,
+                                             const topo::ServerSpec& server);
 
 /// Its plan on a cluster, and what of the scenario there is with it.
 void MakeTraced(Validation* v,
-                const formats::Recording& recording,
+                const formats::Trace& trace,
                 const training::GpuSpec& gpu,
                 const ClusterSpec& cluster,
                 TrainingScenario* s);

@@ -409,10 +409,10 @@ ValidateTraining(const ReadResult& read)
     std::optional<training::GpuSpec> gpu;
     ChooseServerAndGpu(&v, &server, &gpu);
     ApplyServer(&v, server);
-    std::optional<formats::Recording> recording;
+    std::optional<formats::Trace> trace;
     if (traced && server && gpu)
     {
-        recording = ReadTraceFiles(&v, *gpu, server->gpus);
+        trace = ReadTraceFiles(&v, *gpu, *server);
     }
     const NcclLimits nccl = ApplyNcclVariables(&v);
     s.fabric = MakeFabric(&v);
@@ -546,9 +546,9 @@ ValidateTraining(const ReadResult& read)
         s.sequence = o.sequence;
         s.gpu = gpu->name;
     }
-    if (recording && cluster.valid && v.errors.empty())
+    if (trace && cluster.valid && v.errors.empty())
     {
-        MakeTraced(&v, *recording, *gpu, cluster.spec, &s);
+        MakeTraced(&v, *trace, *gpu, cluster.spec, &s);
     }
     if (s.trace)
     {
