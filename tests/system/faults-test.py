@@ -105,7 +105,7 @@ class Links(SameBytesTest):
         )
         (fault,) = run.stats["faults"]
         self.assertFalse(fault["begun"])
-        self.assertIn("was to begin at 5 s, when the run was over", run.out)
+        self.assertIn("was to begin at 5 s, when the run was over", " ".join(run.out.split()))
         self.assertEqual(events(run), [])
 
     def test_a_pause_storm(self):
@@ -275,7 +275,9 @@ class Property(SameBytesTest):
                 run = self.run_any(words, out)
                 stats = run.stats
                 flows = stats["flows"]
-                self.assertEqual(flows["arrived"] + flows["failed"], flows["all"])
+                # One whose last ACKs are lost has arrived, and its sender does not know.
+                self.assertGreaterEqual(flows["arrived"] + flows["failed"], flows["all"])
+                self.assertLessEqual(max(flows["arrived"], flows["failed"]), flows["all"])
                 self.assertEqual(stats["completed"], run.status == 0)
                 self.assertEqual(flows["failed"] > 0, run.status == 3)
                 self.assertEqual(len(run.rows("flows.csv")), flows["arrived"])
