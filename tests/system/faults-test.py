@@ -301,6 +301,8 @@ class Refused(SameBytesTest):
         self.refuse("dltrain --fault=gpu-stop,at=1us,on=gpu-99999", "is no GPU of this job")
         self.refuse("traffic --convergence=1ms", "has no meaning without a fault")
         self.refuse("traffic --mpi-ranks=2 --fault=ber,at=0ns,on=all,to=1e-9", "one process")
+        jobs = self.write("jobs.json", {"jobs": [{"name": "a", "servers": 2}]})
+        self.refuse(f"dltrain --jobs={jobs} --fault=gpu-stop,at=0ns,on=gpu-0", "of which job")
         scenario = self.write("s.json", {"faults": [{"what": "rate", "at": "1us", "on": "all"}]})
         self.refuse(f"traffic --scenario={scenario}", "/faults/0", "needs to=VALUE")
 
