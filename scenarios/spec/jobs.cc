@@ -396,7 +396,8 @@ class JobsReader
     void ReadOptions(const std::string& path, const json& object, JobText* job)
     {
         job->read = m_base;
-        for (const char* option : {"jobs", "alone", "background"})
+        for (const char* option :
+             {"jobs", "alone", "background", "fault", "fault-detection", "convergence"})
         {
             job->read.values.Slot(option) = Value();
         }
