@@ -11,6 +11,11 @@ function banner() {
       stats.message ? element("pre", {}, String(stats.message)) : null,
       data.measured ? null : element("p", { id: "unmeasured" }, "It ended in its warm-up, of which nothing is measured: messages, links and losses have no numbers.")));
   }
+  if (Array.isArray(stats.faults) && stats.faults.length) {
+    main.append(element("details", { class: "banner note", id: "faults", open: "" },
+      element("summary", {}, stats.faults.length === 1 ? "A fault" : count(stats.faults.length) + " faults"),
+      element("ul", {}, stats.faults.map((fault) => element("li", {}, faultText(fault))))));
+  }
   if (data.events && data.events.last.length) {
     main.append(element("details", { class: "banner note", id: "last-events" },
       element("summary", {}, "The last " + data.events.last.length + " lines of network_events.log"),
@@ -21,6 +26,19 @@ function banner() {
       element("strong", {}, hasStats ? "Not all could be read" : "This run is not complete"),
       element("ul", {}, data.problems.map((text) => element("li", {}, text)))));
   }
+}
+
+// One of stats.faults in words.
+function faultText(fault) {
+  const at = (us) => isNumber(us) ? time(us) : "";
+  const words = [fault.what + " on " + fault.where + (fault.begun ? " at " : " was to begin at ") + at(fault.at_us)
+    + (fault.begun && isNumber(fault.until_us) ? " to " + at(fault.until_us) : "")];
+  if (fault.times > 1) words.push(count(fault.times) + " times");
+  if (isNumber(fault.detected_us)) words.push("noticed at " + at(fault.detected_us));
+  if (isNumber(fault.rerouted_us)) words.push("new tables at " + at(fault.rerouted_us));
+  if (isNumber(fault.frames_lost)) words.push(count(fault.frames_lost) + " frames lost");
+  if (fault.frames_without_way) words.push(count(fault.frames_without_way) + " found no way left");
+  return words.join("; ");
 }
 
 function tile(name, value, small) {
@@ -49,7 +67,7 @@ function stepTiles() {
   tiles.push(tile("Exposed communication", time(stats.exposed_communication_time_us), percent(stats.exposed_communication_time_us / step)
     + " of the step" + (stats.bubble_time_us > 0 ? ", " + time(stats.bubble_time_us) + " of it bubble" : "")
     + "; under way for " + time(stats.communication_time_us)));
-  tiles.push(tile("Samples a second", digit(stats.samples_per_s, 4), "all GPUs together; " + digit(stats.tflops_per_gpu, 3) + " TFLOP/s per GPU"));
+  if (isNumber(stats.samples_per_s)) tiles.push(tile("Samples a second", digit(stats.samples_per_s, 4), "all GPUs together; " + digit(stats.tflops_per_gpu, 3) + " TFLOP/s per GPU"));
   if (isNumber(stats.mfu)) {
     tiles.push(tile("Model FLOPs utilization (MFU)", percent(stats.mfu), "of the peak of " + digit(stats.peak_tflops_per_gpu, 4) + " TFLOP/s per GPU"));
   }
