@@ -562,8 +562,7 @@ TrainingResults::PrintHead(std::ostream& os) const
        << rdma::Shown(m_scenario.gpu) << ") in " << m_scenario.cluster.servers << " servers, "
        << rdma::Shown(m_scenario.cluster.topologyName) << ", "
        << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)) << ", "
-       << scenario::PlacementName(m_scenario.cluster.placement)
-       << " placement\n"
+       << scenario::PlacementName(m_scenario.cluster.placement) << " placement\n"
        << "micro-batch " << m_scenario.microBatch << " x accumulation " << m_scenario.accumulation
        << ", global batch " << m_scenario.globalBatch;
     if (HasTokens())

@@ -9,6 +9,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/aggregators.h"
+#include "scenarios/spec/background.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/data-parallel-options.h"
@@ -190,6 +191,13 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
         text += Line("load balancing", f.balancing.Text());
     }
     return text;
+}
+
+/// Empty: there is none.
+std::string
+BackgroundLine(const RunOptions& run)
+{
+    return run.background ? Line("background", BackgroundText(*run.background)) : "";
 }
 
 std::string
@@ -523,7 +531,7 @@ PlanText(const TrainingScenario& s)
     text += Line("steps",
                  std::to_string(s.steps) + " measured" + AfterWarmup(s.warmupSteps) + ", seed " +
                      std::to_string(s.run.seed));
-    text += ClusterText(s.cluster, s.fabric);
+    text += ClusterText(s.cluster, s.fabric) + BackgroundLine(s.run);
     text += FabricText(s.fabric, s.cluster.topology) + ProcessesLine(s.run);
     double compute = MostComputing(s.plan);
     if (!s.served)
@@ -702,7 +710,7 @@ PlanText(const CollperfScenario& s)
         text += Line("compared", AlgorithmText(other.collectives, placement, {{s.op, whats}}));
     }
     text += NcclLine(s.collectives.nccl);
-    text += ClusterText(s.cluster, s.fabric);
+    text += ClusterText(s.cluster, s.fabric) + BackgroundLine(s.run);
     text += FabricText(s.fabric, s.cluster.topology) + ProcessesLine(s.run);
     text += FormulaText(s, whats);
     return text + EstimateText(EstimateRun(s), s.fabric, s.run);

@@ -83,7 +83,7 @@ MakeFabric(Validation* v)
     FabricSpec f;
     ApplyInfiniBand(v);
     ApplyCompat(v);
-    f.transport = ApplyTransport(v);
+    f.transport = ApplyTransport(v); // which may have a way of its own to recover
     f.balancing = ApplyLoadBalancing(v);
     const auto& values = v->values;
     f.compat = values.Text("compat");
@@ -454,7 +454,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
         CheckQueuePairPatterns(v, "trace-qps", *topology);
         CheckQueuePairPatterns(v, "trace-paths", *topology);
     }
-    if (!run.tracePaths.empty() && !run.attribution)
+    if (!run.tracePaths.empty() && !run.attribution && IsOfPackets(*v))
     {
         v->Fail("trace-paths", "ways are known with --attribution; allowed: with --attribution=1");
     }

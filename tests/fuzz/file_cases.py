@@ -185,6 +185,28 @@ def formats():
             "f.json",
         ),
         Format(
+            "jobs",
+            "json",
+            [
+                (
+                    '{"jobs": [{"name": "a", "servers": 2, "placement": "spread", "collective":'
+                    ' {"op": "all_gather", "bytes": "64kB", "iterations": 2, "warmup": 1}}, {"hosts":'
+                    ' [1, 3], "start": "10us", "flows": {"pattern": "incast", "fan_in": 1, "bytes":'
+                    ' 4000}}]}'
+                ),
+                (
+                    '{"description": "x", "jobs": [{"servers": 2, "placement": "fragmented",'
+                    ' "occupied": 0.2, "training": {"model": "gpt2", "seq": 64, "micro_batch": 1,'
+                    ' "warmup": 0}, "collectives": {"algorithm": ["ring"]}}]}'
+                ),
+            ],
+            [
+                ["dltrain", "--jobs=f.json", "--gpus-per-server=1", "--servers=8", *DRY],
+                ["dltrain", "--jobs=f.json", "--gpus-per-server=1", "--servers=8", *REAL],
+            ],
+            "f.json",
+        ),
+        Format(
             "model",
             "json",
             [TINY_MODEL, FULL_MODEL, LAYER_MODEL],

@@ -65,7 +65,13 @@ TrainingSimulation::IsDone() const
 std::string
 TrainingSimulation::DescribeUnfinished() const
 {
-    return DescribeRanks(m_job.DescribeUnfinished());
+    std::string text = DescribeRanks(m_job.DescribeUnfinished());
+    if (!m_scenario.run.faults.faults.empty())
+    {
+        text += (text.empty() || text.back() == '\n' ? "" : "\n") +
+                DescribeTimeOuts(m_run.Fabric());
+    }
+    return text;
 }
 
 void
