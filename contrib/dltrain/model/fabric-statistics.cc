@@ -182,7 +182,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         s.qpCacheMisses = nics.qpCacheMisses - base.nics.qpCacheMisses;
         s.nicPauses = nics.nicPauses - base.nics.nicPauses;
     }
-    if (ranks.Max(fabric.Trims()) > 0)
+    if (ranks.Max(static_cast<int64_t>(fabric.Trims())) > 0)
     {
         const ns3::RdmaTrimCounters trims = SumOfRanks(fabric.GetTrimTotals());
         const ns3::RdmaTrimCounters before = SumOfRanks(base.trims);
