@@ -77,6 +77,7 @@ class FlowTable
     uint32_t AddOwner(bool aside);
     /// Before the first message of the tag. Tags without are owner 0's.
     void SetOwner(uint32_t tag, uint32_t owner);
+
     uint32_t OwnerOf(uint32_t tag) const
     {
         return tag < m_ownerOf.size() ? m_ownerOf[tag] : 0;
@@ -147,6 +148,7 @@ class FlowTable
     std::size_t m_slowestLimit;
     LineLog m_file;
     std::string m_line;
+
     /// Of messages that are told apart.
     struct Owner
     {

@@ -143,8 +143,7 @@ Interference::ToJson(uint32_t owner, const std::string& nameless, std::size_t mo
             {{"link", m_ports[port]},
              {"waited_for_others_us", Microseconds(time)},
              {"slowed_by", NameOf(worst, nameless)},
-             {"share_of_bytes_of_others",
-              1 - Share(own, static_cast<double>(all))}});
+             {"share_of_bytes_of_others", 1 - Share(own, static_cast<double>(all))}});
     }
     return json;
 }

@@ -26,11 +26,24 @@ namespace
 const std::vector<std::string>&
 Keys()
 {
-    static const std::vector<std::string> keys = {
-        "pattern",       "offset",       "fan-in",          "target",     "bytes",
-        "sizes",         "start-jitter", "load",            "load-of",    "on-time",
-        "off-time",      "on-off-times", "incast-load",     "incast-fan-in", "incast-bytes",
-        "incast-arrivals", "priority",   "operation"};
+    static const std::vector<std::string> keys = {"pattern",
+                                                  "offset",
+                                                  "fan-in",
+                                                  "target",
+                                                  "bytes",
+                                                  "sizes",
+                                                  "start-jitter",
+                                                  "load",
+                                                  "load-of",
+                                                  "on-time",
+                                                  "off-time",
+                                                  "on-off-times",
+                                                  "incast-load",
+                                                  "incast-fan-in",
+                                                  "incast-bytes",
+                                                  "incast-arrivals",
+                                                  "priority",
+                                                  "operation"};
     return keys;
 }
 
@@ -167,16 +180,23 @@ BackgroundOptionRows()
     return {
         Opt("background",
             Kind::kText,
-            "",
+            "/run",
             "Run",
             "flows beside the job, until it ends: KEY=VALUE,..., keys are options of traffic "
             "(pattern, load, sizes, bytes, ...) and hosts=0-7,9; those of a load come as they do "
             "there, the others begin again when they have ended")
-            .At("/background")
             .Shows("KEY=VALUE,...")
             .Otherwise("none")
             .Example("pattern=random,load=0.3"),
     };
+}
+
+std::string
+BackgroundText(const Background& background)
+{
+    return background.pattern + " among " + std::to_string(background.hosts) + " hosts, " +
+           (background.repeats ? "each flow again and again"
+                               : "load " + detail::RealText(background.offered.load));
 }
 
 std::shared_ptr<const Background>
@@ -226,11 +246,8 @@ MakeFlowsAmong(const Settings& settings,
         return nullptr;
     }
 
-    auto maker = std::make_shared<Maker>(Maker{Validation{table, read.values, {}, {}},
-                                               {},
-                                               fabric,
-                                               {},
-                                               seed});
+    auto maker = std::make_shared<Maker>(
+        Maker{Validation{table, read.values, {}, {}}, {}, fabric, {}, seed});
     maker->network.topology = Among(topology, hosts);
     maker->network.valid = true;
     for (const uint32_t host : hosts)
@@ -238,8 +255,7 @@ MakeFlowsAmong(const Settings& settings,
         const std::size_t ports = topology.Nodes()[topology.Hosts()[host]].ports.size();
         for (std::size_t port = 0; port < ports; ++port)
         {
-            maker->endpoints.push_back(
-                topology.EndpointOf(host, static_cast<topo::PortId>(port)));
+            maker->endpoints.push_back(topology.EndpointOf(host, static_cast<topo::PortId>(port)));
         }
     }
     Validation& v = maker->v;
@@ -270,8 +286,7 @@ MakeFlowsAmong(const Settings& settings,
     auto background = std::make_shared<Background>();
     background->pattern = pattern;
     background->repeats = !HasLoad(pattern);
-    background->queuePairs =
-        background->repeats ? QueuePairUse::kPerPair : QueuePairUse::kReused;
+    background->queuePairs = background->repeats ? QueuePairUse::kPerPair : QueuePairUse::kReused;
     const std::string& operation = v.values.Text("operation");
     background->operation = operation == "read"   ? FlowOperation::kRead
                             : operation == "send" ? FlowOperation::kSend
@@ -354,8 +369,7 @@ MakeBackground(Validation* v, const topo::Topology& topology, const FabricSpec& 
     }
     if (v->errors.size() == before && hosts.size() < 2)
     {
-        v->Fail("background",
-                "has " + std::to_string(hosts.size()) + " host; a flow needs two");
+        v->Fail("background", "has " + std::to_string(hosts.size()) + " host; a flow needs two");
     }
     return v->errors.size() == before ? MakeFlowsAmong(settings,
                                                        where,

@@ -30,10 +30,10 @@ struct Background
     FlowOperation operation = FlowOperation::kWrite;
     bool repeats = false; ///< each flow begins again when it has ended; there is one epoch
     QueuePairUse queuePairs = QueuePairUse::kReused;
-    rdma::Duration epoch;         ///< flows are made for so long at a time
-    OfferedLoad offered;          ///< of patterns with a load
-    uint64_t rateBps = 0;         ///< of all links of its hosts together, one direction
-    uint32_t hosts = 0;           ///< that take part
+    rdma::Duration epoch;            ///< flows are made for so long at a time
+    OfferedLoad offered;             ///< of patterns with a load
+    uint64_t rateBps = 0;            ///< of all links of its hosts together, one direction
+    uint32_t hosts = 0;              ///< that take part
     std::vector<uint8_t> priorities; ///< of its flows
     /// Flows of an epoch, by start, which counts from the beginning of that epoch.
     std::function<std::vector<Flow>(uint32_t epoch)> flows;
@@ -45,6 +45,9 @@ std::vector<Option> BackgroundOptionRows();
 std::shared_ptr<const Background> MakeBackground(Validation* v,
                                                  const topo::Topology& topology,
                                                  const FabricSpec& fabric);
+
+/// In words, for plans: "poisson among 16 hosts, load 0.3".
+std::string BackgroundText(const Background& background);
 
 /**
  * Flows of traffic's keys among some hosts, as --background and jobs of flows have them.

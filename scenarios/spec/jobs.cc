@@ -107,7 +107,9 @@ class JobsReader
             jobs.push_back(ReadJob(path, root["jobs"][i], i));
             if (m_errors->empty() && !names.insert(jobs.back().job.name).second)
             {
-                Fail(path + "/name", jobs.back().job.name, "is another job's name; allowed: a new one");
+                Fail(path + "/name",
+                     jobs.back().job.name,
+                     "is another job's name; allowed: a new one");
             }
         }
         return jobs;
@@ -176,14 +178,14 @@ class JobsReader
         {
             return {};
         }
-        const auto time = found->is_string()
-                              ? rdma::ParseDuration(found->get<std::string>())
-                              : std::optional<rdma::Duration>();
+        const auto time = found->is_string() ? rdma::ParseDuration(found->get<std::string>())
+                                             : std::optional<rdma::Duration>();
         if (!time || time->ps > 1000000000000000)
         {
             Fail(path + "/" + key,
                  *found,
-                 std::string("must be a string; allowed: ") + rdma::kDurationHelp + ", up to 1000s");
+                 std::string("must be a string; allowed: ") + rdma::kDurationHelp +
+                     ", up to 1000s");
             return {};
         }
         return *time;
@@ -216,11 +218,10 @@ class JobsReader
         if (const auto name = object.find("name"); name != object.end())
         {
             const std::string text = name->is_string() ? name->get<std::string>() : "";
-            const bool plain =
-                !text.empty() && text.size() <= 100 &&
-                std::all_of(text.begin(), text.end(), [](unsigned char c) {
-                    return std::isalnum(c) || c == '-' || c == '_' || c == '.';
-                });
+            const bool plain = !text.empty() && text.size() <= 100 &&
+                               std::all_of(text.begin(), text.end(), [](unsigned char c) {
+                                   return std::isalnum(c) || c == '-' || c == '_' || c == '.';
+                               });
             if (!plain)
             {
                 Fail(path + "/name",
@@ -310,7 +311,9 @@ class JobsReader
         job->job.kind = JobKind::kCollective;
         if (!object.is_object())
         {
-            Fail(path, object, "must be an object such as {\"op\": \"all_reduce\", \"bytes\": \"64MB\"}");
+            Fail(path,
+                 object,
+                 "must be an object such as {\"op\": \"all_reduce\", \"bytes\": \"64MB\"}");
             return;
         }
         if (!Known(path, object, {"op", "bytes", "iterations", "warmup"}))
@@ -357,7 +360,9 @@ class JobsReader
         job->job.kind = JobKind::kFlows;
         if (!object.is_object())
         {
-            Fail(path, object, "must be an object such as {\"pattern\": \"incast\", \"bytes\": \"1MB\"}");
+            Fail(path,
+                 object,
+                 "must be an object such as {\"pattern\": \"incast\", \"bytes\": \"1MB\"}");
             return;
         }
         job->duration = rdma::Duration(kBackgroundEpochPs);
@@ -520,18 +525,18 @@ JobsOptionRows()
     return {
         Opt("jobs",
             Kind::kFile,
-            "",
+            "/run",
             "Run",
-            "several jobs on this network: a JSON file {\"jobs\": [...]}, each with its servers and "
+            "several jobs on this network: a JSON file {\"jobs\": [...]}, each with its servers "
+            "and "
             "a model, a collective or flows")
-            .At("/jobs"),
+            .Otherwise("one job, as the options say"),
         Opt("alone",
             Kind::kFlag,
-            "",
+            "/run",
             "Run",
             "jobs: simulate each of them by itself as well, on the same servers, and tell how much "
             "slower it is with the others")
-            .At("/alone")
             .Default("1"),
     };
 }
@@ -660,10 +665,7 @@ ValidateJobs(const ReadResult& read)
         {
             if (text.servers < 2)
             {
-                errors.push_back({text.where,
-                                  "",
-                                  "has 1 server; a flow needs two",
-                                  ""});
+                errors.push_back({text.where, "", "has 1 server; a flow needs two", ""});
                 return result;
             }
             const auto flows = MakeFlowsAmong(text.flows,
@@ -738,11 +740,11 @@ JobsText(const JobSet& jobs)
     for (const Job& job : jobs.jobs)
     {
         const TrainingScenario& s = *job.scenario;
-        const std::string what =
-            job.kind == JobKind::kTraining ? s.model + ", ZeRO-" + std::to_string(s.zero)
-            : job.kind == JobKind::kCollective
-                ? coll::OpName(job.op) + " of " + CanonicalBytes(job.bytes)
-                : job.pattern + ", " + topo::Counted(job.flows.size(), "flow");
+        const std::string what = job.kind == JobKind::kTraining
+                                     ? s.model + ", ZeRO-" + std::to_string(s.zero)
+                                 : job.kind == JobKind::kCollective
+                                     ? coll::OpName(job.op) + " of " + CanonicalBytes(job.bytes)
+                                     : job.pattern + ", " + topo::Counted(job.flows.size(), "flow");
         std::string hosts;
         constexpr std::size_t kShown = 8;
         for (std::size_t i = 0; i < std::min(kShown, s.cluster.hostOfServer.size()); ++i)

@@ -12,9 +12,10 @@
  *        "flows": {"pattern": "incast", "fan_in": 2, "bytes": "100MB"}}]}
  *
  * A job trains a model, unless it says "collective" or "flows". It takes `training` and
- * `collectives` as a scenario has them; what it leaves out is what the command line and the scenario
- * say. The network, its devices and the servers are the same for all. Jobs are placed in their
- * order, each by its policy on the hosts that those before it, and those with a list, have left.
+ * `collectives` as a scenario has them; what it leaves out is what the command line and the
+ * scenario say. The network, its devices and the servers are the same for all. Jobs are placed in
+ * their order, each by its policy on the hosts that those before it, and those with a list, have
+ * left.
  */
 #ifndef SCENARIOS_SPEC_JOBS_H
 #define SCENARIOS_SPEC_JOBS_H

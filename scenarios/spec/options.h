@@ -370,7 +370,7 @@ struct ReadResult
     std::optional<std::string> text; ///< --help, --list, --version: print it and stop with status 0
     std::vector<std::string> ns3Arguments;
     std::vector<std::pair<std::string, std::string>>
-        attributes; ///< of the JSON's "ns3" object, in its order
+        attributes;                      ///< of the JSON's "ns3" object, in its order
     std::shared_ptr<const JobSeat> seat; ///< of one of several jobs; null: the run has one
 };
 

@@ -22,15 +22,16 @@ PlacementOptionRows()
             "Cluster",
             "which host a server stands at; those that look at where hosts are choose among the "
             "--servers, if not given among all hosts of the network")
-            .Names("placement",
-                   {{"linear", "server i at host i"},
-                    {"packed", "edge switches are filled one after the other, pod by pod"},
-                    {"spread", "edge switches take turns, those of other pods first"},
-                    {"random", "a shuffle by --seed"},
-                    {"rail",
-                     "the smallest group with room, of hosts whose NICs hang on the same switches, "
-                     "else a pod, else the network"},
-                    {"fragmented", "packed into what a seeded share of others (--occupied) leaves"}})
+            .Names(
+                "placement",
+                {{"linear", "server i at host i"},
+                 {"packed", "edge switches are filled one after the other, pod by pod"},
+                 {"spread", "edge switches take turns, those of other pods first"},
+                 {"random", "a shuffle by --seed"},
+                 {"rail",
+                  "the smallest group with room, of hosts whose NICs hang on the same switches, "
+                  "else a pod, else the network"},
+                 {"fragmented", "packed into what a seeded share of others (--occupied) leaves"}})
             .Default("linear"),
         Opt("occupied",
             Kind::kReal,
@@ -50,8 +51,7 @@ MakePlacement(Validation* v, const std::string& total, uint32_t installed, Clust
     PlacementRequest request;
     request.policy = ParsePlacement(values.Text("placement"));
     request.servers = cluster->servers;
-    request.hosts =
-        installed ? installed : static_cast<uint32_t>(cluster->topology.Hosts().size());
+    request.hosts = installed ? installed : static_cast<uint32_t>(cluster->topology.Hosts().size());
     request.seed = values.Integer("seed");
     if (request.policy == PlacementPolicy::kFragmented)
     {

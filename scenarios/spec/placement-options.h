@@ -16,7 +16,10 @@ namespace scenario
 
 /// \param total the option that counts ranks, blamed where there are too few hosts \param installed
 /// servers of the network, at least the cluster's; 0: all its hosts
-void MakePlacement(Validation* v, const std::string& total, uint32_t installed, ClusterSpec* cluster);
+void MakePlacement(Validation* v,
+                   const std::string& total,
+                   uint32_t installed,
+                   ClusterSpec* cluster);
 
 } // namespace scenario
 

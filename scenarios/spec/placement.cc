@@ -177,7 +177,8 @@ class Placer
 
     std::vector<Group> Pods(const std::vector<uint32_t>& hosts) const
     {
-        return GroupsBy(hosts, [this](uint32_t host) { return PlaceOfHost(m_topology, host).part; });
+        return GroupsBy(hosts,
+                        [this](uint32_t host) { return PlaceOfHost(m_topology, host).part; });
     }
 
     std::vector<Group> Rails(const std::vector<uint32_t>& hosts) const

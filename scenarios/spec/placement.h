@@ -65,8 +65,7 @@ uint32_t FreeHosts(const PlacementRequest& request);
 
 /// \return for each server its host, no two the same; of too few hosts as many as there are.
 /// The same request gives the same hosts on every machine.
-std::vector<uint32_t> PlaceServers(const PlacementRequest& request,
-                                   const topo::Topology& topology);
+std::vector<uint32_t> PlaceServers(const PlacementRequest& request, const topo::Topology& topology);
 
 } // namespace scenario
 

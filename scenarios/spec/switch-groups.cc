@@ -66,7 +66,8 @@ SwitchGroups(const ClusterSpec& cluster, const std::vector<coll::Rank>& ranks)
     size_t inside = places.size(); // groups of the level below
     for (auto* groups : {&racks, &parts})
     {
-        const bool all = std::find(groups->begin(), groups->end(), ServerPlace::NONE) == groups->end();
+        const bool all =
+            std::find(groups->begin(), groups->end(), ServerPlace::NONE) == groups->end();
         const size_t count = CountOf(*groups);
         if (all && count > 1 && count < inside)
         {

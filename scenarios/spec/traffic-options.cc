@@ -457,7 +457,7 @@ ValidateTraffic(const ReadResult& read)
     s.operation = operation == "read"   ? FlowOperation::kRead
                   : operation == "send" ? FlowOperation::kSend
                                         : FlowOperation::kWrite;
-    if (s.completionAtSender && !s.run.tracePaths.empty())
+    if (s.completionAtSender && !v.values.List("trace-paths").empty())
     {
         v.Fail("trace-paths",
                "follows a flow to its last byte at the receiver; allowed: without "

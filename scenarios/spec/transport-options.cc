@@ -94,10 +94,17 @@ ApplyNdp(Validation* v)
                 "has no NDP: a READ's packets are sent by who is asked; allowed with "
                 "--transport=ndp: write, send");
     }
-    if (v->table.Find("load-balancer"))
+    const std::string& balancer = v->values.Text("load-balancer");
+    if (!IsMeant(*v, "load-balancer"))
     {
-        v->DecideUnlessGiven("load-balancer", "spray");
-        v->values.Slot("load-balancer").given = true;
+        v->Decide("load-balancer", "spray");
+        v->values.Slot("load-balancer").given = true; // nobody decides otherwise
+    }
+    else if (balancer == "reps" || balancer == "plb")
+    {
+        v->Fail("load-balancer",
+                "chooses ways by marks, of which nobody hears with NDP; allowed with "
+                "--transport=ndp: spray, drill, adaptive, flowlet, conga, ecmp");
     }
 }
 
@@ -110,15 +117,9 @@ TransportAttributes(const Validation& v)
     {
         return {};
     }
-    std::vector<std::pair<std::string, std::string>> attributes = {
-        {"ns3::RdmaNic::LossRecovery", "ndp"},
-        {"ns3::RdmaNic::AckPriority", "5"}, // RdmaSwitch::TrimPriority
-        {"ns3::RdmaSwitch::TrimPackets", "8"}};
-    if (!v.table.Find("load-balancer"))
-    {
-        attributes.emplace_back("ns3::RdmaSwitch::LoadBalancer", "spray");
-    }
-    return attributes;
+    return {{"ns3::RdmaNic::LossRecovery", "ndp"},
+            {"ns3::RdmaNic::AckPriority", "5"}, // RdmaSwitch::TrimPriority
+            {"ns3::RdmaSwitch::TrimPackets", "8"}};
 }
 
 std::vector<NamedItem>

@@ -38,7 +38,7 @@ std::vector<NamedItem> TransportItems();
 std::vector<Option> TransportOptionRows(const std::string& group, const std::string& json);
 
 /// Decides what belongs to --transport. After ApplyInfiniBand and ApplyCompat, before any other
-/// option of the fabric is looked at.
+/// option of the fabric is looked at: ApplyLoadBalancing too.
 TransportSpec ApplyTransport(Validation* v);
 
 /// Attributes of ns-3 that the transport has besides those of options. After ApplyTransport.

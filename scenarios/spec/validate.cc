@@ -83,8 +83,8 @@ MakeFabric(Validation* v)
     FabricSpec f;
     ApplyInfiniBand(v);
     ApplyCompat(v);
+    f.transport = ApplyTransport(v); // which may have a way of its own to recover
     f.balancing = ApplyLoadBalancing(v);
-    f.transport = ApplyTransport(v);
     const auto& values = v->values;
     f.compat = values.Text("compat");
     f.nic = values.Text("nic");
@@ -454,7 +454,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
         CheckQueuePairPatterns(v, "trace-qps", *topology);
         CheckQueuePairPatterns(v, "trace-paths", *topology);
     }
-    if (!run.tracePaths.empty() && !run.attribution)
+    if (!run.tracePaths.empty() && !run.attribution && IsOfPackets(*v))
     {
         v->Fail("trace-paths", "ways are known with --attribution; allowed: with --attribution=1");
     }
@@ -491,7 +491,7 @@ nlohmann::json
 AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
 {
     std::vector<std::string>
-        except{"out", "progress", "report", "timeline", "engine", "threads", "mpi-ranks"};
+        except{"out", "progress", "report", "timeline", "export", "engine", "threads", "mpi-ranks"};
     if (networkFromFile)
     {
         except.insert(except.end(), {"nic", "link-delay", "bit-error-rate"});

@@ -110,6 +110,7 @@ def _is_program(path):
 
 # ---- options
 
+SEVERAL = "fault"  # the option that may be given several times
 
 def options(name):
     """What a program says of its options: {"topology": {"help": ..., "names": [...], ...}, ...}."""
@@ -139,12 +140,22 @@ def listed_options(path, environment):
 
 def words(options):
     """{"micro_batch": 4, "pfc": False, "bytes": ["1MB", "2MB"]} as a command line has it. None: not
-    given.
+    given. What may stand there several times, "fault", is a list of texts or of dictionaries: one
+    word each.
     """
-    return [_word(name, value) for name, value in options.items() if value is not None]
+    found = []
+    for name, value in options.items():
+        several = name == SEVERAL and isinstance(value, (list, tuple))
+        for one in value if several else [] if value is None else [value]:
+            found.append(_word(name, one))
+    return found
 
 
 def _word(name, value):
+    if name == SEVERAL and isinstance(value, dict):
+        first = {"what": value.get("what", "")}
+        rest = {key: one for key, one in value.items() if key != "what"}
+        value = text(first)[len("what=") :] + ("," + text(rest) if rest else "")
     option = name if name.startswith("ns3::") else name.replace("_", "-")
     if option == "help" and value is True:
         return "--help"

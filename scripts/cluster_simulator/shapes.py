@@ -49,6 +49,17 @@ STATS = {
     "nondeterministic": [TEXT],
     "step_times_us": [NUMBER],
     "drops": {EACH: NUMBER},
+    "faults": [
+        {
+            "what": TEXT,
+            "where": TEXT,
+            "at_us": NUMBER,
+            "begun": FLAG,
+            "until_us": NUMBER,
+            "times": NUMBER,
+            "frames_lost": NUMBER,
+        },
+    ],
     "fct_us": QUANTILES,
     "fct_slowdown": QUANTILES,
     "flows": dict.fromkeys(

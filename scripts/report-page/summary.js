@@ -11,6 +11,11 @@ function banner() {
       stats.message ? element("pre", {}, String(stats.message)) : null,
       data.measured ? null : element("p", { id: "unmeasured" }, "It ended in its warm-up, of which nothing is measured: messages, links and losses have no numbers.")));
   }
+  if (Array.isArray(stats.faults) && stats.faults.length) {
+    main.append(element("details", { class: "banner note", id: "faults", open: "" },
+      element("summary", {}, stats.faults.length === 1 ? "A fault" : count(stats.faults.length) + " faults"),
+      element("ul", {}, stats.faults.map((fault) => element("li", {}, faultText(fault))))));
+  }
   if (data.events && data.events.last.length) {
     main.append(element("details", { class: "banner note", id: "last-events" },
       element("summary", {}, "The last " + data.events.last.length + " lines of network_events.log"),
@@ -21,6 +26,19 @@ function banner() {
       element("strong", {}, hasStats ? "Not all could be read" : "This run is not complete"),
       element("ul", {}, data.problems.map((text) => element("li", {}, text)))));
   }
+}
+
+// One of stats.faults in words.
+function faultText(fault) {
+  const at = (us) => isNumber(us) ? time(us) : "";
+  const words = [fault.what + " on " + fault.where + (fault.begun ? " at " : " was to begin at ") + at(fault.at_us)
+    + (fault.begun && isNumber(fault.until_us) ? " to " + at(fault.until_us) : "")];
+  if (fault.times > 1) words.push(count(fault.times) + " times");
+  if (isNumber(fault.detected_us)) words.push("noticed at " + at(fault.detected_us));
+  if (isNumber(fault.rerouted_us)) words.push("new tables at " + at(fault.rerouted_us));
+  if (isNumber(fault.frames_lost)) words.push(count(fault.frames_lost) + " frames lost");
+  if (fault.frames_without_way) words.push(count(fault.frames_without_way) + " found no way left");
+  return words.join("; ");
 }
 
 function tile(name, value, small) {
@@ -49,7 +67,7 @@ function stepTiles() {
   tiles.push(tile("Exposed communication", time(stats.exposed_communication_time_us), percent(stats.exposed_communication_time_us / step)
     + " of the step" + (stats.bubble_time_us > 0 ? ", " + time(stats.bubble_time_us) + " of it bubble" : "")
     + "; under way for " + time(stats.communication_time_us)));
-  tiles.push(tile("Samples a second", digit(stats.samples_per_s, 4), "all GPUs together; " + digit(stats.tflops_per_gpu, 3) + " TFLOP/s per GPU"));
+  if (isNumber(stats.samples_per_s)) tiles.push(tile("Samples a second", digit(stats.samples_per_s, 4), "all GPUs together; " + digit(stats.tflops_per_gpu, 3) + " TFLOP/s per GPU"));
   if (isNumber(stats.mfu)) {
     tiles.push(tile("Model FLOPs utilization (MFU)", percent(stats.mfu), "of the peak of " + digit(stats.peak_tflops_per_gpu, 4) + " TFLOP/s per GPU"));
   }
@@ -73,6 +91,27 @@ function collectiveTiles() {
   const best = rows.reduce((a, b) => (b.busbw_GBps > a.busbw_GBps ? b : a));
   return [tile("Largest bus bandwidth", digit(best.busbw_GBps, 4) + "\u00a0GB/s", best.op + " of " + sizeIn(areBinary(rows.map((row) => row.bytes)))(best.bytes)),
     tile("Time of it", time(best.time_us), best.algorithm + ", " + best.ranks + " ranks")];
+}
+
+// Of several jobs on the network, what each is slowed by the others, and where.
+function jobTable(parent) {
+  const jobs = (Array.isArray(stats.jobs) ? stats.jobs : []).filter((job) => job && typeof job === "object");
+  if (!jobs.length) return;
+  const us = (value) => number(isNumber(value) ? time(value) : "\u2013");
+  parent.append(element("div", { class: "wide", id: "jobs" }, table("Jobs: the time of a step, mean; of flows until the last has arrived",
+    ["job", "kind", "servers", "time", "alone", "slower by others", "bytes", "waited longest for", "at"], jobs.map((job) => {
+      const links = (job.interference || {}).links, link = Array.isArray(links) && links[0] ? links[0] : {};
+      return [String(job.name), String(job.kind), number(isNumber(job.servers) ? count(job.servers) : "\u2013"), us(job.time_us), us(job.time_alone_us),
+        number(isNumber(job.slower_by_others) ? three(job.slower_by_others) + "\u00d7" : "\u2013"), number(isNumber(job.bytes) ? bytes(job.bytes) : "\u2013"),
+        link.slowed_by ? String(link.slowed_by) : "nobody", link.link ? String(link.link) : ""];
+    }))));
+}
+
+function backgroundTiles() {
+  const beside = stats.background;
+  if (!beside || typeof beside !== "object") return [];
+  return [tile("Background", isNumber(beside.measured_load) ? percent(beside.measured_load) : "\u2013", "of its hosts\u2019 links; " + String(beside.pattern)),
+    isNumber(beside.flows) && beside.flows && beside.fct_us ? tile("Its flows, completion time p99", time(beside.fct_us.p99), count(beside.flows) + " flows, p50 " + time(beside.fct_us.p50)) : null];
 }
 
 function networkTiles() {
@@ -142,13 +181,14 @@ function stepBar(parent) {
 function summary() {
   subtitle();
   banner();
-  const tiles = [...stepTiles(), ...flowTiles(), ...collectiveTiles(), ...networkTiles()].filter((each) => each);
-  const node = section("summary", stats.program === "dltrain" ? "The step at a glance" : "At a glance");
+  const tiles = [...stepTiles(), ...flowTiles(), ...collectiveTiles(), ...networkTiles(), ...backgroundTiles()].filter((each) => each);
+  const node = section("summary", stats.program === "dltrain" && !stats.jobs ? "The step at a glance" : "At a glance");
   if (!tiles.length) {
     node.append(element("p", {}, data.measured ? "No number of the measured part is there." : "Nothing was measured."));
   } else {
-    if (stats.program === "dltrain" && !isNumber(stats.step_time_us)) node.append(element("p", {}, "No measured step was completed."));
+    if (stats.program === "dltrain" && !stats.jobs && !isNumber(stats.step_time_us)) node.append(element("p", {}, "No measured step was completed."));
     node.append(element("dl", { class: "tiles" }, tiles));
   }
+  jobTable(node);
   stepBar(node);
 }

@@ -20,11 +20,11 @@ class InServer(SystemTest):
         # Idle links inside servers: what is left between the two is what the formula misses
         # (docs/validation.md: 3% and more where pipelines fill), of a part of the step.
         for line in (
-            "--model=gpt2 --servers=1 --gpus-per-server=8 --tp=8",
+            "--model=gpt2-medium --servers=1 --gpus-per-server=8 --tp=8",
             "--model=gpt2 --servers=3 --gpus-per-server=4 --tp=2 --zero=1 --network=analytic",
-            "--model=gpt2-medium --servers=2 --gpus-per-server=6 --tp=2 --cp=3 --network=analytic",
+            "--model=gpt2-medium --servers=2 --gpus-per-server=6 --tp=2 --cp=3 --seq=1020 --network=analytic",
             "--model=gpt2 --servers=2 --gpus-per-server=8 --tp=4 --sequence-parallel",
-            "--model=gpt2 --server=dgx-h100 --servers=2 --tp=8 --fabric=ib",
+            "--model=gpt2-medium --server=dgx-h100 --servers=2 --tp=8 --fabric=ib",
             "--model=gpt2 --servers=2 --gpus-per-server=4 --tp=4 --library=none",
         ):
             with self.subTest(line):
@@ -55,7 +55,7 @@ class InServer(SystemTest):
         )
         self.assertIn("--step-latency", run.err)
         run = self.run_program("dltrain --model=gpt2 --in-server=formulae", status=2)
-        self.assertIn("did you mean formula?", run.err)
+        self.assertIn("did you mean 'formula'?", run.err)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,11 @@ class BadInput(SystemTest):
             "--ib-switch=quantun",
             "did you mean 'quantum'",
         )
-        self.refuse("dltrain --placement=best", "--placement=best", "linear, packed, spread, random, rail, fragmented")
+        self.refuse(
+            "dltrain --placement=best",
+            "--placement=best",
+            "linear, packed, spread, random, rail, fragmented",
+        )
         self.refuse("dltrain --dtype=int8", "--dtype=int8", "bf16")
         # FIELD.md, 6: no silent ring
         self.refuse("dltrain --algorithm=tree", "--algorithm=tree", "ring")
@@ -279,6 +283,8 @@ class Help(SystemTest):
             "--zero=0 --algorithm=all_reduce=collnet-direct --aggregation-groups=3"
         ),
         "collperf aggregation-groups": "--servers=2 --algorithm=sharp --aggregation-groups=3",
+        "dltrain occupied": "--servers=24 --gpus=128 --placement=fragmented --occupied=0.25",
+        "collperf occupied": "--servers=24 --ranks=16 --placement=fragmented --occupied=0.25",
         "prefetch": "--zero=3 --prefetch=100MB",
         "first-bucket": "--zero=0 --first-bucket=4MiB",
         "zero-quantized-weights": "--zero=3 --zero-quantized-weights",
@@ -381,7 +387,16 @@ class Help(SystemTest):
         )
         flows = self.write("flows.txt", "1\n0 1 3 100 1000 0\n")
         scenario = self.write("scenario.json", {"run": {"seed": 2}})
-        files = {"profile": profile, "flows": flows, "scenario": scenario, "ib-lfts": None}
+        jobs = self.write("jobs.json", {"jobs": [{"servers": 2, "collective": {"bytes": 4096}}]})
+        trace = self.write("trace.goal", "num_ranks 1\nrank 0 {\ncalc 1000\n}\n")
+        files = {
+            "profile": profile,
+            "flows": flows,
+            "scenario": scenario,
+            "jobs": jobs,
+            "trace": trace,
+            "ib-lfts": None,
+        }
         small = {
             "dltrain": (
                 "--model=gpt2 --gpus=2 --servers=2 --gpus-per-server=1 --micro-batch=1 --seq=64"

@@ -2,6 +2,7 @@
 # ctest: TIMEOUT 120
 """--trace-paths: paths.csv, and the last column of attribution.csv."""
 
+import json
 from collections import Counter, defaultdict
 
 from _system_test import SystemTest, main
@@ -31,7 +32,7 @@ class TracePaths(SystemTest):
                 self.assertEqual(sum(row["bytes"] for row in rows), len(flows) * 300001)
                 self.assertEqual(run.stats["paths_csv"]["rows"], len(rows))
                 self.assertEqual(run.stats["paths_csv"]["messages_left_out"], 0)
-                topology = run.json("topology.json")
+                topology = json.loads(run.text("topology.json"))
                 names = [node["name"] for node in topology["nodes"]]
                 cables = {
                     frozenset((names[link["a"]], names[link["b"]])) for link in topology["links"]
@@ -74,7 +75,7 @@ class TracePaths(SystemTest):
         for line, what in (
             ("--trace-paths=all --attribution=0", "allowed: with --attribution=1"),
             ("--trace-paths=all --network=analytic", "--trace-paths"),
-            ("--trace-paths=sever-1", "did you mean server-1?"),
+            ("--trace-paths=sever-1", "did you mean 'server-1'?"),
             ("--trace-paths=all --completion=sender", "without --completion=sender"),
             ("--trace-paths=all --mpi-ranks=2", "does not cross processes"),
             ("--trace-paths=server-1,server-1", "--trace-paths"),

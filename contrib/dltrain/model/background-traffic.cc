@@ -86,14 +86,12 @@ BackgroundTraffic::BeginEpoch()
     job.isOver = &m_isOver;
     ++m_begun;
     m_nextFlow += static_cast<uint32_t>(epoch.flows.size());
-    epoch.runner = std::make_unique<FlowRunner>(job,
-                                                *m_transport,
-                                                m_places,
-                                                *this,
-                                                [this](const std::string& tag) {
-                                                    return m_collector.Tag("background " + tag,
-                                                                           m_owner);
-                                                });
+    epoch.runner = std::make_unique<FlowRunner>(
+        job,
+        *m_transport,
+        m_places,
+        *this,
+        [this](const std::string& tag) { return m_collector.Tag("background " + tag, m_owner); });
     epoch.runner->Start();
 }
 
@@ -119,8 +117,7 @@ BackgroundTraffic::GetCounts() const
 double
 BackgroundTraffic::GetLoad(int64_t end) const
 {
-    const auto bits =
-        8 * static_cast<double>(GetCounts().postedBytes - m_warmup.postedBytes);
+    const auto bits = 8 * static_cast<double>(GetCounts().postedBytes - m_warmup.postedBytes);
     const double seconds = static_cast<double>(end - m_measuredFrom) * 1e-12;
     return seconds > 0 ? bits / seconds / static_cast<double>(m_spec.rateBps) : 0;
 }
@@ -176,9 +173,8 @@ BackgroundTraffic::Print(std::ostream& os, int64_t end) const
     os << "; " << results::HumanCount(totals.fct.Count()) << " flows, "
        << results::HumanBytes(static_cast<double>(totals.bytes)) << "\n"
        << "                 completion p50 " << results::HumanTime(fct.p50) << "   p99 "
-       << results::HumanTime(fct.p99) << "   slowdown p50 "
-       << results::Format("%.3g", slowdown.p50) << "   p99 "
-       << results::Format("%.3g", slowdown.p99) << "\n";
+       << results::HumanTime(fct.p99) << "   slowdown p50 " << results::Format("%.3g", slowdown.p50)
+       << "   p99 " << results::Format("%.3g", slowdown.p99) << "\n";
 }
 
 } // namespace dltrain

@@ -74,11 +74,11 @@ class BackgroundTraffic : public FlowListener
     bool m_isWarmup;
     bool m_isOver = false;
     int64_t m_measuredFrom = 0;
-    uint32_t m_begun = 0;     ///< epochs
-    uint32_t m_nextFlow;      ///< number
+    uint32_t m_begun = 0;       ///< epochs
+    uint32_t m_nextFlow;        ///< number
     std::deque<Epoch> m_epochs; ///< of which flows may be under way
-    FlowCounts m_past;        ///< of those that are gone
-    FlowCounts m_warmup;      ///< when measuring started
+    FlowCounts m_past;          ///< of those that are gone
+    FlowCounts m_warmup;        ///< when measuring started
 };
 
 } // namespace dltrain

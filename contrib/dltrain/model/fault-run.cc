@@ -11,6 +11,7 @@
 #include "ns3/uinteger.h"
 
 #include <cmath>
+#include <cstdio>
 #include <utility>
 
 namespace dltrain
@@ -212,6 +213,39 @@ FaultRun::DescribeActive() const
         }
     }
     return lines;
+}
+
+std::string
+DescribeTimeOuts(const ns3::RdmaFabric& fabric)
+{
+    // ProcessGroupNCCL's default time-out, 10 minutes: pytorch/pytorch, pull request 110947.
+    constexpr double WATCHDOG_S = 600;
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        if (!fabric.IsLocal(e))
+        {
+            continue;
+        }
+        ns3::UintegerValue exponent;
+        ns3::UintegerValue retries;
+        fabric.GetNic(e)->GetAttribute("TimeoutExponent", exponent);
+        fabric.GetNic(e)->GetAttribute("RetryCount", retries);
+        // InfiniBand Architecture 1, 9.7.6.1.3: 4.096 us x 2^exponent, the first time and after
+        // each retry.
+        const double giveUp = 4.096e-6 * std::ldexp(1.0, static_cast<int>(exponent.Get())) *
+                              static_cast<double>(retries.Get() + 1);
+        char text[200];
+        std::snprintf(text,
+                      sizeof(text),
+                      "time-outs: a queue pair that hears nothing gives up after %.3g s "
+                      "(4.096 us x 2^%u x %u), PyTorch's watchdog ends a job on NCCL after %g s",
+                      giveUp,
+                      static_cast<unsigned>(exponent.Get()),
+                      static_cast<unsigned>(retries.Get() + 1),
+                      WATCHDOG_S);
+        return text;
+    }
+    return {};
 }
 
 } // namespace dltrain

@@ -63,6 +63,10 @@ class FaultRun
     std::map<std::size_t, OfGpu> m_ofGpus;
 };
 
+/// What ends a real job that stands still, for people: when queue pairs like those of this fabric
+/// give up, and PyTorch's watchdog.
+std::string DescribeTimeOuts(const ns3::RdmaFabric& fabric);
+
 } // namespace dltrain
 
 #endif // DLTRAIN_FAULT_RUN_H

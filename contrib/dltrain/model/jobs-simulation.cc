@@ -115,9 +115,8 @@ class JobsSimulation::Member : public FlowListener
         flows.operation = m_job.operation;
         flows.number = m_number;
         m_flows = std::make_unique<FlowRunner>(flows, *m_transport, *m_places, *this, tagOf);
-        m_flows->SetDecider([this](std::function<void()> what) {
-            m_all.m_run.Decide(std::move(what));
-        });
+        m_flows->SetDecider(
+            [this](std::function<void()> what) { m_all.m_run.Decide(std::move(what)); });
         m_flows->Start();
         return {};
     }
@@ -149,11 +148,11 @@ class JobsSimulation::Member : public FlowListener
     std::vector<std::string> DescribeUnfinished() const
     {
         std::vector<std::string> lines =
-            m_training ? m_training->DescribeUnfinished()
-                       : std::vector<std::string>{
-                             results::HumanCount(m_job.flows.size() -
-                                                 m_flows->GetCounts().arrived) +
-                             " flows did not arrive"};
+            m_training
+                ? m_training->DescribeUnfinished()
+                : std::vector<std::string>{
+                      results::HumanCount(m_job.flows.size() - m_flows->GetCounts().arrived) +
+                      " flows did not arrive"};
         for (std::string& line : lines)
         {
             line = "job " + m_job.name + ": " + line;
@@ -172,11 +171,10 @@ class JobsSimulation::Member : public FlowListener
     /// us; nothing: it did not get so far
     std::optional<double> GetTime() const
     {
-        const double us = m_training
-                              ? m_training->GetResults().GetStepUs()
-                              : static_cast<double>(m_flows->GetCounts().lastArrival -
-                                                    m_job.start.ps) *
-                                    1e-6;
+        const double us =
+            m_training
+                ? m_training->GetResults().GetStepUs()
+                : static_cast<double>(m_flows->GetCounts().lastArrival - m_job.start.ps) * 1e-6;
         const bool known = m_training ? us > 0 : IsDone();
         return known ? std::optional<double>(us) : std::nullopt;
     }
@@ -213,7 +211,7 @@ class JobsSimulation::Member : public FlowListener
     const scenario::Job& m_job;
     uint32_t m_number;
     uint32_t m_owner = 0;
-    scenario::Measuring m_measuring; ///< of everything
+    scenario::Measuring m_measuring;         ///< of everything
     std::unique_ptr<TrainingJob> m_training; ///< null: flows
     std::unique_ptr<Places> m_places;
     std::unique_ptr<Transport> m_transport;
@@ -228,18 +226,17 @@ JobsSimulation::JobsSimulation(const scenario::TrainingScenario& scenario,
       m_isAlone(only.has_value()),
       m_alone(std::move(alone)),
       m_options(OptionsOf(scenario.run, m_isAlone)),
-      m_run("dltrain",
-            m_options,
-            scenario.fabric,
-            {scenario.cluster.topology,
-             scenario.cluster.topologyName,
-             scenario.cluster.hostOfServer},
-            {false,
-             false,
-             scenario.plan.ranks,
-             m_isAlone ? NoOutput() : std::cout,
-             false,
-             PrioritiesOf(*scenario.jobs)})
+      m_run(
+          "dltrain",
+          m_options,
+          scenario.fabric,
+          {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
+          {false,
+           false,
+           scenario.plan.ranks,
+           m_isAlone ? NoOutput() : std::cout,
+           false,
+           PrioritiesOf(*scenario.jobs)})
 {
     const std::vector<scenario::Job>& jobs = scenario.jobs->jobs;
     for (std::size_t i = 0; i < jobs.size(); ++i)
@@ -247,8 +244,7 @@ JobsSimulation::JobsSimulation(const scenario::TrainingScenario& scenario,
         if (!only || *only == i)
         {
             // A job has the same number alone, and so the same paths.
-            m_members.push_back(
-                std::make_unique<Member>(*this, jobs[i], static_cast<uint32_t>(i)));
+            m_members.push_back(std::make_unique<Member>(*this, jobs[i], static_cast<uint32_t>(i)));
         }
     }
 }
@@ -363,8 +359,8 @@ JobsSimulation::Member::GetStatistics(const std::optional<double>& alone) const
     json["name"] = m_job.name;
     json["kind"] = scenario::JobKindName(m_job.kind);
     json["start_us"] = static_cast<double>(m_job.start.ps) * 1e-6;
-    json["end_us"] =
-        m_end ? nlohmann::ordered_json(static_cast<double>(m_end) * 1e-6) : nlohmann::ordered_json();
+    json["end_us"] = m_end ? nlohmann::ordered_json(static_cast<double>(m_end) * 1e-6)
+                           : nlohmann::ordered_json();
     if (m_job.kind == scenario::JobKind::kTraining)
     {
         json["model"] = m_job.scenario->model;
@@ -378,8 +374,8 @@ JobsSimulation::Member::GetStatistics(const std::optional<double>& alone) const
     };
     json["time_us"] = number(time);
     json["time_alone_us"] = number(alone);
-    json["slower_by_others"] = number(
-        time && alone && *alone > 0 ? std::optional<double>(*time / *alone) : std::nullopt);
+    json["slower_by_others"] =
+        number(time && alone && *alone > 0 ? std::optional<double>(*time / *alone) : std::nullopt);
     json["messages"] = Totals().fct.Count();
     json["bytes"] = Totals().bytes;
     json["fct_us"] = results::ToJson(results::QuantilesOf(Totals().fct, 1e6));
@@ -483,7 +479,9 @@ RunJobs(const scenario::TrainingScenario& scenario)
                       << " does not end by itself either\n";
             if (RunControl::IsInterrupted())
             {
-                return SayError("dltrain", "interrupted before the jobs ran together", &scenario.run);
+                return SayError("dltrain",
+                                "interrupted before the jobs ran together",
+                                &scenario.run);
             }
         }
     }

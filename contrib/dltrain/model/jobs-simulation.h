@@ -19,11 +19,11 @@ namespace dltrain
 {
 
 /**
- * Several jobs on one fabric (scenario::JobSet), each with the same code as if it were the only one:
- * a TrainingJob, or a FlowRunner. The run ends when all of them have.
+ * Several jobs on one fabric (scenario::JobSet), each with the same code as if it were the only
+ * one: a TrainingJob, or a FlowRunner. The run ends when all of them have.
  *
- * Everything is measured from the beginning, but for the messages of steps that are a job's warm-up.
- * One process.
+ * Everything is measured from the beginning, but for the messages of steps that are a job's
+ * warm-up. One process.
  */
 class JobsSimulation : public FabricSimulation
 {

@@ -154,6 +154,11 @@ class TraceCollector
         return *m_events;
     }
 
+    EventCollector& GetEvents()
+    {
+        return *m_events;
+    }
+
     const results::FlowTable& GetFlows() const
     {
         return *m_flows;

@@ -108,6 +108,7 @@ RdmaSwitchBase::SetRoutes(std::vector<uint16_t> setOf,
             {static_cast<uint32_t>(m_portsOfSets.size()), static_cast<uint32_t>(set.size())});
         m_portsOfSets.insert(m_portsOfSets.end(), set.begin(), set.end());
     }
+    m_portsOfSets.push_back(NO_PORT); // where an empty set at the end begins
     if (m_balancer)
     {
         m_balancer->OnRoutes(static_cast<uint32_t>(sets.size()));

@@ -44,7 +44,8 @@ TEST(Background, EpochsHaveTheLoadThatWasAskedFor)
 {
     for (const double load : {0.1, 0.4})
     {
-        const auto background = Made("pattern=random,load=" + std::to_string(load) + ",sizes=fb-hadoop");
+        const auto background =
+            Made("pattern=random,load=" + std::to_string(load) + ",sizes=fb-hadoop");
         ASSERT_TRUE(background);
         EXPECT_EQ(background->pattern, "poisson");
         EXPECT_FALSE(background->repeats);
@@ -141,8 +142,8 @@ TEST(Background, WhatIsWrongNamesTheKey)
         const std::string error = ErrorOf(text);
         EXPECT_NE(error.find(word), std::string::npos) << text << ": " << error;
     }
-    const auto several = ParseWords<CollperfScenario>(
-        kNetwork + "--background=pattern=random --mpi-ranks=2");
+    const auto several =
+        ParseWords<CollperfScenario>(kNetwork + "--background=pattern=random --mpi-ranks=2");
     ASSERT_EQ(several.errors.size(), 1u);
     EXPECT_NE(several.errors.front().Text().find("one process"), std::string::npos);
 }

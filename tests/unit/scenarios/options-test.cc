@@ -516,7 +516,8 @@ TEST(CommandLine, MistakesAreOneLineThatHelps)
                   "; did you mean 'dcqcn'?");
     EXPECT_EQ(OnlyError(Read(table, {"--list=nick"})),
               "--list=nick: unknown list; allowed: topologies, nics, ib-switches, ib-routing, "
-              "compat, cc, cc-preset, patterns, sizes, options; did you mean 'nics'?");
+              "compat, load-balancers, transport, cc, cc-preset, faults, patterns, sizes, "
+              "options; did you mean 'nics'?");
     EXPECT_EQ(Read(table, {"--mut=1", "--cc=x", "--k=x"}).errors.size(), 3u);
 }
 

@@ -76,7 +76,8 @@ Uneven(const std::vector<uint32_t>& hostsOf)
         graph.Connect(edges.back(), hub, rdma::Gbps(100), rdma::Microseconds(1));
     }
     std::vector<uint32_t> left = hostsOf;
-    for (uint32_t number = 0; std::any_of(left.begin(), left.end(), [](uint32_t n) { return n > 0; });)
+    for (uint32_t number = 0;
+         std::any_of(left.begin(), left.end(), [](uint32_t n) { return n > 0; });)
     {
         for (std::size_t i = 0; i < left.size(); ++i)
         {
@@ -359,12 +360,12 @@ TEST(Placement, Options)
         const auto result = ParseWords<CollperfScenario>(cluster + PlacementName(policy));
         ASSERT_TRUE(result.scenario) << PlacementName(policy);
         EXPECT_EQ(result.scenario->cluster.placement, policy);
-        EXPECT_EQ(result.scenario->run.asRun["cluster"]["servers"], ChoosesAmongAll(policy) ? 16 : 4);
+        EXPECT_EQ(result.scenario->run.asRun["cluster"]["servers"],
+                  ChoosesAmongAll(policy) ? 16 : 4);
         // The configuration as run means the same.
-        const auto again =
-            ValidateCollperf(ReadScenarioText(CollperfOptionTable(),
-                                              result.scenario->run.asRun.dump(),
-                                              "again.json"));
+        const auto again = ValidateCollperf(ReadScenarioText(CollperfOptionTable(),
+                                                             result.scenario->run.asRun.dump(),
+                                                             "again.json"));
         ASSERT_TRUE(again.scenario) << again.errors.front().Text();
         EXPECT_EQ(again.scenario->cluster.hostOfServer, result.scenario->cluster.hostOfServer);
     }

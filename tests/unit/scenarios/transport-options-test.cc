@@ -118,7 +118,9 @@ TEST(Transport, NdpTrimsAndSpraysAndHasNoOtherControl)
     EXPECT_EQ(fabric.cc, "none");
     EXPECT_EQ(Attribute(ndp, LOSS_RECOVERY), "ndp");
     EXPECT_EQ(Attribute(ndp, "ns3::RdmaSwitch::TrimPackets"), "8");
-    EXPECT_EQ(Attribute(ndp, "ns3::RdmaSwitch::LoadBalancer"), "spray");
+    EXPECT_EQ(fabric.balancing.name, "spray");
+    EXPECT_EQ(Fabric({"--transport=ndp", "--load-balancer=drill"}).balancing.name, "drill");
+    EXPECT_EQ(Fabric({"--transport=irn"}).balancing.name, "ecmp");
     EXPECT_EQ(Attribute(ndp, "ns3::RdmaNic::AckPriority"), "5") << "the switches' TrimPriority";
     EXPECT_EQ(Attribute({"--transport=irn"}, "ns3::RdmaSwitch::TrimPackets"), "none");
 
@@ -134,6 +136,7 @@ TEST(Transport, NdpTrimsAndSpraysAndHasNoOtherControl)
         {"--ack-every=4", "--ack-every=4: has no meaning with NDP, "},
         {"--nak-interval=5us", "--nak-interval=5us: has no meaning with NDP, "},
         {"--ack-priority=3", "--ack-priority=3: is that of the queue of headers "},
+        {"--load-balancer=reps", "--load-balancer=reps: chooses ways by marks, "},
         {"--operation=read", "--operation=read: has no NDP: "}};
     for (const auto& [option, error] : refused)
     {

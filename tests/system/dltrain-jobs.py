@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Several jobs on one network, and traffic beside a job: who slows whom, by how much, and that
+results of each are its own.
+
+Two leaves with two hosts each and one spine, all links 100 Gb/s:
+
+          spine
+         /     \\
+      leaf-0  leaf-1        one link each: what crosses meets there
+       0  1    2  3
+"""
+
+from _same_bytes import ALWAYS, SameBytesTest
+from _system_test import main, write_time_us
+
+NETWORK = (
+    "--topology=leaf-spine --leaves=2 --spines=1 --hosts-per-leaf=2 --gpus-per-server=1"
+    " --nics-per-server=1 --nic=100GbE --fabric-rate=100Gbps --report=0 --timeline=0 "
+)
+# PFC shares a link between its inputs and keeps it busy: no control loop in the closed forms.
+PLAIN = "--cc=none "
+MB = 1000000
+
+
+def flow(name, hosts, size, **more):
+    """One flow from the first of these hosts to the second."""
+    flows = {"pattern": "incast", "fan_in": 1, "target": 1, "bytes": size}
+    return {"name": name, "hosts": hosts, "flows": flows, **more}
+
+
+def ring(name, hosts, size, iterations=4, **more):
+    return {
+        "name": name,
+        "hosts": hosts,
+        "collective": {"op": "all_reduce", "bytes": size, "iterations": iterations, "warmup": 1},
+        "collectives": {"algorithm": ["ring"]},
+        **more,
+    }
+
+
+class Jobs(SameBytesTest):
+    def jobs(self, jobs, options=""):
+        self.file = self.write("jobs.json", {"jobs": jobs})
+        run = self.run_program(f"dltrain {NETWORK}{options} --jobs={self.file}")
+        self.check_sums(run)
+        return run, {job["name"]: job for job in run.stats["jobs"]}
+
+    def check_sums(self, run):
+        """What jobs have adds up to what the fabric has."""
+        stats = run.stats
+        for total, part in (("messages", "messages"), ("message_bytes", "bytes")):
+            self.assertEqual(stats[total], sum(job[part] for job in stats["jobs"]), total)
+        self.assertTrue(stats["completed"])
+        for row in run.rows("flows.csv"):
+            self.assertIn(row["tag"].split("/")[0], [job["name"] for job in stats["jobs"]])
+
+    def test_two_flows_that_share_a_link_take_twice_as_long(self):
+        # 20 MB from leaf 0 to leaf 1 each. Alone: the link's rate. Together the two links between
+        # the leaves carry 40 MB, so the later one ends after twice the time but for what the first
+        # packets need, and as the leaf's queue serves both alike, the other one with it.
+        run, of = self.jobs([flow("a", [0, 2], 20 * MB), flow("b", [1, 3], 20 * MB)], PLAIN)
+        alone = write_time_us(20 * MB, links=4)
+        for job in of.values():
+            self.assertWithin(job["time_alone_us"], alone, 0.01)
+            self.assertWithin(job["slower_by_others"], 2, 0.03, job["name"])
+            self.assertIn(job["name"], run.out)
+            self.assertEqual(job["bytes"], 20 * MB)
+        # Where: the one link that both take out of leaf 0, half of whose bytes are the other's.
+        for name, other in (("a", "b"), ("b", "a")):
+            links = of[name]["interference"]["links"]
+            self.assertEqual(links[0]["link"], "leaf-0->spine-0")
+            self.assertEqual(links[0]["slowed_by"], other)
+            self.assertAlmostEqual(links[0]["share_of_bytes_of_others"], 0.5)
+
+    def test_flows_that_share_no_link_do_not_touch_each_other(self):
+        run, of = self.jobs([flow("a", [0, 1], 20 * MB), flow("b", [2, 3], 20 * MB)], PLAIN)
+        for job in of.values():
+            self.assertEqual(job["time_us"], job["time_alone_us"])
+            self.assertEqual(job["slower_by_others"], 1)
+            self.assertEqual(job["interference"]["waited_for_others_us"], 0)
+            self.assertEqual(job["interference"]["links"], [])
+            self.assertWithin(job["time_us"], write_time_us(20 * MB, links=2), 0.01)
+
+    def test_crossing_rings(self):
+        # A ring of two ranks sends size / 2 x 2 to the other one, both ways at once. Two of them
+        # across the leaves: each link between these carries twice as much, and is busy until the
+        # last iteration ends, so the slower job takes twice its time alone; the faster one no more.
+        run, of = self.jobs([ring("a", [0, 2], 16 * MB), ring("b", [1, 3], 16 * MB)], PLAIN)
+        slower = sorted(job["slower_by_others"] for job in of.values())
+        self.assertWithin(slower[1], 2, 0.06)
+        self.assertGreater(slower[0], 1.5)
+        for job in of.values():
+            self.assertEqual(job["steps_measured"], 4)
+            self.assertEqual(job["bytes_sent_per_gpu"], {"all_reduce": 16 * MB})
+            # 2 ranks x 16 MB x 4 measured iterations; its warm-up is not in it
+            self.assertEqual(job["bytes"], 2 * 16 * MB * 4)
+        # The same rings inside the leaves: each as if it was alone.
+        _, apart = self.jobs([ring("a", [0, 1], 16 * MB), ring("b", [2, 3], 16 * MB)], PLAIN)
+        for job in apart.values():
+            self.assertEqual(job["time_us"], job["time_alone_us"])
+            self.assertEqual(job["bytes"], 2 * 16 * MB * 4)
+
+    def test_policies_say_who_meets(self):
+        job = {"servers": 2, "collective": {"op": "all_reduce", "bytes": 8 * MB}}
+        for policy, meets in (("packed", False), ("spread", True)):
+            with self.subTest(policy):
+                _, of = self.jobs(
+                    [{**job, "name": "a"}, {**job, "name": "b"}], f"{PLAIN} --placement={policy}"
+                )
+                for one in of.values():
+                    self.assertEqual(one["slower_by_others"] > 1.3, meets)
+
+    def test_a_job_that_comes_later(self):
+        # Begun when the first has ended, it meets nobody; and begins when it was told to.
+        first = write_time_us(5 * MB, links=4)
+        later = f"{int(first) + 200}us"
+        _, of = self.jobs(
+            [flow("a", [0, 2], 5 * MB), flow("b", [1, 3], 5 * MB, start=later)], PLAIN
+        )
+        self.assertEqual(of["b"]["start_us"], int(first) + 200)
+        for job in of.values():
+            self.assertEqual(job["slower_by_others"], 1)
+        _, of = self.jobs(
+            [ring("a", [0, 2], MB), ring("b", [1, 3], MB, start="7ms")], PLAIN
+        )
+        self.assertEqual(of["a"]["time_us"], of["a"]["time_alone_us"])
+        self.assertEqual(of["b"]["time_us"], of["b"]["time_alone_us"])
+        self.assertAlmostEqual(of["a"]["time_us"], of["b"]["time_us"], places=3)
+        self.assertGreater(of["b"]["end_us"], 7000 + 4 * of["b"]["time_us"])
+
+    def test_training_beside_a_copy(self):
+        train = {
+            "name": "train",
+            "hosts": [0, 2],
+            "training": {"model": "gpt2", "seq": 256, "steps": 2, "micro_batch": 1},
+        }
+        copy = flow("copy", [1, 3], 400 * MB)
+        _, of = self.jobs([train, copy])
+        self.assertGreater(of["train"]["slower_by_others"], 1.02)
+        self.assertEqual(of["train"]["model"], "gpt2")
+        self.assertGreater(of["train"]["samples_per_s"], 0)
+        # What one job does is what dltrain does of it: the same code, the same times.
+        whole = self.run_program(
+            f"dltrain {NETWORK} --servers=4 --gpus=2 --model=gpt2 --seq=256 --steps=2"
+            " --micro-batch=1 --placement=spread"
+        ).stats
+        for key in ("compute_time_us", "bytes_sent_per_gpu"):
+            self.assertEqual(of["train"][key], whole[key], key)
+        self.assertWithin(of["train"]["time_alone_us"], whole["step_time_us"], 1e-4)
+
+    def test_engines_write_the_same_bytes(self):
+        file = self.write(
+            "jobs.json",
+            {
+                "jobs": [
+                    ring("a", [0, 2, 5], MB),
+                    {
+                        "name": "b",
+                        "servers": 3,
+                        "placement": "spread",
+                        "start": "50us",
+                        "flows": {
+                            "pattern": "random",
+                            "load": 0.5,
+                            "sizes": "fb-hadoop",
+                            "duration": "300us",
+                        },
+                    },
+                ]
+            },
+        )
+        line = (
+            f"dltrain --topology=fat-tree --k=4 --gpus-per-server=2 --jobs={file}"
+            ' --background=pattern=random,load=0.2,sizes=fb-hadoop'
+        )
+        expected = self.written(f"{line} --engine=ns3", without=["events"])
+        for more in ("", f" --threads=2{ALWAYS}"):
+            self.check_same(self.written(line + more, without=["events"]), expected)
+
+    def test_what_is_wrong(self):
+        self.write("bad.json", '{"jobs": [{"servers": 2, "collective": {"byte": 1}}]}')
+        self.refuse(
+            f"dltrain --jobs={self.folder}/bad.json", "/jobs/0/collective/byte", "did you mean"
+        )
+        file = self.write("good.json", {"jobs": [{"servers": 2, "collective": {"bytes": 1}}]})
+        self.refuse(f"dltrain --jobs={file} --mpi-ranks=2", "--jobs", "one process")
+        dry = self.run_program(f"dltrain --jobs={file} --dry-run")
+        self.assertIn("job-0", dry.out)
+
+
+class Background(SameBytesTest):
+    JOB = f"collperf {NETWORK} --ranks=2 --placement=spread -b 8M -n 8 "
+
+    def test_it_slows_the_job_and_has_results_of_its_own(self):
+        calm = self.run_program(self.JOB)
+        # A second pair of hosts sends across the same links, one flow after the other.
+        run = self.run_program(self.JOB + "--background=pattern=permutation,bytes=1MB,hosts=1,3")
+        self.assertGreater(
+            run.rows("collectives.csv")[0]["time_us"],
+            1.5 * calm.rows("collectives.csv")[0]["time_us"],
+        )
+        for key in ("messages", "message_bytes"):
+            self.assertEqual(run.stats[key], calm.stats[key], key)
+        beside = run.stats["background"]
+        self.assertGreater(beside["flows"], 10)
+        self.assertEqual(beside["bytes"], beside["flows"] * MB)
+        tags = [row["tag"] for row in run.rows("flows.csv")]
+        self.assertEqual(tags.count("background permutation"), beside["flows"])
+        self.assertEqual(len(tags), beside["flows"] + run.stats["messages"])
+        self.assertNotIn("background", calm.stats)
+        # They meet between the leaves, and each tells of the other.
+        for who, whom in (("job", "background"), ("background", "job")):
+            of = beside["interference"][who]
+            self.assertGreater(of["waited_for_others_us"], 0)
+            self.assertIn(whom, [other["job"] for other in of["behind"]])
+
+    def test_beside_it_means_nothing(self):
+        # Hosts 2 and 3 are behind another leaf than the job's.
+        job = self.JOB.replace("spread", "packed")
+        calm = self.run_program(job)
+        run = self.run_program(job + "--background=pattern=permutation,bytes=1MB,hosts=2-3")
+        for key in ("fct_us", "fct_slowdown", "message_bytes"):
+            self.assertEqual(run.stats[key], calm.stats[key], key)
+
+    def test_load_is_what_was_asked_for(self):
+        for load in (0.1, 0.5):
+            run = self.run_program(
+                f"collperf --topology=fat-tree --k=4 --servers=16 --ranks=2 --gpus-per-server=1"
+                f" --placement=packed -b 256M --report=0 --timeline=0"
+                f" --background=pattern=random,load={load},sizes=fb-hadoop",
+                timeout=300,
+            )
+            beside = run.stats["background"]
+            self.assertEqual(beside["load"], load)
+            # A sum of a Poisson number N of sizes S has the relative deviation
+            # sqrt(E(S^2) / E(S)^2 / N): of this distribution E(S^2) / E(S)^2 is below 40 (its
+            # largest flow, 10 MB, over the mean, 122 kB, is 82, and bounds it). Four of them.
+            share = 4 * (82 / beside["flows_begun"]) ** 0.5
+            self.assertWithin(beside["measured_load"], load, share)
+            self.assertLess(share, 0.8)
+
+    def test_a_training_step_and_its_warm_up(self):
+        line = f"dltrain {NETWORK} --servers=4 --gpus=4 --model=gpt2 --seq=256 --micro-batch=1"
+        calm = self.run_program(line)
+        run = self.run_program(line + " --background=pattern=all-to-all,bytes=500kB,priority=5")
+        for key in ("messages", "message_bytes", "compute_time_us", "bytes_sent_per_gpu"):
+            self.assertEqual(run.stats[key], calm.stats[key], key)
+        self.assertGreater(run.stats["step_time_us"], calm.stats["step_time_us"])
+        self.assertEqual(sum(run.stats["drops"].values()), 0) # priority 5 is lossless too
+        measured = run.stats["measured_from_us"]
+        for row in run.rows("flows.csv"):
+            if row["tag"].startswith("background"):
+                self.assertGreaterEqual(row["start_us"], measured)
+
+    def test_engines_write_the_same_bytes(self):
+        line = (
+            "dltrain --topology=fat-tree --k=4 --gpus=16 --gpus-per-server=2 --model=gpt2"
+            " --seq=256 --micro-batch=1 --background=pattern=random,load=0.3,sizes=fb-hadoop"
+        )
+        expected = self.written(f"{line} --engine=ns3", without=["events"])
+        for more in ("", f" --threads=2{ALWAYS}"):
+            self.check_same(self.written(line + more, without=["events"]), expected)
+
+    def test_what_is_wrong(self):
+        self.refuse(
+            f"collperf {NETWORK} --ranks=2 --background=pattern=random,load=high",
+            "--background: load=high",
+        )
+        self.refuse(
+            f"collperf {NETWORK} --ranks=2 --background=pattern=random --mpi-ranks=2",
+            "--background",
+            "one process",
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 900
+"""--fault: what each costs, what the run says of it, and the same bytes whoever simulates it."""
+
+import os
+import random
+
+from _same_bytes import ALWAYS, SameBytesTest
+from _system_test import HEADERS, MTU, main, write_time_us
+
+# Seeded runs of the property test: FAULT_RUNS=1000 for all of them.
+RUNS = int(os.environ.get("FAULT_RUNS", "24"))
+
+QUIET = "--report=0 --timeline=0 --progress=0"
+# Names of cables, and of switches in the middle, of small networks.
+NETWORKS = {
+    "--topology=fat-tree --k=4": ("agg-0-0-core-0", "core-1"),
+    "--topology=fat-tree --k=6": ("agg-1-2-core-7", "core-4"),
+    "--topology=leaf-spine --leaves=3 --spines=3 --hosts-per-leaf=4": ("leaf-0-spine-1", "spine-2"),
+}
+
+
+def events(run, kind="fault"):
+    """[(us, where, details)] of network_events.log."""
+    found = []
+    for line in run.text("network_events.log").splitlines():
+        fields = line.split(" ", 3)
+        if not line.startswith("#") and fields[1] == kind:
+            found.append((float(fields[0]), fields[2], fields[3]))
+    return found
+
+
+class Links(SameBytesTest):
+    def test_a_core_link_is_cut(self):
+        """Few frames are lost, no flow, and each fabric and network says when it noticed."""
+        for network, (link, _) in NETWORKS.items():
+            for fabric in ("", " --nic=EDR"):
+                for detection in (2, 17):
+                    with self.subTest(network + fabric, detection=detection):
+                        run = self.run_program(
+                            f"traffic {network}{fabric} --pattern=all-to-all --bytes=200kB"
+                            f" --timeout-exponent=8 --fault=link-down,at=50us,on={link}"
+                            f" --fault-detection={detection}us --convergence=80us {QUIET}"
+                        )
+                        stats = run.stats
+                        self.assertEqual(stats["failed_queue_pairs"], 0)
+                        self.assertEqual(stats["flows"]["arrived"], stats["flows"]["posted"])
+                        (fault,) = stats["faults"]
+                        self.assertEqual(fault["detected_us"], 50 + detection)
+                        self.assertEqual(fault["rerouted_us"], 50 + detection + 80)
+                        self.assertIsNone(fault["until_us"])
+                        # Both ways, data frames of 4096 B and their ACKs: so many of the smallest
+                        # frames (84 B on the wire with all its gaps, 34 B of InfiniBand) would go
+                        # into the cable; the queue is dropped as link_down.
+                        sent = 2 * 100e9 * (detection + 1) * 1e-6 / (8 * 34)
+                        self.assertLessEqual(fault["frames_lost"] - stats["drops"]["link_down"], sent)
+                        self.assertGreater(fault["frames_lost"], 0)
+                        self.assertEqual(
+                            stats["drops"]["link_down"] + stats["drops"]["lost_with_link"],
+                            fault["frames_lost"],
+                        )
+                        told = [details for _, _, details in events(run)]
+                        self.assertEqual(told[0], "link-down begins")
+                        self.assertIn("knows that the link is dead", told[1])
+                        self.assertEqual(told[-1], "all switches have new tables, without 1 link")
+                        lost = len(events(run, "drop"))
+                        self.assertEqual(lost, sum(stats["drops"].values()))
+
+    def test_a_slow_link(self):
+        """A message over two idle links, of which one is slower from the beginning: closed form."""
+        base = f"traffic --topology=single-switch --hosts=2 --pattern=incast --fan-in=1 {QUIET}"
+        size = 400 * MTU
+        for to, gbps in (("rate,to=50Gbps", 50), ("lane-down,to=1", 25), ("lane-down,to=3", 75)):
+            what, value = to.split(",")
+            run = self.run_program(
+                f"{base} --bytes={size}B --fault={what},at=0ns,on=server-0-switch-0,{value}"
+            )
+            # All frames one after the other over the slow link, the first one before over the
+            # other: to the nanosecond, as the first frame leaves before faults begin at 0.
+            fast = (MTU + HEADERS + 20) * 8e-3 / 100
+            slow = write_time_us(size, gbps=gbps)
+            got = float(run.rows("flows.csv")[0]["fct_us"])
+            self.assertLess(got, slow + 0.01, to)
+            self.assertGreater(got, slow - (MTU + HEADERS + 20) * 8e-3 / gbps - fast, to)
+
+    def test_losses_are_counted(self):
+        for what, reason in (("drop,to=0.01", "silent_drop"), ("ber,to=1e-7", "corrupted")):
+            name, value = what.split(",")
+            run = self.run_program(
+                "traffic --topology=single-switch --hosts=4 --bytes=4MB --timeout-exponent=8"
+                f" --fault={name},at=20us,on=server-0->switch-0,{value},for=200us {QUIET}"
+            )
+            stats = run.stats
+            (fault,) = stats["faults"]
+            self.assertEqual(fault["until_us"], 220)
+            self.assertEqual(fault["frames_lost"], stats["drops"][reason])
+            self.assertGreater(fault["frames_lost"], 0)
+            self.assertEqual(sum(stats["drops"].values()), fault["frames_lost"])
+            self.assertEqual(stats["flows"]["arrived"], 4)
+
+    def test_a_fault_that_comes_too_late(self):
+        run = self.run_program(
+            "traffic --topology=single-switch --hosts=2 --bytes=10kB"
+            f" --fault=link-down,at=5s,on=server-0-switch-0 {QUIET}"
+        )
+        (fault,) = run.stats["faults"]
+        self.assertFalse(fault["begun"])
+        self.assertIn("was to begin at 5 s, when the run was over", run.out)
+        self.assertEqual(events(run), [])
+
+    def test_a_pause_storm(self):
+        """Nothing moves into the port that pauses; the watchdog of its switch ends that."""
+        base = (
+            "traffic --topology=single-switch --hosts=3 --pattern=incast --fan-in=2 --bytes=100kB"
+            f" --fault=pause-storm,at=0ns,on=server-0,for=3ms {QUIET}"
+        )
+        held = self.run_program(base)
+        self.assertGreater(held.stats["fct_us"]["max"], 2900)
+        self.assertGreater(held.stats["pfc_pauses"], 0)
+        freed = self.run_program(
+            base + " --pfc-watchdog=100us --pfc-watchdog-action=forward --timeout-exponent=8"
+        )
+        self.assertLess(freed.stats["fct_us"]["max"], 1000)
+
+
+class Hosts(SameBytesTest):
+    def test_a_nic_that_stays_down(self):
+        run = self.run_program(
+            "traffic --topology=leaf-spine --leaves=2 --spines=2 --hosts-per-leaf=2 --bytes=1MB"
+            f" --timeout-exponent=6 --fault=nic-down,at=30us,on=server-1 {QUIET}",
+            status=3,
+        )
+        stats = run.stats
+        self.assertFalse(stats["completed"])
+        # permutation: one flow to it, one from it
+        self.assertEqual(stats["failed_queue_pairs"], 2)
+        self.assertEqual(stats["flows"]["arrived"], 2)
+        for word in ("failed queue pairs", "fault nic-down on server-1 since 30"):
+            self.assertIn(word, stats["message"])
+            self.assertIn(word, run.err)
+        self.assertIn("# end", run.text("network_events.log"))
+        errors = events(run, "qp_error")
+        self.assertEqual(len(errors), 2)
+        # 7 retries, 4.096 us x 2^6 each, after the time-out itself; the last progress was at most a
+        # round trip after the NIC went down.
+        for time, _, _ in errors:
+            self.assertGreater(time, 30 + 8 * 64 * 4.096 - 30)
+            self.assertLess(time, 30 + 8 * 64 * 4.096 + 300)
+
+    def test_a_nic_that_comes_back(self):
+        run = self.run_program(
+            "traffic --topology=leaf-spine --leaves=2 --spines=2 --hosts-per-leaf=2 --bytes=1MB"
+            " --timeout-exponent=6 --convergence=100us"
+            f" --fault=nic-down,at=30us,on=server-1,for=1ms {QUIET}"
+        )
+        self.assertEqual(run.stats["failed_queue_pairs"], 0)
+        self.assertEqual(run.stats["flows"]["arrived"], 4)
+        self.assertGreater(run.stats["timeouts"], 0)
+
+
+class Gpus(SameBytesTest):
+    JOB = (
+        "dltrain --model=gpt2 --servers=2 --gpus-per-server=2 --micro-batch=1 --seq=128 --zero=2"
+        f" --warmup=0 {QUIET}"
+    )
+
+    def test_a_slow_gpu(self):
+        """All the time, it is what --slow-gpu is; for a part of the time, less."""
+        plain = self.run_program(self.JOB).stats["step_time_us"]
+        slow = self.run_program(self.JOB + " --slow-gpu=1:2").stats["step_time_us"]
+        fault = self.run_program(
+            self.JOB + " --fault=gpu-slow,at=0ns,on=gpu-1,to=2"
+        ).stats["step_time_us"]
+        self.assertWithin(fault, slow, 1e-6)
+        # Slow for the first tenth of the step only.
+        part = self.run_program(
+            self.JOB + f" --fault=gpu-slow,at=0ns,on=server-0:gpu-1,to=2,for={plain / 10:.0f}us"
+        ).stats["step_time_us"]
+        self.assertGreater(part, plain)
+        self.assertLessEqual(part, plain * 1.11)
+
+    def test_a_gpu_that_stops_for_a_while(self):
+        plain = self.run_program(self.JOB).stats["step_time_us"]
+        stop = self.run_program(
+            self.JOB + f" --fault=gpu-stop,at={plain / 3:.0f}us,on=gpu-3,for=5ms"
+        ).stats
+        # Nobody can do without it: all of the time is lost, but for what its messages under way
+        # and others' computing hide.
+        self.assertGreater(stop["step_time_us"], plain + 0.5 * 5000)
+        self.assertLess(stop["step_time_us"], plain + 1.01 * 5000)
+        self.assertEqual(stop["faults"][0]["times"], 1)
+
+    def test_a_gpu_that_stops_for_good(self):
+        run = self.run_program(self.JOB + " --fault=gpu-stop,at=100us,on=gpu-3", status=3)
+        message = run.stats["message"]
+        for word in ("rank 3", "rank 0", "fault gpu-stop on gpu-3 since 100"):
+            self.assertIn(word, message)
+        # NCCL: 4.096 us x 2^20 x 8; PyTorch's watchdog: 10 minutes.
+        self.assertIn("34.4 s", message)
+        self.assertIn("600 s", message)
+
+
+class SameBytes(SameBytesTest):
+    """Engines and threads write the same."""
+
+    LINES = (
+        "traffic --topology=fat-tree --k=4 --pattern=all-to-all --bytes=60kB --timeout-exponent=8"
+        " --fault=link-down,at=40us,on=agg-0-0-core-0,for=300us"
+        " --fault=switch-down,at=60us,on=agg-1-1,for=100us"
+        " --fault=flap,at=10us,on=edge-2-0-agg-2-0,for=400us,period=70us,duty=0.3"
+        " --fault=drop,at=30us,on=server-3->edge-0-1,to=0.02"
+        " --fault=rate,at=20us,on=core-2:1,to=40Gbps,for=100us --convergence=50us",
+        "traffic --nic=EDR --topology=fat-tree --k=4 --pattern=all-to-all --bytes=60kB"
+        " --timeout-exponent=8 --fault=link-down,at=40us,on=agg-0-0-core-0,for=300us"
+        " --fault=nic-down,at=60us,on=server-5,for=200us"
+        " --fault=ber,at=20us,on=all,to=1e-8,for=100us --convergence=50us",
+        "dltrain --model=gpt2 --servers=2 --gpus-per-server=2 --micro-batch=1 --seq=128 --warmup=0"
+        " --fault=gpu-slow,at=1ms,on=gpu-2,to=3,for=2ms"
+        " --fault=gpu-stop,at=2ms,on=gpu-1,for=1ms",
+    )
+
+    def test_engines_and_threads(self):
+        for line in self.LINES:
+            line += " --report=0"
+            expected = self.written(line + " --threads=1", without=["events"])
+            for more in (" --engine=ns3", " --threads=2" + ALWAYS):
+                with self.subTest(line + more):
+                    self.check_same(self.written(line + more, without=["events"]), expected)
+
+
+class Property(SameBytesTest):
+    """Every fault at a random time in small runs: each ends with all that was to be done, or says
+    what failed; what was sent arrived once or its sender heard of it.
+    """
+
+    KINDS = (
+        "link-down,on={link}",
+        "link-down,on={link},for={time}us",
+        "port-down,on={switch}:1,for={time}us",
+        "switch-down,on={switch}",
+        "switch-down,on={switch},for={time}us",
+        "nic-down,on=server-1",
+        "nic-down,on=server-1,for={time}us",
+        "flap,on={link},for={time}us,period=13us,duty=0.4",
+        "rate,on={link},to=10Gbps",
+        "lane-down,on={link},to=1,for={time}us",
+        "ber,on=all,to=1e-8",
+        "drop,on={link},to=0.02",
+        "pause-storm,on=server-2,for={time}us",
+    )
+
+    def test_random_faults(self):
+        for seed in range(RUNS):
+            chance = random.Random(seed)
+            network = chance.choice(list(NETWORKS))
+            link, switch = NETWORKS[network]
+            words = []
+            for _ in range(chance.randint(1, 3)):
+                kind = chance.choice(self.KINDS).format(
+                    link=link, switch=switch, time=chance.randint(1, 2000)
+                )
+                what, rest = kind.split(",", 1)
+                words.append(f"--fault={what},at={chance.randint(0, 400)}us,{rest}")
+            infiniband = chance.random() < 0.4 and "pause-storm" not in "".join(words)
+            cuts = any("down,on" in w and "lane" not in w or "flap" in w for w in words)
+            line = (
+                f"traffic {network} --pattern={chance.choice(['permutation', 'all-to-all'])}"
+                f" --bytes={chance.choice(['3kB,50kB', '100kB'])} --timeout-exponent=6"
+                f" --seed={seed} {'--nic=EDR' if infiniband else ''} {' '.join(words)} {QUIET}"
+            )
+            if cuts:
+                line += f" --fault-detection={chance.choice([0, 5, 50])}us --convergence=200us"
+            with self.subTest(line):
+                words, out = self.command(line)
+                run = self.run_any(words, out)
+                stats = run.stats
+                flows = stats["flows"]
+                self.assertEqual(flows["arrived"] + flows["failed"], flows["all"])
+                self.assertEqual(stats["completed"], run.status == 0)
+                self.assertEqual(flows["failed"] > 0, run.status == 3)
+                self.assertEqual(len(run.rows("flows.csv")), flows["arrived"])
+                if run.status == 3:
+                    self.assertIn("failed queue pairs", stats["message"])
+
+    def run_any(self, words, out):
+        from _system_test import PROGRESS, SLOWER, Run, captured
+
+        done = captured(words, cwd=self.folder, timeout=SLOWER * 120)
+        run = Run(words, done.returncode, done.stdout, PROGRESS.sub("", done.stderr), out)
+        self.assertIn(run.status, (0, 3), str(run))
+        return run
+
+
+class Refused(SameBytesTest):
+    def test_bad_input(self):
+        self.refuse("traffic --fault=link-dwn,at=1us,on=all", "did you mean 'link-down'")
+        self.refuse("dltrain --fault=link-down,at=1us,on=edge-0-0", "is a switch", "a link (a-b)")
+        self.refuse("collperf --ranks=4 -b 1K --fault=gpu-stop,at=1us,on=gpu-0", "with dltrain")
+        self.refuse("dltrain --fault=gpu-stop,at=1us,on=gpu-99999", "is no GPU of this job")
+        self.refuse("traffic --convergence=1ms", "has no meaning without a fault")
+        self.refuse("traffic --mpi-ranks=2 --fault=ber,at=0ns,on=all,to=1e-9", "one process")
+        scenario = self.write("s.json", {"faults": [{"what": "rate", "at": "1us", "on": "all"}]})
+        self.refuse(f"traffic --scenario={scenario}", "/faults/0", "needs to=VALUE")
+
+
+if __name__ == "__main__":
+    main()
