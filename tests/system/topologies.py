@@ -96,7 +96,7 @@ class FamiliesTest(SystemTest):
                 self.assertRegex(names, rf"(?m)^  {family} ")
                 for key in parameters:
                     self.assertIn(f"--{key.replace('_', '-')}", text)
-        self.refuse("traffic --topology=rail-optimised", "did you mean rail-optimized")
+        self.refuse("traffic --topology=rail-optimised", "did you mean 'rail-optimized'?")
         self.refuse("traffic --topology=torus --rails=2", "--rails=2", "belongs to rail-only")
         self.refuse("traffic --topology=hyperx --hyperx=4x1", "--hyperx", "from 2 to 65535")
         self.refuse(
