@@ -5,7 +5,10 @@ rails that are apart, planes, and lossless networks that can deadlock, say so or
 """
 
 import json
+import os
+import unittest
 
+from _mpi import ENVIRONMENT, MPIRUN
 from _same_bytes import ALWAYS, SameBytesTest
 from _system_test import SystemTest, main
 
@@ -270,6 +273,16 @@ class SameBytesOfRailsAndPlanes(SameBytesTest):
             " --nics-per-server=2 -b 256K -e 256K --op=alltoall --algorithm=direct --planes=2"
         ),
     )
+
+    @unittest.skipUnless(MPIRUN, "mpirun is not installed")
+    def test_processes(self):
+        os.environ.update(ENVIRONMENT)
+        for line in (
+            self.LINES[0],
+            "traffic --topology=dual-plane --hosts=8 --hosts-per-leaf=2 --pattern=all-to-all"
+            " --bytes=30kB",
+        ):
+            self.compare_ranks(line, [2])
 
     def test_engines_and_threads(self):
         for line in self.LINES:
