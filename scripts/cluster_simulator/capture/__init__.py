@@ -6,9 +6,9 @@
     captured = capture(["torchrun", "--nproc_per_node=8", "train.py"], out="captured")
     captured.meta["steps"], captured.mistakes, captured.tasks(rank=0)
 
-The script runs with Debian's CPU-only PyTorch, in which torch.cuda and NCCL are simulated: operators
-have shapes and no values, collectives are recorded. What comes out is a folder that the simulator
-reads (docs/capture-format.md).
+The script runs with Debian's CPU-only PyTorch, in which torch.cuda and NCCL are simulated:
+operators have shapes and no values, collectives are recorded. What comes out is a folder that the
+simulator reads (docs/capture-format.md).
 """
 
 from .captured import Captured, CaptureFailed

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Captures a training script:
 
-    python3 -m cluster_simulator.capture --out=captured torchrun --nproc_per_node=8 train.py
-    python3 -m cluster_simulator.capture --out=captured --servers=16 launch.sh
-    python3 -m cluster_simulator.capture --check train.py
-    python3 -m cluster_simulator.capture --setup
+    ./ns3 capture --out=captured torchrun --nproc_per_node=8 train.py
+    ./ns3 capture --out=captured --servers=16 launch.sh
+    ./ns3 capture --check train.py
+    ./ns3 capture --setup
 
-Exit status: the script's own; 2: wrong words, or the optional part is not installed; 3: --check, and
-there are mistakes.
+Exit status: the script's own; 2: wrong words, or the optional part is not installed; 3: --check,
+and there are mistakes.
 """
 
 import argparse

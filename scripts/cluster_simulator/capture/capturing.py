@@ -78,7 +78,7 @@ def capture(
             if not jobs:
                 break
             made = _read(jobs[-1])
-            if ranks != "auto" or status or made.alike or made.complete:
+            if ranks != "auto" or status or made.usual_role is not None or made.complete:
                 break
             say(f"sampled ranks differ ({made.difference()}): capturing all {made.world}")
             wanted = "all"

@@ -28,15 +28,15 @@ TABLE = {
 
 
 def told(name, memory_bytes=None):
-    """{"name", "memory_bytes", "major", "minor", "multiprocessors"}. Raises InvalidInput."""
+    """{"name", "driver_name", "memory_bytes", "major", "minor", "multiprocessors"}. Raises InvalidInput."""
     known = {key.lower(): key for key in TABLE}
     key = known.get(str(name).lower())
     if key is None:
         raise InvalidInput(f"--gpu={shown(name)}: allowed: {', '.join(TABLE)}")
     driver_name, gibibytes, (major, minor), multiprocessors = TABLE[key]
     return {
-        "model": key,
-        "name": driver_name,
+        "name": key,
+        "driver_name": driver_name,
         "memory_bytes": memory_bytes or gibibytes * GIB,
         "major": major,
         "minor": minor,

@@ -59,7 +59,7 @@ def extension():
 
 def _setup_command():
     clone = _clone()
-    return f"cd {clone}/scripts && {SETUP}" if clone else SETUP
+    return f"cd {clone} && ./ns3 capture --setup" if clone else SETUP
 
 
 def _clone():

@@ -178,6 +178,14 @@ AppendValue(std::string& out, const c10::IValue& value)
     }
 }
 
+/// Threads of autograd have no Python of their own, unless a node runs some. What is behind a node
+/// (DDP's buckets) is issued by them as well.
+bool
+OfAutograd()
+{
+    return t_nodes > 0 || PyGILState_GetThisThreadState() == nullptr;
+}
+
 /// The frames' line of this thread, which holds the interpreter's lock.
 std::string
 LineOfFrames()
@@ -287,7 +295,7 @@ Line::AddPlace()
 {
     Add("d", CurrentDevice()).Add("s", CurrentStream()).Add("th", ThreadNumber());
     std::string line = SourceLine();
-    if (t_nodes > 0)
+    if (OfAutograd())
     {
         Add("b", t_node);
         if (line.empty())
@@ -425,8 +433,7 @@ ToldFile(const std::string& file)
 std::string
 SourceLine()
 {
-    // Threads of autograd have no Python of their own, unless a node runs some.
-    if (!Py_IsInitialized() || (t_nodes > 0 && PyGILState_GetThisThreadState() == nullptr))
+    if (!Py_IsInitialized() || PyGILState_GetThisThreadState() == nullptr)
     {
         return "";
     }

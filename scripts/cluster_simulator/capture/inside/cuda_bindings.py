@@ -22,7 +22,7 @@ def apply(torch, device, gpu):
 
 def _properties(gpu):
     class _CudaDeviceProperties:
-        name = gpu["name"]
+        name = gpu["driver_name"]
         major = gpu["major"]
         minor = gpu["minor"]
         total_memory = gpu["memory_bytes"]

@@ -67,13 +67,13 @@ def _barrier(c10d, device, given):
             return
         world = c10d._world_size if hasattr(c10d, "_world_size") else c10d.get_world_size()
         prefix = f"barrier {made[0]}"
-        store.set(f"{prefix} {rank}", "1")
+        store.add(f"{prefix} {rank}", 1)
         missing = set(range(world))
         until = time.monotonic() + given["patience"]
         pause = 0.0002
         while missing:
             ended = _ended(given)
-            missing = {other for other in missing if not store.check([f"{prefix} {other}"])}
+            missing = {other for other in missing if not store.add(f"{prefix} {other}", 0)}
             gone = sorted(missing & ended)
             if missing and (gone or time.monotonic() > until):
                 absent = gone or sorted(missing)

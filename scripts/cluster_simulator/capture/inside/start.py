@@ -3,7 +3,7 @@
 
     extension   path of the built device
     gpus        GPUs that a process sees
-    gpu         {"name": ..., "memory_bytes": ..., "major": ..., "minor": ..., "multiprocessors": ...}
+    gpu         as ../gpus.py tells it
     raw         folder for raw records
     folder      the script's folder: lines are told relative to it
     steps       steps after which a script is ended; 0: never

@@ -61,9 +61,7 @@ def under(launcher, servers, each, command, given):
     if kind in ("script", "module"):
         return start(words.Job(servers, each, rest, kind == "module", launcher), given)
     first = words.Job(servers, each, command, False, launcher)
-    os.environ.update(
-        {key: str(value) for key, value in environment.of_rank(first, 0).items()}
-    )
+    os.environ.update({key: str(value) for key, value in environment.of_rank(first, 0).items()})
     os.execvp(command[0], command)
 
 
@@ -73,8 +71,8 @@ def ranks_of(job, given):
     if wanted == "auto":
         if job.world <= MOST_TOGETHER:
             return list(range(job.world)), True
-        # First and last of the first server, one in the middle, the last of all.
-        return sorted({0, job.each - 1, job.world // 2, job.world - 1}), False
+        # The first two, the last of the first server, one in the middle, the last of all.
+        return sorted({0, 1, job.each - 1, job.world // 2, job.world - 1}), False
     if wanted == "all":
         return list(range(job.world)), job.world <= MOST_TOGETHER
     beyond = [rank for rank in wanted if rank >= job.world]
@@ -86,8 +84,10 @@ def ranks_of(job, given):
 def start(job, given):
     script = job.program[0]
     if not job.module and not os.path.isfile(script):
-        print(f"{PYTHON}: can't open file '{os.path.abspath(script)}': No such file or directory",
-              file=sys.stderr)
+        print(
+            f"{PYTHON}: can't open file '{os.path.abspath(script)}': No such file or directory",
+            file=sys.stderr,
+        )
         return 2
     ranks, together = ranks_of(job, given)
     number = len(os.listdir(given["folder"]))

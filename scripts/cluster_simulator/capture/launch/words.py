@@ -39,9 +39,12 @@ SRUN_VALUES = set("-A -c -D -G -J -o -e -p -t -w -x".split()) | {
 }
 MPIRUN_COUNTS = ("-np", "-n", "-c", "--np")
 # Options of mpirun with that many values.
-MPIRUN_VALUES = {"-x": 1, "-H": 1, "--host": 1, "--hostfile": 1, "-hostfile": 1, "--mca": 2,
-                 "-mca": 2, "--map-by": 1, "--bind-to": 1, "-bind-to": 1, "-map-by": 1, "-npernode": 1,
-                 "--npernode": 1, "-N": 1}
+MPIRUN_VALUES = {
+    **dict.fromkeys(["-x", "-H", "--host", "--hostfile", "-hostfile", "-N"], 1),
+    **dict.fromkeys(["--map-by", "-map-by", "--bind-to", "-bind-to"], 1),
+    **dict.fromkeys(["--npernode", "-npernode"], 1),
+    **dict.fromkeys(["--mca", "-mca"], 2),
+}
 
 
 class WrongWords(ValueError):

@@ -23,9 +23,8 @@ GRACE = 3
 def main(path):
     with open(path, encoding="utf-8") as file:
         job = json.load(file)
-    import torch  # noqa: F401  (its import makes the device)
-
-    for also in ("torch.distributed", "torch.distributed.fsdp", "torchvision"):
+    # The import of torch makes the device; what most scripts import is there for all ranks.
+    for also in ("torch", "torch.distributed", "torch.distributed.fsdp", "torchvision"):
         try:
             __import__(also)
         except ImportError:

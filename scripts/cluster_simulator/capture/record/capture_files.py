@@ -33,16 +33,19 @@ class Capture:
         return len(self.records) == self.world
 
     @property
-    def alike(self):
-        """All captured ranks do the same."""
-        return len(set(self.roles.values())) <= 1
+    def usual_role(self):
+        """What ranks play that were not captured; None: captured ones do not agree. Rank 0 prints
+        and saves, so it counts only where it does as the others.
+        """
+        others = {role for rank, role in self.roles.items() if rank > 0} or {0}
+        return others.pop() if len(others) == 1 else None
 
     def difference(self):
-        """In words, the first between the first role and another one; "" if there is none."""
-        others = sorted(set(self.roles.values()))[1:]
-        if not others:
+        """In words, the first between two roles of ranks beside rank 0; "" if there is none."""
+        found = sorted({role for rank, role in self.roles.items() if rank > 0})
+        if len(found) < 2:
             return ""
-        first, other = min(self.tasks), others[0]
+        first, other = found[:2]
         i = roles.first_difference(self.tasks[first], self.tasks[other])
 
         def told(rank):
@@ -52,9 +55,11 @@ class Capture:
         return f"task {i}: {told(first)}, {told(other)}"
 
     def role_of(self):
-        """For each rank of the world; one that was not captured plays the first role."""
-        first = min(self.tasks, default=0)
-        return [self.roles.get(rank, first) for rank in range(self.world)]
+        """For each rank of the world."""
+        usual = self.usual_role
+        if usual is None:
+            usual = min(self.tasks, default=0)  # of a list of ranks that a user gave
+        return [self.roles.get(rank, usual) for rank in range(self.world)]
 
     def steps(self):
         first = self.records[min(self.records)]

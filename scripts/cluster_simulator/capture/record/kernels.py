@@ -151,7 +151,8 @@ def _copy(arguments):
         return [_in_memory("memory" if same else "pointwise", [source], [to])]
     if to.on_gpu or source.on_gpu:
         direction = "to-gpu" if to.on_gpu else "from-gpu"
-        return [_transfer(direction, min(to.bytes, to.elements * source.item_bytes), not asynchronous)]
+        size = min(to.bytes, to.elements * source.item_bytes)
+        return [_transfer(direction, size, not asynchronous)]
     return []
 
 
@@ -248,7 +249,13 @@ def _convolution_backward(arguments, results):
     if wanted[1]:
         kernels.append(
             _conv(
-                "backward-weights", outward, inward, pixels, groups, [gradient, source], results[1:2]
+                "backward-weights",
+                outward,
+                inward,
+                pixels,
+                groups,
+                [gradient, source],
+                results[1:2],
             )
         )
     if wanted[2]:

@@ -50,9 +50,14 @@ def _without_repeats(found):
     merged = {}
     for mistake in found:
         key = (mistake["kind"], tuple(mistake["lines"]), mistake.pop("what", mistake["text"]))
-        first = merged.setdefault(key, mistake)
-        if first is not mistake:
-            first["ranks"] = sorted({*first["ranks"], *mistake["ranks"]})
+        first = merged.setdefault(key, {**mistake, "others": []})
+        if first["ranks"] != mistake["ranks"]:
+            first["others"] += mistake["ranks"]
+    for mistake in merged.values():
+        others = sorted(set(mistake.pop("others")) - set(mistake["ranks"]))
+        if others:
+            mistake["ranks"] = sorted({*mistake["ranks"], *others})
+            mistake["text"] += f" (so does rank{_many(others)})"
     return list(merged.values())
 
 
@@ -64,6 +69,7 @@ def _told(records):
     for rank, record in sorted(records.items()):
         for line in record.of_type("mistake"):
             found.append(_mistake(line["kind"], [rank], [line.get("l")], line["text"]))
+            found[-1]["what"] = line["kind"]
     return found
 
 
@@ -91,7 +97,7 @@ def _failed(records, died):
                 kind,
                 [rank],
                 [where],
-                f"rank {rank} failed" + (f" at {where}" if where else "") + f": {line['type']}: {text}",
+                f"rank {rank} failed{' at ' + where if where else ''}: {line['type']}: {text}",
             )
         )
         found[-1]["what"] = line["type"]
@@ -153,7 +159,8 @@ def _first_mismatch(group, by_rank, groups, explained):
         parts, lines = [], []
         for call, ranks in said.items():
             task = None if call is None else by_rank[ranks[0]][i]
-            parts.append(f"rank{_many(ranks)} {'does' if len(ranks) == 1 else 'do'} {describe(task)}")
+            does = "does" if len(ranks) == 1 else "do"
+            parts.append(f"rank{_many(ranks)} {does} {describe(task)}")
             if task is not None:
                 lines.append(task.get("line"))
         kind = "missing" if absent else _kind_of_mismatch(by_rank, i)
@@ -174,8 +181,9 @@ def _kind_of_mismatch(by_rank, i):
 
 
 def _many(ranks):
-    words = ", ".join(map(str, ranks[:8])) + (f" and {len(ranks) - 8} more" if len(ranks) > 8 else "")
-    return ("s " if len(ranks) > 1 else " ") + words
+    words = ", ".join(map(str, ranks[:8]))
+    more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
+    return ("s " if len(ranks) > 1 else " ") + words + more
 
 
 # ---- messages: the n-th send to a rank meets its n-th receive

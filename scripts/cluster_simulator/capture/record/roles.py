@@ -43,6 +43,8 @@ def describe(task):
         words += f" of {task['bytes']} B"
     if "dtype" in task:
         words += f" ({task['dtype']})"
+    if "root" in task:
+        words += f" with root {task['root']}"
     if "line" in task:
         words += f" at {task['line']}"
     return words

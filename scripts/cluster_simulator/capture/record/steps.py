@@ -31,7 +31,7 @@ class Steps:
 
 
 def _ends(keys):
-    """(what ends a step, places of it). Of a b b a b b a: b, at 2 and 5; of a a a: a, everywhere."""
+    """(what ends a step, places of it). Of a b b a b b: b, at 2 and 5; of a a a: a, everywhere."""
     if len(set(keys)) < 2:
         return (keys[0] if keys else None), list(range(len(keys)))
     again = next(
