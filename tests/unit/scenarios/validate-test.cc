@@ -5,6 +5,7 @@
  * input as one clear error, and the presets.
  */
 #include "contrib/rdma/core/congestion-control.h"
+#include "option-json.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/estimate.h"
@@ -665,23 +666,7 @@ TEST(Training, EveryOptionGivesTheSameScenarioOnTheCommandLineAndInJson)
             return ReadOptions(TrainingOptionTable(), 2, argv);
         }());
         nlohmann::json document;
-        auto& slot = document[nlohmann::json::json_pointer(o.path)];
-        if (o.kind == Kind::kFlag)
-        {
-            slot = text == "1";
-        }
-        else if (o.kind == Kind::kInteger)
-        {
-            slot = std::stoull(text);
-        }
-        else if (o.kind == Kind::kReal)
-        {
-            slot = std::stod(text);
-        }
-        else
-        {
-            slot = text;
-        }
+        document[nlohmann::json::json_pointer(o.path)] = AsJson(o, text);
         const auto file =
             ValidateTraining(ReadScenarioText(TrainingOptionTable(), document.dump(), "x.json"));
         ASSERT_EQ(cli.scenario.has_value(), file.scenario.has_value()) << o.name;
