@@ -7,8 +7,8 @@
 #define RESULTS_RUN_STATS_H
 
 #include "contrib/rdma/core/link-words.h"
-#include "results/load-spread.h"
 #include "results/fault-record.h"
+#include "results/load-spread.h"
 #include "results/quantile-sketch.h"
 
 #include <cstdint>

@@ -247,7 +247,11 @@ Records::ReadStats()
 void
 Records::ReadLosses()
 {
-    static const std::set<std::string_view> kinds{"drop", "retransmission", "timeout", "qp_error", "fault"};
+    static const std::set<std::string_view> kinds{"drop",
+                                                  "retransmission",
+                                                  "timeout",
+                                                  "qp_error",
+                                                  "fault"};
     std::string_view line;
     for (FileLines lines(m_folder + "/network_events.log"); lines.Next(line);)
     {

@@ -582,8 +582,7 @@ TrainingResults::PrintHead(std::ostream& os) const
        << " GPUs (" << rdma::Shown(m_scenario.gpu) << ") in " << m_scenario.cluster.servers
        << " servers, " << rdma::Shown(m_scenario.cluster.topologyName) << ", "
        << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)) << ", "
-       << scenario::PlacementName(m_scenario.cluster.placement)
-       << " placement\n";
+       << scenario::PlacementName(m_scenario.cluster.placement) << " placement\n";
     if (m_scenario.trace)
     {
         os << "\n";

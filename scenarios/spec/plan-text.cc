@@ -167,11 +167,10 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
                          "; links " + rdma::ToString(f.linkDelay) +
                          (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
         text += Line("credits", CoverOfCredits(f, topology).plan);
-        return text + Line("routing",
-                           f.ib.routing +
-                               (f.balancing.name == "tables" ? "" : ", " + f.balancing.Text()) +
-                               ", LMC " +
-                               std::to_string(f.ib.lmc));
+        return text +
+               Line("routing",
+                    f.ib.routing + (f.balancing.name == "tables" ? "" : ", " + f.balancing.Text()) +
+                        ", LMC " + std::to_string(f.ib.lmc));
     }
     text +=
         Line("congestion",

@@ -16,9 +16,9 @@
 #include "scenarios/formats/trace.h"
 #include "scenarios/spec/block-weights.h"
 #include "scenarios/spec/connections.h"
+#include "scenarios/spec/fault-options.h"
 #include "scenarios/spec/load-balancing.h"
 #include "scenarios/spec/transport-options.h"
-#include "scenarios/spec/fault-options.h"
 #include "scenarios/training/plan-options.h"
 #include "scenarios/training/step-graph.h"
 #include "topologies/server.h"
@@ -150,8 +150,8 @@ struct FabricSpec
         14; ///< local ACK timeout 4.096 us * 2^x (InfiniBand Architecture 1, 9.7.6.1.3)
     double bitErrorRate = 0; ///< put on every link while building the topology
     rdma::FrameSizes frames;
-    rdma::Duration timeUnit;     ///< serialization times are cut to multiples; 0: exact
-    uint8_t ackPriority = 8;     ///< of ACKs and NAKs; 8: that of their queue pair
+    rdma::Duration timeUnit; ///< serialization times are cut to multiples; 0: exact
+    uint8_t ackPriority = 8; ///< of ACKs and NAKs; 8: that of their queue pair
     LoadBalancingSpec balancing;
     bool variableWindow = false; ///< windowBytes is that at line rate
     bool ecnBehind = false;      ///< marked by the queue without the frame itself

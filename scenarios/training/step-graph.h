@@ -18,8 +18,8 @@
 #include "scenarios/training/speed-profile.h"
 
 #include <cstdint>
-#include <memory>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 

@@ -204,7 +204,8 @@ def formats():
             [
                 (
                     '{"jobs": [{"name": "a", "servers": 2, "placement": "spread", "collective":'
-                    ' {"op": "all_gather", "bytes": "64kB", "iterations": 2, "warmup": 1}}, {"hosts":'
+                    ' {"op": "all_gather", "bytes": "64kB", "iterations": 2, "warmup": 1}},'
+                     ' {"hosts":'
                     ' [1, 3], "start": "10us", "flows": {"pattern": "incast", "fan_in": 1, "bytes":'
                     ' 4000}}]}'
                 ),

@@ -22,7 +22,8 @@ class InServer(SystemTest):
         for line in (
             "--model=gpt2-medium --servers=1 --gpus-per-server=8 --tp=8",
             "--model=gpt2 --servers=3 --gpus-per-server=4 --tp=2 --zero=1 --network=analytic",
-            "--model=gpt2-medium --servers=2 --gpus-per-server=6 --tp=2 --cp=3 --seq=1020 --network=analytic",
+            "--model=gpt2-medium --servers=2 --gpus-per-server=6 --tp=2 --cp=3 --seq=1020"
+            " --network=analytic",
             "--model=gpt2 --servers=2 --gpus-per-server=8 --tp=4 --sequence-parallel",
             "--model=gpt2-medium --server=dgx-h100 --servers=2 --tp=8 --fabric=ib",
             "--model=gpt2 --servers=2 --gpus-per-server=4 --tp=4 --library=none",
@@ -38,9 +39,8 @@ class InServer(SystemTest):
                     self.assertAlmostEqual(sum(path["parts_us"].values()), path["total_us"], 3)
 
     def test_threads_and_engines_agree(self):
-        line = (
-            "dltrain --model=gpt2 --servers=4 --gpus-per-server=4 --tp=2 --in-server=formula" + QUIET
-        )
+        line = "dltrain --model=gpt2 --servers=4 --gpus-per-server=4 --tp=2 --in-server=formula"
+        line += QUIET
         runs = [
             self.run_program(line + more).rows("flows.csv")
             for more in (" --threads=1", " --threads=2", " --engine=ns3")

@@ -12,7 +12,10 @@ ON_INFINIBAND = ["tables", "ecmp", "spray", "flowlet", "drill", "adaptive"]
 ANY_ORDER = ["spray", "drill", "adaptive", "reps", "plb"]
 
 SMALL = " --report=0 --timeline=0"
-TRAFFIC = "traffic --topology=leaf-spine --hosts=9 --leaves=3 --spines=4 --pattern=permutation --bytes=300kB" + SMALL
+TRAFFIC = (
+    "traffic --topology=leaf-spine --hosts=9 --leaves=3 --spines=4 --pattern=permutation"
+    " --bytes=300kB" + SMALL
+)
 COLLPERF = (
     "collperf --op=alltoall -b 64K -e 64K --servers=4 --gpus-per-server=1 --topology=leaf-spine"
     " --leaves=2 --spines=3" + SMALL

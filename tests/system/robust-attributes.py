@@ -27,7 +27,10 @@ CLASSES = {
     ),
     "ns3::SprayLoadBalancer": (" --ns3::RdmaSwitch::LoadBalancer=spray",),
     "ns3::EcmpLoadBalancer": ("",),
-    "ns3::FlowletLoadBalancer": (" --load-balancer=flowlet", " --load-balancer=flowlet --fabric=ib"),
+    "ns3::FlowletLoadBalancer": (
+        " --load-balancer=flowlet",
+        " --load-balancer=flowlet --fabric=ib",
+    ),
     "ns3::DrillLoadBalancer": (" --load-balancer=drill",),
     "ns3::CongaLoadBalancer": (" --load-balancer=conga",),
     "ns3::RepsPathSelector": (" --load-balancer=reps",),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 600
-"""Families of networks: each runs in all three programs on both fabrics, from options and from JSON;
+"""Families of networks: each runs in all three programs on both fabrics, from options and JSON;
 rails that are apart, planes, and lossless networks that can deadlock, say so or refuse.
 """
 
@@ -122,7 +122,8 @@ class RailsTest(SystemTest):
             alltoall = rails + " --op=alltoall"
             self.assertEqual(self.algorithm(alltoall), "pxn")
             self.assertEqual(self.algorithm(alltoall + " --algorithm=auto"), "pxn")
-            self.refuse(alltoall + " --algorithm=direct", "--algorithm=alltoall=pxn", "--peer-nic=same")
+            direct = alltoall + " --algorithm=direct"
+            self.refuse(direct, "--algorithm=alltoall=pxn", "--peer-nic=same")
             self.assertEqual(
                 self.algorithm(alltoall + " --algorithm=direct --peer-nic=same"), "direct"
             )
@@ -132,7 +133,8 @@ class RailsTest(SystemTest):
             for op in ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"):
                 self.run_program(rails + f" --op={op}")
         # One GPU a server: one rail, so nothing crosses.
-        one = "collperf --topology=rail-only --servers=4 --gpus-per-server=1 -b 64K -e 64K --op=sendrecv"
+        one = "collperf --topology=rail-only --servers=4 --gpus-per-server=1 -b 64K -e 64K"
+        one += " --op=sendrecv"
         self.run_program(one + QUICK)
 
     def test_apart_pipelines_keep_to_their_rail(self):
@@ -209,7 +211,10 @@ class PlanesTest(SystemTest):
             apart = line + f" --planes={planes}"
             one = self.run_program(apart).stats["collectives"][0]["time_us"]
             self.assertAlmostEqual(one / whole, planes, delta=0.1 * planes)
-            for more in (f" --channels={planes}", f" --qps-per-connection={planes} --split-data-on-qps"):
+            for more in (
+                f" --channels={planes}",
+                f" --qps-per-connection={planes} --split-data-on-qps",
+            ):
                 several = self.run_program(apart + more).stats["collectives"][0]["time_us"]
                 self.assertAlmostEqual(several / whole, 1, delta=0.1, msg=more)
 
@@ -227,7 +232,11 @@ class DeadlockTest(SystemTest):
                 self.assertIn("can deadlock", self.run_program(line).err)
                 for more in (" --no-pfc", " --pfc-watchdog=1ms", " --fabric=ib"):
                     self.assertNotIn("can deadlock", self.run_program(line + more).err, more)
-        for network in ("dragonfly-plus --hosts=20", "rail-optimized --hosts=8 --rails=4", "fat-tree"):
+        for network in (
+            "dragonfly-plus --hosts=20",
+            "rail-optimized --hosts=8 --rails=4",
+            "fat-tree",
+        ):
             line = f"traffic --topology={network} --pattern=permutation --bytes=1kB{QUICK}"
             self.assertNotIn("can deadlock", self.run_program(line).err, network)
 

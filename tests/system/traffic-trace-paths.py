@@ -58,7 +58,9 @@ class TracePaths(SystemTest):
         line = "--k=4 --pattern=all-to-all --hosts=6 --bytes=10kB"
         everything, _ = self.paths(line + " --trace-paths=all")
         some, _ = self.paths(line + " --trace-paths=server-1,server-*->server-4")
-        expected = [row for row in everything if "server-1" == row["src"] or row["dst"] == "server-4"]
+        expected = [
+            row for row in everything if row["src"] == "server-1" or row["dst"] == "server-4"
+        ]
         self.assertEqual(some, expected)
         self.assertEqual(Counter(row["src"] for row in some)["server-1"], 5)
 

@@ -191,7 +191,7 @@ class FabricRun
     std::unique_ptr<RankNotes> m_notes;
     std::unique_ptr<TraceCollector> m_collector;
     std::unique_ptr<BackgroundTraffic> m_background; //!< null: there is none
-    std::unique_ptr<FaultRun> m_faults; //!< null: there are none
+    std::unique_ptr<FaultRun> m_faults;              //!< null: there are none
     std::function<void(const std::string& what)> m_act;
     double m_setUpS{0};
     uint32_t m_ranksDone{0};

@@ -200,7 +200,8 @@ TraceCollector::NoteJourneys()
             return std::any_of(patterns.begin(),
                                patterns.end(),
                                [&](const scenario::QueuePairPattern& pattern) {
-                                   return pattern.Covers(m_endpointNames[from], m_endpointNames[to]);
+                                   return pattern.Covers(m_endpointNames[from],
+                                                         m_endpointNames[to]);
                                });
         };
         m_paths = std::make_unique<results::PathTable>(m_endpointNames, m_portNames, isWanted);

@@ -77,8 +77,8 @@ TrainingSimulation::DescribeUnfinished() const
     std::string text = DescribeRanks(m_job.DescribeUnfinished());
     if (!m_scenario.run.faults.faults.empty())
     {
-        text += (text.empty() || text.back() == '\n' ? "" : "\n") +
-                DescribeTimeOuts(m_run.Fabric());
+        text +=
+            (text.empty() || text.back() == '\n' ? "" : "\n") + DescribeTimeOuts(m_run.Fabric());
     }
     return text;
 }

@@ -670,8 +670,7 @@ NoteLeaving(RdmaPort& port, RdmaFrame& frame, int64_t now)
         extra.journey->Leave(port, frame, frame.time, now);
     }
     RdmaTelemetry& telemetry = extra.telemetry;
-    if (!extra.hasTelemetry || frame.opcode == RdmaOpcode::ACKNOWLEDGE ||
-        IsNdpAnswer(frame.opcode))
+    if (!extra.hasTelemetry || frame.opcode == RdmaOpcode::ACKNOWLEDGE || IsNdpAnswer(frame.opcode))
     {
         return; // an ACK brings back what its packet has
     }

@@ -226,8 +226,9 @@ TEST(Rails, Errors)
               "leave it out\n");
     r = Request("rail-optimized", 8, 2);
     r.parameters.SetCount("switch-ports", 8).SetCount("hosts-per-rail", 5);
-    EXPECT_EQ(Errors(r),
-              "switch-ports: 8 ports are too few for a rail switch of 5 server ports and 5 uplinks\n");
+    EXPECT_EQ(
+        Errors(r),
+        "switch-ports: 8 ports are too few for a rail switch of 5 server ports and 5 uplinks\n");
 }
 
 /// N planes are N copies with 1/N of the rates; NIC n has its ports n N and on, all else is as in
