@@ -717,6 +717,7 @@ ValidateJobs(const ReadResult& read)
     }
     whole.jobs = set;
     whole.run.background = MakeBackground(&v, whole.cluster.topology, whole.fabric);
+    whole.run.faults = MakeFaults(&v, &whole.cluster.topology, "");
     whole.run.asRun = AsRun(v, whole.run, fromFile);
     errors = v.errors;
     if (errors.empty())

@@ -340,6 +340,8 @@ class Help(SystemTest):
         "oversubscription": "--topology=fat-tree --k=4 --oversubscription=4",
         "k": "--topology=fat-tree --k=4",
         "fabric-rate": "--topology=fat-tree --fabric-rate=400Gbps",
+        "fault-detection": "--fault=link-down,at=1ms,on=all --fault-detection=1ms",
+        "convergence": "--fault=link-down,at=1ms,on=all --convergence=100ms",
         "pcap-format": "--pcap=all --pcap-format=pcapng",
         "pcap-snaplen": "--pcap=all --pcap-snaplen=96",
         "pcap-size": "--pcap=all --pcap-size=10MB",

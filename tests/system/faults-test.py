@@ -105,7 +105,7 @@ class Links(SameBytesTest):
         )
         (fault,) = run.stats["faults"]
         self.assertFalse(fault["begun"])
-        self.assertIn("was to begin at 5 s, when the run was over", " ".join(run.out.split()))
+        self.assertIn("was to begin at 5.00 s, when the run was over", " ".join(run.out.split()))
         self.assertEqual(events(run), [])
 
     def test_a_pause_storm(self):
@@ -303,6 +303,7 @@ class Refused(SameBytesTest):
         self.refuse("traffic --mpi-ranks=2 --fault=ber,at=0ns,on=all,to=1e-9", "one process")
         jobs = self.write("jobs.json", {"jobs": [{"name": "a", "servers": 2}]})
         self.refuse(f"dltrain --jobs={jobs} --fault=gpu-stop,at=0ns,on=gpu-0", "of which job")
+        self.refuse(f"dltrain --jobs={jobs} --fault=link-down,at=0ns,on=edge-0", "is no node")
         scenario = self.write("s.json", {"faults": [{"what": "rate", "at": "1us", "on": "all"}]})
         self.refuse(f"traffic --scenario={scenario}", "/faults/0", "needs to=VALUE")
 

@@ -28,7 +28,9 @@ TABLE = {
 
 
 def told(name, memory_bytes=None):
-    """{"name", "driver_name", "memory_bytes", "major", "minor", "multiprocessors"}. Raises InvalidInput."""
+    """{"name", "driver_name", "memory_bytes", "major", "minor", "multiprocessors"}. Raises
+    InvalidInput.
+    """
     known = {key.lower(): key for key in TABLE}
     key = known.get(str(name).lower())
     if key is None:

@@ -335,7 +335,7 @@ TEST(BadInput, OptionsThatMeanNothingHere)
     EXPECT_EQ(TrainError({"--prefetch=50MB"}),
               "--prefetch=50MB: has no meaning with --zero=2; it belongs to --zero=3");
     EXPECT_EQ(TrainError({"--leaves=3"}),
-              "--leaves=3: has no meaning for fat-tree; it belongs to leaf-spine");
+              "--leaves=3: has no meaning for fat-tree; it belongs to dual-plane or leaf-spine");
     EXPECT_EQ(PerfError({"--root=3"}),
               "--root=3: has no meaning for all_reduce; it belongs to broadcast, reduce, gather "
               "and scatter");

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <unistd.h>
 #include <unordered_map>
 
 namespace capture
@@ -33,8 +34,9 @@ std::atomic<int64_t> g_threads{0};
 
 thread_local int64_t t_thread = -1;
 thread_local int t_partOfAnother = 0;
-thread_local int t_nodes = 0;     ///< autograd nodes that run, one in another
-thread_local int64_t t_node = -1; ///< sequence number of the innermost; -1: it has none
+thread_local int t_nodes = 0;           ///< autograd nodes that run, one in another
+thread_local bool t_ofAutograd = false; ///< a thread of autograd's, which does nothing else
+thread_local int64_t t_node = -1;       ///< sequence number of the innermost; -1: it has none
 thread_local int t_inOptimizer = 0;
 thread_local std::vector<std::string> t_modules;
 
@@ -178,12 +180,11 @@ AppendValue(std::string& out, const c10::IValue& value)
     }
 }
 
-/// Threads of autograd have no Python of their own, unless a node runs some. What is behind a node
-/// (DDP's buckets) is issued by them as well.
+/// What is behind a node (DDP's buckets) is issued by autograd's threads as well.
 bool
 OfAutograd()
 {
-    return t_nodes > 0 || PyGILState_GetThisThreadState() == nullptr;
+    return t_nodes > 0 || t_ofAutograd;
 }
 
 /// The frames' line of this thread, which holds the interpreter's lock.
@@ -503,6 +504,7 @@ EnterNode(const at::RecordFunction& function)
     before->node = t_node;
     t_node = function.seqNr();
     ++t_nodes;
+    t_ofAutograd = t_ofAutograd || gettid() != getpid();
     return before;
 }
 

@@ -108,7 +108,8 @@ class Tasks:
         return self._phase
 
     def _source(self, line):
-        return self._forward.get(line.get("b"), (line.get("l"), line.get("m")))
+        here = line.get("l"), line.get("m")
+        return self._forward.get(line["b"], here) if line.get("b", -1) >= 0 else here
 
     def _operator(self, line):
         if "b" not in line:
