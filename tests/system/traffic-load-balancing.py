@@ -116,6 +116,8 @@ for words, where in (
     ((*LINE, SWITCH), "ns3::RdmaSwitch::LoadBalancer: ''"),
 ):
     error = run(*words, status=2, out="refused").stderr
-    check(where + " is unknown; allowed: adaptive, ecmp, spray" in error, error)
+    check(
+        where + " is unknown; allowed: adaptive, conga, drill, ecmp, flowlet, spray" in error, error
+    )
 run(*IB, IB_SWITCH, out="table")
 done()
