@@ -3,6 +3,7 @@
  */
 #include "scenarios/formats/chakra-json.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "topologies/names.h"
 
 #include <array>
@@ -410,7 +411,7 @@ Reader::Read(const std::string& text)
         {
             const auto* parse = dynamic_cast<const json::parse_error*>(&e);
             const std::size_t at = begin + (parse && parse->byte > 0 ? parse->byte - 1 : 0);
-            return Fail("byte " + std::to_string(at), std::string("is no JSON: ") + e.what());
+            return Fail("byte " + std::to_string(at), "is no JSON: " + rdma::Shown(e.what(), 300));
         }
         begin = end;
     }

@@ -220,7 +220,7 @@ Reader::ReadGroups(const std::string& text)
     }
     catch (const nlohmann::json::exception& e)
     {
-        AddError(m_errors, file, "", std::string("is no JSON: ") + e.what());
+        AddError(m_errors, file, "", "is no JSON: " + rdma::Shown(e.what(), 300));
         return false;
     }
     if (!json.is_object())

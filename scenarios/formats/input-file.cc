@@ -10,7 +10,7 @@
 #ifdef DLTRAIN_GZIP
 #include <boost/iostreams/device/array.hpp>
 #include <boost/iostreams/filter/gzip.hpp>
-#include <boost/iostreams/filtering_stream.hpp>
+#include <boost/iostreams/filtering_streambuf.hpp>
 #endif
 
 namespace formats
@@ -48,14 +48,14 @@ Unpacked(std::string bytes, const std::string& file, std::vector<topo::Error>& e
     std::string text;
     try
     {
-        io::filtering_istream in;
-        in.exceptions(std::ios::badbit);
+        io::filtering_istreambuf in;
         in.push(io::gzip_decompressor());
         in.push(io::array_source(bytes.data(), bytes.size()));
         std::vector<char> block(1u << 16);
-        while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0)
+        std::streamsize got = 0;
+        while ((got = in.sgetn(block.data(), static_cast<std::streamsize>(block.size()))) > 0)
         {
-            text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+            text.append(block.data(), static_cast<std::size_t>(got));
             if (text.size() > kLargestFile)
             {
                 Fail(file,

@@ -622,17 +622,10 @@ ValidateJobs(const ReadResult& read)
     {
         auto seat = std::make_shared<JobSeat>();
         seat->servers = text.servers;
+        seat->together = static_cast<uint32_t>(needed);
         seat->hosts = text.hosts;
         seat->taken = taken;
         text.read.seat = seat;
-        if (!sized && !fromFile)
-        {
-            Value& of = text.read.values.Slot("servers");
-            of.given = of.present = true;
-            of.where = text.where;
-            of.raw = of.text = std::to_string(needed);
-            of.integer = needed;
-        }
         ParseResult<TrainingScenario> made = text.job.kind == JobKind::kTraining
                                                  ? ValidateTraining(text.read)
                                                  : ValidateServers(text);

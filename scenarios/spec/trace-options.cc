@@ -135,7 +135,7 @@ TraceOptionRows(const std::string& json, const std::string& group)
             .Shows("FORMAT,...")
             .Distinct()
             .Otherwise("none")
-            .Example("goal"),
+            .Example("chakra-json"),
     };
 }
 

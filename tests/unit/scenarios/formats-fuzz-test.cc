@@ -171,28 +171,34 @@ SmallGoal()
     return text;
 }
 
+training::TrainingPlan
+TwoStages()
+{
+    training::TrainingOptions o = OptionsOf("gpt2", 2, 0, 2);
+    o.pipeline = 2;
+    return training::MakePlan(o);
+}
+
 /// The traces of two ranks, all in one file: rank 0's, damaged, beside rank 1's.
 Read
 ChakraReader(bool json, std::string other)
 {
-    return [json, other](const std::string& text, std::vector<topo::Error>& errors) {
+    const std::string groups = GroupsText(TwoStages());
+    return [json, other, groups](const std::string& text, std::vector<topo::Error>& errors) {
         const auto read = json ? ReadChakraJson : ReadChakraWire;
         std::vector<std::vector<ChakraNode>> nodes(2);
         if (!read(text, "f.0", &nodes[0], errors) || !read(other, "f.1", &nodes[1], errors))
         {
             return std::optional<Recording>();
         }
-        return RecordingOfNodes(nodes, {"f.0", "f.1", "f.g"}, "{\"0\": [0, 1]}", NoTime, errors);
+        return RecordingOfNodes(nodes, {"f.0", "f.1", "f.g"}, groups, NoTime, errors);
     };
 }
 
 std::string
 ChakraText(bool json, coll::Rank rank)
 {
-    training::TrainingOptions o = OptionsOf("gpt2", 2, 0, 2);
-    o.pipeline = 2;
-    const training::TrainingPlan plan = training::MakePlan(o);
-    std::vector<ChakraNode> nodes = ChakraNodes(plan, rank);
+    std::vector<ChakraNode> nodes = ChakraNodes(TwoStages(), rank);
     // A piece of it, small enough to be damaged where it matters.
     ChakraNode all;
     all.id = 9999;

@@ -168,7 +168,7 @@ TEST(TraceOptions, Errors)
     expect("--export=svg", "is no format; allowed: chakra, chakra-json, goal");
     expect("--export=gaol", "did you mean 'goal'?");
     expect("--model=gpt2 --gpus=8 --strategy=downpour --export=goal", "no step that repeats");
-    expect("--model=gpt2 --gpus=8 --pp=8 --pipeline-schedule=pipedream --export=chakra",
+    expect("--model=llama-2-7b --gpus=8 --pp=8 --pipeline-schedule=pipedream --export=chakra",
            "without a flush");
     expect("--model=gpt2 --gpus=8 --gpu=H100 --algorithm=nvls --export=goal",
            "which GOAL does not have");
