@@ -315,11 +315,16 @@ class ScenarioReader
         m_result->values.Slot(o.name) = std::move(parsed);
     }
 
-    void ReadEntries(const Option& o, const json& value)
+    /// Objects, or texts as they stand on the command line.
+    void ReadEntries(const Option& o, const json& given)
     {
-        if (!value.is_array())
+        const json value = given.is_string() ? json::array({given}) : given;
+        const auto isEntry = [](const json& one) { return one.is_object() || one.is_string(); };
+        if (!value.is_array() || !std::all_of(value.begin(), value.end(), isEntry))
         {
-            Fail(o.path, value, "must be a list of objects");
+            Fail(o.path,
+                 given,
+                 "must be a list of objects such as {\"" + o.keys.front() + "\": ...}");
             return;
         }
         Value read;
@@ -329,34 +334,9 @@ class ScenarioReader
         for (std::size_t i = 0; i < value.size(); ++i)
         {
             const std::string path = o.path + "/" + std::to_string(i);
-            if (!value[i].is_object())
-            {
-                Fail(path, value[i], "must be an object such as {\"" + o.keys.front() + "\": ...}");
-                return;
-            }
             read.entries.emplace_back();
-            // As on the command line: the first key first.
-            for (const std::string& key : o.keys)
-            {
-                if (value[i].contains(key))
-                {
-                    good &= ReadEntryValue(path, key, value[i][key], &read.entries.back());
-                }
-            }
-            for (const auto& [key, item] : value[i].items())
-            {
-                if (std::find(o.keys.begin(), o.keys.end(), key) == o.keys.end())
-                {
-                    good &= ReadEntryValue(path, key, item, &read.entries.back());
-                }
-            }
-            std::string nearest;
-            const std::string wrong = good ? CheckEntry(o, read.entries.back(), &nearest) : "";
-            if (!wrong.empty())
-            {
-                Fail(path, value[i], wrong, nearest);
-                good = false;
-            }
+            good &= value[i].is_string() ? ReadEntryText(o, path, value[i], &read.entries.back())
+                                         : ReadEntry(o, path, value[i], &read.entries.back());
         }
         if (good && !read.entries.empty())
         {
@@ -365,10 +345,58 @@ class ScenarioReader
         }
     }
 
+    using Entry = std::vector<std::pair<std::string, std::string>>;
+
+    bool ReadEntryText(const Option& o, const std::string& path, const json& value, Entry* entry)
+    {
+        Value parsed;
+        Error error;
+        const std::string text = value.get<std::string>();
+        if (text.find('\0') != std::string::npos)
+        {
+            Fail(path, value, "has a character of code 0; allowed: none");
+            return false;
+        }
+        if (!ParseValue(o, text, m_origin + ": " + path, &parsed, &error))
+        {
+            m_result->errors.push_back(std::move(error));
+            return false;
+        }
+        *entry = std::move(parsed.entries[0]);
+        return true;
+    }
+
+    bool ReadEntry(const Option& o, const std::string& path, const json& value, Entry* entry)
+    {
+        bool good = true;
+        // As on the command line: the first key first.
+        for (const std::string& key : o.keys)
+        {
+            if (value.contains(key))
+            {
+                good &= ReadEntryValue(path, key, value[key], entry);
+            }
+        }
+        for (const auto& [key, item] : value.items())
+        {
+            if (std::find(o.keys.begin(), o.keys.end(), key) == o.keys.end())
+            {
+                good &= ReadEntryValue(path, key, item, entry);
+            }
+        }
+        std::string nearest;
+        const std::string wrong = good ? CheckEntry(o, *entry, &nearest) : "";
+        if (!wrong.empty())
+        {
+            Fail(path, value, wrong, nearest);
+        }
+        return good && wrong.empty();
+    }
+
     bool ReadEntryValue(const std::string& path,
                         const std::string& key,
                         const json& value,
-                        std::vector<std::pair<std::string, std::string>>* entry)
+                        Entry* entry)
     {
         const bool good = value.is_string() || value.is_number();
         const std::string text = value.is_string()         ? value.get<std::string>()

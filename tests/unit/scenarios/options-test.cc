@@ -238,11 +238,11 @@ TEST(OptionTables, WrongTypesInJsonAreOneErrorEach)
             }
             for (const auto& value : all)
             {
-                const bool fits =
-                    (o.IsSwitch() && value.is_boolean()) ||
-                    (o.kind == Kind::kReal && value.is_number()) ||
-                    ((o.kind == Kind::kText || o.kind == Kind::kFile || o.kind == Kind::kList) &&
-                     value.is_string());
+                const bool fits = (o.IsSwitch() && value.is_boolean()) ||
+                                  (o.kind == Kind::kReal && value.is_number()) ||
+                                  ((o.kind == Kind::kText || o.kind == Kind::kFile ||
+                                    o.kind == Kind::kList || o.kind == Kind::kEntries) &&
+                                   value.is_string());
                 if (fits)
                 {
                     continue;
