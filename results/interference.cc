@@ -14,12 +14,6 @@ namespace
 {
 
 double
-Microseconds(int64_t ps)
-{
-    return static_cast<double>(ps) * 1e-6;
-}
-
-double
 Share(double part, double whole)
 {
     return whole > 0 ? part / whole : 0;
@@ -48,9 +42,9 @@ Interference::Add(const FlowRecord& record,
         {
             continue; // the sender's own NIC
         }
+        const int64_t waited = std::max<int64_t>(0, hop.waited);
         const int64_t queued = std::max<int64_t>(0, hop.waited - hop.paused);
-        mine.waited += queued;
-        mine.paused += hop.paused;
+        port.waited += waited;
         if (queued > 0 && hop.behind.known && hop.behind.tag != UINT32_MAX)
         {
             const uint32_t other = ownerOf(hop.behind.tag);
@@ -65,8 +59,6 @@ Interference::Clear()
 {
     for (Owner& owner : m_owners)
     {
-        owner.waited = 0;
-        owner.paused = 0;
         owner.ports.clear();
     }
 }
@@ -87,63 +79,74 @@ Interference::BytesAt(uint32_t owner, uint32_t port) const
 nlohmann::ordered_json
 Interference::ToJson(uint32_t owner, const std::string& nameless, std::size_t mostLinks) const
 {
+    struct Link
+    {
+        uint32_t port;
+        double waited;    // ps
+        double forOthers; // ps
+        double share;     // of the bytes there, others'
+        uint32_t most;    // of the others, who has most bytes there
+    };
+
     const Owner& mine = m_owners[owner];
-    std::vector<int64_t> behind(m_owners.size(), 0);
-    std::vector<std::pair<int64_t, uint32_t>> links; // time behind others, port
+    std::vector<double> waitedFor(m_owners.size(), 0); // ps
+    std::vector<int64_t> behind(m_owners.size(), 0);   // ps
+    std::vector<Link> links;
     for (const auto& [port, of] : mine.ports)
     {
-        int64_t others = 0;
-        for (uint32_t other = 0; other < of.behind.size(); ++other)
+        double all = 0;
+        uint32_t most = owner;
+        for (uint32_t other = 0; other < m_owners.size(); ++other)
         {
-            behind[other] += of.behind[other];
-            others += other == owner ? 0 : of.behind[other];
+            const uint64_t bytes = BytesAt(other, port);
+            all += static_cast<double>(bytes);
+            const bool more = most == owner || bytes > BytesAt(most, port);
+            most = other != owner && bytes > 0 && more ? other : most;
         }
-        if (others > 0)
+        const auto waited = static_cast<double>(of.waited);
+        for (uint32_t other = 0; other < m_owners.size(); ++other)
         {
-            links.emplace_back(others, port);
+            waitedFor[other] += waited * Share(static_cast<double>(BytesAt(other, port)), all);
+            behind[other] += other < of.behind.size() ? of.behind[other] : 0;
+        }
+        const double share = 1 - Share(static_cast<double>(of.bytes), all);
+        if (most != owner && of.waited > 0)
+        {
+            links.push_back({port, waited, waited * share, share, most});
         }
     }
-    std::sort(links.begin(), links.end(), [](const auto& a, const auto& b) {
-        return a.first != b.first ? a.first > b.first : a.second < b.second;
+    std::sort(links.begin(), links.end(), [](const Link& a, const Link& b) {
+        return a.forOthers != b.forOthers ? a.forOthers > b.forOthers : a.port < b.port;
     });
     links.resize(std::min(links.size(), mostLinks));
 
-    const int64_t forOthers =
-        std::accumulate(behind.begin(), behind.end(), int64_t{0}) - behind[owner];
+    const double all = std::accumulate(waitedFor.begin(), waitedFor.end(), 0.0);
     nlohmann::ordered_json json;
-    json["waited_us"] = Microseconds(mine.waited);
-    json["waited_for_others_us"] = Microseconds(forOthers);
-    json["paused_us"] = Microseconds(mine.paused);
+    json["waited_us"] = all * 1e-6;
+    json["waited_for_others_us"] = (all - waitedFor[owner]) * 1e-6;
+    json["waited_for"] = nlohmann::ordered_json::array();
     json["behind"] = nlohmann::ordered_json::array();
-    for (uint32_t other = 0; other < behind.size(); ++other)
+    for (uint32_t other = 0; other < m_owners.size(); ++other)
     {
+        if (waitedFor[other] > 0)
+        {
+            json["waited_for"].push_back(
+                {{"job", NameOf(other, nameless)}, {"waited_us", waitedFor[other] * 1e-6}});
+        }
         if (behind[other] > 0)
         {
-            json["behind"].push_back(
-                {{"job", NameOf(other, nameless)},
-                 {"waited_us", Microseconds(behind[other])},
-                 {"share",
-                  Share(static_cast<double>(behind[other]), static_cast<double>(mine.waited))}});
+            json["behind"].push_back({{"job", NameOf(other, nameless)},
+                                      {"waited_us", static_cast<double>(behind[other]) * 1e-6}});
         }
     }
     json["links"] = nlohmann::ordered_json::array();
-    for (const auto& [time, port] : links)
+    for (const Link& link : links)
     {
-        const std::vector<int64_t>& here = mine.ports.at(port).behind;
-        uint32_t worst = owner;
-        uint64_t all = 0;
-        for (uint32_t other = 0; other < m_owners.size(); ++other)
-        {
-            all += BytesAt(other, port);
-            const bool waits = other != owner && other < here.size() && here[other] > 0;
-            worst = waits && (worst == owner || here[other] > here[worst]) ? other : worst;
-        }
-        const auto own = static_cast<double>(BytesAt(owner, port));
-        json["links"].push_back(
-            {{"link", m_ports[port]},
-             {"waited_for_others_us", Microseconds(time)},
-             {"slowed_by", NameOf(worst, nameless)},
-             {"share_of_bytes_of_others", 1 - Share(own, static_cast<double>(all))}});
+        json["links"].push_back({{"link", m_ports[link.port]},
+                                 {"waited_us", link.waited * 1e-6},
+                                 {"waited_for_others_us", link.forOthers * 1e-6},
+                                 {"slowed_by", NameOf(link.most, nameless)},
+                                 {"share_of_bytes_of_others", link.share}});
     }
     return json;
 }

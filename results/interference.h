@@ -20,19 +20,19 @@ namespace results
 /**
  * Who waited for whom, and at which link, among jobs that share a network.
  *
- * Of every measured message its last packet tells, port by port, how long it waited in a switch's
- * queue, and of which message the packet in front of it was (MessageParts::Hop::behind). That time
- * is counted for the pair (whose message waited, whose it was queued behind) and the port:
+ * Of every measured message its last packet tells, port by port, how long it waited in a switch
+ * (queued, or at a port that was paused), and where it went:
  *
- *     waited[a][b][port] = sum over a's messages of the time queued at `port` behind a packet of b
+ *     waited[a][port] = sum over a's messages of that time
+ *     bytes[a][port]  = sum over a's messages of their size, where the last packet passed
  *
- * and the bytes of a message at all ports on the way of its last packet:
+ * What a waited for b there is taken to be b's share of the bytes, as a queue serves whoever is in
+ * it: waited[a][port] x bytes[b][port] / sum over all c of bytes[c][port]. These add up to what a
+ * waited, its own part included.
  *
- *     bytes[a][port] = sum over a's messages of their size, where the last packet passed
- *
- * Both are samples of one packet a message, the one that the message's completion hangs on: exact
- * where packets of a message take one way. Time at a paused port is told as such, as whose packets
- * made it pause is not known there.
+ * Beside that stands what the packet saw: of which message the one in front of it in the queue was
+ * (MessageParts::Hop::behind). It is a sample of one packet a message, and where pauses make
+ * packets come in bursts mostly one of the same message.
  */
 class Interference
 {
@@ -55,10 +55,11 @@ class Interference
     void Clear();
 
     /// Of an owner:
-    ///     {"waited_us", "waited_for_others_us", "paused_us",
-    ///      "behind": [{"job", "waited_us", "share"}],
-    ///      "links": [{"link", "waited_for_others_us", "slowed_by", "share_of_bytes_of_others"}]}
-    /// \param nameless what owner 0 is called \param mostLinks with most time behind others
+    ///     {"waited_us", "waited_for_others_us",
+    ///      "waited_for": [{"job", "waited_us"}], "behind": [{"job", "waited_us"}],
+    ///      "links": [{"link", "waited_us", "waited_for_others_us", "slowed_by",
+    ///                 "share_of_bytes_of_others"}]}
+    /// \param nameless what owner 0 is called \param mostLinks where it waited longest for others
     nlohmann::ordered_json ToJson(uint32_t owner,
                                   const std::string& nameless,
                                   std::size_t mostLinks = 5) const;
@@ -66,6 +67,7 @@ class Interference
   private:
     struct Port
     {
+        int64_t waited{0};           //!< ps
         std::vector<int64_t> behind; //!< ps, by owner of the packet in front
         uint64_t bytes{0};           //!< of messages that passed
     };
@@ -73,8 +75,6 @@ class Interference
     struct Owner
     {
         std::string name;
-        int64_t waited{0}; //!< ps, in queues of switches
-        int64_t paused{0}; //!< ps, the same at paused ports
         std::map<uint32_t, Port> ports;
     };
 

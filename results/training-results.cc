@@ -363,9 +363,17 @@ TrainingResults::ToJson(const CriticalPath* critical,
 {
     nlohmann::ordered_json body = results::ToJson(m_scenario.cluster, m_scenario.plan.ranks);
     body["model"] = m_scenario.model;
-    body["parameters"] = m_scenario.parameters;
-    body["zero"] = m_scenario.zero;
-    body["global_batch"] = m_scenario.globalBatch;
+    const bool traced = m_scenario.trace.has_value(); // of no model anything is known then
+    if (traced)
+    {
+        body["trace"] = {{"format", m_scenario.trace->format}, {"ranks", m_scenario.trace->ranks}};
+    }
+    else
+    {
+        body["parameters"] = m_scenario.parameters;
+        body["zero"] = m_scenario.zero;
+        body["global_batch"] = m_scenario.globalBatch;
+    }
     body["steps_measured"] = m_measured;
     body["warmup_steps"] = m_scenario.warmupSteps;
     // Of an interrupted run: of the steps that were completed; null if there is none.
@@ -386,6 +394,10 @@ TrainingResults::ToJson(const CriticalPath* critical,
     {
         body["offload_time_us"] = number(hostUs);
     }
+    if (traced)
+    {
+        body["host_time_us"] = number(hostUs);
+    }
     if (m_scenario.options.loaderRate > 0)
     {
         body["data_loading_time_us"] = number(loadingUs);
@@ -395,21 +407,25 @@ TrainingResults::ToJson(const CriticalPath* critical,
         body["moe_dropped_share"] = training::DroppedShare(m_scenario.options);
     }
     body["bubble_time_us"] = number(BubbleUs(exposedUs));
-    body["samples_per_s"] =
-        number(any ? static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6 : 0);
-    body["tflops_per_gpu"] = number(any ? m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6 : 0);
-    body["mfu"] = number(any ? Utilization(stepUs) : 0);
-    body["peak_tflops_per_gpu"] = Peak() * 1e-12;
-    body["gpu_memory_bytes_estimate"] = m_scenario.plan.gpuMemoryBytes;
-    const training::MemoryEstimate memory = training::EstimateMemory(m_scenario.options);
-    body["gpu_memory_parts_bytes"] = {{"parameters", memory.parameters},
-                                      {"gradients", memory.gradients},
-                                      {"optimizer", memory.optimizer},
-                                      {"activations", memory.activations},
-                                      {"buffers", memory.buffers}};
-    if (m_scenario.options.offload != training::Offload::kNone)
+    if (!traced)
     {
-        body["offloaded_bytes_per_server"] = memory.host * m_scenario.options.host.gpus;
+        body["samples_per_s"] =
+            number(any ? static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6 : 0);
+        body["tflops_per_gpu"] =
+            number(any ? m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6 : 0);
+        body["mfu"] = number(any ? Utilization(stepUs) : 0);
+        body["peak_tflops_per_gpu"] = Peak() * 1e-12;
+        body["gpu_memory_bytes_estimate"] = m_scenario.plan.gpuMemoryBytes;
+        const training::MemoryEstimate memory = training::EstimateMemory(m_scenario.options);
+        body["gpu_memory_parts_bytes"] = {{"parameters", memory.parameters},
+                                          {"gradients", memory.gradients},
+                                          {"optimizer", memory.optimizer},
+                                          {"activations", memory.activations},
+                                          {"buffers", memory.buffers}};
+        if (m_scenario.options.offload != training::Offload::kNone)
+        {
+            body["offloaded_bytes_per_server"] = memory.host * m_scenario.options.host.gpus;
+        }
     }
     body["gpu_memory_capacity_bytes"] = m_scenario.options.gpu.memoryBytes;
     if (m_scenario.plan.sizes.size() > 1)
@@ -549,7 +565,11 @@ void
 TrainingResults::PrintHead(std::ostream& os) const
 {
     os << rdma::Shown(m_scenario.model) << ", ";
-    if (m_scenario.served)
+    if (m_scenario.trace)
+    {
+        os << m_scenario.trace->format << " of " << m_scenario.trace->ranks << " ranks";
+    }
+    else if (m_scenario.served)
     {
         os << training::StrategyName(m_scenario.served->Options().strategy);
     }
@@ -558,12 +578,18 @@ TrainingResults::PrintHead(std::ostream& os) const
         os << "ZeRO-" << m_scenario.zero << " ("
            << training::ZeroImplName(m_scenario.options.zeroImpl) << ")";
     }
-    os << ", " << m_scenario.dtype << ": " << m_scenario.plan.ranks << " GPUs ("
-       << rdma::Shown(m_scenario.gpu) << ") in " << m_scenario.cluster.servers << " servers, "
-       << rdma::Shown(m_scenario.cluster.topologyName) << ", "
+    os << (m_scenario.trace ? "" : ", " + m_scenario.dtype) << ": " << m_scenario.plan.ranks
+       << " GPUs (" << rdma::Shown(m_scenario.gpu) << ") in " << m_scenario.cluster.servers
+       << " servers, " << rdma::Shown(m_scenario.cluster.topologyName) << ", "
        << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)) << ", "
-       << scenario::PlacementName(m_scenario.cluster.placement) << " placement\n"
-       << "micro-batch " << m_scenario.microBatch << " x accumulation " << m_scenario.accumulation
+       << scenario::PlacementName(m_scenario.cluster.placement)
+       << " placement\n";
+    if (m_scenario.trace)
+    {
+        os << "\n";
+        return;
+    }
+    os << "micro-batch " << m_scenario.microBatch << " x accumulation " << m_scenario.accumulation
        << ", global batch " << m_scenario.globalBatch;
     if (HasTokens())
     {
@@ -620,6 +646,12 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
             HumanTime(hostUs).c_str(),
             100 * hostUs / stepUs);
     }
+    if (m_scenario.trace && hostUs > 0)
+    {
+        os << Format("  host                 %10s   %5.1f%%   (for the host alone)\n",
+                     HumanTime(hostUs).c_str(),
+                     100 * hostUs / stepUs);
+    }
     if (m_scenario.options.loaderRate > 0)
     {
         os << Format("  data loading         %10s   %5.1f%%   (all waited for the next batch)\n",
@@ -636,6 +668,11 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
     if (critical)
     {
         PrintCriticalPath(os, *critical);
+    }
+    if (m_scenario.trace)
+    {
+        os << "\n";
+        return;
     }
     const double samples = static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6;
     os << Format("Throughput             %.5g samples/s", samples);

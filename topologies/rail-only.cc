@@ -28,7 +28,7 @@ RailOnly()
 {
     Family f("rail-only",
              "NIC i of every server on rail i, each rail a network of its own (rails, hosts per "
-             "rail, radix, spines of a rail, oversubscription)");
+             "rail, switch ports, spines of a rail, oversubscription)");
     f.parameters = RailParameters();
     f.part = "group";
     f.tiers = {"rail", "spine"};

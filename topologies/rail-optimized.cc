@@ -30,7 +30,7 @@ RailOptimized()
 {
     Family f("rail-optimized",
              "NIC i of every server on rail switch i of its group, spines above (rails, hosts per "
-             "rail, radix, spines, oversubscription)");
+             "rail, switch ports, spines, oversubscription)");
     f.parameters = RailParameters();
     f.part = "group";
     f.tiers = {"rail", "spine"};

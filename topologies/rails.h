@@ -51,7 +51,7 @@ struct RailShape
     rdma::BitRate fabricRate;
 };
 
-/// Of the family's table: rails, hosts-per-rail, radix, spines and the rest.
+/// Of the family's table: rails, hosts-per-rail, switch-ports, spines and the rest.
 std::vector<Parameter> RailParameters();
 
 /// \param apart rails are not joined

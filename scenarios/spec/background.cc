@@ -146,6 +146,11 @@ Among(const topo::Topology& topology, const std::vector<uint32_t>& hosts)
 /// What makes the flows of an epoch, again and again.
 struct Maker
 {
+    explicit Maker(Validation validation)
+        : v(std::move(validation))
+    {
+    }
+
     Validation v;
     Network network;
     FabricSpec fabric;
@@ -246,8 +251,9 @@ MakeFlowsAmong(const Settings& settings,
         return nullptr;
     }
 
-    auto maker = std::make_shared<Maker>(
-        Maker{Validation{table, read.values, {}, {}}, {}, fabric, {}, seed});
+    const auto maker = std::make_shared<Maker>(Validation{table, read.values, {}, {}});
+    maker->fabric = fabric;
+    maker->seed = seed;
     maker->network.topology = Among(topology, hosts);
     maker->network.valid = true;
     for (const uint32_t host : hosts)

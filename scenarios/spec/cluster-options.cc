@@ -182,6 +182,56 @@ NicsText(const ClusterSpec& cluster, const FabricSpec& fabric)
            fabric.nic;
 }
 
+namespace
+{
+
+/// The same network with a server at each port for one, if its family has a size by itself.
+void
+TakeAllHosts(Validation* v,
+             uint32_t nics,
+             const std::string& blamed,
+             FabricSpec* fabric,
+             Network* network)
+{
+    const topo::Family* family = topo::FamilyOfParameters(v->values.Text("topology"));
+    const bool sized =
+        family && !family->sizedBy.empty() &&
+        std::all_of(family->sizedBy.begin(), family->sizedBy.end(), [v](const std::string& name) {
+            return v->table.Find(name) && v->values.Present(name);
+        });
+    if (!sized)
+    {
+        return;
+    }
+    std::vector<std::string> chosen; // as if they had been given
+    for (const std::string& name : family->sizedBy)
+    {
+        if (!v->values.Given(name))
+        {
+            v->values.Slot(name).given = true;
+            chosen.push_back(name);
+        }
+    }
+    const std::vector<std::string> notes = v->notes;
+    const std::vector<Error> errors = v->errors;
+    FabricSpec same = *fabric;
+    Network all = MakeNetwork(v, 0, nics, blamed, &same);
+    for (const std::string& name : chosen)
+    {
+        v->values.Slot(name).given = false;
+    }
+    v->notes = notes;
+    if (!all.valid)
+    {
+        v->errors = errors; // it has no such size: it stays as it is
+        return;
+    }
+    *fabric = same;
+    *network = std::move(all);
+}
+
+} // namespace
+
 Cluster
 MakeCluster(Validation* v,
             const ClusterDefaults& d,
@@ -227,6 +277,7 @@ MakeCluster(Validation* v,
     if (v->seat)
     {
         used = v->seat->servers;
+        installed = haveServers || fromFile ? installed : v->seat->together;
     }
     else if (haveTotal || (d.defaultTotal && !haveServers && !fromFile))
     {
@@ -277,11 +328,14 @@ MakeCluster(Validation* v,
         return result;
     }
 
-    const Network network = MakeNetwork(v,
-                                        installed,
-                                        c.server.nics,
-                                        haveTotal && !haveServers ? d.total : "servers",
-                                        fabric);
+    const std::string blamed = haveTotal && !haveServers ? d.total : "servers";
+    Network network = MakeNetwork(v, installed, c.server.nics, blamed, fabric);
+    const bool whole = !haveServers && !fromFile &&
+                       (v->seat || ChoosesAmongAll(ParsePlacement(values.Text("placement"))));
+    if (network.valid && whole)
+    {
+        TakeAllHosts(v, c.server.nics, blamed, fabric, &network);
+    }
     if (!network.valid)
     {
         return result;
@@ -297,10 +351,7 @@ MakeCluster(Validation* v,
                     std::to_string(uint64_t(hosts) * perServer));
         return result;
     }
-    if (!haveServers && ChoosesAmongAll(ParsePlacement(values.Text("placement"))))
-    {
-        installed = hosts;
-    }
+    installed = whole ? hosts : installed;
     v->Decide("servers", std::to_string(installed));
     v->Decide(d.total, std::to_string(used * perServer));
     c.servers = used;

@@ -10,10 +10,6 @@
 namespace scenario
 {
 
-namespace
-{
-
-/// Bytes a second over PCIe: of servers that have nothing else the rate of that.
 double
 HostLinkOf(const topo::ServerSpec& server, const training::GpuSpec& gpu)
 {
@@ -24,6 +20,9 @@ HostLinkOf(const topo::ServerSpec& server, const training::GpuSpec& gpu)
     return (pcie ? static_cast<double>(pcie->perGpu.bps) / 8 : gpu.hostLink) *
            training::kHostLinkShare;
 }
+
+namespace
+{
 
 void
 MakeOffload(Validation* v, const topo::ServerSpec& server, training::TrainingOptions* o)

@@ -19,6 +19,9 @@ namespace scenario
 
 std::vector<Option> ComputeOptionRows(const std::string& json, const std::string& group);
 
+/// Bytes/s of messages between a GPU and its server, each way; 0: it is not known.
+double HostLinkOf(const topo::ServerSpec& server, const training::GpuSpec& gpu);
+
 /// \param o gets them; has the GPU \param server the GPU's
 void MakeCompute(Validation* v, const topo::ServerSpec& server, training::TrainingOptions* o);
 

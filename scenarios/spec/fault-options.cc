@@ -643,6 +643,11 @@ MakeFaults(Validation* v, const topo::Topology* topology, const std::string& sev
                             fault->what + " has no meaning without GPUs that compute; allowed: "
                                           "with dltrain");
             }
+            else if (v->values.Given("jobs"))
+            {
+                reader.Fail("",
+                            fault->what + " does not say of which job; allowed: without --jobs");
+            }
         }
         else if (v->values.Text("network") != "packet")
         {

@@ -396,7 +396,8 @@ class JobsReader
     void ReadOptions(const std::string& path, const json& object, JobText* job)
     {
         job->read = m_base;
-        for (const char* option : {"jobs", "alone", "background"})
+        for (const char* option :
+             {"jobs", "alone", "background", "fault", "fault-detection", "convergence"})
         {
             job->read.values.Slot(option) = Value();
         }
@@ -621,17 +622,10 @@ ValidateJobs(const ReadResult& read)
     {
         auto seat = std::make_shared<JobSeat>();
         seat->servers = text.servers;
+        seat->together = static_cast<uint32_t>(needed);
         seat->hosts = text.hosts;
         seat->taken = taken;
         text.read.seat = seat;
-        if (!sized && !fromFile)
-        {
-            Value& of = text.read.values.Slot("servers");
-            of.given = of.present = true;
-            of.where = text.where;
-            of.raw = of.text = std::to_string(needed);
-            of.integer = needed;
-        }
         ParseResult<TrainingScenario> made = text.job.kind == JobKind::kTraining
                                                  ? ValidateTraining(text.read)
                                                  : ValidateServers(text);
@@ -723,6 +717,7 @@ ValidateJobs(const ReadResult& read)
     }
     whole.jobs = set;
     whole.run.background = MakeBackground(&v, whole.cluster.topology, whole.fabric);
+    whole.run.faults = MakeFaults(&v, &whole.cluster.topology, "");
     whole.run.asRun = AsRun(v, whole.run, fromFile);
     errors = v.errors;
     if (errors.empty())

@@ -182,12 +182,6 @@ ApplyLoadBalancing(Validation* v)
                 std::string("does not exist with --fabric=") + (infiniBand ? "ib" : "roce") + ": " +
                     why + "; allowed: " + NamesOf(infiniBand));
     }
-    if (scheme->where == Where::kSenders && values.Text("transport") == "ndp")
-    {
-        v->Fail("load-balancer",
-                "chooses by what ACKs of a reliable connection tell; allowed with --transport=ndp: "
-                "those of switches");
-    }
     if (infiniBand && values.Given("adaptive-routing") && values.Given("load-balancer") &&
         routing != (spec.name == "adaptive"))
     {

@@ -49,6 +49,7 @@ struct PlacementRequest
 struct JobSeat
 {
     uint32_t servers = 0;
+    uint32_t together = 0;       ///< hosts that all jobs need at least
     std::vector<uint32_t> hosts; ///< by server, as the user says; empty: the policy chooses
     std::vector<bool> taken;     ///< PlacementRequest::taken
 };

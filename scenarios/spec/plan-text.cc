@@ -490,14 +490,42 @@ CollectivesText(const TrainingScenario& s)
     return text;
 }
 
-} // namespace
-
+/// Lines of the estimate of a GPU's memory.
 std::string
-PlanText(const TrainingScenario& s)
+MemoryText(const training::TrainingOptions& o)
 {
-    const auto memory = training::EstimateMemory(s.options);
+    const auto memory = training::EstimateMemory(o);
+    const bool fits = memory.Total() <= o.gpu.memoryBytes;
     std::string text =
-        "dltrain: " + s.model + ", " + topo::Counted(s.plan.ranks, "GPU") + "\n\nPlan\n";
+        Line("GPU memory",
+             std::string(fits ? "" : "does not fit: ") + "about " +
+                 BinarySize(static_cast<double>(memory.Total())) + " of " +
+                 BinarySize(static_cast<double>(o.gpu.memoryBytes)) + ": parameters " +
+                 BinarySize(static_cast<double>(memory.parameters)) + ", gradients " +
+                 BinarySize(static_cast<double>(memory.gradients)) + ", optimizer " +
+                 BinarySize(static_cast<double>(memory.optimizer)) + ", activations " +
+                 BinarySize(static_cast<double>(memory.activations)) + ", buffers " +
+                 BinarySize(static_cast<double>(memory.buffers)));
+    if (o.offload != training::Offload::kNone)
+    {
+        text += Line("offloaded",
+                     BinarySize(static_cast<double>(memory.host) * o.host.gpus) +
+                         " of a server's memory");
+    }
+    return text;
+}
+
+/// Lines of what is trained, and how.
+std::string
+ModelText(const TrainingScenario& s)
+{
+    if (s.trace)
+    {
+        return Line("trace",
+                    rdma::Shown(s.trace->path, 300) + ": " + s.trace->format + ", " +
+                        topo::Counted(s.trace->ranks, "rank"));
+    }
+    std::string text;
     text +=
         Line("model",
              s.model + ", " + Count(static_cast<double>(s.parameters)) + " parameters, " + s.dtype +
@@ -523,7 +551,17 @@ PlanText(const TrainingScenario& s)
                           : "data parallel " + std::to_string(s.options.Data())) +
                      " x micro-batch " + std::to_string(s.microBatch) + " x accumulation " +
                      std::to_string(s.accumulation));
-    text += s.served ? "" : StagesText(s.options);
+    return text + (s.served ? "" : StagesText(s.options));
+}
+
+} // namespace
+
+std::string
+PlanText(const TrainingScenario& s)
+{
+    std::string text =
+        "dltrain: " + s.model + ", " + topo::Counted(s.plan.ranks, "GPU") + "\n\nPlan\n";
+    text += ModelText(s);
     if (s.workload != workload::kDefaultWorkload)
     {
         text += Line("workload", s.workload + ": " + workload::Find(s.workload)->description);
@@ -546,15 +584,18 @@ PlanText(const TrainingScenario& s)
     }
     text += "\nOne step\n";
     const double peak = s.options.gpu.Peak(s.options.dtype);
-    text += Line(
-        "computing",
-        Seconds(compute) + " a GPU, " + Format("%.4g", s.plan.flopsPerGpuPerStep * 1e-12) +
-            " TFLOP" +
-            (compute > 0
-                 ? Format(" (%.4g TFLOP/s", s.plan.flopsPerGpuPerStep * 1e-12 / compute) +
-                       Format(", %.1f%% of ", 100 * s.plan.flopsPerGpuPerStep / compute / peak) +
-                       Format("the peak of %.4g: MFU is less)", peak * 1e-12)
-                 : ""));
+    text +=
+        s.trace
+            ? Line("computing", Seconds(compute) + " a GPU at most")
+            : Line("computing",
+                   Seconds(compute) + " a GPU, " +
+                       Format("%.4g", s.plan.flopsPerGpuPerStep * 1e-12) + " TFLOP" +
+                       (compute > 0 ? Format(" (%.4g TFLOP/s",
+                                             s.plan.flopsPerGpuPerStep * 1e-12 / compute) +
+                                          Format(", %.1f%% of ",
+                                                 100 * s.plan.flopsPerGpuPerStep / compute / peak) +
+                                          Format("the peak of %.4g: MFU is less)", peak * 1e-12)
+                                    : ""));
     std::string moved;
     for (const auto& [op, bytes] :
          s.served ? SentByServed(*s.served, s.accumulation) : training::BytesMovedPerGpu(s.plan))
@@ -568,22 +609,7 @@ PlanText(const TrainingScenario& s)
                      Format("%.3g%% of the tokens' choices are dropped",
                             100 * training::DroppedShare(s.options)));
     }
-    const bool fits = memory.Total() <= s.options.gpu.memoryBytes;
-    text += Line("GPU memory",
-                 std::string(fits ? "" : "does not fit: ") + "about " +
-                     BinarySize(static_cast<double>(memory.Total())) + " of " +
-                     BinarySize(static_cast<double>(s.options.gpu.memoryBytes)) + ": parameters " +
-                     BinarySize(static_cast<double>(memory.parameters)) + ", gradients " +
-                     BinarySize(static_cast<double>(memory.gradients)) + ", optimizer " +
-                     BinarySize(static_cast<double>(memory.optimizer)) + ", activations " +
-                     BinarySize(static_cast<double>(memory.activations)) + ", buffers " +
-                     BinarySize(static_cast<double>(memory.buffers)));
-    if (s.options.offload != training::Offload::kNone)
-    {
-        text += Line("offloaded",
-                     BinarySize(static_cast<double>(memory.host) * s.options.host.gpus) +
-                         " of a server's memory");
-    }
+    text += s.trace ? "" : MemoryText(s.options);
     const Estimate e = EstimateRun(s);
     const double steps = static_cast<double>(s.steps) + s.warmupSteps;
     text += Line("lower bound",

@@ -13,6 +13,7 @@
 #include "contrib/rdma/core/frame-sizes.h"
 #include "contrib/rdma/core/ib-link.h"
 #include "contrib/rdma/core/units.h"
+#include "scenarios/formats/trace.h"
 #include "scenarios/spec/block-weights.h"
 #include "scenarios/spec/connections.h"
 #include "scenarios/spec/load-balancing.h"
@@ -27,6 +28,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -254,7 +256,11 @@ struct TrainingScenario
     /// Of parameter servers, to whom the plan belongs, and no workload of those; null: there are
     /// none (--strategy=sync).
     std::shared_ptr<const training::ServedPlan> served;
-    std::string model; ///< "bloom-560m"
+    /// Instead of a model, of which there is nothing then: options has the GPU and the datatype
+    /// only.
+    std::optional<formats::TraceName> trace = {};
+    std::vector<std::string> exports = {}; ///< formats the step is written in
+    std::string model;                     ///< "bloom-560m"
     uint64_t parameters = 0;
     std::string dtype;
     std::string gpu;

@@ -19,6 +19,7 @@
 #include "scenarios/spec/parallel-options.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/strategy-options.h"
+#include "scenarios/spec/trace-options.h"
 #include "scenarios/training/training-plan.h"
 #include "scenarios/workload/registry.h"
 
@@ -317,6 +318,7 @@ MakeTable()
     t.Add(ComputeOptionRows(json, group));
     t.Add(ParallelOptionRows());
     t.Add(StrategyOptionRows(json, group));
+    t.Add(TraceOptionRows(json, group));
     t.Add(ClusterOptionRows(TrainingClusterDefaults()));
     t.Add(CollectiveOptionRows());
     t.Add(NcclOptionRows());

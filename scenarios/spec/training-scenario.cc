@@ -19,6 +19,7 @@
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/strategy-options.h"
+#include "scenarios/spec/trace-options.h"
 #include "scenarios/spec/training-options.h"
 #include "scenarios/spec/validate.h"
 #include "scenarios/training/plan-check.h"
@@ -283,9 +284,10 @@ ChooseServerAndGpu(Validation* v,
 }
 
 /// The different collectives of a plan, by the first and the last group of each kind, and the first
-/// that lies on several servers of `gpus`: others lie as one of these do.
+/// that lies on several servers of `gpus`: others lie as one of these do. \param all groups, which
+/// do not do the same
 std::vector<UsedBy>
-CollectivesOf(const training::TrainingPlan& plan, uint32_t gpus)
+CollectivesOf(const training::TrainingPlan& plan, uint32_t gpus, bool all = false)
 {
     std::vector<UsedBy> used;
     for (uint32_t kind = 0; kind < plan.groupKinds.size(); ++kind)
@@ -304,6 +306,10 @@ CollectivesOf(const training::TrainingPlan& plan, uint32_t gpus)
         if (between != groups.end())
         {
             looked.insert(static_cast<std::size_t>(between - groups.begin()));
+        }
+        for (std::size_t g = 0; all && g < groups.size(); ++g)
+        {
+            looked.insert(g);
         }
         for (const std::size_t g : looked)
         {
@@ -384,21 +390,30 @@ ValidateTraining(const ReadResult& read)
     s.warmupSteps = values.U32("warmup");
     s.workload = values.Given("workload") ? values.Text("workload") : workload::kDefaultWorkload;
 
+    const bool traced = HasTrace(&v);
     DecideStages(&v);
     // DeepSpeed refuses stages 2 and 3 in a pipeline; Megatron-LM's distributed optimizer is 1.
     const bool whole =
         training::NeedsWholeTensors(*training::ParseOptimizer(values.Text("optimizer")));
-    v.DecideUnlessGiven("zero", whole || !HasFlush(v) ? "0" : values.U32("pp") > 1 ? "1" : "2");
-    s.zero = values.U32("zero");
+    if (!traced)
+    {
+        v.DecideUnlessGiven("zero", whole || !HasFlush(v) ? "0" : values.U32("pp") > 1 ? "1" : "2");
+        s.zero = values.U32("zero");
+    }
 
     auto profile = ChosenProfile(&v);
-    const auto model = ChosenModel(&v, &profile);
+    const auto model = traced ? std::nullopt : ChosenModel(&v, &profile);
     s.dtype = values.Text("dtype");
     DecideGpus(&v);
     std::optional<topo::ServerSpec> server;
     std::optional<training::GpuSpec> gpu;
     ChooseServerAndGpu(&v, &server, &gpu);
     ApplyServer(&v, server);
+    std::optional<formats::Trace> trace;
+    if (traced && server && gpu)
+    {
+        trace = ReadTraceFiles(&v, *gpu, *server);
+    }
     const NcclLimits nccl = ApplyNcclVariables(&v);
     s.fabric = MakeFabric(&v);
     Cluster cluster = MakeCluster(&v, TrainingClusterDefaults(), server, &s.fabric);
@@ -531,11 +546,24 @@ ValidateTraining(const ReadResult& read)
         s.sequence = o.sequence;
         s.gpu = gpu->name;
     }
+    if (trace && cluster.valid && v.errors.empty())
+    {
+        MakeTraced(&v, *trace, *gpu, cluster.spec, &s);
+    }
+    if (s.trace)
+    {
+        used = CollectivesOf(s.plan, cluster.spec.server.gpus, true);
+        SlowDown(&v, &s.plan);
+        s.plan.jitter.sigma = values.Real("jitter");
+        s.plan.jitter.seed = values.Integer("seed");
+        s.plan.jitter.period = s.warmupSteps + s.steps;
+    }
     s.collectives = MakeCollectives(&v,
                                     cluster.valid ? &cluster.spec : nullptr,
                                     s.fabric,
                                     nccl,
                                     {used, s.workload != workload::kDefaultWorkload});
+    CheckExports(&v, &s, cluster.spec);
     return FinishedOn(std::move(cluster), read, std::move(v), std::move(s));
 }
 

@@ -491,7 +491,7 @@ nlohmann::json
 AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
 {
     std::vector<std::string>
-        except{"out", "progress", "report", "timeline", "engine", "threads", "mpi-ranks"};
+        except{"out", "progress", "report", "timeline", "export", "engine", "threads", "mpi-ranks"};
     if (networkFromFile)
     {
         except.insert(except.end(), {"nic", "link-delay", "bit-error-rate"});

@@ -41,7 +41,10 @@ PeerOf(const TrainingPlan& plan, coll::Rank rank, const Task& task)
 {
     for (const auto& group : plan.groupKinds.at(task.group).groups)
     {
-        const auto found = std::find(group.begin(), group.end(), rank);
+        // In a group of all ranks, as recorded messages have, a rank stands at its own number.
+        const auto found = rank < group.size() && group[rank] == rank
+                               ? group.begin() + rank
+                               : std::find(group.begin(), group.end(), rank);
         if (found != group.end())
         {
             const int64_t position = (found - group.begin()) + int64_t{task.peerOffset};

@@ -54,7 +54,7 @@ struct Task
 {
     TaskKind kind = TaskKind::kCompute;
     Phase phase = Phase::kOther;
-    uint8_t stream = 0;
+    uint16_t stream = 0;                ///< index into StepGraph::streams
     rdma::Duration duration;            ///< kCompute, kMemory, kHost
     coll::Op op = coll::Op::kAllReduce; ///< kCollective
     uint64_t bytes = 0; ///< kCollective: Collective::bytes (whole vector); kSend, kRecv: the

@@ -72,15 +72,33 @@ class Simulator:
         return self._run("traffic", options)
 
     def run(self, script="launch.sh", **options):
-        """Not built yet: to capture the collectives of a real training script and replay them.
-        Raises NotImplementedError.
+        """A training script of one's own, unmodified, or a launcher's words (["torchrun", ...]): it
+        is captured on simulated GPUs (docs/capture.md), and a step of it runs as in train(). The
+        servers of this cluster are those of the job. capture_ranks, capture_steps and
+        capture_network are as those of ./ns3 capture; all others are train()'s. The capture is in
+        the folder "capture" of the results.
+
+        Also raises capture.NotInstalled and capture.CaptureFailed.
         """
-        raise NotImplementedError(
-            f"Simulator.run({os.fspath(script)!r}): training scripts are not run or replayed yet."
-            " Call sim.train(model=..., zero=..., micro_batch=...) for a training step of a model"
-            " by name or of your own (a JSON file of its layers), sim.collperf(op=...) for one"
-            " collective, or sim.traffic(flows='FILE') for flows that you have recorded"
-        )
+        from .capture import capture
+
+        given = {
+            name: options.pop(f"capture_{name}")
+            for name in ("ranks", "steps", "network")
+            if f"capture_{name}" in options
+        }
+        if self.server:
+            given.update(gpus_per_server=len(self.server.gpus), servers=self.server_count)
+            given["gpu"] = getattr(self.server.gpu, "value", self.server.gpu)
+        keep = _Temporary("capture")
+        folder = os.path.join(os.fspath(options.get("out") or keep.name), "capture")
+        captured = capture(script, folder, **given)
+        for mistake in captured.mistakes:
+            warnings.warn(mistake["text"], SimulatorWarning, stacklevel=2)
+        result = self.train(trace=captured.folder, **options)
+        result.captured = captured
+        result.capture_folder = keep  # lives as long as the result
+        return result
 
     def options(self, program, folder):
         """What this cluster is to a program; files that it needs are written into the folder."""

@@ -5,7 +5,9 @@ RUN_PACKAGES=(g++ cmake ninja-build ccache python3 bzip2 libopenmpi-dev openmpi-
     libboost-dev libboost-program-options-dev nlohmann-json3-dev
     libjs-d3) # the charts of report.html
 TEST_PACKAGES=(libgtest-dev libbenchmark-dev tshark chromium chromium-driver python3-selenium
-    python3-pandas python3-matplotlib python3-nbclient python3-ipykernel python3-pip)
+    python3-pandas python3-matplotlib python3-nbclient python3-ipykernel python3-pip
+    # what ./ns3 capture installs on first use: scripts/cluster_simulator/capture/installing.py
+    python3-torch python3-torchvision libtorch-dev pybind11-dev libpython3-dev)
 
 # missing_packages <package>...: those that are not installed, in one line.
 missing_packages() {

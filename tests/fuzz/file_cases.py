@@ -131,6 +131,20 @@ POINTS_JSON = (
     '[{"bytes": "1kB", "cc": "dcqcn"}, {"bytes": ["1kB", "2kB"], "pfc": false, "ns3::RdmaNic::Mtu":'
     " 1024}]"
 )
+GOAL = (
+    "num_ranks 2\nrank 0 {\na: calc 100\nb: send 64b to 1 tag 3\nb requires a\nc: calc 5 cpu 1\n"
+    "c irequires b\n}\nrank 1 {\na: recv 64b from 0 tag 3 cpu 0 nic 0\n}\n"
+)
+CHAKRA_FLAT = (
+    '{"workload_graph": [{"Id": 1, "Name": "c", "NodeType": 4, "data_deps": [], "runtime": 7,'
+    ' "is_cpu_op": false}, {"Id": 2, "Name": "s", "NodeType": 7, "data_deps": [1], "comm_type": 2,'
+    ' "comm_size": 64}]}'
+)
+CHAKRA_JSON = (
+    '{"version": "0.0.4"}\n{"id": "1", "name": "c", "type": "COMP_NODE", "durationMicros": "3"}\n'
+    '{"id": "2", "type": "COMM_COLL_NODE", "dataDeps": ["1"], "attr": [{"name": "comm_size",'
+    ' "int64Val": "4096"}, {"name": "comm_type", "int64Val": "0"}]}\n'
+)
 GRID_JSON = '{"bytes": ["1kB", "2kB"], "cc": "none"}'
 
 
@@ -352,6 +366,28 @@ def formats():
                 for end in (DRY, REAL)
             ],
             "f.dump",
+        ),
+        Format(
+            "goal",
+            " ",
+            [GOAL],
+            [["dltrain", "--trace=f.goal", *end] for end in (DRY, REAL)],
+            "f.goal",
+        ),
+        Format(
+            "chakra-flat",
+            "json",
+            [CHAKRA_FLAT],
+            [["dltrain", "--trace=f.0.json", *end] for end in (DRY, REAL)],
+            "f.0.json",
+        ),
+        Format(
+            "chakra-json",
+            "bytes",
+            [CHAKRA_JSON],
+            [["dltrain", "--trace=f.0.json", *end] for end in (DRY, REAL)],
+            "f.0.json",
+            {"f.1.json": CHAKRA_JSON},
         ),
         Format(
             "sweep-points",

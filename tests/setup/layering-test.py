@@ -13,7 +13,10 @@ ARROWS = {
     "contrib/rdma/core": ([], ["boost/"]),
     "topologies": (PURE, ["boost/", "nlohmann/"]),
     "collectives": ([*PURE, "topologies"], ["boost/", "nlohmann/"]),
-    "scenarios": ([*PURE, "topologies", "collectives"], ["boost/", "nlohmann/"]),
+    "scenarios": (
+        [*PURE, "topologies", "collectives"],
+        ["boost/", "nlohmann/", "google/protobuf/"],
+    ),
     "results": ([*PURE, "topologies", "collectives", "scenarios"], ["boost/", "nlohmann/"]),
     # Useful alone: no more than ns-3 and Boost, nothing above it.
     "contrib/rdma": (PURE, ["boost/", "ns3/"]),

@@ -340,6 +340,8 @@ class Help(SystemTest):
         "oversubscription": "--topology=fat-tree --k=4 --oversubscription=4",
         "k": "--topology=fat-tree --k=4",
         "fabric-rate": "--topology=fat-tree --fabric-rate=400Gbps",
+        "fault-detection": "--fault=link-down,at=1ms,on=all --fault-detection=1ms",
+        "convergence": "--fault=link-down,at=1ms,on=all --convergence=100ms",
         "pcap-format": "--pcap=all --pcap-format=pcapng",
         "pcap-snaplen": "--pcap=all --pcap-snaplen=96",
         "pcap-size": "--pcap=all --pcap-size=10MB",
@@ -388,11 +390,13 @@ class Help(SystemTest):
         flows = self.write("flows.txt", "1\n0 1 3 100 1000 0\n")
         scenario = self.write("scenario.json", {"run": {"seed": 2}})
         jobs = self.write("jobs.json", {"jobs": [{"servers": 2, "collective": {"bytes": 4096}}]})
+        trace = self.write("trace.goal", "num_ranks 1\nrank 0 {\ncalc 1000\n}\n")
         files = {
             "profile": profile,
             "flows": flows,
             "scenario": scenario,
             "jobs": jobs,
+            "trace": trace,
             "ib-lfts": None,
         }
         small = {

@@ -105,7 +105,7 @@ class Links(SameBytesTest):
         )
         (fault,) = run.stats["faults"]
         self.assertFalse(fault["begun"])
-        self.assertIn("was to begin at 5 s, when the run was over", run.out)
+        self.assertIn("was to begin at 5.00 s, when the run was over", " ".join(run.out.split()))
         self.assertEqual(events(run), [])
 
     def test_a_pause_storm(self):
@@ -275,7 +275,9 @@ class Property(SameBytesTest):
                 run = self.run_any(words, out)
                 stats = run.stats
                 flows = stats["flows"]
-                self.assertEqual(flows["arrived"] + flows["failed"], flows["all"])
+                # One whose last ACKs are lost has arrived, and its sender does not know.
+                self.assertGreaterEqual(flows["arrived"] + flows["failed"], flows["all"])
+                self.assertLessEqual(max(flows["arrived"], flows["failed"]), flows["all"])
                 self.assertEqual(stats["completed"], run.status == 0)
                 self.assertEqual(flows["failed"] > 0, run.status == 3)
                 self.assertEqual(len(run.rows("flows.csv")), flows["arrived"])
@@ -299,6 +301,9 @@ class Refused(SameBytesTest):
         self.refuse("dltrain --fault=gpu-stop,at=1us,on=gpu-99999", "is no GPU of this job")
         self.refuse("traffic --convergence=1ms", "has no meaning without a fault")
         self.refuse("traffic --mpi-ranks=2 --fault=ber,at=0ns,on=all,to=1e-9", "one process")
+        jobs = self.write("jobs.json", {"jobs": [{"name": "a", "servers": 2}]})
+        self.refuse(f"dltrain --jobs={jobs} --fault=gpu-stop,at=0ns,on=gpu-0", "of which job")
+        self.refuse(f"dltrain --jobs={jobs} --fault=link-down,at=0ns,on=edge-0", "is no node")
         scenario = self.write("s.json", {"faults": [{"what": "rate", "at": "1us", "on": "all"}]})
         self.refuse(f"traffic --scenario={scenario}", "/faults/0", "needs to=VALUE")
 

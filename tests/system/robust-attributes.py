@@ -26,6 +26,12 @@ CLASSES = {
         " --fabric=ib --adaptive-routing",
     ),
     "ns3::SprayLoadBalancer": (" --ns3::RdmaSwitch::LoadBalancer=spray",),
+    "ns3::EcmpLoadBalancer": ("",),
+    "ns3::FlowletLoadBalancer": (" --load-balancer=flowlet", " --load-balancer=flowlet --fabric=ib"),
+    "ns3::DrillLoadBalancer": (" --load-balancer=drill",),
+    "ns3::CongaLoadBalancer": (" --load-balancer=conga",),
+    "ns3::RepsPathSelector": (" --load-balancer=reps",),
+    "ns3::PlbPathSelector": (" --load-balancer=plb",),
 }
 WHOLE = ("0", "1", "2", "255", "65535", "4294967295", "18446744073709551615", "-1")
 TIMES = ("0ps", "1ps", "1us", "100s", "9000000s", "-1s")

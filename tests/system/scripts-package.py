@@ -304,24 +304,6 @@ class Interface(SystemTest):
 
 
 class Errors(SystemTest):
-    def test_scripts_are_not_run_yet(self):
-        """run('launch.sh') says what to call instead."""
-        for call in (
-            lambda sim: sim.run("launch.sh"),
-            lambda sim: sim.run("launch.sh", nodes=2),
-            lambda sim: sim.run(),
-        ):
-            with self.assertRaises(NotImplementedError) as caught:
-                call(small())
-            for words in (
-                "run('launch.sh')",
-                "not run or replayed yet",
-                "sim.train(",
-                "sim.collperf(",
-                "sim.traffic(",
-            ):
-                self.assertIn(words, str(caught.exception))
-
     def test_the_programs_words(self):
         """InvalidInput has what the program prints after "dltrain: error: "."""
         for options, line in (

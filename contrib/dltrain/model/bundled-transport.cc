@@ -98,6 +98,7 @@ BundledTransport::Open(const ChannelName& name,
     {
         ChannelName own = name;
         own.lane = name.lane * n + i;
+        own.turn = static_cast<uint8_t>(name.turn * n + i);
         // In turns one of them may be alone for a while.
         const uint64_t most = m_spec.split ? (mostBps + n - 1) / n : mostBps;
         bundle->channels.push_back(m_below->Open(own, listener, cookie, most));

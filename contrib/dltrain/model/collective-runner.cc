@@ -787,12 +787,12 @@ CollectiveRunner::GetConnection(Member& member, const EventPayload& send, uint16
         name.to = peer.rank;
         name.lane = send.lane;
         name.rail = rail;
+        name.turn = static_cast<uint8_t>(send.lane / m_cluster.server.nics);
         if (send.plan->ownNics)
         {
-            name.railThere =
-                static_cast<uint16_t>((m_interconnect.GetPlaces().NicBeside(peer.rank) +
-                                       send.plan->schedule->Channel(send.lane)) %
-                                      m_cluster.server.nics);
+            name.railThere = static_cast<uint8_t>((m_interconnect.GetPlaces().NicBeside(peer.rank) +
+                                                   send.plan->schedule->Channel(send.lane)) %
+                                                  m_cluster.server.nics);
         }
         Transport& transport = m_interconnect.Serving(name.from, name.to);
         connection.peer = send.to;

@@ -133,6 +133,7 @@ MessageRunner::Post(const EventPayload& send)
         name.to = order.to;
         name.lane = static_cast<uint16_t>(FIRST_LANE + order.tag);
         name.rail = static_cast<uint16_t>(places.GpuOf(order.from));
+        name.turn = static_cast<uint8_t>(order.tag);
         if (m_times.nics)
         {
             name.rail = static_cast<uint16_t>(name.rail % m_times.nics);

@@ -154,11 +154,6 @@ class TraceCollector
         return *m_events;
     }
 
-    EventCollector& GetEvents()
-    {
-        return *m_events;
-    }
-
     const results::FlowTable& GetFlows() const
     {
         return *m_flows;

@@ -3,7 +3,9 @@
  */
 #include "training-simulation.h"
 
+#include "ranks.h"
 #include "results/run-summary.h"
+#include "scenarios/spec/trace-options.h"
 #include "stuck-report.h"
 
 namespace dltrain
@@ -30,6 +32,13 @@ TrainingSimulation::Run()
 std::string
 TrainingSimulation::Populate()
 {
+    if (Ranks::Get().IsFirst())
+    {
+        if (std::string why = scenario::WriteExports(m_scenario); !why.empty())
+        {
+            return why;
+        }
+    }
     TrainingJob::Setting setting;
     setting.tagOf = [this](const std::string& name) { return m_run.Collector().Tag(name); };
     setting.decide = [this](const std::string& what) { m_run.DecideForAll(what); };

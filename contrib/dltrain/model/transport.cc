@@ -68,8 +68,7 @@ Places::PlaneOf(const ChannelName& name) const
     const uint64_t pair = rdma::Mix64(uint64_t{name.from} << 32 | name.to);
     const uint64_t hash = rdma::Mix64(
         pair ^ (uint64_t{name.job} << 48 | uint64_t{name.communicator} << 16 | name.rail));
-    // Lanes that share a NIC are as many apart as there are NICs.
-    return static_cast<uint32_t>((hash % m_planes + name.lane / m_nics) % m_planes);
+    return static_cast<uint32_t>((hash + name.turn) % m_planes);
 }
 
 uint32_t

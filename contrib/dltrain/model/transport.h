@@ -80,9 +80,9 @@ class Places
     uint32_t ToOf(const ChannelName& name) const;
 
     /// \return the NIC beside a GPU, of its server's
-    uint16_t NicBeside(uint32_t place) const
+    uint8_t NicBeside(uint32_t place) const
     {
-        return static_cast<uint16_t>(uint64_t{GpuOf(place)} * m_nics / m_gpus);
+        return static_cast<uint8_t>(uint64_t{GpuOf(place)} * m_nics / m_gpus);
     }
 
     /// Of what a server's switch adds up.
@@ -142,8 +142,8 @@ class Places
     }
 
   private:
-    /// Of several planes a channel takes one, by a hash of its name, and the same at both ends.
-    /// Lanes that the same two places have on one NIC take the planes in turn.
+    /// Of several planes a channel takes one, the same at both ends: by a hash of who talks to
+    /// whom, and those of the same two NICs in turns (ChannelName::turn).
     uint32_t PlaneOf(const ChannelName& name) const;
 
     /// Of those of a unit. \param server its number
@@ -167,15 +167,16 @@ class Places
  */
 struct ChannelName
 {
-    static constexpr uint16_t SAME_RAIL = UINT16_MAX;
+    static constexpr uint8_t SAME_RAIL = UINT8_MAX; ///< above topo::kMostNics
 
     uint32_t communicator = 0;
     uint32_t from = 0; ///< places; `from` opens and posts
     uint32_t to = 0;
     uint32_t lane = 0;
     uint16_t job = 0;
-    uint16_t rail = 0;              ///< which NIC of a server: Places::EndpointOf
-    uint16_t railThere = SAME_RAIL; ///< of `to`'s
+    uint16_t rail = 0;             ///< which NIC of a server: Places::EndpointOf
+    uint8_t railThere = SAME_RAIL; ///< of `to`'s
+    uint8_t turn = 0; ///< counts those that share these NICs: they take planes in turns
     uint8_t priority = 3;
     bool single = false; ///< it carries one message; so both ends know when it is done
 };

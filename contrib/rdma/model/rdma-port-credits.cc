@@ -326,6 +326,10 @@ void
 RdmaPort::OnCreditTimer()
 {
     m_credits->timerPending = false;
+    if (m_down)
+    {
+        return; // all of it is told when the link comes up
+    }
     const int64_t now = RdmaClock::Now();
     bool again = false;
     for (uint8_t v = 0; v < m_credits->config.lanes; ++v)

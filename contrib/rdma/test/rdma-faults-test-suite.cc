@@ -526,9 +526,9 @@ class RdmaFaultsTestSuite : public TestSuite
             AddTestCase(new RdmaFaultsRateTestCase(infiniBand), TestCase::QUICK);
             AddTestCase(new RdmaFaultsNicTestCase(infiniBand), TestCase::QUICK);
             AddTestCase(new RdmaFaultsFlapTestCase(infiniBand), TestCase::QUICK);
-            // NS_TEST: RDMA_FAULTS_SEEDS=1000 runs as many.
+            // RDMA_FAULTS_SEEDS=1000 runs as many.
             const char* given = std::getenv("RDMA_FAULTS_SEEDS");
-            const uint32_t seeds = given ? static_cast<uint32_t>(std::atoi(given)) : 20;
+            const uint32_t seeds = given ? static_cast<uint32_t>(std::atoi(given)) : 100;
             for (uint32_t seed = 1; seed <= seeds; ++seed)
             {
                 AddTestCase(new RdmaFaultsRandomTestCase(infiniBand, seed), TestCase::QUICK);

@@ -15,7 +15,7 @@ namespace scenario
 namespace
 {
 
-const std::string kNetwork = "--ranks=8 --topology=leaf-spine --leaves=3 --hosts-per-leaf=5 ";
+const std::string kNetwork = "--ranks=8 --servers=15 --topology=leaf-spine --leaves=3 --hosts-per-leaf=5 ";
 
 std::shared_ptr<const Background>
 Made(const std::string& text)

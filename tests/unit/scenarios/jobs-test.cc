@@ -151,7 +151,7 @@ TEST(Jobs, WhatIsWrongHasItsPlace)
         {R"({"jobs": [{"servers": "two"}]})", "/jobs/0/servers"},
         {R"({"jobs": [{"servers": 17}]})", "17"},
         {R"({"jobs": [{"hosts": [0, 0]}]})", "/jobs/0/hosts/1"},
-        {R"({"jobs": [{"hosts": [16], "collective": {"bytes": 1}}]})", "0 to 15"},
+        {R"({"jobs": [{"hosts": [16], "collective": {"bytes": 1}}]})", "17 servers"},
         {R"({"jobs": [{"hosts": [1.5]}]})", "/jobs/0/hosts/0"},
         {R"({"jobs": [{"hosts": [0], "servers": 1}]})", "beside hosts"},
         {R"({"jobs": [{"hosts": [0], "collective": {"bytes": 1}},

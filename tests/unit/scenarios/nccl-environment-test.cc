@@ -421,7 +421,9 @@ TEST(NcclEnvironment, NoVariableIsSilent)
     {
         EXPECT_EQ(variable.name.rfind("NCCL_", 0), 0u);
         EXPECT_NE(Describe(variable), "") << variable.name;
-        const auto result = Perf({"--nccl-env=" + variable.name + "=99"});
+        // 99 queue pairs are a number of them.
+        const std::string value = variable.use == NcclUse::kQueuePairs ? "=999" : "=99";
+        const auto result = Perf({"--nccl-env=" + variable.name + value});
         const bool told = !result.errors.empty() || !result.notes.empty();
         EXPECT_TRUE(told) << variable.name;
     }

@@ -5,6 +5,7 @@
  * and in JSON.
  */
 #include "contrib/rdma/core/unit-strings.h"
+#include "option-json.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/parse.h"
@@ -16,7 +17,6 @@
 #include <map>
 #include <random>
 #include <set>
-#include <sstream>
 
 using namespace scenario;
 using nlohmann::json;
@@ -83,22 +83,6 @@ OtherValue(const Option& o)
     }
     ADD_FAILURE() << "--" << o.name << " has no example";
     return "";
-}
-
-json
-AsJson(const Option& o, const std::string& text)
-{
-    switch (o.kind)
-    {
-    case Kind::kFlag:
-        return text == "1";
-    case Kind::kInteger:
-        return std::stoull(text);
-    case Kind::kReal:
-        return std::stod(text);
-    default:
-        return text;
-    }
 }
 
 void
@@ -270,7 +254,9 @@ TEST(OptionTables, WrongTypesInJsonAreOneErrorEach)
                 if (!read.errors.empty())
                 {
                     const std::string text = read.errors[0].Text();
-                    EXPECT_EQ(text.find("x.json: " + o.path + "="), 0u) << text;
+                    const std::string path =
+                        o.path + (o.kind == Kind::kEntries && value.is_array() ? "/0=" : "=");
+                    EXPECT_EQ(text.find("x.json: " + path), 0u) << text;
                     EXPECT_EQ(text.find('\n'), std::string::npos) << text;
                 }
             }
@@ -516,7 +502,8 @@ TEST(CommandLine, MistakesAreOneLineThatHelps)
                   "; did you mean 'dcqcn'?");
     EXPECT_EQ(OnlyError(Read(table, {"--list=nick"})),
               "--list=nick: unknown list; allowed: topologies, nics, ib-switches, ib-routing, "
-              "compat, transport, cc, cc-preset, patterns, sizes, options; did you mean 'nics'?");
+              "compat, load-balancers, transport, cc, cc-preset, faults, patterns, sizes, "
+              "options; did you mean 'nics'?");
     EXPECT_EQ(Read(table, {"--mut=1", "--cc=x", "--k=x"}).errors.size(), 3u);
 }
 

@@ -170,7 +170,7 @@ TEST_F(FamilyOfThisFile, HelpIsItsTable)
     }
     // In the order of families and of their tables.
     EXPECT_LT(help.find("--oversubscription"), help.find("--stems"));
-    EXPECT_LT(help.find("--paths"), help.find("--leaves"));
+    EXPECT_LT(help.find("--paths"), help.find("--torus"));
     EXPECT_NE(Flat(ListText(m_table.lists[0])).find(" hedge bushes in a row "), std::string::npos);
     const auto options = nlohmann::json::parse(OptionsJson(m_table))["options"];
     EXPECT_NE(options.dump().find("\"path\":\"/network/evergreen\""), std::string::npos);

@@ -5,6 +5,7 @@
  * input as one clear error, and the presets.
  */
 #include "contrib/rdma/core/congestion-control.h"
+#include "option-json.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/estimate.h"
@@ -335,7 +336,7 @@ TEST(BadInput, OptionsThatMeanNothingHere)
     EXPECT_EQ(TrainError({"--prefetch=50MB"}),
               "--prefetch=50MB: has no meaning with --zero=2; it belongs to --zero=3");
     EXPECT_EQ(TrainError({"--leaves=3"}),
-              "--leaves=3: has no meaning for fat-tree; it belongs to leaf-spine");
+              "--leaves=3: has no meaning for fat-tree; it belongs to dual-plane or leaf-spine");
     EXPECT_EQ(PerfError({"--root=3"}),
               "--root=3: has no meaning for all_reduce; it belongs to broadcast, reduce, gather "
               "and scatter");
@@ -665,23 +666,7 @@ TEST(Training, EveryOptionGivesTheSameScenarioOnTheCommandLineAndInJson)
             return ReadOptions(TrainingOptionTable(), 2, argv);
         }());
         nlohmann::json document;
-        auto& slot = document[nlohmann::json::json_pointer(o.path)];
-        if (o.kind == Kind::kFlag)
-        {
-            slot = text == "1";
-        }
-        else if (o.kind == Kind::kInteger)
-        {
-            slot = std::stoull(text);
-        }
-        else if (o.kind == Kind::kReal)
-        {
-            slot = std::stod(text);
-        }
-        else
-        {
-            slot = text;
-        }
+        document[nlohmann::json::json_pointer(o.path)] = AsJson(o, text);
         const auto file =
             ValidateTraining(ReadScenarioText(TrainingOptionTable(), document.dump(), "x.json"));
         ASSERT_EQ(cli.scenario.has_value(), file.scenario.has_value()) << o.name;

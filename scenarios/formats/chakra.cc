@@ -1,0 +1,960 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/formats/chakra.h"
+
+#include "collectives/block-sizes.h"
+#include "collectives/registry.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "scenarios/formats/chakra-json.h"
+#include "scenarios/formats/chakra-wire.h"
+#include "scenarios/formats/input-file.h"
+#include "scenarios/training/message-match.h"
+
+#include <algorithm>
+#include <charconv>
+#include <dirent.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <sys/stat.h>
+#include <unordered_map>
+#include <utility>
+
+namespace formats
+{
+
+using coll::Op;
+using coll::Rank;
+using training::Phase;
+using training::Task;
+using training::TaskId;
+using training::TaskKind;
+
+namespace
+{
+
+// Threads of the host that are none of a trace's: memory, storage and so on.
+constexpr uint32_t kMemoryThread = 1u << 20;
+constexpr uint32_t kStorageThread = kMemoryThread + 1;
+
+/// By CollectiveCommType.
+constexpr Op kOps[] = {Op::kAllReduce,
+                       Op::kReduce,
+                       Op::kAllGather,
+                       Op::kGather,
+                       Op::kScatter,
+                       Op::kBroadcast,
+                       Op::kAllToAll,
+                       Op::kReduceScatter,
+                       Op::kReduceScatter, // of blocks: MPI_Reduce_scatter_block
+                       Op::kBarrier};
+
+constexpr std::pair<Phase, const char*> kPhases[] = {{Phase::kForward, "forward"},
+                                                     {Phase::kBackward, "backward"},
+                                                     {Phase::kGradient, "gradient"},
+                                                     {Phase::kParameter, "parameter"},
+                                                     {Phase::kOptimizer, "optimizer"},
+                                                     {Phase::kLoading, "loading"}};
+
+void
+AddError(std::vector<topo::Error>& errors,
+         const std::string& file,
+         const std::string& where,
+         const std::string& problem)
+{
+    topo::Error error;
+    error.file = file;
+    error.where = where;
+    error.problem = problem;
+    errors.push_back(std::move(error));
+}
+
+/// Whether comm_size is the n-th part of what a Collective counts.
+bool
+IsPart(Op op)
+{
+    return op == Op::kAllGather || op == Op::kGather;
+}
+
+class Reader
+{
+  public:
+    Reader(const std::vector<std::string>& files,
+           const KernelTime& time,
+           std::vector<topo::Error>& errors)
+        : m_files(files),
+          m_time(time),
+          m_errors(errors)
+    {
+    }
+
+    std::optional<Recording> Read(const std::vector<std::vector<ChakraNode>>& ranks,
+                                  const std::string& groups);
+
+  private:
+    /// At the node that is being read.
+    bool Fail(const std::string& problem)
+    {
+        const std::string name = m_node->name.empty() ? "" : " " + topo::Quoted(m_node->name);
+        AddError(m_errors,
+                 m_files[m_rank],
+                 m_node->place,
+                 "node " + std::to_string(m_node->id) + name + ": " + problem);
+        return false;
+    }
+
+    bool ReadGroups(const std::string& text);
+    bool ReadProcessGroups();
+    bool ReadRank(const std::vector<ChakraNode>& nodes);
+    bool ReadNode(Event* event);
+    bool ReadCollective(Event* event);
+    bool ReadMessage(Event* event);
+    bool ReadTime(Event* event);
+    bool ReadGroup(uint32_t* communicator);
+    uint32_t CommunicatorOf(const std::string& name, std::vector<Rank> ranks);
+    /// A whole number of an attribute, `otherwise` if there is none.
+    bool Whole(const char* name, uint64_t most, uint64_t otherwise, uint64_t* value);
+    /// Ranks of a list in JSON; empty: all. Nothing: it is none.
+    std::optional<std::vector<Rank>> RanksOf(const nlohmann::json& list) const;
+
+    const std::vector<std::string>& m_files;
+    const KernelTime& m_time;
+    std::vector<topo::Error>& m_errors;
+    Recording m_recording;
+    std::map<std::pair<std::string, std::vector<Rank>>, uint32_t> m_communicators;
+    std::map<std::string, std::vector<Rank>> m_groups; ///< of the file
+    // Of the rank:
+    Rank m_rank = 0;
+    const ChakraNode* m_node = nullptr;
+    std::map<std::string, std::vector<Rank>> m_ownGroups;
+    std::map<int64_t, uint32_t> m_threads;
+    // For notes:
+    bool m_anyKernel = false;
+    bool m_anyMemory = false;
+    bool m_anyDimension = false;
+    bool m_anyRoot = false;
+};
+
+bool
+Reader::Whole(const char* name, uint64_t most, uint64_t otherwise, uint64_t* value)
+{
+    const ChakraValue* found = m_node->Find(name);
+    *value = otherwise;
+    if (!found)
+    {
+        return true;
+    }
+    // Some tools write whole numbers as reals, or as texts.
+    int64_t whole = found->whole;
+    bool fine = found->kind == ChakraValue::Kind::kWhole && !found->huge;
+    if (found->kind == ChakraValue::Kind::kReal)
+    {
+        fine = found->real >= 0 && found->real <= static_cast<double>(kMostBytes) &&
+               found->real == static_cast<double>(static_cast<int64_t>(found->real));
+        whole = fine ? static_cast<int64_t>(found->real) : 0;
+    }
+    else if (found->kind == ChakraValue::Kind::kText)
+    {
+        const char* const end = found->text.data() + found->text.size();
+        const auto [rest, bad] = std::from_chars(found->text.data(), end, whole);
+        fine = bad == std::errc() && rest == end;
+    }
+    if (!fine || whole < 0 || static_cast<uint64_t>(whole) > most)
+    {
+        return Fail(std::string(name) + " is " +
+                    (found->kind == ChakraValue::Kind::kText   ? topo::Quoted(found->text)
+                     : found->kind == ChakraValue::Kind::kList ? std::string("a list")
+                     : found->huge                             ? std::string("above 2^63")
+                     : fine                                    ? std::to_string(whole)
+                                                               : std::string("not whole")) +
+                    "; allowed: 0 to " + std::to_string(most));
+    }
+    *value = static_cast<uint64_t>(whole);
+    return true;
+}
+
+std::optional<std::vector<Rank>>
+Reader::RanksOf(const nlohmann::json& list) const
+{
+    std::vector<Rank> ranks;
+    if (!list.is_array())
+    {
+        return std::nullopt;
+    }
+    for (const auto& one : list)
+    {
+        if (!one.is_number_unsigned() || one.get<uint64_t>() >= m_recording.ranks.size())
+        {
+            return std::nullopt;
+        }
+        ranks.push_back(one.get<Rank>());
+    }
+    auto sorted = ranks;
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    {
+        return std::nullopt;
+    }
+    if (ranks.empty())
+    {
+        ranks.resize(m_recording.ranks.size());
+        std::iota(ranks.begin(), ranks.end(), 0);
+    }
+    return ranks;
+}
+
+bool
+Reader::ReadGroups(const std::string& text)
+{
+    if (text.empty())
+    {
+        return true;
+    }
+    const std::string& file = m_files.back();
+    nlohmann::json json;
+    try
+    {
+        json = nlohmann::json::parse(text);
+    }
+    catch (const nlohmann::json::exception& e)
+    {
+        AddError(m_errors, file, "", "is no JSON: " + rdma::Shown(e.what(), 300));
+        return false;
+    }
+    if (!json.is_object())
+    {
+        AddError(m_errors, file, "", "is no object of groups: {\"0\": [0, 1]}");
+        return false;
+    }
+    for (const auto& [name, list] : json.items())
+    {
+        const auto ranks = RanksOf(list);
+        if (!ranks || list.empty())
+        {
+            AddError(m_errors,
+                     file,
+                     "/" + rdma::Shown(name, 60),
+                     "is no list of different ranks; allowed: 0 to " +
+                         std::to_string(m_recording.ranks.size() - 1));
+            return false;
+        }
+        m_groups[name] = *ranks;
+    }
+    return true;
+}
+
+bool
+Reader::ReadProcessGroups()
+{
+    // A text in a text: the list stands between the outermost "[{" and "}]".
+    const std::string& text = m_node->inputs;
+    const std::size_t begin = text.find("[{");
+    const std::size_t end = text.rfind("}]");
+    if (begin == std::string::npos || end == std::string::npos || end < begin)
+    {
+        return true;
+    }
+    std::string list = text.substr(begin, end + 2 - begin);
+    nlohmann::json json = nlohmann::json::parse(list, nullptr, false);
+    if (json.is_discarded())
+    {
+        list.erase(std::remove(list.begin(), list.end(), '\\'), list.end());
+        json = nlohmann::json::parse(list, nullptr, false);
+    }
+    if (json.is_discarded() || !json.is_array())
+    {
+        return Fail("its inputs have a list that is no JSON");
+    }
+    for (const auto& group : json)
+    {
+        if (!group.is_object() || !group.contains("pg_name") || !group.contains("ranks"))
+        {
+            continue; // a list of something else
+        }
+        const auto& name = group["pg_name"];
+        const auto ranks = RanksOf(group["ranks"]);
+        if (!(name.is_string() || name.is_number_integer()) || !ranks)
+        {
+            return Fail("a process group without a name, or whose ranks are no list of different "
+                        "ranks, 0 to " +
+                        std::to_string(m_recording.ranks.size() - 1));
+        }
+        m_ownGroups[name.is_string() ? name.get<std::string>() : name.dump()] = *ranks;
+    }
+    return true;
+}
+
+uint32_t
+Reader::CommunicatorOf(const std::string& name, std::vector<Rank> ranks)
+{
+    const auto number = static_cast<uint32_t>(m_recording.communicators.size());
+    const auto [found, isNew] = m_communicators.try_emplace({name, ranks}, number);
+    if (isNew)
+    {
+        m_recording.communicators.push_back({name, std::move(ranks)});
+    }
+    return found->second;
+}
+
+bool
+Reader::ReadGroup(uint32_t* communicator)
+{
+    const ChakraValue* group = m_node->Find("pg_name");
+    std::string name;
+    if (group)
+    {
+        name = group->kind == ChakraValue::Kind::kText    ? group->text
+               : group->kind == ChakraValue::Kind::kWhole ? std::to_string(group->whole)
+                                                          : "";
+    }
+    if (name.empty())
+    {
+        std::vector<Rank> all(m_recording.ranks.size());
+        std::iota(all.begin(), all.end(), 0);
+        *communicator = CommunicatorOf("all", std::move(all));
+        return true;
+    }
+    for (const auto* groups : {&m_ownGroups, &m_groups})
+    {
+        const auto found = groups->find(name);
+        if (found != groups->end())
+        {
+            *communicator = CommunicatorOf(name, found->second);
+            return true;
+        }
+    }
+    return Fail("pg_name is " + topo::Quoted(name) + ", which is no group of " +
+                (m_groups.empty() ? "a metadata node; a file of groups as ASTRA-sim has it, "
+                                    "{\"0\": [0, 1]}, may stand beside the trace"
+                                  : "the file of groups or a metadata node"));
+}
+
+bool
+Reader::ReadCollective(Event* event)
+{
+    uint64_t type = 0;
+    uint64_t size = 0;
+    if (!Whole("comm_type", kMostChakraCollective, 0, &type) ||
+        !Whole("comm_size", kMostBytes, 0, &size) || !ReadGroup(&event->communicator))
+    {
+        return false;
+    }
+    event->kind = TaskKind::kCollective;
+    event->op = kOps[type];
+    const auto ranks = m_recording.communicators[event->communicator].ranks.size();
+    event->bytes = IsPart(event->op) ? size * ranks : event->op == Op::kBarrier ? 0 : size;
+    if (!Whole("dltrain_bytes", kMostBytes, event->bytes, &event->bytes))
+    {
+        return false;
+    }
+    if (event->bytes > kMostBytes)
+    {
+        return Fail("comm_size is " + std::to_string(size) + " of " + std::to_string(ranks) +
+                    " ranks; allowed: 2^50 B of all together");
+    }
+    m_anyRoot = m_anyRoot || coll::HasRoot(event->op);
+    m_anyDimension = m_anyDimension || m_node->Find("involved_dim");
+    if (const ChakraValue* sends = m_node->Find("dltrain_sends"))
+    {
+        if (event->op != Op::kAllToAll || sends->kind != ChakraValue::Kind::kList ||
+            std::any_of(sends->list.begin(), sends->list.end(), [](int64_t bytes) {
+                return bytes < 0 || static_cast<uint64_t>(bytes) > kMostBytes;
+            }))
+        {
+            return Fail("dltrain_sends is no list of sizes of an all-to-all; allowed: 0 to 2^50 B");
+        }
+        event->op = Op::kAllToAllV;
+        event->sends.assign(sends->list.begin(), sends->list.end());
+    }
+    return true;
+}
+
+bool
+Reader::ReadMessage(Event* event)
+{
+    const bool sends = m_node->type == ChakraType::kSend;
+    const uint64_t last = m_recording.ranks.size() - 1;
+    uint64_t from = 0;
+    uint64_t to = 0;
+    if (!m_node->Find(sends ? "comm_dst" : "comm_src"))
+    {
+        return Fail(std::string(sends ? "comm_dst" : "comm_src") + " is missing");
+    }
+    if (!Whole("comm_src", last, m_rank, &from) || !Whole("comm_dst", last, m_rank, &to) ||
+        !Whole("comm_size", kMostBytes, 0, &event->bytes) ||
+        !Whole("comm_tag", INT32_MAX, 0, &event->tag))
+    {
+        return false;
+    }
+    const uint64_t own = sends ? from : to;
+    if (own != m_rank || from == to)
+    {
+        return Fail("a message of rank " + std::to_string(from) + " to rank " + std::to_string(to) +
+                    " in the trace of rank " + std::to_string(m_rank));
+    }
+    event->kind = sends ? TaskKind::kSend : TaskKind::kRecv;
+    event->peer = static_cast<Rank>(sends ? to : from);
+    return true;
+}
+
+bool
+Reader::ReadTime(Event* event)
+{
+    uint64_t ps = 0;
+    uint64_t flops = 0;
+    uint64_t bytes = 0;
+    if (!Whole("num_ops", uint64_t{1} << 62, 0, &flops) ||
+        !Whole("tensor_size", kMostBytes, 0, &bytes) ||
+        !Whole("dltrain_ps", static_cast<uint64_t>(kLongestPs), 0, &ps))
+    {
+        return false;
+    }
+    if (m_node->durationMicros > static_cast<uint64_t>(kLongestPs) / 1000000)
+    {
+        return Fail("takes " + std::to_string(m_node->durationMicros) +
+                    " us; allowed: at most 1e9");
+    }
+    if (m_node->Find("dltrain_ps"))
+    {
+        event->duration = rdma::Duration(static_cast<int64_t>(ps));
+    }
+    else if (m_node->durationMicros > 0)
+    {
+        event->duration = rdma::Microseconds(static_cast<int64_t>(m_node->durationMicros));
+    }
+    else if (flops > 0 || bytes > 0)
+    {
+        m_anyKernel = true;
+        event->duration = m_time(static_cast<double>(flops), static_cast<double>(bytes));
+        if (event->duration.ps > kLongestPs)
+        {
+            return Fail("takes more than 1000 s by its num_ops and tensor_size");
+        }
+    }
+    return true;
+}
+
+bool
+Reader::ReadNode(Event* event)
+{
+    event->name = m_node->name.empty() ? "node " + std::to_string(m_node->id) : m_node->name;
+    if (const ChakraValue* phase = m_node->Find("dltrain_phase"))
+    {
+        for (const auto& [which, name] : kPhases)
+        {
+            event->phase = phase->text == name ? which : event->phase;
+        }
+    }
+    switch (m_node->type)
+    {
+    case ChakraType::kInvalid:
+        event->nothing = true;
+        return true;
+    case ChakraType::kMetadata:
+        event->nothing = true;
+        return ReadProcessGroups();
+    case ChakraType::kSend:
+    case ChakraType::kReceive:
+        return ReadMessage(event);
+    case ChakraType::kCollective:
+        return ReadCollective(event);
+    default:
+        break;
+    }
+    uint64_t host = 0;
+    if (!Whole("is_cpu_op", 1, 0, &host) || !ReadTime(event))
+    {
+        return false;
+    }
+    const ChakraValue* kind = m_node->Find("dltrain_kind");
+    event->kind = kind && kind->text == "memory" ? TaskKind::kMemory : TaskKind::kCompute;
+    if (m_node->type != ChakraType::kCompute)
+    {
+        m_anyMemory = true;
+        event->kind = TaskKind::kHost;
+        const bool memory =
+            m_node->type == ChakraType::kMemoryLoad || m_node->type == ChakraType::kMemoryStore;
+        event->thread = memory ? kMemoryThread : kStorageThread;
+    }
+    else if (host != 0)
+    {
+        event->kind = TaskKind::kHost;
+        const ChakraValue* thread = m_node->Find("dltrain_thread");
+        thread = thread ? thread : m_node->Find("tid");
+        const int64_t which = thread ? thread->whole : 0;
+        event->thread =
+            m_threads.try_emplace(which, static_cast<uint32_t>(m_threads.size())).first->second;
+    }
+    return true;
+}
+
+bool
+Reader::ReadRank(const std::vector<ChakraNode>& nodes)
+{
+    m_ownGroups.clear();
+    m_threads.clear();
+    std::unordered_map<uint64_t, uint32_t> indexOf;
+    indexOf.reserve(nodes.size());
+    for (const ChakraNode& node : nodes)
+    {
+        m_node = &node;
+        if (!indexOf.emplace(node.id, static_cast<uint32_t>(indexOf.size())).second)
+        {
+            return Fail("another node above has this number");
+        }
+        // Groups are known to all nodes, wherever their list stands.
+        if (node.type == ChakraType::kMetadata && !ReadProcessGroups())
+        {
+            return false;
+        }
+    }
+    auto& events = m_recording.ranks[m_rank];
+    events.reserve(nodes.size());
+    for (const ChakraNode& node : nodes)
+    {
+        m_node = &node;
+        Event event;
+        if (!ReadNode(&event))
+        {
+            return false;
+        }
+        for (const uint64_t before : node.after)
+        {
+            const auto found = indexOf.find(before);
+            if (found == indexOf.end())
+            {
+                return Fail("waits for node " + std::to_string(before) + ", which is not there");
+            }
+            event.after.push_back(found->second);
+        }
+        events.push_back(std::move(event));
+    }
+    return true;
+}
+
+std::optional<Recording>
+Reader::Read(const std::vector<std::vector<ChakraNode>>& ranks, const std::string& groups)
+{
+    m_recording.format = "Chakra";
+    m_recording.ranks.resize(ranks.size());
+    if (!ReadGroups(groups))
+    {
+        return std::nullopt;
+    }
+    for (m_rank = 0; m_rank < ranks.size(); ++m_rank)
+    {
+        if (!ReadRank(ranks[m_rank]))
+        {
+            return std::nullopt;
+        }
+    }
+    auto& notes = m_recording.notes;
+    if (m_anyKernel)
+    {
+        notes.push_back("nodes without a time take what the GPU needs for their num_ops and "
+                        "tensor_size");
+    }
+    if (m_anyMemory)
+    {
+        notes.push_back("memory, storage, batch and checkpoint nodes take their recorded time on "
+                        "the host, beside the GPU");
+    }
+    if (m_anyDimension)
+    {
+        notes.push_back("involved_dim says nothing here: a collective is among all ranks of its "
+                        "group");
+    }
+    if (m_anyRoot)
+    {
+        notes.push_back("Chakra does not tell the root of a collective: it is the group's first "
+                        "rank");
+    }
+    return std::move(m_recording);
+}
+
+// ---- files
+
+/// "trace.3.et": prefix "trace", rank 3. False: it is no such name.
+bool
+SplitName(std::string name, std::string* prefix, uint64_t* rank)
+{
+    const auto cut = [&name](const std::string& suffix) {
+        if (name.size() <= suffix.size() ||
+            name.compare(name.size() - suffix.size(), suffix.size(), suffix) != 0)
+        {
+            return false;
+        }
+        name.resize(name.size() - suffix.size());
+        return true;
+    };
+    cut(".gz");
+    if (!cut(".et") && !cut(".json"))
+    {
+        return false;
+    }
+    const std::size_t dot = name.rfind('.');
+    const std::size_t digits = dot == std::string::npos ? 0 : dot + 1;
+    const char* const end = name.data() + name.size();
+    const auto [rest, bad] = std::from_chars(name.data() + digits, end, *rank);
+    if (bad != std::errc() || rest != end || digits == name.size())
+    {
+        return false;
+    }
+    *prefix = dot == std::string::npos ? "" : name.substr(0, dot);
+    return true;
+}
+
+/// Names in a folder, sorted.
+std::vector<std::string>
+NamesIn(const std::string& folder)
+{
+    std::vector<std::string> names;
+    if (DIR* const open = ::opendir(folder.c_str()))
+    {
+        while (const dirent* const entry = ::readdir(open))
+        {
+            names.emplace_back(entry->d_name);
+        }
+        ::closedir(open);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+bool
+IsGroupsName(const std::string& name)
+{
+    return name.size() > 5 && name.compare(name.size() - 5, 5, ".json") == 0 &&
+           (name.find("group") != std::string::npos);
+}
+
+} // namespace
+
+std::optional<ChakraFiles>
+FindChakraFiles(const std::string& path, std::vector<topo::Error>& errors)
+{
+    struct stat about
+    {
+    };
+
+    const bool isFolder = ::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
+    const std::size_t slash = path.rfind('/');
+    const std::string folder = isFolder                     ? path
+                               : slash == std::string::npos ? "."
+                               : slash == 0                 ? "/"
+                                                            : path.substr(0, slash);
+    std::string wanted;
+    uint64_t rank = 0;
+    if (!isFolder &&
+        !SplitName(path.substr(slash == std::string::npos ? 0 : slash + 1), &wanted, &rank))
+    {
+        return std::nullopt;
+    }
+    std::map<std::string, std::map<uint64_t, std::string>> found; // by prefix
+    ChakraFiles files;
+    std::vector<std::string> groups;
+    for (const std::string& name : NamesIn(folder))
+    {
+        std::string prefix;
+        if (SplitName(name, &prefix, &rank))
+        {
+            if (!found[prefix].emplace(rank, folder + "/" + name).second)
+            {
+                AddError(errors,
+                         folder,
+                         "",
+                         "has several files of rank " + std::to_string(rank) + ", one of them " +
+                             topo::Quoted(name));
+                return std::nullopt;
+            }
+        }
+        else if (IsGroupsName(name))
+        {
+            groups.push_back(folder + "/" + name);
+        }
+    }
+    if (found.empty() || (!isFolder && !found.count(wanted)))
+    {
+        return std::nullopt;
+    }
+    if (isFolder && found.size() > 1)
+    {
+        AddError(errors,
+                 folder,
+                 "",
+                 "has traces of several names, such as " + topo::Quoted(found.begin()->first) +
+                     " and " + topo::Quoted(found.rbegin()->first) + "; name a file of one");
+        return std::nullopt;
+    }
+    const auto& ofRank = isFolder ? found.begin()->second : found[wanted];
+    for (const auto& [number, file] : ofRank)
+    {
+        if (number != files.ofRank.size() || number >= kMostRanks)
+        {
+            AddError(errors,
+                     folder,
+                     "",
+                     "has no trace of rank " + std::to_string(files.ofRank.size()) +
+                         ", but one of rank " + std::to_string(number));
+            return std::nullopt;
+        }
+        files.ofRank.push_back(file);
+    }
+    if (groups.size() > 1)
+    {
+        AddError(errors,
+                 folder,
+                 "",
+                 "has several files of groups: " + topo::Quoted(groups[0]) + " and " +
+                     topo::Quoted(groups[1]) + "; allowed: one");
+        return std::nullopt;
+    }
+    files.groups = groups.empty() ? "" : groups[0];
+    return files;
+}
+
+std::optional<Recording>
+RecordingOfNodes(const std::vector<std::vector<ChakraNode>>& ranks,
+                 const std::vector<std::string>& files,
+                 const std::string& groups,
+                 const KernelTime& time,
+                 std::vector<topo::Error>& errors)
+{
+    return Reader(files, time, errors).Read(ranks, groups);
+}
+
+std::optional<Recording>
+ReadChakra(const ChakraFiles& files, const KernelTime& time, std::vector<topo::Error>& errors)
+{
+    std::vector<std::vector<ChakraNode>> ranks(files.ofRank.size());
+    for (std::size_t rank = 0; rank < files.ofRank.size(); ++rank)
+    {
+        const std::string& file = files.ofRank[rank];
+        const auto bytes = ReadInput(file, errors);
+        if (!bytes)
+        {
+            return std::nullopt;
+        }
+        const std::size_t begin = bytes->find_first_not_of(" \t\r\n");
+        const bool isJson = begin != std::string::npos && (*bytes)[begin] == '{' &&
+                            file.find(".json") != std::string::npos;
+        if (!(isJson ? ReadChakraJson : ReadChakraWire)(*bytes, file, &ranks[rank], errors))
+        {
+            return std::nullopt;
+        }
+    }
+    std::string groups;
+    std::vector<std::string> names = files.ofRank;
+    if (!files.groups.empty())
+    {
+        const auto text = ReadInput(files.groups, errors);
+        if (!text)
+        {
+            return std::nullopt;
+        }
+        groups = *text;
+        names.push_back(files.groups);
+    }
+    return RecordingOfNodes(ranks, names, groups, time, errors);
+}
+
+// ---- writing
+
+std::string
+WhyNoChakra(const training::TrainingPlan& plan)
+{
+    for (const training::StepGraph& graph : plan.roles)
+    {
+        for (const Task& task : graph.tasks)
+        {
+            if (task.kind == TaskKind::kCollective && task.op == Op::kSendRecv)
+            {
+                return "\"" + task.name + "\" is a collective that Chakra does not have";
+            }
+        }
+    }
+    return {};
+}
+
+std::string
+GroupsText(const training::TrainingPlan& plan)
+{
+    nlohmann::ordered_json groups = nlohmann::ordered_json::object();
+    std::size_t number = 0;
+    for (const training::GroupKind& kind : plan.groupKinds)
+    {
+        for (const auto& ranks : kind.groups)
+        {
+            groups[std::to_string(number++)] = ranks;
+        }
+    }
+    return groups.dump() + "\n";
+}
+
+namespace
+{
+
+ChakraValue
+WholeValue(uint64_t whole)
+{
+    ChakraValue value;
+    value.whole = static_cast<int64_t>(whole);
+    return value;
+}
+
+ChakraValue
+TextValue(std::string text)
+{
+    ChakraValue value;
+    value.kind = ChakraValue::Kind::kText;
+    value.text = std::move(text);
+    return value;
+}
+
+/// The place of a rank's group among all groups of the plan.
+struct Place
+{
+    std::size_t group = 0;
+    std::size_t position = 0;
+};
+
+std::vector<Place>
+PlacesOf(const training::TrainingPlan& plan, Rank rank)
+{
+    std::vector<Place> places(plan.groupKinds.size());
+    std::size_t number = 0;
+    for (std::size_t kind = 0; kind < plan.groupKinds.size(); ++kind)
+    {
+        for (const auto& ranks : plan.groupKinds[kind].groups)
+        {
+            const auto found = std::find(ranks.begin(), ranks.end(), rank);
+            if (found != ranks.end())
+            {
+                places[kind] = {number, static_cast<std::size_t>(found - ranks.begin())};
+            }
+            ++number;
+        }
+    }
+    return places;
+}
+
+const std::vector<Rank>&
+GroupAt(const training::TrainingPlan& plan, uint32_t kind, std::size_t number)
+{
+    for (uint32_t before = 0; before < kind; ++before)
+    {
+        number -= plan.groupKinds[before].groups.size();
+    }
+    return plan.groupKinds[kind].groups[number];
+}
+
+void
+SetCollective(const training::TrainingPlan& plan,
+              const Place& place,
+              const Task& task,
+              ChakraNode* node)
+{
+    node->type = ChakraType::kCollective;
+    const Op op = task.op == Op::kAllToAllV ? Op::kAllToAll : task.op;
+    const auto type =
+        static_cast<uint64_t>(std::find(std::begin(kOps), std::end(kOps), op) - std::begin(kOps));
+    const std::vector<Rank>& ranks = GroupAt(plan, task.group, place.group);
+    auto& attributes = node->attributes;
+    attributes["is_cpu_op"] = WholeValue(0);
+    attributes["comm_type"] = WholeValue(type);
+    attributes["pg_name"] = TextValue(std::to_string(place.group));
+    uint64_t size = IsPart(op) ? task.bytes / ranks.size() : task.bytes;
+    attributes["dltrain_bytes"] = WholeValue(task.bytes);
+    if (task.blocks)
+    {
+        ChakraValue sends;
+        sends.kind = ChakraValue::Kind::kList;
+        const auto own = static_cast<Rank>(place.position);
+        for (Rank to = 0; to < ranks.size(); ++to)
+        {
+            sends.list.push_back(static_cast<int64_t>(task.blocks->Bytes(own, to)));
+        }
+        attributes["dltrain_sends"] = std::move(sends);
+        size = task.blocks->InputBytes(own);
+    }
+    attributes["comm_size"] = WholeValue(size);
+}
+
+} // namespace
+
+std::vector<ChakraNode>
+ChakraNodes(const training::TrainingPlan& plan, Rank rank)
+{
+    const training::StepGraph& graph = plan.roles[plan.roleOf[rank]];
+    const std::vector<Place> places = PlacesOf(plan, rank);
+    const double slowness = plan.slowness.empty() ? 1 : plan.slowness[rank];
+    std::vector<ChakraNode> nodes;
+    nodes.reserve(graph.tasks.size());
+    std::vector<TaskId> last(graph.streams.size(), UINT32_MAX);
+    for (TaskId id = 0; id < graph.tasks.size(); ++id)
+    {
+        const Task& task = graph.tasks[id];
+        ChakraNode& node = nodes.emplace_back();
+        node.id = id + 1;
+        node.name = task.name;
+        for (const TaskId before : task.after)
+        {
+            node.after.push_back(before + 1);
+        }
+        const TaskId previous = std::exchange(last[task.stream], id);
+        if (previous != UINT32_MAX &&
+            std::find(task.after.begin(), task.after.end(), previous) == task.after.end())
+        {
+            node.after.push_back(previous + 1);
+        }
+        auto& attributes = node.attributes;
+        for (const auto& [phase, name] : kPhases)
+        {
+            if (phase == task.phase)
+            {
+                attributes["dltrain_phase"] = TextValue(name);
+            }
+        }
+        switch (task.kind)
+        {
+        case TaskKind::kCollective:
+            SetCollective(plan, places[task.group], task, &node);
+            break;
+        case TaskKind::kSend:
+        case TaskKind::kRecv: {
+            const bool sends = task.kind == TaskKind::kSend;
+            const Rank peer = training::PeerOf(plan, rank, task);
+            node.type = sends ? ChakraType::kSend : ChakraType::kReceive;
+            attributes["is_cpu_op"] = WholeValue(0);
+            attributes["comm_src"] = WholeValue(sends ? rank : peer);
+            attributes["comm_dst"] = WholeValue(sends ? peer : rank);
+            attributes["comm_size"] = WholeValue(task.bytes);
+            // Messages of different kinds of groups have tags of their own.
+            attributes["comm_tag"] =
+                WholeValue(uint64_t{task.group} * (training::kMostTag + 1) + task.tag);
+            break;
+        }
+        default: {
+            const bool host = task.kind == TaskKind::kHost;
+            const double ps = static_cast<double>(task.duration.ps) * (host ? 1 : slowness) + 0.5;
+            node.type = ChakraType::kCompute;
+            node.durationMicros = static_cast<uint64_t>(ps * 1e-6 + 0.5);
+            attributes["is_cpu_op"] = WholeValue(host ? 1 : 0);
+            attributes["dltrain_ps"] = WholeValue(static_cast<uint64_t>(ps));
+            if (host)
+            {
+                attributes["dltrain_thread"] = WholeValue(task.stream);
+            }
+            if (task.kind == TaskKind::kMemory)
+            {
+                attributes["dltrain_kind"] = TextValue("memory");
+            }
+        }
+        }
+    }
+    return nodes;
+}
+
+} // namespace formats

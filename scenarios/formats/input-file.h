@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef SCENARIOS_FORMATS_INPUT_FILE_H
+#define SCENARIOS_FORMATS_INPUT_FILE_H
+
+#include "topologies/error.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace formats
+{
+
+/// Of one file, unpacked: more is an error (assumed).
+constexpr std::size_t kLargestFile = 1024u << 20;
+
+/// What is in a file; of one packed by gzip what was packed. Nothing, and an error, if it cannot be
+/// read, is too large, or its packing is damaged. Gzip needs Boost.Iostreams, an optional part of
+/// the build.
+std::optional<std::string> ReadInput(const std::string& path, std::vector<topo::Error>& errors);
+
+/// The same of bytes that are there. \param file for errors
+std::optional<std::string> Unpacked(std::string bytes,
+                                    const std::string& file,
+                                    std::vector<topo::Error>& errors);
+
+} // namespace formats
+
+#endif // SCENARIOS_FORMATS_INPUT_FILE_H

@@ -1,0 +1,175 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/formats/trace.h"
+
+#include "scenarios/formats/goal.h"
+#include "scenarios/formats/input-file.h"
+#include "scenarios/formats/recorded-plan.h"
+#include "scenarios/training/message-match.h"
+
+#include <algorithm>
+#include <string_view>
+#include <sys/stat.h>
+#include <utility>
+
+namespace formats
+{
+
+namespace
+{
+
+/// The first word of a text, behind remarks of GOAL.
+std::string_view
+FirstWord(std::string_view text)
+{
+    constexpr const char* kBlanks = " \t\r\n";
+    while (true)
+    {
+        const std::size_t begin = text.find_first_not_of(kBlanks);
+        if (begin == std::string_view::npos)
+        {
+            return {};
+        }
+        text.remove_prefix(begin);
+        const bool line = text.substr(0, 2) == "//";
+        if (!line && text.substr(0, 2) != "/*")
+        {
+            return text.substr(0, text.find_first_of(kBlanks));
+        }
+        const std::size_t end = text.find(line ? "\n" : "*/");
+        if (end == std::string_view::npos)
+        {
+            return {};
+        }
+        text.remove_prefix(end + (line ? 1 : 2));
+    }
+}
+
+} // namespace
+
+std::string
+TraceFormats()
+{
+    return "a folder of Chakra execution traces (PREFIX.RANK.et or .json, also .gz) or of a "
+           "capture, "
+           "or a file of GOAL";
+}
+
+namespace
+{
+
+std::optional<Trace>
+TraceOf(std::optional<Recording> recording)
+{
+    if (!recording)
+    {
+        return std::nullopt;
+    }
+    Trace trace;
+    trace.format = recording->format;
+    trace.ranks = static_cast<uint32_t>(recording->ranks.size());
+    trace.notes = recording->notes;
+    trace.recording = std::move(recording);
+    return trace;
+}
+
+std::optional<Trace>
+TraceOf(std::optional<Captured> captured)
+{
+    if (!captured)
+    {
+        return std::nullopt;
+    }
+    Trace trace;
+    trace.format = "capture";
+    trace.ranks = captured->plan.ranks;
+    trace.notes = std::move(captured->notes);
+    trace.plan = std::move(captured->plan);
+    return trace;
+}
+
+} // namespace
+
+std::optional<Trace>
+ReadTrace(const std::string& path,
+          const KernelTime& time,
+          const CaptureMachine& machine,
+          std::vector<topo::Error>& errors)
+{
+    const auto fail = [&](const std::string& problem) {
+        topo::Error error;
+        error.file = path;
+        error.problem = problem;
+        errors.push_back(std::move(error));
+        return std::nullopt;
+    };
+    if (IsCapture(path))
+    {
+        return TraceOf(ReadCapture(path, machine, errors));
+    }
+    const std::size_t before = errors.size();
+    const auto files = FindChakraFiles(path, errors);
+    if (files)
+    {
+        return TraceOf(ReadChakra(*files, time, errors));
+    }
+    if (errors.size() > before)
+    {
+        return std::nullopt;
+    }
+
+    struct stat about
+    {
+    };
+
+    if (::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode))
+    {
+        return fail("has no traces; allowed: " + TraceFormats());
+    }
+    const auto text = ReadInput(path, errors);
+    if (!text)
+    {
+        return std::nullopt;
+    }
+    const std::string_view first = FirstWord(*text);
+    if (first == "num_ranks" || first == "rank")
+    {
+        return TraceOf(ReadGoal(*text, path, errors));
+    }
+    return fail("is of no format that is known; allowed: " + TraceFormats());
+}
+
+std::optional<training::TrainingPlan>
+PlanOf(const Trace& trace,
+       const std::string& path,
+       uint32_t ranks,
+       std::vector<topo::Error>& errors)
+{
+    if (trace.recording)
+    {
+        return MakePlan(*trace.recording, path, ranks, errors);
+    }
+    training::TrainingPlan plan = *trace.plan;
+    const training::MessageMatch match(plan);
+    for (const auto* problems : {&match.Problems(), &match.Unmatched()})
+    {
+        if (!problems->empty())
+        {
+            topo::Error error;
+            error.file = path;
+            error.problem = problems->front();
+            errors.push_back(std::move(error));
+            return std::nullopt;
+        }
+    }
+    if (plan.ranks < ranks)
+    {
+        plan.roleOf.resize(ranks, static_cast<uint32_t>(plan.roles.size()));
+        plan.roles.push_back({{"compute"}, {}});
+        plan.ranks = ranks;
+    }
+    return plan;
+}
+
+} // namespace formats

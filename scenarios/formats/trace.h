@@ -1,0 +1,56 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * A recorded step, of whatever format: --trace.
+ */
+#ifndef SCENARIOS_FORMATS_TRACE_H
+#define SCENARIOS_FORMATS_TRACE_H
+
+#include "scenarios/formats/capture.h"
+#include "scenarios/formats/chakra.h"
+#include "scenarios/formats/recording.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace formats
+{
+
+/// What runs instead of a model.
+struct TraceName
+{
+    std::string format; ///< Recording::format
+    std::string path;
+    uint32_t ranks = 0; ///< of the recording
+};
+
+/// "a file of GOAL, or a folder of ...": what ReadTrace takes, for help and errors.
+std::string TraceFormats();
+
+/// A recorded step: of our own captures a plan, of all others a recording.
+struct Trace
+{
+    std::string format;
+    uint32_t ranks = 0;
+    std::vector<std::string> notes; ///< Recording::notes
+    std::optional<Recording> recording;
+    std::optional<training::TrainingPlan> plan;
+};
+
+/// The format is found out by what is there. Nothing, and an error, if it is none of them, or not
+/// in order. \param time of kernels on the GPU of `machine`
+std::optional<Trace> ReadTrace(const std::string& path,
+                               const KernelTime& time,
+                               const CaptureMachine& machine,
+                               std::vector<topo::Error>& errors);
+
+/// Its plan; nothing, and an error, if it cannot be run. \param ranks of the plan, at least its own
+std::optional<training::TrainingPlan> PlanOf(const Trace& trace,
+                                             const std::string& path,
+                                             uint32_t ranks,
+                                             std::vector<topo::Error>& errors);
+
+} // namespace formats
+
+#endif // SCENARIOS_FORMATS_TRACE_H

@@ -1,0 +1,373 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/trace-options.h"
+
+#include "contrib/rdma/core/shown-text.h"
+#include "scenarios/formats/chakra-json.h"
+#include "scenarios/formats/chakra-wire.h"
+#include "scenarios/formats/chakra.h"
+#include "scenarios/formats/goal.h"
+#include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/collective-options.h"
+#include "scenarios/spec/compute-options.h"
+#include "scenarios/training/kernel-time.h"
+#include "topologies/names.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <sys/stat.h>
+#include <utility>
+
+namespace scenario
+{
+
+namespace
+{
+
+const std::vector<NamedItem>&
+ExportItems()
+{
+    static const std::vector<NamedItem> items = {
+        {"chakra", "Chakra execution traces: chakra/trace.RANK.et, chakra/comm_groups.json"},
+        {"chakra-json", "the same as JSON: chakra-json/trace.RANK.json"},
+        {"goal", "GOAL of LogGOPSim and ATLAHS: trace.goal"}};
+    return items;
+}
+
+/// What a recorded step leaves to choose of what belongs to training.
+const std::set<std::string> kWithTrace = {"trace",
+                                          "export",
+                                          "gpu",
+                                          "dtype",
+                                          "workload",
+                                          "steps",
+                                          "warmup",
+                                          "slow-gpu",
+                                          "jitter",
+                                          "collective-sms"};
+
+bool
+Wants(const TrainingScenario& s, const char* format)
+{
+    return std::find(s.exports.begin(), s.exports.end(), format) != s.exports.end();
+}
+
+/// The schedule that the run takes.
+formats::ScheduleOf
+SchedulesOf(const ClusterSpec& cluster, const CollectiveOptions& collectives)
+{
+    return [&cluster, &collectives](const coll::Collective& what,
+                                    const std::vector<coll::Rank>& ranks) {
+        const coll::Placement placement = PlacementOf(cluster, ranks);
+        return ChoiceOf(collectives, what, placement)
+            .algorithm->Make(what, placement, collectives.OptionsFor(what.op));
+    };
+}
+
+std::string
+WhyNotWritten(const std::string& path)
+{
+    return "cannot write " + rdma::Shown(path, 300) + ": " + std::strerror(errno);
+}
+
+/// What `write` writes. \return why not, or nothing
+template <class Write>
+std::string
+WriteFile(const std::string& path, Write write)
+{
+    errno = 0;
+    std::ofstream os(path, std::ios::binary);
+    if (os)
+    {
+        write(os);
+        os.close();
+    }
+    return os ? "" : WhyNotWritten(path);
+}
+
+std::string
+WriteChakra(const TrainingScenario& s, const std::string& folder, bool json)
+{
+    if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
+    {
+        return WhyNotWritten(folder);
+    }
+    for (coll::Rank rank = 0; rank < s.plan.ranks; ++rank)
+    {
+        const std::string why =
+            WriteFile(folder + "/trace." + std::to_string(rank) + (json ? ".json" : ".et"),
+                      [&](std::ostream& os) {
+                          (json ? formats::WriteChakraJson
+                                : formats::WriteChakraWire)(formats::ChakraNodes(s.plan, rank), os);
+                      });
+        if (!why.empty())
+        {
+            return why;
+        }
+    }
+    return WriteFile(folder + "/comm_groups.json",
+                     [&](std::ostream& os) { os << formats::GroupsText(s.plan); });
+}
+
+} // namespace
+
+std::vector<Option>
+TraceOptionRows(const std::string& json, const std::string& group)
+{
+    return {
+        Opt("trace",
+            Kind::kFile,
+            json,
+            group,
+            "run a step that another tool recorded instead of a model: " + formats::TraceFormats())
+            .Shows("PATH")
+            .Otherwise("none"),
+        Opt("export",
+            Kind::kList,
+            json,
+            group,
+            "write the step into the output folder as other tools read it: chakra, chakra-json "
+            "(Chakra execution traces), goal (GOAL)")
+            .Shows("FORMAT,...")
+            .Distinct()
+            .Otherwise("none")
+            .Example("chakra-json"),
+    };
+}
+
+bool
+HasTrace(Validation* v)
+{
+    if (!v->values.Given("trace"))
+    {
+        return false;
+    }
+    std::vector<std::string> others;
+    for (const Option& option : v->table.options)
+    {
+        if (option.path.compare(0, 10, "/training/") == 0 && !kWithTrace.count(option.name))
+        {
+            others.push_back(option.name);
+        }
+    }
+    v->MustNotBeSet(others, "has no meaning with --trace, whose step is recorded");
+    for (const std::string& other : others)
+    {
+        v->values.Slot(other).present = false; // not in the configuration as run
+    }
+    return true;
+}
+
+std::optional<formats::Trace>
+ReadTraceFiles(Validation* v, const training::GpuSpec& gpu, const topo::ServerSpec& server)
+{
+    auto& values = v->values;
+    for (const char* narrower : {"fp16", "fp32"})
+    {
+        if (gpu.Peak(*training::ParseDtype(values.Text("dtype"))) <= 0)
+        {
+            v->DecideUnlessGiven("dtype", narrower); // older GPUs have no bf16
+        }
+    }
+    const auto dtype = *training::ParseDtype(values.Text("dtype"));
+    bool unknown = false;
+    const auto time = [&](double flops, double bytes) {
+        if (gpu.Peak(dtype) <= 0)
+        {
+            unknown = true;
+            return rdma::Duration(0);
+        }
+        // Of a product nothing but its FLOPs is known, nor of what datatype its tensors are: their
+        // bytes are told.
+        training::Kernel kernel;
+        kernel.kind =
+            flops > 0 ? training::KernelClass::kMatrix : training::KernelClass::kPointwise;
+        kernel.flops = flops;
+        kernel.bytes = bytes;
+        return rdma::Duration(static_cast<int64_t>(
+            training::Seconds(kernel, training::InTraining(gpu), dtype) * 1e12));
+    };
+    std::vector<topo::Error> errors;
+    const formats::CaptureMachine machine{gpu, HostLinkOf(server, gpu)};
+    auto trace = formats::ReadTrace(values.Text("trace"), time, machine, errors);
+    for (const topo::Error& error : errors)
+    {
+        v->errors.push_back({"", "", error.Sentence(), ""});
+    }
+    if (!trace)
+    {
+        return std::nullopt;
+    }
+    if (unknown)
+    {
+        v->Fail("dtype",
+                gpu.name + " does not have it, and the trace has nodes that take as long as the "
+                           "GPU needs for their FLOPs");
+        return std::nullopt;
+    }
+    for (const std::string& note : trace->notes)
+    {
+        v->notes.push_back(values.Text("trace") + ": " + note);
+    }
+    if (!values.Given("gpus") && !values.Given("servers"))
+    {
+        const uint32_t ranks = trace->ranks;
+        const uint32_t each =
+            values.Given("gpus-per-server") ? values.U32("gpus-per-server") : server.gpus;
+        const bool fills = ranks % each == 0 || (ranks < each && !values.Given("gpus-per-server"));
+        const std::string option = fills ? "gpus" : "servers";
+        v->Decide(option, std::to_string(fills ? ranks : (ranks + each - 1) / each));
+        values.Slot(option).given = true;
+        values.Slot(option).where = "--trace";
+    }
+    return trace;
+}
+
+void
+MakeTraced(Validation* v,
+           const formats::Trace& trace,
+           const training::GpuSpec& gpu,
+           const ClusterSpec& cluster,
+           TrainingScenario* s)
+{
+    const auto& values = v->values;
+    const std::string& path = values.Text("trace");
+    const uint32_t ranks = trace.ranks;
+    const uint32_t gpus = cluster.servers * cluster.server.gpus;
+    if (ranks > gpus)
+    {
+        v->Fail("trace",
+                "has " + topo::Counted(ranks, "rank") + ", and there are " +
+                    topo::Counted(gpus, "GPU") + "; allowed: as many, or more");
+        return;
+    }
+    std::vector<topo::Error> errors;
+    auto plan = formats::PlanOf(trace, path, gpus, errors);
+    for (const topo::Error& error : errors)
+    {
+        v->errors.push_back({"", "", error.Sentence(), ""});
+    }
+    if (!plan)
+    {
+        return;
+    }
+    if (ranks < gpus)
+    {
+        v->notes.push_back(path + " has " + topo::Counted(ranks, "rank") + ": " +
+                           std::to_string(gpus - ranks) + " of " + topo::Counted(gpus, "GPU") +
+                           " do nothing, and count in what is a mean of GPUs");
+    }
+    s->plan = std::move(*plan);
+    s->plan.contention =
+        values.U32("collective-sms") > 0
+            ? static_cast<double>(values.U32("collective-sms")) / gpu.multiprocessors
+            : 0;
+    s->options.gpu = gpu;
+    s->options.ranks = gpus;
+    s->options.dtype = *training::ParseDtype(values.Text("dtype"));
+    const std::size_t slash = path.find_last_of('/', path.size() > 1 ? path.size() - 2 : 0);
+    s->model = path.substr(slash == std::string::npos ? 0 : slash + 1);
+    s->gpu = gpu.name;
+    s->trace = formats::TraceName{trace.format, path, ranks};
+}
+
+void
+CheckExports(Validation* v, TrainingScenario* s, const ClusterSpec& cluster)
+{
+    std::vector<std::string> names;
+    for (const NamedItem& item : ExportItems())
+    {
+        names.push_back(item.name);
+    }
+    for (const std::string& word : v->values.List("export"))
+    {
+        if (std::find(names.begin(), names.end(), word) == names.end())
+        {
+            v->errors.push_back({v->values.Where("export"),
+                                 word,
+                                 "is no format; allowed: " + JoinNames(ExportItems()),
+                                 rdma::NearestName(word, names)});
+            return;
+        }
+    }
+    s->exports = v->values.List("export");
+    if (s->exports.empty() || !v->errors.empty())
+    {
+        return;
+    }
+    if (v->seat)
+    {
+        v->Fail("export", "of a job of --jobs nothing is written; run it alone");
+        return;
+    }
+    if (s->served || s->plan.fillRoles > 0)
+    {
+        v->Fail("export",
+                s->served
+                    ? "what replicas of parameter servers do is no step that repeats"
+                    : "a pipeline without a flush goes on from step to step, so no step of it "
+                      "stands alone");
+        return;
+    }
+    if (Wants(*s, "chakra") && !formats::WhyNoChakraWire().empty())
+    {
+        v->Fail("export", formats::WhyNoChakraWire() + "; allowed: chakra-json, goal");
+        return;
+    }
+    const std::string why =
+        Wants(*s, "goal") ? formats::WhyNoGoal(s->plan, SchedulesOf(cluster, s->collectives)) : "";
+    const std::string whyNot = !why.empty() ? "GOAL: " + why
+                               : Wants(*s, "chakra") || Wants(*s, "chakra-json")
+                                   ? formats::WhyNoChakra(s->plan)
+                                   : "";
+    if (!whyNot.empty())
+    {
+        v->Fail("export", whyNot);
+        return;
+    }
+    if (s->plan.sizes.size() > 1)
+    {
+        v->notes.push_back("--export: the step of " + std::to_string(s->plan.sizes[0].blocks) +
+                           " blocks, the largest of those that are simulated");
+    }
+    if (s->plan.jitter.sigma > 0 || s->plan.contention > 0)
+    {
+        v->notes.push_back(
+            std::string("--export: times of computing are those ") +
+            (s->plan.jitter.sigma > 0 ? "without --jitter" : "beside no collective") +
+            (s->plan.jitter.sigma > 0 && s->plan.contention > 0 ? ", and beside no collective"
+                                                                : ""));
+    }
+}
+
+std::string
+WriteExports(const TrainingScenario& s)
+{
+    for (const bool json : {false, true})
+    {
+        const char* const format = json ? "chakra-json" : "chakra";
+        if (!Wants(s, format))
+        {
+            continue;
+        }
+        if (const auto why = WriteChakra(s, s.run.out + "/" + format, json); !why.empty())
+        {
+            return why;
+        }
+    }
+    if (!Wants(s, "goal"))
+    {
+        return {};
+    }
+    std::string whyNot;
+    const std::string why = WriteFile(s.run.out + "/trace.goal", [&](std::ostream& os) {
+        whyNot = formats::WriteGoal(s.plan, SchedulesOf(s.cluster, s.collectives), os);
+    });
+    return why.empty() ? whyNot : why;
+}
+
+} // namespace scenario

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Captures a training script:
+
+    ./ns3 capture --out=captured torchrun --nproc_per_node=8 train.py
+    ./ns3 capture --out=captured --servers=16 launch.sh
+    ./ns3 capture --check train.py
+    ./ns3 capture --setup
+
+Exit status: the script's own; 2: wrong words, or the optional part is not installed; 3: --check,
+and there are mistakes.
+"""
+
+import argparse
+import sys
+import tempfile
+
+from .. import console
+from ..errors import InvalidInput, SimulatorError
+from . import capturing, installing
+from .captured import CaptureFailed
+
+MISTAKES = 3
+
+
+def parser():
+    words = argparse.ArgumentParser(
+        prog="capture",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = words.add_argument
+    add("--setup", action="store_true", help="install and build the optional part, and end")
+    add("--check", action="store_true", help="only look for mistakes: status 3 if there are any")
+    add("--out", metavar="DIR", help="folder for the capture")
+    add("--gpu", default="A100", help="model of the GPUs (default A100)")
+    add("--gpus-per-server", type=int, default=8, metavar="N", help="default 8")
+    add("--servers", type=int, metavar="N", help="in place of what the launcher says")
+    add("--memory", type=int, metavar="BYTES", help="of a GPU, if not the model's own")
+    add(
+        "--capture-ranks",
+        default="auto",
+        metavar="RANKS",
+        help="auto (up to 16 all, of more a sample), all, or numbers: 0,5,127",
+    )
+    add(
+        "--capture-steps",
+        type=int,
+        default=3,
+        metavar="N",
+        help="end the script after so many training steps (default 3; 0: never)",
+    )
+    add("--capture-network", action="store_true", help="let the script use the network")
+    add(
+        "--patience",
+        type=int,
+        default=30,
+        metavar="SECONDS",
+        help="how long a rank waits for another one (default 30)",
+    )
+    add("command", nargs=argparse.REMAINDER, help="script, or launcher with its words")
+    return words
+
+
+def ranks_of(text):
+    if text in ("auto", "all"):
+        return text
+    try:
+        return sorted({int(word) for word in text.split(",")})
+    except ValueError:
+        raise InvalidInput(
+            f"--capture-ranks={text}: allowed: auto, all, or numbers such as 0,5,127"
+        ) from None
+
+
+def main(arguments):
+    given = parser().parse_args(arguments)
+    try:
+        if given.setup:
+            print(f"the simulated GPUs are at {installing.set_up()}")
+            return 0
+        if not given.check and not given.out:
+            raise InvalidInput("--out=DIR is needed: the folder for the capture (or --check)")
+        with tempfile.TemporaryDirectory(prefix="capture-") as nowhere:
+            return _capture(given, given.out or nowhere)
+    except CaptureFailed as error:
+        _say(error)
+        return error.exit_status if 0 < error.exit_status < 256 else 1
+    except SimulatorError as error:
+        _say(error)
+        return 2
+
+
+def _say(error):
+    print(f"capture: error: {error}", file=sys.stderr)
+
+
+def _capture(given, out):
+    try:
+        captured = capturing.capture(
+            given.command,
+            out,
+            gpu=given.gpu,
+            gpus_per_server=given.gpus_per_server,
+            servers=given.servers,
+            ranks=ranks_of(given.capture_ranks),
+            steps=given.capture_steps,
+            memory=given.memory,
+            network=given.capture_network,
+            patience=given.patience,
+            say=lambda text: print(f"capture: {text}", file=sys.stderr),
+        )
+    except CaptureFailed as error:
+        if error.captured is not None:
+            print("\n".join(error.captured.summary()))
+            if given.check and error.captured.mistakes:
+                _say(error)
+                return MISTAKES
+        raise
+    print("\n".join(captured.summary()))
+    return MISTAKES if given.check and captured.mistakes else 0
+
+
+if __name__ == "__main__":
+    console.run("capture", main)

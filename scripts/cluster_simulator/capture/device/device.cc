@@ -1,0 +1,353 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "device.h"
+
+#include "record.h"
+#include "storage.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <array>
+#include <atomic>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <memory>
+#include <torch/csrc/distributed/c10d/reducer_timer.hpp>
+
+namespace capture
+{
+
+namespace
+{
+
+int g_devices = 0;
+std::array<std::unique_ptr<CachingAllocator>, kMostDevices> g_memory;
+std::mutex g_memoryLock;
+std::atomic<int64_t> g_streams{1};
+std::atomic<int64_t> g_events{1};
+
+thread_local int t_device = 0;
+thread_local std::array<int64_t, kMostDevices> t_streams = {};
+
+} // namespace
+
+void
+SetDevices(int count, uint64_t memoryBytes)
+{
+    TORCH_CHECK(count > 0 && count <= kMostDevices, "1 to ", kMostDevices, " GPUs a process");
+    g_devices = count;
+    for (int i = 0; i < count; ++i)
+    {
+        g_memory[i] = std::make_unique<CachingAllocator>(memoryBytes);
+    }
+}
+
+int
+DeviceCount()
+{
+    return g_devices;
+}
+
+void
+CheckDevice(int64_t device)
+{
+    TORCH_CHECK(device >= 0 && device < g_devices, "CUDA error: invalid device ordinal");
+}
+
+int
+CurrentDevice()
+{
+    return t_device;
+}
+
+void
+SetDevice(int device)
+{
+    CheckDevice(device);
+    t_device = device;
+}
+
+int64_t
+CurrentStream()
+{
+    return t_streams[t_device];
+}
+
+int64_t
+CurrentStreamOf(int device)
+{
+    return t_streams[device];
+}
+
+void
+SetStream(c10::Stream stream)
+{
+    SetDevice(stream.device_index());
+    t_streams[t_device] = stream.id();
+}
+
+c10::Stream
+StreamOf(int device, int64_t number)
+{
+    return c10::Stream(c10::Stream::UNSAFE,
+                       c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device)),
+                       number);
+}
+
+c10::Stream
+NewStream(int device)
+{
+    return StreamOf(device, g_streams++);
+}
+
+CachingAllocator&
+MemoryOf(int device)
+{
+    CheckDevice(device);
+    return *g_memory[device];
+}
+
+std::mutex&
+MemoryLock()
+{
+    return g_memoryLock;
+}
+
+OnDevice::OnDevice(int device)
+    : m_before(t_device)
+{
+    SetDevice(device);
+}
+
+OnDevice::~OnDevice()
+{
+    t_device = m_before;
+}
+
+int64_t
+NewEvent()
+{
+    return g_events++;
+}
+
+namespace
+{
+
+/// c10's way to a device: autograd's threads start because it is there.
+class DeviceGuard final : public c10::impl::DeviceGuardImplInterface
+{
+  public:
+    c10::DeviceType type() const override
+    {
+        return c10::kCUDA;
+    }
+
+    c10::Device exchangeDevice(c10::Device device) const override
+    {
+        const c10::Device before = getDevice();
+        setDevice(device);
+        return before;
+    }
+
+    c10::Device getDevice() const override
+    {
+        return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(t_device));
+    }
+
+    void setDevice(c10::Device device) const override
+    {
+        if (device.has_index())
+        {
+            SetDevice(device.index());
+        }
+    }
+
+    void uncheckedSetDevice(c10::Device device) const noexcept override
+    {
+        if (device.has_index())
+        {
+            t_device = device.index();
+        }
+    }
+
+    c10::Stream getStream(c10::Device device) const noexcept override
+    {
+        const int index = device.has_index() ? device.index() : t_device;
+        return StreamOf(index, t_streams[index]);
+    }
+
+    c10::Stream getDefaultStream(c10::Device device) const override
+    {
+        return StreamOf(device.has_index() ? device.index() : t_device, 0);
+    }
+
+    c10::Stream getStreamFromGlobalPool(c10::Device device, bool) const override
+    {
+        return NewStream(device.has_index() ? device.index() : t_device);
+    }
+
+    c10::Stream exchangeStream(c10::Stream stream) const noexcept override
+    {
+        const int device = stream.device_index();
+        const int64_t before = t_streams[device];
+        t_streams[device] = stream.id();
+        return StreamOf(device, before);
+    }
+
+    c10::DeviceIndex deviceCount() const noexcept override
+    {
+        return static_cast<c10::DeviceIndex>(g_devices);
+    }
+
+    void record(void** event,
+                const c10::Stream& stream,
+                const c10::DeviceIndex,
+                const c10::EventFlag) const override
+    {
+        const int64_t number = NewEvent();
+        *event = reinterpret_cast<void*>(number);
+        Line("record")
+            .Add("e", number)
+            .Add("d", stream.device_index())
+            .Add("s", stream.id())
+            .Write();
+    }
+
+    void block(void* event, const c10::Stream& stream) const override
+    {
+        Line("wait")
+            .Add("e", reinterpret_cast<int64_t>(event))
+            .Add("d", stream.device_index())
+            .Add("s", stream.id())
+            .Write();
+    }
+
+    bool queryEvent(void*) const override
+    {
+        return true;
+    }
+
+    void destroyEvent(void*, const c10::DeviceIndex) const noexcept override
+    {
+    }
+
+    bool queryStream(const c10::Stream&) const override
+    {
+        return true;
+    }
+
+    void synchronizeStream(const c10::Stream& stream) const override
+    {
+        Line("sync").Add("d", stream.device_index()).Add("s", stream.id()).Write();
+    }
+
+    void recordDataPtrOnStream(const c10::DataPtr&, const c10::Stream&) const override
+    {
+    }
+};
+
+const DeviceGuard g_guard;
+C10_REGISTER_GUARD_IMPL(CUDA, DeviceGuard);
+
+/// ATen's way to what only CUDA has.
+struct Hooks : at::CUDAHooksInterface
+{
+    explicit Hooks(at::CUDAHooksArgs)
+    {
+    }
+
+    void initCUDA() const override
+    {
+    }
+
+    // Values are computed on the CPU where they are at all, so its generator serves.
+    const at::Generator& getDefaultCUDAGenerator(at::DeviceIndex) const override
+    {
+        static const at::Generator generator = at::detail::createCPUGenerator();
+        return generator;
+    }
+
+    at::Device getDeviceFromPtr(void*) const override
+    {
+        return at::Device(at::kCUDA, static_cast<at::DeviceIndex>(t_device));
+    }
+
+    bool isPinnedPtr(void*) const override
+    {
+        return false;
+    }
+
+    bool hasCUDA() const override
+    {
+        return true;
+    }
+
+    bool hasCUDART() const override
+    {
+        return true;
+    }
+
+    bool hasPrimaryContext(int64_t) const override
+    {
+        return true;
+    }
+
+    int64_t current_device() const override
+    {
+        return t_device;
+    }
+
+    int getNumGPUs() const override
+    {
+        return g_devices;
+    }
+
+    at::Allocator* getPinnedMemoryAllocator() const override
+    {
+        return c10::GetAllocator(c10::kCPU);
+    }
+
+    at::Allocator* getCUDADeviceAllocator() const override
+    {
+        return DeviceAllocator();
+    }
+
+    void deviceSynchronize(int64_t device) const override
+    {
+        Line("sync").Add("d", device).Write();
+    }
+
+    std::string showConfig() const override
+    {
+        return "simulated GPUs";
+    }
+};
+
+/// DDP times the passes of a step with it, to tell users; nothing depends on it.
+struct Timer : c10d::Timer
+{
+    explicit Timer(c10::Device)
+    {
+    }
+
+    c10::optional<int64_t> measureDifference(Event, Event) override
+    {
+        return 1;
+    }
+};
+
+} // namespace
+
+} // namespace capture
+
+namespace at
+{
+using CaptureHooks = capture::Hooks;
+C10_REGISTER_CLASS(CUDAHooksRegistry, CUDAHooks, CaptureHooks);
+} // namespace at
+
+namespace c10d
+{
+using CaptureTimer = capture::Timer;
+C10_REGISTER_TYPED_CLASS(TimerRegistry, c10::kCUDA, CaptureTimer);
+} // namespace c10d

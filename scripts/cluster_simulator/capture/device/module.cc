@@ -1,0 +1,216 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What ../inside/ calls.
+ */
+#include "device.h"
+#include "host-kernels.h"
+#include "process-group.h"
+#include "record.h"
+#include "storage.h"
+
+#include <pthread.h>
+#include <torch/csrc/utils/pybind.h>
+
+namespace
+{
+
+using namespace capture;
+
+int
+DeviceOr(int device)
+{
+    return device < 0 ? CurrentDevice() : device;
+}
+
+void
+Start(int devices, uint64_t memoryBytes)
+{
+    SetDevices(devices, memoryBytes);
+    StartStorage();
+    InstallHostKernels();
+    WatchPasses();
+    pthread_atfork(nullptr, nullptr, &ForgetRecord);
+}
+
+py::dict
+LevelDictionary(const Level& level)
+{
+    py::dict told;
+    told["current"] = level.current;
+    told["peak"] = level.peak;
+    told["allocated"] = level.added;
+    told["freed"] = level.added - level.current;
+    return told;
+}
+
+py::dict
+Memory(int device)
+{
+    const std::lock_guard<std::mutex> lock(MemoryLock());
+    const CachingAllocator& memory = MemoryOf(DeviceOr(device));
+    py::dict told;
+    told["allocated_bytes"] = LevelDictionary(memory.allocated);
+    told["reserved_bytes"] = LevelDictionary(memory.reserved);
+    told["allocation"] = LevelDictionary(memory.blocks);
+    told["segment"] = LevelDictionary(memory.segments);
+    told["num_alloc_retries"] = memory.retries;
+    told["num_ooms"] = memory.failures;
+    told["capacity"] = memory.Capacity();
+    return told;
+}
+
+/// The allocator by itself, for tests: what a list of requests leaves. A positive number allocates
+/// so many bytes, a negative one -i frees what request i (from 1) got, 0 empties the cache.
+py::list
+MemoryAfter(uint64_t capacity, const std::vector<int64_t>& requests)
+{
+    CachingAllocator memory(capacity);
+    std::vector<CachingAllocator::Block*> got;
+    py::list states;
+    for (const int64_t request : requests)
+    {
+        if (request > 0)
+        {
+            got.push_back(memory.Allocate(static_cast<uint64_t>(request), 0));
+        }
+        else if (request == 0)
+        {
+            memory.EmptyCache();
+        }
+        else if (CachingAllocator::Block*& block = got.at(static_cast<size_t>(-request) - 1);
+                 block != nullptr)
+        {
+            memory.Free(block);
+            block = nullptr;
+        }
+        states.append(py::make_tuple(memory.allocated.current,
+                                     memory.reserved.current,
+                                     memory.segments.current,
+                                     memory.failures));
+    }
+    return states;
+}
+
+} // namespace
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
+{
+    m.def("start", &Start);
+    m.def("open_record", &OpenRecord);
+    m.def("flush_record", &FlushRecord);
+    m.def("set_script_folder", &SetScriptFolder);
+    m.def("set_exchange", [](bool all, const std::string& ended, double patience) {
+        SetExchange({all, ended, patience});
+    });
+    m.def("operators_seen", &OperatorsSeen);
+
+    m.def("device_count", &DeviceCount);
+    m.def("check_device", &CheckDevice);
+    m.def("set_device", [](int device) {
+        if (device >= 0)
+        {
+            SetDevice(device);
+        }
+    });
+    m.def("current_device", &CurrentDevice);
+    m.def("current_stream", [](int device) {
+        return StreamOf(DeviceOr(device), CurrentStreamOf(DeviceOr(device))).pack();
+    });
+    m.def("default_stream", [](int device) { return StreamOf(DeviceOr(device), 0).pack(); });
+    m.def("new_stream", [] { return NewStream(CurrentDevice()).pack(); });
+    m.def("set_stream", [](uint64_t packed) { SetStream(c10::Stream::unpack(packed)); });
+    m.def("stream_number", [](uint64_t packed) { return c10::Stream::unpack(packed).id(); });
+    m.def("stream_device", [](uint64_t packed) {
+        return static_cast<int>(c10::Stream::unpack(packed).device_index());
+    });
+    m.def("new_event", &NewEvent);
+    m.def("record_event", [](int64_t event, uint64_t packed) {
+        const c10::Stream stream = c10::Stream::unpack(packed);
+        Line("record")
+            .Add("e", event)
+            .Add("d", stream.device_index())
+            .Add("s", stream.id())
+            .Write();
+    });
+    m.def("wait_event", [](int64_t event, uint64_t packed) {
+        const c10::Stream stream = c10::Stream::unpack(packed);
+        Line("wait").Add("e", event).Add("d", stream.device_index()).Add("s", stream.id()).Write();
+    });
+    m.def("synchronize", [](int device) {
+        Line("sync").Add("d", DeviceOr(device)).Add("l", SourceLine()).Write();
+    });
+    m.def("synchronize_stream", [](uint64_t packed) {
+        const c10::Stream stream = c10::Stream::unpack(packed);
+        Line("sync")
+            .Add("d", stream.device_index())
+            .Add("s", stream.id())
+            .Add("l", SourceLine())
+            .Write();
+    });
+    m.def("synchronize_event",
+          [](int64_t event) { Line("sync").Add("e", event).Add("l", SourceLine()).Write(); });
+
+    m.def("memory", &Memory);
+    m.def("memory_after", &MemoryAfter);
+    m.def("empty_cache", [] {
+        const std::lock_guard<std::mutex> lock(MemoryLock());
+        MemoryOf(CurrentDevice()).EmptyCache();
+    });
+    m.def("reset_peaks", [](int device) {
+        const std::lock_guard<std::mutex> lock(MemoryLock());
+        MemoryOf(DeviceOr(device)).ResetPeaks();
+    });
+    m.def("resize_storage",
+          [](const at::Tensor& tensor, size_t bytes) { ResizeStorage(tensor, bytes, true); });
+
+    m.def("source_line", &SourceLine);
+    m.def("note", &Note);
+    m.def("enter_module", &EnterModule);
+    m.def("leave_module", &LeaveModule);
+    m.def("set_backward_line", &SetBackwardLine);
+    m.def("told_file", &ToldFile);
+    // A line that Python made, of words; it is told from where, or from where this is called.
+    using Words = std::map<std::string, std::string>;
+    m.def("mark_at", [](const std::string& type, const Words& words, const std::string& line) {
+        Line written(type.c_str());
+        for (const auto& [key, value] : words)
+        {
+            written.Add(key.c_str(), value);
+        }
+        written.Add("l", line).Write();
+    });
+    m.def("mark", [](const std::string& type, const Words& words) {
+        Line written(type.c_str());
+        for (const auto& [key, value] : words)
+        {
+            written.Add(key.c_str(), value);
+        }
+        written.Add("l", SourceLine()).Write();
+    });
+    m.def("group", [](int64_t number, const std::vector<int64_t>& ranks, const std::string& line) {
+        Line("group").Add("g", number).Add("ranks", ranks).Add("l", line).Write();
+    });
+
+    using Group = py::class_<SimulatedNccl, c10d::ProcessGroup, c10::intrusive_ptr<SimulatedNccl>>;
+    Group group(m, "ProcessGroupNCCL");
+    py::class_<SimulatedNccl::Options,
+               c10d::ProcessGroup::Options,
+               c10::intrusive_ptr<SimulatedNccl::Options>>(group, "Options")
+        .def(py::init([](bool highPriority) {
+                 return c10::make_intrusive<SimulatedNccl::Options>(highPriority);
+             }),
+             py::arg("is_high_priority_stream") = false)
+        .def_readwrite("is_high_priority_stream", &SimulatedNccl::Options::is_high_priority_stream);
+    group
+        .def(py::init([](const c10::intrusive_ptr<c10d::Store>& store,
+                         int rank,
+                         int size,
+                         const py::object&) {
+            return c10::make_intrusive<SimulatedNccl>(store, rank, size);
+        }))
+        .def("set_ranks", &SimulatedNccl::SetRanks)
+        .def_property_readonly("number", &SimulatedNccl::Number)
+        .def_static("_group_start", [] {})
+        .def_static("_group_end", [] {});
+}

@@ -1,0 +1,511 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "operators.h"
+
+#include "device.h"
+#include "record.h"
+#include "storage.h"
+
+#include <ATen/ATen.h>
+#include <ATen/EmptyTensor.h>
+#include <unordered_map>
+
+namespace capture
+{
+
+namespace
+{
+
+/// Small operators on known values are computed.
+constexpr int64_t kMostComputedElements = 65536;
+/// What an operator without a shape rule may take of the host's memory.
+constexpr size_t kMostZeros = 1ULL << 30;
+
+/// Arguments of a GPU as arguments of another device, and results back. Aliases stay: two tensors
+/// of a storage have one storage there, and what comes back over it gets the first storage again.
+class Mirror
+{
+  public:
+    enum class To
+    {
+        kMeta,
+        kHost,      ///< over the same memory
+        kHostZeros, ///< tensors without memory are zeros
+    };
+
+    explicit Mirror(To to)
+        : m_to(to)
+    {
+    }
+
+    c10::IValue There(const c10::IValue& value)
+    {
+        if (value.isDevice() && value.toDevice().is_cuda())
+        {
+            m_device = value.toDevice();
+            return c10::Device(m_to == To::kMeta ? c10::kMeta : c10::kCPU);
+        }
+        return Mapped(value, [this](const at::Tensor& tensor) { return There(tensor); });
+    }
+
+    c10::IValue Back(const c10::IValue& value)
+    {
+        return Mapped(value, [this](const at::Tensor& tensor) { return Back(tensor); });
+    }
+
+  private:
+    template <class F>
+    static c10::IValue Mapped(const c10::IValue& value, F f)
+    {
+        if (value.isTensor())
+        {
+            return f(value.toTensor());
+        }
+        if (value.isTensorList())
+        {
+            c10::List<at::Tensor> list;
+            for (const at::Tensor& tensor : value.toTensorVector())
+            {
+                list.push_back(f(tensor));
+            }
+            return list;
+        }
+        if (value.isOptionalTensorList())
+        {
+            c10::List<c10::optional<at::Tensor>> list;
+            for (const c10::IValue& item : value.toListRef())
+            {
+                list.push_back(item.isTensor() ? c10::make_optional(f(item.toTensor()))
+                                               : c10::nullopt);
+            }
+            return list;
+        }
+        return value;
+    }
+
+    at::Tensor There(const at::Tensor& tensor)
+    {
+        if (!tensor.defined())
+        {
+            return tensor;
+        }
+        at::Tensor there;
+        if (tensor.is_cuda())
+        {
+            if (!m_device)
+            {
+                m_device = tensor.device();
+            }
+            there = ViewOf(StorageThere(tensor),
+                           m_to == To::kMeta ? c10::DispatchKey::Meta : c10::DispatchKey::CPU,
+                           tensor);
+        }
+        else if (m_to == To::kMeta && tensor.is_cpu())
+        {
+            there = at::detail::empty_strided_meta(tensor.sizes(),
+                                                   tensor.strides(),
+                                                   tensor.scalar_type());
+            if (tensor.unsafeGetTensorImpl()->is_wrapped_number())
+            {
+                there.unsafeGetTensorImpl()->set_wrapped_number(true);
+            }
+        }
+        else
+        {
+            return tensor;
+        }
+        m_origins.emplace(there.unsafeGetTensorImpl(), tensor);
+        m_alive.push_back(there);
+        return there;
+    }
+
+    c10::Storage StorageThere(const at::Tensor& tensor)
+    {
+        c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
+        const auto known = m_there.find(storage);
+        if (known != m_there.end())
+        {
+            return known->second;
+        }
+        c10::DataPtr data(nullptr, c10::Device(c10::kMeta));
+        if (m_to == To::kHostZeros && !InfoOf(tensor).real)
+        {
+            data = c10::GetAllocator(c10::kCPU)->allocate(storage->nbytes());
+            memset(data.get(), 0, storage->nbytes());
+        }
+        else if (m_to != To::kMeta)
+        {
+            data = c10::DataPtr(
+                storage->data(),
+                nullptr,
+                [](void*) {},
+                c10::Device(c10::kCPU));
+        }
+        c10::Storage there(c10::Storage::use_byte_size_t(),
+                           storage->nbytes(),
+                           std::move(data),
+                           c10::GetAllocator(m_to == To::kMeta ? c10::kMeta : c10::kCPU),
+                           true);
+        m_there.emplace(storage, there);
+        m_back.emplace(there.unsafeGetStorageImpl(), tensor.storage());
+        return there;
+    }
+
+    at::Tensor Back(const at::Tensor& tensor)
+    {
+        if (!tensor.defined())
+        {
+            return tensor;
+        }
+        if (const auto origin = m_origins.find(tensor.unsafeGetTensorImpl());
+            origin != m_origins.end())
+        {
+            TakeShape(origin->second, tensor);
+            return origin->second;
+        }
+        if (!tensor.is_meta() && !tensor.is_cpu())
+        {
+            return tensor;
+        }
+        if (const auto known = m_back.find(tensor.storage().unsafeGetStorageImpl());
+            known != m_back.end())
+        {
+            return ViewOf(known->second, c10::DispatchKey::CUDA, tensor);
+        }
+        at::Tensor back =
+            EmptyStrided(tensor.sizes(), tensor.strides(), tensor.scalar_type(), m_device);
+        const StorageInfo& info = InfoOf(back);
+        if (m_to == To::kHost && info.real)
+        {
+            memcpy(info.memory,
+                   tensor.storage().data(),
+                   std::min(info.bytes, tensor.storage().nbytes()));
+        }
+        else
+        {
+            Invalidate(back);
+        }
+        return back;
+    }
+
+    /// An operator with out= may have resized what it writes.
+    void TakeShape(const at::Tensor& origin, const at::Tensor& tensor) const
+    {
+        if (!origin.is_cuda() ||
+            (origin.sizes() == tensor.sizes() && origin.strides() == tensor.strides()))
+        {
+            return;
+        }
+        ResizeStorage(origin, tensor.storage().nbytes(), false);
+        if (m_to == To::kHost && InfoOf(origin).real)
+        {
+            memcpy(InfoOf(origin).memory, tensor.storage().data(), tensor.storage().nbytes());
+        }
+        origin.unsafeGetTensorImpl()->set_sizes_and_strides(tensor.sizes(), tensor.strides());
+    }
+
+    To m_to;
+    c10::optional<c10::Device> m_device;
+    std::unordered_map<c10::StorageImpl*, c10::Storage> m_there;
+    std::unordered_map<c10::StorageImpl*, c10::Storage> m_back;
+    std::unordered_map<c10::TensorImpl*, at::Tensor> m_origins;
+    std::vector<at::Tensor> m_alive;
+};
+
+Stack
+Redispatched(const c10::OperatorHandle& operation, Arguments arguments, Mirror::To to)
+{
+    Mirror mirror(to);
+    Stack stack;
+    for (const c10::IValue& argument : arguments)
+    {
+        stack.push_back(mirror.There(argument));
+    }
+    // Zeros and values of the CPU's own kernels are not the GPU's work.
+    const PartOfAnother part;
+    operation.redispatchBoxed(c10::DispatchKeySet(to == Mirror::To::kMeta ? c10::DispatchKey::Meta
+                                                                          : c10::DispatchKey::CPU),
+                              &stack);
+    for (c10::IValue& value : stack)
+    {
+        value = mirror.Back(value);
+    }
+    return stack;
+}
+
+/// One call of an operator, with what its schema says.
+class Call
+{
+  public:
+    Call(const c10::OperatorHandle& operation, Arguments arguments)
+        : m_operation(operation),
+          m_schema(operation.schema()),
+          m_arguments(arguments)
+    {
+        for (const c10::IValue& argument : arguments)
+        {
+            ForEachTensor(argument, [this](const at::Tensor& tensor) {
+                if (OnGpu(tensor))
+                {
+                    m_onGpu = true;
+                    m_known = m_known && HasValue(tensor);
+                    m_elements += tensor.numel();
+                    m_bytes += tensor.nbytes();
+                }
+            });
+        }
+    }
+
+    /// Fills `results`; returns who found them.
+    const char* Run(Stack& results)
+    {
+        if (const Rule* rule = FindRule(m_operation.operator_name()))
+        {
+            (*rule)(m_operation, m_arguments, results);
+            return "rule";
+        }
+        if (IsFill())
+        {
+            BecomeKnown();
+        }
+        if (m_onGpu && m_known && m_elements < kMostComputedElements && OnValues(results))
+        {
+            return "value";
+        }
+        const char* how = WithoutValues(results);
+        for (size_t i = 0; i < m_arguments.size(); ++i)
+        {
+            if (Writes(i))
+            {
+                ForEachTensor(m_arguments[i], [](const at::Tensor& tensor) { Invalidate(tensor); });
+            }
+        }
+        return how;
+    }
+
+  private:
+    const std::string& Name() const
+    {
+        return m_schema.name();
+    }
+
+    bool Writes(size_t argument) const
+    {
+        const auto* alias = m_schema.arguments()[argument].alias_info();
+        return alias != nullptr && alias->isWrite();
+    }
+
+    bool IsFill() const
+    {
+        return Name() == "aten::zero_" || Name() == "aten::fill_";
+    }
+
+    /// All of a small storage is overwritten, so what was in it does not matter.
+    void BecomeKnown()
+    {
+        const at::Tensor tensor = m_arguments[0].toTensor();
+        StorageInfo& info = InfoOf(tensor);
+        bool fromKnown = true;
+        ForEachTensor(m_arguments.back(), [&](const at::Tensor& value) {
+            fromKnown = fromKnown && (value.is_same(tensor) || HasValue(value));
+        });
+        if (info.real && fromKnown && tensor.nbytes() == info.bytes)
+        {
+            info.valid = m_known = true;
+        }
+    }
+
+    bool OnValues(Stack& results) const
+    {
+        try
+        {
+            results = Redispatched(m_operation, m_arguments, Mirror::To::kHost);
+            return true;
+        }
+        catch (const c10::Error&)
+        {
+            return false; // in half precision the CPU lacks kernels that Meta and GPUs have
+        }
+    }
+
+    const char* WithoutValues(Stack& results)
+    {
+        // What the CPU does tensor by tensor is one kernel or few on a GPU.
+        if (Name().rfind("aten::_foreach", 0) == 0)
+        {
+            const PartOfAnother part;
+            results.assign(m_arguments.begin(), m_arguments.end());
+            m_operation.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &results);
+            return "foreach";
+        }
+        if (OnMeta(results))
+        {
+            // Factories: torch.arange(8, device="cuda") has values.
+            if (!m_onGpu && results.size() == 1 && results[0].isTensor() &&
+                OnGpu(results[0].toTensor()) && InfoOf(results[0].toTensor()).real)
+            {
+                Stack values;
+                values.swap(results);
+                if (OnValues(results))
+                {
+                    return "value";
+                }
+                values.swap(results);
+            }
+            return "meta";
+        }
+        if (InPlace(results))
+        {
+            return "in-place";
+        }
+        if (LikeInput(results))
+        {
+            return "like-input";
+        }
+        if (OnZeros(results))
+        {
+            return "zeros";
+        }
+        TORCH_CHECK_NOT_IMPLEMENTED(false,
+                                    "capture: no shape is known for the operator ",
+                                    m_operation.operator_name(),
+                                    " (at ",
+                                    SourceLine(),
+                                    ")");
+    }
+
+    bool OnMeta(Stack& results) const
+    {
+        try
+        {
+            results = Redispatched(m_operation, m_arguments, Mirror::To::kMeta);
+            return true;
+        }
+        catch (const c10::NotImplementedError&)
+        {
+            return false;
+        }
+        catch (const c10::Error& error)
+        {
+            // Some kernels of Meta say only in words that they are none.
+            const std::string text = error.what();
+            if (text.find("meta") == std::string::npos && text.find("Meta") == std::string::npos)
+            {
+                throw; // the script's own mistake: shapes that do not fit
+            }
+            return false;
+        }
+    }
+
+    bool InPlace(Stack& results) const
+    {
+        Stack found;
+        for (const auto& result : m_schema.returns())
+        {
+            if (result.alias_info() == nullptr || !result.alias_info()->isWrite())
+            {
+                return false;
+            }
+            for (size_t i = 0; i < m_arguments.size(); ++i)
+            {
+                const auto* alias = m_schema.arguments()[i].alias_info();
+                if (alias != nullptr && *alias == *result.alias_info())
+                {
+                    found.push_back(m_arguments[i]);
+                    break;
+                }
+            }
+        }
+        bool writes = false;
+        for (size_t i = 0; i < m_arguments.size(); ++i)
+        {
+            writes = writes || Writes(i);
+        }
+        results = found;
+        return writes;
+    }
+
+    /// A gradient of an input has its shape: x_backward(grad_output, self, ...).
+    bool LikeInput(Stack& results) const
+    {
+        static const std::string suffix = "_backward";
+        const std::string& name = Name();
+        if (m_arguments.size() < 2 || m_schema.returns().size() != 1 ||
+            name.size() < suffix.size() ||
+            name.compare(name.size() - suffix.size(), suffix.size(), suffix) != 0 ||
+            !m_arguments[1].isTensor())
+        {
+            return false;
+        }
+        const std::string& input = m_schema.arguments()[1].name();
+        if (input != "self" && input != "input")
+        {
+            return false;
+        }
+        results.push_back(ResultLike(m_arguments[1].toTensor()));
+        return true;
+    }
+
+    bool OnZeros(Stack& results) const
+    {
+        if (m_bytes > kMostZeros)
+        {
+            return false;
+        }
+        try
+        {
+            results = Redispatched(m_operation, m_arguments, Mirror::To::kHostZeros);
+        }
+        catch (const c10::Error&)
+        {
+            return false;
+        }
+        for (const c10::IValue& result : results)
+        {
+            ForEachTensor(result, [](const at::Tensor& tensor) { Invalidate(tensor); });
+        }
+        return true;
+    }
+
+    const c10::OperatorHandle& m_operation;
+    const c10::FunctionSchema& m_schema;
+    Arguments m_arguments;
+    bool m_onGpu = false;
+    bool m_known = true;
+    int64_t m_elements = 0;
+    size_t m_bytes = 0;
+};
+
+void
+RunAny(const c10::OperatorHandle& operation, c10::DispatchKeySet, Stack* stack)
+{
+    const size_t count = operation.schema().arguments().size();
+    const Stack arguments(std::make_move_iterator(stack->end() - static_cast<ptrdiff_t>(count)),
+                          std::make_move_iterator(stack->end()));
+    stack->erase(stack->end() - static_cast<ptrdiff_t>(count), stack->end());
+    Stack results;
+    const char* how = Call(operation, arguments).Run(results);
+    RecordOperator(operation.operator_name(), arguments, results, how);
+    for (c10::IValue& result : results)
+    {
+        stack->push_back(std::move(result));
+    }
+}
+
+} // namespace
+
+} // namespace capture
+
+TORCH_LIBRARY_IMPL(_, CUDA, library)
+{
+    library.fallback(torch::CppFunction::makeFromBoxedFunction<&capture::RunAny>());
+}
+
+TORCH_LIBRARY_IMPL(aten, CUDA, library)
+{
+    for (const char* name : capture::NamesToRegister())
+    {
+        library.impl(name, torch::CppFunction::makeFromBoxedFunction<&capture::RunAny>());
+    }
+}

@@ -1,0 +1,649 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "process-group.h"
+
+#include "device.h"
+#include "record.h"
+#include "storage.h"
+
+#include <ATen/ATen.h>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <unistd.h>
+
+namespace capture
+{
+
+namespace
+{
+
+Exchange g_exchange;
+std::atomic<int64_t> g_groups{0};
+std::atomic<int64_t> g_collectives{0};
+std::atomic<int64_t> g_batches{0};
+
+std::string
+ReductionName(const c10d::ReduceOp& operation)
+{
+    switch (static_cast<c10d::ReduceOp::RedOpType>(operation.op_))
+    {
+    case c10d::ReduceOp::SUM:
+        return "sum";
+    case c10d::ReduceOp::AVG:
+        return "avg";
+    case c10d::ReduceOp::PRODUCT:
+        return "product";
+    case c10d::ReduceOp::MIN:
+        return "min";
+    case c10d::ReduceOp::MAX:
+        return "max";
+    case c10d::ReduceOp::BAND:
+        return "band";
+    case c10d::ReduceOp::BOR:
+        return "bor";
+    case c10d::ReduceOp::BXOR:
+        return "bxor";
+    default:
+        return "other";
+    }
+}
+
+int64_t
+Bytes(const Tensors& tensors)
+{
+    int64_t bytes = 0;
+    for (const at::Tensor& tensor : tensors)
+    {
+        bytes += static_cast<int64_t>(tensor.nbytes());
+    }
+    return bytes;
+}
+
+/// Such values go from rank to rank.
+bool
+Exchanged(const at::Tensor& tensor)
+{
+    return tensor.numel() > 0 && InfoOf(tensor).real && tensor.is_contiguous() &&
+           c10::isIntegralType(tensor.scalar_type(), true);
+}
+
+/// The same number on all ranks, as loss scales are: what a sum of them is.
+void
+ReduceAlike(const at::Tensor& tensor, const c10d::ReduceOp& operation, int ranks)
+{
+    if (HasValue(tensor) && tensor.numel() > 0 &&
+        static_cast<c10d::ReduceOp::RedOpType>(operation.op_) == c10d::ReduceOp::SUM)
+    {
+        const at::NoGradGuard guard;
+        OnHost(tensor.detach()).mul_(ranks);
+    }
+}
+
+/// A collective that is done as soon as it is recorded. Waiting for it is recorded as well.
+class RecordedWork : public c10d::Work
+{
+  public:
+    /// `stream`: on which NCCL runs it.
+    RecordedWork(Tensors tensors, int64_t number, int64_t stream, int rank, c10d::OpType type)
+        : Work(rank, type),
+          m_tensors(std::move(tensors)),
+          m_number(number)
+    {
+        std::vector<c10::Device> devices;
+        if (!m_tensors.empty())
+        {
+            devices.push_back(m_tensors[0].device());
+        }
+        m_future =
+            c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()),
+                                                     devices);
+        // Its events are those of NCCL's stream, which is the current one for so long.
+        const c10::Stream before = StreamOf(CurrentDevice(), CurrentStream());
+        SetStream(StreamOf(CurrentDevice(), stream));
+        m_future->markCompleted(c10::IValue(m_tensors));
+        SetStream(before);
+    }
+
+    bool isCompleted() override
+    {
+        return true;
+    }
+
+    bool isSuccess() const override
+    {
+        return true;
+    }
+
+    bool wait(std::chrono::milliseconds) override
+    {
+        Line("done").Add("c", m_number).Add("d", CurrentDevice()).Add("s", CurrentStream()).Write();
+        return true;
+    }
+
+    void synchronize() override
+    {
+        wait(kNoTimeout);
+    }
+
+    Tensors result() override
+    {
+        return m_tensors;
+    }
+
+    c10::intrusive_ptr<c10::ivalue::Future> getFuture() override
+    {
+        return m_future;
+    }
+
+  private:
+    Tensors m_tensors;
+    int64_t m_number;
+    c10::intrusive_ptr<c10::ivalue::Future> m_future;
+};
+
+} // namespace
+
+void
+SetExchange(Exchange exchange)
+{
+    g_exchange = std::move(exchange);
+}
+
+struct SimulatedNccl::Call
+{
+    const char* name;
+    c10d::OpType type;
+    Tensors inputs;
+    Tensors outputs;
+    int64_t bytes; ///< of the whole vector, as docs/capture-format.md has them
+    int root = -1;
+    std::string reduction = {};
+    int peer = -1;
+    std::vector<int64_t> sends = {}; ///< bytes to each rank, of an uneven all-to-all
+};
+
+SimulatedNccl::SimulatedNccl(c10::intrusive_ptr<c10d::Store> store, int rank, int size)
+    : ProcessGroup(rank, size),
+      m_store(std::move(store)),
+      m_number(g_groups++)
+{
+}
+
+void
+SimulatedNccl::SetRanks(std::vector<int64_t> ranks)
+{
+    m_ranks = std::move(ranks);
+}
+
+void
+SimulatedNccl::startCoalescing()
+{
+    m_batch = g_batches++;
+}
+
+void
+SimulatedNccl::endCoalescing(std::vector<WorkPointer>&)
+{
+    m_batch = -1;
+}
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::Recorded(const Call& call)
+{
+    for (const Tensors* tensors : {&call.inputs, &call.outputs})
+    {
+        for (const at::Tensor& tensor : *tensors)
+        {
+            TORCH_CHECK(tensor.is_cuda() && !tensor.is_sparse(), "Tensors must be CUDA and dense");
+        }
+    }
+    const int64_t number = g_collectives++;
+    const int64_t stream = StreamFor(call.peer);
+    Line line("coll");
+    line.Add("c", number).Add("n", std::string(call.name)).Add("g", m_number).AddPlace();
+    line.Add("on", stream);
+    line.Add("i", call.inputs).Add("o", call.outputs).Add("bytes", call.bytes);
+    if (call.root >= 0)
+    {
+        line.Add("root", call.root);
+    }
+    if (!call.reduction.empty())
+    {
+        line.Add("reduce", call.reduction);
+    }
+    if (call.peer >= 0)
+    {
+        line.Add("peer", call.peer);
+    }
+    if (!call.sends.empty())
+    {
+        line.Add("sends", call.sends);
+    }
+    if (m_batch >= 0)
+    {
+        line.Add("batch", m_batch);
+    }
+    line.Write();
+    ++m_sequence;
+    return c10::make_intrusive<RecordedWork>(call.outputs.empty() ? call.inputs : call.outputs,
+                                             number,
+                                             stream,
+                                             rank_,
+                                             call.type);
+}
+
+int64_t
+SimulatedNccl::StreamFor(int peer)
+{
+    const auto [found, isNew] = m_streams.emplace(peer, 0);
+    if (isNew)
+    {
+        found->second = NewStream(CurrentDevice()).id();
+    }
+    return found->second;
+}
+
+// ---- values
+
+std::string
+SimulatedNccl::Key(int rank) const
+{
+    return "value " + std::to_string(m_sequence) + " " + std::to_string(rank);
+}
+
+void
+SimulatedNccl::Give(const std::string& key, const at::Tensor& tensor)
+{
+    if (g_exchange.all)
+    {
+        const at::Tensor host = OnHost(tensor);
+        const auto* data = static_cast<const uint8_t*>(host.data_ptr());
+        m_store->set(key, std::vector<uint8_t>(data, data + tensor.nbytes()));
+    }
+}
+
+bool
+SimulatedNccl::Take(const std::string& key, int from, const at::Tensor& tensor, const char* what)
+{
+    if (!g_exchange.all)
+    {
+        return false;
+    }
+    const int64_t peer = m_ranks.empty() ? from : m_ranks[from];
+    const std::string ended = g_exchange.ended + "/rank-" + std::to_string(peer);
+    const auto begin = std::chrono::steady_clock::now();
+    auto pause = std::chrono::microseconds(100);
+    while (!m_store->check({key}))
+    {
+        const bool isOver = access(ended.c_str(), F_OK) == 0 && !m_store->check({key});
+        const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
+        if (isOver || waited.count() > g_exchange.patience)
+        {
+            FlushRecord();
+            TORCH_CHECK(false,
+                        "capture: ",
+                        what,
+                        " at ",
+                        SourceLine(),
+                        " waits for rank ",
+                        peer,
+                        isOver ? ", which has ended" : ", which does something else");
+        }
+        std::this_thread::sleep_for(pause);
+        pause = std::min(pause * 2, std::chrono::microseconds(20000));
+    }
+    const std::vector<uint8_t> data = m_store->get(key);
+    if (data.size() != tensor.nbytes())
+    {
+        return false; // a mismatch, which the comparison of the ranks names
+    }
+    memcpy(OnHost(tensor).data_ptr(), data.data(), data.size());
+    InfoOf(tensor).valid = true;
+    return true;
+}
+
+void
+SimulatedNccl::GatherValues(Tensors& outputs, const at::Tensor& input, const char* what)
+{
+    const at::NoGradGuard guard;
+    for (const at::Tensor& output : outputs)
+    {
+        if (output.sizes() == input.sizes())
+        {
+            CopyValues(output.detach(), input.detach());
+        }
+        else
+        {
+            Invalidate(output);
+        }
+    }
+    if (!Exchanged(input))
+    {
+        return;
+    }
+    Give(Key(rank_), input);
+    for (int rank = 0; rank < size_; ++rank)
+    {
+        if (rank != rank_ && Exchanged(outputs[rank]))
+        {
+            Take(Key(rank), rank, outputs[rank], what);
+        }
+    }
+}
+
+// ---- collectives: recorded first, so that a rank that waits in vain has said for what
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options)
+{
+    const std::string key = Key(static_cast<int>(options.rootRank));
+    WorkPointer work = Recorded({"broadcast",
+                                 c10d::OpType::BROADCAST,
+                                 tensors,
+                                 tensors,
+                                 Bytes(tensors),
+                                 static_cast<int>(options.rootRank)});
+    const at::Tensor& tensor = tensors[0];
+    if (Exchanged(tensor))
+    {
+        if (options.rootRank == rank_)
+        {
+            Give(key, tensor);
+        }
+        else
+        {
+            Take(key, static_cast<int>(options.rootRank), tensor, "broadcast");
+        }
+    }
+    return work;
+}
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options)
+{
+    const uint64_t sequence = m_sequence;
+    WorkPointer work = Recorded({"all_reduce",
+                                 c10d::OpType::ALLREDUCE,
+                                 tensors,
+                                 tensors,
+                                 Bytes(tensors),
+                                 -1,
+                                 ReductionName(options.reduceOp)});
+    const at::Tensor& tensor = tensors[0];
+    const bool sums =
+        static_cast<c10d::ReduceOp::RedOpType>(options.reduceOp.op_) == c10d::ReduceOp::SUM;
+    if (!g_exchange.all || !sums || !Exchanged(tensor) || !HasValue(tensor) ||
+        tensor.scalar_type() != at::kLong)
+    {
+        ReduceAlike(tensor, options.reduceOp, size_);
+        return work;
+    }
+    const std::string prefix = "value " + std::to_string(sequence) + " ";
+    const at::NoGradGuard guard;
+    const PartOfAnother part;
+    Give(prefix + std::to_string(rank_), tensor);
+    at::Tensor sum = OnHost(tensor).clone();
+    const at::Tensor other = Empty(tensor.sizes(), at::kLong, tensor.device());
+    for (int rank = 0; rank < size_; ++rank)
+    {
+        if (rank != rank_ && Take(prefix + std::to_string(rank), rank, other, "all_reduce"))
+        {
+            sum.add_(OnHost(other));
+        }
+    }
+    OnHost(tensor).copy_(sum);
+    return work;
+}
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options)
+{
+    return Recorded({"all_reduce",
+                     c10d::OpType::ALLREDUCE_COALESCED,
+                     tensors,
+                     tensors,
+                     Bytes(tensors),
+                     -1,
+                     ReductionName(options.reduceOp)});
+}
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::reduce(Tensors& tensors, const c10d::ReduceOptions& options)
+{
+    if (options.rootRank == rank_)
+    {
+        ReduceAlike(tensors[0], options.reduceOp, size_);
+    }
+    return Recorded({"reduce",
+                     c10d::OpType::REDUCE,
+                     tensors,
+                     tensors,
+                     Bytes(tensors),
+                     static_cast<int>(options.rootRank),
+                     ReductionName(options.reduceOp)});
+}
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::allgather(TensorLists& outputs, Tensors& inputs, const c10d::AllgatherOptions&)
+{
+    TORCH_CHECK(outputs.size() == 1 && inputs.size() == 1, "one GPU a process");
+    TORCH_CHECK(outputs[0].size() == static_cast<size_t>(size_),
+                "Tensor list output to scatter must match the number of ranks");
+    const uint64_t before = m_sequence;
+    WorkPointer work =
+        Recorded({"all_gather", c10d::OpType::ALLGATHER, inputs, outputs[0], Bytes(outputs[0])});
+    const uint64_t after = m_sequence;
+    m_sequence = before;
+    try
+    {
+        GatherValues(outputs[0], inputs[0], "all_gather");
+    }
+    catch (...)
+    {
+        m_sequence = after;
+        throw;
+    }
+    m_sequence = after;
+    return work;
+}
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::_allgather_base(at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions&)
+{
+    TORCH_CHECK(output.scalar_type() == input.scalar_type(),
+                "output tensor must have the same type as input tensor");
+    TORCH_CHECK(output.numel() == input.numel() * size_,
+                "output tensor size must be equal to world_size times input tensor size");
+    if (InfoOf(output).real && HasValue(input) && input.is_contiguous() && output.is_contiguous())
+    {
+        const at::Tensor from = OnHost(input);
+        auto* to = static_cast<uint8_t*>(OnHost(output).data_ptr());
+        for (int rank = 0; rank < size_; ++rank)
+        {
+            memcpy(to + rank * input.nbytes(), from.data_ptr(), input.nbytes());
+        }
+    }
+    else
+    {
+        Invalidate(output);
+    }
+    return Recorded(
+        {"all_gather", c10d::OpType::_ALLGATHER_BASE, {input}, {output}, Bytes({output})});
+}
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::gather(TensorLists& outputs, Tensors& inputs, const c10d::GatherOptions& options)
+{
+    Tensors all = outputs.empty() ? Tensors{} : outputs[0];
+    for (const at::Tensor& output : all)
+    {
+        Invalidate(output);
+    }
+    return Recorded({"gather",
+                     c10d::OpType::GATHER,
+                     inputs,
+                     all,
+                     Bytes(inputs) * size_,
+                     static_cast<int>(options.rootRank)});
+}
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::scatter(Tensors& outputs, TensorLists& inputs, const c10d::ScatterOptions& options)
+{
+    Tensors all = inputs.empty() ? Tensors{} : inputs[0];
+    for (const at::Tensor& output : outputs)
+    {
+        Invalidate(output);
+    }
+    return Recorded({"scatter",
+                     c10d::OpType::SCATTER,
+                     all,
+                     outputs,
+                     Bytes(outputs) * size_,
+                     static_cast<int>(options.rootRank)});
+}
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::reduce_scatter(Tensors& outputs,
+                              TensorLists& inputs,
+                              const c10d::ReduceScatterOptions& options)
+{
+    for (const at::Tensor& output : outputs)
+    {
+        Invalidate(output);
+    }
+    return Recorded({"reduce_scatter",
+                     c10d::OpType::REDUCE_SCATTER,
+                     inputs[0],
+                     outputs,
+                     Bytes(inputs[0]),
+                     -1,
+                     ReductionName(options.reduceOp)});
+}
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::_reduce_scatter_base(at::Tensor& output,
+                                    at::Tensor& input,
+                                    const c10d::ReduceScatterOptions& options)
+{
+    TORCH_CHECK(input.scalar_type() == output.scalar_type(),
+                "input tensor must be the same type as the output tensor.");
+    TORCH_CHECK(input.numel() == output.numel() * size_,
+                "input tensor must be the same size as output size times world size");
+    Invalidate(output);
+    return Recorded({"reduce_scatter",
+                     c10d::OpType::_REDUCE_SCATTER_BASE,
+                     {input},
+                     {output},
+                     Bytes({input}),
+                     -1,
+                     ReductionName(options.reduceOp)});
+}
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::alltoall_base(at::Tensor& output,
+                             at::Tensor& input,
+                             std::vector<int64_t>&,
+                             std::vector<int64_t>& inputSplits,
+                             const c10d::AllToAllOptions&)
+{
+    std::vector<int64_t> sends;
+    if (!inputSplits.empty())
+    {
+        const int64_t row =
+            input.size(0) == 0 ? 0 : static_cast<int64_t>(input.nbytes()) / input.size(0);
+        for (const int64_t rows : inputSplits)
+        {
+            sends.push_back(rows * row);
+        }
+    }
+    else
+    {
+        TORCH_CHECK(input.size(0) % size_ == 0,
+                    "Tensor's dim 0 does not divide equally across group size");
+    }
+    Invalidate(output);
+    return Recorded({sends.empty() ? "alltoall" : "alltoallv",
+                     c10d::OpType::ALLTOALL_BASE,
+                     {input},
+                     {output},
+                     Bytes({input}),
+                     -1,
+                     {},
+                     -1,
+                     sends});
+}
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions&)
+{
+    TORCH_CHECK(inputs.size() == static_cast<size_t>(size_) &&
+                    outputs.size() == static_cast<size_t>(size_),
+                "Tensor lists must match the number of ranks");
+    std::vector<int64_t> sends;
+    bool even = true;
+    for (const at::Tensor& input : inputs)
+    {
+        sends.push_back(static_cast<int64_t>(input.nbytes()));
+        even = even && sends.back() == sends[0];
+    }
+    for (const at::Tensor& output : outputs)
+    {
+        Invalidate(output);
+    }
+    return Recorded({even ? "alltoall" : "alltoallv",
+                     c10d::OpType::ALLTOALL,
+                     inputs,
+                     outputs,
+                     Bytes(inputs),
+                     -1,
+                     {},
+                     -1,
+                     even ? std::vector<int64_t>{} : sends});
+}
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::send(Tensors& tensors, int peer, int)
+{
+    const int64_t number = m_messages[{rank_, peer}]++;
+    WorkPointer work =
+        Recorded({"send", c10d::OpType::SEND, tensors, {}, Bytes(tensors), -1, {}, peer});
+    --m_sequence; // messages are numbered by pair
+    if (Exchanged(tensors[0]))
+    {
+        Give("message " + std::to_string(rank_) + " " + std::to_string(peer) + " " +
+                 std::to_string(number),
+             tensors[0]);
+    }
+    return work;
+}
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::recv(Tensors& tensors, int peer, int)
+{
+    const int64_t number = m_messages[{peer, rank_}]++;
+    WorkPointer work =
+        Recorded({"recv", c10d::OpType::RECV, {}, tensors, Bytes(tensors), -1, {}, peer});
+    --m_sequence;
+    if (!Exchanged(tensors[0]) || !Take("message " + std::to_string(peer) + " " +
+                                            std::to_string(rank_) + " " + std::to_string(number),
+                                        peer,
+                                        tensors[0],
+                                        "recv"))
+    {
+        Invalidate(tensors[0]);
+    }
+    return work;
+}
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::barrier(const c10d::BarrierOptions&)
+{
+    const Tensors tensors{Empty({1}, at::kByte)};
+    return Recorded({"barrier", c10d::OpType::BARRIER, tensors, tensors, 0});
+}
+
+} // namespace capture

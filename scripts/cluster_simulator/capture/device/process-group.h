@@ -1,0 +1,135 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * NCCL as torch.distributed sees it. Collectives are recorded, and give values where values are
+ * real: integers and bytes go from rank to rank through the store, so that what ranks agree upon
+ * (shapes, pickled objects, counters) is agreed upon. Floating-point numbers never do.
+ */
+#ifndef CAPTURE_PROCESS_GROUP_H
+#define CAPTURE_PROCESS_GROUP_H
+
+#include <map>
+#include <string>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <vector>
+
+namespace capture
+{
+
+using TensorLists = std::vector<std::vector<at::Tensor>>;
+using Tensors = std::vector<at::Tensor>;
+
+/// How ranks find each other's values. Set once, before groups are made.
+struct Exchange
+{
+    bool all = false;     ///< all ranks run: wait for their values. Else only one's own are known.
+    std::string ended;    ///< folder in which a file "rank-N" says that rank N ended
+    double patience = 30; ///< seconds that a rank waits for one that runs
+};
+
+void SetExchange(Exchange exchange);
+
+class SimulatedNccl : public c10d::ProcessGroup
+{
+  public:
+    using WorkPointer = c10::intrusive_ptr<c10d::Work>;
+
+    struct Options : c10d::ProcessGroup::Options
+    {
+        explicit Options(bool highPriority)
+            : c10d::ProcessGroup::Options("nccl"),
+              is_high_priority_stream(highPriority)
+        {
+        }
+
+        bool is_high_priority_stream; ///< PyTorch's name
+    };
+
+    SimulatedNccl(c10::intrusive_ptr<c10d::Store> store, int rank, int size);
+
+    /// Number of the group in this process, in the order of making.
+    int64_t Number() const
+    {
+        return m_number;
+    }
+
+    /// Ranks of the world that are in it, for messages.
+    void SetRanks(std::vector<int64_t> ranks);
+
+    const std::string getBackendName() const override
+    {
+        return "nccl";
+    }
+
+    void setSequenceNumberForGroup() override
+    {
+    }
+
+    uint64_t getSequenceNumberForGroup() override
+    {
+        return m_sequence;
+    }
+
+    void startCoalescing() override;
+    void endCoalescing(std::vector<WorkPointer>& works) override;
+
+    WorkPointer broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override;
+    WorkPointer allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override;
+    WorkPointer allreduce_coalesced(Tensors& tensors,
+                                    const c10d::AllreduceCoalescedOptions& options) override;
+    WorkPointer reduce(Tensors& tensors, const c10d::ReduceOptions& options) override;
+    WorkPointer allgather(TensorLists& outputs,
+                          Tensors& inputs,
+                          const c10d::AllgatherOptions& options) override;
+    WorkPointer _allgather_base(at::Tensor& output,
+                                at::Tensor& input,
+                                const c10d::AllgatherOptions& options) override;
+    WorkPointer gather(TensorLists& outputs,
+                       Tensors& inputs,
+                       const c10d::GatherOptions& options) override;
+    WorkPointer scatter(Tensors& outputs,
+                        TensorLists& inputs,
+                        const c10d::ScatterOptions& options) override;
+    WorkPointer reduce_scatter(Tensors& outputs,
+                               TensorLists& inputs,
+                               const c10d::ReduceScatterOptions& options) override;
+    WorkPointer _reduce_scatter_base(at::Tensor& output,
+                                     at::Tensor& input,
+                                     const c10d::ReduceScatterOptions& options) override;
+    WorkPointer alltoall_base(at::Tensor& output,
+                              at::Tensor& input,
+                              std::vector<int64_t>& outputSplits,
+                              std::vector<int64_t>& inputSplits,
+                              const c10d::AllToAllOptions& options) override;
+    WorkPointer alltoall(Tensors& outputs,
+                         Tensors& inputs,
+                         const c10d::AllToAllOptions& options) override;
+    WorkPointer send(Tensors& tensors, int peer, int tag) override;
+    WorkPointer recv(Tensors& tensors, int peer, int tag) override;
+    WorkPointer barrier(const c10d::BarrierOptions& options) override;
+
+  private:
+    struct Call;
+    WorkPointer Recorded(const Call& call);
+    /// NCCL has a stream for the group's collectives (-1), and one for messages with each peer.
+    int64_t StreamFor(int peer);
+    /// What the store has of a rank for the present collective.
+    std::string Key(int rank) const;
+    void Give(const std::string& key, const at::Tensor& tensor);
+    /// Whether the value came.
+    bool Take(const std::string& key, int from, const at::Tensor& tensor, const char* what);
+    void GatherValues(Tensors& outputs, const at::Tensor& input, const char* what);
+
+    c10::intrusive_ptr<c10d::Store> m_store;
+    int64_t m_number;
+    uint64_t m_sequence = 0;
+    std::vector<int64_t> m_ranks;
+    std::map<std::pair<int, int>, int64_t> m_messages; ///< (from, to): so many
+    std::map<int, int64_t> m_streams;
+    int64_t m_batch = -1; ///< number of the grouped call that is open; -1: none
+};
+
+} // namespace capture
+
+#endif // CAPTURE_PROCESS_GROUP_H

@@ -1,0 +1,378 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "storage.h"
+
+#include "device.h"
+#include "record.h"
+
+#include <ATen/ATen.h>
+#include <ATen/EmptyTensor.h>
+#include <atomic>
+#include <c10/core/CPUAllocator.h>
+#include <cstring>
+#include <sys/mman.h>
+
+namespace capture
+{
+
+namespace
+{
+
+/// Addresses of a GPU: nothing may be read or written there.
+constexpr size_t kAddresses = 1ULL << 40;
+uint8_t* g_addresses = nullptr;
+std::atomic<uint64_t> g_storages{1};
+/// empty_generic does not tell its allocator for which type.
+thread_local bool t_ofBytes = false;
+
+std::string
+Told(double bytes)
+{
+    char text[40];
+    snprintf(text,
+             sizeof text,
+             bytes >= (1 << 30) ? "%.2f GiB" : "%.2f MiB",
+             bytes / (bytes >= (1 << 30) ? 1 << 30 : 1 << 20));
+    return text;
+}
+
+/// The words of PyTorch 1.13, which scripts look for.
+[[noreturn]] void
+ThrowOutOfMemory(size_t bytes, int device, const CachingAllocator& memory)
+{
+    const double left =
+        static_cast<double>(memory.Capacity()) - static_cast<double>(memory.reserved.current);
+    const std::string text =
+        "CUDA out of memory. Tried to allocate " + Told(static_cast<double>(bytes)) + " (GPU " +
+        std::to_string(device) + "; " + Told(static_cast<double>(memory.Capacity())) +
+        " total capacity; " + Told(static_cast<double>(memory.allocated.current)) +
+        " already allocated; " + Told(left) + " free; " +
+        Told(static_cast<double>(memory.reserved.current)) + " reserved in total by PyTorch)";
+    Line("out-of-memory").AddPlace().Add("text", text).Write();
+    TORCH_CHECK_WITH(OutOfMemoryError, false, text);
+}
+
+void
+Delete(void* context)
+{
+    auto* info = static_cast<StorageInfo*>(context);
+    if (info->block != nullptr)
+    {
+        const std::lock_guard<std::mutex> lock(MemoryLock());
+        MemoryOf(info->device).Free(info->block);
+    }
+    if (info->real)
+    {
+        free(info->memory);
+    }
+    delete info;
+}
+
+class GpuAllocator final : public c10::Allocator
+{
+  public:
+    c10::DataPtr allocate(size_t bytes) const override
+    {
+        const int device = CurrentDevice();
+        const c10::Device where(c10::kCUDA, static_cast<c10::DeviceIndex>(device));
+        auto* info = new StorageInfo;
+        info->id = g_storages++;
+        info->bytes = bytes;
+        info->device = device;
+        if (bytes > 0)
+        {
+            const std::lock_guard<std::mutex> lock(MemoryLock());
+            CachingAllocator& memory = MemoryOf(device);
+            info->block = memory.Allocate(bytes, CurrentStream());
+            if (info->block == nullptr)
+            {
+                delete info;
+                ThrowOutOfMemory(bytes, device, memory);
+            }
+        }
+        info->real = bytes > 0 && (bytes <= kSmallBytes || (t_ofBytes && bytes <= kMostRealBytes));
+        info->valid = bytes == 0 || info->real;
+        if (info->real)
+        {
+            // Kernels of the CPU may read a vector beyond the end.
+            info->memory = calloc(1, bytes + 64);
+            TORCH_CHECK(info->memory != nullptr, "no host memory for ", bytes, " bytes");
+        }
+        else if (bytes > 0)
+        {
+            // (Segments that were given back leave holes: numbers begin anew after a TiB.)
+            TORCH_CHECK(bytes < kAddresses, "a tensor of more than 1 TiB");
+            info->memory =
+                g_addresses + device * kAddresses + info->block->address % (kAddresses - bytes);
+        }
+        return {info->memory, info, &Delete, where};
+    }
+
+    c10::DeleterFnPtr raw_deleter() const override
+    {
+        return nullptr;
+    }
+};
+
+GpuAllocator g_gpuAllocator;
+
+/// Large tensors of the host whose pages are never touched cost nothing: models of hundreds of
+/// gigabytes are made on the host, as scripts do, before they go to the GPU.
+class HostAllocator final : public c10::Allocator
+{
+  public:
+    static constexpr size_t kLarge = 4 << 20;
+
+    c10::DataPtr allocate(size_t bytes) const override
+    {
+        if (bytes < kLarge)
+        {
+            return m_usual->allocate(bytes);
+        }
+        void* memory = mmap(nullptr,
+                            bytes,
+                            PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                            -1,
+                            0);
+        TORCH_CHECK(memory != MAP_FAILED, "no host memory for ", bytes, " bytes");
+        return {memory,
+                new std::pair<void*, size_t>(memory, bytes),
+                [](void* context) {
+                    auto* mapping = static_cast<std::pair<void*, size_t>*>(context);
+                    munmap(mapping->first, mapping->second);
+                    delete mapping;
+                },
+                c10::Device(c10::kCPU)};
+    }
+
+    c10::DeleterFnPtr raw_deleter() const override
+    {
+        return nullptr;
+    }
+
+    c10::Allocator* m_usual = nullptr;
+};
+
+HostAllocator g_hostAllocator;
+
+template <class Make>
+at::Tensor
+Made(c10::optional<at::Device> device, at::ScalarType type, Make make)
+{
+    const OnDevice on(device && device->has_index() ? device->index() : CurrentDevice());
+    t_ofBytes = type == at::kByte;
+    try
+    {
+        at::Tensor tensor = make();
+        t_ofBytes = false;
+        return tensor;
+    }
+    catch (...)
+    {
+        t_ofBytes = false;
+        throw;
+    }
+}
+
+} // namespace
+
+c10::Allocator*
+DeviceAllocator()
+{
+    return &g_gpuAllocator;
+}
+
+void
+StartStorage()
+{
+    void* addresses = mmap(nullptr,
+                           kAddresses * kMostDevices,
+                           PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                           -1,
+                           0);
+    TORCH_CHECK(addresses != MAP_FAILED, "no addresses for the memory of simulated GPUs");
+    g_addresses = static_cast<uint8_t*>(addresses);
+    c10::SetAllocator(c10::kCUDA, &g_gpuAllocator, 1);
+    g_hostAllocator.m_usual = c10::GetCPUAllocator();
+    c10::SetCPUAllocator(&g_hostAllocator, 1);
+}
+
+StorageInfo&
+InfoOf(const at::Tensor& tensor)
+{
+    auto* info = static_cast<StorageInfo*>(tensor.storage().data_ptr().get_context());
+    TORCH_CHECK(info != nullptr, "a tensor of a simulated GPU without a storage of ours");
+    return *info;
+}
+
+bool
+HasValue(const at::Tensor& tensor)
+{
+    if (!OnGpu(tensor))
+    {
+        return true;
+    }
+    const StorageInfo& info = InfoOf(tensor);
+    return info.valid && (info.real || info.bytes == 0);
+}
+
+void
+Invalidate(const at::Tensor& tensor)
+{
+    if (OnGpu(tensor) && InfoOf(tensor).bytes > 0)
+    {
+        InfoOf(tensor).valid = false;
+    }
+}
+
+at::Tensor
+Empty(at::IntArrayRef sizes,
+      at::ScalarType type,
+      c10::optional<at::Device> device,
+      c10::optional<at::MemoryFormat> format)
+{
+    return Made(device, type, [&] {
+        return at::detail::empty_generic(sizes,
+                                         &g_gpuAllocator,
+                                         c10::DispatchKeySet(c10::DispatchKey::CUDA),
+                                         type,
+                                         format);
+    });
+}
+
+at::Tensor
+EmptyStrided(at::IntArrayRef sizes,
+             at::IntArrayRef strides,
+             at::ScalarType type,
+             c10::optional<at::Device> device)
+{
+    return Made(device, type, [&] {
+        return at::detail::empty_strided_generic(sizes,
+                                                 strides,
+                                                 &g_gpuAllocator,
+                                                 c10::DispatchKeySet(c10::DispatchKey::CUDA),
+                                                 type);
+    });
+}
+
+at::Tensor
+Result(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor& beside)
+{
+    at::Tensor tensor = Empty(sizes, type, beside.device());
+    Invalidate(tensor);
+    return tensor;
+}
+
+at::Tensor
+ResultLike(const at::Tensor& tensor)
+{
+    at::Tensor result =
+        tensor.is_non_overlapping_and_dense()
+            ? EmptyStrided(tensor.sizes(), tensor.strides(), tensor.scalar_type(), tensor.device())
+            : Empty(tensor.sizes(), tensor.scalar_type(), tensor.device());
+    Invalidate(result);
+    return result;
+}
+
+at::Tensor
+ViewOf(c10::Storage storage, c10::DispatchKey key, const at::Tensor& like)
+{
+    at::Tensor view = at::detail::make_tensor<c10::TensorImpl>(std::move(storage),
+                                                               c10::DispatchKeySet(key),
+                                                               like.dtype());
+    c10::TensorImpl* impl = view.unsafeGetTensorImpl();
+    impl->set_storage_offset(like.storage_offset());
+    impl->set_sizes_and_strides(like.sizes(), like.strides());
+    if (like.unsafeGetTensorImpl()->is_wrapped_number())
+    {
+        impl->set_wrapped_number(true);
+    }
+    return view;
+}
+
+at::Tensor
+OnHost(const at::Tensor& tensor)
+{
+    const c10::Storage& storage = tensor.storage();
+    c10::DataPtr data(
+        storage.data_ptr().get(),
+        nullptr,
+        [](void*) {},
+        c10::Device(c10::kCPU));
+    return ViewOf(c10::Storage(c10::Storage::use_byte_size_t(),
+                               storage.nbytes(),
+                               std::move(data),
+                               nullptr,
+                               false),
+                  c10::DispatchKey::CPU,
+                  tensor);
+}
+
+void
+ResizeStorage(const at::Tensor& tensor, size_t bytes, bool shrink)
+{
+    c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
+    if (bytes == storage->nbytes() || (bytes < storage->nbytes() && !shrink))
+    {
+        return;
+    }
+    const StorageInfo before = InfoOf(tensor);
+    const OnDevice on(tensor.device().index());
+    t_ofBytes = tensor.scalar_type() == at::kByte;
+    c10::DataPtr data = g_gpuAllocator.allocate(bytes);
+    t_ofBytes = false;
+    auto* info = static_cast<StorageInfo*>(data.get_context());
+    if (info->real && before.real)
+    {
+        memcpy(info->memory, before.memory, std::min(bytes, before.bytes));
+    }
+    info->valid = info->valid && (before.valid || before.bytes == 0);
+    storage->set_data_ptr_noswap(std::move(data));
+    storage->set_nbytes(bytes);
+}
+
+void
+CopyValues(const at::Tensor& destination, const at::Tensor& source)
+{
+    const bool known = HasValue(source);
+    if (OnGpu(destination))
+    {
+        StorageInfo& info = InfoOf(destination);
+        if (!info.real)
+        {
+            return;
+        }
+        if (known && destination.numel() > 0)
+        {
+            OnHost(destination).copy_(OnGpu(source) ? OnHost(source) : source);
+            const auto written = static_cast<size_t>(destination.numel() * destination.itemsize());
+            info.valid = info.valid || written == info.bytes;
+        }
+        else if (!known)
+        {
+            info.valid = false;
+        }
+        return;
+    }
+    if (!destination.is_cpu())
+    {
+        return;
+    }
+    if (!known)
+    {
+        Note("values that only a GPU would compute are read as 0 at " + SourceLine());
+    }
+    if (InfoOf(source).real)
+    {
+        destination.copy_(OnHost(source));
+    }
+    else if (destination.nbytes() < HostAllocator::kLarge)
+    {
+        destination.zero_();
+    }
+}
+
+} // namespace capture

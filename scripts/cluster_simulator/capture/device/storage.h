@@ -1,0 +1,81 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Tensors of simulated GPUs: real at::Tensor objects with sizes, strides and storages. Most
+ * storages have an address and no memory. Small ones, and bytes, have memory on the host, and are
+ * `valid` while all that went into them was: scripts' control flow (shapes that ranks tell each
+ * other, loss scales, pickled objects) goes on as on a GPU.
+ */
+#ifndef CAPTURE_STORAGE_H
+#define CAPTURE_STORAGE_H
+
+#include "caching-allocator.h"
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Allocator.h>
+#include <cstdint>
+
+namespace capture
+{
+
+/// Storages up to this many bytes are real: DDP's and GradScaler's own tensors, losses, counters.
+constexpr size_t kSmallBytes = 64 << 10;
+/// Tensors of bytes are pickled objects, random states, masks: real up to this size.
+constexpr size_t kMostRealBytes = 512 << 20;
+
+struct StorageInfo
+{
+    uint64_t id = 0;
+    size_t bytes = 0;
+    int device = 0;
+    bool real = false;  ///< there is memory
+    bool valid = false; ///< and what is in it is what a GPU would have
+    void* memory = nullptr;
+    CachingAllocator::Block* block = nullptr;
+};
+
+/// The allocator of the device type.
+c10::Allocator* DeviceAllocator();
+/// Reserves addresses and installs the allocators. Once a process.
+void StartStorage();
+
+/// Of a tensor on a simulated GPU. Never fails for one that has a storage.
+StorageInfo& InfoOf(const at::Tensor& tensor);
+
+inline bool
+OnGpu(const at::Tensor& tensor)
+{
+    return tensor.defined() && tensor.is_cuda();
+}
+
+/// What is in it is known: on the CPU, or real and valid.
+bool HasValue(const at::Tensor& tensor);
+/// What is in it is not known any more.
+void Invalidate(const at::Tensor& tensor);
+
+at::Tensor Empty(at::IntArrayRef sizes,
+                 at::ScalarType type,
+                 c10::optional<at::Device> device = c10::nullopt,
+                 c10::optional<at::MemoryFormat> format = c10::nullopt);
+at::Tensor EmptyStrided(at::IntArrayRef sizes,
+                        at::IntArrayRef strides,
+                        at::ScalarType type,
+                        c10::optional<at::Device> device = c10::nullopt);
+/// Results of a kernel: their values are not known.
+at::Tensor Result(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor& beside);
+at::Tensor ResultLike(const at::Tensor& tensor);
+
+/// The same sizes and strides over another storage.
+at::Tensor ViewOf(c10::Storage storage, c10::DispatchKey key, const at::Tensor& like);
+/// A CPU tensor over the memory of a real one.
+at::Tensor OnHost(const at::Tensor& tensor);
+
+/// Makes the storage of a tensor so large, if `shrink` also smaller; what was in it stays.
+void ResizeStorage(const at::Tensor& tensor, size_t bytes, bool shrink);
+
+/// dst <- src, whichever of them is on a GPU.
+void CopyValues(const at::Tensor& destination, const at::Tensor& source);
+
+} // namespace capture
+
+#endif // CAPTURE_STORAGE_H

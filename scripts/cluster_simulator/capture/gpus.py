@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What torch.cuda tells scripts of a GPU. Memory and multiprocessors are those of the simulator's
+table (scenarios/models/gpu-zoo.cc); a driver keeps some of it for itself, which is not modelled.
+"""
+
+from ..errors import InvalidInput
+from ..shown import shown
+
+GIB = 1 << 30
+
+# name as the driver has it (assumed), GiB, compute capability, multiprocessors
+TABLE = {
+    "K80": ("Tesla K80", 12, (3, 7), 13),
+    "TitanX-Maxwell": ("NVIDIA GeForce GTX TITAN X", 12, (5, 2), 24),
+    "TitanX-Pascal": ("NVIDIA TITAN X (Pascal)", 12, (6, 1), 28),
+    "P100": ("Tesla P100-SXM2-16GB", 16, (6, 0), 56),
+    "V100": ("Tesla V100-SXM2-32GB", 32, (7, 0), 80),
+    "V100-16GB": ("Tesla V100-SXM2-16GB", 16, (7, 0), 80),
+    "A100": ("NVIDIA A100-SXM4-80GB", 80, (8, 0), 108),
+    "A100-40GB": ("NVIDIA A100-SXM4-40GB", 40, (8, 0), 108),
+    "A40": ("NVIDIA A40", 48, (8, 6), 84),
+    "H100": ("NVIDIA H100 80GB HBM3", 80, (9, 0), 132),
+    "H200": ("NVIDIA H200", 141, (9, 0), 132),
+    "B200": ("NVIDIA B200", 180, (10, 0), 148),
+    "GB200": ("NVIDIA GB200", 186, (10, 0), 148),
+    "B300": ("NVIDIA B300", 288, (10, 3), 148),
+}
+
+
+def told(name, memory_bytes=None):
+    """{"name", "driver_name", "memory_bytes", "major", "minor", "multiprocessors"}. Raises
+    InvalidInput.
+    """
+    known = {key.lower(): key for key in TABLE}
+    key = known.get(str(name).lower())
+    if key is None:
+        raise InvalidInput(f"--gpu={shown(name)}: allowed: {', '.join(TABLE)}")
+    driver_name, gibibytes, (major, minor), multiprocessors = TABLE[key]
+    return {
+        "name": key,
+        "driver_name": driver_name,
+        "memory_bytes": memory_bytes or gibibytes * GIB,
+        "major": major,
+        "minor": minor,
+        "multiprocessors": multiprocessors,
+    }

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What torch.cuda calls in a PyTorch that was built with CUDA, and Debian's was not."""
+
+import importlib
+import time
+
+CUDA_VERSION = 11080
+NCCL_VERSION = (2, 14, 3)  # what PyTorch 1.13's own packages bring
+
+
+def apply(torch, device, gpu):
+    properties = _properties(gpu)
+    _bind(torch._C, torch, device, properties)
+    streams = _stream_base(torch, device)
+    events = _event_base(torch, device)
+    torch._C._CudaStreamBase, torch._C._CudaEventBase = streams, events
+    torch._C._CudaDeviceProperties = type(properties)
+    torch._C._cudart = _cudart(device)
+    _prepare_torch_cuda(torch, device, properties)
+    _prepare_storages(torch, device)
+
+
+def _properties(gpu):
+    class _CudaDeviceProperties:
+        name = gpu["driver_name"]
+        major = gpu["major"]
+        minor = gpu["minor"]
+        total_memory = gpu["memory_bytes"]
+        multi_processor_count = gpu["multiprocessors"]
+        is_integrated = False
+        is_multi_gpu_board = False
+
+        def __repr__(self):
+            return (
+                f"_CudaDeviceProperties(name='{self.name}', major={self.major},"
+                f" minor={self.minor}, total_memory={self.total_memory >> 20}MB,"
+                f" multi_processor_count={self.multi_processor_count})"
+            )
+
+    return _CudaDeviceProperties()
+
+
+def _bind(c, torch, device, properties):
+    """Functions of torch._C, by their names without "_cuda_"."""
+
+    def exchange_device(number):
+        before = device.current_device()
+        device.set_device(number)
+        return before
+
+    def capability(number):
+        device.check_device(number)
+        return properties
+
+    # What needs no answer, or always has the same one.
+    for name, answer in {
+        "isInBadFork": False,
+        "init": None,
+        "getCompiledVersion": CUDA_VERSION,
+        "getArchFlags": f"sm_{properties.major}{properties.minor}",
+        "canDeviceAccessPeer": True,
+        "ipc_collect": None,
+        "resetAccumulatedMemoryStats": None,
+        "memorySnapshot": [],
+        "setMemoryFraction": None,
+        "getCurrentBlasHandle": 1,
+        "set_sync_debug_mode": None,
+        "get_sync_debug_mode": 0,
+        "sleep": None,
+        "isCurrentStreamCapturing": False,
+        "cudaHostAllocator": 0,
+        "lock_mutex": None,
+        "unlock_mutex": None,
+        "hasPrimaryContext": True,
+    }.items():
+        setattr(c, f"_cuda_{name}", lambda *_, answer=answer: answer)
+    for name, function in {
+        "getDeviceCount": device.device_count,
+        "setDevice": device.set_device,
+        "getDevice": device.current_device,
+        "exchangeDevice": exchange_device,
+        "synchronize": lambda: device.synchronize(-1),
+        "getCurrentStream": device.current_stream,
+        "getDefaultStream": device.default_stream,
+        "setStream": device.set_stream,
+        "emptyCache": device.empty_cache,
+        "memoryStats": lambda number: _memory_stats(device, number),
+        "resetPeakMemoryStats": device.reset_peaks,
+        "getDeviceProperties": capability,
+    }.items():
+        setattr(c, f"_cuda_{name}", function)
+    c._nccl_version = lambda: NCCL_VERSION
+    c._nccl_all_reduce = None
+    c.has_cuda = c.has_cudnn = True
+
+
+def _memory_stats(device, number):
+    """As the documentation of torch.cuda.memory_stats has it. Pools are not told apart."""
+    memory = device.memory(number)
+    none = {"current": 0, "peak": 0, "allocated": 0, "freed": 0}
+    allocated, reserved = memory["allocated_bytes"], memory["reserved_bytes"]
+    split = {key: reserved[key] - allocated[key] for key in none}
+    levels = {
+        "allocated_bytes": allocated,
+        "reserved_bytes": reserved,
+        "active_bytes": allocated,
+        "inactive_split_bytes": split,
+        "allocation": memory["allocation"],
+        "segment": memory["segment"],
+        "active": memory["allocation"],
+        "inactive_split": none,
+    }
+    stats = {
+        name: {"all": level, "small_pool": none, "large_pool": level}
+        for name, level in levels.items()
+    }
+    stats.update(
+        num_alloc_retries=memory["num_alloc_retries"],
+        num_ooms=memory["num_ooms"],
+        max_split_size=-1,
+        oversize_allocations=none,
+        oversize_segments=none,
+    )
+    return stats
+
+
+def _stream_base(torch, device):
+    class _CudaStreamBase(torch._C.Stream):
+        def __new__(cls, priority=0, _cdata=None, stream_ptr=0, **_):
+            return super().__new__(cls, _cdata=device.new_stream() if _cdata is None else _cdata)
+
+        device_type = 1
+        priority = 0
+
+        @property
+        def device(self):
+            return torch.device("cuda", device.stream_device(self._cdata))
+
+        @property
+        def device_index(self):
+            return device.stream_device(self._cdata)
+
+        @property
+        def cuda_stream(self):
+            return device.stream_number(self._cdata)
+
+        def query(self):
+            return True
+
+        def synchronize(self):
+            device.synchronize_stream(self._cdata)
+
+        @staticmethod
+        def priority_range():
+            return (0, -1)
+
+        def __eq__(self, other):
+            return self._cdata == other._cdata
+
+        def __hash__(self):
+            return hash(self._cdata)
+
+    return _CudaStreamBase
+
+
+def _event_base(torch, device):
+    class _CudaEventBase:
+        def __new__(cls, enable_timing=False, blocking=False, interprocess=False, **_):
+            event = object.__new__(cls)
+            event.cuda_event = 0
+            event.time = 0.0
+            return event
+
+        @property
+        def device(self):
+            return torch.device("cuda", device.current_device())
+
+        def record(self, stream):
+            # A number for each time: what waited for an earlier one does not wait for this.
+            self.cuda_event = device.new_event()
+            self.time = time.perf_counter()
+            device.record_event(self.cuda_event, stream._cdata)
+
+        def wait(self, stream):
+            if self.cuda_event:
+                device.wait_event(self.cuda_event, stream._cdata)
+
+        def query(self):
+            return True
+
+        def synchronize(self):
+            if self.cuda_event:
+                device.synchronize_event(self.cuda_event)
+
+        def elapsed_time(self, other):
+            device.note(
+                f"times between events are those of the capture at {device.source_line()}, not of"
+                " the GPU"
+            )
+            return max(1e3 * (other.time - self.time), 1e-3)
+
+        def ipc_handle(self):
+            raise RuntimeError("capture: events of other processes are not known")
+
+    return _CudaEventBase
+
+
+def _cudart(device):
+    class Cudart:
+        class cudaError:
+            success = 0
+
+            def __new__(cls, number):
+                return number
+
+        @staticmethod
+        def cudaMemGetInfo(number):
+            memory = device.memory(number)
+            return memory["capacity"] - memory["reserved_bytes"]["current"], memory["capacity"]
+
+        @staticmethod
+        def cudaGetErrorString(_):
+            return "no error"
+
+        cudaProfilerStart = cudaProfilerStop = staticmethod(lambda: 0)
+        cudaHostRegister = cudaHostUnregister = staticmethod(lambda *_: 0)
+
+    return Cudart
+
+
+def _prepare_torch_cuda(torch, device, properties):
+    import torch.backends.cudnn
+    import torch.cuda
+    import torch.cuda.graphs
+    import torch.cuda.streams
+
+    cuda = torch.cuda
+    cuda.streams = importlib.reload(torch.cuda.streams)  # its classes have new bases
+    for name in ("Stream", "ExternalStream", "Event"):
+        setattr(cuda, name, getattr(cuda.streams, name))
+    cuda._cudart = torch._C._cudart
+    cuda._CudaDeviceProperties = type(properties)
+
+    def get_device_properties(number=None):
+        index = cuda._utils._get_device_index(number, optional=True)
+        device.check_device(index)
+        return properties
+
+    cuda.get_device_properties = cuda._get_device_properties = get_device_properties
+    cuda.is_available = lambda: True
+    cuda.device_count = device.device_count
+    cuda.is_bf16_supported = lambda: properties.major >= 8
+    cuda.has_half = cuda.has_magma = True
+    cuda.graphs._cuda_isCurrentStreamCapturing = lambda: False
+    cuda.default_generators = tuple(torch.Generator() for _ in range(device.device_count()))
+    cuda.random.default_generators = cuda.default_generators
+    cuda.nccl.version = lambda: NCCL_VERSION
+    _prepare_device_context(cuda, device)
+    torch.version.cuda = f"{CUDA_VERSION // 1000}.{CUDA_VERSION % 1000 // 10}"
+    torch.has_cuda = True
+    cudnn = torch.backends.cudnn
+    cudnn.is_available = lambda: True
+    cudnn.version = lambda: 8700
+    cudnn.is_acceptable = lambda _: False
+    generator = torch.Generator
+
+    class Generator(generator):
+        def __new__(cls, device="cpu"):
+            return generator.__new__(cls)
+
+    torch.Generator = Generator
+
+
+def _prepare_device_context(cuda, device):
+    """with torch.cuda.device(1): ..."""
+
+    def init(self, which):
+        self.idx = cuda._utils._get_device_index(which, optional=True)
+        self.prev_idx = -1
+
+    def enter(self):
+        self.prev_idx = device.current_device()
+        device.set_device(self.idx)
+
+    def leave(self, *_):
+        device.set_device(self.prev_idx)
+        return False
+
+    cuda.device.__init__, cuda.device.__enter__, cuda.device.__exit__ = init, enter, leave
+
+
+def _prepare_storages(torch, device):
+    """Storages of GPUs are made and resized by kernels of CUDA."""
+    storage = torch.UntypedStorage
+    resize, make = storage.resize_, storage.__new__
+
+    def resize_storage(self, size):
+        if self.device.type != "cuda":
+            return resize(self, size)
+        tensor = torch.empty(0, dtype=torch.uint8, device=self.device)
+        tensor.set_(self)
+        device.resize_storage(tensor, size)
+        return self
+
+    def new_storage(cls, *arguments, **options):
+        where = options.get("device")
+        if where is not None and torch.device(where).type == "cuda":
+            size = arguments[0] if arguments and isinstance(arguments[0], int) else 0
+            return torch.empty(size, dtype=torch.uint8, device=where).storage()._storage
+        return make(cls, *arguments, **options)
+
+    storage.resize_ = resize_storage
+    storage.__new__ = staticmethod(new_storage)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Python imports this file first, as its folder is on PYTHONPATH: once torch is imported,
+../start.py prepares it. (A folder of its own, so that nothing else of ours can be imported.)
+"""
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+PACKAGE = "dltrain_capture_inside"
+
+
+def _start():
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    spec = importlib.util.spec_from_file_location(
+        PACKAGE, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+    )
+    sys.modules[PACKAGE] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[PACKAGE])
+    return importlib.import_module(f"{PACKAGE}.start")
+
+
+class _AfterTorch(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            _start().apply(module)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+if os.environ.get("DLTRAIN_CAPTURE"):
+    sys.meta_path.insert(0, _AfterTorch())

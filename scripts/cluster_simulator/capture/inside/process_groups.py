@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""torch.distributed without a network: ranks find each other through a file, or, where they do not
+all run, not at all; NCCL is the device's.
+"""
+
+import os
+import time
+
+
+class Missing(RuntimeError):
+    """A rank waits for others that never come."""
+
+
+def apply(torch, device, given):
+    import torch.distributed as distributed
+    from torch.distributed import distributed_c10d
+
+    torch._C._distributed_c10d.ProcessGroupNCCL = device.ProcessGroupNCCL
+    distributed_c10d.ProcessGroupNCCL = distributed.ProcessGroupNCCL = device.ProcessGroupNCCL
+    distributed_c10d._NCCL_AVAILABLE = True
+    distributed_c10d.rendezvous = _rendezvous(distributed, device, given)
+    distributed_c10d._store_based_barrier = _barrier(distributed_c10d, device, given)
+    distributed_c10d._new_process_group_helper = _new_group(distributed_c10d, device, given)
+    os.environ.setdefault("NCCL_ASYNC_ERROR_HANDLING", "0")
+
+
+def _rendezvous(distributed, device, given):
+    def rendezvous(url, rank=-1, world_size=-1, **_):
+        rank = int(os.environ.get("RANK", -1)) if rank < 0 else rank
+        world = int(os.environ.get("WORLD_SIZE", -1)) if world_size < 0 else world_size
+        if rank < 0 or world < 0:
+            raise ValueError(
+                "Error initializing torch.distributed using env:// rendezvous: environment variable"
+                f" {'RANK' if rank < 0 else 'WORLD_SIZE'} expected, but not set"
+            )
+        device.mark("rank", {"rank": str(rank), "world": str(world)})
+        if given["world"] and world != given["world"]:
+            _complain(
+                device,
+                "world-size",
+                f"rank {rank} makes a group of {world} ranks at {device.source_line()}, but"
+                f" {given['world']} were started",
+            )
+        store = (
+            distributed.FileStore(given["store"], world)
+            if given["all"]
+            else distributed.HashStore()
+        )
+        yield store, rank, world
+
+    return rendezvous
+
+
+def _complain(device, kind, text):
+    device.mark("mistake", {"kind": kind, "text": text})
+    device.flush_record()
+    raise Missing(f"capture: {text}")
+
+
+def _barrier(c10d, device, given):
+    """Where a group is made: all ranks come, or it is told who does not."""
+    made = [0]
+
+    def barrier(rank, store, timeout):
+        made[0] += 1
+        if not given["all"]:
+            return
+        world = c10d._world_size if hasattr(c10d, "_world_size") else c10d.get_world_size()
+        prefix = f"barrier {made[0]}"
+        store.add(f"{prefix} {rank}", 1)
+        missing = set(range(world))
+        until = time.monotonic() + given["patience"]
+        pause = 0.0002
+        while missing:
+            ended = _ended(given)
+            missing = {other for other in missing if not store.add(f"{prefix} {other}", 0)}
+            gone = sorted(missing & ended)
+            if missing and (gone or time.monotonic() > until):
+                absent = gone or sorted(missing)
+                _complain(
+                    device,
+                    "missing",
+                    f"rank {rank} makes group {made[0]} at {device.source_line()} and waits for"
+                    f" rank{'s' if len(absent) > 1 else ''}"
+                    f" {', '.join(map(str, absent))}, which"
+                    f" {'ended' if gone else 'did not start, or do something else'}",
+                )
+            if missing:
+                time.sleep(pause)
+                pause = min(2 * pause, 0.05)
+
+    return barrier
+
+
+def _ended(given):
+    return {
+        int(name.split("-")[1]) for name in os.listdir(given["ended"]) if name.startswith("rank-")
+    }
+
+
+def _new_group(c10d, device, given):
+    make = c10d._new_process_group_helper
+
+    def new_group(group_size, group_rank, global_ranks, backend, *rest, **options):
+        group = make(group_size, group_rank, global_ranks, backend, *rest, **options)
+        ranks = list(global_ranks) or list(range(group_size))
+        number = -1
+        if isinstance(group, device.ProcessGroupNCCL):
+            group.set_ranks(ranks)
+            number = group.number
+        device.group(number, ranks, device.source_line())
+        return group
+
+    return new_group

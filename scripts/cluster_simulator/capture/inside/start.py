@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Prepares torch in a captured process. DLTRAIN_CAPTURE is a JSON object, by ../launch/:
+
+    extension   path of the built device
+    gpus        GPUs that a process sees
+    gpu         as ../gpus.py tells it
+    raw         folder for raw records
+    folder      the script's folder: lines are told relative to it
+    steps       steps after which a script is ended; 0: never
+    all         whether all ranks run at the same time, and tell each other values
+    store       file through which they do
+    ended       folder with a file "rank-N" for each rank that ended
+    patience    seconds that a rank waits for another one
+    world       ranks that the launcher starts, 0: it does not say
+    forks       true: this process is no rank, and forks those that are
+"""
+
+import atexit
+import importlib.util
+import json
+import multiprocessing
+import os
+import sys
+
+
+def load_extension(path):
+    spec = importlib.util.spec_from_file_location("capture_device", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules["capture_device"] = module
+    return module
+
+
+def apply(torch):
+    given = json.loads(os.environ["DLTRAIN_CAPTURE"])
+    device = load_extension(given["extension"])
+    with _Quiet():
+        device.start(given["gpus"], given["gpu"]["memory_bytes"])
+    from . import cuda_bindings, newer_names, passes, process_groups, repairs, step_limit
+
+    repairs.apply()
+    cuda_bindings.apply(torch, device, given["gpu"])
+    newer_names.apply(torch, device)
+    process_groups.apply(torch, device, given)
+    passes.apply(torch, device)
+    step_limit.apply(torch, device, given["steps"])
+    if not given.get("forks"):
+        begin(device, given)
+
+
+def begin(device, given):
+    """This process is one of the job. A rank of a launcher is known by its number; a process that a
+    script spawns by its own, until it says its rank.
+    """
+    device.set_script_folder(os.path.join(given["folder"], ""))
+    device.set_exchange(given["all"], given["ended"], given["patience"])
+    rank = os.environ.get("RANK")
+    spawned = multiprocessing.parent_process() is not None
+    name = f"rank-{rank}" if rank is not None and not spawned else f"process-{os.getpid()}"
+    device.open_record(os.path.join(given["raw"], f"{name}.jsonl"))
+    atexit.register(finish, device, os.getpid())
+
+
+def finish(device, process):
+    if process != os.getpid():
+        return  # a fork of it
+    memory = max(
+        (device.memory(number) for number in range(device.device_count())),
+        key=lambda memory: memory["reserved_bytes"]["peak"],
+    )
+    device.mark(
+        "end",
+        {
+            "allocated": str(memory["allocated_bytes"]["peak"]),
+            "reserved": str(memory["reserved_bytes"]["peak"]),
+        },
+    )
+    device.flush_record()
+
+
+class _Quiet:
+    """PyTorch warns of kernels of the host that are replaced on purpose, past Python's streams."""
+
+    def __enter__(self):
+        sys.stderr.flush()
+        self.before = os.dup(2)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+
+    def __exit__(self, *_):
+        os.dup2(self.before, 2)
+        os.close(self.before)

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The optional part: Debian's PyTorch, and the device built against it. Both are made on first use
+of the set-up; nothing else of the simulator needs them.
+"""
+
+import concurrent.futures
+import fcntl
+import glob
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+
+from ..errors import SimulatorError
+
+PYTHON = "/usr/bin/python3"
+PACKAGES = (
+    "python3-torch",
+    "python3-torchvision",
+    "libtorch-dev",
+    "pybind11-dev",
+    "libpython3-dev",
+    "g++",
+)
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "device")
+# What is included of PyTorch is of this version: other ones have other interfaces.
+VERSION = "1.13"
+SETUP = "python3 -m cluster_simulator.capture --setup"
+
+
+class NotInstalled(SimulatorError):
+    """The optional part is not there; the message says the command that makes it."""
+
+
+def missing_packages():
+    query = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${db:Status-Status}:${Package} ", *PACKAGES],
+        capture_output=True,
+        text=True,
+    )
+    return [name for name in PACKAGES if f"installed:{name} " not in query.stdout]
+
+
+def extension():
+    """Path of the built device. Raises NotInstalled."""
+    try:
+        path = _built()
+    except OSError:
+        path = None
+    if path is None or not os.path.exists(path):
+        missing = _missing_or_none()
+        why = f"these packages are missing: {' '.join(missing)}" if missing else "it is not built"
+        raise NotInstalled(
+            f"capturing needs a PyTorch with simulated GPUs, and {why}; type:  {_setup_command()}"
+        )
+    return path
+
+
+def _setup_command():
+    clone = _clone()
+    return f"cd {clone} && ./ns3 capture --setup" if clone else SETUP
+
+
+def _clone():
+    """The clone that this package is in; None: it is installed elsewhere."""
+    clone = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(SOURCES))))
+    return clone if os.path.isfile(os.path.join(clone, "ns3")) else None
+
+
+def _missing_or_none():
+    try:
+        return missing_packages()
+    except OSError:
+        return list(PACKAGES)
+
+
+def set_up(say=None):
+    """Installs and builds what is missing. Returns the path of the device."""
+    say = say or (lambda text: print(text, file=sys.stderr))
+    _install(say)
+    path = _built()
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(os.path.join(os.path.dirname(path), "lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # of two that set up, one builds
+        if not os.path.exists(path):
+            say("building the simulated GPUs (a minute, once)")
+            _build(path)
+    return path
+
+
+def _install(say):
+    try:
+        missing = missing_packages()
+    except FileNotFoundError:
+        raise NotInstalled(
+            "capturing needs Debian's PyTorch 1.13 (python3-torch), and this is no Debian"
+        ) from None
+    if not missing:
+        return
+    root = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    command = ["apt-get", "-y", "install", "--no-install-recommends", *missing]
+    told = f"type:  sudo apt-get install --no-install-recommends {' '.join(missing)}"
+    if os.environ.get("DLTRAIN_NO_INSTALL") or (root and not shutil.which("sudo")):
+        raise NotInstalled(f"these packages are missing; {told}")
+    say(f"installing with apt (600 MB, once): {' '.join(missing)}")
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for attempt in (command, ["apt-get", "update"], command):
+        done = subprocess.run(
+            [*root, *attempt],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        if attempt is command and done.returncode == 0:
+            return
+    raise NotInstalled(f"apt could not install what is missing; {told}\n{done.stderr.strip()}")
+
+
+def _sources():
+    return sorted(glob.glob(os.path.join(SOURCES, "*.cc")))
+
+
+def _built():
+    """Where the device is, or will be: of these sources, this Python and this PyTorch."""
+    content = hashlib.sha256()
+    for path in sorted(glob.glob(os.path.join(SOURCES, "*"))):
+        with open(path, "rb") as file:
+            content.update(os.path.basename(path).encode() + b"\0" + file.read() + b"\0")
+    content.update(_torch_version().encode())
+    return os.path.join(_folder(), f"capture_device-{content.hexdigest()[:16]}.so")
+
+
+def _torch_version():
+    query = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Version}", "libtorch-dev"], capture_output=True, text=True
+    )
+    return query.stdout
+
+
+def _folder():
+    """Below .ns3 of a clone, else in the user's cache."""
+    clone = _clone()
+    if clone and os.access(clone, os.W_OK):
+        return os.path.join(clone, ".ns3", "capture")
+    cache = os.environ.get("DLTRAIN_CACHE") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "dltrain"
+    )
+    return os.path.join(cache, "capture")
+
+
+def _build(path):
+    version = _torch_version()
+    if not version.startswith(VERSION):
+        raise NotInstalled(
+            f"the simulated GPUs are made for PyTorch {VERSION} of Debian 12; libtorch-dev is"
+            f" {version or 'not there'}"
+        )
+    folder = f"{path}.building"
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    compiler = (["ccache"] if shutil.which("ccache") else []) + ["g++"]
+    include = subprocess.run(
+        [PYTHON, "-c", "import sysconfig; print(sysconfig.get_paths()['include'])"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    flags = [
+        "-std=c++17",
+        "-O1",
+        "-fPIC",
+        "-w",  # PyTorch's own headers warn
+        "-DTORCH_EXTENSION_NAME=capture_device",
+        "-DTORCH_API_INCLUDE_EXTENSION_H",
+        "-I/usr/include/torch/csrc/api/include",
+        f"-I{include}",
+    ]
+
+    def compile_one(source):
+        made = os.path.join(folder, os.path.basename(source) + ".o")
+        _run([*compiler, *flags, "-c", source, "-o", made])
+        return made
+
+    with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+        objects = list(pool.map(compile_one, _sources()))
+    libraries = ["-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
+    made = os.path.join(folder, "device.so")
+    _run(["g++", "-shared", *objects, "-o", made, *libraries])
+    os.replace(made, path)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SimulatorError(
+            f"the simulated GPUs could not be built: {' '.join(command)}\n{done.stderr[-3000:]}"
+        )

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What launchers put into the environment of the processes they start."""
+
+
+def of_rank(job, rank):
+    """Of a process: {variable: value}."""
+    if not job.launcher:
+        return {}
+    server, local = divmod(rank, job.each)
+    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
+    if job.launcher == "srun":
+        return {
+            "SLURM_PROCID": rank,
+            "SLURM_NTASKS": job.world,
+            "SLURM_NPROCS": job.world,
+            "SLURM_LOCALID": local,
+            "SLURM_NODEID": server,
+            "SLURM_NNODES": job.servers,
+            "SLURM_NTASKS_PER_NODE": job.each,
+            "SLURM_JOB_ID": 1,
+            "SLURM_JOB_NODELIST": nodes(job.servers),
+            "SLURM_NODELIST": nodes(job.servers),
+        }
+    if job.launcher == "mpirun":
+        return {
+            "OMPI_COMM_WORLD_RANK": rank,
+            "OMPI_COMM_WORLD_SIZE": job.world,
+            "OMPI_COMM_WORLD_LOCAL_RANK": local,
+            "OMPI_COMM_WORLD_LOCAL_SIZE": job.each,
+            "OMPI_COMM_WORLD_NODE_RANK": server,
+        }
+    return common | {
+        "RANK": rank,
+        "WORLD_SIZE": job.world,
+        "LOCAL_RANK": local,
+        "LOCAL_WORLD_SIZE": job.each,
+        "GROUP_RANK": server,
+        "GROUP_WORLD_SIZE": job.servers,
+        "ROLE_RANK": rank,
+        "ROLE_WORLD_SIZE": job.world,
+        "ROLE_NAME": "default",
+        "TORCHELASTIC_RESTART_COUNT": 0,
+        "TORCHELASTIC_MAX_RESTARTS": 0,
+        "TORCHELASTIC_RUN_ID": "none",
+    }
+
+
+def of_allocation(servers):
+    """What a batch script sees before it starts anything: one task a server."""
+    return {
+        "SLURM_JOB_ID": 1,
+        "SLURM_NNODES": servers,
+        "SLURM_JOB_NUM_NODES": servers,
+        "SLURM_NODEID": 0,
+        "SLURM_PROCID": 0,
+        "SLURM_JOB_NODELIST": nodes(servers),
+        "SLURM_NODELIST": nodes(servers),
+        "SLURMD_NODENAME": "server0",
+    }
+
+
+def nodes(servers):
+    return "server0" if servers == 1 else f"server[0-{servers - 1}]"

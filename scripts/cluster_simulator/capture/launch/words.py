@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the words of a launcher ask for: how many processes, on how many servers, of what."""
+
+from dataclasses import dataclass, field
+
+TORCHRUN_MODULES = ("torch.distributed.run", "torch.distributed.launch")
+
+# Options of torchrun (PyTorch 1.13 and 2) without a value; all others have one.
+FLAGS = {
+    "--standalone",
+    "-m",
+    "--module",
+    "--no_python",
+    "--no-python",
+    "--run_path",
+    "--run-path",
+    "--use_env",
+    "--use-env",
+    "--enable_elastic_agent",
+}
+SRUN_COUNTS = {"-N": "nodes", "--nodes": "nodes", "-n": "tasks", "--ntasks": "tasks"}
+# Options of srun with a value that may be a word of its own.
+SRUN_VALUES = set("-A -c -D -G -J -o -e -p -t -w -x".split()) | {
+    "--account",
+    "--cpus-per-task",
+    "--chdir",
+    "--gpus",
+    "--gres",
+    "--job-name",
+    "--output",
+    "--error",
+    "--partition",
+    "--time",
+    "--nodelist",
+    "--exclude",
+    "--mem",
+    "--mpi",
+    "--export",
+}
+MPIRUN_COUNTS = ("-np", "-n", "-c", "--np")
+# Options of mpirun with that many values.
+MPIRUN_VALUES = {
+    **dict.fromkeys(["-x", "-H", "--host", "--hostfile", "-hostfile", "-N"], 1),
+    **dict.fromkeys(["--map-by", "-map-by", "--bind-to", "-bind-to"], 1),
+    **dict.fromkeys(["--npernode", "-npernode"], 1),
+    **dict.fromkeys(["--mca", "-mca"], 2),
+}
+
+
+class WrongWords(ValueError):
+    """A launcher's words that nothing can be started from."""
+
+
+@dataclass
+class Job:
+    """Processes of a script: `servers` x `each`."""
+
+    servers: int = 1
+    each: int = 1
+    program: list = field(default_factory=list)  # the script and its arguments
+    module: bool = False  # the script is a module, as of python -m
+    launcher: str = "torchrun"  # whose environment the processes get; "": none, one process
+
+    @property
+    def world(self):
+        return self.servers * self.each
+
+
+def _count(text, option, what="a number of processes"):
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise WrongWords(f"{option}={text}: is not {what}")
+    return number
+
+
+def torchrun(words, gpus, servers=None):
+    """Words after "torchrun". `gpus`: of a server; `servers`: in place of --nnodes."""
+    job = Job(servers=1, each=1)
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        name, given, value = rest.pop(0).partition("=")
+        if name in FLAGS:
+            job.module = job.module or name in ("-m", "--module")
+            continue
+        if not given:
+            if not rest:
+                raise WrongWords(f"torchrun: {name} needs a value")
+            value = rest.pop(0)
+        name = name.replace("-", "_")
+        if name == "__nproc_per_node":
+            job.each = gpus if value in ("gpu", "auto") else _count(value, "--nproc_per_node")
+        elif name == "__nnodes":
+            # elastic: MIN:MAX; as many as may be
+            job.servers = _count(value.split(":")[-1], "--nnodes", "a number of servers")
+    if not rest:
+        raise WrongWords("torchrun: no script is named")
+    if servers:
+        job.servers = servers
+    job.program = rest
+    return job
+
+
+def srun(words, gpus, servers=None):
+    """Words after "srun": (servers, tasks in all, the command)."""
+    counts = {}
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        name, given, value = rest.pop(0).partition("=")
+        if len(name) > 2 and name[1] != "-" and not given:  # -N16
+            name, given, value = name[:2], "=", name[2:]
+        needs = name in SRUN_COUNTS or name in SRUN_VALUES or name == "--ntasks-per-node"
+        if needs and not given:
+            if not rest:
+                raise WrongWords(f"srun: {name} needs a value")
+            value = rest.pop(0)
+        if name in SRUN_COUNTS:
+            counts[SRUN_COUNTS[name]] = _count(value, f"srun: {name}")
+        elif name == "--ntasks-per-node":
+            counts["each"] = _count(value, f"srun: {name}")
+    if not rest:
+        raise WrongWords("srun: no command is named")
+    nodes = servers or counts.get("nodes", 1)
+    each = counts.get("each") or max(counts.get("tasks", nodes) // nodes, 1)
+    return nodes, each, rest
+
+
+def mpirun(words, gpus, servers=None):
+    """Words after "mpirun": (servers, tasks on each, the command)."""
+    tasks = None
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        name = rest.pop(0)
+        if name in MPIRUN_COUNTS:
+            if not rest:
+                raise WrongWords(f"mpirun: {name} needs a value")
+            tasks = _count(rest.pop(0), f"mpirun: {name}")
+        else:
+            del rest[: MPIRUN_VALUES.get(name, 0)]
+    if not rest:
+        raise WrongWords("mpirun: no command is named")
+    tasks = tasks or (servers or 1) * gpus
+    each = min(tasks, gpus)
+    if tasks % each:
+        raise WrongWords(f"mpirun: {tasks} processes do not fill servers of {each} GPUs evenly")
+    return tasks // each, each, rest
+
+
+def python(words):
+    """Words after "python": ("torchrun", its words), ("script", words) or ("other", words)."""
+    rest = list(words)
+    options = []
+    while rest and rest[0].startswith("-") and rest[0] not in ("-m", "-c", "-"):
+        option = rest.pop(0)
+        options.append(option)
+        if option in ("-W", "-X") and rest:
+            options.append(rest.pop(0))
+    if rest[:1] == ["-m"] and len(rest) > 1:
+        if rest[1] in TORCHRUN_MODULES:
+            return "torchrun", rest[2:]
+        return "module", rest[1:]
+    if rest and not rest[0].startswith("-"):
+        return "script", rest
+    return "other", options + rest

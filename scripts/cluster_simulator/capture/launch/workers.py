@@ -1,0 +1,145 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Plays ranks of a job: imports PyTorch once and forks a process for each rank.
+
+    workers.py JOB          JOB: a file of JSON, written by command.py
+
+{"program": [...], "module": false, "ranks": [[0, {"RANK": "0", ...}], ...], "at_once": 2,
+ "ended": folder, "status": file}
+"""
+
+import json
+import os
+import runpy
+import signal
+import sys
+import time
+import traceback
+
+# Seconds that other ranks get to say what they wait for, when one has failed.
+GRACE = 3
+
+
+def main(path):
+    with open(path, encoding="utf-8") as file:
+        job = json.load(file)
+    # The import of torch makes the device; what most scripts import is there for all ranks.
+    for also in ("torch", "torch.distributed", "torch.distributed.fsdp", "torchvision"):
+        try:
+            __import__(also)
+        except ImportError:
+            pass
+    statuses = _play(job)
+    with open(job["status"], "w", encoding="utf-8") as file:
+        json.dump(statuses, file)
+    return next((status for status in statuses.values() if status), 0)
+
+
+def _play(job):
+    """{rank: exit status}"""
+    todo = list(job["ranks"])
+    running, statuses = {}, {}
+    failed_at = None
+    while todo or running:
+        while todo and len(running) < job["at_once"] and failed_at is None:
+            rank, environment = todo.pop(0)
+            process = os.fork()
+            if process == 0:
+                _be(rank, environment, job)
+            running[process] = rank
+        if failed_at is not None:
+            todo = []
+        process, status = os.waitpid(-1, os.WNOHANG if failed_at is not None else 0)
+        if process:
+            rank = running.pop(process)
+            statuses[rank] = os.waitstatus_to_exitcode(status)
+            open(os.path.join(job["ended"], f"rank-{rank}"), "w").close()
+            if statuses[rank] and failed_at is None:
+                failed_at = time.monotonic()
+        elif time.monotonic() > failed_at + GRACE:
+            for other in running:
+                os.kill(other, signal.SIGKILL)
+            failed_at = time.monotonic() + 3600
+        else:
+            time.sleep(0.02)
+    return _without_ended(statuses)
+
+
+def _without_ended(statuses):
+    """What we ended did not fail by itself, if another one did."""
+    own = {rank: status for rank, status in statuses.items() if status != -signal.SIGKILL}
+    return own if any(own.values()) else statuses
+
+
+def _be(rank, environment, job):
+    """This process becomes the rank, and never returns."""
+    status = 1
+    try:
+        os.environ.update({key: str(value) for key, value in environment.items()})
+        given = json.loads(os.environ["DLTRAIN_CAPTURE"])
+        given["forks"] = False
+        os.environ["DLTRAIN_CAPTURE"] = json.dumps(given)
+        device = sys.modules["capture_device"]
+        sys.modules["dltrain_capture_inside.start"].begin(device, given)
+        status = _run(job, device)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        _leave(status)
+
+
+def _leave(status):
+    import atexit
+    import threading
+
+    try:
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(status)
+
+
+def _run(job, device):
+    """The script's exit status; what it does not catch is told as Python tells it."""
+    program = job["program"]
+    sys.argv = list(program)
+    try:
+        if job["module"]:
+            sys.path[0] = os.getcwd()
+            runpy.run_module(program[0], run_name="__main__", alter_sys=True)
+        else:
+            sys.path[0] = os.path.dirname(os.path.abspath(program[0]))
+            runpy.run_path(program[0], run_name="__main__")
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return (end.code or 0) & 0xFF
+        print(end.code, file=sys.stderr)
+        return 1
+    except BaseException as error:
+        _tell(error, device)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def _tell(error, device):
+    """Without the frames of this file and of runpy."""
+    frames = error.__traceback__
+    here = (__file__, runpy.__file__, "<frozen runpy>")
+    while frames is not None and frames.tb_frame.f_code.co_filename in here:
+        frames = frames.tb_next
+    where = ""
+    frame = frames
+    while frame is not None:
+        name = frame.tb_frame.f_code.co_filename
+        told = device.told_file(name)
+        if told:
+            where = f"{told}:{frame.tb_lineno}"
+        frame = frame.tb_next
+    device.mark_at("failed", {"type": type(error).__name__, "text": str(error)}, where)
+    traceback.print_exception(type(error), error, frames)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Makes a capture of raw records: meta.json and a file for each role."""
+
+import json
+import os
+
+from . import mistakes, raw, roles
+from .groups import Groups
+from .order import Tasks
+from .steps import Steps
+
+VERSION = 1
+
+
+class Capture:
+    """`world`: ranks that the launcher meant to start, 0: as the script says. `died`: {rank: exit
+    status}.
+    """
+
+    def __init__(self, folder, world, died):
+        self.records = raw.read(folder)
+        told = [record.world for record in self.records.values() if record.world]
+        self.world = world or max(told, default=max(len(self.records), 1))
+        self.groups = Groups(self.records, self.world)
+        made = {rank: Tasks(record, self.groups) for rank, record in sorted(self.records.items())}
+        self.tasks = {rank: one.tasks for rank, one in made.items()}
+        self.streams = {rank: one.streams for rank, one in made.items()}
+        self.roles = roles.assign(self.tasks)
+        self.mistakes = mistakes.find(self.records, self.tasks, self.groups, self.complete, died)
+
+    @property
+    def complete(self):
+        return len(self.records) == self.world
+
+    @property
+    def usual_role(self):
+        """What ranks play that were not captured; None: captured ones do not agree. Rank 0 prints
+        and saves, so it counts only where it does as the others.
+        """
+        others = {role for rank, role in self.roles.items() if rank > 0} or {0}
+        return others.pop() if len(others) == 1 else None
+
+    def difference(self):
+        """In words, the first between two roles of ranks beside rank 0; "" if there is none."""
+        found = sorted({role for rank, role in self.roles.items() if rank > 0})
+        if len(found) < 2:
+            return ""
+        first, other = found[:2]
+        i = roles.first_difference(self.tasks[first], self.tasks[other])
+
+        def told(rank):
+            mine = self.tasks[rank]
+            return f"rank {rank} does {roles.describe(mine[i] if i < len(mine) else None)}"
+
+        return f"task {i}: {told(first)}, {told(other)}"
+
+    def role_of(self):
+        """For each rank of the world."""
+        usual = self.usual_role
+        if usual is None:
+            usual = min(self.tasks, default=0)  # of a list of ranks that a user gave
+        return [self.roles.get(rank, usual) for rank in range(self.world)]
+
+    def steps(self):
+        first = self.records[min(self.records)]
+        steps = Steps(first)
+        return {
+            "count": steps.count,
+            "ended_by": steps.told,
+            "take": [max(steps.count - 1, 0)],
+        }
+
+    def notes(self):
+        return list(
+            dict.fromkeys(
+                line["text"]
+                for _, record in sorted(self.records.items())
+                for line in record.of_type("note")
+            )
+        )
+
+    def memory(self):
+        found = []
+        for rank, record in sorted(self.records.items()):
+            for line in record.of_type("end")[-1:]:
+                found.append(
+                    {
+                        "rank": rank,
+                        "peak_allocated_bytes": int(line["allocated"]),
+                        "peak_reserved_bytes": int(line["reserved"]),
+                    }
+                )
+        return found
+
+    def write(self, folder, more):
+        """`more`: what of meta.json the launcher knows."""
+        files = sorted(set(self.roles.values()))
+        meta = {
+            "format": "dltrain-capture",
+            "version": VERSION,
+            **more,
+            "world": self.world,
+            "captured": sorted(self.records),
+            "ranks": files,
+            "role_of": self.role_of(),
+            "groups": self.groups.kinds,
+            "steps": self.steps() if self.records else None,
+            "memory": self.memory(),
+            "mistakes": self.mistakes,
+            "notes": self.notes() + more.get("notes", []),
+        }
+        for rank in files:
+            head = {"kind": "rank", "rank": rank, "streams": self.streams[rank]}
+            _write_lines(os.path.join(folder, f"rank-{rank}.jsonl"), [head, *self.tasks[rank]])
+        with open(os.path.join(folder, "meta.json"), "w", encoding="utf-8") as file:
+            json.dump(meta, file, indent=1)
+            file.write("\n")
+        return meta
+
+
+def _write_lines(path, lines):
+    with open(path, "w", encoding="utf-8") as file:
+        for line in lines:
+            file.write(json.dumps(line, separators=(",", ":")) + "\n")

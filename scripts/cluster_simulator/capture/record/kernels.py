@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a GPU does for an operator: kind, shape, FLOPs, bytes. An operator is what PyTorch's
+dispatcher gives to a device: compositions are taken apart already.
+"""
+
+import math
+
+from . import raw
+
+# Of memory nothing is touched.
+WITHOUT_WORK = {
+    "aten::set_",
+    "aten::resize_",
+    "aten::record_stream",
+    "aten::is_pinned",
+    "aten::_pin_memory",
+    "aten::detach_",
+    "aten::unsqueeze_",
+    "aten::squeeze_",
+    "aten::transpose_",
+    "aten::t_",
+    "aten::as_strided_",
+    "aten::equal",
+    "aten::_use_cudnn_ctc_loss",
+}
+NORMS = (
+    "aten::native_batch_norm",
+    "aten::native_layer_norm",
+    "aten::native_group_norm",
+    "aten::batch_norm_",
+    "aten::cudnn_batch_norm",
+)
+SOFTMAXES = ("aten::_softmax", "aten::_log_softmax")
+EMBEDDINGS = (
+    "aten::embedding",
+    "aten::_embedding_bag",
+    "aten::index_select",
+    "aten::index",
+    "aten::gather",
+    "aten::scatter",
+    "aten::index_add",
+    "aten::index_put",
+)
+REDUCTIONS = {
+    "sum",
+    "mean",
+    "max",
+    "min",
+    "argmax",
+    "argmin",
+    "norm",
+    "linalg_vector_norm",
+    "var",
+    "var_mean",
+    "std",
+    "any",
+    "all",
+    "prod",
+    "topk",
+    "sort",
+    "cumsum",
+    "logsumexp",
+    "nll_loss_forward",
+    "nll_loss2d_forward",
+    "_amp_update_scale_",
+}
+
+
+def of_operator(line):
+    """A list of kernels, as the format has them but for where and when; [] if nothing is done."""
+    name, _, overload = line["n"].partition(".")
+    arguments, results = raw.value(line["a"]), raw.value(line["o"])
+    if name in WITHOUT_WORK or name.startswith(("aten::empty", "aten::new_empty")):
+        return []
+    if name == "aten::copy_":
+        return _copy(arguments)
+    if name == "aten::_local_scalar_dense":
+        return [_transfer("from-gpu", arguments[0].item_bytes, True)]
+    if _is_view(name, overload, arguments, results):
+        return []
+    special = SPECIAL.get(name)
+    if special:
+        return special(arguments, results)
+    return [_in_memory(_kind(name), arguments, results)]
+
+
+def _is_view(name, overload, arguments, results):
+    if name.endswith("_") or "out" in overload:
+        return False
+    mine = {tensor.storage for tensor in raw.tensors(arguments)}
+    made = list(raw.tensors(results))
+    return bool(made) and all(tensor.storage in mine for tensor in made)
+
+
+def _kind(name):
+    if name.startswith(NORMS):
+        return "norm"
+    if name.startswith(SOFTMAXES):
+        return "softmax"
+    if name.startswith(EMBEDDINGS):
+        return "embedding"
+    if name.partition("::")[2] in REDUCTIONS:
+        return "reduction"
+    return "pointwise"
+
+
+def _once(tensors):
+    """Bytes of tensors on the GPU; two over the same memory count once."""
+    largest = {}
+    for tensor in tensors:
+        if tensor.on_gpu:
+            largest[tensor.storage] = max(largest.get(tensor.storage, 0), tensor.bytes)
+    return sum(largest.values())
+
+
+def _dtype(*groups):
+    """Of the first tensor with numbers; half precision's statistics are single."""
+    first = None
+    for group in groups:
+        for tensor in raw.tensors(group):
+            if tensor.dtype.startswith(("f", "b")) and tensor.dtype != "bool":
+                return tensor.dtype
+            first = first or tensor.dtype
+    return first
+
+
+def _in_memory(kind, arguments, results, **more):
+    written = list(raw.tensors(results))
+    if not written and arguments:
+        written = list(raw.tensors(arguments[:1]))  # in place, and returns nothing
+    kernel = {
+        "kind": kind,
+        "read": _once(raw.tensors(arguments)),
+        "written": _once(written),
+        **more,
+    }
+    dtype = _dtype(results, arguments)
+    if dtype:
+        kernel["dtype"] = dtype
+    return kernel
+
+
+def _transfer(direction, size, blocking):
+    return {"kind": "memcpy", "bytes": size, "direction": direction, "blocking": blocking}
+
+
+def _copy(arguments):
+    to, source, asynchronous = arguments[0], arguments[1], bool(arguments[2])
+    if to.on_gpu and source.on_gpu:
+        same = to.dtype == source.dtype
+        return [_in_memory("memory" if same else "pointwise", [source], [to])]
+    if to.on_gpu or source.on_gpu:
+        direction = "to-gpu" if to.on_gpu else "from-gpu"
+        size = min(to.bytes, to.elements * source.item_bytes)
+        return [_transfer(direction, size, not asynchronous)]
+    return []
+
+
+def _fill(arguments, results):
+    """Writes only."""
+    kernel = _in_memory("memory", [], results)
+    return [kernel] if kernel["written"] else []
+
+
+# ---- products
+
+
+def _gemm(a, b, results, batch=1):
+    """a: ... x m x k, b: ... x k x n"""
+    m, k, n = a.sizes[-2], a.sizes[-1], b.sizes[-1]
+    return [
+        _in_memory("gemm", [a, b], results, batch=batch, m=m, n=n, k=k, flops=2 * batch * m * n * k)
+    ]
+
+
+def _mm(arguments, results):
+    return _gemm(arguments[0], arguments[1], results)
+
+
+def _addmm(arguments, results):
+    return _gemm(arguments[1], arguments[2], results)
+
+
+def _bmm(arguments, results):
+    return _gemm(arguments[0], arguments[1], results, arguments[0].sizes[0])
+
+
+def _baddbmm(arguments, results):
+    return _gemm(arguments[1], arguments[2], results, arguments[1].sizes[0])
+
+
+def _vector_product(matrix, vector, results):
+    m, k = matrix.sizes
+    return [
+        _in_memory("gemm", [matrix, vector], results, batch=1, m=m, n=1, k=k, flops=2 * m * k)
+    ]
+
+
+def _mv(arguments, results):
+    return _vector_product(arguments[0], arguments[1], results)
+
+
+def _addmv(arguments, results):
+    return _vector_product(arguments[1], arguments[2], results)
+
+
+# ---- convolutions: the product over patches. Forward, a pixel of the output is a row:
+#
+#     m = samples x pixels of the output, n = channels out of a group, k = channels in x kernel
+#
+# Of the gradient of the input the roles of n and k change, of that of the weights those of m and k.
+# What is transposed has its output where another one has its input.
+
+
+def _product_of(small, weight, groups):
+    """`small`: the side with a pixel for each position of the kernel."""
+    pixels = small.sizes[0] * math.prod(small.sizes[2:])
+    outward = weight.sizes[0] // groups
+    inward = weight.sizes[1] * math.prod(weight.sizes[2:])
+    return pixels, outward, inward
+
+
+def _conv(which, m, n, k, groups, inputs, outputs):
+    flops = 2 * groups * m * n * k
+    return _in_memory(
+        "conv", inputs, outputs, **{"batch": groups, "m": m, "n": n, "k": k}, flops=flops
+    ) | {"pass": which}
+
+
+def _convolution(arguments, results):
+    source, weight, bias = arguments[:3]
+    transposed, groups = arguments[6], arguments[8]
+    pixels, outward, inward = _product_of(source if transposed else results[0], weight, groups)
+    n, k = (inward, outward) if transposed else (outward, inward)
+    inputs = [source, weight] + ([bias] if bias else [])
+    return [_conv("forward", pixels, n, k, groups, inputs, results)]
+
+
+def _convolution_backward(arguments, results):
+    gradient, source, weight = arguments[:3]
+    transposed, groups, wanted = arguments[7], arguments[9], arguments[10]
+    pixels, outward, inward = _product_of(source if transposed else gradient, weight, groups)
+    kernels = []
+    if wanted[0]:
+        n, k = (outward, inward) if transposed else (inward, outward)
+        kernels.append(
+            _conv("backward-input", pixels, n, k, groups, [gradient, weight], results[:1])
+        )
+    if wanted[1]:
+        kernels.append(
+            _conv(
+                "backward-weights",
+                outward,
+                inward,
+                pixels,
+                groups,
+                [gradient, source],
+                results[1:2],
+            )
+        )
+    if wanted[2]:
+        kernels.append(_in_memory("reduction", [gradient], results[2:]))
+    return kernels
+
+
+def _foreach(kind):
+    return lambda arguments, results: [_in_memory(kind, arguments, results or arguments[:1])]
+
+
+SPECIAL = {
+    "aten::mm": _mm,
+    "aten::addmm": _addmm,
+    "aten::addmm_": _addmm,
+    "aten::_addmm_activation": _addmm,
+    "aten::bmm": _bmm,
+    "aten::baddbmm": _baddbmm,
+    "aten::baddbmm_": _baddbmm,
+    "aten::mv": _mv,
+    "aten::addmv": _addmv,
+    "aten::addmv_": _addmv,
+    "aten::convolution": _convolution,
+    "aten::convolution_overrideable": _convolution,
+    "aten::convolution_backward": _convolution_backward,
+    "aten::_amp_foreach_non_finite_check_and_unscale_": _foreach("pointwise"),
+}
+SPECIAL.update(
+    (f"aten::{name}", _fill)
+    for name in (
+        "zero_",
+        "fill_",
+        "zeros",
+        "ones",
+        "full",
+        "arange",
+        "normal_",
+        "uniform_",
+        "bernoulli_",
+        "random_",
+        "randperm",
+        "eye",
+        "randn",
+        "rand",
+        "randint",
+    )
+)

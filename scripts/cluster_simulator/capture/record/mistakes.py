@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is wrong with a script, as its ranks' records show it: each mistake with ranks and lines.
+
+On GPUs most of them are a job that hangs.
+"""
+
+import collections
+
+from .roles import describe
+
+# Words of PyTorch's own errors, and what they mean.
+FAILURES = (
+    ("out-of-memory", ("CUDA out of memory",)),
+    ("unused-parameters", ("Expected to have finished reduction in the prior iteration",)),
+    (
+        "shapes",
+        (
+            "in this process with sizes",  # DDP compares parameters
+            "appears not to match",
+            "mat1 and mat2 shapes cannot be multiplied",
+        ),
+    ),
+    ("world-size", ("invalid device ordinal",)),
+)
+
+
+def find(records, tasks, groups, complete, died):
+    """A list of {"kind", "ranks", "lines", "text"}. `complete`: all ranks were captured. `died`:
+    {rank: exit status} of those that failed.
+    """
+    found = _told(records) + _failed(records, died)
+    explained = {rank for mistake in found for rank in mistake["ranks"]}
+    found += _collectives(tasks, groups, explained)
+    found += _messages(tasks, groups, explained)
+    order = {"mismatch": 0, "order": 0, "shapes": 1, "world-size": 1, "unmatched": 2}
+    return _without_repeats(sorted(found, key=lambda mistake: order.get(mistake["kind"], 3)))
+
+
+def _mistake(kind, ranks, lines, text):
+    return {
+        "kind": kind,
+        "ranks": sorted(set(ranks)),
+        "lines": list(dict.fromkeys(line for line in lines if line)),
+        "text": text,
+    }
+
+
+def _without_repeats(found):
+    """The same mistake of several ranks is one."""
+    merged = {}
+    for mistake in found:
+        key = (mistake["kind"], tuple(mistake["lines"]), mistake.pop("what", mistake["text"]))
+        first = merged.setdefault(key, {**mistake, "others": []})
+        if first["ranks"] != mistake["ranks"]:
+            first["others"] += mistake["ranks"]
+    for mistake in merged.values():
+        others = sorted(set(mistake.pop("others")) - set(mistake["ranks"]))
+        if others:
+            mistake["ranks"] = sorted({*mistake["ranks"], *others})
+            mistake["text"] += f" (so does rank{_many(others)})"
+    return list(merged.values())
+
+
+# ---- what a rank itself noticed
+
+
+def _told(records):
+    found = []
+    for rank, record in sorted(records.items()):
+        for line in record.of_type("mistake"):
+            found.append(_mistake(line["kind"], [rank], [line.get("l")], line["text"]))
+            found[-1]["what"] = line["kind"]
+    return found
+
+
+def _failed(records, died):
+    found = []
+    for rank, status in sorted(died.items()):
+        record = records.get(rank)
+        failures = record.of_type("failed") if record else []
+        if not failures:
+            what = f"signal {-status}" if status < 0 else f"status {status}"
+            found.append(_mistake("died", [rank], [], f"rank {rank} ended with {what}"))
+            found[-1]["what"] = f"ended with {what}"
+            continue
+        line = failures[-1]
+        if line["text"].startswith("capture: "):
+            continue  # told already, or what follows from another rank's mistake
+        kind = next(
+            (kind for kind, words in FAILURES if any(word in line["text"] for word in words)),
+            "died",
+        )
+        where = line.get("l") or ""
+        text = line["text"].strip().split("\n")[0]
+        found.append(
+            _mistake(
+                kind,
+                [rank],
+                [where],
+                f"rank {rank} failed{' at ' + where if where else ''}: {line['type']}: {text}",
+            )
+        )
+        found[-1]["what"] = line["type"]
+    return found
+
+
+# ---- collectives: the n-th of a group has to be the same on all its ranks
+
+
+def _collectives(tasks, groups, explained):
+    calls = collections.defaultdict(dict)  # group: {rank: its collectives}
+    for rank, mine in tasks.items():
+        for group in _groups_of(rank, groups):
+            calls[group][rank] = []
+        for task in mine:
+            if task["kind"] == "collective":
+                calls[_instance(groups, task["group"], rank)][rank].append(task)
+    found = []
+    for group, by_rank in sorted(calls.items()):
+        mistake = _first_mismatch(group, by_rank, groups, explained)
+        if mistake:
+            found.append(mistake)
+    return found
+
+
+def _groups_of(rank, groups):
+    for kind, told in enumerate(groups.kinds):
+        for number, ranks in enumerate(told["groups"]):
+            if rank in ranks:
+                yield kind, number
+
+
+def _instance(groups, kind, rank):
+    """Which group of a kind a rank is in."""
+    return kind, next(
+        number for number, ranks in enumerate(groups.kinds[kind]["groups"]) if rank in ranks
+    )
+
+
+def _call(task):
+    """What has to be the same. Sizes of an uneven all-to-all are each rank's own."""
+    told = (task["op"], task.get("dtype"), task.get("root"), task.get("reduce"))
+    return told if task["op"] == "alltoallv" else (*told, task["bytes"])
+
+
+def _first_mismatch(group, by_rank, groups, explained):
+    longest = max(map(len, by_rank.values()))
+    name = groups.kinds[group[0]]["name"]
+    for i in range(longest):
+        said = collections.defaultdict(list)
+        for rank in sorted(by_rank):
+            mine = by_rank[rank]
+            said[_call(mine[i]) if i < len(mine) else None].append(rank)
+        if len(said) == 1:
+            continue
+        absent = said.get(None, [])
+        if absent and all(rank in explained for rank in absent):
+            return None  # it died of something that is told
+        parts, lines = [], []
+        for call, ranks in said.items():
+            task = None if call is None else by_rank[ranks[0]][i]
+            does = "does" if len(ranks) == 1 else "do"
+            parts.append(f"rank{_many(ranks)} {does} {describe(task)}")
+            if task is not None:
+                lines.append(task.get("line"))
+        kind = "missing" if absent else _kind_of_mismatch(by_rank, i)
+        ranks = [rank for ranks in said.values() for rank in ranks]
+        return _mistake(
+            kind, ranks, lines, f"collective {i + 1} of the group {name}: " + "; ".join(parts)
+        )
+    return None
+
+
+def _kind_of_mismatch(by_rank, i):
+    """The same collectives in another order, or others."""
+    later = {
+        tuple(sorted(map(str, map(_call, mine[i:])))) if len(mine) > i else ()
+        for mine in by_rank.values()
+    }
+    return "order" if len(later) == 1 else "mismatch"
+
+
+def _many(ranks):
+    words = ", ".join(map(str, ranks[:8]))
+    more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
+    return ("s " if len(ranks) > 1 else " ") + words + more
+
+
+# ---- messages: the n-th send to a rank meets its n-th receive
+
+
+def _messages(tasks, groups, explained):
+    sides = collections.defaultdict(lambda: {"send": [], "recv": []})
+    for rank, mine in tasks.items():
+        for task in mine:
+            if task["kind"] in ("send", "recv"):
+                kind, number = _instance(groups, task["group"], rank)
+                ranks = groups.kinds[kind]["groups"][number]
+                peer = ranks[ranks.index(rank) + task["peer"]]
+                if peer in tasks:  # both were captured
+                    ends = (rank, peer) if task["kind"] == "send" else (peer, rank)
+                    sides[kind, number, *ends][task["kind"]].append(task)
+    found = []
+    for (_, _, sender, receiver), ends in sorted(sides.items()):
+        found += _first_unmatched(sender, receiver, ends["send"], ends["recv"], explained)
+    return found
+
+
+def _first_unmatched(sender, receiver, sends, receives, explained):
+    for i in range(max(len(sends), len(receives))):
+        send = sends[i] if i < len(sends) else None
+        receive = receives[i] if i < len(receives) else None
+        if send and receive and (send["bytes"], send.get("dtype")) == (
+            receive["bytes"],
+            receive.get("dtype"),
+        ):
+            continue
+        if (send is None and sender in explained) or (receive is None and receiver in explained):
+            return []
+        lines = [task.get("line") for task in (send, receive) if task]
+        text = (
+            f"message {i + 1} from rank {sender} to rank {receiver}: rank {sender} does"
+            f" {describe(send)}; rank {receiver} does {describe(receive)}"
+        )
+        kind = "mismatch" if send and receive else "unmatched"
+        return [_mistake(kind, [sender, receiver], lines, text)]
+    return []

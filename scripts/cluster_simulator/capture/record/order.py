@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tasks of a rank, on streams, with what each waits for. Events and waits become ids in `after`."""
+
+from . import kernels, raw, steps
+
+COLLECTIVE_KEYS = ("root", "reduce", "batch")
+
+
+class Tasks:
+    """Of one rank, from its record. `groups`: a Groups, of all ranks."""
+
+    def __init__(self, record, groups):
+        self.rank = record.rank
+        self.groups = groups
+        self.streams = ["default"]
+        self.tasks = []
+        self._indices = {}  # (device, number): index of a stream
+        self._last = {}  # stream: id of its last task
+        self._pending = {}  # stream: ids that its next task waits for
+        self._events = {}  # event: ids
+        self._collectives = {}  # number: id
+        self._done = set()  # ids that the program has waited for
+        self._sequence = {}
+        self._forward = {}  # sequence number of a node: (line, module)
+        self._phase = "other"
+        self._numbers = {}  # group's number in the process: its index there
+        self._step = steps.Steps(record)
+        self._read(record)
+
+    def _read(self, record):
+        lines = record.lines
+        for position, line in enumerate(lines):
+            kind = line["t"]
+            self._number = self._step.at(position)
+            if kind == "op":
+                self._operator(line)
+            elif kind == "coll":
+                follower = lines[position + 1] if position + 1 < len(lines) else {}
+                # (The event of its future stands between.)
+                if follower.get("t") == "record" and position + 2 < len(lines):
+                    follower = lines[position + 2]
+                waited = follower.get("t") == "done" and follower["c"] == line["c"]
+                self._collective(line, not waited)
+            elif kind == "record":
+                stream = self._stream(line)
+                self._events[line["e"]] = self._at_end(stream)
+            elif kind == "wait":
+                self._wait(self._stream(line), self._events.get(line["e"], set()))
+            elif kind == "done":
+                self._wait(self._stream(line), {self._collectives[line["c"]]})
+            elif kind == "sync":
+                self._synchronize(line)
+
+    # ---- streams
+
+    def _stream(self, line, key="s", name=None):
+        where = (line["d"], line[key])
+        index = self._indices.get(where)
+        if index is None:
+            if where[1] == 0 and not any(number == 0 for _, number in self._indices):
+                index = 0
+            else:
+                index = len(self.streams)
+                used = sum(told.startswith("stream") for told in self.streams)
+                self.streams.append(name or f"stream {used + 1}")
+            self._indices[where] = index
+        return index
+
+    def _at_end(self, stream):
+        """What has to be done for all of a stream so far to be done."""
+        last = self._last.get(stream)
+        return self._pending.get(stream, set()) | (set() if last is None else {last})
+
+    def _wait(self, stream, ids):
+        mine = self._last.get(stream, -1)
+        # Of its own stream nobody has to wait.
+        ids = {i for i in ids if i != mine and self.tasks[i].get("stream") != stream}
+        if ids:
+            self._pending.setdefault(stream, set()).update(ids)
+
+    # ---- tasks
+
+    def _add(self, task, line, stream, after=()):
+        task = {"id": len(self.tasks), **task, "step": self._number, "phase": self._phase_of(line)}
+        if stream is not None:
+            task["stream"] = stream
+            after = set(after) | self._pending.pop(stream, set())
+            self._last[stream] = task["id"]
+        if after:
+            task["after"] = sorted(after)
+        where, module = self._source(line)
+        if where:
+            task["line"] = where
+        if module:
+            task["module"] = module
+        self.tasks.append(task)
+        return task["id"]
+
+    def _phase_of(self, line):
+        if line.get("p"):
+            self._phase = "other"
+            return "optimizer"
+        if "b" in line:
+            self._phase = "other"
+            return "backward"
+        if line.get("m"):
+            self._phase = "forward"
+        return self._phase
+
+    def _source(self, line):
+        here = line.get("l"), line.get("m")
+        return self._forward.get(line["b"], here) if line.get("b", -1) >= 0 else here
+
+    def _operator(self, line):
+        if "b" not in line:
+            # The node that autograd made for it, just before it ran.
+            self._forward.setdefault(line["q"] - 1, (line.get("l"), line.get("m")))
+        stream = self._stream(line)
+        for kernel in kernels.of_operator(line):
+            phase = self._phase_of(line)
+            if phase == "optimizer" and kernel["kind"] in ("pointwise", "reduction", "memory"):
+                kernel["kind"] = "optimizer"
+            task = self._add(
+                {"kind": kernel.pop("kind"), "name": line["n"].partition(".")[0], **kernel},
+                line,
+                stream,
+            )
+            if kernel.get("blocking"):
+                self._add_sync(line, {task})
+
+    def _collective(self, line, asynchronous):
+        group = self.groups.of(self.rank, line["g"])
+        issued_on = self._stream(line)
+        named = f"nccl {group.name}" + (f" with {line['peer']}" if "peer" in line else "")
+        stream = self._stream(line, "on", named)
+        name = line["n"]
+        tensors = list(raw.tensors([raw.value(line["i"]), raw.value(line["o"])]))
+        task = {
+            "kind": name if name in ("send", "recv") else "collective",
+            "name": name,
+            "bytes": line["bytes"],
+            "group": group.kind,
+            "async": asynchronous,
+        }
+        if name not in ("send", "recv"):
+            task["op"] = name
+        if tensors:
+            task["dtype"] = tensors[0].dtype
+        for key in COLLECTIVE_KEYS:
+            if key in line:
+                task[key] = line[key]
+        if "sends" in line:
+            task["sends"] = line["sends"]
+        if "peer" in line:
+            task["peer"] = line["peer"] - group.ranks.index(self.rank)
+        counted = (line["g"], name if "peer" in line else None, line.get("peer"))
+        task["sequence"] = self._sequence.get(counted, 0)
+        self._sequence[counted] = task["sequence"] + 1
+        after = self._at_end(issued_on)
+        self._collectives[line["c"]] = self._add(task, line, stream, after)
+
+    def _synchronize(self, line):
+        if "e" in line:
+            waits = self._events.get(line["e"], set())
+        elif "s" in line:
+            waits = self._at_end(self._stream(line))
+        else:
+            waits = set().union(*(self._at_end(stream) for stream in range(len(self.streams))))
+        self._add_sync(line, waits)
+
+    def _add_sync(self, line, waits):
+        waits = waits - self._done
+        if waits:
+            self._done |= waits
+            self._add({"kind": "sync", "name": "synchronize"}, line, None, waits)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What ends a step: the optimizer's, or, where several take turns, the last one's."""
+
+import bisect
+
+
+class Steps:
+    def __init__(self, record):
+        marks = [
+            (position, (line["n"], line.get("l", "?")))
+            for position, line in enumerate(record.lines)
+            if line["t"] == "step"
+        ]
+        self.ended_by, ends = _ends([key for _, key in marks])
+        self._ends = [marks[end][0] for end in ends]
+
+    @property
+    def count(self):
+        """Complete steps; a program without an optimizer is one step."""
+        return len(self._ends) if self._ends else 1
+
+    def at(self, position):
+        """Number of the step that a line of the record is in."""
+        return bisect.bisect_left(self._ends, position)
+
+    @property
+    def told(self):
+        if not self._ends:
+            return "the end of the program: no optimizer made a step"
+        return f"{self.ended_by[0]} at {self.ended_by[1]}"
+
+
+def _ends(keys):
+    """(what ends a step, places of it). Of a b b a b b: b, at 2 and 5; of a a a: a, everywhere."""
+    if len(set(keys)) < 2:
+        return (keys[0] if keys else None), list(range(len(keys)))
+    again = next(
+        (i for i in range(1, len(keys)) if keys[i] == keys[0] and keys[i - 1] != keys[0]), len(keys)
+    )
+    last = keys[again - 1]
+    return last, [
+        i
+        for i, key in enumerate(keys)
+        if key == last and (i + 1 == len(keys) or keys[i + 1] == keys[0])
+    ]

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 900 RESOURCE_LOCK capture
+"""The commonest mistakes of distributed scripts, one script each: found and named, with ranks and
+lines. (That correct scripts have none: capture-training.py.)
+"""
+
+import os
+import subprocess
+import sys
+
+from _capture import SCRIPTS, CaptureTest
+from _system_test import ROOT, captured, main
+
+from cluster_simulator.capture import CaptureFailed
+from cluster_simulator.errors import InvalidInput
+
+
+def line_of(script, comment):
+    """"operation.py:13" of the line with that comment."""
+    with open(os.path.join(SCRIPTS, "mistakes", script), encoding="utf-8") as file:
+        return next(
+            f"{script}:{number}"
+            for number, line in enumerate(file, 1)
+            if line.rstrip().endswith(f"# {comment}")
+        )
+
+
+class Mistakes(CaptureTest):
+    def one(self, script, kind, ranks, comments, *words, each=3, **options):
+        """The script has this mistake and no other one; its text has these words."""
+        options.setdefault("patience", 20)
+        command = ("torchrun", f"--nproc_per_node={each}", os.path.join("mistakes", script))
+        try:
+            made = self.capture(*command, **options)
+        except CaptureFailed as error:
+            made = error.captured
+        self.assertEqual([mistake["kind"] for mistake in made.mistakes], [kind], made.mistakes)
+        mistake = made.mistakes[0]
+        self.assertEqual(mistake["ranks"], ranks, mistake)
+        self.assertEqual(
+            sorted(mistake["lines"]), sorted(line_of(script, comment) for comment in comments)
+        )
+        for word in words:
+            self.assertIn(word, mistake["text"])
+
+    def test_operation(self):
+        self.one(
+            "operation.py",
+            "mismatch",
+            [0, 1, 2],
+            ["rank 0", "others"],
+            "rank 0 does all_reduce of 256 B (f32)",
+            "ranks 1, 2 do all_gather of 768 B (f32)",
+        )
+
+    def test_size(self):
+        self.one("size.py", "mismatch", [0, 1, 2], ["sizes"], "rank 2 does all_reduce of 192 B")
+
+    def test_data_type(self):
+        """As many bytes, so that only the type tells."""
+        self.one("dtype.py", "mismatch", [0, 1, 2], ["types"], "256 B (f16)", "256 B (f32)")
+
+    def test_order(self):
+        self.one("order.py", "order", [0, 1, 2], ["x first", "y first"], "collective 1")
+
+    def test_root(self):
+        self.one("root.py", "mismatch", [0, 1, 2], ["root"], "root 0", "root 1", "root 2")
+
+    def test_missing_participant(self):
+        self.one("missing.py", "missing", [0, 1, 2], ["alone"], "ranks 1, 2 do nothing")
+
+    def test_group_made_by_members_only(self):
+        self.one("group.py", "missing", [0, 1], ["not on all"], "waits for rank 2, which ended")
+
+    def test_send_without_receive(self):
+        self.one("send.py", "unmatched", [0, 1], ["into the void"], "rank 1 does nothing")
+
+    def test_world_size(self):
+        self.one("world_size.py", "world-size", [0, 1, 2], ["not 8"], "8 ranks", "3 were started")
+
+    def test_device(self):
+        self.one(
+            "device.py",
+            "world-size",
+            [2, 3],
+            ["not the local rank"],
+            "invalid device ordinal",
+            each=2,
+            servers=2,
+            gpus_per_server=2,
+        )
+
+    def test_out_of_memory(self):
+        """The input and an activation are of 32 GiB each, so the next one has no place."""
+        self.one("memory.py", "out-of-memory", [0], ["too large"], "32.00 GiB", each=1)
+
+    def test_a_rank_that_dies(self):
+        self.one("died.py", "died", [1], ["dies"], "FileNotFoundError", "/no/such/file")
+
+    def test_unused_parameters(self):
+        self.one("unused.py", "unused-parameters", [0, 1], ["second time"], each=2)
+
+    def test_shapes(self):
+        self.one("shapes.py", "shapes", [1], ["differ"], "[9, 8]", each=2)
+
+    def test_a_failing_script_is_its_traceback_and_status(self):
+        error = self.fails("torchrun", "--nproc_per_node=2", "mistakes/died.py", patience=20)
+        self.assertIn("Traceback (most recent call last):", str(error))
+        self.assertIn("FileNotFoundError: [Errno 2]", str(error))
+        self.assertNotIn("workers.py", str(error))
+        self.assertEqual(error.exit_status, 1)
+        script = self.write("five.py", "import sys, torch\nprint('so far')\nsys.exit(5)\n")
+        error = self.fails(script)
+        self.assertEqual(error.exit_status, 5)
+
+
+class CommandLine(CaptureTest):
+    def command_line(self, *words):
+        return captured(
+            [sys.executable, "-m", "cluster_simulator.capture", *words],
+            cwd=os.path.join(ROOT, "scripts"),
+        )
+
+    def test_check(self):
+        wrong = os.path.join(SCRIPTS, "mistakes", "order.py")
+        run = self.command_line("--check", "torchrun", "--nproc_per_node=2", wrong)
+        self.assertEqual(run.returncode, 3, run.stderr)
+        self.assertIn("mistake (order)", run.stdout)
+        right = os.path.join(SCRIPTS, "moe.py")
+        run = self.command_line("--check", "torchrun", "--nproc_per_node=2", right)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertNotIn("mistake", run.stdout)
+
+    def test_wrong_words(self):
+        right = os.path.join(SCRIPTS, "moe.py")
+        for words, said in (
+            (["train.py"], "--out=DIR is needed"),
+            (["--check"], "there is no command"),
+            (["--check", "no-such.py"], "'no-such.py'"),
+            (["--check", "--gpu=H999", right], "--gpu='H999': allowed: K80"),
+            (["--check", "--gpus-per-server=0", right], "gpus_per_server=0"),
+            (["--check", "--capture-ranks=some", right], "--capture-ranks=some: allowed"),
+            (["--check", "true"], "started no Python script"),
+        ):
+            with self.subTest(words=words):
+                run = self.command_line(*words)
+                self.assertEqual(run.returncode, 2, run.stdout + run.stderr)
+                self.assertIn(said, run.stderr)
+                self.assertEqual(run.stderr.count("error: "), 1)
+        run = self.command_line("--check", "torchrun", "--nproc_per_node=none", right)
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("--nproc_per_node=none", run.stderr)
+
+    def test_isolation(self):
+        """A script reaches no network, if the kernel can see to that."""
+        script = self.write(
+            "net.py",
+            "import torch, socket\n"
+            "print(sorted(name for _, name in socket.if_nameindex()))\n"
+            "torch.ones(3, device='cuda')\n",
+        )
+        if subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode:
+            made = self.capture(script)
+            self.assertTrue(any("not isolated" in note for note in made.meta["notes"]))
+            return
+        self.assertEqual(self.capture(script).output, "['lo']\n")
+        self.assertEqual(
+            self.capture(script, network=True).output,
+            str(sorted(os.listdir("/sys/class/net"))) + "\n",
+        )
+
+    def test_bad_arguments_of_python(self):
+        for options in ({"steps": -1}, {"ranks": [9]}, {"ranks": "few"}, {"patience": 0}):
+            with self.subTest(options=options):
+                with self.assertRaises((InvalidInput, CaptureFailed)):
+                    self.capture("torchrun", "--nproc_per_node=2", "moe.py", **options)
+
+
+if __name__ == "__main__":
+    main()

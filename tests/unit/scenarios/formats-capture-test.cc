@@ -1,0 +1,236 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "collectives/block-sizes.h"
+#include "one-step.h"
+#include "scenarios/formats/capture.h"
+#include "scenarios/formats/trace.h"
+#include "scenarios/models/kernel.h"
+#include "scenarios/training/kernel-time.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <string>
+
+using namespace formats;
+using training::TaskKind;
+
+namespace
+{
+
+const char* const kMeta =
+    R"({"format": "dltrain-capture", "version": 1, "world": 4, "gpus_per_server": 2,
+        "ranks": [0, 3], "role_of": [0, 0, 0, 3],
+        "groups": [{"name": "world", "groups": [[0, 1, 2, 3]]},
+                   {"name": "pair", "groups": [[0, 1], [2, 3]]}],
+        "steps": {"count": 2, "take": [1]},
+        "gpu": {"name": "A100"}, "mistakes": [], "notes": ["loss is not known"]})";
+
+/// Ranks 0 to 2, and 3, whose kernel is another one.
+std::string
+RankText(int rank, const std::string& more = "")
+{
+    return R"({"kind": "rank", "rank": )" + std::to_string(rank) +
+           R"(, "streams": ["default", "nccl world", "side"]}
+{"id": 0, "kind": "gemm", "name": "old", "step": 0, "stream": 0, "m": 8, "n": 8, "k": 8}
+{"id": 1, "kind": "gemm", "name": "aten::mm", "step": 1, "phase": "forward", "stream": 0, "batch": 1, "m": 1024, "n": 1024, "k": 1024, "flops": 2147483648, "read": 4194304, "written": 2097152, "dtype": "f16", "after": [0], "line": "train.py:7"}
+{"id": 2, "kind": "collective", "name": "all_reduce", "op": "all_reduce", "bytes": 1000000, "group": 0, "step": 1, "phase": "backward", "stream": 1, "after": [1]}
+{"id": 3, "kind": "pointwise", "name": "aten::add", "step": 1, "stream": 0, "read": 1000000, "written": 1000000, "dtype": "f32"}
+{"id": 4, "kind": "sync", "step": 1, "after": [2]}
+{"id": 5, "kind": "host", "us": 100, "step": 1}
+{"id": 6, "kind": "optimizer", "name": "step", "step": 1, "phase": "optimizer", "stream": 0, "read": 3000000, "written": 1000000, "dtype": "f32"}
+)" + more;
+}
+
+class Folder
+{
+  public:
+    Folder()
+    {
+        char name[] = "/tmp/capture-XXXXXX";
+        path = ::mkdtemp(name);
+        Write("meta.json", kMeta);
+        Write("rank-0.jsonl", RankText(0));
+        Write("rank-3.jsonl", RankText(3));
+    }
+
+    ~Folder()
+    {
+        EXPECT_EQ(std::system(("rm -r " + path).c_str()), 0);
+    }
+
+    void Write(const std::string& name, const std::string& text) const
+    {
+        std::ofstream(path + "/" + name) << text;
+    }
+
+    std::optional<training::TrainingPlan> Read(std::string* error = nullptr) const
+    {
+        const training::GpuSpec gpu = *training::FindGpu("A100");
+        std::vector<topo::Error> errors;
+        EXPECT_TRUE(IsCapture(path));
+        const auto trace = ReadTrace(
+            path,
+            [](double, double) { return rdma::Duration(0); },
+            {gpu, 25e9},
+            errors);
+        auto plan = trace ? PlanOf(*trace, path, 0, errors) : std::nullopt;
+        EXPECT_EQ(plan.has_value(), errors.empty());
+        EXPECT_LE(errors.size(), 1U);
+        const std::string text = errors.empty() ? "" : errors[0].Sentence();
+        if (error)
+        {
+            *error = text;
+        }
+        else
+        {
+            EXPECT_EQ(text, "");
+        }
+        return plan;
+    }
+
+    std::string path;
+};
+
+} // namespace
+
+TEST(Capture, TasksOfTheStep)
+{
+    const Folder folder;
+    const auto plan = folder.Read();
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan->ranks, 4U);
+    EXPECT_EQ(plan->roles.size(), 2U);
+    EXPECT_EQ(plan->roleOf, (std::vector<uint32_t>{0, 0, 0, 1}));
+    const auto& graph = plan->roles[0];
+    ASSERT_EQ(graph.tasks.size(), 6U);
+    const training::GpuSpec gpu = training::InTraining(*training::FindGpu("A100"));
+    training::Kernel product;
+    product.kind = training::KernelClass::kMatrix;
+    product.rows = product.columns = product.inner = 1024;
+    product.flops = 2147483648;
+    product.bytes = 6291456;
+    const double seconds = training::Seconds(product, gpu, training::Dtype::kFp16);
+    EXPECT_NEAR(static_cast<double>(graph.tasks[0].duration.ps), seconds * 1e12, 1);
+    EXPECT_EQ(graph.tasks[0].name, "aten::mm train.py:7");
+    EXPECT_EQ(graph.tasks[0].phase, training::Phase::kForward);
+    EXPECT_TRUE(graph.tasks[0].after.empty()); // what it waits for is of the step before
+    EXPECT_EQ(graph.tasks[1].op, coll::Op::kAllReduce);
+    // 1 MB read and 1 MB written at the bandwidth of pointwise kernels, and a launch.
+    EXPECT_NEAR(static_cast<double>(graph.tasks[2].duration.ps),
+                (gpu.rates.launch + 2e6 / (gpu.memoryBandwidth * gpu.rates.pointwise)) * 1e12,
+                1);
+    EXPECT_NEAR(static_cast<double>(graph.tasks[5].duration.ps),
+                (gpu.rates.launch + 4e6 / (gpu.memoryBandwidth * gpu.rates.optimizer)) * 1e12,
+                1);
+    // The product; the collective, 5 us and 20 ps a byte, beside which the addition is hidden;
+    // then the program works for 100 us, and the optimizer comes behind that.
+    const auto step = onestep::Run(*plan);
+    EXPECT_EQ(step.ended, step.tasks);
+    EXPECT_EQ(step.time,
+              graph.tasks[0].duration.ps + 5000000 + 20 * 1000000 + 100000000 +
+                  graph.tasks[5].duration.ps);
+}
+
+TEST(Capture, MessagesAndSideStreams)
+{
+    const Folder folder;
+    // Grouped: each rank of a pair sends to the other and receives from it.
+    const auto exchange = [](int peer) {
+        return R"({"id": 7, "kind": "send", "name": "isend", "step": 1, "stream": 1, "bytes": 4096, "group": 1, "peer": )" +
+               std::to_string(peer) + R"(, "batch": 1, "after": [6]}
+{"id": 8, "kind": "recv", "name": "irecv", "step": 1, "stream": 1, "bytes": 4096, "group": 1, "peer": )" +
+               std::to_string(peer) + R"(, "batch": 1, "after": [6]}
+{"id": 9, "kind": "gemm", "name": "side", "step": 1, "stream": 2, "m": 4096, "n": 4096, "k": 4096, "dtype": "bf16"}
+{"id": 10, "kind": "memcpy", "name": "copy", "step": 1, "stream": 0, "bytes": 25000, "direction": "to-gpu", "after": [8]}
+)";
+    };
+    folder.Write("meta.json",
+                 R"({"format": "dltrain-capture", "version": 1, "world": 2,
+                     "ranks": [0, 1], "role_of": [0, 1],
+                     "groups": [{"name": "world", "groups": [[0, 1]]},
+                                {"name": "pair", "groups": [[0, 1]]}],
+                     "steps": {"count": 2, "take": [1]}})");
+    folder.Write("rank-0.jsonl", RankText(0, exchange(1)));
+    folder.Write("rank-1.jsonl", RankText(1, exchange(-1)));
+    const auto plan = folder.Read();
+    ASSERT_TRUE(plan);
+    const auto& tasks = plan->roles[0].tasks;
+    ASSERT_EQ(tasks.size(), 10U);
+    EXPECT_EQ(tasks[6].kind, TaskKind::kSend);
+    EXPECT_NE(tasks[6].stream, tasks[7].stream); // they start together
+    EXPECT_EQ(tasks[6].peerOffset, 1);
+    EXPECT_NE(tasks[8].stream, 0);
+    EXPECT_EQ(tasks[9].duration.ps, 1000000); // 25 kB at 25 GB/s
+    const auto step = onestep::Run(*plan);
+    EXPECT_EQ(step.ended, step.tasks);
+}
+
+TEST(Capture, UnevenAllToAll)
+{
+    const Folder folder;
+    const auto line = [](const std::string& sends) {
+        return R"({"id": 7, "kind": "collective", "name": "a2a", "op": "alltoallv", "bytes": 6, "group": 1, "step": 1, "stream": 1, "sends": )" +
+               sends + "}\n";
+    };
+    folder.Write("rank-0.jsonl", RankText(0, line("[1, 5]")));
+    folder.Write("rank-3.jsonl", RankText(3, line("[2, 4]")));
+    const auto plan = folder.Read();
+    ASSERT_TRUE(plan);
+    // Ranks 0, 1 and 2 have 1 for the first and 5 for the second of their pair, 3 has 2 and 4.
+    for (coll::Rank rank = 0; rank < 4; ++rank)
+    {
+        const auto& task = plan->roles[plan->roleOf[rank]].tasks.back();
+        ASSERT_TRUE(task.blocks);
+        EXPECT_EQ(task.blocks->Bytes(0, 1), 5U);
+        EXPECT_EQ(task.blocks->Bytes(1, 0), rank < 2 ? 1U : 2U);
+        EXPECT_EQ(task.bytes, 6U);
+    }
+    folder.Write("rank-3.jsonl", RankText(3));
+    std::string error;
+    EXPECT_FALSE(folder.Read(&error));
+    EXPECT_NE(error.find("rank 3 has no sizes"), std::string::npos) << error;
+}
+
+TEST(Capture, Errors)
+{
+    const Folder folder;
+    const auto expect =
+        [&](const std::string& file, const std::string& text, const std::string& part) {
+            folder.Write("meta.json", kMeta);
+            folder.Write("rank-0.jsonl", RankText(0));
+            folder.Write(file, text);
+            std::string error;
+            EXPECT_FALSE(folder.Read(&error)) << text;
+            EXPECT_NE(error.find(part), std::string::npos) << error;
+        };
+    expect("meta.json", "[]", "meta.json: is no JSON object");
+    expect("meta.json", R"({"version": 2})", "version 2; allowed: 1");
+    expect("meta.json", R"({"version": 1, "world": 0})", "world is 0");
+    expect("meta.json", R"({"version": 1, "world": 2, "groups": [{"groups": [[0, 2]]}]})", "rank");
+    expect("meta.json",
+           R"({"version": 1, "world": 2, "groups": [], "ranks": [0], "role_of": [0, 1]})",
+           "role_of names rank 1");
+    expect("meta.json",
+           R"({"version": 1, "world": 2, "groups": [], "ranks": [0], "role_of": [0]})",
+           "role_of has 1 ranks");
+    expect("rank-0.jsonl", RankText(0) + "{\n", "rank-0.jsonl:9: is no JSON object");
+    expect("rank-0.jsonl",
+           RankText(0, R"({"id": 7, "step": 1, "kind": "gem"})"),
+           "kind is \"gem\"");
+    expect("rank-0.jsonl", RankText(0, R"({"id": 6, "step": 1, "kind": "host"})"), "stands in a");
+    expect("rank-0.jsonl",
+           RankText(0, R"({"id": 7, "step": 1, "kind": "host", "after": [7]})"),
+           "smaller than its own");
+    expect("rank-0.jsonl",
+           RankText(0, R"({"id": 7, "step": 1, "kind": "collective", "op": "all_reduse"})"),
+           "no collective");
+    expect("rank-0.jsonl",
+           RankText(0, R"({"id": 7, "step": 1, "kind": "send", "peer": 0, "group": 0})"),
+           "peer is no other");
+    expect(
+        "rank-0.jsonl",
+        RankText(0, R"({"id": 7, "step": 1, "kind": "send", "peer": 1, "group": 1, "bytes": 1})"),
+        "");
+}
