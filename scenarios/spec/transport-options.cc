@@ -94,17 +94,10 @@ ApplyNdp(Validation* v)
                 "has no NDP: a READ's packets are sent by who is asked; allowed with "
                 "--transport=ndp: write, send");
     }
-    const std::string& balancer = v->values.Text("load-balancer");
     if (!IsMeant(*v, "load-balancer"))
     {
         v->Decide("load-balancer", "spray");
         v->values.Slot("load-balancer").given = true; // nobody decides otherwise
-    }
-    else if (balancer == "reps" || balancer == "plb")
-    {
-        v->Fail("load-balancer",
-                "chooses ways by marks, of which nobody hears with NDP; allowed with "
-                "--transport=ndp: spray, drill, adaptive, flowlet, conga, ecmp");
     }
 }
 

@@ -81,7 +81,7 @@ class Transport(SystemTest):
 
     def test_the_same_bytes_whatever_runs_it(self):
         line = (
-            TRAFFIC + "--topology=fat-tree --k=4 --pattern=random --flows=60 --bytes=200kB --seed=5"
+            TRAFFIC + "--topology=fat-tree --k=4 --pattern=incast --fan-in=11 --bytes=450007 --seed=5"
             " --bit-error-rate=1e-8 --transport=ndp "
         )
         first = self.run_program(line)
@@ -104,7 +104,7 @@ class Transport(SystemTest):
             self.assertTrue(job.stats["completed"])
             self.assertEqual("trimming" in job.stats, transport == "ndp")
             table = self.run_program(
-                "collperf --op=all_gather --gpus=16 -b 1M -e 4M -f 4 --report=0 --timeline=0"
+                "collperf --op=all_gather --servers=2 -b 1M -e 4M -f 4 --report=0 --timeline=0"
                 f" --transport={transport}"
             )
             self.assertTrue(table.stats["completed"])
@@ -114,7 +114,7 @@ class Transport(SystemTest):
         self.refuse(TRAFFIC + "--transport=tcp --hosts=2", "--transport=tcp", "irn", "ndp")
         self.refuse(TRAFFIC + "--transport=ndp --pfc --hosts=2", "--pfc", "ndp: 0")
         self.refuse(
-            TRAFFIC + "--transport=ndp --hosts=2 --ns3::RdmaSwitch::Pfc=1",
+            TRAFFIC + "--topology=single-switch --transport=ndp --hosts=2 --ns3::RdmaSwitch::Pfc=1",
             "ns3::RdmaSwitch::TrimPackets",
             "allowed with Pfc: 0",
         )

@@ -136,7 +136,7 @@ TEST(Transport, NdpTrimsAndSpraysAndHasNoOtherControl)
         {"--ack-every=4", "--ack-every=4: has no meaning with NDP, "},
         {"--nak-interval=5us", "--nak-interval=5us: has no meaning with NDP, "},
         {"--ack-priority=3", "--ack-priority=3: is that of the queue of headers "},
-        {"--load-balancer=reps", "--load-balancer=reps: chooses ways by marks, "},
+        {"--load-balancer=reps", "--load-balancer=reps: chooses by what ACKs "},
         {"--operation=read", "--operation=read: has no NDP: "}};
     for (const auto& [option, error] : refused)
     {
