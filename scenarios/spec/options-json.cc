@@ -319,12 +319,10 @@ class ScenarioReader
     void ReadEntries(const Option& o, const json& given)
     {
         const json value = given.is_string() ? json::array({given}) : given;
-        const auto isEntry = [](const json& one) { return one.is_object() || one.is_string(); };
-        if (!value.is_array() || !std::all_of(value.begin(), value.end(), isEntry))
+        const std::string example = " such as {\"" + o.keys.front() + "\": ...}";
+        if (!value.is_array())
         {
-            Fail(o.path,
-                 given,
-                 "must be a list of objects such as {\"" + o.keys.front() + "\": ...}");
+            Fail(o.path, given, "must be a list of objects" + example);
             return;
         }
         Value read;
@@ -334,6 +332,11 @@ class ScenarioReader
         for (std::size_t i = 0; i < value.size(); ++i)
         {
             const std::string path = o.path + "/" + std::to_string(i);
+            if (!value[i].is_object() && !value[i].is_string())
+            {
+                Fail(path, value[i], "must be an object" + example);
+                return;
+            }
             read.entries.emplace_back();
             good &= value[i].is_string() ? ReadEntryText(o, path, value[i], &read.entries.back())
                                          : ReadEntry(o, path, value[i], &read.entries.back());

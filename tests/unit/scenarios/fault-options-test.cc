@@ -155,7 +155,7 @@ TEST(Faults, JsonIsTheSame)
     };
     wrong(R"({"faults": {"what": "ber"}})", {"s.json: /faults", "list of objects"});
     wrong(R"({"faults": ["ber"]})", {"s.json: /faults/0", "needs at=TIME"});
-    wrong(R"({"faults": [1]})", {"s.json: /faults", "list of objects"});
+    wrong(R"({"faults": [1]})", {"s.json: /faults/0", "object"});
     EXPECT_EQ(read(R"({"faults": ["ber,on=all,at=1us,to=1e-9"]})").errors.size(), 0u);
     wrong(R"({"faults": [{"what": "ber", "on": "all", "at": "1us", "too": 1}]})",
           {"s.json: /faults/0", "'too' is no key", "did you mean 'to'"});
