@@ -160,6 +160,18 @@ class Training(CaptureTest):
         self.assertEqual(total(shared, "bytes"), 4 * parameters)
         self.assertEqual({task["root"] for task in shared}, {0, 1, 2})
 
+    def test_imagenet_example(self):
+        """To its end: loaders, a checkpoint written by one rank behind a barrier, read by all."""
+        captured = self.capture("imagenet.py", self.folder, steps=0)
+        self.assertEqual(captured.mistakes, [], captured.errors)
+        for rank in range(2):
+            for epoch in range(2):
+                self.assertIn(f"rank {rank} epoch {epoch} done", captured.output)
+        # 16 samples, 2 ranks, batches of 4, 2 epochs
+        self.assertEqual(captured.meta["steps"]["count"], 4)
+        barriers = [task for task in collectives(captured.tasks(1)) if task["op"] == "barrier"]
+        self.assertEqual(len(barriers), 2)
+
     def test_tensor_and_pipeline_by_hand(self):
         captured = self.capture("torchrun", "--nproc_per_node=4", "tensor_pipeline.py")
         self.assertEqual(captured.mistakes, [], captured.errors)

@@ -643,7 +643,18 @@ SimulatedNccl::WorkPointer
 SimulatedNccl::barrier(const c10d::BarrierOptions&)
 {
     const Tensors tensors{Empty({1}, at::kByte)};
-    return Recorded({"barrier", c10d::OpType::BARRIER, tensors, tensors, 0});
+    const std::string prefix = "value " + std::to_string(m_sequence) + " ";
+    WorkPointer work = Recorded({"barrier", c10d::OpType::BARRIER, tensors, tensors, 0});
+    // Ranks really wait: one may have written a file that others read behind it.
+    Give(prefix + std::to_string(rank_), tensors[0]);
+    for (int rank = 0; rank < size_; ++rank)
+    {
+        if (rank != rank_)
+        {
+            Take(prefix + std::to_string(rank), rank, tensors[0], "barrier");
+        }
+    }
+    return work;
 }
 
 } // namespace capture

@@ -158,6 +158,8 @@ class Tasks:
         self._sequence[counted] = task["sequence"] + 1
         after = self._at_end(issued_on)
         self._collectives[line["c"]] = self._add(task, line, stream, after)
+        if name == "barrier":
+            self._add_sync(line, {self._collectives[line["c"]]})
 
     def _synchronize(self, line):
         if "e" in line:
