@@ -2,7 +2,8 @@
 # Debian packages. The first command installs what building and running need; "./ns3 test" the rest.
 
 RUN_PACKAGES=(g++ cmake ninja-build ccache python3 bzip2 libopenmpi-dev openmpi-bin
-    libboost-dev libboost-program-options-dev nlohmann-json3-dev
+    libboost-dev libboost-program-options-dev libboost-iostreams-dev libprotobuf-dev
+    nlohmann-json3-dev
     libjs-d3) # the charts of report.html
 TEST_PACKAGES=(libgtest-dev libbenchmark-dev tshark chromium chromium-driver python3-selenium
     python3-pandas python3-matplotlib python3-nbclient python3-ipykernel python3-pip
