@@ -74,7 +74,7 @@ PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults)
                 text += "; " + HumanCount(r.framesLost) + " frames lost";
                 text += r.pairsHit ? " of " + HumanCount(r.pairsHit) + " pairs of hosts" : "";
             }
-            if (r.framesWithoutWay)
+            if (r.isCut && r.framesWithoutWay)
             {
                 text += ", " + HumanCount(r.framesWithoutWay) + " found no way left";
             }
