@@ -94,6 +94,12 @@ ApplyNdp(Validation* v)
                 "has no NDP: a READ's packets are sent by who is asked; allowed with "
                 "--transport=ndp: write, send");
     }
+    const std::string& balancer = v->values.Text("load-balancer");
+    if (IsMeant(*v, "load-balancer") && (balancer == "reps" || balancer == "plb"))
+    {
+        v->Fail("load-balancer",
+                "chooses by what ACKs of RoCE say; allowed with --transport=ndp: those of switches");
+    }
     if (!IsMeant(*v, "load-balancer"))
     {
         v->Decide("load-balancer", "spray");

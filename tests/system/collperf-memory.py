@@ -28,7 +28,8 @@ class Memory(SystemTest):
         # path of each message (a record of 256 B while it is under way) for collectives.csv.
         self.assertLess(self.bytes_a_pair("--no-attribution -b 240K -e 240K"), 1700)
         self.assertLess(self.bytes_a_pair("-b 240K -e 240K"), 2250)
-        self.assertLess(self.bytes_a_pair("--no-attribution --fabric=ib -b 240K -e 240K"), 1700)
+        # InfiniBand's 1.71 since a queue pair may have a path selector and a transport of its own.
+        self.assertLess(self.bytes_a_pair("--no-attribution --fabric=ib -b 240K -e 240K"), 1750)
 
 
 main()

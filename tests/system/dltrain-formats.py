@@ -50,7 +50,9 @@ class Formats(SystemTest):
                 back = self.run_program(
                     f"dltrain --trace={run.path('trace.goal')} {cluster} {QUIET} --library=none"
                 ).stats
-                self.assertWithin(back["step_time_us"], stats["step_time_us"], 0.02)
+                # A stage of a pipeline that goes on while it sends waits for it in GOAL: 11%.
+                within = 0.15 if "--pp" in job else 0.02
+                self.assertWithin(back["step_time_us"], stats["step_time_us"], within)
                 sent = sum(stats["bytes_sent_per_gpu"].values())
                 self.assertWithin(back["bytes_sent_per_gpu"]["send"], sent, 1e-6)
 
@@ -78,7 +80,8 @@ class Formats(SystemTest):
     def test_bad_input(self):
         bad = self.write("bad.goal", "num_ranks 1\nrank 0 {\ncalc x\n}\n")
         self.refuse(f"dltrain --trace={bad}", "bad.goal:3", '"x"')
-        self.refuse(f"dltrain --trace={bad} --model=gpt2", "no meaning with --trace")
+        good = self.write("good.goal", "num_ranks 1\nrank 0 {\ncalc 5\n}\n")
+        self.refuse(f"dltrain --trace={good} --model=gpt2", "no meaning with --trace")
         self.refuse("dltrain --trace=/none", "/none", "cannot be read")
         self.refuse("dltrain --export=svg", "chakra, chakra-json, goal")
 

@@ -342,7 +342,12 @@ class ReportTest(SystemTest):
         told = json.loads(run.text("topology.json"))
         self.assertEqual(
             [told[key] for key in ("family", "parameters", "part", "tiers")],
-            ["fat-tree", {"k": 4, "oversubscription": 1}, "pod", ["edge", "aggregation", "core"]],
+            [
+                "fat-tree",
+                {"k": 4, "oversubscription": 1, "core_oversubscription": 1, "planes": 1},
+                "pod",
+                ["edge", "aggregation", "core"],
+            ],
         )
         # What a name says the coordinates say, and the page has it from them.
         for node, at in zip(told["nodes"], whole["places"]["coordinates"]):

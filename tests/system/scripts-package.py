@@ -132,8 +132,11 @@ class Interface(SystemTest):
                 NetworkConfig(name).family
                 for name in ("fattree", "Leaf_Spine", "single-switch", "torus")
             ],
-            names_in(self.run_program(["dltrain", "--help=topologies"]).out),
+            ["fat-tree", "leaf-spine", "single-switch", "torus"],
         )
+        families = names_in(self.run_program(["dltrain", "--help=topologies"]).out)
+        self.assertGreater(len(families), 4)
+        self.assertEqual([NetworkConfig(name).family for name in families], families)
         told = {"options": [{"name": "topology", "names": ["hyper-cube"]}]}
         program = self.write("dltrain", f"#!/bin/sh\necho '{json.dumps(told)}'\n")
         os.chmod(program, 0o755)
@@ -408,7 +411,7 @@ class Errors(SystemTest):
             (
                 lambda: NetworkConfig("fatree"),
                 (
-                    "'fatree' is neither .*; allowed: fattree, leafspine, singleswitch.*did you"
+                    "'fatree' is neither .*; allowed: .*fattree, hyperx, leafspine.*did you"
                     " mean 'fattree'"
                 ),
             ),

@@ -81,7 +81,8 @@ class Transport(SystemTest):
 
     def test_the_same_bytes_whatever_runs_it(self):
         line = (
-            TRAFFIC + "--topology=fat-tree --k=4 --pattern=incast --fan-in=11 --bytes=450007 --seed=5"
+            TRAFFIC
+            + "--topology=fat-tree --k=4 --pattern=incast --fan-in=11 --bytes=450007 --seed=5"
             " --bit-error-rate=1e-8 --transport=ndp "
         )
         first = self.run_program(line)
