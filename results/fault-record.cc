@@ -61,7 +61,7 @@ PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults)
         {
             text += r.times > 1 ? ", " + HumanCount(r.times) + " times from " + When(r.begun)
                                 : " at " + When(r.begun);
-            text += r.ended >= 0 ? " to " + When(r.ended) : " for ever";
+            text += r.ended >= 0 ? " to " + When(r.ended) : " to the end of the run";
             if (r.isCut)
             {
                 text += r.detected < 0 ? "; no switch noticed" : "; noticed at " + When(r.detected);

@@ -314,6 +314,14 @@ MakeFlowsAmong(const Settings& settings,
             return nullptr;
         }
     }
+    if (fabric.transport.name == "ndp" && background->operation == FlowOperation::kRead)
+    {
+        errors->push_back({where + "operation",
+                           operation,
+                           "has no NDP; allowed with --transport=ndp: write, send",
+                           ""});
+        return nullptr;
+    }
     if (background->repeats && background->operation == FlowOperation::kRead)
     {
         errors->push_back({where + "operation",
@@ -344,6 +352,12 @@ MakeBackground(Validation* v, const topo::Topology& topology, const FabricSpec& 
         return nullptr;
     }
     const std::size_t before = v->errors.size();
+    if (v->values.Text("network") != "packet")
+    {
+        v->Fail("background",
+                "meets others in queues, which are of packets; allowed: with --network=packet");
+        return nullptr;
+    }
     Settings settings = SettingsOf(v, "background");
     const std::string where = v->values.Where("background") + ": ";
     std::vector<uint32_t> hosts;

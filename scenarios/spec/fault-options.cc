@@ -643,6 +643,12 @@ MakeFaults(Validation* v, const topo::Topology* topology, const std::string& sev
                             fault->what + " has no meaning without GPUs that compute; allowed: "
                                           "with dltrain");
             }
+            else if (v->table.Find("trace") && v->values.Given("trace"))
+            {
+                reader.Fail("",
+                            fault->what + " is of GPUs that compute by a model; a recorded step "
+                                          "has its own times; allowed: without --trace");
+            }
             else if (v->values.Given("jobs"))
             {
                 reader.Fail("",

@@ -206,6 +206,17 @@ ApplyLoadBalancing(Validation* v)
             values.Slot(option).present = false; // not in the configuration as run
         }
     };
+    if (scheme->where == Where::kSenders && v->table.Find("operation") &&
+        values.Text("operation") == "read")
+    {
+        v->Fail("load-balancer",
+                "is of senders that choose, and a READ's packets are sent by who is asked; allowed "
+                "with --operation=read: ecmp and those of switches");
+    }
+    if (spec.name == "plb" && !values.Flag("ecn"))
+    {
+        v->Fail("load-balancer", "moves by ECN's marks; allowed with --no-ecn: others");
+    }
     only("spray", spec.name == "spray", "--load-balancer=spray");
     only("flowlet-gap", flowlets, "--load-balancer=flowlet or conga");
     only("ecmp-resilient", hashes, "--load-balancer=ecmp, adaptive, conga, reps or plb");

@@ -165,6 +165,24 @@ class Gpus(SameBytesTest):
         f" --warmup=0 {QUIET}"
     )
 
+    def test_collectives_over_a_nic_that_fails(self):
+        """Frames lost on the way are not waited for; what has an end is waited for."""
+        for more in ("", " --fabric=ib --nic=EDR", " --transport=irn"):
+            line = f"collperf --servers=3 --gpus-per-server=1 -b 1M -n 1 -w 0 {QUIET}{more}"
+            down = line + " --fault=nic-down,at=10us,on=server-1"
+            with self.subTest(down):
+                run = self.run_program(down + " --timeout-exponent=10", status=3)
+                self.assertGreater(run.stats["failed_queue_pairs"], 0)
+            with self.subTest(down + ",for=1ms"):
+                # Its first time-out comes long after a second without a frame.
+                run = self.run_program(down + ",for=1ms")
+                self.assertTrue(run.stats["completed"])
+        storm = self.run_program(
+            "collperf --servers=3 --gpus-per-server=1 -b 1M -n 1 -w 0 --progress=0"
+            " --fault=pause-storm,at=10us,on=server-1,for=2s"
+        )
+        self.assertGreater(storm.stats["simulated_time_us"], 2e6)
+
     def test_a_slow_gpu(self):
         """All the time, it is what --slow-gpu is; for a part of the time, less."""
         plain = self.run_program(self.JOB).stats["step_time_us"]

@@ -4,6 +4,7 @@
 #include "bundled-transport.h"
 
 #include "contrib/rdma/core/flow-hash.h"
+#include "trace-collector.h"
 
 #include <algorithm>
 #include <utility>
@@ -171,6 +172,7 @@ BundledTransport::OnPart(TransportUser& user, const Delivery& delivery, int64_t 
         user.OnDelivered(
             {name, arriving.channel, delivery.cookie, part.immediate, part.cause, delivery.posted},
             now);
+        TraceCollector::ForgetMessageParts(); // those behind it came earlier
     }
 }
 

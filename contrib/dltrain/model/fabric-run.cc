@@ -329,6 +329,14 @@ FabricRun::Run(FabricSimulation& simulation)
         return Ranks::Get().IsFirst() ? SayError(m_program, error, &m_run) : 2;
     }
     results::WriteTopology(m_run.out, m_network.name, m_network.topology, m_network.hostOfServer);
+    int64_t longest = 0;
+    for (const scenario::Fault& fault : m_run.faults.faults)
+    {
+        longest = fault.kind == scenario::FaultKind::kPauseStorm
+                      ? std::max(longest, fault.length.ps)
+                      : longest;
+    }
+    m_control.Endure(longest);
     m_control.Watch(*m_collector);
     const bool has = Ranks::HasHosts();
     m_control.SetProgress([&simulation, has] { return has ? simulation.GetShareDone() : 0; });

@@ -195,7 +195,7 @@ void
 RunControl::Watch(TraceCollector& collector)
 {
     m_collector = &collector;
-    m_stuckPs = StuckPs(collector.GetFabric());
+    m_stuckPs = StuckPs(collector.GetFabric()) + m_endures;
     m_quietPs = 0;
     m_lastMove = 0;
     m_askedAt = -1;

@@ -59,6 +59,14 @@ class RunControl
 
     /// The fabric this run is about. \param collector outlives the next Run
     void Watch(TraceCollector& collector);
+
+    /// Nothing may move for so much longer before it is called stuck: what holds it up has an end.
+    /// Before Watch. \param ps
+    void Endure(int64_t ps)
+    {
+        m_endures = ps;
+    }
+
     /// \param share of the work that is done, 0 to 1; asked a few times a second of wall time, in
     /// the simulation's thread, and at the end
     void SetProgress(std::function<double()> share);
@@ -146,6 +154,7 @@ class RunControl
     uint32_t m_answers{0}; //!< to that
     std::string m_failure;
     int64_t m_stuckPs{STUCK_PS};
+    int64_t m_endures{0}; //!< ps: Endure
     int64_t m_quietPs{0}; //!< messages under way, and no data frame was sent for so long
     int64_t m_lastSight{0};
     uint64_t m_lastDataFrames{0};

@@ -54,6 +54,12 @@ thread_local Telling t_telling;
 
 } // namespace
 
+void
+TraceCollector::ForgetMessageParts()
+{
+    t_telling.divided = false;
+}
+
 const results::MessageParts*
 TraceCollector::GetMessageParts()
 {

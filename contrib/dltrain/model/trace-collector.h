@@ -177,6 +177,10 @@ class TraceCollector
         return m_attribution.get();
     }
 
+    /// What is told next was there before, and waited for the message that has been told last: of
+    /// it no parts are known.
+    static void ForgetMessageParts();
+
     /// \return of the message that RdmaNicUser::OnMessage is being told of; null if it is not known
     static const results::MessageParts* GetMessageParts();
 
