@@ -41,10 +41,20 @@ Place(const std::string& text, const std::string& file, size_t position)
     return file + ":" + std::to_string(line) + ":" + std::to_string(column);
 }
 
-/// The part of nlohmann's message after its own position: "syntax error while parsing object key -
-/// ...".
+/// What stands in quotes in nlohmann's message, shortened: "1e999".
 std::string
-Reason(const std::string& what)
+QuotedIn(const std::string& what)
+{
+    const size_t first = what.find('\'');
+    const size_t last = what.rfind('\'');
+    return "'" + rdma::Shown(first < last ? what.substr(first + 1, last - first - 1) : "", 40) +
+           "'";
+}
+
+} // namespace
+
+std::string
+JsonReason(const std::string& what)
 {
     static const std::string kMark = "column ";
     std::string reason = what;
@@ -64,18 +74,6 @@ Reason(const std::string& what)
     }
     return rdma::Shown(reason, 400); // it quotes what was read last, whole
 }
-
-/// What stands in quotes in nlohmann's message, shortened: "1e999".
-std::string
-QuotedIn(const std::string& what)
-{
-    const size_t first = what.find('\'');
-    const size_t last = what.rfind('\'');
-    return "'" + rdma::Shown(first < last ? what.substr(first + 1, last - first - 1) : "", 40) +
-           "'";
-}
-
-} // namespace
 
 JsonText
 ParseJsonText(const std::string& text, const std::string& file)
@@ -121,7 +119,7 @@ ParseJsonText(const std::string& text, const std::string& file)
     {
         result.error = {"",
                         "",
-                        "malformed JSON: " + Reason(e.what()),
+                        "malformed JSON: " + JsonReason(e.what()),
                         "",
                         Place(text, file, e.byte)};
         return result;

@@ -21,6 +21,10 @@ struct JsonText
     Error error; ///< its `file` is the place: "job.json:3:17"; without a problem the text is fine
 };
 
+/// \param what nlohmann's message of malformed JSON. \return its part after its own position:
+/// "syntax error while parsing object key - ..."
+std::string JsonReason(const std::string& what);
+
 /// \param file its name, for people
 JsonText ParseJsonText(const std::string& text, const std::string& file);
 

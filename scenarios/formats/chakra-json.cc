@@ -4,6 +4,7 @@
 #include "scenarios/formats/chakra-json.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "topologies/json-text.h"
 #include "topologies/names.h"
 
 #include <array>
@@ -411,7 +412,8 @@ Reader::Read(const std::string& text)
         {
             const auto* parse = dynamic_cast<const json::parse_error*>(&e);
             const std::size_t at = begin + (parse && parse->byte > 0 ? parse->byte - 1 : 0);
-            return Fail("byte " + std::to_string(at), "is no JSON: " + rdma::Shown(e.what(), 300));
+            return Fail("byte " + std::to_string(at),
+                        "is no JSON: " + rdma::Shown(topo::JsonReason(e.what()), 300));
         }
         begin = end;
     }

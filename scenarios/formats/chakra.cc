@@ -10,6 +10,7 @@
 #include "scenarios/formats/chakra-wire.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/training/message-match.h"
+#include "topologies/json-text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -220,7 +221,7 @@ Reader::ReadGroups(const std::string& text)
     }
     catch (const nlohmann::json::exception& e)
     {
-        AddError(m_errors, file, "", "is no JSON: " + rdma::Shown(e.what(), 300));
+        AddError(m_errors, file, "", "is no JSON: " + rdma::Shown(topo::JsonReason(e.what()), 300));
         return false;
     }
     if (!json.is_object())

@@ -98,7 +98,8 @@ ApplyNdp(Validation* v)
     if (IsMeant(*v, "load-balancer") && (balancer == "reps" || balancer == "plb"))
     {
         v->Fail("load-balancer",
-                "chooses by what ACKs of RoCE say; allowed with --transport=ndp: those of switches");
+                "chooses by what ACKs of RoCE say; allowed with --transport=ndp: those of "
+                "switches");
     }
     if (!IsMeant(*v, "load-balancer"))
     {

@@ -227,8 +227,9 @@ class IdentityTest(unittest.TestCase):
         )
         for law in laws:
             self.assertRegex(commands, rf"--cc={law.strip()}\b")
-        for kind in re.search(r"^  topologies: (.*)", help_text, re.M)[1].split(", "):
-            self.assertRegex(commands, rf"--topology={kind}\b")
+        kinds = re.search(r"^  topologies: (.*(?:\n    .*)*)", help_text, re.M)[1]
+        for kind in kinds.replace("\n", " ").split(","):
+            self.assertRegex(commands, rf"--topology={kind.strip()}\b")
 
 
 if __name__ == "__main__":

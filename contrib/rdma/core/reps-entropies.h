@@ -4,13 +4,13 @@
  * REPS, the sender's side, as a pure law: which entropy (the bits of a header that switches hash)
  * each packet takes.
  *
- * T. Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive Load Balancing and Failure
- * Mitigation", arXiv 2407.21625. Its first page was read; steps and numbers are as a summary and
- * public code have them, and assumed to be the paper's: a ring of 8 entropies whose packets came
- * back unmarked. Each is taken once, the oldest first; while there is none a packet takes one by chance. A failure, seen
- * as a time-out, freezes it: then those of the ring go round again and again, used or not, and
- * nothing is tried by chance. After the freezing time the first unmarked ACK ends that, and one
- * bandwidth-delay product of packets explores anew.
+ * T. Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive Load Balancing and
+ * Failure Mitigation", arXiv 2407.21625. Its first page was read; steps and numbers are as a
+ * summary and public code have them, and assumed to be the paper's: a ring of 8 entropies whose
+ * packets came back unmarked. Each is taken once, the oldest first; while there is none a packet
+ * takes one by chance. A failure, seen as a time-out, freezes it: then those of the ring go round
+ * again and again, used or not, and nothing is tried by chance. After the freezing time the first
+ * unmarked ACK ends that, and one bandwidth-delay product of packets explores anew.
  */
 #ifndef RDMA_CORE_REPS_ENTROPIES_H
 #define RDMA_CORE_REPS_ENTROPIES_H
