@@ -70,7 +70,7 @@ MakeDragonflyPlus(const TopologyRequest& r)
             break;
         }
     }
-    const uint64_t groups = orElse("groups", (ports + leaves * p - 1) / (leaves * p));
+    const uint64_t groups = orElse("groups", detail::CeilDiv(ports, leaves * p));
     if (const std::string why = detail::WhyNotJoined(groups, spines * h); !why.empty())
     {
         return fail("groups", std::to_string(groups), why);
@@ -81,8 +81,7 @@ MakeDragonflyPlus(const TopologyRequest& r)
                     std::to_string(groups),
                     "of " + Counted(leaves, "leaf", "leaves") + " with " +
                         Counted(p, "server port") + " have " + std::to_string(leaves * p * groups) +
-                        ", but " + Counted(r.hosts, "server") +
-                        (r.hosts == 1 ? " needs " : " need ") + std::to_string(ports));
+                        ", but " + detail::ServersNeed(r));
     }
     if (p + spines > 65535 || leaves + h > 65535)
     {
@@ -95,8 +94,7 @@ MakeDragonflyPlus(const TopologyRequest& r)
     {
         return fail("groups",
                     std::to_string(groups),
-                    "are a network larger than " + std::to_string(detail::kMostNodes) +
-                        " nodes or " + std::to_string(detail::kMostLinks) + " links");
+                    "are a network larger than " + detail::LargestNetwork());
     }
 
     Topology t;

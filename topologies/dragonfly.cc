@@ -38,12 +38,6 @@ namespace topo
 namespace
 {
 
-uint64_t
-CeilDiv(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 TopologyResult
 MakeDragonfly(const TopologyRequest& r)
 {
@@ -77,8 +71,9 @@ MakeDragonfly(const TopologyRequest& r)
             break;
         }
     }
-    const uint64_t groups =
-        given.Has("groups") ? given.Count("groups") : std::max<uint64_t>(1, CeilDiv(ports, a * p));
+    const uint64_t groups = given.Has("groups")
+                                ? given.Count("groups")
+                                : std::max<uint64_t>(1, detail::CeilDiv(ports, a * p));
     if (const std::string why = detail::WhyNotJoined(groups, a * h); !why.empty())
     {
         return fail("groups", std::to_string(groups), why);
@@ -89,8 +84,7 @@ MakeDragonfly(const TopologyRequest& r)
                     std::to_string(groups),
                     "of " + Counted(a, "switch", "switches") + " with " +
                         Counted(p, "server port") + " have " + std::to_string(a * p * groups) +
-                        ", but " + Counted(r.hosts, "server") +
-                        (r.hosts == 1 ? " needs " : " need ") + std::to_string(ports));
+                        ", but " + detail::ServersNeed(r));
     }
     if (p + a - 1 + h > 65535)
     {
@@ -103,8 +97,7 @@ MakeDragonfly(const TopologyRequest& r)
     {
         return fail("groups",
                     std::to_string(groups),
-                    "are a network larger than " + std::to_string(detail::kMostNodes) +
-                        " nodes or " + std::to_string(detail::kMostLinks) + " links");
+                    "are a network larger than " + detail::LargestNetwork());
     }
 
     Topology t;

@@ -405,6 +405,19 @@ Planes()
 }
 
 std::string
+LargestNetwork()
+{
+    return std::to_string(kMostNodes) + " nodes or " + std::to_string(kMostLinks) + " links";
+}
+
+std::string
+ServersNeed(const TopologyRequest& request)
+{
+    return Counted(request.hosts, "server") + (request.hosts == 1 ? " needs " : " need ") +
+           std::to_string(uint64_t(request.hosts) * request.nicsPerServer);
+}
+
+std::string
 OversubscriptionText(double oversubscription)
 {
     return oversubscription > 1 ? ", oversubscription " + Number(oversubscription) : "";

@@ -139,6 +139,17 @@ namespace detail
 constexpr uint32_t kMostNodes = 1u << 20;
 constexpr uint32_t kMostLinks = 1u << 23;
 
+/// "1048576 nodes or 8388608 links".
+std::string LargestNetwork();
+/// "3 servers need 24": ports, with all their NICs.
+std::string ServersNeed(const TopologyRequest& request);
+
+constexpr uint64_t
+CeilDiv(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
 /// "oversubscription", which fat-tree and leaf-spine share: it divides the capacity of the uplinks
 /// of an edge switch.
 Parameter Oversubscription();

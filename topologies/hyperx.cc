@@ -27,6 +27,7 @@
  */
 #include "contrib/rdma/core/unit-strings.h"
 #include "topologies/family.h"
+#include "topologies/grid.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -36,12 +37,6 @@ namespace topo
 
 namespace
 {
-
-uint64_t
-CeilDiv(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b;
-}
 
 /// Two dimensions for so many ports, `perSwitch` at each (0: as many as a side).
 std::vector<uint32_t>
@@ -53,7 +48,8 @@ SquareFor(uint64_t ports, uint64_t perSwitch)
         ++side;
     }
     const uint64_t each = perSwitch ? perSwitch : side;
-    const uint64_t other = std::max<uint64_t>(2, CeilDiv(CeilDiv(ports, each), side));
+    const uint64_t other =
+        std::max<uint64_t>(2, detail::CeilDiv(detail::CeilDiv(ports, each), side));
     return {static_cast<uint32_t>(side), static_cast<uint32_t>(other)};
 }
 
@@ -96,7 +92,9 @@ MakeHyperX(const TopologyRequest& r)
                             " nodes that can be simulated");
         }
     }
-    perSwitch = perSwitch ? perSwitch : r.hosts == 0 ? r.nicsPerServer : CeilDiv(ports, switches);
+    perSwitch = perSwitch      ? perSwitch
+                : r.hosts == 0 ? r.nicsPerServer
+                               : detail::CeilDiv(ports, switches);
     const uint64_t capacity = switches * perSwitch;
     const uint64_t servers = r.hosts != 0 ? r.hosts : capacity / r.nicsPerServer;
     ports = servers * r.nicsPerServer;
@@ -107,9 +105,8 @@ MakeHyperX(const TopologyRequest& r)
                     std::string(perSwitch == 1 ? "server port" : "server ports") +
                         " at each of the " + std::to_string(switches) + " switches of a HyperX " +
                         SizesText(sizes) + " are " + std::to_string(capacity) + ", but " +
-                        Counted(r.hosts, "server") + (r.hosts == 1 ? " needs " : " need ") +
-                        std::to_string(ports) + "; " + std::to_string(CeilDiv(ports, switches)) +
-                        " a switch are enough");
+                        detail::ServersNeed(r) + "; " +
+                        std::to_string(detail::CeilDiv(ports, switches)) + " a switch are enough");
     }
     if (servers == 0)
     {
@@ -124,40 +121,23 @@ MakeHyperX(const TopologyRequest& r)
     if (servers + switches > detail::kMostNodes ||
         ports + switches * degree / 2 > detail::kMostLinks)
     {
-        return fail("hyperx",
-                    text,
-                    "is a network larger than " + std::to_string(detail::kMostNodes) +
-                        " nodes or " + std::to_string(detail::kMostLinks) + " links");
+        return fail("hyperx", text, "is a network larger than " + detail::LargestNetwork());
     }
 
     Topology t;
     detail::AddServers(&t, servers);
-    // Switch i has the coordinates (i / stride[d]) mod sizes[d]: the last changes fastest.
-    std::vector<uint32_t> stride(sizes.size(), 1);
-    for (size_t d = sizes.size() - 1; d-- > 0;)
-    {
-        stride[d] = stride[d + 1] * sizes[d + 1];
-    }
-    std::vector<NodeId> nodes;
-    for (uint32_t i = 0; i < switches; ++i)
-    {
-        std::vector<uint32_t> at;
-        for (size_t d = 0; d < sizes.size(); ++d)
-        {
-            at.push_back(i / stride[d] % sizes[d]);
-        }
-        nodes.push_back(t.AddSwitchAt("hx", 1, at));
-    }
+    const detail::Grid grid = detail::AddGrid(&t, "hx", sizes);
+    const std::vector<NodeId>& nodes = grid.switches;
     detail::ConnectServers(&t, r, [&](uint64_t port) { return nodes[port / perSwitch]; });
     const rdma::BitRate rate = r.fabricRate.bps == 0 ? r.linkRate : r.fabricRate;
     for (size_t d = 0; d < sizes.size(); ++d)
     {
         for (uint32_t i = 0; i < switches; ++i)
         {
-            for (uint32_t c = i / stride[d] % sizes[d] + 1; c < sizes[d]; ++c)
+            for (uint32_t c = grid.Coordinate(i, d) + 1; c < sizes[d]; ++c)
             {
                 t.Connect(nodes[i],
-                          nodes[i + (c - i / stride[d] % sizes[d]) * stride[d]],
+                          nodes[i + (c - grid.Coordinate(i, d)) * grid.stride[d]],
                           rate,
                           r.linkDelay,
                           r.bitErrorRate);

@@ -23,8 +23,9 @@
  * is lowered to meet the ratio exactly; if it is given, it stays and the rate of the links is
  * fabricRate / f.
  */
+#include "topologies/leaf-spine.h"
+
 #include "contrib/rdma/core/unit-strings.h"
-#include "topologies/family.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -49,7 +50,6 @@ MakeLeafSpine(const TopologyRequest& r)
     TopologyResult result;
     constexpr uint32_t kUsualHostsPerLeaf = 16;
     constexpr uint64_t kMostPorts = 65535;
-    const auto ceilDiv = [](uint64_t a, uint64_t b) { return (a + b - 1) / b; };
 
     const double oversubscription = r.parameters.Factor("oversubscription");
     const bool givenSpines = r.parameters.Has("spines");
@@ -67,12 +67,12 @@ MakeLeafSpine(const TopologyRequest& r)
     }
     if (hostsPerLeaf == 0)
     {
-        hostsPerLeaf =
-            leaves != 0 ? ceilDiv(ports, leaves) : std::min<uint64_t>(ports, kUsualHostsPerLeaf);
+        hostsPerLeaf = leaves != 0 ? detail::CeilDiv(ports, leaves)
+                                   : std::min<uint64_t>(ports, kUsualHostsPerLeaf);
     }
     if (leaves == 0)
     {
-        leaves = ceilDiv(ports, hostsPerLeaf);
+        leaves = detail::CeilDiv(ports, hostsPerLeaf);
     }
     const uint64_t capacity = leaves * hostsPerLeaf;
     const uint64_t servers = r.hosts != 0 ? r.hosts : capacity / r.nicsPerServer;
@@ -84,10 +84,9 @@ MakeLeafSpine(const TopologyRequest& r)
              std::to_string(leaves),
              (leaves == 1 ? "leaf of " : "leaves of ") + Counted(hostsPerLeaf, "server port") +
                  (leaves == 1 ? " has " : " have ") + std::to_string(capacity) + ", but " +
-                 Counted(r.hosts, "server") + (r.hosts == 1 ? " needs " : " need ") +
-                 std::to_string(ports) + "; " +
-                 Counted(ceilDiv(ports, hostsPerLeaf), "leaf", "leaves") + ", or " +
-                 Counted(ceilDiv(ports, leaves), "port") + " a leaf, are enough",
+                 detail::ServersNeed(r) + "; " +
+                 Counted(detail::CeilDiv(ports, hostsPerLeaf), "leaf", "leaves") + ", or " +
+                 Counted(detail::CeilDiv(ports, leaves), "port") + " a leaf, are enough",
              ""});
         return result;
     }
@@ -194,20 +193,20 @@ MakeLeafSpine(const TopologyRequest& r)
     return detail::Made(std::move(result), std::move(t), std::move(about));
 }
 
+} // namespace
+
 Family
-LeafSpine()
+detail::LeafSpineFamily(const std::string& name, const std::string& description)
 {
-    Family f("leaf-spine",
-             "two layers, every leaf wired to every spine (leaves, spines, hosts per leaf, "
-             "oversubscription)");
+    Family f(name, description);
     f.parameters = {
-        detail::Oversubscription(),
+        Oversubscription(),
         CountParameter("leaves", "number of leaves").Chosen("what the servers need").Example("4"),
         CountParameter("spines", "number of spines").Chosen("what the leaves can use").Example("4"),
         CountParameter("hosts-per-leaf", "server ports of a leaf")
             .Chosen("16 at most")
             .Example("4"),
-        detail::Planes(),
+        Planes(),
     };
     f.sizedBy = {"leaves", "hosts-per-leaf"};
     f.tiers = {"leaf", "spine"};
@@ -216,7 +215,13 @@ LeafSpine()
     return f;
 }
 
-const RegisteredFamily g_leafSpine(LeafSpine());
+namespace
+{
+
+const RegisteredFamily g_leafSpine(
+    detail::LeafSpineFamily("leaf-spine",
+                            "two layers, every leaf wired to every spine (leaves, spines, hosts "
+                            "per leaf, oversubscription)"));
 
 } // namespace
 

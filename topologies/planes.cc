@@ -111,8 +111,7 @@ MakePlanes(const TopologyRequest& request, const Family& family)
     {
         result.errors.push_back({"planes",
                                  std::to_string(planes),
-                                 "are a network larger than " + std::to_string(kMostNodes) +
-                                     " nodes or " + std::to_string(kMostLinks) + " links",
+                                 "are a network larger than " + LargestNetwork(),
                                  ""});
         return result;
     }

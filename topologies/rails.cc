@@ -15,12 +15,6 @@ namespace topo
 namespace
 {
 
-uint64_t
-CeilDiv(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /// Spines, and what a leaf needs of them. An error if there is one.
 void
 ChooseSpines(const TopologyRequest& r, bool apart, RailShape* s, std::vector<Error>* errors)
@@ -49,11 +43,11 @@ ChooseSpines(const TopologyRequest& r, bool apart, RailShape* s, std::vector<Err
     {
         s->spines = r.parameters.Count("spines");
         // As many to each; what is too much is taken from their rate.
-        s->uplinks = CeilDiv(s->uplinks, s->spines) * s->spines;
+        s->uplinks = detail::CeilDiv(s->uplinks, s->spines) * s->spines;
     }
     else
     {
-        s->spines = std::min(s->uplinks, CeilDiv(leaves * s->uplinks, s->radix));
+        s->spines = std::min(s->uplinks, detail::CeilDiv(leaves * s->uplinks, s->radix));
         while (s->uplinks % s->spines != 0)
         {
             ++s->spines;
@@ -113,13 +107,13 @@ ShapeOf(const TopologyRequest& r, bool apart, std::vector<Error>* errors)
                            ""});
         return std::nullopt;
     }
-    s.places = CeilDiv(ports, s.rails);
+    s.places = detail::CeilDiv(ports, s.rails);
     s.radix = r.parameters.Has("switch-ports") ? r.parameters.Count("switch-ports") : kUsualRadix;
     const uint64_t half = std::max<uint64_t>(1, s.radix / 2);
     s.hostsPerRail = r.parameters.Has("hosts-per-rail") ? r.parameters.Count("hosts-per-rail")
                                                         : std::min(s.places, half);
     s.radix = r.parameters.Has("switch-ports") ? s.radix : std::max(s.radix, 2 * s.hostsPerRail);
-    s.groups = CeilDiv(s.places, s.hostsPerRail);
+    s.groups = detail::CeilDiv(s.places, s.hostsPerRail);
     ChooseSpines(r, apart, &s, errors);
     const double spines =
         static_cast<double>(s.spines) * (apart ? static_cast<double>(s.rails) : 1);
@@ -131,8 +125,7 @@ ShapeOf(const TopologyRequest& r, bool apart, std::vector<Error>* errors)
         errors->push_back({"rails",
                            std::to_string(s.rails),
                            "rails of " + Counted(s.groups, "group") +
-                               " are a network larger than " + std::to_string(detail::kMostNodes) +
-                               " nodes or " + std::to_string(detail::kMostLinks) + " links",
+                               " are a network larger than " + detail::LargestNetwork(),
                            ""});
     }
     return errors->empty() ? std::optional<RailShape>(s) : std::nullopt;

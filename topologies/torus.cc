@@ -31,6 +31,7 @@
  */
 #include "contrib/rdma/core/unit-strings.h"
 #include "topologies/family.h"
+#include "topologies/grid.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -63,7 +64,6 @@ MakeTorus(const TopologyRequest& r)
     const std::vector<uint32_t> wanted = r.parameters.Sizes("torus");
     const bool wrap = r.parameters.Flag("wrap");
     TopologyResult result;
-    const auto ceilDiv = [](uint64_t a, uint64_t b) { return (a + b - 1) / b; };
     const auto fail =
         [&result](const char* field, const std::string& value, const std::string& message) {
             result.errors.push_back({field, value, message, ""});
@@ -77,7 +77,8 @@ MakeTorus(const TopologyRequest& r)
         return result;
     }
     const std::vector<uint32_t> sizes =
-        wanted.empty() ? SquareFor(ceilDiv(ports, std::max<uint64_t>(perSwitch, 1))) : wanted;
+        wanted.empty() ? SquareFor(detail::CeilDiv(ports, std::max<uint64_t>(perSwitch, 1)))
+                       : wanted;
     if (sizes.size() > kMostDimensions)
     {
         fail("torus", Quoted(SizesText(sizes)), "has more than 6 dimensions");
@@ -103,7 +104,7 @@ MakeTorus(const TopologyRequest& r)
     }
     if (perSwitch == 0)
     {
-        perSwitch = r.hosts == 0 ? r.nicsPerServer : ceilDiv(ports, switches);
+        perSwitch = r.hosts == 0 ? r.nicsPerServer : detail::CeilDiv(ports, switches);
     }
     const uint64_t capacity = switches * perSwitch;
     const uint64_t servers = r.hosts != 0 ? r.hosts : capacity / r.nicsPerServer;
@@ -114,9 +115,8 @@ MakeTorus(const TopologyRequest& r)
              std::to_string(perSwitch),
              std::string(perSwitch == 1 ? "server port" : "server ports") + " at each of the " +
                  std::to_string(switches) + " switches of a torus " + SizesText(sizes) + " are " +
-                 std::to_string(capacity) + ", but " + Counted(r.hosts, "server") +
-                 (r.hosts == 1 ? " needs " : " need ") + std::to_string(ports) + "; " +
-                 std::to_string(ceilDiv(ports, switches)) + " a switch are enough");
+                 std::to_string(capacity) + ", but " + detail::ServersNeed(r) + "; " +
+                 std::to_string(detail::CeilDiv(ports, switches)) + " a switch are enough");
         return result;
     }
     if (servers == 0)
@@ -138,42 +138,26 @@ MakeTorus(const TopologyRequest& r)
     {
         fail("torus",
              Quoted(SizesText(sizes)),
-             "is a network larger than " + std::to_string(detail::kMostNodes) + " nodes or " +
-                 std::to_string(detail::kMostLinks) + " links");
+             "is a network larger than " + detail::LargestNetwork());
         return result;
     }
 
     Topology t;
     detail::AddServers(&t, servers);
-    // Switch i has the coordinates (i / stride[d]) mod sizes[d]: the last changes fastest.
-    std::vector<uint32_t> stride(sizes.size(), 1);
-    for (size_t d = sizes.size() - 1; d-- > 0;)
-    {
-        stride[d] = stride[d + 1] * sizes[d + 1];
-    }
-    std::vector<NodeId> nodes;
-    nodes.reserve(switches);
-    for (uint32_t i = 0; i < switches; ++i)
-    {
-        std::vector<uint32_t> at;
-        for (size_t d = 0; d < sizes.size(); ++d)
-        {
-            at.push_back(i / stride[d] % sizes[d]);
-        }
-        nodes.push_back(t.AddSwitchAt("sw", 1, at));
-    }
+    const detail::Grid grid = detail::AddGrid(&t, "sw", sizes);
+    const std::vector<NodeId>& nodes = grid.switches;
     detail::ConnectServers(&t, r, [&](uint64_t port) { return nodes[port / perSwitch]; });
     const rdma::BitRate rate = r.fabricRate.bps == 0 ? r.linkRate : r.fabricRate;
     for (size_t d = 0; d < sizes.size(); ++d)
     {
         for (uint32_t i = 0; i < switches; ++i)
         {
-            const bool last = i / stride[d] % sizes[d] == sizes[d] - 1;
+            const bool last = grid.Coordinate(i, d) == sizes[d] - 1;
             if (last && (!wrap || sizes[d] == 2))
             {
                 continue;
             }
-            const uint32_t next = last ? i - (sizes[d] - 1) * stride[d] : i + stride[d];
+            const uint32_t next = last ? i - (sizes[d] - 1) * grid.stride[d] : i + grid.stride[d];
             t.Connect(nodes[i], nodes[next], rate, r.linkDelay, r.bitErrorRate);
         }
     }

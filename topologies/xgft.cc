@@ -101,8 +101,7 @@ MakeXgft(const TopologyRequest& r)
                         "has more than " + std::to_string(detail::kMostLinks) + " server ports");
         }
     }
-    const std::string larger = "is a network larger than " + std::to_string(detail::kMostNodes) +
-                               " nodes or " + std::to_string(detail::kMostLinks) + " links";
+    const std::string larger = "is a network larger than " + detail::LargestNetwork();
     uint64_t subtrees = capacity;
     uint64_t copies = 1;
     uint64_t switches = 0;
@@ -127,9 +126,7 @@ MakeXgft(const TopologyRequest& r)
     {
         return fail("children",
                     Quoted(SizesText(m)),
-                    "has " + Counted(capacity, "server port") + ", but " +
-                        Counted(r.hosts, "server") + (r.hosts == 1 ? " needs " : " need ") +
-                        std::to_string(ports));
+                    "has " + Counted(capacity, "server port") + ", but " + detail::ServersNeed(r));
     }
     if (servers == 0)
     {
