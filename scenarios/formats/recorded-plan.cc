@@ -769,6 +769,14 @@ Builder::Make()
     {
         return std::nullopt;
     }
+    const auto isNothing = [](const Event& event) { return event.nothing; };
+    if (std::all_of(m_recording.ranks.begin(), m_recording.ranks.end(), [&](const auto& events) {
+            return std::all_of(events.begin(), events.end(), isNothing);
+        }))
+    {
+        Fail("has nothing to run; allowed: at least one operation that takes time");
+        return std::nullopt;
+    }
     std::vector<At> left;
     m_kept = Order(true, &left);
     left.clear();
