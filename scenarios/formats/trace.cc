@@ -52,8 +52,7 @@ std::string
 TraceFormats()
 {
     return "a folder of Chakra execution traces (PREFIX.RANK.et or .json, also .gz) or of a "
-           "capture, "
-           "or a file of GOAL";
+           "capture, or a file of GOAL, or of layers as ASTRA-sim or AICB has them as text";
 }
 
 namespace
@@ -89,13 +88,29 @@ TraceOf(std::optional<Captured> captured)
     return trace;
 }
 
+std::optional<Trace>
+TraceOf(std::optional<LayerText> layers)
+{
+    if (!layers)
+    {
+        return std::nullopt;
+    }
+    Trace trace;
+    trace.format = layers->format;
+    trace.ranks = layers->plan.ranks;
+    trace.notes = std::move(layers->notes);
+    trace.plan = std::move(layers->plan);
+    return trace;
+}
+
 } // namespace
 
 std::optional<Trace>
 ReadTrace(const std::string& path,
           const KernelTime& time,
           const CaptureMachine& machine,
-          std::vector<topo::Error>& errors)
+          std::vector<topo::Error>& errors,
+          const TraceCluster& cluster)
 {
     const auto fail = [&](const std::string& problem) {
         topo::Error error;
@@ -136,6 +151,10 @@ ReadTrace(const std::string& path,
     if (first == "num_ranks" || first == "rank")
     {
         return TraceOf(ReadGoal(*text, path, errors));
+    }
+    if (IsLayerText(std::string(first)))
+    {
+        return TraceOf(ReadLayerText(*text, path, cluster, errors));
     }
     return fail("is of no format that is known; allowed: " + TraceFormats());
 }
