@@ -4,7 +4,7 @@ const ORDER = {
   traffic: [completionTimes, flowsBySize, kindsOfTraffic, whereTheTimeWent, sizes, topology, ports],
   collperf: [collectives, topology, completionTimes, flowsBySize, whereTheTimeWent, sizes, ports],
 };
-const TRAINING = [timeline, criticalPath, staleness, topology, sizes, completionTimes, flowsBySize, whereTheTimeWent, ports, memory, collectives];
+const TRAINING = [mistakes, timeline, criticalPath, staleness, topology, sizes, completionTimes, flowsBySize, whereTheTimeWent, ports, memory, collectives];
 
 // Of a file that somebody has changed, one section may be impossible: it says so, and the others are drawn.
 function attempt(make) {

@@ -67,6 +67,10 @@ function stepTiles() {
   tiles.push(tile("Exposed communication", time(stats.exposed_communication_time_us), percent(stats.exposed_communication_time_us / step)
     + " of the step" + (stats.bubble_time_us > 0 ? ", " + time(stats.bubble_time_us) + " of it bubble" : "")
     + "; under way for " + time(stats.communication_time_us)));
+  const held = stats.gpu_memory_peak;
+  if (held && isNumber(held.reserved_bytes) && isNumber(held.allocated_bytes)) {
+    tiles.push(tile("GPU memory", bytes(held.reserved_bytes), "PyTorch's allocator at most, rank " + held.rank + "; " + bytes(held.allocated_bytes) + " of it allocated"));
+  }
   if (isNumber(stats.samples_per_s)) tiles.push(tile("Samples a second", digit(stats.samples_per_s, 4), "all GPUs together; " + digit(stats.tflops_per_gpu, 3) + " TFLOP/s per GPU"));
   if (isNumber(stats.mfu)) {
     tiles.push(tile("Model FLOPs utilization (MFU)", percent(stats.mfu), "of the peak of " + digit(stats.peak_tflops_per_gpu, 4) + " TFLOP/s per GPU"));
