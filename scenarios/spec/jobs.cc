@@ -674,6 +674,14 @@ ValidateJobs(const ReadResult& read)
             {
                 return result;
             }
+            if (flows->protocol.tcp)
+            {
+                errors.push_back({text.where + "/flows/protocol",
+                                  "tcp",
+                                  "is not for jobs of flows; allowed: rdma, or --background",
+                                  ""});
+                return result;
+            }
             job.flows = flows->flows(0);
             job.pattern = flows->pattern;
             job.operation = flows->operation;
@@ -717,6 +725,7 @@ ValidateJobs(const ReadResult& read)
     }
     whole.jobs = set;
     whole.run.background = MakeBackground(&v, whole.cluster.topology, whole.fabric);
+    SettleBackground(&v, &whole.run);
     whole.run.faults = MakeFaults(&v, &whole.cluster.topology, "");
     whole.run.asRun = AsRun(v, whole.run, fromFile);
     errors = v.errors;

@@ -95,8 +95,8 @@ printf "2 dltrain;rdma" >"$NS3_DIR/cmake-cache/dltrain-configured"
 
 begin "configure keeps what dltrain needs and adds the user's options"
 try "$CLONE/ns3" configure -d debug --enable-modules=internet --enable-asserts -- -DX=1
-expected="real ns3: <configure> <--enable-mpi> <--enable-modules=dltrain;rdma;internet>"
-expected+=" <--enable-tests> <--filter-module-examples-and-tests=dltrain;rdma>"
+expected="real ns3: <configure> <--enable-mpi> <--enable-modules=dltrain;ordinary;rdma;internet>"
+expected+=" <--enable-tests> <--filter-module-examples-and-tests=dltrain;ordinary;rdma>"
 expected+=" <--disable-precompiled-headers> <-d> <debug> <--enable-asserts> <-->"
 expected+=" <-DNS3_COLORED_OUTPUT=ON> <-DX=1>"
 says "$expected"

@@ -5,6 +5,7 @@
 
 #include "results/human-text.h"
 #include "results/run-stats.h"
+#include "tcp-transport.h"
 
 #include "ns3/simulator.h"
 
@@ -26,13 +27,14 @@ constexpr uint32_t FIRST_JOB = 1U << 15; // those of jobs are below: ChannelName
 
 BackgroundTraffic::BackgroundTraffic(const scenario::Background& spec,
                                      const std::string& network,
+                                     ns3::OrdinaryStack* stack,
                                      ns3::RdmaFabric& fabric,
                                      TraceCollector& collector,
                                      bool warmup)
     : m_spec(spec),
       m_collector(collector),
       m_places(fabric),
-      m_transport(NetworkKind::Make(network, {fabric, collector, m_places})),
+      m_transport(MakeTransport(network, stack, {fabric, collector, m_places})),
       m_owner(collector.AddOwner("background", true)),
       m_isWarmup(warmup),
       m_nextFlow(FIRST_FLOW)
@@ -130,6 +132,10 @@ BackgroundTraffic::ToJson(int64_t end) const
     nlohmann::ordered_json json;
     json["pattern"] = m_spec.pattern;
     json["hosts"] = m_spec.hosts;
+    if (m_spec.protocol.tcp)
+    {
+        json["protocol"] = "tcp";
+    }
     if (m_spec.offered.load > 0)
     {
         json["load"] = m_spec.offered.load;
@@ -156,7 +162,8 @@ void
 BackgroundTraffic::Print(std::ostream& os, int64_t end) const
 {
     const results::FlowTotals& totals = m_collector.GetFlows().GetTotals(m_owner);
-    os << "Background       " << m_spec.pattern << " among " << m_spec.hosts << " hosts: ";
+    os << "Background       " << m_spec.pattern << (m_spec.protocol.tcp ? " by TCP" : "")
+       << " among " << m_spec.hosts << " hosts: ";
     if (m_isWarmup)
     {
         os << "nothing measured\n";

@@ -8,6 +8,7 @@
 #include "scenarios/spec/background.h"
 #include "trace-collector.h"
 
+#include "ns3/ordinary-stack.h"
 #include "ns3/rdma-event.h"
 #include "ns3/rdma-fabric-helper.h"
 
@@ -34,10 +35,12 @@ namespace dltrain
 class BackgroundTraffic : public FlowListener
 {
   public:
-    /// \param spec and all others outlive this \param network kind of the transport
+    /// \param spec and all others outlive this \param network kind of the transport \param stack
+    /// for flows by TCP; null: they are RDMA's
     /// \param warmup measuring begins with StartMeasuring, else at once
     BackgroundTraffic(const scenario::Background& spec,
                       const std::string& network,
+                      ns3::OrdinaryStack* stack,
                       ns3::RdmaFabric& fabric,
                       TraceCollector& collector,
                       bool warmup);

@@ -8,6 +8,7 @@
 #include "fabric-builder.h"
 #include "fabric-statistics.h"
 #include "large-pages.h"
+#include "ordinary-setup.h"
 #include "program.h"
 #include "ranks.h"
 #include "results/output-errors.h"
@@ -84,6 +85,7 @@ FabricRun::~FabricRun()
     m_faults.reset();
     m_collector.reset();
     m_notes.reset();
+    m_stack.reset();
     m_fabric.reset();
     ns3::Simulator::Destroy();
 }
@@ -162,6 +164,14 @@ FabricRun::Build(FabricSimulation& simulation)
     {
         return error;
     }
+    if (m_run.protocol.tcp)
+    {
+        m_stack = InstallStack(m_run.protocol, *m_fabric, error);
+        if (!m_stack)
+        {
+            return error;
+        }
+    }
     if (ns3::NodeWindowRanks* ranks = Ranks::OfWindows())
     {
         ranks->SetListener([this](const std::string& word) { OnWord(word); });
@@ -216,6 +226,7 @@ FabricRun::Build(FabricSimulation& simulation)
     {
         m_background = std::make_unique<BackgroundTraffic>(*m_run.background,
                                                            m_spec.network,
+                                                           m_stack.get(),
                                                            *m_fabric,
                                                            *m_collector,
                                                            m_options.warmup);
@@ -389,6 +400,10 @@ FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
     {
         m_background->Print(os, outcome.simulatedPs);
     }
+    if (m_stack)
+    {
+        PrintOrdinary(os, m_run.protocol, *m_fabric);
+    }
     results::PrintEnd(os, m_run, outcome, network, simulation.GetFiles());
     results::WriteTimelineOf(m_run, os);
     results::WriteReport(m_run, os);
@@ -411,6 +426,10 @@ FabricRun::WriteStatistics(const FabricSimulation& simulation,
     if (m_background)
     {
         stats["background"] = m_background->ToJson(outcome.simulatedPs);
+    }
+    if (m_stack)
+    {
+        stats["ordinary"] = OrdinaryToJson(m_run.protocol, *m_fabric);
     }
     results::AddCosts(stats, outcome, network);
     if (m_options.gpus)

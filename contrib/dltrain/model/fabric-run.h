@@ -12,6 +12,8 @@
 #include "run-control.h"
 #include "trace-collector.h"
 
+#include "ns3/ordinary-stack.h"
+
 #include <cstdint>
 #include <functional>
 #include <iostream>
@@ -119,6 +121,12 @@ class FabricRun
         return *m_collector;
     }
 
+    /// \return TCP on all hosts; null: nothing has asked for it
+    ns3::OrdinaryStack* Stack() const
+    {
+        return m_stack.get();
+    }
+
     /// What carries the messages of a job on this network. \param cluster whose topology it is
     std::unique_ptr<Interconnect> Connect(const scenario::ClusterSpec& cluster) const;
 
@@ -188,6 +196,7 @@ class FabricRun
     Options m_options;
     RunControl m_control;
     std::unique_ptr<ns3::RdmaFabric> m_fabric;
+    std::unique_ptr<ns3::OrdinaryStack> m_stack; //!< null: no TCP
     std::unique_ptr<RankNotes> m_notes;
     std::unique_ptr<TraceCollector> m_collector;
     std::unique_ptr<BackgroundTraffic> m_background; //!< null: there is none

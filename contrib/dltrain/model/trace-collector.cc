@@ -358,6 +358,13 @@ TraceCollector::EndMessage(const PendingMessages::Message& message, results::Flo
 }
 
 void
+TraceCollector::FailMessage()
+{
+    --m_outstanding;
+    ++m_failed;
+}
+
+void
 TraceCollector::ExpectMessage(const ns3::RdmaQueuePair& receiver,
                               int64_t posted,
                               uint64_t id,

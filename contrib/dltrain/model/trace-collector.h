@@ -123,6 +123,8 @@ class TraceCollector
     PendingMessages::Message BeginMessage(uint64_t id, int64_t now, ns3::RdmaOperation operation);
     /// It is complete. \param record what the message does not say itself
     void EndMessage(const PendingMessages::Message& message, results::FlowRecord record);
+    /// It will never be complete.
+    void FailMessage();
 
     bool HasPackets() const
     {
