@@ -36,6 +36,8 @@ class FaultRun
 
     /// As of now; of the whole run.
     std::vector<results::FaultRecord> GetRecords() const;
+    /// Which links had which fault, and when.
+    void AddTo(results::LinkNotes& notes) const;
 
     /// \return a line for each that is there now
     std::vector<std::string> DescribeActive() const;
