@@ -83,6 +83,57 @@ class OrdinaryBed : public Bed
     std::unique_ptr<OrdinaryStack> stack;
 };
 
+/// Checks the laws when it ends.
+class OrdinaryCase : public TestCase
+{
+  public:
+    using TestCase::TestCase;
+
+  protected:
+    /// Laws of NICs and switches; at the end of a run nothing is left.
+    void CheckLaws(OrdinaryBed& bed)
+    {
+        for (uint32_t e = 0; e < bed.fabric->GetNEndpoints(); ++e)
+        {
+            const Ptr<RdmaPackets> packets = bed.fabric->GetNic(e)->GetPackets();
+            const RdmaPacketCounters& c = packets->GetCounters();
+            NS_TEST_EXPECT_MSG_EQ(c.accepted,
+                                  c.sent + c.lostWithLink + packets->GetWaiting(),
+                                  "packets of endpoint " << e);
+        }
+        for (const auto& device : bed.fabric->GetSwitches())
+        {
+            uint64_t dropped = 0;
+            for (uint8_t r = 0; r < RdmaSwitchBase::DROP_REASONS; ++r)
+            {
+                dropped += device->GetDrops(static_cast<RdmaSwitchBase::DropReason>(r));
+            }
+            uint64_t queued = 0;
+            for (uint16_t p = 0; p < device->GetNPorts(); ++p)
+            {
+                for (uint8_t priority = 0; priority < RdmaPort::PRIORITIES; ++priority)
+                {
+                    const RdmaFrame* f = device->GetPort(p)->GetQueueFront(priority);
+                    for (; f && device->GetPort(p)->GetQueueBytes(priority); f = f->next)
+                    {
+                        ++queued;
+                    }
+                }
+            }
+            NS_TEST_EXPECT_MSG_EQ(device->GetReceived(),
+                                  device->GetForwarded() + dropped + queued,
+                                  "frames of switch " << device->GetName());
+        }
+    }
+
+    void End(OrdinaryBed& bed)
+    {
+        CheckLaws(bed);
+        bed.DestroyAll();
+        NS_TEST_EXPECT_MSG_EQ(RdmaFramePool::Get().GetLive(), 0, "frames left over");
+    }
+};
+
 } // namespace ordinarytest
 } // namespace ns3
 
