@@ -314,11 +314,13 @@ MakeFlowsAmong(const Settings& settings,
             return nullptr;
         }
     }
-    if (fabric.transport.name == "ndp" && background->operation == FlowOperation::kRead)
+    if (!HasReads(fabric.transport) && background->operation == FlowOperation::kRead)
     {
         errors->push_back({where + "operation",
                            operation,
-                           "has no NDP; allowed with --transport=ndp: write, send",
+                           "has no meaning with --transport=" + fabric.transport.name +
+                               ": a READ's packets are sent by who is asked; allowed with it: "
+                               "write, send",
                            ""});
         return nullptr;
     }
