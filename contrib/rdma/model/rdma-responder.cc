@@ -147,6 +147,17 @@ RdmaResponder::KeepJourney(uint64_t psn, RdmaFrame& frame, int64_t now)
 }
 
 void
+RdmaResponder::OnRequestToSend(const RdmaFrame& frame, int64_t now)
+{
+    if (!m_qp->CanReceive())
+    {
+        ++m_qp->m_nic->m_counters.notReadyDropped;
+        return;
+    }
+    m_qp->m_recovery->OnRequestToSend(*this, frame, now);
+}
+
+void
 RdmaResponder::DeliverMessage(bool hasImmediate,
                               uint32_t immediate,
                               int64_t now,
@@ -374,9 +385,9 @@ RdmaResponder::TakePull(int64_t now)
 }
 
 void
-RdmaResponder::QueuePull(int64_t now)
+RdmaResponder::QueuePull(bool urgent, int64_t now)
 {
-    m_qp->m_nic->GetPulls().Add(m_qp, now);
+    m_qp->m_nic->GetPulls().Add(m_qp, urgent, now);
 }
 
 void

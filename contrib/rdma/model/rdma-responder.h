@@ -97,7 +97,8 @@ class RdmaResponder
     /// \return whether a pull may go at once, with an answer (RdmaPullQueue::Take)
     bool TakePull(int64_t now);
     /// A pull is owed: the recovery is asked for it in its turn (RdmaLossRecovery::GivePull).
-    void QueuePull(int64_t now);
+    /// \param urgent before those that are not
+    void QueuePull(bool urgent, int64_t now);
 
   private:
     friend class RdmaDatagrams;
@@ -116,6 +117,7 @@ class RdmaResponder
     void Reset(uint64_t expected);
 
     void OnData(RdmaFrame* frame, int64_t now);
+    void OnRequestToSend(const RdmaFrame& frame, int64_t now);
     /// A packet has come while one before it is missing.
     void NoteReorder(uint64_t psn);
     /// It has seen a mark, or wants to see every packet: is a CNP due?
