@@ -212,7 +212,7 @@ TEST(Jobs, AFileThatCannotBeReadIsNamedByItsOption)
 {
     for (const std::string name : {"/tmp", "/no/such/jobs.json"})
     {
-        const auto result = ParseTraining({"--jobs=" + name});
+        const auto result = ParseWords<TrainingScenario>("--jobs=" + name);
         ASSERT_EQ(result.errors.size(), 1u) << name;
         EXPECT_EQ(result.errors.front().Text().rfind("--jobs=" + name + ": ", 0), 0u)
             << result.errors.front().Text();
