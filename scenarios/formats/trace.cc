@@ -4,8 +4,10 @@
 #include "scenarios/formats/trace.h"
 
 #include "scenarios/formats/goal.h"
+#include "scenarios/formats/htsim-trace.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/recorded-plan.h"
+#include "scenarios/traffic/htsim-matrix.h"
 #include "scenarios/training/message-match.h"
 
 #include <algorithm>
@@ -52,7 +54,8 @@ std::string
 TraceFormats()
 {
     return "a folder of Chakra execution traces (PREFIX.RANK.et or .json, also .gz) or of a "
-           "capture, or a file of GOAL, or of layers as ASTRA-sim or AICB has them as text";
+           "capture, or a file: GOAL, layers as ASTRA-sim or AICB has them as text, a connection "
+           "matrix of htsim";
 }
 
 namespace
@@ -152,6 +155,10 @@ ReadTrace(const std::string& path,
     if (first == "num_ranks" || first == "rank")
     {
         return TraceOf(ReadGoal(*text, path, errors));
+    }
+    if (scenario::IsHtsimMatrix(*text))
+    {
+        return TraceOf(ReadHtsimTrace(*text, path, errors));
     }
     if (IsLayerText(std::string(first)))
     {
