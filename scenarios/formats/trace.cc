@@ -4,8 +4,10 @@
 #include "scenarios/formats/trace.h"
 
 #include "scenarios/formats/goal.h"
+#include "scenarios/formats/htsim-trace.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/recorded-plan.h"
+#include "scenarios/traffic/htsim-matrix.h"
 #include "scenarios/training/message-match.h"
 
 #include <algorithm>
@@ -52,8 +54,8 @@ std::string
 TraceFormats()
 {
     return "a folder of Chakra execution traces (PREFIX.RANK.et or .json, also .gz) or of a "
-           "capture, "
-           "or a file of GOAL";
+           "capture, or a file: GOAL, layers as ASTRA-sim or AICB has them as text, a connection "
+           "matrix of htsim";
 }
 
 namespace
@@ -90,13 +92,29 @@ TraceOf(std::optional<Captured> captured)
     return trace;
 }
 
+std::optional<Trace>
+TraceOf(std::optional<LayerText> layers)
+{
+    if (!layers)
+    {
+        return std::nullopt;
+    }
+    Trace trace;
+    trace.format = layers->format;
+    trace.ranks = layers->plan.ranks;
+    trace.notes = std::move(layers->notes);
+    trace.plan = std::move(layers->plan);
+    return trace;
+}
+
 } // namespace
 
 std::optional<Trace>
 ReadTrace(const std::string& path,
           const KernelTime& time,
           const CaptureMachine& machine,
-          std::vector<topo::Error>& errors)
+          std::vector<topo::Error>& errors,
+          const TraceCluster& cluster)
 {
     const auto fail = [&](const std::string& problem) {
         topo::Error error;
@@ -137,6 +155,14 @@ ReadTrace(const std::string& path,
     if (first == "num_ranks" || first == "rank")
     {
         return TraceOf(ReadGoal(*text, path, errors));
+    }
+    if (scenario::IsHtsimMatrix(*text))
+    {
+        return TraceOf(ReadHtsimTrace(*text, path, errors));
+    }
+    if (IsLayerText(std::string(first)))
+    {
+        return TraceOf(ReadLayerText(*text, path, cluster, errors));
     }
     return fail("is of no format that is known; allowed: " + TraceFormats());
 }

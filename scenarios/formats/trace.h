@@ -8,6 +8,7 @@
 
 #include "scenarios/formats/capture.h"
 #include "scenarios/formats/chakra.h"
+#include "scenarios/formats/layer-text.h"
 #include "scenarios/formats/recording.h"
 
 #include <optional>
@@ -28,7 +29,7 @@ struct TraceName
 /// "a file of GOAL, or a folder of ...": what ReadTrace takes, for help and errors.
 std::string TraceFormats();
 
-/// A recorded step: of our own captures a plan, of all others a recording.
+/// A recorded step: of our own captures and of lists of layers a plan, of all others a recording.
 struct Trace
 {
     std::string format;
@@ -40,11 +41,13 @@ struct Trace
 };
 
 /// The format is found out by what is there. Nothing, and an error, if it is none of them, or not
-/// in order. \param time of kernels on the GPU of `machine`
+/// in order. \param time of kernels on the GPU of `machine` \param cluster what lists of layers do
+/// not say
 std::optional<Trace> ReadTrace(const std::string& path,
                                const KernelTime& time,
                                const CaptureMachine& machine,
-                               std::vector<topo::Error>& errors);
+                               std::vector<topo::Error>& errors,
+                               const TraceCluster& cluster = {});
 
 /// Ranks of a plan.
 struct Places

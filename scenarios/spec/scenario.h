@@ -19,6 +19,7 @@
 #include "scenarios/spec/fault-options.h"
 #include "scenarios/spec/launch-options.h"
 #include "scenarios/spec/load-balancing.h"
+#include "scenarios/spec/protocol.h"
 #include "scenarios/spec/transport-options.h"
 #include "scenarios/training/plan-options.h"
 #include "scenarios/training/step-graph.h"
@@ -94,6 +95,7 @@ struct RunOptions
     std::vector<std::string> traceQueuePairs; ///< patterns of --trace-qps
     std::vector<std::string> tracePaths;      ///< patterns of --trace-paths
     std::shared_ptr<const Background> background; ///< flows beside a job; null: there are none
+    ProtocolSpec protocol; ///< of traffic's flows, and of those beside a job
     std::vector<std::string>
         ns3Arguments;     ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
     nlohmann::json asRun; ///< the whole configuration as run, for stats.json

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sys/stat.h>
@@ -68,6 +69,40 @@ SchedulesOf(const ClusterSpec& cluster, const CollectiveOptions& collectives)
         return ChoiceOf(collectives, what, placement)
             .algorithm->Make(what, placement, collectives.OptionsFor(what.op));
     };
+}
+
+/// The trace that is read stands where the step is to be written. \return what would be lost, or
+/// nothing
+std::string
+OwnInput(const Validation& v, const TrainingScenario& s)
+{
+    namespace fs = std::filesystem;
+    if (!s.trace || !v.values.Present("out") || v.values.Text("out").empty())
+    {
+        return {}; // a folder of its own
+    }
+    const auto plain = [](const fs::path& path) {
+        std::error_code failed;
+        fs::path known = fs::weakly_canonical(path, failed);
+        known = failed ? path.lexically_normal() : known;
+        return known.has_filename() ? known : known.parent_path();
+    };
+    const fs::path trace = s.trace->path;
+    const std::pair<const char*, const char*> targets[] = {{"chakra", "chakra"},
+                                                           {"chakra-json", "chakra-json"},
+                                                           {"goal", "trace.goal"}};
+    for (const auto& [format, name] : targets)
+    {
+        const fs::path target = fs::path(v.values.Text("out")) / name;
+        const bool same =
+            plain(target) == plain(trace) ||
+            plain(target) == plain(trace.has_parent_path() ? trace.parent_path() : fs::path("."));
+        if (Wants(s, format) && same)
+        {
+            return target.string();
+        }
+    }
+    return {};
 }
 
 std::string
@@ -261,10 +296,17 @@ ReadTraceFiles(Validation* v,
     };
     std::vector<topo::Error> errors;
     const formats::CaptureMachine machine{gpu, HostLinkOf(server, gpu)};
-    auto trace = formats::ReadTrace(values.Text("trace"), time, machine, errors);
+    const uint32_t each =
+        values.Given("gpus-per-server") ? values.U32("gpus-per-server") : server.gpus;
+    formats::TraceCluster cluster;
+    cluster.gpusPerServer = each;
+    cluster.gpus = values.Given("gpus")      ? values.U32("gpus")
+                   : values.Given("servers") ? values.U32("servers") * each
+                                             : 0;
+    auto trace = formats::ReadTrace(values.Text("trace"), time, machine, errors, cluster);
     for (const topo::Error& error : errors)
     {
-        v->errors.push_back({"", "", error.Sentence(), ""});
+        v->errors.push_back({values.Where("trace"), "", error.Sentence(), ""});
     }
     if (!trace)
     {
@@ -315,7 +357,7 @@ MakeTraced(Validation* v,
     auto plan = formats::PlanOf(trace, path, {gpus, apart ? cluster.server.gpus : 0}, errors);
     for (const topo::Error& error : errors)
     {
-        v->errors.push_back({"", "", error.Sentence(), ""});
+        v->errors.push_back({values.Where("trace"), "", error.Sentence(), ""});
     }
     if (!plan)
     {
@@ -376,6 +418,12 @@ CheckExports(Validation* v, TrainingScenario* s, const ClusterSpec& cluster)
                     ? "what replicas of parameter servers do is no step that repeats"
                     : "a pipeline without a flush goes on from step to step, so no step of it "
                       "stands alone");
+        return;
+    }
+    if (const std::string own = OwnInput(*v, *s); !own.empty())
+    {
+        v->Fail("export",
+                "would write over " + own + ", which --trace reads; give another --out=DIR");
         return;
     }
     if (Wants(*s, "chakra") && !formats::WhyNoChakraWire().empty())

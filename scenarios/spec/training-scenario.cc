@@ -385,7 +385,15 @@ ValidateTraining(const ReadResult& read)
     }
     Validation v{TrainingOptionTable(), read.values, {}, {}, read.seat};
     auto& values = v.values;
-    v.MustNotBeSet({"alone"}, "has no meaning without --jobs");
+    // In a configuration as run it stands as it is without being given.
+    if (v.values.Given("alone") && v.values.Where("alone").rfind("--", 0) == 0)
+    {
+        v.Fail("alone", "has no meaning without --jobs");
+    }
+    else
+    {
+        v.MustNotBeSet({"alone"}, "has no meaning without --jobs");
+    }
     CheckLaunch(&v);
     TrainingScenario s;
     s.steps = values.U32("steps");

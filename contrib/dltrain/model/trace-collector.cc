@@ -199,6 +199,7 @@ TraceCollector::NoteJourneys()
                                                                m_portNames,
                                                                m_tags,
                                                                m_fabric.GetLinkLayer().GetWords());
+    m_attribution->SetNotes(&m_linkNotes);
     if (!m_options.paths.empty())
     {
         const auto isWanted = [this, patterns = Parsed(m_options.paths)](uint32_t from,
@@ -355,6 +356,13 @@ TraceCollector::EndMessage(const PendingMessages::Message& message, results::Flo
     record.tag = message.tag;
     record.start = message.posted;
     m_flows->Add(record);
+}
+
+void
+TraceCollector::FailMessage()
+{
+    --m_outstanding;
+    ++m_failed;
 }
 
 void

@@ -37,10 +37,20 @@ def apply(torch):
     device = load_extension(given["extension"])
     with _Quiet():
         device.start(given["gpus"], given["gpu"]["memory_bytes"])
-    from . import cuda_bindings, fsdp_order, newer_names, passes, process_groups, repairs, step_limit
+    from . import (
+        cuda_bindings,
+        fsdp_order,
+        fused_kernels,
+        newer_names,
+        passes,
+        process_groups,
+        repairs,
+        step_limit,
+    )
 
     repairs.apply()
     cuda_bindings.apply(torch, device, given["gpu"])
+    fused_kernels.apply(torch, device)
     newer_names.apply(torch, device)
     process_groups.apply(torch, device, given)
     passes.apply(torch, device)
