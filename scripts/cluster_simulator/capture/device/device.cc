@@ -11,7 +11,10 @@
 #include <array>
 #include <atomic>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <cstdlib>
 #include <memory>
+#include <sstream>
+#include <string>
 #include <torch/csrc/distributed/c10d/reducer_timer.hpp>
 
 namespace capture
@@ -45,13 +48,36 @@ SetDevices(int count, uint64_t memoryBytes)
 int
 DeviceCount()
 {
-    return g_devices;
+    // As a driver reads it, up to the first entry that is none; but each time, as a script may set
+    // it when torch is there already.
+    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    if (!visible)
+    {
+        return g_devices;
+    }
+    int count = 0;
+    std::istringstream entries(visible);
+    for (std::string entry; std::getline(entries, entry, ',') && count < g_devices; ++count)
+    {
+        entry.erase(0, entry.find_first_not_of(' '));
+        const bool isNumber =
+            !entry.empty() && entry.find_first_not_of("0123456789 ") == std::string::npos;
+        const bool isName = entry.rfind("GPU-", 0) == 0 || entry.rfind("MIG-", 0) == 0;
+        if (!isName && (!isNumber || std::atoi(entry.c_str()) >= g_devices))
+        {
+            break;
+        }
+    }
+    return count;
 }
 
 void
 CheckDevice(int64_t device)
 {
-    TORCH_CHECK(device >= 0 && device < g_devices, "CUDA error: invalid device ordinal");
+    // The first one is nearly always there, and this is on the way of every operator.
+    const bool known = device >= 0 && device < g_devices;
+    TORCH_CHECK(known && (device == 0 || device < DeviceCount()),
+                "CUDA error: invalid device ordinal");
 }
 
 int
