@@ -319,12 +319,14 @@ MakeFlowsAmong(const Settings& settings,
             return nullptr;
         }
     }
-    if (fabric.transport.name == "ndp" && !protocol.tcp &&
+    if (!HasReads(fabric.transport) && !protocol.tcp &&
         background->operation == FlowOperation::kRead)
     {
         errors->push_back({where + "operation",
                            operation,
-                           "has no NDP; allowed with --transport=ndp: write, send",
+                           "has no meaning with --transport=" + fabric.transport.name +
+                               ": a READ's packets are sent by who is asked; allowed with it: "
+                               "write, send",
                            ""});
         return nullptr;
     }

@@ -17,6 +17,7 @@
 #include "scenarios/spec/block-weights.h"
 #include "scenarios/spec/connections.h"
 #include "scenarios/spec/fault-options.h"
+#include "scenarios/spec/launch-options.h"
 #include "scenarios/spec/load-balancing.h"
 #include "scenarios/spec/protocol.h"
 #include "scenarios/spec/transport-options.h"
@@ -261,8 +262,11 @@ struct TrainingScenario
     /// Instead of a model, of which there is nothing then: options has the GPU and the datatype
     /// only.
     std::optional<formats::TraceName> trace = {};
-    std::vector<std::string> exports = {}; ///< formats the step is written in
-    std::string model;                     ///< "bloom-560m"
+    /// A script that is to be captured first, in place of a plan (--launch).
+    std::optional<LaunchSpec> launch = {};
+    std::optional<CaptureOutcome> capture = {}; ///< where the recorded step is of a capture
+    std::vector<std::string> exports = {};      ///< formats the step is written in
+    std::string model;                          ///< "bloom-560m"
     uint64_t parameters = 0;
     std::string dtype;
     std::string gpu;
@@ -275,6 +279,13 @@ struct TrainingScenario
     uint32_t warmupSteps = 1; ///< before them, excluded from all statistics
     /// Several jobs on this network, of which this scenario is the first one; null: it is alone.
     std::shared_ptr<const JobSet> jobs;
+
+    /// Whether there are steps: of a script that is not captured yet, or that has mistakes, there
+    /// are none.
+    bool HasSteps() const
+    {
+        return !launch && (!capture || capture->why.empty());
+    }
 };
 
 /// Another choice that collperf runs at each size, beside the one of its table.

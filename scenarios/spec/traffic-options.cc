@@ -241,7 +241,7 @@ MakeTable()
             json,
             group,
             "instead of a pattern: a flow file of HPCC's ns-3 code (count; then src dst pg dport "
-            "bytes start_s), or CSV with the columns "
+            "bytes start_s), a connection matrix of htsim, or CSV with the columns "
             "start_ns (or start_us, start_s), src, dst, bytes, such as flows.csv of a run"),
         Opt("operation", Kind::kName, json, group, "the verb that moves a flow's bytes")
             .Names("operation",

@@ -141,6 +141,15 @@ MakeFabric(Validation* v)
         v->Fail("pfc-watchdog",
                 "is too short for a watchdog; allowed: 0 (none), or at least 100ns");
     }
+    if (!f.infiniBand && !f.pfc)
+    {
+        v->MustNotBeSet({"pfc-watchdog", "pfc-watchdog-action"},
+                        "has no meaning with --no-pfc, when nobody pauses");
+    }
+    else if (!f.infiniBand && watchdog.ps == 0)
+    {
+        v->MustNotBeSet({"pfc-watchdog-action"}, "has no meaning without --pfc-watchdog");
+    }
     f.linkDelay = values.Duration("link-delay");
     f.switchLatency = values.Duration("switch-latency");
     f.bufferPer100G = values.Bytes("buffer");

@@ -51,6 +51,14 @@ begin "a * is an argument, not the files here"
 try "$CLONE/ns3" run "dltrain --x=*" --no-build
 says "<--x=*>"
 
+begin "what stands in quotes stays together"
+try "$CLONE/ns3" run "dltrain --launch='torchrun  --nproc_per_node=2 train.py' --zero=2" --no-build
+says "<--launch=torchrun  --nproc_per_node=2 train.py>"
+says "<--zero=2>"
+try "$CLONE/ns3" run "dltrain --launch='torchrun" --no-build
+expect_status 2
+says "quotes do not match"
+
 begin "the program's exit status comes through"
 try "$CLONE/ns3" run "dltrain --bad" --no-build
 expect_status 2

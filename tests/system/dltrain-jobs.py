@@ -182,7 +182,7 @@ class Jobs(SameBytesTest):
         self.refuse(
             f"dltrain --jobs={self.folder}/bad.json", "/jobs/0/collective/byte", "did you mean"
         )
-        file = self.write("good.json", {"jobs": [{"servers": 2, "collective": {"bytes": 1}}]})
+        file = self.write("good.json", {"jobs": [{"servers": 2, "collective": {"op": "all_reduce", "bytes": 1}}]})
         self.refuse(f"dltrain --jobs={file} --mpi-ranks=2", "--jobs", "one process")
         dry = self.run_program(f"dltrain --jobs={file} --dry-run")
         self.assertIn("job-0", dry.out)

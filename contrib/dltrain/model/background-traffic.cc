@@ -105,6 +105,32 @@ BackgroundTraffic::StartMeasuring(int64_t now)
     m_warmup = GetCounts();
 }
 
+RunControl::JobSight
+BackgroundTraffic::SeeOthers(const ns3::RdmaFabric& fabric) const
+{
+    const auto* mine = dynamic_cast<const ns3::RdmaNicUser*>(m_transport.get());
+    RunControl::JobSight sight;
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        const ns3::RdmaNic& nic = *fabric.GetNic(e); // there is one process
+        for (uint32_t i = 0; i < nic.GetNQueuePairs(); ++i)
+        {
+            const ns3::RdmaQueuePair& qp = *nic.GetQueuePair(i);
+            if (qp.GetUser() == mine)
+            {
+                continue;
+            }
+            // None of these ever gets less, but for what is sent by a queue pair that rests.
+            const uint64_t acknowledged = qp.GetBytesAcknowledged();
+            const uint64_t waits = qp.GetBytesPosted() - acknowledged;
+            sight.waits = sight.waits || waits > 0;
+            sight.moved += qp.GetBytesPosted() + acknowledged + qp.GetBytesReceived() +
+                           (waits ? qp.GetCongestionState().bytesSent : 0);
+        }
+    }
+    return sight;
+}
+
 FlowCounts
 BackgroundTraffic::GetCounts() const
 {

@@ -5,6 +5,7 @@
 #define DLTRAIN_BACKGROUND_TRAFFIC_H
 
 #include "flow-runner.h"
+#include "run-control.h"
 #include "scenarios/spec/background.h"
 #include "trace-collector.h"
 
@@ -50,6 +51,9 @@ class BackgroundTraffic : public FlowListener
     void Start();
     /// Between the nodes' events.
     void StartMeasuring(int64_t now);
+
+    /// \return what is not the background's: its queue pairs
+    RunControl::JobSight SeeOthers(const ns3::RdmaFabric& fabric) const;
 
     /// \param end of the run, ps
     nlohmann::ordered_json ToJson(int64_t end) const;

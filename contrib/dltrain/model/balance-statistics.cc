@@ -101,6 +101,25 @@ LoadsOfSets(const ns3::RdmaFabric& fabric, const FabricBaseline& base)
 
 } // namespace
 
+std::vector<results::LinkNotes::Load>
+LoadsOfLinks(const ns3::RdmaFabric& fabric, const FabricBaseline& base)
+{
+    const auto& ports = fabric.GetPorts();
+    const std::vector<uint32_t> tiers = TiersOfNodes(fabric);
+    std::vector<results::LinkNotes::Load> loads;
+    for (uint32_t i = 0; i < ports.size(); ++i)
+    {
+        const uint32_t end = fabric.GetEnd(i);
+        const uint64_t before = i < base.txWireBytes.size() ? base.txWireBytes[i] : 0;
+        loads.push_back({end,
+                         tiers[fabric.GetNodeOfEnd(end)],
+                         tiers[fabric.GetNodeOfEnd(end ^ 1)],
+                         static_cast<double>(ports[i]->GetTxWireBytes() - before) /
+                             static_cast<double>(ports[i]->GetRate())});
+    }
+    return loads;
+}
+
 results::BalanceStats
 CollectBalance(const ns3::RdmaFabric& fabric,
                const FabricBaseline& base,

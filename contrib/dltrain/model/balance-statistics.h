@@ -5,7 +5,10 @@
 #define DLTRAIN_BALANCE_STATISTICS_H
 
 #include "fabric-baseline.h"
+#include "results/link-notes.h"
 #include "results/load-spread.h"
+
+#include <vector>
 
 namespace dltrain
 {
@@ -16,6 +19,11 @@ namespace dltrain
 results::BalanceStats CollectBalance(const ns3::RdmaFabric& fabric,
                                      const FabricBaseline& base,
                                      const ns3::RdmaNicCounters& nics);
+
+/// What all directed links have carried since the baseline, for results::LinkNotes. In one rank
+/// only.
+std::vector<results::LinkNotes::Load> LoadsOfLinks(const ns3::RdmaFabric& fabric,
+                                                   const FabricBaseline& base);
 
 } // namespace dltrain
 

@@ -4,6 +4,7 @@
 #include "fabric-run.h"
 
 #include "background-traffic.h"
+#include "balance-statistics.h"
 #include "capture-setup.h"
 #include "fabric-builder.h"
 #include "fabric-statistics.h"
@@ -28,6 +29,7 @@
 #include "ns3/simulator.h"
 #include "ns3/uinteger.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace dltrain
@@ -46,6 +48,12 @@ FabricSimulation::OnBegin()
 void
 FabricSimulation::MergeRanks()
 {
+}
+
+bool
+FabricSimulation::GoesOnByItself() const
+{
+    return true;
 }
 
 void
@@ -329,6 +337,21 @@ FabricRun::OnWord(const std::string& word)
     }
 }
 
+namespace
+{
+
+bool
+IsAnyGpuStopped(const scenario::FaultPlan& plan)
+{
+    const int64_t now = ns3::RdmaClock::Now();
+    return std::any_of(plan.faults.begin(), plan.faults.end(), [now](const scenario::Fault& f) {
+        return f.kind == scenario::FaultKind::kGpuStop && f.at.ps <= now &&
+               (f.length.ps == 0 || now < f.at.ps + f.length.ps);
+    });
+}
+
+} // namespace
+
 int
 FabricRun::Run(FabricSimulation& simulation)
 {
@@ -349,6 +372,16 @@ FabricRun::Run(FabricSimulation& simulation)
     }
     m_control.Endure(longest);
     m_control.Watch(*m_collector);
+    if (m_background && m_collector->HasPackets())
+    {
+        m_control.SetJobSight([this, &simulation] {
+            RunControl::JobSight sight = m_background->SeeOthers(*m_fabric);
+            // What moves inside servers is seen by nobody; only a GPU that has stopped makes a job
+            // stand still without anything under way between them.
+            sight.goesOn = !IsAnyGpuStopped(m_run.faults) || simulation.GoesOnByItself();
+            return sight;
+        });
+    }
     const bool has = Ranks::HasHosts();
     m_control.SetProgress([&simulation, has] { return has ? simulation.GetShareDone() : 0; });
     m_control.SetMerge([&simulation] {
@@ -379,11 +412,27 @@ FabricRun::Run(FabricSimulation& simulation)
     }));
 }
 
+void
+FabricRun::NoteLinks()
+{
+    if (Ranks::Get().Several() || !m_collector->HasPackets())
+    {
+        return;
+    }
+    results::LinkNotes& notes = m_collector->GetLinkNotes();
+    notes.SetLoads(LoadsOfLinks(*m_fabric, m_collector->GetBaseline()));
+    if (m_faults)
+    {
+        m_faults->AddTo(notes);
+    }
+}
+
 int
 FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
 {
     FinishCaptures();
     simulation.OnEnd(outcome);
+    NoteLinks();
     results::RunStats network = CollectRunStats(*m_collector, outcome.simulatedPs);
     if (m_faults)
     {

@@ -55,6 +55,9 @@ class FabricSimulation
     virtual bool IsDone() const = 0;
     /// What to say if it is not.
     virtual std::string DescribeUnfinished() const = 0;
+    /// Does it have events of its own that are still to come, as the end of a computation? Where
+    /// it does not tell, yes.
+    virtual bool GoesOnByItself() const;
 
     /// The run is over: files of its own are completed. \param outcome when it ended may be put
     /// right
@@ -185,6 +188,8 @@ class FabricRun
     std::string Build(FabricSimulation& simulation);
     /// Completes the files, prints the summary. \return the exit status
     int Report(FabricSimulation& simulation, results::RunOutcome outcome);
+    /// Before the results are told.
+    void NoteLinks();
     void WriteStatistics(const FabricSimulation& simulation,
                          const results::RunOutcome& outcome,
                          const results::RunStats& network) const;

@@ -199,6 +199,7 @@ TraceCollector::NoteJourneys()
                                                                m_portNames,
                                                                m_tags,
                                                                m_fabric.GetLinkLayer().GetWords());
+    m_attribution->SetNotes(&m_linkNotes);
     if (!m_options.paths.empty())
     {
         const auto isWanted = [this, patterns = Parsed(m_options.paths)](uint32_t from,

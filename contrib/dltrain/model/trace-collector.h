@@ -74,6 +74,17 @@ class TraceCollector
     /// results::FlowTable::AddOwner \return its number
     uint32_t AddOwner(const std::string& name, bool aside);
 
+    /// What is said of links when the results are told: to be filled at the end.
+    results::LinkNotes& GetLinkNotes()
+    {
+        return m_linkNotes;
+    }
+
+    const results::LinkNotes& GetLinkNotes() const
+    {
+        return m_linkNotes;
+    }
+
     /// \return null: there are no owners, or attribution is not noted
     const results::Interference* GetInterference() const
     {
@@ -322,6 +333,7 @@ class TraceCollector
     std::vector<std::string> m_endpointNames;
     std::vector<std::string> m_portNames;
     std::unique_ptr<results::FlowTable> m_flows;
+    results::LinkNotes m_linkNotes;
     std::unique_ptr<results::TailAttribution> m_attribution;
     std::unique_ptr<results::PathTable> m_paths; ///< null: nobody asked
     std::unique_ptr<results::Interference> m_interference;

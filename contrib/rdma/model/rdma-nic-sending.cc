@@ -322,7 +322,7 @@ RdmaNic::SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* d
 {
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
     frame->wireBytes = answer.opcode == RdmaOpcode::CNP ? m_sizes.cnpWire : m_sizes.ackWire;
-    if (IsNdpAnswer(answer.opcode))
+    if (IsNdpAnswer(answer.opcode) || answer.opcode == RdmaOpcode::REQUEST_TO_SEND)
     {
         frame->wireBytes += rdma::kNdpAnswerBytes - rdma::kAethBytes;
     }
@@ -363,6 +363,17 @@ RdmaNic::GetPulls()
         m_pulls = std::make_unique<RdmaPullQueue>(this);
     }
     return *m_pulls;
+}
+
+const Object*
+RdmaNic::GetRecoveryParameters(const RdmaRecoveryScheme& scheme)
+{
+    // Only the scheme of the attribute has any: go-back-N, which others agree on, has none.
+    if (!m_recoveryParameters && scheme.makeParameters)
+    {
+        m_recoveryParameters = scheme.makeParameters();
+    }
+    return PeekPointer(m_recoveryParameters);
 }
 
 void

@@ -40,6 +40,7 @@ RdmaNic::DoDispose()
     m_scan.reset();
     m_pulls.reset();
     m_packets = nullptr;
+    m_recoveryParameters = nullptr;
     m_numbers = {};
     m_listener = nullptr;
     m_qps.clear();
@@ -110,6 +111,13 @@ RdmaNic::CheckPathSelector() const
         return "ns3::RdmaNic::PathSelector: '" + GetPathSelectorName() +
                "' changes UDP source ports; allowed with InfiniBand, whose switches look at LIDs: "
                "none";
+    }
+    if (m_pathSelector && GetLossRecovery().creditsInAnswers)
+    {
+        return "ns3::RdmaNic::PathSelector: '" + GetPathSelectorName() +
+               "' wants to hear of each packet's way, which the answers of ns3::RdmaNic::" +
+               "LossRecovery '" + GetLossRecovery().name +
+               "' have no room for; allowed with it: none";
     }
     if (m_unknownSelector.empty())
     {
@@ -328,7 +336,8 @@ RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
 RdmaQueuePair*
 RdmaNic::AskListener(const RdmaFrame& frame, int64_t now)
 {
-    return !m_listener || !IsRequest(frame.opcode) || frame.dst != m_endpoint
+    const bool request = IsRequest(frame.opcode) || frame.opcode == RdmaOpcode::REQUEST_TO_SEND;
+    return !m_listener || !request || frame.dst != m_endpoint
                ? nullptr
                : m_listener->OnRequest(this, frame.src, frame.destQp, now);
 }
@@ -380,6 +389,10 @@ RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
         {
             requester.RestIfDone();
         }
+    }
+    else if (frame->opcode == RdmaOpcode::REQUEST_TO_SEND)
+    {
+        qp->m_responder.OnRequestToSend(*frame, now);
     }
     else if (frame->opcode == RdmaOpcode::CNP)
     {

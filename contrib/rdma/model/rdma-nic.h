@@ -103,6 +103,7 @@ struct RdmaNicCounters
     uint64_t pullsSent{0};
     uint64_t trimmedReceived{0};  //!< packets that have come without their payload
     uint64_t returnedReceived{0}; //!< own packets that a switch has sent back
+    uint64_t requestsToSend{0};   //!< sent
     // With limits (RdmaNicLimits) only:
     uint64_t qpCacheMisses{0};
     uint64_t receiveBufferDrops{0}; //!< data packets
@@ -298,6 +299,12 @@ class RdmaNic : public Object, public RdmaPortUser
         return m_ackEvery;
     }
 
+    /// \return the attribute PullRate
+    double GetPullRate() const
+    {
+        return m_pullRate;
+    }
+
     uint32_t GetNQueuePairs() const
     {
         return static_cast<uint32_t>(m_qps.size());
@@ -446,6 +453,9 @@ class RdmaNic : public Object, public RdmaPortUser
     void SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* data = nullptr);
     /// \return what it owes those who send to it; made when first asked for
     RdmaPullQueue& GetPulls();
+    /// \return attributes of a way to recover from loss, made when first asked for; null: it has
+    /// none
+    const Object* GetRecoveryParameters(const RdmaRecoveryScheme& scheme);
     /// \return the queue pair whose other end is this; null: there is none
     RdmaQueuePair* FindByPeer(uint32_t endpoint, uint32_t number);
     /// A switch has sent a packet back.
@@ -512,6 +522,9 @@ class RdmaNic : public Object, public RdmaPortUser
     uint32_t m_rtoLowPackets;
     uint64_t m_firstWindow; //!< packets; 0: the recovery's own
     Time m_creditTimeout;
+    Time m_pullTimeout;
+    double m_pullRate;                //!< of the line's
+    Ptr<Object> m_recoveryParameters; //!< of m_lossRecovery; null: none, or not asked for yet
     rdma::NumberTable<RdmaQueuePair*> m_returnedOf; //!< by what a returned packet says of its flow
     uint32_t m_initialPsn;
     uint8_t m_minRnrTimer;

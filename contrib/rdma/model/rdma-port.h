@@ -5,6 +5,7 @@
 #define RDMA_PORT_H
 
 #include "contrib/rdma/core/ib-sizes.h"
+#include "contrib/rdma/core/pint.h"
 #include "prefetch-line.h"
 #include "rdma-event-order.h"
 #include "rdma-event.h"
@@ -510,6 +511,9 @@ class RdmaPort : public NetDevice
         return m_txWireBytes;
     }
 
+    /// A packet that asks for PINT leaves. \return the code of the utilisation
+    uint8_t GetPint(int64_t period, int64_t now);
+
     /// \return the same of one priority. \param now ps
     int64_t GetPausedPs(uint8_t priority, int64_t now) const
     {
@@ -749,6 +753,7 @@ class RdmaPort : public NetDevice
     uint64_t m_rxWireBytes{0};
     uint64_t m_txDataFrames{0}; //!< (leaving has no room)
     uint64_t m_maxQueueBytes{0};
+    rdma::PintLink m_pint;
     RdmaPortUser* m_user{nullptr};
     NodeWindows::Unit* m_unit{nullptr}; //!< whose table of arrivals has a slot for this port
     uint32_t m_context{0};              //!< of arrivals: RdmaEventOrder

@@ -460,6 +460,14 @@ Note(const std::string& text)
 }
 
 void
+NoteAssumed(const char* what)
+{
+    Note(std::string(what) + " at " + SourceLine() +
+         " depends on choices that only a GPU could make (largest entries, an order, a lot): they "
+         "are taken to be spread evenly");
+}
+
+void
 EnterModule(const std::string& path)
 {
     t_modules.push_back(path);

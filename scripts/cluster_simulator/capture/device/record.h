@@ -66,6 +66,8 @@ std::string SourceLine();
 std::string ToldFile(const std::string& file);
 /// What is said once for each text: it stands in the record, and on standard error.
 void Note(const std::string& text);
+/// That a value or a shape depends on choices (a largest entry, an order) that were assumed.
+void NoteAssumed(const char* what);
 
 /// What Python tells: the path of the module that is being run, "" outside of all.
 void EnterModule(const std::string& path);

@@ -7,6 +7,7 @@
     raw         folder for raw records
     folder      the script's folder: lines are told relative to it
     steps       steps after which a script is ended; 0: never
+    progress    file that gets a byte for each step of a rank; absent: none
     all         whether all ranks run at the same time, and tell each other values
     store       file through which they do
     ended       folder with a file "rank-N" for each rank that ended
@@ -36,14 +37,15 @@ def apply(torch):
     device = load_extension(given["extension"])
     with _Quiet():
         device.start(given["gpus"], given["gpu"]["memory_bytes"])
-    from . import cuda_bindings, newer_names, passes, process_groups, repairs, step_limit
+    from . import cuda_bindings, fused_kernels, newer_names, passes, process_groups, repairs, step_limit
 
     repairs.apply()
     cuda_bindings.apply(torch, device, given["gpu"])
+    fused_kernels.apply(torch, device)
     newer_names.apply(torch, device)
     process_groups.apply(torch, device, given)
     passes.apply(torch, device)
-    step_limit.apply(torch, device, given["steps"])
+    step_limit.apply(torch, device, given["steps"], given.get("progress", ""))
     if not given.get("forks"):
         begin(device, given)
 
