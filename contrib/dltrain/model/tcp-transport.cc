@@ -3,6 +3,7 @@
  */
 #include "tcp-transport.h"
 
+#include "link-sampler.h"
 #include "trace-collector.h"
 
 #include "ns3/inet-socket-address.h"

@@ -338,6 +338,12 @@ PendingMessages::Message
 TraceCollector::BeginMessage(uint64_t id, int64_t now, ns3::RdmaOperation operation)
 {
     m_links->Arm(); // for whoever observes it
+    return CountMessage(id, now, operation);
+}
+
+PendingMessages::Message
+TraceCollector::CountMessage(uint64_t id, int64_t now, ns3::RdmaOperation operation)
+{
     ++m_outstanding;
     return Number(id, now, operation);
 }

@@ -128,10 +128,12 @@ class TraceCollector
                        uint64_t id,
                        ns3::RdmaOperation operation);
 
-    // Messages that move without packets, of which no NIC tells.
+    // Messages that move without packets or as TCP's, of which no NIC tells.
 
     /// A message is posted. \param id as in a work request
     PendingMessages::Message BeginMessage(uint64_t id, int64_t now, ns3::RdmaOperation operation);
+    /// The same as NodeWindows::NoteCall tells it; the link sampler is armed in the event itself.
+    PendingMessages::Message CountMessage(uint64_t id, int64_t now, ns3::RdmaOperation operation);
     /// It is complete. \param record what the message does not say itself
     void EndMessage(const PendingMessages::Message& message, results::FlowRecord record);
     /// It will never be complete.

@@ -117,7 +117,10 @@ class EchoCase : public OrdinaryCase
         {
             lost += loser->lost;
         }
-        NS_TEST_EXPECT_MSG_EQ((lost > 0), (m_loseEvery > 0 && m_total > 13), "losses");
+        if (m_total > 13) // else there may be too few packets
+        {
+            NS_TEST_EXPECT_MSG_EQ((lost > 0), (m_loseEvery > 0), "losses");
+        }
         losers.clear();
         End(bed);
     }
