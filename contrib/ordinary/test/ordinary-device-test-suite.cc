@@ -353,6 +353,7 @@ class UdpLossCase : public OrdinaryCase
         bed.helper.SetSwitchAttribute("BufferBytes", UintegerValue(200000));
         bed.packets.SetAttribute("DscpPriorities", StringValue("46:5,8:1"));
         bed.BuildAll();
+        bed.stack->Introduce(0, 1);
         const uint8_t priority = m_dscp == 46 ? 5 : (m_dscp == 8 ? 1 : 0);
         std::map<uint8_t, uint64_t> seen;
         WatchFrames(bed.fabric->GetPorts()[3],

@@ -199,6 +199,7 @@ class ZeroWindowCase : public OrdinaryCase
     {
         OrdinaryBed bed(2, 10 * GBPS);
         bed.BuildAll();
+        bed.stack->Introduce(0, 1);
         const InetSocketAddress address(bed.stack->GetAddress(1), 50);
         Ptr<Socket> listener =
             Socket::CreateSocket(bed.stack->GetNode(1), TcpSocketFactory::GetTypeId());
@@ -360,7 +361,10 @@ class DctcpCase : public OrdinaryCase
         Simulator::Run();
         const RdmaPacketCounters& c = bed.fabric->GetNic(0)->GetPackets()->GetCounters();
         NS_TEST_EXPECT_MSG_EQ((c.marked > 0), marks, control << " is marked");
-        NS_TEST_EXPECT_MSG_EQ(c.marked, bed.fabric->GetPortTotals().ecnMarks, "all marks arrive");
+        // But for those of packets that are on the way at the end.
+        const uint64_t marked = bed.fabric->GetPortTotals().ecnMarks;
+        NS_TEST_EXPECT_MSG_GT_OR_EQ(marked, c.marked, "no other marks arrive");
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(marked, c.marked + 5, "all marks arrive");
         if (marks)
         {
             NS_TEST_EXPECT_MSG_EQ(bed.Drops(), 0, "no drops");
