@@ -107,9 +107,9 @@ class Transport(SystemTest):
         # Packets lost without a trace, and a link that goes for good: everything arrives.
         for transport in TRIMMING:
             for fault in (
-                "drop,at=10us,on=core-0:0,for=200us",
-                "link-down,at=20us,on=core-0:0",
-                "link-down,at=20us,on=leaf-0-0:2,for=300us",
+                "drop,at=10us,on=agg-0-0-core-0,to=0.3,for=200us",
+                "link-down,at=20us,on=agg-0-0-core-0",
+                "flap,at=10us,on=edge-2-0-agg-2-0,for=400us,period=70us,duty=0.3",
             ):
                 run = self.run_program(
                     TRAFFIC + "--topology=fat-tree --k=4 --pattern=permutation --bytes=2000003"
