@@ -137,7 +137,10 @@ LoadBalancingOptionRows()
             .Names("variant",
                    {{"random", "any, by chance"},
                     {"round-robin", "in turns at each switch"},
-                    {"least-queue", "where the least waits, of equal queues by chance"}})
+                    {"least-queue", "where the least waits, of equal queues by chance"},
+                    {"permuted",
+                     "each of a flow's packets in turn, in an order by chance, as a sender that "
+                     "knows all ways would have it"}})
             .Default("random")
             .Example("least-queue")
             .Sets("ns3::SprayLoadBalancer::Order"),

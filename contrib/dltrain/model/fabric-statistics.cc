@@ -191,7 +191,8 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
                                             trims.returned - before.returned,
                                             nics.trimmedReceived - base.nics.trimmedReceived,
                                             nics.returnedReceived - base.nics.returnedReceived,
-                                            nics.pullsSent - base.nics.pullsSent};
+                                            nics.pullsSent - base.nics.pullsSent,
+                                            nics.requestsToSend - base.nics.requestsToSend};
     }
     if (const results::TailAttribution* attribution = collector.GetAttribution())
     {
