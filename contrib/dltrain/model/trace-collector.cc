@@ -572,6 +572,10 @@ TraceCollector::HearComplete(const Completion& completion, const results::Messag
         return;
     }
     m_flows->Add(record);
+    if (parts)
+    {
+        m_flowWays.Add(uint64_t{from} << 32 | completion.end.number, *parts);
+    }
     if (m_interference && parts)
     {
         m_interference->Add(record, *parts, m_flows->OwnerOf(record.tag), [this](uint32_t tag) {
@@ -655,6 +659,7 @@ TraceCollector::StartMeasuring(int64_t nowPs)
         m_pending.ForgetMeasured();
         m_posts = 0;
         m_flows->Clear();
+        m_flowWays.Clear();
         if (m_attribution)
         {
             m_attribution->Clear();

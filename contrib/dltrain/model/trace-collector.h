@@ -11,7 +11,9 @@
 #include "pending-messages.h"
 #include "queue-pair-log.h"
 #include "results/flow-table.h"
+#include "results/flow-ways.h"
 #include "results/interference.h"
+#include "results/link-notes.h"
 #include "results/tail-attribution.h"
 
 #include "ns3/rdma-fabric-helper.h"
@@ -73,6 +75,12 @@ class TraceCollector
     /// Before the first message. \param name of a job, or of traffic beside one \param aside
     /// results::FlowTable::AddOwner \return its number
     uint32_t AddOwner(const std::string& name, bool aside);
+
+    /// \return null: messages are not attributed
+    const results::FlowWays* GetFlowWays() const
+    {
+        return m_attribution ? &m_flowWays : nullptr;
+    }
 
     /// What is said of links when the results are told: to be filled at the end.
     results::LinkNotes& GetLinkNotes()
@@ -336,6 +344,7 @@ class TraceCollector
     std::vector<std::string> m_portNames;
     std::unique_ptr<results::FlowTable> m_flows;
     results::LinkNotes m_linkNotes;
+    results::FlowWays m_flowWays;
     std::unique_ptr<results::TailAttribution> m_attribution;
     std::unique_ptr<results::PathTable> m_paths; ///< null: nobody asked
     std::unique_ptr<results::Interference> m_interference;
