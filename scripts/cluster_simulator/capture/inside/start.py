@@ -37,7 +37,16 @@ def apply(torch):
     device = load_extension(given["extension"])
     with _Quiet():
         device.start(given["gpus"], given["gpu"]["memory_bytes"])
-    from . import cuda_bindings, fused_kernels, newer_names, passes, process_groups, repairs, step_limit
+    from . import (
+        cuda_bindings,
+        fsdp_order,
+        fused_kernels,
+        newer_names,
+        passes,
+        process_groups,
+        repairs,
+        step_limit,
+    )
 
     repairs.apply()
     cuda_bindings.apply(torch, device, given["gpu"])
@@ -46,6 +55,7 @@ def apply(torch):
     process_groups.apply(torch, device, given)
     passes.apply(torch, device)
     step_limit.apply(torch, device, given["steps"], given.get("progress", ""))
+    fsdp_order.apply(torch, device)
     if not given.get("forks"):
         begin(device, given)
 
