@@ -83,9 +83,10 @@ class SharedPortCase : public OrdinaryCase
     void DoRun() override
     {
         OrdinaryBed bed(3, 25 * GBPS);
-        // All of a window of 4 MB waits in the NIC if it has to: TCP does not lose, it waits.
-        bed.packets.SetAttribute("QueuePackets", UintegerValue(10000));
         bed.BuildAll();
+        // A window that the NIC's queue and the switch's have room for: TCP does not lose, it
+        // waits.
+        Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(400000));
         for (const auto& port : bed.fabric->GetPorts())
         {
             port->SetWeight(0, m_tcp);
