@@ -226,6 +226,12 @@ ApplyLoadBalancing(Validation* v)
     if (spec.name == "spray")
     {
         spec.variant = values.Text("spray");
+        if (infiniBand && spec.variant == "permuted")
+        {
+            v->Fail("spray",
+                    "is of Ethernet's switches, which know whose edge they are; allowed with "
+                    "--fabric=ib: random, round-robin, least-queue");
+        }
     }
     if (scheme->order == Order::kLost || spec.name == "plb")
     {
