@@ -137,7 +137,10 @@ LoadBalancingOptionRows()
             .Names("variant",
                    {{"random", "any, by chance"},
                     {"round-robin", "in turns at each switch"},
-                    {"least-queue", "where the least waits, of equal queues by chance"}})
+                    {"least-queue", "where the least waits, of equal queues by chance"},
+                    {"permuted",
+                     "each of a flow's packets in turn, in an order by chance, as a sender that "
+                     "knows all ways would have it"}})
             .Default("random")
             .Example("least-queue")
             .Sets("ns3::SprayLoadBalancer::Order"),
@@ -224,6 +227,12 @@ ApplyLoadBalancing(Validation* v)
     if (spec.name == "spray")
     {
         spec.variant = values.Text("spray");
+        if (infiniBand && spec.variant == "permuted")
+        {
+            v->Fail("spray",
+                    "is of Ethernet's switches, which know whose edge they are; allowed with "
+                    "--fabric=ib: random, round-robin, least-queue");
+        }
     }
     // Without a gap each packet is a flowlet.
     const bool sprays = flowlets && values.Duration("flowlet-gap").ps == 0;

@@ -16,6 +16,7 @@
 #include "scenarios/formats/trace.h"
 #include "scenarios/spec/block-weights.h"
 #include "scenarios/spec/connections.h"
+#include "scenarios/spec/ets.h"
 #include "scenarios/spec/fault-options.h"
 #include "scenarios/spec/launch-options.h"
 #include "scenarios/spec/load-balancing.h"
@@ -156,6 +157,7 @@ struct FabricSpec
     rdma::Duration timeUnit; ///< serialization times are cut to multiples; 0: exact
     uint8_t ackPriority = 8; ///< of ACKs and NAKs; 8: that of their queue pair
     LoadBalancingSpec balancing;
+    EtsSpec ets;
     bool variableWindow = false; ///< windowBytes is that at line rate
     bool ecnBehind = false;      ///< marked by the queue without the frame itself
     TransportSpec transport;

@@ -172,6 +172,11 @@ ApplyTrimming(Validation* v, const Trimming& transport)
         v->Decide("load-balancer", transport.balancer);
         v->values.Slot("load-balancer").given = true; // nobody decides otherwise
     }
+    if (balancer == "spray" && !IsMeant(*v, "spray"))
+    {
+        v->Decide("spray", "permuted"); // as NDP's senders do (EQDS's: nextEntropy, over 64 paths)
+        v->values.Slot("spray").given = true;
+    }
 }
 
 } // namespace

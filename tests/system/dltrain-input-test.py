@@ -312,6 +312,7 @@ class Help(SystemTest):
         "lbfgs-history": "--strategy=sandblaster --lbfgs-history=5",
         "leaves": "--topology=leaf-spine --leaves=4 --hosts-per-leaf=8",
         "spines": "--topology=leaf-spine --spines=4",
+        "alone": f"--jobs={os.path.join(ROOT, 'scenarios/jobs/two-rings-and-a-copy.json')} --alone",
         "hosts-per-leaf": "--topology=leaf-spine --hosts-per-leaf=4",
         "torus": "--topology=torus --torus=4x4x2",
         "rails": "--topology=rail-optimized --rails=2",

@@ -10,6 +10,7 @@
 #include "ns3/simulator.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace dltrain
@@ -110,6 +111,7 @@ BackgroundTraffic::SeeOthers(const ns3::RdmaFabric& fabric) const
 {
     const auto* mine = dynamic_cast<const ns3::RdmaNicUser*>(m_transport.get());
     RunControl::JobSight sight;
+    std::set<std::pair<uint32_t, uint32_t>> others; // endpoint, number: who receives for others
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
         const ns3::RdmaNic& nic = *fabric.GetNic(e); // there is one process
@@ -120,12 +122,30 @@ BackgroundTraffic::SeeOthers(const ns3::RdmaFabric& fabric) const
             {
                 continue;
             }
+            others.insert({e, qp.GetNumber()});
             // None of these ever gets less, but for what is sent by a queue pair that rests.
             const uint64_t acknowledged = qp.GetBytesAcknowledged();
             const uint64_t waits = qp.GetBytesPosted() - acknowledged;
             sight.waits = sight.waits || waits > 0;
+            // Not what waits for a time-out beside a NIC that is paused now and then.
+            const bool unsent =
+                waits > 0 && qp.GetCongestionState().bytesSent < qp.GetBytesPosted();
+            const bool paused = nic.GetPort()->GetPausedMask() >> qp.GetPriority() & 1;
+            sight.held = sight.held || (unsent && paused);
             sight.moved += qp.GetBytesPosted() + acknowledged + qp.GetBytesReceived() +
                            (waits ? qp.GetCongestionState().bytesSent : 0);
+        }
+    }
+    for (const auto& port : fabric.GetPorts())
+    {
+        for (uint8_t priority = 0; priority < 8 && !sight.held; ++priority)
+        {
+            const ns3::RdmaFrame* frame = port->GetQueueFront(priority);
+            for (; frame && !sight.held; frame = frame->next)
+            {
+                sight.held =
+                    ns3::IsData(frame->opcode) && others.count({frame->dst, frame->destQp}) > 0;
+            }
         }
     }
     return sight;

@@ -54,6 +54,32 @@ TiersOfNodes(const ns3::RdmaFabric& fabric)
     return tiers;
 }
 
+/// Links that one choice is between. In one rank only.
+std::vector<std::vector<uint32_t>>
+EndsOfSets(const ns3::RdmaFabric& fabric)
+{
+    const rdma::EcmpRoutes& routes = fabric.GetRoutes();
+    std::vector<std::vector<uint32_t>> sets;
+    for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
+    {
+        const ns3::RdmaSwitchBase* device = fabric.GetSwitch(node);
+        for (uint32_t group = 0; device && group < routes.GroupCount(node); ++group)
+        {
+            const auto members = routes.Group(node, static_cast<uint16_t>(group));
+            std::vector<uint32_t> ends;
+            for (const uint16_t member : members)
+            {
+                ends.push_back(device->GetPort(member)->GetEnd());
+            }
+            if (ends.size() > 1)
+            {
+                sets.push_back(std::move(ends));
+            }
+        }
+    }
+    return sets;
+}
+
 /// Of the switches of this rank.
 std::vector<results::LinkSetLoad>
 LoadsOfSets(const ns3::RdmaFabric& fabric, const FabricBaseline& base)
@@ -123,7 +149,8 @@ LoadsOfLinks(const ns3::RdmaFabric& fabric, const FabricBaseline& base)
 results::BalanceStats
 CollectBalance(const ns3::RdmaFabric& fabric,
                const FabricBaseline& base,
-               const ns3::RdmaNicCounters& nics)
+               const ns3::RdmaNicCounters& nics,
+               const results::FlowWays* ways)
 {
     results::BalanceStats balance;
     const bool tables = fabric.GetLinkLayer().HasCredits();
@@ -155,6 +182,10 @@ CollectBalance(const ns3::RdmaFabric& fabric,
     balance.pathChanges = nics.pathChanges - base.nics.pathChanges;
     balance.largestReorder = nics.largestReorder;
     balance.largestHeldBytes = nics.largestHeldBytes;
+    if (ways && balance.usual)
+    {
+        balance.hashCollisions = ways->CountCollisions(EndsOfSets(fabric));
+    }
     std::vector<results::LinkSetLoad> sets = LoadsOfSets(fabric, base);
     if (ranks.Several())
     {

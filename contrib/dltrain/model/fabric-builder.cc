@@ -380,6 +380,17 @@ BuildFabric(const scenario::FabricSpec& spec,
         error = linkLayer->Explain(error);
         return nullptr;
     }
+    if (spec.ets.given)
+    {
+        for (const auto& port : fabric->GetPorts())
+        {
+            port->SetStrictMask(spec.ets.strict);
+            for (uint8_t priority = 0; priority < ns3::RdmaPort::PRIORITIES; ++priority)
+            {
+                port->SetWeight(priority, spec.ets.weights[priority]);
+            }
+        }
+    }
     const ns3::RdmaLinkLayer& built = fabric->GetLinkLayer();
     const std::string note = built.GetNote();
     if (!note.empty() && Ranks::Get().IsFirst()) // all say the same

@@ -316,7 +316,8 @@ RunControl::LookAtJob(int64_t now)
     }
     m_jobSeen = now;
     const JobSight sight = m_jobSight();
-    if (sight.moved != m_jobMoved || (!sight.waits && sight.goesOn))
+    // What is lost is sent again after a time-out, or its queue pair fails: that is awaited.
+    if (sight.moved != m_jobMoved || !(sight.waits ? sight.held : !sight.goesOn))
     {
         m_jobMoved = sight.moved;
         m_jobQuietSince = now;

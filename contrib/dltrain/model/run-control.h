@@ -75,7 +75,8 @@ class RunControl
     struct JobSight
     {
         uint64_t moved{0};  //!< another number whenever its queue pairs have sent or received
-        bool waits{false};  //!< for something that it has posted
+        bool waits{false};  //!< for something that it has posted: at least for a time-out
+        bool held{false};   //!< data of it is in a queue, or may not leave a NIC
         bool goesOn{false}; //!< it has events of its own to come
     };
 

@@ -3,6 +3,7 @@
  */
 #include "tcp-transport.h"
 
+#include "link-sampler.h"
 #include "trace-collector.h"
 
 #include "ns3/inet-socket-address.h"
@@ -194,8 +195,9 @@ TcpTransport::Post(ChannelId channel, const TransportPost& post)
     message->post = post;
     message->channel = channel;
     message->number = number;
+    m_collector.GetLinkSampler().Arm();
     NodeWindows::NoteCall([this, message, now = ns3::RdmaClock::Now()] {
-        message->noted = m_collector.BeginMessage(message->post.id, now, ns3::RdmaOperation::WRITE);
+        message->noted = m_collector.CountMessage(message->post.id, now, ns3::RdmaOperation::WRITE);
     });
     connection.sending.push_back(message);
     connection.arriving.push_back(message);
@@ -229,6 +231,7 @@ TcpTransport::Fill(Connection& connection)
 void
 TcpTransport::OnSpace(Connection& connection)
 {
+    m_collector.GetLinkSampler().Arm(); // it may have been silent for long
     const uint64_t acked =
         connection.queued - (connection.buffer - connection.socket->GetTxAvailable());
     while (!connection.sending.empty() &&

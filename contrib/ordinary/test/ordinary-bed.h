@@ -60,9 +60,18 @@ class OrdinaryBed : public Bed
         NS_ABORT_MSG_IF(!stack, error);
     }
 
-    /// \return what receives it. \param bytes 0: without end
-    Ptr<PacketSink> Bulk(uint32_t from, uint32_t to, uint64_t bytes, uint16_t port = 9)
+    /// \return what receives it. \param bytes 0: without end \param arp whether the two ask for
+    /// each other's address
+    Ptr<PacketSink> Bulk(uint32_t from,
+                         uint32_t to,
+                         uint64_t bytes,
+                         uint16_t port = 9,
+                         bool arp = false)
     {
+        if (!arp)
+        {
+            stack->Introduce(from, to);
+        }
         const InetSocketAddress address(stack->GetAddress(to), port);
         PacketSinkHelper sink("ns3::TcpSocketFactory", address);
         ApplicationContainer at = sink.Install(stack->GetNode(to));

@@ -38,6 +38,7 @@ def capture(
     memory=None,
     network=False,
     patience=30,
+    host="none",
     say=None,
     progress=None,
     multiprocessors=None,
@@ -50,7 +51,9 @@ def capture(
     servers: in place of what a launcher says (--nnodes). ranks: which are captured: "auto" (up to
     16 all; of more a sample, which is compared), "all", or a list of numbers. steps: training steps
     after which the script is ended, 0: it runs to its end. network: the script may use it.
-    patience: seconds that a rank waits for another one. say: is called with what happens.
+    patience: seconds that a rank waits for another one. host: what the program does on the CPU
+    between operators: "none", "measured" on this machine, or microseconds before each operator.
+    say: is called with what happens.
     progress: is called with (training steps that ranks have done, of how many, what goes on); of
     how many is 0 where nobody knows.
 
@@ -61,6 +64,7 @@ def capture(
     extension = installing.extension()
     told = gpus.told(gpu, memory, multiprocessors)
     _check(gpus_per_server, servers, ranks, steps, patience)
+    host_us = _host_us(host)
     say = say or (lambda text: None)
     progress = progress or (lambda done, total, text: None)
     os.makedirs(out, exist_ok=True)
@@ -81,6 +85,7 @@ def capture(
                     "gpu": told,
                     "steps": steps,
                     "patience": patience,
+                    "measures": host == "measured",
                 },
                 {"gpus": gpus_per_server, "gpu": told, "servers": servers or 0, "ranks": wanted},
                 network,
@@ -90,7 +95,7 @@ def capture(
             if not jobs:
                 break
             progress(0, 0, READING)
-            made = _read(jobs[-1])
+            made = _read(jobs[-1], gpus_per_server, host_us)
             if ranks != "auto" or status or made.usual_role is not None or made.complete:
                 break
             say(f"sampled ranks differ ({made.difference()}): capturing all {made.world}")
@@ -151,6 +156,20 @@ def _check(gpus_per_server, servers, ranks, steps, patience):
             raise InvalidInput(f"ranks={shown(ranks)}: allowed: auto, all, or numbers")
         for rank in ranks:
             whole("ranks", rank, 0)
+
+
+def _host_us(host):
+    if host in ("none", "measured"):
+        return 0
+    try:
+        microseconds = float(host)
+    except (TypeError, ValueError):
+        microseconds = -1
+    if isinstance(host, bool) or not 0 <= microseconds <= 1e6:
+        raise InvalidInput(
+            f"host={shown(host)}: allowed: none, measured, or microseconds from 0 to 1000000"
+        )
+    return microseconds
 
 
 def _remove_old(out):
@@ -260,14 +279,15 @@ def _jobs_in(last):
     return found
 
 
-def _read(job):
+def _read(job, gpus_per_server, host_us):
     died = {}
     if os.path.isfile(job["status"]):
         with open(job["status"], encoding="utf-8") as file:
             died = {int(rank): status for rank, status in json.load(file).items() if status}
-    return Capture(
-        os.path.join(job["folder"], "raw"), job["world"] if job["launcher"] else 0, died
-    )
+    # (SLURM and MPI may give each process a GPU of its own, the only one that it sees.)
+    each = {"": gpus_per_server, "torchrun": job["each"]}.get(job["launcher"], 0)
+    world = job["world"] if job["launcher"] else 0
+    return Capture(os.path.join(job["folder"], "raw"), world, died, each, host_us)
 
 
 def _nothing(status, out):

@@ -8,12 +8,12 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <cstdlib>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <torch/csrc/distributed/c10d/reducer_timer.hpp>
 
@@ -32,6 +32,25 @@ std::atomic<int64_t> g_events{1};
 thread_local int t_device = 0;
 thread_local std::array<int64_t, kMostDevices> t_streams = {};
 
+/// GPUs of a list as CUDA has it: numbers or names, up to the first that is none.
+int
+CountVisible(const std::string& list)
+{
+    int count = 0;
+    for (size_t begin = 0; begin < list.size();)
+    {
+        const size_t end = std::min(list.find(',', begin), list.size());
+        const std::string one = list.substr(begin, end - begin);
+        if (one.empty() || one[0] == '-')
+        {
+            break;
+        }
+        ++count;
+        begin = end + 1;
+    }
+    return count;
+}
+
 } // namespace
 
 void
@@ -48,36 +67,15 @@ SetDevices(int count, uint64_t memoryBytes)
 int
 DeviceCount()
 {
-    // As a driver reads it, up to the first entry that is none; but each time, as a script may set
-    // it when torch is there already.
-    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-    if (!visible)
-    {
-        return g_devices;
-    }
-    int count = 0;
-    std::istringstream entries(visible);
-    for (std::string entry; std::getline(entries, entry, ',') && count < g_devices; ++count)
-    {
-        entry.erase(0, entry.find_first_not_of(' '));
-        const bool isNumber =
-            !entry.empty() && entry.find_first_not_of("0123456789 ") == std::string::npos;
-        const bool isName = entry.rfind("GPU-", 0) == 0 || entry.rfind("MIG-", 0) == 0;
-        if (!isName && (!isNumber || std::atoi(entry.c_str()) >= g_devices))
-        {
-            break;
-        }
-    }
-    return count;
+    // Scripts set it before they first use a GPU, but behind the import of PyTorch.
+    const char* visible = getenv("CUDA_VISIBLE_DEVICES");
+    return visible == nullptr ? g_devices : std::min(CountVisible(visible), g_devices);
 }
 
 void
 CheckDevice(int64_t device)
 {
-    // The first one is nearly always there, and this is on the way of every operator.
-    const bool known = device >= 0 && device < g_devices;
-    TORCH_CHECK(known && (device == 0 || device < DeviceCount()),
-                "CUDA error: invalid device ordinal");
+    TORCH_CHECK(device >= 0 && device < DeviceCount(), "CUDA error: invalid device ordinal");
 }
 
 int
@@ -222,7 +220,7 @@ class DeviceGuard final : public c10::impl::DeviceGuardImplInterface
 
     c10::DeviceIndex deviceCount() const noexcept override
     {
-        return static_cast<c10::DeviceIndex>(g_devices);
+        return static_cast<c10::DeviceIndex>(DeviceCount());
     }
 
     void record(void** event,
@@ -325,7 +323,7 @@ struct Hooks : at::CUDAHooksInterface
 
     int getNumGPUs() const override
     {
-        return g_devices;
+        return DeviceCount();
     }
 
     at::Allocator* getPinnedMemoryAllocator() const override

@@ -127,6 +127,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
     m.def("start", &Start);
     m.def("open_record", &OpenRecord);
     m.def("flush_record", &FlushRecord);
+    m.def("measure_program", &MeasureProgram);
     m.def("set_script_folder", &SetScriptFolder);
     m.def("set_exchange", [](bool all, const std::string& ended, double patience) {
         SetExchange({all, ended, patience});
@@ -216,6 +217,14 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
             written.Add(key.c_str(), value);
         }
         written.Add("l", SourceLine()).Write();
+    });
+    m.def("mark_place", [](const std::string& type, const Words& words) {
+        Line written(type.c_str());
+        for (const auto& [key, value] : words)
+        {
+            written.Add(key.c_str(), value);
+        }
+        written.AddPlace().Write();
     });
     m.def("group", [](int64_t number, const std::vector<int64_t>& ranks, const std::string& line) {
         Line("group").Add("g", number).Add("ranks", ranks).Add("l", line).Write();

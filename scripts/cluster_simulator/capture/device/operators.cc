@@ -594,14 +594,34 @@ class Call
     size_t m_bytes = 0;
 };
 
+int
+DeviceOf(Arguments arguments)
+{
+    for (const c10::IValue& argument : arguments)
+    {
+        int device = -1;
+        ForEachTensor(argument, [&device](const at::Tensor& tensor) {
+            device = device < 0 && OnGpu(tensor) ? static_cast<int>(tensor.get_device()) : device;
+        });
+        if (device >= 0)
+        {
+            return device;
+        }
+    }
+    return CurrentDevice();
+}
+
 void
 RunAny(const c10::OperatorHandle& operation, c10::DispatchKeySet, Stack* stack)
 {
+    const OwnWork own;
     const size_t count = operation.schema().arguments().size();
     const Stack arguments(std::make_move_iterator(stack->end() - static_cast<ptrdiff_t>(count)),
                           std::make_move_iterator(stack->end()));
     stack->erase(stack->end() - static_cast<ptrdiff_t>(count), stack->end());
     Stack results;
+    // On the GPU of its tensors, whichever is the current one.
+    const OnDevice on(DeviceOf(arguments));
     const char* how = Call(operation, arguments).Run(results);
     RecordOperator(operation.operator_name(), arguments, results, how);
     for (c10::IValue& result : results)

@@ -202,6 +202,7 @@ SimulatedNccl::Recorded(const Call& call)
             TORCH_CHECK(tensor.is_cuda() && !tensor.is_sparse(), "Tensors must be CUDA and dense");
         }
     }
+    const OwnWork own;
     const int64_t number = g_collectives++;
     const int64_t stream = StreamFor(call.peer);
     Line line("coll");
