@@ -61,10 +61,12 @@ class Captured:
         lines = []
         if meta["steps"]:
             roles = len(meta["ranks"])
+            # (Of a script that failed nobody knows what would have ended its step.)
+            steps = f"; {meta['steps']['count']} steps, ended by {meta['steps']['ended_by']}"
             lines.append(
                 f"{meta['world']} rank{'s' if meta['world'] > 1 else ''},"
-                f" {len(meta['captured'])} captured, {roles} role{'s' if roles > 1 else ''};"
-                f" {meta['steps']['count']} steps, ended by {meta['steps']['ended_by']}"
+                f" {len(meta['captured'])} captured, {roles} role{'s' if roles > 1 else ''}"
+                + ("" if meta["exit_status"] else steps)
             )
         if meta["memory"]:
             most = max(meta["memory"], key=lambda one: one["peak_reserved_bytes"])
