@@ -18,6 +18,8 @@ from .record.capture_files import Capture
 HERE = os.path.dirname(os.path.abspath(__file__))
 # What a script may start its processes with, and what then answers: launch/command.py.
 LAUNCHERS = ("torchrun", "python", "python3", "srun", "mpirun", "mpiexec")
+# To look for mistakes so many ranks are captured; of more a sample.
+MOST_CHECKED = 64
 # A rank is a process of some 250 MB; so many at once where they need not run together.
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))
 
@@ -34,6 +36,7 @@ def capture(
     network=False,
     patience=30,
     host="none",
+    check=False,
     say=None,
 ):
     """Runs a command (a list of words, or the name of a script: launch.sh, train.py) and returns a
@@ -45,7 +48,8 @@ def capture(
     after which the script is ended, 0: it runs to its end. network: the script may use it.
     patience: seconds that a rank waits for another one. host: what the program does on the CPU
     between operators: "none", "measured" on this machine, or microseconds before each operator.
-    say: is called with what happens.
+    check: it is for the mistakes: of up to 64 ranks all are captured. say: is called with what
+    happens.
 
     Raises NotInstalled, InvalidInput, and CaptureFailed where the script fails; what was captured
     until then is in `out`.
@@ -83,7 +87,13 @@ def capture(
             if not jobs:
                 break
             made = _read(jobs[-1], gpus_per_server, host_us)
-            if ranks != "auto" or status or made.usual_role is not None or made.complete:
+            if ranks != "auto" or status or made.complete:
+                break
+            if check and made.world <= MOST_CHECKED:
+                wanted = "all"
+                say(f"capturing all {made.world} ranks, to compare them")
+                continue
+            if made.usual_role is not None:
                 break
             say(f"sampled ranks differ ({made.difference()}): capturing all {made.world}")
             wanted = "all"
