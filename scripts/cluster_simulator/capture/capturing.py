@@ -5,6 +5,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -22,6 +23,8 @@ LAUNCHERS = ("torchrun", "python", "python3", "srun", "mpirun", "mpiexec")
 MOST_CHECKED = 64
 # A rank is a process of some 250 MB; so many at once where they need not run together.
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))
+RUNNING, READING = "running the script", "reading what its ranks did"
+LOOK_EVERY_S = 0.2  # for progress
 
 
 def capture(
@@ -38,28 +41,34 @@ def capture(
     host="none",
     check=False,
     say=None,
+    progress=None,
+    multiprocessors=None,
 ):
     """Runs a command (a list of words, or the name of a script: launch.sh, train.py) and returns a
     Captured.
 
-    gpu, gpus_per_server: the simulated machines; memory: bytes of a GPU, if not the model's own.
+    gpu, gpus_per_server: the simulated machines; memory: bytes of a GPU, if not the model's own;
+    multiprocessors: the same (of a GPU that is not in the table both are needed).
     servers: in place of what a launcher says (--nnodes). ranks: which are captured: "auto" (up to
     16 all; of more a sample, which is compared), "all", or a list of numbers. steps: training steps
     after which the script is ended, 0: it runs to its end. network: the script may use it.
     patience: seconds that a rank waits for another one. host: what the program does on the CPU
     between operators: "none", "measured" on this machine, or microseconds before each operator.
-    check: it is for the mistakes: of up to 64 ranks all are captured. say: is called with what
-    happens.
+    check: it is for the mistakes: of up to 64 ranks all are captured.
+    say: is called with what happens.
+    progress: is called with (training steps that ranks have done, of how many, what goes on); of
+    how many is 0 where nobody knows.
 
     Raises NotInstalled, InvalidInput, and CaptureFailed where the script fails; what was captured
     until then is in `out`.
     """
     words = _command(command)
     extension = installing.extension()
-    told = gpus.told(gpu, memory)
+    told = gpus.told(gpu, memory, multiprocessors)
     _check(gpus_per_server, servers, ranks, steps, patience)
     host_us = _host_us(host)
     say = say or (lambda text: None)
+    progress = progress or (lambda done, total, text: None)
     os.makedirs(out, exist_ok=True)
     _remove_old(out)
     notes = []
@@ -82,10 +91,12 @@ def capture(
                 },
                 {"gpus": gpus_per_server, "servers": servers or 0, "ranks": wanted},
                 network,
+                progress,
             )
             jobs = _jobs(scratch)
             if not jobs:
                 break
+            progress(0, 0, READING)
             made = _read(jobs[-1], gpus_per_server, host_us)
             if ranks != "auto" or status or made.complete:
                 break
@@ -177,7 +188,7 @@ def _remove_old(out):
             os.remove(os.path.join(out, name))
 
 
-def _run(words, out, scratch, device, launch, network):
+def _run(words, out, scratch, device, launch, network, progress):
     """Exit status of the command."""
     jobs = tempfile.mkdtemp(prefix="jobs-", dir=scratch)
     programs = os.path.join(scratch, "programs")
@@ -211,9 +222,47 @@ def _run(words, out, scratch, device, launch, network):
     command = words if network or not isolation.possible() else isolation.isolated(words)
     with open(os.path.join(out, "stdout.txt"), "wb") as output:
         with open(os.path.join(out, "stderr.txt"), "wb") as errors:
-            return subprocess.run(
-                command, env=given, stdin=subprocess.DEVNULL, stdout=output, stderr=errors
-            ).returncode
+            # A session of its own: whatever ends this process, or comes here as Ctrl-C, ends all
+            # that the command has started.
+            process = subprocess.Popen(
+                command,
+                env=given,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                start_new_session=True,
+            )
+            try:
+                return _wait(process, jobs, device["steps"], progress)
+            finally:
+                _end(process)
+
+
+def _wait(process, jobs, steps, progress):
+    while True:
+        try:
+            return process.wait(LOOK_EVERY_S)
+        except subprocess.TimeoutExpired:
+            progress(*_done(jobs, steps), RUNNING)
+
+
+def _done(jobs, steps):
+    """(steps that ranks have done, of how many) of the job that was started last."""
+    started = [job for job in _jobs_in(jobs) if os.path.isfile(job["progress"])]
+    if not started:
+        return 0, 0
+    done = os.path.getsize(started[-1]["progress"])
+    total = steps * len(started[-1]["ranks"])
+    return (done, total) if done <= total else (0, 0)
+
+
+def _end(process):
+    """What is left of the command's session."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
 
 
 def _jobs(scratch):
@@ -221,7 +270,10 @@ def _jobs(scratch):
     runs = [
         os.path.join(scratch, name) for name in os.listdir(scratch) if name.startswith("jobs-")
     ]
-    last = max(runs, key=os.path.getmtime)
+    return _jobs_in(max(runs, key=os.path.getmtime))
+
+
+def _jobs_in(last):
     found = []
     for name in sorted(os.listdir(last), key=lambda name: (len(name), name)):
         path = os.path.join(last, name, "job.json")

@@ -7,6 +7,7 @@
     raw         folder for raw records
     folder      the script's folder: lines are told relative to it
     steps       steps after which a script is ended; 0: never
+    progress    file that gets a byte for each step of a rank; absent: none
     all         whether all ranks run at the same time, and tell each other values
     store       file through which they do
     ended       folder with a file "rank-N" for each rank that ended
@@ -35,6 +36,7 @@ PARTS = (
     "newer_distributed",
     "progress_bars",
     "passes",
+    "fsdp_order",
 )
 
 
@@ -58,7 +60,7 @@ def apply(torch):
     process_groups.apply(torch, device, given)
     for name in PARTS:
         importlib.import_module(f".{name}", __package__).apply(torch, device)
-    step_limit.apply(torch, device, given["steps"])
+    step_limit.apply(torch, device, given["steps"], given.get("progress", ""))
     if not given.get("forks"):
         begin(device, given)
 
