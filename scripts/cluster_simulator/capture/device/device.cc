@@ -299,9 +299,9 @@ struct Hooks : at::CUDAHooksInterface
         return at::Device(at::kCUDA, static_cast<at::DeviceIndex>(t_device));
     }
 
-    bool isPinnedPtr(void*) const override
+    bool isPinnedPtr(void* memory) const override
     {
-        return false;
+        return IsPinnedMemory(memory);
     }
 
     bool hasCUDA() const override
@@ -331,7 +331,7 @@ struct Hooks : at::CUDAHooksInterface
 
     at::Allocator* getPinnedMemoryAllocator() const override
     {
-        return c10::GetAllocator(c10::kCPU);
+        return PinnedAllocator();
     }
 
     at::Allocator* getCUDADeviceAllocator() const override
