@@ -4,18 +4,15 @@
 #include "scenarios/formats/kineto.h"
 
 #include "collectives/registry.h"
-#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/formats/input-file.h"
-#include "topologies/json-text.h"
+#include "scenarios/formats/kineto-events.h"
 #include "topologies/names.h"
 
 #include <algorithm>
 #include <cmath>
 #include <dirent.h>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
-#include <set>
 #include <string_view>
 #include <sys/stat.h>
 #include <tuple>
@@ -26,14 +23,10 @@ namespace formats
 
 using coll::Op;
 using coll::Rank;
-using nlohmann::json;
 using training::TaskKind;
 
 namespace
 {
-
-/// Of objects in objects; the deepest of what is read has six.
-constexpr int kMostDepth = 64;
 
 /// As c10d names its calls (ProcessGroupNCCL.cpp), without '_' in front.
 constexpr std::pair<const char*, Op> kCalls[] = {
@@ -72,139 +65,10 @@ constexpr std::pair<const char*, uint64_t> kSizes[] = {{"Byte", 1},
                                                        {"ComplexFloat", 8},
                                                        {"ComplexDouble", 16}};
 
-/// An event of a trace that counts. Times in us.
-struct Entry
-{
-    enum class What : uint8_t
-    {
-        kKernel, ///< or a copy
-        kCall,   ///< of the runtime
-        kSync,   ///< cuda_sync
-    };
-
-    What what = What::kKernel;
-    std::string name;
-    double begin = 0;
-    double end = 0;
-    int64_t stream = -1;
-    int64_t correlation = -1;
-    int64_t waitStream = -1; ///< kSync
-    int64_t recorded = -1;   ///< kSync: correlation of the event's record
-    json args;               ///< of NCCL's kernels
-    std::size_t number = 0;  ///< in traceEvents
-};
-
-/// One step: of its launches.
-struct Window
-{
-    double begin = 0;
-    double end = 0;
-};
-
-struct OneTrace
-{
-    std::string file;
-    int64_t rank = -1; ///< -1: it does not say
-    int64_t world = -1;
-    std::vector<Entry> entries;
-    std::map<int64_t, Window> steps;
-};
-
-bool
-IsNccl(const std::string& name)
-{
-    return name.compare(0, 4, "nccl") == 0;
-}
-
 bool
 Contains(const std::string& text, const char* part)
 {
     return text.find(part) != std::string::npos;
-}
-
-/// A whole number, or the text of one.
-std::optional<int64_t>
-WholeIn(const json& object, const char* key)
-{
-    const auto found = object.find(key);
-    if (found == object.end())
-    {
-        return std::nullopt;
-    }
-    if (found->is_number_integer() &&
-        (!found->is_number_unsigned() || found->get<uint64_t>() <= INT64_MAX))
-    {
-        return found->get<int64_t>();
-    }
-    if (found->is_string())
-    {
-        const auto& text = found->get_ref<const std::string&>();
-        if (!text.empty() && text.size() < 19 &&
-            text.find_first_not_of("0123456789") == std::string::npos)
-        {
-            return std::stoll(text);
-        }
-    }
-    return std::nullopt;
-}
-
-/// A list of whole numbers, or the text of one. Nothing: it is none, or was cut short ("...").
-std::optional<std::vector<uint64_t>>
-ListIn(const json& object, const char* key)
-{
-    const auto found = object.find(key);
-    if (found == object.end())
-    {
-        return std::nullopt;
-    }
-    const json list = found->is_string()
-                          ? json::parse(found->get_ref<const std::string&>(), nullptr, false)
-                          : *found;
-    if (!list.is_array())
-    {
-        return std::nullopt;
-    }
-    std::vector<uint64_t> numbers;
-    for (const json& one : list)
-    {
-        if (!one.is_number_unsigned())
-        {
-            return std::nullopt;
-        }
-        numbers.push_back(one.get<uint64_t>());
-    }
-    return numbers;
-}
-
-std::string
-TextIn(const json& object, const char* key)
-{
-    const auto found = object.find(key);
-    if (found == object.end() || !found->is_string())
-    {
-        return found != object.end() && found->is_number() ? found->dump() : std::string();
-    }
-    return found->get<std::string>();
-}
-
-/// The first key of a JSON object, as far as one can see.
-std::string
-FirstKey(std::string_view text)
-{
-    constexpr const char* kBlanks = " \t\r\n";
-    std::size_t at = text.find_first_not_of(kBlanks);
-    if (at == std::string_view::npos || text[at] != '{')
-    {
-        return {};
-    }
-    at = text.find_first_not_of(kBlanks, at + 1);
-    if (at == std::string_view::npos || text[at] != '"')
-    {
-        return {};
-    }
-    const std::size_t end = text.find('"', at + 1);
-    return end == std::string_view::npos ? std::string()
-                                         : std::string(text.substr(at + 1, end - at - 1));
 }
 
 class Reader
@@ -215,7 +79,12 @@ class Reader
     {
     }
 
-    bool AddText(const std::string& text, const std::string& file);
+    bool AddText(const std::string& text, const std::string& file)
+    {
+        m_file = file;
+        return AddKinetoText(text, file, &m_run, m_errors);
+    }
+
     std::optional<Recording> Make();
 
   private:
@@ -229,231 +98,23 @@ class Reader
         return false;
     }
 
-    bool Parse(const std::string& text, json* document);
-    bool AddTrace(const json& document);
-    bool AddEntry(const json& event, std::size_t number, OneTrace* trace);
-    void AddGroups(const json& groups);
     bool OrderRanks();
     bool ChooseStep();
     bool MakeRank(Rank rank);
-    bool MakeCollective(const Entry& entry, Rank rank, Event* event);
-    bool FindGroup(const Entry& entry, uint32_t* communicator);
+    bool MakeCollective(const KinetoEntry& entry, Rank rank, Event* event);
+    bool FindGroup(const KinetoEntry& entry, uint32_t* communicator);
 
     std::vector<topo::Error>& m_errors;
     std::string m_file;
     std::string m_where;
-    std::vector<OneTrace> m_traces;
-    std::map<std::string, std::vector<uint64_t>> m_groups; ///< by name; empty: all ranks
-    std::set<std::string> m_twoGroups;                     ///< names that mean two
+    KinetoRun m_run;
+    std::vector<KinetoTrace>& m_traces = m_run.traces;
     std::map<std::pair<std::string, std::vector<Rank>>, uint32_t> m_communicators;
     std::map<std::string, uint64_t> m_tags; ///< of messages, by group
     std::optional<int64_t> m_step;
-    bool m_exact = false; ///< waits of streams stand in the traces
     bool m_anyRoot = false;
     Recording m_recording;
 };
-
-bool
-Reader::Parse(const std::string& text, json* document)
-{
-    // A trace has millions of events that do not count: they are thrown away as they are read.
-    static const std::set<std::string> kCounts = {"kernel",
-                                                  "gpu_memcpy",
-                                                  "gpu_memset",
-                                                  "cuda_runtime",
-                                                  "cuda_driver",
-                                                  "cuda_sync",
-                                                  "user_annotation"};
-    bool deep = false;
-    std::string list;
-    const auto keep = [&](int depth, json::parse_event_t event, json& value) {
-        deep = deep || depth > kMostDepth;
-        if (event == json::parse_event_t::key && depth == 1)
-        {
-            list = value.get<std::string>();
-        }
-        if (event != json::parse_event_t::object_end || depth != 2 || list != "traceEvents")
-        {
-            return !deep;
-        }
-        const auto category = value.find("cat");
-        return category != value.end() && category->is_string() &&
-               kCounts.count(category->get_ref<const std::string&>()) > 0;
-    };
-    try
-    {
-        *document = json::parse(text, keep);
-    }
-    catch (const json::exception& e)
-    {
-        const auto* parse = dynamic_cast<const json::parse_error*>(&e);
-        m_where = parse ? "byte " + std::to_string(parse->byte > 0 ? parse->byte - 1 : 0) : "";
-        return Fail("is no JSON: " + rdma::Shown(topo::JsonReason(e.what()), 300));
-    }
-    if (deep || !document->is_object())
-    {
-        return Fail(deep ? "has more than " + std::to_string(kMostDepth) + " levels of JSON"
-                         : std::string("is no JSON object"));
-    }
-    return true;
-}
-
-void
-Reader::AddGroups(const json& groups)
-{
-    if (!groups.is_array())
-    {
-        return;
-    }
-    for (const json& group : groups)
-    {
-        const std::string name = group.is_object() ? TextIn(group, "pg_name") : "";
-        const auto ranks = group.is_object() ? ListIn(group, "ranks") : std::nullopt;
-        if (name.empty() || !ranks)
-        {
-            continue; // a list of something else
-        }
-        const auto [found, isNew] = m_groups.emplace(name, *ranks);
-        if (!isNew && found->second != *ranks)
-        {
-            m_twoGroups.insert(name);
-        }
-    }
-}
-
-bool
-Reader::AddEntry(const json& event, std::size_t number, OneTrace* trace)
-{
-    m_where = "/traceEvents/" + std::to_string(number);
-    const std::string category = TextIn(event, "cat");
-    const std::string name = TextIn(event, "name");
-    const auto begin = event.find("ts");
-    const auto duration = event.find("dur");
-    const bool step = category == "user_annotation" && Contains(name, "ProfilerStep#");
-    if (TextIn(event, "ph") != "X" || (category == "user_annotation" && !step))
-    {
-        return true;
-    }
-    if (begin == event.end() || !begin->is_number() || duration == event.end() ||
-        !duration->is_number() || !(duration->get<double>() >= 0) ||
-        !(std::abs(begin->get<double>()) < 1e18) || duration->get<double>() > kLongestPs / 1e6)
-    {
-        return Fail(topo::Quoted(name) +
-                    ": \"ts\" and \"dur\" are not times in us, at most 1000 s");
-    }
-    Entry entry;
-    entry.name = name;
-    entry.begin = begin->get<double>();
-    entry.end = entry.begin + duration->get<double>();
-    entry.number = number;
-    if (step)
-    {
-        const std::string digits = name.substr(name.find('#') + 1);
-        if (!digits.empty() && digits.size() < 10 &&
-            digits.find_first_not_of("0123456789") == std::string::npos)
-        {
-            trace->steps[std::stoll(digits)] = {entry.begin, entry.end};
-        }
-        return true;
-    }
-    const auto args = event.find("args");
-    if (args == event.end() || !args->is_object())
-    {
-        return true; // nothing that could be told from it
-    }
-    entry.correlation = WholeIn(*args, "correlation").value_or(-1);
-    entry.stream = WholeIn(*args, "stream").value_or(-1);
-    if (category == "cuda_runtime" || category == "cuda_driver")
-    {
-        entry.what = Entry::What::kCall;
-    }
-    else if (category == "cuda_sync")
-    {
-        entry.what = Entry::What::kSync;
-        entry.waitStream = WholeIn(*args, "wait_on_stream").value_or(-1);
-        entry.recorded = WholeIn(*args, "wait_on_cuda_event_record_corr_id").value_or(-1);
-        m_exact = m_exact || entry.waitStream >= 0;
-    }
-    else if (IsNccl(name) || args->contains("Collective name"))
-    {
-        entry.args = *args;
-    }
-    trace->entries.push_back(std::move(entry));
-    return true;
-}
-
-bool
-Reader::AddTrace(const json& document)
-{
-    OneTrace trace;
-    trace.file = m_file;
-    const auto about = document.find("distributedInfo");
-    if (about != document.end() && about->is_object())
-    {
-        trace.rank = WholeIn(*about, "rank").value_or(-1);
-        trace.world = WholeIn(*about, "world_size").value_or(-1);
-        if (about->contains("pg_config"))
-        {
-            AddGroups((*about)["pg_config"]);
-        }
-    }
-    const auto events = document.find("traceEvents");
-    if (events == document.end() || !events->is_array())
-    {
-        return Fail("has no \"traceEvents\"");
-    }
-    for (std::size_t i = 0; i < events->size(); ++i)
-    {
-        if ((*events)[i].is_object() && !AddEntry((*events)[i], i, &trace))
-        {
-            return false;
-        }
-    }
-    m_where.clear();
-    m_traces.push_back(std::move(trace));
-    return true;
-}
-
-bool
-Reader::AddText(const std::string& text, const std::string& file)
-{
-    m_file = file;
-    m_where.clear();
-    const bool groups = IsExecutionTrace(text);
-    json document;
-    if (!groups && !IsKineto(text))
-    {
-        return Fail("is neither a trace of Kineto nor an execution trace of PyTorch");
-    }
-    if (!Parse(text, &document))
-    {
-        return false;
-    }
-    if (!groups)
-    {
-        return AddTrace(document);
-    }
-    const auto nodes = document.find("nodes");
-    if (nodes == document.end() || !nodes->is_array())
-    {
-        return Fail("has no \"nodes\"");
-    }
-    for (const json& node : *nodes)
-    {
-        if (!node.is_object() || !Contains(TextIn(node, "name"), "process_group:init") ||
-            !node.contains("inputs") || !node["inputs"].is_object())
-        {
-            continue;
-        }
-        const auto values = node["inputs"].find("values");
-        if (values != node["inputs"].end() && values->is_array() && !values->empty() &&
-            (*values)[0].is_string())
-        {
-            AddGroups(json::parse((*values)[0].get_ref<const std::string&>(), nullptr, false));
-        }
-    }
-    return true;
-}
 
 bool
 Reader::OrderRanks()
@@ -467,11 +128,11 @@ Reader::OrderRanks()
     {
         m_traces[0].rank = 0;
     }
-    std::sort(m_traces.begin(), m_traces.end(), [](const OneTrace& a, const OneTrace& b) {
+    std::sort(m_traces.begin(), m_traces.end(), [](const KinetoTrace& a, const KinetoTrace& b) {
         return std::tie(a.rank, a.file) < std::tie(b.rank, b.file);
     });
     int64_t world = 0;
-    for (const OneTrace& trace : m_traces)
+    for (const KinetoTrace& trace : m_traces)
     {
         world = std::max(world, trace.world);
     }
@@ -506,7 +167,7 @@ Reader::OrderRanks()
 bool
 Reader::ChooseStep()
 {
-    const bool any = std::any_of(m_traces.begin(), m_traces.end(), [](const OneTrace& trace) {
+    const bool any = std::any_of(m_traces.begin(), m_traces.end(), [](const KinetoTrace& trace) {
         return !trace.steps.empty();
     });
     if (!any)
@@ -515,7 +176,7 @@ Reader::ChooseStep()
     }
     for (auto step = m_traces[0].steps.rbegin(); step != m_traces[0].steps.rend(); ++step)
     {
-        if (std::all_of(m_traces.begin(), m_traces.end(), [&](const OneTrace& trace) {
+        if (std::all_of(m_traces.begin(), m_traces.end(), [&](const KinetoTrace& trace) {
                 return trace.steps.count(step->first) > 0;
             }))
         {
@@ -528,15 +189,15 @@ Reader::ChooseStep()
 }
 
 bool
-Reader::FindGroup(const Entry& entry, uint32_t* communicator)
+Reader::FindGroup(const KinetoEntry& entry, uint32_t* communicator)
 {
     const std::string name = TextIn(entry.args, "Process Group Name");
     auto ranks = ListIn(entry.args, "Process Group Ranks");
     const int64_t size = WholeIn(entry.args, "Group size").value_or(-1);
     if (!ranks || (ranks->empty() && size > 0))
     {
-        const auto known = m_groups.find(name);
-        if (known != m_groups.end() && !m_twoGroups.count(name))
+        const auto known = m_run.groups.find(name);
+        if (known != m_run.groups.end() && !m_run.twoGroups.count(name))
         {
             ranks = known->second;
             if (ranks->empty())
@@ -579,7 +240,7 @@ Reader::FindGroup(const Entry& entry, uint32_t* communicator)
 }
 
 bool
-Reader::MakeCollective(const Entry& entry, Rank rank, Event* event)
+Reader::MakeCollective(const KinetoEntry& entry, Rank rank, Event* event)
 {
     m_where = "/traceEvents/" + std::to_string(entry.number);
     const std::string who = topo::Quoted(entry.name);
@@ -691,18 +352,18 @@ Reader::MakeCollective(const Entry& entry, Rank rank, Event* event)
 bool
 Reader::MakeRank(Rank rank)
 {
-    const OneTrace& trace = m_traces[rank];
+    const KinetoTrace& trace = m_traces[rank];
     m_file = trace.file;
     const auto& entries = trace.entries;
     std::map<int64_t, std::size_t> callOf; // by correlation
     for (std::size_t i = 0; i < entries.size(); ++i)
     {
-        if (entries[i].what == Entry::What::kCall && entries[i].correlation > 0)
+        if (entries[i].what == KinetoEntry::What::kCall && entries[i].correlation > 0)
         {
             callOf[entries[i].correlation] = i;
         }
     }
-    Window window{-INFINITY, INFINITY};
+    KinetoWindow window{-INFINITY, INFINITY};
     if (m_step)
     {
         window = trace.steps.at(*m_step);
@@ -719,8 +380,8 @@ Reader::MakeRank(Rank rank)
     double first = INFINITY;
     for (std::size_t i = 0; i < entries.size(); ++i)
     {
-        const Entry& entry = entries[i];
-        if (entry.what != Entry::What::kKernel)
+        const KinetoEntry& entry = entries[i];
+        if (entry.what != KinetoEntry::What::kKernel)
         {
             continue;
         }
@@ -763,15 +424,15 @@ Reader::MakeRank(Rank rank)
     std::vector<std::size_t> waits;
     for (std::size_t i = 0; i < entries.size(); ++i)
     {
-        const Entry& entry = entries[i];
-        const bool call = entry.what == Entry::What::kCall && entry.begin >= window.begin &&
+        const KinetoEntry& entry = entries[i];
+        const bool call = entry.what == KinetoEntry::What::kCall && entry.begin >= window.begin &&
                           entry.begin <= window.end;
         if (call && (Contains(entry.name, "Synchronize") ||
-                     (!m_exact && Contains(entry.name, "StreamWaitEvent"))))
+                     (!m_run.exact && Contains(entry.name, "StreamWaitEvent"))))
         {
             calls.push_back(i);
         }
-        if (entry.what == Entry::What::kSync && entry.waitStream >= 0)
+        if (entry.what == KinetoEntry::What::kSync && entry.waitStream >= 0)
         {
             waits.push_back(i);
         }
@@ -794,10 +455,10 @@ Reader::MakeRank(Rank rank)
     for (std::size_t n = 0; n < launches.size(); ++n)
     {
         const Launch& launch = launches[n];
-        const Entry& kernel = entries[launch.kernel];
+        const KinetoEntry& kernel = entries[launch.kernel];
         for (; nextCall < calls.size() && entries[calls[nextCall]].begin <= launch.at; ++nextCall)
         {
-            const Entry& call = entries[calls[nextCall]];
+            const KinetoEntry& call = entries[calls[nextCall]];
             if (Contains(call.name, "StreamWaitEvent"))
             {
                 mayWait = true;
@@ -865,20 +526,20 @@ Reader::MakeRank(Rank rank)
         {
             event.after.push_back(last->second);
         }
-        if (!m_exact && nccl)
+        if (!m_run.exact && nccl)
         {
             if (const auto last = lastOf.find(compute); last != lastOf.end())
             {
                 event.after.push_back(last->second);
             }
         }
-        if (!m_exact && !nccl && mayWait)
+        if (!m_run.exact && !nccl && mayWait)
         {
             for (const auto& [stream, list] : queue)
             {
                 for (std::size_t k = list.size(); stream != kernel.stream && k-- > 0;)
                 {
-                    const Entry& other = entries[launches[list[k]].kernel];
+                    const KinetoEntry& other = entries[launches[list[k]].kernel];
                     if (!other.args.is_null() && other.end <= kernel.begin)
                     {
                         event.after.push_back(eventOf[list[k]]);
@@ -897,7 +558,7 @@ Reader::MakeRank(Rank rank)
     // other before the event's record.
     for (const std::size_t i : waits)
     {
-        const Entry& wait = entries[i];
+        const KinetoEntry& wait = entries[i];
         const auto called = callOf.find(wait.correlation);
         const auto recorded = callOf.find(wait.recorded);
         const auto mine = queue.find(wait.stream);
@@ -950,7 +611,7 @@ Reader::Make()
     {
         notes.push_back("the step is ProfilerStep#" + std::to_string(*m_step));
     }
-    if (!m_exact)
+    if (!m_run.exact)
     {
         notes.push_back("without cuda_sync events, where streams wait for each other is inferred "
                         "from launches (profile with enable_cuda_sync_events to know it)");
@@ -964,24 +625,6 @@ Reader::Make()
 }
 
 } // namespace
-
-bool
-IsKineto(const std::string& text)
-{
-    static const std::set<std::string> kKeys = {"schemaVersion",
-                                                "deviceProperties",
-                                                "distributedInfo",
-                                                "traceEvents",
-                                                "displayTimeUnit",
-                                                "baseTimeNanoseconds"};
-    return kKeys.count(FirstKey(text)) > 0;
-}
-
-bool
-IsExecutionTrace(const std::string& text)
-{
-    return FirstKey(text) == "schema";
-}
 
 std::vector<std::string>
 FindKinetoFiles(const std::string& path)
