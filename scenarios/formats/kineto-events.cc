@@ -8,7 +8,9 @@
 #include "topologies/json-text.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -79,7 +81,7 @@ class Texts
 
     bool Parse(const std::string& text, json* document);
     bool AddTrace(const json& document);
-    bool AddEntry(const json& event, std::size_t number, KinetoTrace* trace);
+    bool AddEntry(const json& event, KinetoTrace* trace);
     void AddGroups(const json& groups);
 
     KinetoRun& m_run;
@@ -157,9 +159,8 @@ Texts::AddGroups(const json& groups)
 }
 
 bool
-Texts::AddEntry(const json& event, std::size_t number, KinetoTrace* trace)
+Texts::AddEntry(const json& event, KinetoTrace* trace)
 {
-    m_where = "/traceEvents/" + std::to_string(number);
     const std::string category = TextIn(event, "cat");
     const std::string name = TextIn(event, "name");
     const auto begin = event.find("ts");
@@ -180,7 +181,6 @@ Texts::AddEntry(const json& event, std::size_t number, KinetoTrace* trace)
     entry.name = name;
     entry.begin = begin->get<double>();
     entry.end = entry.begin + duration->get<double>();
-    entry.number = number;
     if (step)
     {
         const std::string digits = name.substr(name.find('#') + 1);
@@ -237,14 +237,13 @@ Texts::AddTrace(const json& document)
     {
         return Fail("has no \"traceEvents\"");
     }
-    for (std::size_t i = 0; i < events->size(); ++i)
+    for (const json& event : *events)
     {
-        if ((*events)[i].is_object() && !AddEntry((*events)[i], i, &trace))
+        if (event.is_object() && !AddEntry(event, &trace))
         {
             return false;
         }
     }
-    m_where.clear();
     m_run.traces.push_back(std::move(trace));
     return true;
 }
@@ -371,6 +370,14 @@ bool
 IsExecutionTrace(const std::string& text)
 {
     return FirstKey(text) == "schema";
+}
+
+std::string
+KinetoPlace(double us)
+{
+    std::array<char, 40> text{};
+    std::snprintf(text.data(), text.size(), "ts %.3f", us);
+    return text.data();
 }
 
 bool

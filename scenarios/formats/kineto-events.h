@@ -39,7 +39,6 @@ struct KinetoEntry
     int64_t waitStream = -1; ///< kSync
     int64_t recorded = -1;   ///< kSync: correlation of the event's record
     nlohmann::json args;     ///< of NCCL's kernels
-    std::size_t number = 0;  ///< in traceEvents
 };
 
 /// One step: of its launches.
@@ -73,6 +72,9 @@ std::optional<int64_t> WholeIn(const nlohmann::json& object, const char* key);
 std::optional<std::vector<uint64_t>> ListIn(const nlohmann::json& object, const char* key);
 /// Of a number too; empty: there is none.
 std::string TextIn(const nlohmann::json& object, const char* key);
+
+/// Of an event, for errors: "ts 17.250".
+std::string KinetoPlace(double us);
 
 /// Adds a trace, or the groups of an execution trace. False, and an error, if it is neither, or not
 /// in order. \param file for errors

@@ -242,7 +242,7 @@ Reader::FindGroup(const KinetoEntry& entry, uint32_t* communicator)
 bool
 Reader::MakeCollective(const KinetoEntry& entry, Rank rank, Event* event)
 {
-    m_where = "/traceEvents/" + std::to_string(entry.number);
+    m_where = KinetoPlace(entry.begin);
     const std::string who = topo::Quoted(entry.name);
     std::string call = TextIn(entry.args, "Collective name");
     if (call.empty())
@@ -388,7 +388,7 @@ Reader::MakeRank(Rank rank)
         const auto call = callOf.find(entry.correlation);
         if (call == callOf.end())
         {
-            m_where = "/traceEvents/" + std::to_string(entry.number);
+            m_where = KinetoPlace(entry.begin);
             if (m_step && (entry.begin < window.begin || entry.begin > window.end))
             {
                 continue; // of a step before, launched before the profiler began
@@ -449,8 +449,29 @@ Reader::MakeRank(Rank rank)
     std::vector<uint32_t> hostAfter;                   // what the program has waited for
     std::optional<uint32_t> host;
     double before = m_step ? window.begin : first;
-    double waited = 0; // in calls since
     bool mayWait = false;
+    // The program's work until then, behind what it has waited for.
+    const auto program = [&](double until) {
+        const double busy = std::max(until - before, 0.0);
+        before = std::max(before, until);
+        if (busy <= 0 && hostAfter.empty())
+        {
+            return;
+        }
+        Event work;
+        work.kind = TaskKind::kHost;
+        work.name = "program";
+        work.duration = rdma::Duration(
+            static_cast<int64_t>(std::min(busy * 1e6, static_cast<double>(kLongestPs))));
+        work.after = std::move(hostAfter);
+        hostAfter.clear();
+        if (host)
+        {
+            work.after.push_back(*host);
+        }
+        host = static_cast<uint32_t>(events.size());
+        events.push_back(std::move(work));
+    };
     std::size_t nextCall = 0;
     for (std::size_t n = 0; n < launches.size(); ++n)
     {
@@ -464,8 +485,8 @@ Reader::MakeRank(Rank rank)
                 mayWait = true;
                 continue;
             }
-            const double end = std::min(call.end, launch.at);
-            waited += std::max(end - std::max(call.begin, before), 0.0);
+            program(call.begin);
+            before = std::max(before, std::min(call.end, launch.at));
             for (const auto& [stream, list] : queue)
             {
                 for (std::size_t k = list.size(); k-- > 0;)
@@ -478,26 +499,7 @@ Reader::MakeRank(Rank rank)
                 }
             }
         }
-        // From the launch before to this one.
-        const double busy = std::max(launch.at - before - waited, 0.0);
-        if (busy > 0 || !hostAfter.empty())
-        {
-            Event program;
-            program.kind = TaskKind::kHost;
-            program.name = "program";
-            program.duration = rdma::Duration(
-                static_cast<int64_t>(std::min(busy * 1e6, static_cast<double>(kLongestPs))));
-            program.after = std::move(hostAfter);
-            if (host)
-            {
-                program.after.push_back(*host);
-            }
-            host = static_cast<uint32_t>(events.size());
-            events.push_back(std::move(program));
-        }
-        hostAfter.clear();
-        before = launch.at;
-        waited = 0;
+        program(launch.at);
 
         Event event;
         event.name = kernel.name;
