@@ -88,6 +88,7 @@ TraceOf(std::optional<Captured> captured)
     Trace trace;
     trace.format = "capture";
     trace.ranks = captured->plan.ranks;
+    trace.gpusPerServer = captured->gpusPerServer;
     trace.notes = std::move(captured->notes);
     trace.plan = std::move(captured->plan);
     return trace;
@@ -172,15 +173,44 @@ ReadTrace(const std::string& path,
     return fail("is of no format that is known; allowed: " + TraceFormats());
 }
 
+namespace
+{
+
+/// Ranks at their places, and between them those that do nothing.
+void
+Place(const Places& places, uint32_t each, training::TrainingPlan* plan)
+{
+    const auto place = [&](coll::Rank rank) {
+        return places.ofServer > 0 ? rank / each * places.ofServer + rank % each : rank;
+    };
+    std::vector<uint32_t> roleOf(places.ranks, static_cast<uint32_t>(plan->roles.size()));
+    for (coll::Rank rank = 0; rank < plan->ranks; ++rank)
+    {
+        roleOf[place(rank)] = plan->roleOf[rank];
+    }
+    for (training::GroupKind& kind : plan->groupKinds)
+    {
+        for (std::vector<coll::Rank>& group : kind.groups)
+        {
+            std::transform(group.begin(), group.end(), group.begin(), place);
+        }
+    }
+    plan->roleOf = std::move(roleOf);
+    plan->roles.push_back({{"compute"}, {}});
+    plan->ranks = places.ranks;
+}
+
+} // namespace
+
 std::optional<training::TrainingPlan>
 PlanOf(const Trace& trace,
        const std::string& path,
-       uint32_t ranks,
+       const Places& places,
        std::vector<topo::Error>& errors)
 {
     if (trace.recording)
     {
-        return MakePlan(*trace.recording, path, ranks, errors);
+        return MakePlan(*trace.recording, path, places.ranks, errors);
     }
     training::TrainingPlan plan = *trace.plan;
     const training::MessageMatch match(plan);
@@ -195,11 +225,9 @@ PlanOf(const Trace& trace,
             return std::nullopt;
         }
     }
-    if (plan.ranks < ranks)
+    if (plan.ranks < places.ranks)
     {
-        plan.roleOf.resize(ranks, static_cast<uint32_t>(plan.roles.size()));
-        plan.roles.push_back({{"compute"}, {}});
-        plan.ranks = ranks;
+        Place(places, trace.gpusPerServer, &plan);
     }
     return plan;
 }

@@ -34,6 +34,7 @@ struct Trace
 {
     std::string format;
     uint32_t ranks = 0;
+    uint32_t gpusPerServer = 0;     ///< ranks of a server; 0: it is not known
     std::vector<std::string> notes; ///< Recording::notes
     std::optional<Recording> recording;
     std::optional<training::TrainingPlan> plan;
@@ -48,10 +49,19 @@ std::optional<Trace> ReadTrace(const std::string& path,
                                std::vector<topo::Error>& errors,
                                const TraceCluster& cluster = {});
 
-/// Its plan; nothing, and an error, if it cannot be run. \param ranks of the plan, at least its own
+/// Ranks of a plan.
+struct Places
+{
+    uint32_t ranks = 0; ///< at least those of the trace
+    /// GPUs of a server, where a server has more of them than ranks of the trace: those begin at
+    /// its first one. 0: ranks are the plan's first ones.
+    uint32_t ofServer = 0;
+};
+
+/// Its plan; nothing, and an error, if it cannot be run.
 std::optional<training::TrainingPlan> PlanOf(const Trace& trace,
                                              const std::string& path,
-                                             uint32_t ranks,
+                                             const Places& places,
                                              std::vector<topo::Error>& errors);
 
 } // namespace formats
