@@ -372,7 +372,7 @@ TEST(FormatsFuzz, Captures)
                 return Plan();
             }
             const auto trace = ReadTrace(folder, NoTime, {gpu, 25e9}, errors);
-            Plan plan = trace ? formats::PlanOf(*trace, "f", 0, errors) : std::nullopt;
+            Plan plan = trace ? formats::PlanOf(*trace, "f", {}, errors) : std::nullopt;
             for (topo::Error& error : errors)
             {
                 error.file = "f" + error.file; // the folder's name is this test's own
