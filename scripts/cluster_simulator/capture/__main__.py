@@ -136,6 +136,7 @@ def _capture(given, out):
             network=given.capture_network,
             patience=given.patience,
             host=given.capture_host,
+            check=given.check,
             say=lambda text: print(f"capture: {text}", file=sys.stderr),
         )
     except CaptureFailed as error:

@@ -21,6 +21,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LAUNCHERS = ("torchrun", "python", "python3", "srun", "mpirun", "mpiexec")
 # Other programs of a cluster that scripts ask: launch/allocation.py.
 ASKED = ("scontrol", "nvidia-smi")
+# To look for mistakes so many ranks are captured; of more a sample.
+MOST_CHECKED = 64
 # A rank is a process of some 250 MB; so many at once where they need not run together.
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))
 RUNNING, READING = "running the script", "reading what its ranks did"
@@ -39,6 +41,7 @@ def capture(
     network=False,
     patience=30,
     host="none",
+    check=False,
     say=None,
     progress=None,
     multiprocessors=None,
@@ -53,6 +56,7 @@ def capture(
     after which the script is ended, 0: it runs to its end. network: the script may use it.
     patience: seconds that a rank waits for another one. host: what the program does on the CPU
     between operators: "none", "measured" on this machine, or microseconds before each operator.
+    check: it is for the mistakes: of up to 64 ranks all are captured.
     say: is called with what happens.
     progress: is called with (training steps that ranks have done, of how many, what goes on); of
     how many is 0 where nobody knows.
@@ -96,7 +100,13 @@ def capture(
                 break
             progress(0, 0, READING)
             made = _read(jobs[-1], gpus_per_server, host_us)
-            if ranks != "auto" or status or made.usual_role is not None or made.complete:
+            if ranks != "auto" or status or made.complete:
+                break
+            if check and made.world <= MOST_CHECKED:
+                wanted = "all"
+                say(f"capturing all {made.world} ranks, to compare them")
+                continue
+            if made.usual_role is not None:
                 break
             say(f"sampled ranks differ ({made.difference()}): capturing all {made.world}")
             wanted = "all"

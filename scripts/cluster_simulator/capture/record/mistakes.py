@@ -21,7 +21,14 @@ FAILURES = (
             "mat1 and mat2 shapes cannot be multiplied",
         ),
     ),
-    ("world-size", ("invalid device ordinal",)),
+    (
+        "world-size",
+        (
+            "invalid device ordinal",
+            "the new group's world size should be less or equal to the world size",
+            "The new group's rank should be within the",
+        ),
+    ),
 )
 
 
@@ -258,7 +265,11 @@ def _circle(tasks, groups):
         return []
     told = [
         f"rank {rank} is in {describe(task)}"
-        + (f" from rank {_peer(groups, rank, task)}" if task["kind"] == "recv" else "")
+        + (
+            f" {'to' if task['kind'] == 'send' else 'from'} rank {_peer(groups, rank, task)}"
+            if task["kind"] != "collective"
+            else ""
+        )
         for rank, task in list(at.items())[:8]
     ]
     more = f"; and {len(at) - 8} more" if len(at) > 8 else ""
