@@ -217,7 +217,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         s.pfcPauses = pauses;
         s.pfcPauseTimeUs = pausedUs;
     }
-    s.balance = CollectBalance(fabric, base, nics);
+    s.balance = CollectBalance(fabric, base, nics, collector.GetFlowWays());
     s.retransmittedPackets = nics.retransmittedPackets - base.nics.retransmittedPackets;
     s.timeouts = nics.timeouts - base.nics.timeouts;
     s.naks = nics.naksSent - base.nics.naksSent;

@@ -78,6 +78,12 @@ RdmaFabricHelper::SetInfiniBand(const IbFabricConfig& config)
 }
 
 void
+RdmaFabricHelper::SetLargestFrame(uint32_t bytes)
+{
+    m_largestFrame = bytes;
+}
+
+void
 RdmaFabricHelper::SetPartition(const RdmaPartition& partition)
 {
     m_partition = partition;
@@ -110,6 +116,7 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
         linkLayer.SetEcn(*m_prototype, m_switchSet, m_switch);
     }
     fabric->m_partition = m_partition;
+    fabric->m_largestFrame = m_largestFrame;
     fabric->m_switchOfNode.resize(n);
     fabric->m_endsOfNode.resize(n);
     std::vector<bool> isHost(n);

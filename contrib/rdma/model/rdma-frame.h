@@ -9,6 +9,7 @@
 #include "contrib/rdma/core/telemetry-hop.h"
 #include "rdma-journey.h"
 
+#include "ns3/mac48-address.h"
 #include "ns3/packet.h"
 
 #include <array>
@@ -55,6 +56,7 @@ enum class RdmaOpcode : uint8_t
     PAUSE = 0xf0,        //!< no BTH: an IEEE 802.1Qbb frame
     PACKET = 0xf1,       //!< no BTH: an ordinary ns3::Packet hangs off RdmaFrame::extra
     FLOW_CONTROL = 0xf2, //!< no LRH either: an InfiniBand link's flow-control packet
+    ETHERNET = 0xf3,     //!< as PACKET, but switches forward it (RdmaPackets)
 };
 
 /// \return whether the frame carries message data (and is counted as a data packet)
@@ -343,13 +345,15 @@ struct RdmaFrameTag
 struct RdmaFrameExtra
 {
     RdmaFrameExtra* next;                 //!< in the pool
-    Ptr<Packet> packet;                   //!< PACKET: what NetDevice::Send was given
-    uint16_t protocol{0};                 //!< PACKET: its EtherType
+    Ptr<Packet> packet;                   //!< PACKET, ETHERNET: what NetDevice::Send was given
+    uint16_t protocol{0};                 //!< of it: its EtherType
     bool hasTelemetry{false};             //!< whether `telemetry` means anything
     bool hasTag{false};                   //!< whether `tag` means anything
     RdmaFrameTag tag;                     //!< between the first switch and the last
     std::unique_ptr<RdmaJourney> journey; //!< last packet of a message, if NICs note journeys
     RdmaTelemetry telemetry;              //!< data packets and ACKs
+    Mac48Address source;                  //!< ETHERNET
+    Mac48Address destination;             //!< ETHERNET
 };
 
 /**

@@ -24,6 +24,7 @@ namespace ns3
 
 class RdmaNicLimits;
 class RdmaNicScan;
+class RdmaPackets;
 class RdmaPullQueue;
 
 /**
@@ -197,6 +198,37 @@ class RdmaNic : public Object, public RdmaPortUser
      * \return an error, or nothing
      */
     std::string StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes);
+
+    /// Ordinary packets share the port from now on. \param packets kept \return what is wrong, or
+    /// nothing
+    std::string SetPackets(Ptr<RdmaPackets> packets);
+
+    /// \return null: its port is no NetDevice of the fabric
+    Ptr<RdmaPackets> GetPackets() const;
+
+    // For RdmaPackets:
+
+    /// \param mask bit p: ordinary packets of priority p wait
+    void SetPacketMask(uint8_t mask)
+    {
+        m_packetMask = mask;
+        UpdatePullMask();
+    }
+
+    /// \return mask: bit p: queue pairs of priority p may have something to send
+    uint8_t GetReadyPairs(int64_t now);
+    /// What Pull does without ordinary packets.
+    RdmaFrame* PullPairs(uint8_t pausedMask, int64_t now);
+    /// The port is another's until it is idle again: for queue pairs whose rate lets them send
+    /// before anything else asks.
+    void WakePairs(int64_t now);
+
+    /// Reads "a:b,c:d" into a table. \param attribute its full name \return what is wrong
+    static std::string ParseMap(const std::string& text,
+                                const std::string& attribute,
+                                uint8_t* table,
+                                uint32_t keys,
+                                uint32_t values);
 
     /// \return null: none
     const RdmaNicLimits* GetLimits() const
@@ -435,12 +467,6 @@ class RdmaNic : public Object, public RdmaPortUser
     RdmaQueuePairProfile* GetProfile(uint64_t staticRate);
     /// A connection recovers as both ends do; else it goes on with go-back-N.
     void Agree(RdmaQueuePair* qp, const RdmaRecoveryScheme& theirs, uint64_t peerBdpCap);
-    /// Reads "a:b,c:d" into a table. \return what is wrong
-    static std::string ParseMap(const std::string& text,
-                                const std::string& attribute,
-                                uint8_t* table,
-                                uint32_t keys,
-                                uint32_t values);
     void OnWake();
 
     // hot
@@ -448,6 +474,7 @@ class RdmaNic : public Object, public RdmaPortUser
     uint32_t m_endpoint{0};
     uint8_t m_readyMask{0};
     uint8_t m_preparedMask{0}; //!< with limits: priorities of which a packet is prepared
+    uint8_t m_packetMask{0};   //!< priorities of which ordinary packets wait
     uint8_t m_ackPriority;     //!< QUEUE_PAIRS: each its queue pair's
     uint8_t m_cnpPriority;
     uint32_t m_mtu;
@@ -468,6 +495,7 @@ class RdmaNic : public Object, public RdmaPortUser
     std::unique_ptr<RdmaNicLimits> m_limits; //!< null: none
     std::unique_ptr<RdmaNicScan> m_scan;     //!< null: round robin
     std::unique_ptr<RdmaPullQueue> m_pulls;  //!< null: none has been owed
+    Ptr<RdmaPackets> m_packets;              //!< null: none
     rdma::FrameSizes m_sizes;
     int64_t m_timeUnit{1}; //!< the port's
 

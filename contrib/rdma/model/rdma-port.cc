@@ -80,10 +80,12 @@ RdmaPort::DoDispose()
     m_user = &g_noUser;
     m_channel = nullptr;
     m_nodeObject = nullptr;
+    m_packets = nullptr;
     m_errors = nullptr;
     m_dropsAtRandom = nullptr;
     m_receive =
         MakeNullCallback<bool, Ptr<NetDevice>, Ptr<const Packet>, uint16_t, const Address&>();
+    m_promiscReceive = NetDevice::PromiscReceiveCallback();
     NetDevice::DoDispose();
 }
 

@@ -137,6 +137,10 @@ class RdmaSwitch : public RdmaSwitchBase
 
     /// A frame goes on to where it is addressed to. \param port where it came in
     void Forward(RdmaPort* port, RdmaFrame* frame, int64_t now);
+    /// The same by this port.
+    void ForwardBy(uint16_t index, RdmaPort* port, RdmaFrame* frame, int64_t now);
+    /// It has no way of its own.
+    void ForwardToAll(RdmaPort* port, RdmaFrame* frame, uint16_t set, int64_t now);
     std::string StartTrimming(uint32_t largestFrameBytes);
     /// Cuts its payload off. \param egress that has no room for it
     void Trim(RdmaPort* egress, RdmaFrame* frame, int64_t now);
