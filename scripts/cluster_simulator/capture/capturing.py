@@ -53,7 +53,7 @@ def capture(
     _check(gpus_per_server, servers, ranks, steps, patience)
     say = say or (lambda text: None)
     os.makedirs(out, exist_ok=True)
-    _remove_old(out)
+    remove_old(out)
     notes = []
     if not network and not isolation.possible():
         notes.append("the script was not isolated: it could use the network")
@@ -139,7 +139,7 @@ def _check(gpus_per_server, servers, ranks, steps, patience):
             whole("ranks", rank, 0)
 
 
-def _remove_old(out):
+def remove_old(out):
     """Of an earlier capture: nothing of it may be taken for this one's."""
     for name in os.listdir(out):
         if name in ("meta.json", "stdout.txt", "stderr.txt") or (
