@@ -440,8 +440,9 @@ CriticalPath::ToJson() const
     j["parts_us"] = std::move(parts);
     j["share"] = std::move(shares);
     j["hops"] = nlohmann::ordered_json::array();
-    for (const auto& [hop, why, call] : m_hops)
+    for (const Hop& longest : m_hops)
     {
+        const auto& [hop, why, call] = longest;
         j["hops"].push_back({{"link", m_ports[hop.port]},
                              {"call", m_path[call].task->name},
                              {"time_us", Us(hop.time)},
@@ -450,6 +451,11 @@ CriticalPath::ToJson() const
                               hop.waited ? nlohmann::ordered_json(GetTimeShareName(why))
                                          : nlohmann::ordered_json()},
                              {"behind", name(hop.behind)}});
+        const std::string note = NoteOf(longest);
+        if (!note.empty())
+        {
+            j["hops"].back()["note"] = note;
+        }
     }
     j["calls"] = m_path.size();
     j["path"] = std::move(list);
@@ -479,6 +485,13 @@ CriticalPath::InWords(std::size_t share) const
     return GetPathShareWords(share, m_link);
 }
 
+std::string
+CriticalPath::NoteOf(const Hop& hop) const
+{
+    const Part& call = m_path[hop.call];
+    return m_notes ? m_notes->Of(hop.hop.port, call.start, call.end) : "";
+}
+
 void
 CriticalPath::AddHop(const Hop& longest, std::vector<Line>& lines) const
 {
@@ -493,6 +506,10 @@ CriticalPath::AddHop(const Hop& longest, std::vector<Line>& lines) const
             Percent(hop.waited, hop.time) + " " + InWords(static_cast<std::size_t>(longest.why));
         text += hop.behind < m_tags.size() ? ", behind " + m_tags[hop.behind] : "";
         lines.push_back({"", -1, std::move(text)});
+    }
+    if (std::string note = NoteOf(longest); !note.empty())
+    {
+        lines.push_back({"", -1, std::move(note)});
     }
 }
 
@@ -544,6 +561,11 @@ CriticalPath::InLines() const
         lines.push_back({i ? "" : "of the collectives",
                          -1,
                          Percent(m_shares[order[i]], communicating) + " " + InWords(order[i])});
+        if (m_notes && order[i] == static_cast<std::size_t>(TimeShare::REPEATING))
+        {
+            const std::string lost = m_notes->Losses(m_path.front().start, m_path.back().end);
+            lines.back().words += lost.empty() ? "" : " (" + lost + ")";
+        }
     }
     if (!m_hops.empty())
     {

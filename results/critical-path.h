@@ -5,6 +5,7 @@
 #define CRITICAL_PATH_H
 
 #include "results/collective-paths.h"
+#include "results/link-notes.h"
 #include "results/records.h"
 #include "scenarios/training/message-match.h"
 #include "scenarios/training/step-graph.h"
@@ -63,6 +64,12 @@ class CriticalPath
     CollectivePaths& GetPaths()
     {
         return m_paths;
+    }
+
+    /// What else there is to say of links, when it is told. \param notes kept; null: nothing
+    void SetNotes(const LinkNotes* notes)
+    {
+        m_notes = notes;
     }
 
     /// A call of any rank has ended; of a collective, while the runner tells of it. By any thread.
@@ -146,12 +153,14 @@ class CriticalPath
     void AddCollective(const Times& times, int64_t end, Part& part);
     std::string InWords(std::size_t share) const;
     void AddHop(const Hop& longest, std::vector<Line>& lines) const;
+    std::string NoteOf(const Hop& hop) const;
 
     const training::TrainingPlan& m_plan;
     training::MessageMatch m_match;
     const std::vector<std::string>& m_ports;
     const std::vector<std::string>& m_tags;
     const rdma::LinkWords& m_link;
+    const LinkNotes* m_notes{nullptr};
     CollectivePaths m_paths;
     std::vector<std::size_t> m_offsets;                  //!< by rank
     std::vector<std::vector<training::TaskId>> m_before; //!< by role and task: on its stream

@@ -72,11 +72,10 @@ PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults)
             if (r.losesFrames)
             {
                 text += "; " + HumanCount(r.framesLost) + " frames lost";
+                text += r.isCut && r.framesWithoutWay
+                            ? ", " + HumanCount(r.framesWithoutWay) + " found no way left,"
+                            : "";
                 text += r.pairsHit ? " of " + HumanCount(r.pairsHit) + " pairs of hosts" : "";
-            }
-            if (r.isCut && r.framesWithoutWay)
-            {
-                text += ", " + HumanCount(r.framesWithoutWay) + " found no way left";
             }
         }
         os << head << Wrapped(text, 17, 2) << "\n";

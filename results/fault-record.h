@@ -28,7 +28,7 @@ struct FaultRecord
     int64_t rerouted{-1};         //!< all switches had new tables
     uint64_t times{0};            //!< that it began
     uint64_t framesLost{0};       //!< on the wire, sent in vain, dropped from queues
-    uint64_t framesWithoutWay{0}; //!< dropped by switches that knew no other way yet
+    uint64_t framesWithoutWay{0}; //!< dropped by switches that had no way for them
     uint64_t pairsHit{0};         //!< of a sender and a receiver, by direction, that lost data
 };
 

@@ -34,6 +34,7 @@ Interference::Add(const FlowRecord& record,
                   const std::function<uint32_t(uint32_t tag)>& ownerOf)
 {
     Owner& mine = m_owners[owner];
+    mine.throttled += parts.parts[At(TimeShare::THROTTLED)];
     for (const MessageParts::Hop& hop : parts.hops)
     {
         Port& port = mine.ports[hop.port];
@@ -60,6 +61,7 @@ Interference::Clear()
     for (Owner& owner : m_owners)
     {
         owner.ports.clear();
+        owner.throttled = 0;
     }
 }
 
@@ -74,6 +76,45 @@ Interference::BytesAt(uint32_t owner, uint32_t port) const
 {
     const auto found = m_owners[owner].ports.find(port);
     return found == m_owners[owner].ports.end() ? 0 : found->second.bytes;
+}
+
+Interference::Others
+Interference::FindOthers(uint32_t owner, uint32_t port) const
+{
+    Others of;
+    of.most = owner;
+    for (uint32_t other = 0; other < m_owners.size(); ++other)
+    {
+        const uint64_t bytes = BytesAt(other, port);
+        of.all += static_cast<double>(bytes);
+        of.theirs += other == owner ? 0 : static_cast<double>(bytes);
+        const bool more = of.most == owner || bytes > BytesAt(of.most, port);
+        of.most = other != owner && bytes > 0 && more ? other : of.most;
+    }
+    return of;
+}
+
+nlohmann::ordered_json
+Interference::SharedMost(uint32_t owner, const std::string& nameless) const
+{
+    Others best;
+    uint32_t at = 0;
+    for (const auto& [port, none] : m_owners[owner].ports)
+    {
+        const Others here = FindOthers(owner, port);
+        if (here.theirs > best.theirs)
+        {
+            best = here;
+            at = port;
+        }
+    }
+    if (best.theirs == 0)
+    {
+        return {};
+    }
+    return {{"link", m_ports[at]},
+            {"job", NameOf(best.most, nameless)},
+            {"share_of_bytes_of_others", Share(best.theirs, best.all)}};
 }
 
 nlohmann::ordered_json
@@ -94,25 +135,17 @@ Interference::ToJson(uint32_t owner, const std::string& nameless, std::size_t mo
     std::vector<Link> links;
     for (const auto& [port, of] : mine.ports)
     {
-        double all = 0;
-        uint32_t most = owner;
-        for (uint32_t other = 0; other < m_owners.size(); ++other)
-        {
-            const uint64_t bytes = BytesAt(other, port);
-            all += static_cast<double>(bytes);
-            const bool more = most == owner || bytes > BytesAt(most, port);
-            most = other != owner && bytes > 0 && more ? other : most;
-        }
+        const Others here = FindOthers(owner, port);
         const auto waited = static_cast<double>(of.waited);
         for (uint32_t other = 0; other < m_owners.size(); ++other)
         {
-            waitedFor[other] += waited * Share(static_cast<double>(BytesAt(other, port)), all);
+            waitedFor[other] += waited * Share(static_cast<double>(BytesAt(other, port)), here.all);
             behind[other] += other < of.behind.size() ? of.behind[other] : 0;
         }
-        const double share = 1 - Share(static_cast<double>(of.bytes), all);
-        if (most != owner && of.waited > 0)
+        const double share = 1 - Share(static_cast<double>(of.bytes), here.all);
+        if (here.most != owner && of.waited > 0)
         {
-            links.push_back({port, waited, waited * share, share, most});
+            links.push_back({port, waited, waited * share, share, here.most});
         }
     }
     std::sort(links.begin(), links.end(), [](const Link& a, const Link& b) {
@@ -124,6 +157,7 @@ Interference::ToJson(uint32_t owner, const std::string& nameless, std::size_t mo
     nlohmann::ordered_json json;
     json["waited_us"] = all * 1e-6;
     json["waited_for_others_us"] = (all - waitedFor[owner]) * 1e-6;
+    json["throttled_us"] = static_cast<double>(mine.throttled) * 1e-6;
     json["waited_for"] = nlohmann::ordered_json::array();
     json["behind"] = nlohmann::ordered_json::array();
     for (uint32_t other = 0; other < m_owners.size(); ++other)
@@ -148,6 +182,7 @@ Interference::ToJson(uint32_t owner, const std::string& nameless, std::size_t mo
                                  {"slowed_by", NameOf(link.most, nameless)},
                                  {"share_of_bytes_of_others", link.share}});
     }
+    json["shares"] = SharedMost(owner, nameless);
     return json;
 }
 

@@ -55,10 +55,14 @@ class Interference
     void Clear();
 
     /// Of an owner:
-    ///     {"waited_us", "waited_for_others_us",
+    ///     {"waited_us", "waited_for_others_us", "throttled_us",
     ///      "waited_for": [{"job", "waited_us"}], "behind": [{"job", "waited_us"}],
     ///      "links": [{"link", "waited_us", "waited_for_others_us", "slowed_by",
-    ///                 "share_of_bytes_of_others"}]}
+    ///                 "share_of_bytes_of_others"}],
+    ///      "shares": {"link", "job", "share_of_bytes_of_others"}}
+    /// `shares` is where most bytes of others passed, of the ports of its own messages, whether or
+    /// not anybody waited there: congestion control that slows senders down in time leaves no
+    /// queues. null: it shares no port.
     /// \param nameless what owner 0 is called \param mostLinks where it waited longest for others
     nlohmann::ordered_json ToJson(uint32_t owner,
                                   const std::string& nameless,
@@ -75,11 +79,23 @@ class Interference
     struct Owner
     {
         std::string name;
+        int64_t throttled{0}; //!< ps, of messages' times, by the congestion control
         std::map<uint32_t, Port> ports;
     };
 
     const std::string& NameOf(uint32_t owner, const std::string& nameless) const;
     uint64_t BytesAt(uint32_t owner, uint32_t port) const;
+
+    /// Who else passes a port.
+    struct Others
+    {
+        double all{0};    //!< bytes of all owners
+        double theirs{0}; //!< bytes of others
+        uint32_t most{0}; //!< of the others who has most; the owner itself: there are none
+    };
+
+    Others FindOthers(uint32_t owner, uint32_t port) const;
+    nlohmann::ordered_json SharedMost(uint32_t owner, const std::string& nameless) const;
 
     const std::vector<std::string>& m_ports;
     std::vector<Owner> m_owners;

@@ -99,6 +99,8 @@ ToJson(const BalanceStats& balance)
     j["largest_reorder_packets"] = balance.largestReorder;
     j["largest_held_bytes"] = balance.largestHeldBytes;
     j["path_changes"] = balance.pathChanges;
+    j["hash_collisions"] = balance.hashCollisions ? nlohmann::ordered_json(*balance.hashCollisions)
+                                                  : nlohmann::ordered_json();
     j["equal_cost_links"] = nlohmann::ordered_json::array();
     for (const TierLoad& tier : balance.tiers)
     {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,10 @@ struct BalanceStats
     uint64_t largestReorder{0};   //!< packets that one of them was ahead
     uint64_t largestHeldBytes{0}; //!< that one receiver kept of a queue pair
     uint64_t pathChanges{0};      //!< by senders
-    std::vector<TierLoad> tiers;  //!< empty: there are no links to choose from
+    /// Pairs of flows that shared one of several links while another of these had none (FlowWays).
+    /// nullopt: not known, or flows have no ways of their own
+    std::optional<uint64_t> hashCollisions;
+    std::vector<TierLoad> tiers; //!< empty: there are no links to choose from
 };
 
 nlohmann::ordered_json ToJson(const BalanceStats& balance);

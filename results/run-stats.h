@@ -63,6 +63,7 @@ struct TrimmingStats
     uint64_t trimmedReceived{0};  //!< that came to their receiver
     uint64_t returnedReceived{0}; //!< that came back
     uint64_t pulls{0};
+    uint64_t requestsToSend{0};
 };
 
 /// What a fabric did, as numbers. Made at the end of a run, before the fabric goes.

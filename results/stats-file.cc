@@ -105,7 +105,8 @@ AddPacketStats(nlohmann::ordered_json& j, const RunStats& s)
                          {"returned_packets", s.trimming->returned},
                          {"trimmed_received", s.trimming->trimmedReceived},
                          {"returned_received", s.trimming->returnedReceived},
-                         {"pulls", s.trimming->pulls}};
+                         {"pulls", s.trimming->pulls},
+                         {"requests_to_send", s.trimming->requestsToSend}};
     }
     j["retransmitted_packets"] = s.retransmittedPackets;
     j["timeouts"] = s.timeouts;

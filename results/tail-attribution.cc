@@ -97,6 +97,14 @@ TailAttribution::Sorted() const
 }
 
 std::string
+TailAttribution::NoteOf(const Late& late) const
+{
+    const std::string note =
+        m_notes ? m_notes->Of(late.port, late.record.start, late.record.end) : "";
+    return note.empty() ? "" : " (" + note + ")";
+}
+
+std::string
 TailAttribution::Why(const Late& late) const
 {
     const int64_t whole = late.record.end - late.record.start;
@@ -119,9 +127,15 @@ TailAttribution::Why(const Late& late) const
         }
         text += (text.empty() ? "" : ", ") + Percent(part, whole) + " ";
         text += GetTimeShareWords(share, m_link);
-        if (share == TimeShare::QUEUED && late.atPort > late.pausedThere)
+        // Where its last packet waited longest is at least the average, unless others did.
+        if (share == TimeShare::QUEUED &&
+            late.atPort * static_cast<int64_t>(late.way.size()) < part)
         {
-            text += ", most at " + m_ports[late.port];
+            text += ", most on other ways than its last packet's";
+        }
+        else if (share == TimeShare::QUEUED && late.atPort > late.pausedThere)
+        {
+            text += ", most at " + m_ports[late.port] + NoteOf(late);
             const MessageParts::Others& f = late.behind;
             if (f.known && f.src == late.record.src && f.dst == late.record.dst)
             {
@@ -139,7 +153,12 @@ TailAttribution::Why(const Late& late) const
         else if (share == TimeShare::PAUSED && late.pausedThere)
         {
             const std::string& link = m_ports[late.port];
-            text += ", most at " + link + " by " + link.substr(link.find("->") + 2);
+            text += ", most at " + link + " by " + link.substr(link.find("->") + 2) + NoteOf(late);
+        }
+        else if (share == TimeShare::REPEATING && m_notes)
+        {
+            const std::string lost = m_notes->Losses(late.record.start, late.record.end);
+            text += lost.empty() ? "" : " (" + lost + ")";
         }
     }
     return text;

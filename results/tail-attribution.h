@@ -5,6 +5,7 @@
 #define TAIL_ATTRIBUTION_H
 
 #include "results/flow-table.h"
+#include "results/link-notes.h"
 #include "results/message-parts.h"
 #include "results/path-table.h"
 
@@ -22,8 +23,7 @@ namespace results
  * Says why messages were late: the slowest ones by the time they lost against an idle network, in
  * attribution.csv and in a line of words, and the sums over all measured messages.
  *
- * Built on what messages note on their way; those without that (READs; those whose last packet came
- * before an earlier one was repeated) are counted apart.
+ * Built on what messages note on their way; those without that (READs) are counted apart.
  */
 class TailAttribution
 {
@@ -37,6 +37,12 @@ class TailAttribution
                     const std::vector<std::string>& ports,
                     const std::vector<std::string>& tags,
                     const rdma::LinkWords& link);
+
+    /// What else there is to say of links, when it is told. \param notes kept; null: nothing
+    void SetNotes(const LinkNotes* notes)
+    {
+        m_notes = notes;
+    }
 
     /// \param parts of this message
     void Add(const FlowRecord& record, const MessageParts& parts);
@@ -70,11 +76,13 @@ class TailAttribution
     static bool Slower(const Late& a, const Late& b);
     std::vector<Late> Sorted() const;
     std::string Why(const Late& late) const;
+    std::string NoteOf(const Late& late) const;
 
     const std::vector<std::string>& m_endpoints;
     const std::vector<std::string>& m_ports;
     const std::vector<std::string>& m_tags;
     const rdma::LinkWords& m_link;
+    const LinkNotes* m_notes{nullptr};
     std::vector<Late> m_slowest; //!< min-heap
     TimeParts m_sums{};
     int64_t m_sum{0};

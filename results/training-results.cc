@@ -6,6 +6,7 @@
 #include "collectives/cost.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "results/capture-results.h"
 #include "results/human-text.h"
 #include "results/message-id.h"
 #include "results/protocol-name.h"
@@ -367,6 +368,14 @@ TrainingResults::ToJson(const CriticalPath* critical,
     if (traced)
     {
         body["trace"] = {{"format", m_scenario.trace->format}, {"ranks", m_scenario.trace->ranks}};
+        if (m_scenario.capture)
+        {
+            const formats::Findings& found = m_scenario.capture->findings;
+            body["trace"]["captured_ranks"] = found.captured;
+            body["trace"]["captured_steps"] = found.steps;
+            body["trace"]["step_ended_by"] = found.endedBy;
+            body.update(CaptureToJson(found));
+        }
     }
     else
     {
@@ -586,6 +595,10 @@ TrainingResults::PrintHead(std::ostream& os) const
     if (m_scenario.trace)
     {
         os << "\n";
+        if (m_scenario.capture)
+        {
+            PrintCapture(os, m_scenario.capture->findings);
+        }
         return;
     }
     os << "micro-batch " << m_scenario.microBatch << " x accumulation " << m_scenario.accumulation

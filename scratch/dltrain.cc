@@ -11,8 +11,11 @@
 #include "contrib/dltrain/model/program.h"
 #include "contrib/dltrain/model/ranks.h"
 #include "contrib/dltrain/model/training-simulation.h"
+#include "results/capture-results.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/parse.h"
+
+#include <iostream>
 
 int
 main(int argc, char* argv[])
@@ -21,6 +24,10 @@ main(int argc, char* argv[])
         scenario::SilenceOtherRanks(); // under mpirun one process speaks
         const scenario::TrainingScenario scenario =
             scenario::ParseOrExit<scenario::TrainingScenario>(argc, argv);
+        if (!scenario.HasSteps())
+        {
+            return results::EndWithoutSteps(scenario, std::cout);
+        }
         if (scenario.run.dryRun)
         {
             return scenario.jobs ? dltrain::DryRunJobs(scenario) : dltrain::DryRun(scenario);

@@ -423,6 +423,12 @@ OversubscriptionText(double oversubscription)
     return oversubscription > 1 ? ", oversubscription " + Number(oversubscription) : "";
 }
 
+std::string
+RatioText(double ratio)
+{
+    return Number(ratio);
+}
+
 void
 AddServers(Topology* topology, uint64_t servers)
 {

@@ -158,6 +158,8 @@ Parameter Oversubscription();
 Parameter Planes();
 /// ", oversubscription 4", behind a network's name; "" if it is 1.
 std::string OversubscriptionText(double oversubscription);
+/// "1.5"
+std::string RatioText(double ratio);
 
 /// `rate` x `factor`, to the nearest bit per second.
 rdma::BitRate Scaled(rdma::BitRate rate, double factor);

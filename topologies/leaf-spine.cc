@@ -18,10 +18,10 @@
  * not given either (as in HPCC's network; fewer if there are fewer ports); leaves so that the
  * servers fit; spines so that the uplinks of a leaf carry what its server ports do.
  *
- * Oversubscription f divides the uplink capacity of a leaf by f. If spines is not given, there are
+ * Oversubscription f divides the uplink capacity of a leaf by f: there are
  * ceil(hostsPerLeaf x linkRate / (f x fabricRate)) spines, and with f > 1 the rate of their links
- * is lowered to meet the ratio exactly; if it is given, it stays and the rate of the links is
- * fabricRate / f.
+ * is lowered to meet the ratio exactly. Spines that are given say the ratio themselves, so an f
+ * beside them has to be that ratio.
  */
 #include "topologies/leaf-spine.h"
 
@@ -112,9 +112,20 @@ MakeLeafSpine(const TopologyRequest& r)
             rate = detail::Scaled(rate, std::min(1.0, full / oversubscription / spines));
         }
     }
-    else
+    else if (oversubscription > 1 && std::abs(full / spines / oversubscription - 1) > 1e-6)
     {
-        rate = detail::Scaled(rate, 1 / oversubscription);
+        result.errors.push_back(
+            {"oversubscription",
+             detail::RatioText(oversubscription),
+             "is not what the spines make: " + Counted(hostsPerLeaf, "server port") + " of " +
+                 rdma::ToString(r.linkRate) + " and " +
+                 Counted(r.parameters.Count("spines"), "uplink") + " of " + rdma::ToString(rate) +
+                 " at a leaf are " + detail::RatioText(full / spines) +
+                 ":1; allowed: one of the two, or --fabric-rate",
+             "",
+             "",
+             "spines"});
+        return result;
     }
 
     const double nodes = static_cast<double>(servers) + static_cast<double>(leaves) + spines;

@@ -10,25 +10,37 @@
 namespace topo
 {
 
+Topology::Graph&
+Topology::Own()
+{
+    if (m_graph.use_count() > 1)
+    {
+        m_graph = std::make_shared<Graph>(*m_graph);
+    }
+    return *m_graph;
+}
+
 NodeId
 Topology::Add(std::string name, NodeKind kind, uint8_t tier)
 {
-    const NodeId id = static_cast<NodeId>(m_nodes.size());
-    if (!m_byName.emplace(name, id).second)
+    Graph& own = Own();
+    const NodeId id = static_cast<NodeId>(own.nodes.size());
+    if (!own.byName.emplace(name, id).second)
     {
         throw std::invalid_argument("Topology: two nodes named " + name);
     }
-    m_nodes.push_back({std::move(name), kind, tier, {}, false});
-    m_firstCoordinate.push_back(static_cast<uint32_t>(m_coordinates.size()));
-    m_endpointsValid = false;
+    own.nodes.push_back({std::move(name), kind, tier, {}, false});
+    own.firstCoordinate.push_back(static_cast<uint32_t>(own.coordinates.size()));
+    own.endpointsValid = false;
     return id;
 }
 
 NodeId
 Topology::AddHost(std::string name)
 {
+    Graph& own = Own();
     const NodeId id = Add(std::move(name), NodeKind::kHost, 0);
-    m_hosts.push_back(id);
+    own.hosts.push_back(id);
     return id;
 }
 
@@ -36,16 +48,17 @@ NodeId
 Topology::AddUnit(std::string name)
 {
     const NodeId id = AddHost(std::move(name));
-    m_nodes[id].isUnit = true;
+    Own().nodes[id].isUnit = true;
     return id;
 }
 
 NodeId
 Topology::AddSwitch(std::string name, uint8_t tier, const std::vector<uint32_t>& coordinates)
 {
+    Graph& own = Own();
     const NodeId id = Add(std::move(name), NodeKind::kSwitch, tier);
-    m_coordinates.insert(m_coordinates.end(), coordinates.begin(), coordinates.end());
-    m_firstCoordinate.back() = static_cast<uint32_t>(m_coordinates.size());
+    own.coordinates.insert(own.coordinates.end(), coordinates.begin(), coordinates.end());
+    own.firstCoordinate.back() = static_cast<uint32_t>(own.coordinates.size());
     return id;
 }
 
@@ -65,7 +78,8 @@ Topology::AddSwitchAt(const std::string& kind,
 LinkId
 Topology::Connect(NodeId a, NodeId b, rdma::BitRate rate, rdma::Duration delay, double bitErrorRate)
 {
-    if (a >= m_nodes.size() || b >= m_nodes.size() || a == b)
+    Graph& own = Own();
+    if (a >= own.nodes.size() || b >= own.nodes.size() || a == b)
     {
         throw std::invalid_argument("Topology: a link needs two different nodes that exist");
     }
@@ -76,94 +90,96 @@ Topology::Connect(NodeId a, NodeId b, rdma::BitRate rate, rdma::Duration delay, 
             "rate of at least 0 and below 1");
     }
     constexpr size_t kMostPorts = 65535;
-    if (m_nodes[a].ports.size() >= kMostPorts || m_nodes[b].ports.size() >= kMostPorts)
+    if (own.nodes[a].ports.size() >= kMostPorts || own.nodes[b].ports.size() >= kMostPorts)
     {
         throw std::invalid_argument("Topology: more than 65535 ports at one node");
     }
-    const LinkId id = static_cast<LinkId>(m_links.size());
+    const LinkId id = static_cast<LinkId>(own.links.size());
     Link link;
     link.a = a;
     link.b = b;
-    link.portA = static_cast<PortId>(m_nodes[a].ports.size());
-    link.portB = static_cast<PortId>(m_nodes[b].ports.size());
+    link.portA = static_cast<PortId>(own.nodes[a].ports.size());
+    link.portB = static_cast<PortId>(own.nodes[b].ports.size());
     link.rate = rate;
     link.delay = delay;
     link.bitErrorRate = bitErrorRate;
-    m_links.push_back(link);
-    m_nodes[a].ports.push_back(id);
-    m_nodes[b].ports.push_back(id);
-    m_ordinal.push_back(
-        m_between[(static_cast<uint64_t>(std::min(a, b)) << 32) | std::max(a, b)]++);
-    m_endpointsValid = false;
+    own.links.push_back(link);
+    own.nodes[a].ports.push_back(id);
+    own.nodes[b].ports.push_back(id);
+    own.ordinal.push_back(
+        own.between[(static_cast<uint64_t>(std::min(a, b)) << 32) | std::max(a, b)]++);
+    own.endpointsValid = false;
     return id;
 }
 
 const std::vector<Node>&
 Topology::Nodes() const
 {
-    return m_nodes;
+    return m_graph->nodes;
 }
 
 const std::vector<Link>&
 Topology::Links() const
 {
-    return m_links;
+    return m_graph->links;
 }
 
 void
 Topology::BuildEndpoints() const
 {
-    if (m_endpointsValid)
+    if (m_graph->endpointsValid)
     {
         return;
     }
-    m_endpoints.clear();
-    m_firstEndpoint.clear();
-    for (const NodeId host : m_hosts)
+    m_graph->endpoints.clear();
+    m_graph->firstEndpoint.clear();
+    for (const NodeId host : m_graph->hosts)
     {
-        m_firstEndpoint.push_back(static_cast<EndpointId>(m_endpoints.size()));
-        for (size_t p = 0; p < m_nodes[host].ports.size(); ++p)
+        m_graph->firstEndpoint.push_back(static_cast<EndpointId>(m_graph->endpoints.size()));
+        for (size_t p = 0; p < m_graph->nodes[host].ports.size(); ++p)
         {
-            m_endpoints.push_back({host, static_cast<PortId>(p)});
+            m_graph->endpoints.push_back({host, static_cast<PortId>(p)});
         }
     }
-    m_firstEndpoint.push_back(static_cast<EndpointId>(m_endpoints.size()));
-    m_endpointsValid = true;
+    m_graph->firstEndpoint.push_back(static_cast<EndpointId>(m_graph->endpoints.size()));
+    m_graph->endpointsValid = true;
 }
 
 const std::vector<Endpoint>&
 Topology::Endpoints() const
 {
     BuildEndpoints();
-    return m_endpoints;
+    return m_graph->endpoints;
 }
 
 const std::vector<NodeId>&
 Topology::Hosts() const
 {
-    return m_hosts;
+    return m_graph->hosts;
 }
 
 EndpointId
 Topology::EndpointOf(uint32_t host, PortId port) const
 {
     BuildEndpoints();
-    if (host >= m_hosts.size() || m_firstEndpoint[host] + port >= m_firstEndpoint[host + 1])
+    if (host >= m_graph->hosts.size() ||
+        m_graph->firstEndpoint[host] + port >= m_graph->firstEndpoint[host + 1])
     {
         throw std::out_of_range("Topology: host " + std::to_string(host) + " has no port " +
                                 std::to_string(port));
     }
-    return m_firstEndpoint[host] + port;
+    return m_graph->firstEndpoint[host] + port;
 }
 
 std::string
 Topology::LinkName(LinkId link, bool fromA) const
 {
-    const Link& l = m_links[link];
-    std::string name = m_nodes[fromA ? l.a : l.b].name + "->" + m_nodes[fromA ? l.b : l.a].name;
-    if (m_ordinal[link] > 0)
+    const Link& l = m_graph->links[link];
+    std::string name =
+        m_graph->nodes[fromA ? l.a : l.b].name + "->" + m_graph->nodes[fromA ? l.b : l.a].name;
+    if (m_graph->ordinal[link] > 0)
     {
-        name += "#" + std::to_string(m_ordinal[link]);
+        name += "#" + std::to_string(m_graph->ordinal[link]);
     }
     return name;
 }
@@ -171,8 +187,8 @@ Topology::LinkName(LinkId link, bool fromA) const
 std::optional<NodeId>
 Topology::FindNode(std::string_view name) const
 {
-    const auto it = m_byName.find(std::string(name));
-    return it == m_byName.end() ? std::nullopt : std::optional<NodeId>(it->second);
+    const auto it = m_graph->byName.find(std::string(name));
+    return it == m_graph->byName.end() ? std::nullopt : std::optional<NodeId>(it->second);
 }
 
 std::optional<DirectedLink>
@@ -184,9 +200,9 @@ Topology::FindLink(std::string_view name) const
     {
         return std::nullopt;
     }
-    for (const LinkId id : m_nodes[*from].ports)
+    for (const LinkId id : m_graph->nodes[*from].ports)
     {
-        const bool fromA = m_links[id].a == *from;
+        const bool fromA = m_graph->links[id].a == *from;
         if (LinkName(id, fromA) == name)
         {
             return DirectedLink{id, fromA};
@@ -198,33 +214,34 @@ Topology::FindLink(std::string_view name) const
 NodeId
 Topology::Peer(NodeId node, PortId port) const
 {
-    const Link& link = m_links[m_nodes[node].ports[port]];
+    const Link& link = m_graph->links[m_graph->nodes[node].ports[port]];
     return link.a == node ? link.b : link.a;
 }
 
 uint32_t
 Topology::SwitchCount() const
 {
-    return static_cast<uint32_t>(m_nodes.size() - m_hosts.size());
+    return static_cast<uint32_t>(m_graph->nodes.size() - m_graph->hosts.size());
 }
 
 std::vector<uint32_t>
 Topology::Coordinates(NodeId node) const
 {
-    return {m_coordinates.begin() + m_firstCoordinate[node],
-            m_coordinates.begin() + m_firstCoordinate[node + 1]};
+    return {m_graph->coordinates.begin() + m_graph->firstCoordinate[node],
+            m_graph->coordinates.begin() + m_graph->firstCoordinate[node + 1]};
 }
 
 void
 Topology::Describe(Description about)
 {
-    m_about = std::move(about);
+    Graph& own = Own();
+    own.about = std::move(about);
 }
 
 const Description&
 Topology::About() const
 {
-    return m_about;
+    return m_graph->about;
 }
 
 } // namespace topo

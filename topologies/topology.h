@@ -15,6 +15,7 @@
 #include "topologies/parameter.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -92,14 +93,18 @@ struct Description
     bool railsApart = false; ///< no switch joins two rails
 };
 
-/// Built node by node and link by link; a value. Building it wrongly is a mistake of the program,
-/// not of the user (readers of user files check first), and throws std::invalid_argument: a name
-/// taken twice, a node that does not exist, a link from a node to itself, a rate of zero, a
+/// Built node by node and link by link; a value, whose copies cost nothing until they are built
+/// further: each of a thousand jobs has the network. Building it wrongly is a mistake of the
+/// program, not of the user (readers of user files check first), and throws std::invalid_argument:
+/// a name taken twice, a node that does not exist, a link from a node to itself, a rate of zero, a
 /// negative delay, a bit error rate outside [0, 1), more than 65,535 ports at a node. Not for use
 /// from several threads while it is built; Endpoints() once called, reading is.
 class Topology
 {
   public:
+    Topology() = default;
+    Topology(const Topology& other) = default; ///< nor does a move leave one without a graph
+    Topology& operator=(const Topology& other) = default;
     NodeId AddHost(std::string name);
     /// A host that is a part of the switch that its ports will be connected to.
     NodeId AddUnit(std::string name);
@@ -142,26 +147,34 @@ class Topology
     const Description& About() const;
 
   private:
+    /// What copies share until one of them is built further.
+    struct Graph
+    {
+        std::vector<Node> nodes;
+        std::vector<Link> links;
+        /// Per link: how many links between the same two nodes came before.
+        std::vector<uint16_t> ordinal;
+        std::vector<NodeId> hosts;
+        std::unordered_map<std::string, NodeId> byName;
+        /// Of all nodes, one after the other; where those of node i begin, for each and the end.
+        std::vector<uint32_t> coordinates;
+        std::vector<uint32_t> firstCoordinate{0};
+        Description about;
+        /// Links so far between two nodes (smaller id first).
+        std::unordered_map<uint64_t, uint16_t> between;
+
+        // Made on demand from the above.
+        bool endpointsValid = false;
+        std::vector<Endpoint> endpoints;
+        std::vector<EndpointId> firstEndpoint; ///< per host of hosts, and the end
+    };
+
     NodeId Add(std::string name, NodeKind kind, uint8_t tier);
     void BuildEndpoints() const;
+    /// To build on: no other's.
+    Graph& Own();
 
-    std::vector<Node> m_nodes;
-    std::vector<Link> m_links;
-    /// Per link: how many links between the same two nodes came before.
-    std::vector<uint16_t> m_ordinal;
-    std::vector<NodeId> m_hosts;
-    std::unordered_map<std::string, NodeId> m_byName;
-    /// Of all nodes, one after the other; where those of node i begin, for each and the end.
-    std::vector<uint32_t> m_coordinates;
-    std::vector<uint32_t> m_firstCoordinate{0};
-    Description m_about;
-    /// Links so far between two nodes (smaller id first).
-    std::unordered_map<uint64_t, uint16_t> m_between;
-
-    // Made on demand from the above.
-    mutable bool m_endpointsValid = false;
-    mutable std::vector<Endpoint> m_endpoints;
-    mutable std::vector<EndpointId> m_firstEndpoint; ///< per host of m_hosts, and the end
+    std::shared_ptr<Graph> m_graph = std::make_shared<Graph>();
 };
 
 } // namespace topo

@@ -738,9 +738,13 @@ ReadChakra(const ChakraFiles& files, const KernelTime& time, std::vector<topo::E
         {
             return std::nullopt;
         }
-        const std::size_t begin = bytes->find_first_not_of(" \t\r\n");
-        const bool isJson = begin != std::string::npos && (*bytes)[begin] == '{' &&
-                            file.find(".json") != std::string::npos;
+        if (bytes->empty())
+        {
+            AddError(errors, file, "", "is empty");
+            return std::nullopt;
+        }
+        const std::string name = file.substr(file.rfind('/') + 1);
+        const bool isJson = name.find(".json") != std::string::npos;
         if (!(isJson ? ReadChakraJson : ReadChakraWire)(*bytes, file, &ranks[rank], errors))
         {
             return std::nullopt;

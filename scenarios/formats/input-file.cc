@@ -63,6 +63,15 @@ Unpacked(std::string bytes, const std::string& file, std::vector<topo::Error>& e
                      errors);
                 return std::nullopt;
             }
+            if (text.size() > kSurelyUnpacked && text.size() / kMostUnpacked > bytes.size())
+            {
+                Fail(file,
+                     "has " + std::to_string(bytes.size()) + " B, packed by gzip, and more than " +
+                         std::to_string(kMostUnpacked) +
+                         " times as many unpacked; unpack it with gunzip if it is what it seems",
+                     errors);
+                return std::nullopt;
+            }
         }
     }
     catch (const std::exception& e)

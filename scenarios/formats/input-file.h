@@ -16,6 +16,11 @@ namespace formats
 /// Of one file, unpacked: more is an error (assumed).
 constexpr std::size_t kLargestFile = 1024u << 20;
 
+/// How many bytes one of a packed file may become, above kSurelyUnpacked: more is an error, before
+/// memory is spent on it (assumed).
+constexpr std::size_t kMostUnpacked = 200;
+constexpr std::size_t kSurelyUnpacked = 16u << 20;
+
 /// What is in a file; of one packed by gzip what was packed. Nothing, and an error, if it cannot be
 /// read, is too large, or its packing is damaged. Gzip needs Boost.Iostreams, an optional part of
 /// the build.

@@ -6,6 +6,7 @@
 #include "collectives/block-sizes.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/formats/recorded-lanes.h"
 #include "scenarios/training/message-match.h"
 #include "topologies/names.h"
 
@@ -30,29 +31,9 @@ using training::TaskKind;
 namespace
 {
 
-/// Messages of a pair that may be under way at the same time without waiting for each other, where
-/// nothing but their tags tells them apart: assumed. Each takes a queue pair of its own.
-constexpr uint32_t kUsualLanes = 16;
-/// Events that are looked at to find out whether one waits for another; beyond, it does not.
-constexpr uint32_t kLookBack = 128;
-/// Task::stream, and GraphTables' count of what a task waits for.
+/// Task::stream
 constexpr uint32_t kMostStreams = UINT16_MAX;
-constexpr uint32_t kMostAfter = UINT16_MAX;
 constexpr uint32_t kNone = UINT32_MAX;
-
-/// An event of a rank.
-struct At
-{
-    Rank rank = 0;
-    uint32_t event = 0;
-};
-
-struct Message
-{
-    At send;
-    At receive;
-    uint32_t lane = 0;
-};
 
 class Builder
 {
@@ -103,8 +84,6 @@ class Builder
     /// One order of all events, m_place. \param keeps the order of the lists on each resource.
     /// \return whether there is one; else events that are left over
     bool Order(bool keeps, std::vector<At>* left);
-    bool IsBehind(Rank rank, uint32_t before, uint32_t event) const;
-    bool AssignLanes();
     void MakeGroups();
     bool MakeRoles();
     std::vector<uint32_t> OrderOf(Rank rank) const;
@@ -115,17 +94,17 @@ class Builder
     const std::string m_file;
     const uint32_t m_ranks;
     std::vector<topo::Error>& m_errors;
-    std::vector<std::size_t> m_first;                        ///< per rank; and the end
-    std::vector<std::vector<std::vector<uint32_t>>> m_after; ///< [rank][event], no nothings
-    std::vector<std::vector<std::vector<At>>> m_calls;       ///< [communicator][k]: members' events
+    std::vector<std::size_t> m_first;                  ///< per rank; and the end
+    OfEvents<std::vector<uint32_t>> m_after;           ///< [rank][event], no nothings
+    std::vector<std::vector<std::vector<At>>> m_calls; ///< [communicator][k]: members' events
     std::vector<std::shared_ptr<const coll::BlockSizes>> m_blocks; ///< by number of event
-    std::map<std::pair<Rank, Rank>, std::vector<Message>> m_messages;
-    std::vector<std::vector<uint32_t>> m_laneOf;   ///< [rank][event]
-    std::vector<std::vector<uint32_t>> m_sendOf;   ///< [rank][receive]: event of its peer
-    std::vector<std::vector<uint32_t>> m_callOf;   ///< [rank][event]: k of m_calls
-    std::vector<std::vector<std::size_t>> m_place; ///< [rank][event]
-    bool m_kept = true;                            ///< the order of the lists
-    std::vector<uint32_t> m_kindOf;                ///< of communicators
+    Messages m_messages;
+    OfEvents<Lane> m_laneOf;
+    std::vector<std::vector<uint32_t>> m_sendOf; ///< [rank][receive]: event of its peer
+    std::vector<std::vector<uint32_t>> m_callOf; ///< [rank][event]: k of m_calls
+    OfEvents<std::size_t> m_place;
+    bool m_kept = true;             ///< the order of the lists
+    std::vector<uint32_t> m_kindOf; ///< of communicators
     uint32_t m_messageKind = kNone;
     training::TrainingPlan m_plan;
     std::unordered_map<std::size_t, std::vector<uint32_t>> m_rolesOf; ///< by hash
@@ -286,7 +265,7 @@ Builder::MatchMessages()
                             " B, and " + Named(send) + " sends it " +
                             std::to_string(EventAt(send).bytes));
             }
-            m_messages[{from, to}].push_back({send, receive, 0});
+            m_messages[{from, to}].push_back({send, receive});
             m_sendOf[to][receive.event] = send.event;
         }
     }
@@ -548,92 +527,6 @@ Builder::Order(bool keeps, std::vector<At>* left)
     return false;
 }
 
-bool
-Builder::IsBehind(Rank rank, uint32_t before, uint32_t event) const
-{
-    // Towards the beginning; what is placed before `before` does not lead to it.
-    std::vector<uint32_t> open = {event};
-    uint32_t looked = 0;
-    while (!open.empty() && looked++ < kLookBack)
-    {
-        const uint32_t i = open.back();
-        open.pop_back();
-        for (const uint32_t earlier : m_after[rank][i])
-        {
-            if (earlier == before)
-            {
-                return true;
-            }
-            if (m_place[rank][earlier] > m_place[rank][before])
-            {
-                open.push_back(earlier);
-            }
-        }
-    }
-    return false;
-}
-
-bool
-Builder::AssignLanes()
-{
-    m_laneOf.resize(m_recording.ranks.size());
-    for (Rank rank = 0; rank < m_recording.ranks.size(); ++rank)
-    {
-        m_laneOf[rank].assign(m_recording.ranks[rank].size(), 0);
-    }
-    for (auto& [pair, messages] : m_messages)
-    {
-        std::sort(messages.begin(), messages.end(), [this](const Message& a, const Message& b) {
-            return m_place[a.send.rank][a.send.event] < m_place[b.send.rank][b.send.event];
-        });
-        std::vector<const Message*> lanes; // their last
-        uint32_t turn = 0;
-        for (Message& message : messages)
-        {
-            const auto& [to, receive] = message.receive;
-            const auto follows = [&](const Message& last) {
-                return m_place[to][last.receive.event] < m_place[to][receive];
-            };
-            const auto waits = [&](const Message& last) {
-                return IsBehind(message.send.rank, last.send.event, message.send.event) &&
-                       (m_after[to][last.receive.event].empty() ||
-                        m_after[to][last.receive.event] == m_after[to][receive] ||
-                        IsBehind(to, last.receive.event, receive));
-            };
-            uint32_t lane = 0;
-            while (lane < lanes.size() && !(follows(*lanes[lane]) && waits(*lanes[lane])))
-            {
-                ++lane;
-            }
-            if (lane == lanes.size() && lane >= kUsualLanes)
-            {
-                // In turns: it waits for one that it need not wait for.
-                const auto count = static_cast<uint32_t>(lanes.size());
-                for (uint32_t k = 0; k < count && lane == count; ++k)
-                {
-                    lane = follows(*lanes[(turn + k) % count]) ? (turn + k) % count : lane;
-                }
-                turn = lane + 1;
-            }
-            if (lane > training::kMostTag)
-            {
-                return Fail("rank " + std::to_string(pair.first) + " has more than " +
-                            std::to_string(training::kMostTag) + " messages under way to rank " +
-                            std::to_string(pair.second));
-            }
-            if (lane == lanes.size())
-            {
-                lanes.push_back(nullptr);
-            }
-            lanes[lane] = &message;
-            message.lane = lane;
-            m_laneOf[message.send.rank][message.send.event] = lane;
-            m_laneOf[to][receive] = lane;
-        }
-    }
-    return true;
-}
-
 void
 Builder::MakeGroups()
 {
@@ -702,7 +595,7 @@ Builder::OrderOf(Rank rank) const
         {
             const std::size_t place = m_place[rank][*i];
             const auto [found, isNew] =
-                last.try_emplace({event.kind, event.peer, m_laneOf[rank][*i]}, place);
+                last.try_emplace({event.kind, event.peer, m_laneOf[rank][*i].number}, place);
             kept = kept && (isNew || found->second < place);
             found->second = place;
         }
@@ -721,14 +614,16 @@ Builder::MakeGraph(Rank rank, StepGraph* graph) const
 {
     // What stream a resource has: computing; a thread; a kind of groups; a lane to or from a rank.
     std::map<std::tuple<int, int64_t, uint32_t>, uint16_t> streams;
+    std::map<std::pair<int, int64_t>, uint32_t> alike; // of one name
     graph->streams = {"compute"};
     const auto streamOf = [&](int what, int64_t which, uint32_t lane, const std::string& name) {
         const auto [found, isNew] = streams.try_emplace({what, which, lane}, 0);
         if (isNew)
         {
             found->second = static_cast<uint16_t>(graph->streams.size());
+            const uint32_t before = alike[{what, which}]++;
             graph->streams.push_back(name +
-                                     (lane > 0 ? " (" + std::to_string(lane + 1) + ")" : ""));
+                                     (before > 0 ? " (" + std::to_string(before + 1) + ")" : ""));
         }
         return found->second;
     };
@@ -778,13 +673,13 @@ Builder::MakeGraph(Rank rank, StepGraph* graph) const
         case TaskKind::kRecv: {
             const bool sends = event.kind == TaskKind::kSend;
             const int64_t offset = static_cast<int64_t>(event.peer) - static_cast<int64_t>(rank);
-            const uint32_t lane = m_laneOf[rank][i];
+            const Lane& lane = m_laneOf[rank][i];
             task.group = m_messageKind;
             task.peerOffset = static_cast<int32_t>(offset);
-            task.tag = static_cast<uint16_t>(lane);
+            task.tag = static_cast<uint16_t>(lane.number);
             task.stream = streamOf(sends ? 3 : 4,
                                    offset,
-                                   lane,
+                                   lane.number * kMostUnderWay + lane.slot,
                                    (sends ? "send " : "receive ") +
                                        std::string(offset > 0 ? "+" : "") + std::to_string(offset));
             break;
@@ -874,6 +769,14 @@ Builder::Make()
     {
         return std::nullopt;
     }
+    const auto isNothing = [](const Event& event) { return event.nothing; };
+    if (std::all_of(m_recording.ranks.begin(), m_recording.ranks.end(), [&](const auto& events) {
+            return std::all_of(events.begin(), events.end(), isNothing);
+        }))
+    {
+        Fail("has nothing to run; allowed: at least one operation that takes time");
+        return std::nullopt;
+    }
     std::vector<At> left;
     m_kept = Order(true, &left);
     left.clear();
@@ -887,8 +790,10 @@ Builder::Make()
         Fail("ranks wait for each other in a circle, so none of these can begin: " + names);
         return std::nullopt;
     }
-    if (!AssignLanes())
+    const std::string crowded = AssignLanes(m_recording, m_place, m_messages, &m_after, &m_laneOf);
+    if (!crowded.empty())
     {
+        Fail(crowded);
         return std::nullopt;
     }
     m_plan.ranks = m_ranks;

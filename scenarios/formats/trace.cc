@@ -4,8 +4,10 @@
 #include "scenarios/formats/trace.h"
 
 #include "scenarios/formats/goal.h"
+#include "scenarios/formats/htsim-trace.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/recorded-plan.h"
+#include "scenarios/traffic/htsim-matrix.h"
 #include "scenarios/training/message-match.h"
 
 #include <algorithm>
@@ -52,8 +54,8 @@ std::string
 TraceFormats()
 {
     return "a folder of Chakra execution traces (PREFIX.RANK.et or .json, also .gz) or of a "
-           "capture, "
-           "or a file of GOAL";
+           "capture, or a file: GOAL, layers as ASTRA-sim or AICB has them as text, a connection "
+           "matrix of htsim";
 }
 
 namespace
@@ -84,8 +86,24 @@ TraceOf(std::optional<Captured> captured)
     Trace trace;
     trace.format = "capture";
     trace.ranks = captured->plan.ranks;
+    trace.gpusPerServer = captured->gpusPerServer;
     trace.notes = std::move(captured->notes);
     trace.plan = std::move(captured->plan);
+    return trace;
+}
+
+std::optional<Trace>
+TraceOf(std::optional<LayerText> layers)
+{
+    if (!layers)
+    {
+        return std::nullopt;
+    }
+    Trace trace;
+    trace.format = layers->format;
+    trace.ranks = layers->plan.ranks;
+    trace.notes = std::move(layers->notes);
+    trace.plan = std::move(layers->plan);
     return trace;
 }
 
@@ -95,7 +113,8 @@ std::optional<Trace>
 ReadTrace(const std::string& path,
           const KernelTime& time,
           const CaptureMachine& machine,
-          std::vector<topo::Error>& errors)
+          std::vector<topo::Error>& errors,
+          const TraceCluster& cluster)
 {
     const auto fail = [&](const std::string& problem) {
         topo::Error error;
@@ -137,18 +156,55 @@ ReadTrace(const std::string& path,
     {
         return TraceOf(ReadGoal(*text, path, errors));
     }
+    if (scenario::IsHtsimMatrix(*text))
+    {
+        return TraceOf(ReadHtsimTrace(*text, path, errors));
+    }
+    if (IsLayerText(std::string(first)))
+    {
+        return TraceOf(ReadLayerText(*text, path, cluster, errors));
+    }
     return fail("is of no format that is known; allowed: " + TraceFormats());
 }
+
+namespace
+{
+
+/// Ranks at their places, and between them those that do nothing.
+void
+Place(const Places& places, uint32_t each, training::TrainingPlan* plan)
+{
+    const auto place = [&](coll::Rank rank) {
+        return places.ofServer > 0 ? rank / each * places.ofServer + rank % each : rank;
+    };
+    std::vector<uint32_t> roleOf(places.ranks, static_cast<uint32_t>(plan->roles.size()));
+    for (coll::Rank rank = 0; rank < plan->ranks; ++rank)
+    {
+        roleOf[place(rank)] = plan->roleOf[rank];
+    }
+    for (training::GroupKind& kind : plan->groupKinds)
+    {
+        for (std::vector<coll::Rank>& group : kind.groups)
+        {
+            std::transform(group.begin(), group.end(), group.begin(), place);
+        }
+    }
+    plan->roleOf = std::move(roleOf);
+    plan->roles.push_back({{"compute"}, {}});
+    plan->ranks = places.ranks;
+}
+
+} // namespace
 
 std::optional<training::TrainingPlan>
 PlanOf(const Trace& trace,
        const std::string& path,
-       uint32_t ranks,
+       const Places& places,
        std::vector<topo::Error>& errors)
 {
     if (trace.recording)
     {
-        return MakePlan(*trace.recording, path, ranks, errors);
+        return MakePlan(*trace.recording, path, places.ranks, errors);
     }
     training::TrainingPlan plan = *trace.plan;
     const training::MessageMatch match(plan);
@@ -163,11 +219,9 @@ PlanOf(const Trace& trace,
             return std::nullopt;
         }
     }
-    if (plan.ranks < ranks)
+    if (plan.ranks < places.ranks)
     {
-        plan.roleOf.resize(ranks, static_cast<uint32_t>(plan.roles.size()));
-        plan.roles.push_back({{"compute"}, {}});
-        plan.ranks = ranks;
+        Place(places, trace.gpusPerServer, &plan);
     }
     return plan;
 }

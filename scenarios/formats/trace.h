@@ -8,6 +8,7 @@
 
 #include "scenarios/formats/capture.h"
 #include "scenarios/formats/chakra.h"
+#include "scenarios/formats/layer-text.h"
 #include "scenarios/formats/recording.h"
 
 #include <optional>
@@ -28,27 +29,39 @@ struct TraceName
 /// "a file of GOAL, or a folder of ...": what ReadTrace takes, for help and errors.
 std::string TraceFormats();
 
-/// A recorded step: of our own captures a plan, of all others a recording.
+/// A recorded step: of our own captures and of lists of layers a plan, of all others a recording.
 struct Trace
 {
     std::string format;
     uint32_t ranks = 0;
+    uint32_t gpusPerServer = 0;     ///< ranks of a server; 0: it is not known
     std::vector<std::string> notes; ///< Recording::notes
     std::optional<Recording> recording;
     std::optional<training::TrainingPlan> plan;
 };
 
 /// The format is found out by what is there. Nothing, and an error, if it is none of them, or not
-/// in order. \param time of kernels on the GPU of `machine`
+/// in order. \param time of kernels on the GPU of `machine` \param cluster what lists of layers do
+/// not say
 std::optional<Trace> ReadTrace(const std::string& path,
                                const KernelTime& time,
                                const CaptureMachine& machine,
-                               std::vector<topo::Error>& errors);
+                               std::vector<topo::Error>& errors,
+                               const TraceCluster& cluster = {});
 
-/// Its plan; nothing, and an error, if it cannot be run. \param ranks of the plan, at least its own
+/// Ranks of a plan.
+struct Places
+{
+    uint32_t ranks = 0; ///< at least those of the trace
+    /// GPUs of a server, where a server has more of them than ranks of the trace: those begin at
+    /// its first one. 0: ranks are the plan's first ones.
+    uint32_t ofServer = 0;
+};
+
+/// Its plan; nothing, and an error, if it cannot be run.
 std::optional<training::TrainingPlan> PlanOf(const Trace& trace,
                                              const std::string& path,
-                                             uint32_t ranks,
+                                             const Places& places,
                                              std::vector<topo::Error>& errors);
 
 } // namespace formats

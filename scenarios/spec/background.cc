@@ -7,6 +7,7 @@
 #include "scenarios/spec/options-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/processes.h"
+#include "scenarios/spec/protocol-options.h"
 #include "scenarios/spec/traffic-flows.h"
 #include "scenarios/traffic/random.h"
 
@@ -26,24 +27,12 @@ namespace
 const std::vector<std::string>&
 Keys()
 {
-    static const std::vector<std::string> keys = {"pattern",
-                                                  "offset",
-                                                  "fan-in",
-                                                  "target",
-                                                  "bytes",
-                                                  "sizes",
-                                                  "start-jitter",
-                                                  "load",
-                                                  "load-of",
-                                                  "on-time",
-                                                  "off-time",
-                                                  "on-off-times",
-                                                  "incast-load",
-                                                  "incast-fan-in",
-                                                  "incast-bytes",
-                                                  "incast-arrivals",
-                                                  "priority",
-                                                  "operation"};
+    static const std::vector<std::string> keys = {
+        "pattern",         "offset",       "fan-in",      "target",        "bytes",
+        "sizes",           "start-jitter", "load",        "load-of",       "on-time",
+        "off-time",        "on-off-times", "incast-load", "incast-fan-in", "incast-bytes",
+        "incast-arrivals", "priority",     "operation",   "protocol",      "tcp-control",
+        "packet-mtu"};
     return keys;
 }
 
@@ -196,10 +185,21 @@ BackgroundOptionRows()
     };
 }
 
+void
+SettleBackground(Validation* v, RunOptions* run)
+{
+    if (run->background)
+    {
+        run->protocol = run->background->protocol;
+        SettleThreads(v, run->protocol, run);
+    }
+}
+
 std::string
 BackgroundText(const Background& background)
 {
-    return background.pattern + " among " + std::to_string(background.hosts) + " hosts, " +
+    return background.pattern + (background.protocol.tcp ? " by TCP" : "") + " among " +
+           std::to_string(background.hosts) + " hosts, " +
            (background.repeats ? "each flow again and again"
                                : "load " + detail::RealText(background.offered.load));
 }
@@ -271,7 +271,11 @@ MakeFlowsAmong(const Settings& settings,
     {
         v.Decide("duration", CanonicalDuration(epoch.ps));
     }
+    const ProtocolSpec protocol = ApplyProtocol(&v, fabric);
+    std::vector<Error> ofProtocol;
+    ofProtocol.swap(v.errors); // those of a part are forgotten when it is made
     const TrafficScenario first = maker->Make(0);
+    v.errors.insert(v.errors.begin(), ofProtocol.begin(), ofProtocol.end());
     for (Error& error : v.errors)
     {
         if (first.flows.empty() && error.where == "--duration" &&
@@ -291,6 +295,7 @@ MakeFlowsAmong(const Settings& settings,
     }
     auto background = std::make_shared<Background>();
     background->pattern = pattern;
+    background->protocol = protocol;
     background->repeats = !HasLoad(pattern);
     background->queuePairs = background->repeats ? QueuePairUse::kPerPair : QueuePairUse::kReused;
     const std::string& operation = v.values.Text("operation");
@@ -314,11 +319,14 @@ MakeFlowsAmong(const Settings& settings,
             return nullptr;
         }
     }
-    if (fabric.transport.name == "ndp" && background->operation == FlowOperation::kRead)
+    if (!HasReads(fabric.transport) && !protocol.tcp &&
+        background->operation == FlowOperation::kRead)
     {
         errors->push_back({where + "operation",
                            operation,
-                           "has no NDP; allowed with --transport=ndp: write, send",
+                           "has no meaning with --transport=" + fabric.transport.name +
+                               ": a READ's packets are sent by who is asked; allowed with it: "
+                               "write, send",
                            ""});
         return nullptr;
     }
@@ -338,8 +346,11 @@ MakeFlowsAmong(const Settings& settings,
     {
         background->rateBps += link.rate.bps;
     }
-    background->priorities = {
-        static_cast<uint8_t>(v.values.Present("priority") ? v.values.Integer("priority") : 3)};
+    if (!protocol.tcp)
+    {
+        background->priorities = {
+            static_cast<uint8_t>(v.values.Present("priority") ? v.values.Integer("priority") : 3)};
+    }
     background->flows = [maker](uint32_t epoch) { return maker->Make(epoch).flows; };
     return background;
 }

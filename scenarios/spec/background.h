@@ -12,6 +12,7 @@
 #ifndef SCENARIOS_SPEC_BACKGROUND_H
 #define SCENARIOS_SPEC_BACKGROUND_H
 
+#include "scenarios/spec/protocol.h"
 #include "scenarios/spec/validate.h"
 
 #include <cstdint>
@@ -28,13 +29,14 @@ struct Background
 {
     std::string pattern;
     FlowOperation operation = FlowOperation::kWrite;
+    ProtocolSpec protocol;
     bool repeats = false; ///< each flow begins again when it has ended; there is one epoch
     QueuePairUse queuePairs = QueuePairUse::kReused;
     rdma::Duration epoch;            ///< flows are made for so long at a time
     OfferedLoad offered;             ///< of patterns with a load
     uint64_t rateBps = 0;            ///< of all links of its hosts together, one direction
     uint32_t hosts = 0;              ///< that take part
-    std::vector<uint8_t> priorities; ///< of its flows
+    std::vector<uint8_t> priorities; ///< of its flows by RDMA: lossless ones
     /// Flows of an epoch, by start, which counts from the beginning of that epoch.
     std::function<std::vector<Flow>(uint32_t epoch)> flows;
 };
@@ -45,6 +47,9 @@ std::vector<Option> BackgroundOptionRows();
 std::shared_ptr<const Background> MakeBackground(Validation* v,
                                                  const topo::Topology& topology,
                                                  const FabricSpec& fabric);
+
+/// What follows for the run: its threads. After MakeBackground.
+void SettleBackground(Validation* v, RunOptions* run);
 
 /// In words, for plans: "poisson among 16 hosts, load 0.3".
 std::string BackgroundText(const Background& background);

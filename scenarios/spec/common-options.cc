@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/congestion-control.h"
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/compat.h"
+#include "scenarios/spec/ets-options.h"
 #include "scenarios/spec/fault-options.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/load-balancing-options.h"
@@ -515,6 +516,10 @@ FabricOptionRows(Software software)
         rows.push_back(std::move(row));
     }
     for (auto& row : LoadBalancingOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : EtsOptionRows())
     {
         rows.push_back(std::move(row));
     }

@@ -66,6 +66,15 @@ CatchEarlyEnd(const std::string& program)
 }
 
 void
+TellAtEarlyEnd(const std::string& text)
+{
+    if (g_text.load())
+    {
+        g_text = new std::string((::isatty(STDERR_FILENO) ? "\n" : "") + text + "\n");
+    }
+}
+
+void
 DropAtEarlyEnd(const std::vector<std::string>& made)
 {
     g_made = new std::vector<std::string>(made);

@@ -21,6 +21,9 @@ std::string EarlyEndText(const std::string& program);
 /// first says it.
 void CatchEarlyEnd(const std::string& program);
 
+/// What is said then instead: something was written already.
+void TellAtEarlyEnd(const std::string& text);
+
 /// These folders, the outermost first, were made for the results: such an end removes them, if
 /// there is nothing in them.
 void DropAtEarlyEnd(const std::vector<std::string>& made);

@@ -643,11 +643,11 @@ MakeFaults(Validation* v, const topo::Topology* topology, const std::string& sev
                             fault->what + " has no meaning without GPUs that compute; allowed: "
                                           "with dltrain");
             }
-            else if (v->table.Find("trace") && v->values.Given("trace"))
+            else if (v->values.Given("trace") || v->values.Given("launch"))
             {
                 reader.Fail("",
                             fault->what + " is of GPUs that compute by a model; a recorded step "
-                                          "has its own times; allowed: without --trace");
+                                          "has its own times; allowed: without --trace, --launch");
             }
             else if (v->values.Given("jobs"))
             {

@@ -78,7 +78,7 @@ class JobsReader
         {
             for (const topo::Error& e : errors)
             {
-                m_errors->push_back({"", "", e.Sentence(), ""});
+                m_errors->push_back({m_base.values.Where("jobs"), m_file, e.problem, ""});
             }
             return {};
         }
@@ -184,8 +184,8 @@ class JobsReader
         {
             Fail(path + "/" + key,
                  *found,
-                 std::string("must be a string; allowed: ") + rdma::kDurationHelp +
-                     ", up to 1000s");
+                 std::string(found->is_string() ? "" : "must be a string; ") +
+                     "allowed: " + rdma::kDurationHelp + ", up to 1000s");
             return {};
         }
         return *time;
@@ -267,7 +267,9 @@ class JobsReader
         {
             if (!object.contains("servers"))
             {
-                Fail(path, json(), "needs servers, a number, or hosts, a list of numbers");
+                Fail(path + "/servers",
+                     json(),
+                     "must be there: how many, or hosts, a list of numbers");
                 return;
             }
             job->servers = static_cast<uint32_t>(Number(path, object, "servers", 1, 1, 1000000));
@@ -306,6 +308,11 @@ class JobsReader
         job->servers = static_cast<uint32_t>(job->hosts.size());
     }
 
+    static std::string SizesAllowed()
+    {
+        return std::string(rdma::kBytesHelp) + ", from 1 to 10^15 bytes";
+    }
+
     void ReadCollective(const std::string& path, const json& object, JobText* job)
     {
         job->job.kind = JobKind::kCollective;
@@ -328,7 +335,18 @@ class JobsReader
                 ops.push_back(coll::OpName(op));
             }
         }
-        const json op = object.value("op", json("all_reduce"));
+        for (const char* key : {"op", "bytes"})
+        {
+            if (!object.contains(key))
+            {
+                Fail(path + "/" + key,
+                     json(),
+                     std::string("must be there; allowed: ") +
+                         (key == std::string("op") ? Join(ops, ", ") : SizesAllowed()));
+                return;
+            }
+        }
+        const json& op = object["op"];
         const std::string name = op.is_string() ? op.get<std::string>() : "";
         if (std::find(ops.begin(), ops.end(), name) == ops.end())
         {
@@ -336,17 +354,14 @@ class JobsReader
             return;
         }
         job->job.op = *coll::ParseOp(name);
-        const json bytes = object.value("bytes", json());
+        const json& bytes = object["bytes"];
         const auto size = bytes.is_number_unsigned()
                               ? std::optional<rdma::Bytes>(rdma::Bytes(bytes.get<uint64_t>()))
                           : bytes.is_string() ? rdma::ParseBytes(bytes.get<std::string>())
                                               : std::nullopt;
         if (!size || size->value == 0 || size->value > 1000000000000000ULL)
         {
-            Fail(path + "/bytes",
-                 bytes,
-                 std::string("must be there; allowed: ") + rdma::kBytesHelp +
-                     ", from 1 to 10^15 bytes");
+            Fail(path + "/bytes", bytes, "allowed: " + SizesAllowed());
             return;
         }
         job->job.bytes = size->value;
@@ -504,6 +519,46 @@ ValidateServers(const JobText& text)
     return FinishedOn(std::move(cluster), text.read, std::move(v), std::move(s));
 }
 
+/// Options of a section that no job of the file has a use for are mistakes.
+void
+CheckSections(Validation* v, const std::vector<JobText>& texts)
+{
+    const auto count = [&](JobKind kind) {
+        return std::count_if(texts.begin(), texts.end(), [&](const JobText& text) {
+            return text.job.kind == kind;
+        });
+    };
+    const bool train = count(JobKind::kTraining) > 0;
+    const bool communicate = train || count(JobKind::kCollective) > 0;
+    for (const Option& option : v->table.options)
+    {
+        if (!train && option.path.rfind("/training/", 0) == 0)
+        {
+            v->MustNotBeSet({option.name}, "has no meaning where no job of --jobs trains a model");
+        }
+        if (!communicate && option.path.rfind("/collectives/", 0) == 0)
+        {
+            v->MustNotBeSet({option.name}, "has no meaning where all jobs of --jobs are flows");
+        }
+    }
+}
+
+/// Where alone is long: the whole network is set up for each job.
+void
+NoteAlone(const JobSet& set, const topo::Topology& topology, std::vector<std::string>* notes)
+{
+    // 100 jobs on 432 hosts are set up in 3 s: assumed to be the longest that nobody asks about.
+    constexpr uint64_t kManyLinks = 200000;
+    const uint64_t links = set.jobs.size() * topology.Links().size();
+    if (set.alone && links > kManyLinks)
+    {
+        notes->push_back("--alone simulates each of the " + std::to_string(set.jobs.size()) +
+                         " jobs by itself first, each time with the whole network of " +
+                         std::to_string(topology.Links().size()) +
+                         " links; --alone=0 leaves that out");
+    }
+}
+
 /// Problems of a job's validation, with its place in the file.
 void
 TakeErrors(const JobText& text, const std::vector<Error>& from, std::vector<Error>* errors)
@@ -567,6 +622,13 @@ ValidateJobs(const ReadResult& read)
         return result;
     }
     std::vector<JobText> texts = JobsReader(read, v.values.Text("jobs"), &errors).Read();
+    if (!errors.empty())
+    {
+        return result;
+    }
+
+    CheckSections(&v, texts);
+    errors = v.errors;
     if (!errors.empty())
     {
         return result;
@@ -659,7 +721,10 @@ ValidateJobs(const ReadResult& read)
         {
             if (text.servers < 2)
             {
-                errors.push_back({text.where, "", "has 1 server; a flow needs two", ""});
+                errors.push_back({text.where + (text.hosts.empty() ? "/servers" : "/hosts"),
+                                  text.hosts.empty() ? "1" : "",
+                                  "is one server, a flow needs two; allowed: 2 or more",
+                                  ""});
                 return result;
             }
             const auto flows = MakeFlowsAmong(text.flows,
@@ -672,6 +737,14 @@ ValidateJobs(const ReadResult& read)
                                               &errors);
             if (!flows)
             {
+                return result;
+            }
+            if (flows->protocol.tcp)
+            {
+                errors.push_back({text.where + "/flows/protocol",
+                                  "tcp",
+                                  "is not for jobs of flows; allowed: rdma, or --background",
+                                  ""});
                 return result;
             }
             job.flows = flows->flows(0);
@@ -711,13 +784,16 @@ ValidateJobs(const ReadResult& read)
                               ""});
             return result;
         }
+        s.cluster.topology = whole.cluster.topology; // the same, kept but once
         whole.plan.ranks += s.cluster.servers * s.cluster.server.gpus;
         job.scenario = std::make_shared<const TrainingScenario>(std::move(s));
         set->jobs.push_back(std::move(job));
     }
     whole.jobs = set;
     whole.run.background = MakeBackground(&v, whole.cluster.topology, whole.fabric);
+    SettleBackground(&v, &whole.run);
     whole.run.faults = MakeFaults(&v, &whole.cluster.topology, "");
+    NoteAlone(*set, whole.cluster.topology, &result.notes);
     whole.run.asRun = AsRun(v, whole.run, fromFile);
     errors = v.errors;
     if (errors.empty())

@@ -137,7 +137,10 @@ LoadBalancingOptionRows()
             .Names("variant",
                    {{"random", "any, by chance"},
                     {"round-robin", "in turns at each switch"},
-                    {"least-queue", "where the least waits, of equal queues by chance"}})
+                    {"least-queue", "where the least waits, of equal queues by chance"},
+                    {"permuted",
+                     "each of a flow's packets in turn, in an order by chance, as a sender that "
+                     "knows all ways would have it"}})
             .Default("random")
             .Example("least-queue")
             .Sets("ns3::SprayLoadBalancer::Order"),
@@ -145,7 +148,8 @@ LoadBalancingOptionRows()
             Kind::kDuration,
             json,
             group,
-            "with flowlet and conga: a longer gap between a flow's packets begins a flowlet")
+            "with flowlet and conga: a longer gap between a flow's packets begins a flowlet; 0: "
+            "each packet is one")
             .Default("100us")
             .Range(0, 1e13)
             .Example("20us")
@@ -224,7 +228,9 @@ ApplyLoadBalancing(Validation* v)
     {
         spec.variant = values.Text("spray");
     }
-    if (scheme->order == Order::kLost || spec.name == "plb")
+    // Without a gap each packet is a flowlet.
+    const bool sprays = flowlets && values.Duration("flowlet-gap").ps == 0;
+    if (scheme->order == Order::kLost || spec.name == "plb" || sprays)
     {
         const bool given = values.Given("loss-recovery");
         v->DecideUnlessGiven("loss-recovery", "out-of-order");
@@ -234,6 +240,7 @@ ApplyLoadBalancing(Validation* v)
         {
             v->notes.push_back("warning: --loss-recovery=" + values.Text("loss-recovery") +
                                " with --load-balancer=" + spec.name +
+                               (sprays ? " and --flowlet-gap=0" : "") +
                                ": packets overtake each other, and it takes those for lost; "
                                "out-of-order takes any order");
         }

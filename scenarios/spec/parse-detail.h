@@ -40,6 +40,7 @@ FinishedOn(Cluster&& cluster, const ReadResult& read, Validation&& v, T&& scenar
     if (cluster.valid)
     {
         scenario.run.background = MakeBackground(&v, cluster.spec.topology, scenario.fabric);
+        SettleBackground(&v, &scenario.run);
     }
     scenario.run.asRun = AsRun(v, scenario.run, cluster.fromFile);
     scenario.cluster = std::move(cluster.spec);

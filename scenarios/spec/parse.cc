@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/spec/early-end.h"
 #include "scenarios/spec/host-memory.h"
+#include "scenarios/spec/launch-capture.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/mpirun.h"
 #include "scenarios/spec/network-check.h"
@@ -14,8 +15,13 @@
 #include "scenarios/spec/processes.h"
 #include "scenarios/spec/validate.h"
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <iostream>
+#include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace scenario
@@ -88,6 +94,19 @@ RanksToStart(const ReadResult& read)
     return static_cast<uint32_t>(read.values.Integer("mpi-ranks"));
 }
 
+template <class T>
+bool
+HasSteps(const T&)
+{
+    return true;
+}
+
+bool
+HasSteps(const TrainingScenario& scenario)
+{
+    return scenario.HasSteps();
+}
+
 /// The scenario of options that were read, as one machine or another can run it: no folder is made.
 template <class T>
 ParseResult<T>
@@ -109,7 +128,7 @@ CheckRead(const ReadResult& read)
     rdma::SetUpPhase::Quiet() = !read.values.Flag("progress");
     const rdma::SetUpPhase phase("checking the scenario");
     result = program.validate(read);
-    if (result.scenario)
+    if (result.scenario && HasSteps(*result.scenario))
     {
         CheckNetwork(read, *result.scenario, &result.errors, &result.notes);
         if (result.errors.empty())
@@ -138,16 +157,17 @@ IsEstimated(const TrainingScenario& scenario)
     return !scenario.jobs;
 }
 
-/// The scenario of options that were read.
+/// The scenario of options that were read, with its output folder.
 template <class T>
 ParseResult<T>
-ParseRead(const ReadResult& read)
+PrepareRead(const ReadResult& read)
 {
     const OptionTable& table = ProgramOf(static_cast<const T*>(nullptr)).table();
     ParseResult<T> result = CheckRead<T>(read);
     // A dry run may plan what another machine will simulate: its plan says how much that takes.
     if (result.scenario && !result.scenario->run.dryRun && IsEstimated(*result.scenario) &&
-        !read.values.Flag("ignore-host-memory") && FindLauncher().IsFirst())
+        HasSteps(*result.scenario) && !read.values.Flag("ignore-host-memory") &&
+        FindLauncher().IsFirst())
     {
         const rdma::SetUpPhase counting("counting packets");
         const std::string why =
@@ -172,6 +192,157 @@ ParseRead(const ReadResult& read)
         }
     }
     return result;
+}
+
+/// A folder of this process alone, for what a dry run captures; "" and an error if there is none.
+std::string
+MakeTemporary(Error* error)
+{
+    const char* const base = std::getenv("TMPDIR");
+    std::string path = std::string(base && *base ? base : "/tmp") + "/dltrain-XXXXXX";
+    if (::mkdtemp(path.data()))
+    {
+        return path;
+    }
+    *error = {"", "", path + ": cannot be made: " + std::strerror(errno), ""};
+    return "";
+}
+
+/// What the script printed, beside the other results.
+void
+CopyPrinted(const std::string& capture, const std::string& out)
+{
+    std::error_code failed;
+    for (const char* name : {"/stdout.txt", "/stderr.txt"})
+    {
+        std::filesystem::copy_file(capture + name,
+                                   out + name,
+                                   std::filesystem::copy_options::overwrite_existing,
+                                   failed);
+    }
+}
+
+/// The script of --launch is captured first; then its capture is what runs.
+class Launched
+{
+  public:
+    ParseResult<TrainingScenario> Parse(const ReadResult& read)
+    {
+        ParseResult<TrainingScenario> result = CheckRead<TrainingScenario>(read);
+        Error error;
+        if (!result.scenario)
+        {
+            return result;
+        }
+        m_run = result.scenario->run;
+        const std::string program = TrainingOptionTable().program;
+        if (!PrepareOutput(program, read.values, &m_run, &error))
+        {
+            return Refused({error});
+        }
+        m_folder = m_run.dryRun ? MakeTemporary(&error) : m_run.out + "/capture";
+        if (m_folder.empty())
+        {
+            return Refused({error});
+        }
+        const CaptureEnd end = CaptureScript(program, *result.scenario->launch, m_folder);
+        if (end.signal != 0)
+        {
+            Refused({});
+            std::cerr << EarlyEndText(program) << std::endl;
+            std::exit(128 + end.signal);
+        }
+        if (!end.error.empty())
+        {
+            return Refused({{read.values.Where("launch"),
+                             rdma::Shown(read.values.Text("launch"), 100),
+                             end.error,
+                             ""}});
+        }
+        if (!end.failed.empty())
+        {
+            auto findings = formats::ReadFindings(m_folder);
+            result.scenario->launch.reset();
+            result.scenario->capture =
+                CaptureOutcome{findings ? std::move(*findings) : formats::Findings(),
+                               "the script failed\n" + end.failed,
+                               end.status};
+        }
+        else
+        {
+            result = ParseCaptured(read);
+            if (!result.scenario)
+            {
+                return Refused(result.errors);
+            }
+        }
+        result.scenario->run.made = m_run.made;
+        result.scenario->run.out = m_run.out;
+        if (m_run.dryRun)
+        {
+            Remove();
+        }
+        else
+        {
+            CopyPrinted(m_folder, m_run.out);
+        }
+        return result;
+    }
+
+  private:
+    ParseResult<TrainingScenario> ParseCaptured(const ReadResult& read)
+    {
+        if (!m_run.dryRun)
+        {
+            TellAtEarlyEnd("dltrain: interrupted before the simulation began; the capture is in " +
+                           m_folder);
+        }
+        ReadResult captured = read;
+        SetLaunched(&captured.values, m_folder);
+        if (!m_run.dryRun)
+        {
+            Value& out = captured.values.Slot("out");
+            out.given = out.present = true;
+            out.raw = out.text = m_run.out;
+        }
+        return PrepareRead<TrainingScenario>(captured);
+    }
+
+    void Remove() const
+    {
+        std::error_code failed;
+        std::filesystem::remove_all(m_folder, failed);
+    }
+
+    /// Of a run that does not begin nothing is left.
+    ParseResult<TrainingScenario> Refused(std::vector<Error> errors) const
+    {
+        if (!m_folder.empty())
+        {
+            Remove();
+        }
+        DropOutput(m_run);
+        ParseResult<TrainingScenario> result;
+        result.errors = std::move(errors);
+        return result;
+    }
+
+    RunOptions m_run;
+    std::string m_folder; ///< of the capture
+};
+
+template <class T>
+ParseResult<T>
+ParseRead(const ReadResult& read)
+{
+    if constexpr (std::is_same_v<T, TrainingScenario>)
+    {
+        if (!read.text && read.errors.empty() && IsToLaunch(read.values))
+        {
+            return Launched().Parse(read);
+        }
+    }
+    return PrepareRead<T>(read);
 }
 
 } // namespace

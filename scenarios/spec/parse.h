@@ -9,7 +9,8 @@
  *         const auto scenario = scenario::ParseOrExit<scenario::TrafficScenario>(argc, argv);
  *
  * ParseAs() is a function of its arguments and of the files these name; its only effect is that the
- * output folder is created (not with --dry-run, and not if anything is wrong).
+ * output folder is created (not with --dry-run, and not if anything is wrong). With --launch a
+ * script runs, and its capture is in that folder.
  */
 #ifndef SCENARIOS_SPEC_PARSE_H
 #define SCENARIOS_SPEC_PARSE_H

@@ -16,8 +16,11 @@
 #include "scenarios/formats/trace.h"
 #include "scenarios/spec/block-weights.h"
 #include "scenarios/spec/connections.h"
+#include "scenarios/spec/ets.h"
 #include "scenarios/spec/fault-options.h"
+#include "scenarios/spec/launch-options.h"
 #include "scenarios/spec/load-balancing.h"
+#include "scenarios/spec/protocol.h"
 #include "scenarios/spec/transport-options.h"
 #include "scenarios/training/plan-options.h"
 #include "scenarios/training/step-graph.h"
@@ -93,6 +96,7 @@ struct RunOptions
     std::vector<std::string> traceQueuePairs; ///< patterns of --trace-qps
     std::vector<std::string> tracePaths;      ///< patterns of --trace-paths
     std::shared_ptr<const Background> background; ///< flows beside a job; null: there are none
+    ProtocolSpec protocol; ///< of traffic's flows, and of those beside a job
     std::vector<std::string>
         ns3Arguments;     ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
     nlohmann::json asRun; ///< the whole configuration as run, for stats.json
@@ -153,6 +157,7 @@ struct FabricSpec
     rdma::Duration timeUnit; ///< serialization times are cut to multiples; 0: exact
     uint8_t ackPriority = 8; ///< of ACKs and NAKs; 8: that of their queue pair
     LoadBalancingSpec balancing;
+    EtsSpec ets;
     bool variableWindow = false; ///< windowBytes is that at line rate
     bool ecnBehind = false;      ///< marked by the queue without the frame itself
     TransportSpec transport;
@@ -259,8 +264,11 @@ struct TrainingScenario
     /// Instead of a model, of which there is nothing then: options has the GPU and the datatype
     /// only.
     std::optional<formats::TraceName> trace = {};
-    std::vector<std::string> exports = {}; ///< formats the step is written in
-    std::string model;                     ///< "bloom-560m"
+    /// A script that is to be captured first, in place of a plan (--launch).
+    std::optional<LaunchSpec> launch = {};
+    std::optional<CaptureOutcome> capture = {}; ///< where the recorded step is of a capture
+    std::vector<std::string> exports = {};      ///< formats the step is written in
+    std::string model;                          ///< "bloom-560m"
     uint64_t parameters = 0;
     std::string dtype;
     std::string gpu;
@@ -273,6 +281,13 @@ struct TrainingScenario
     uint32_t warmupSteps = 1; ///< before them, excluded from all statistics
     /// Several jobs on this network, of which this scenario is the first one; null: it is alone.
     std::shared_ptr<const JobSet> jobs;
+
+    /// Whether there are steps: of a script that is not captured yet, or that has mistakes, there
+    /// are none.
+    bool HasSteps() const
+    {
+        return !launch && (!capture || capture->why.empty());
+    }
 };
 
 /// Another choice that collperf runs at each size, beside the one of its table.

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sys/stat.h>
@@ -27,6 +28,8 @@ namespace scenario
 
 namespace
 {
+
+constexpr int kNotSimulated = 3; ///< exit status, as of a run that is stuck
 
 const std::vector<NamedItem>&
 ExportItems()
@@ -66,6 +69,40 @@ SchedulesOf(const ClusterSpec& cluster, const CollectiveOptions& collectives)
         return ChoiceOf(collectives, what, placement)
             .algorithm->Make(what, placement, collectives.OptionsFor(what.op));
     };
+}
+
+/// The trace that is read stands where the step is to be written. \return what would be lost, or
+/// nothing
+std::string
+OwnInput(const Validation& v, const TrainingScenario& s)
+{
+    namespace fs = std::filesystem;
+    if (!s.trace || !v.values.Present("out") || v.values.Text("out").empty())
+    {
+        return {}; // a folder of its own
+    }
+    const auto plain = [](const fs::path& path) {
+        std::error_code failed;
+        fs::path known = fs::weakly_canonical(path, failed);
+        known = failed ? path.lexically_normal() : known;
+        return known.has_filename() ? known : known.parent_path();
+    };
+    const fs::path trace = s.trace->path;
+    const std::pair<const char*, const char*> targets[] = {{"chakra", "chakra"},
+                                                           {"chakra-json", "chakra-json"},
+                                                           {"goal", "trace.goal"}};
+    for (const auto& [format, name] : targets)
+    {
+        const fs::path target = fs::path(v.values.Text("out")) / name;
+        const bool same =
+            plain(target) == plain(trace) ||
+            plain(target) == plain(trace.has_parent_path() ? trace.parent_path() : fs::path("."));
+        if (Wants(s, format) && same)
+        {
+            return target.string();
+        }
+    }
+    return {};
 }
 
 std::string
@@ -139,10 +176,23 @@ TraceOptionRows(const std::string& json, const std::string& group)
     };
 }
 
+std::string
+NameOfTrace(const Values& values)
+{
+    if (values.Given("launch"))
+    {
+        return values.Text("launch");
+    }
+    const std::string& path = values.Text("trace");
+    const std::size_t slash = path.find_last_of('/', path.size() > 1 ? path.size() - 2 : 0);
+    return path.substr(slash == std::string::npos ? 0 : slash + 1);
+}
+
 bool
 HasTrace(Validation* v)
 {
-    if (!v->values.Given("trace"))
+    const bool launched = v->values.Given("launch");
+    if (!v->values.Given("trace") && !launched)
     {
         return false;
     }
@@ -154,7 +204,9 @@ HasTrace(Validation* v)
             others.push_back(option.name);
         }
     }
-    v->MustNotBeSet(others, "has no meaning with --trace, whose step is recorded");
+    v->MustNotBeSet(others,
+                    launched ? "has no meaning with --launch, whose script says what is trained"
+                             : "has no meaning with --trace, whose step is recorded");
     for (const std::string& other : others)
     {
         v->values.Slot(other).present = false; // not in the configuration as run
@@ -162,10 +214,61 @@ HasTrace(Validation* v)
     return true;
 }
 
-std::optional<formats::Trace>
-ReadTraceFiles(Validation* v, const training::GpuSpec& gpu, const topo::ServerSpec& server)
+namespace
+{
+
+/// Servers, if nobody says how many there are. \param each ranks of a server in the recording; 0:
+/// it is not known
+void
+DecideServers(Validation* v, uint32_t ranks, uint32_t each, const topo::ServerSpec& server)
 {
     auto& values = v->values;
+    if (values.Given("gpus") || values.Given("servers"))
+    {
+        return;
+    }
+    const auto decide = [&](const std::string& option, uint32_t number) {
+        v->Decide(option, std::to_string(number));
+        values.Slot(option).given = true;
+        values.Slot(option).where = values.Where("trace");
+    };
+    const bool given = values.Given("gpus-per-server");
+    const uint32_t gpus = given ? values.U32("gpus-per-server") : server.gpus;
+    if (each > 0 && each <= gpus && ranks > each)
+    {
+        if (!given && each < gpus)
+        {
+            v->notes.push_back("servers of " + topo::Counted(each, "GPU") +
+                               ", as the script was started; --gpus-per-server says otherwise");
+            decide("gpus-per-server", each);
+        }
+        decide("servers", (ranks + each - 1) / each);
+        return;
+    }
+    const bool fills = ranks % gpus == 0 || (ranks < gpus && !given);
+    decide(fills ? "gpus" : "servers", fills ? ranks : (ranks + gpus - 1) / gpus);
+}
+
+} // namespace
+
+std::optional<formats::Trace>
+ReadTraceFiles(Validation* v,
+               const training::GpuSpec& gpu,
+               const topo::ServerSpec& server,
+               std::optional<CaptureOutcome>* capture)
+{
+    auto& values = v->values;
+    if (auto findings = formats::ReadFindings(values.Text("trace")))
+    {
+        const std::string why = formats::WhyNotSimulated(*findings);
+        const uint32_t world = static_cast<uint32_t>(findings->world);
+        capture->emplace(CaptureOutcome{std::move(*findings), why, kNotSimulated});
+        if (!why.empty())
+        {
+            DecideServers(v, std::max(world, 1U), 0, server);
+            return std::nullopt;
+        }
+    }
     for (const char* narrower : {"fp16", "fp32"})
     {
         if (gpu.Peak(*training::ParseDtype(values.Text("dtype"))) <= 0)
@@ -193,10 +296,17 @@ ReadTraceFiles(Validation* v, const training::GpuSpec& gpu, const topo::ServerSp
     };
     std::vector<topo::Error> errors;
     const formats::CaptureMachine machine{gpu, HostLinkOf(server, gpu)};
-    auto trace = formats::ReadTrace(values.Text("trace"), time, machine, errors);
+    const uint32_t each =
+        values.Given("gpus-per-server") ? values.U32("gpus-per-server") : server.gpus;
+    formats::TraceCluster cluster;
+    cluster.gpusPerServer = each;
+    cluster.gpus = values.Given("gpus")      ? values.U32("gpus")
+                   : values.Given("servers") ? values.U32("servers") * each
+                                             : 0;
+    auto trace = formats::ReadTrace(values.Text("trace"), time, machine, errors, cluster);
     for (const topo::Error& error : errors)
     {
-        v->errors.push_back({"", "", error.Sentence(), ""});
+        v->errors.push_back({values.Where("trace"), "", error.Sentence(), ""});
     }
     if (!trace)
     {
@@ -213,17 +323,7 @@ ReadTraceFiles(Validation* v, const training::GpuSpec& gpu, const topo::ServerSp
     {
         v->notes.push_back(values.Text("trace") + ": " + note);
     }
-    if (!values.Given("gpus") && !values.Given("servers"))
-    {
-        const uint32_t ranks = trace->ranks;
-        const uint32_t each =
-            values.Given("gpus-per-server") ? values.U32("gpus-per-server") : server.gpus;
-        const bool fills = ranks % each == 0 || (ranks < each && !values.Given("gpus-per-server"));
-        const std::string option = fills ? "gpus" : "servers";
-        v->Decide(option, std::to_string(fills ? ranks : (ranks + each - 1) / each));
-        values.Slot(option).given = true;
-        values.Slot(option).where = "--trace";
-    }
+    DecideServers(v, trace->ranks, trace->gpusPerServer, server);
     return trace;
 }
 
@@ -238,18 +338,26 @@ MakeTraced(Validation* v,
     const std::string& path = values.Text("trace");
     const uint32_t ranks = trace.ranks;
     const uint32_t gpus = cluster.servers * cluster.server.gpus;
-    if (ranks > gpus)
+    // Of a recording that knows its servers, ranks of different ones stay on different ones.
+    const uint32_t each = trace.gpusPerServer;
+    const bool apart = each > 0 && each < cluster.server.gpus && ranks > each;
+    const uint32_t places = apart ? cluster.servers * each : gpus;
+    if (ranks > places)
     {
-        v->Fail("trace",
-                "has " + topo::Counted(ranks, "rank") + ", and there are " +
-                    topo::Counted(gpus, "GPU") + "; allowed: as many, or more");
+        v->Fail(
+            "trace",
+            "has " + topo::Counted(ranks, "rank") +
+                (apart ? ", " + std::to_string(each) + " on each server" : "") +
+                ", and there are " +
+                (apart ? topo::Counted(cluster.servers, "server") : topo::Counted(gpus, "GPU")) +
+                "; allowed: as many, or more");
         return;
     }
     std::vector<topo::Error> errors;
-    auto plan = formats::PlanOf(trace, path, gpus, errors);
+    auto plan = formats::PlanOf(trace, path, {gpus, apart ? cluster.server.gpus : 0}, errors);
     for (const topo::Error& error : errors)
     {
-        v->errors.push_back({"", "", error.Sentence(), ""});
+        v->errors.push_back({values.Where("trace"), "", error.Sentence(), ""});
     }
     if (!plan)
     {
@@ -269,8 +377,7 @@ MakeTraced(Validation* v,
     s->options.gpu = gpu;
     s->options.ranks = gpus;
     s->options.dtype = *training::ParseDtype(values.Text("dtype"));
-    const std::size_t slash = path.find_last_of('/', path.size() > 1 ? path.size() - 2 : 0);
-    s->model = path.substr(slash == std::string::npos ? 0 : slash + 1);
+    s->model = NameOfTrace(values);
     s->gpu = gpu.name;
     s->trace = formats::TraceName{trace.format, path, ranks};
 }
@@ -311,6 +418,12 @@ CheckExports(Validation* v, TrainingScenario* s, const ClusterSpec& cluster)
                     ? "what replicas of parameter servers do is no step that repeats"
                     : "a pipeline without a flush goes on from step to step, so no step of it "
                       "stands alone");
+        return;
+    }
+    if (const std::string own = OwnInput(*v, *s); !own.empty())
+    {
+        v->Fail("export",
+                "would write over " + own + ", which --trace reads; give another --out=DIR");
         return;
     }
     if (Wants(*s, "chakra") && !formats::WhyNoChakraWire().empty())

@@ -22,15 +22,20 @@ namespace scenario
 
 std::vector<Option> TraceOptionRows(const std::string& json, const std::string& group);
 
-/// Whether there is a trace. Then adds errors for options that say what a model does, and takes
-/// them out of the configuration as run. First of all.
+/// What a recorded step goes by where a model has its name: its file, or the script's command.
+std::string NameOfTrace(const Values& values);
+
+/// Whether there is a trace, or will be one (--launch). Then adds errors for options that say what
+/// a model does, and takes them out of the configuration as run. First of all.
 bool HasTrace(Validation* v);
 
-/// Times of its kernels on this GPU; nothing after an error. Decides --gpus or --servers, unless
-/// one is given. \param server the preset
+/// Times of its kernels on this GPU; nothing after an error, or of a capture whose script has
+/// mistakes that keep it from running. Decides --gpus or --servers, unless one is given.
+/// \param server the preset \param [out] capture what is found in one
 std::optional<formats::Trace> ReadTraceFiles(Validation* v,
                                              const training::GpuSpec& gpu,
-                                             const topo::ServerSpec& server);
+                                             const topo::ServerSpec& server,
+                                             std::optional<CaptureOutcome>* capture);
 
 /// Its plan on a cluster, and what of the scenario there is with it.
 void MakeTraced(Validation* v,

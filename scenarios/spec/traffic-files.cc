@@ -1,13 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Flows of --flows: a file of HPCC's ns-3 code, or CSV.
+ * Flows of --flows: a file of HPCC's ns-3 code, a connection matrix of htsim, or CSV.
  */
 #include "scenarios/spec/traffic-flows.h"
 #include "scenarios/traffic/flow-csv.h"
 #include "scenarios/traffic/hpcc-flows.h"
+#include "scenarios/traffic/htsim-matrix.h"
 #include "topologies/family.h"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 
@@ -99,6 +101,59 @@ ReadCsvFlows(Validation* v,
     }
 }
 
+/// Hosts of a matrix: numbers from 0.
+void
+ReadMatrixFlows(Validation* v,
+                const Network& network,
+                const std::string& text,
+                const std::string& file,
+                TrafficScenario* s)
+{
+    const auto& topology = network.topology;
+    HtsimMatrix read = ReadHtsimMatrix(text, file);
+    const auto fail = [&](const std::string& problem) {
+        v->errors.push_back({"", "", problem, ""});
+    };
+    if (!read.error.empty())
+    {
+        return fail(read.error);
+    }
+    if (read.nodes > topology.Hosts().size())
+    {
+        return fail(file + " has " + std::to_string(read.nodes) +
+                    " nodes; allowed: at most as many as the network has hosts, " +
+                    std::to_string(topology.Hosts().size()));
+    }
+    std::stable_sort(read.flows.begin(),
+                     read.flows.end(),
+                     [](const HtsimFlow& a, const HtsimFlow& b) { return a.start < b.start; });
+    std::map<std::pair<uint32_t, uint32_t>, size_t> turns;
+    s->flows.reserve(read.flows.size());
+    for (const auto& h : read.flows)
+    {
+        if (h.trigger > 0)
+        {
+            s->flows.clear();
+            return fail(file + ":" + std::to_string(h.line) +
+                        ": a flow that waits for others (trigger) has no start; allowed: start, or "
+                        "dltrain --trace=" +
+                        file + ", where flows wait for each other");
+        }
+        const size_t turn = turns[{h.src, h.dst}]++;
+        Flow f;
+        f.src = EndpointAt(topology, h.src, turn);
+        f.dst = EndpointAt(topology, h.dst, turn);
+        f.bytes = h.bytes;
+        f.start = h.start;
+        f.tag = "flow-file";
+        s->flows.push_back(std::move(f));
+    }
+    if (read.hasPriorities)
+    {
+        v->notes.push_back(file + ": prio says nothing here");
+    }
+}
+
 } // namespace
 
 void
@@ -127,6 +182,11 @@ ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
     if (IsFlowCsv(*text))
     {
         ReadCsvFlows(v, network, *text, file, s);
+        return;
+    }
+    if (IsHtsimMatrix(*text))
+    {
+        ReadMatrixFlows(v, network, *text, file, s);
         return;
     }
     const auto& topology = network.topology;

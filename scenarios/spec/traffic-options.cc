@@ -11,6 +11,7 @@
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
+#include "scenarios/spec/protocol-options.h"
 #include "scenarios/spec/traffic-flows.h"
 #include "scenarios/spec/validate.h"
 #include "scenarios/traffic/flow-sizes.h"
@@ -240,7 +241,7 @@ MakeTable()
             json,
             group,
             "instead of a pattern: a flow file of HPCC's ns-3 code (count; then src dst pg dport "
-            "bytes start_s), or CSV with the columns "
+            "bytes start_s), a connection matrix of htsim, or CSV with the columns "
             "start_ns (or start_us, start_s), src, dst, bytes, such as flows.csv of a run"),
         Opt("operation", Kind::kName, json, group, "the verb that moves a flow's bytes")
             .Names("operation",
@@ -318,6 +319,7 @@ MakeTable()
             .Range(0, 9.2e18)
             .Example("5ms"),
     });
+    t.Add(ProtocolOptionRows(group, json));
     t.Add(NetworkOptionRows("fat-tree", ServerCount::kHosts));
     t.Add(FabricOptionRows(Software::kDrivers));
     t.Add(RunOptionRows("traffic"));
@@ -347,7 +349,12 @@ ReadMeasuring(Validation* v, TrafficScenario* s)
     v->DecideUnlessGiven("queue-pairs", load ? "reused" : "per-flow");
     const bool looks = load && HasPackets(s->fabric);
     v->DecideUnlessGiven("queue-interval", looks ? "1us" : "0ns");
-    v->DecideUnlessGiven("rate-interval", looks ? "100us" : "0ns");
+    const bool tcp = values.Text("protocol") == "tcp";
+    v->DecideUnlessGiven("rate-interval", looks && !tcp ? "100us" : "0ns");
+    if (tcp && values.Duration("rate-interval").ps > 0)
+    {
+        v->Fail("rate-interval", "looks at queue pairs; allowed with --protocol=tcp: 0");
+    }
     v->DecideUnlessGiven("size-bins", "100kB,10MB"); // Alizadeh et al., "pFabric", SIGCOMM 2013
     const std::string& use = values.Text("queue-pairs");
     s->queuePairs = use == "reused"     ? QueuePairUse::kReused
@@ -452,6 +459,7 @@ ValidateTraffic(const ReadResult& read)
     s.fabric = MakeFabric(&v);
     s.stopAfter = v.values.Duration("stop-after");
     s.completionAtSender = v.values.Text("completion") == "sender";
+    const ProtocolSpec protocol = ApplyProtocol(&v, s.fabric);
     ReadMeasuring(&v, &s);
     const std::string& operation = v.values.Text("operation");
     s.operation = operation == "read"   ? FlowOperation::kRead
@@ -543,7 +551,7 @@ ValidateTraffic(const ReadResult& read)
             break;
         }
     }
-    if (network.valid && s.queuePairs != QueuePairUse::kPerPair)
+    if (network.valid && s.queuePairs != QueuePairUse::kPerPair && !protocol.tcp)
     {
         CheckNumbers(&v, s, network.topology);
     }
@@ -555,6 +563,8 @@ ValidateTraffic(const ReadResult& read)
         }
     }
     s.run = MakeRun(&v, read, network.valid ? &network.topology : nullptr);
+    s.run.protocol = protocol;
+    SettleThreads(&v, protocol, &s.run);
     s.run.asRun = AsRun(v, s.run, network.fromFile);
     if (s.completionAtSender)
     {

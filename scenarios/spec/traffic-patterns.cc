@@ -23,6 +23,13 @@ namespace scenario
 namespace
 {
 
+/// Lossless, but for TCP's.
+std::string
+UsualPriority(const Validation& v)
+{
+    return v.values.Text("protocol") == "tcp" ? "0" : "3";
+}
+
 constexpr double kMostPeriods = 1e8; ///< on and off, of all hosts: some seconds of work
 
 /// Sizes of --bytes.
@@ -167,7 +174,7 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
     v->DecideUnlessGiven("duration", "10ms");
     v->DecideUnlessGiven("cool-down", "0ns");
     v->DecideUnlessGiven("incast-load", "0");
-    v->DecideUnlessGiven("priority", "3");
+    v->DecideUnlessGiven("priority", UsualPriority(*v));
 
     ArrivalOptions o;
     o.hostRates = HostRates(network.topology);
@@ -348,7 +355,7 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
     }
     if (!values.Given("priority"))
     {
-        v->Decide("priority", "3");
+        v->Decide("priority", UsualPriority(*v));
     }
     if (!values.Given("start-jitter"))
     {

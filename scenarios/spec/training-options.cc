@@ -15,6 +15,7 @@
 #include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/format.h"
 #include "scenarios/spec/jobs.h"
+#include "scenarios/spec/launch-options.h"
 #include "scenarios/spec/nccl-environment.h"
 #include "scenarios/spec/parallel-options.h"
 #include "scenarios/spec/parse.h"
@@ -319,6 +320,7 @@ MakeTable()
     t.Add(ParallelOptionRows());
     t.Add(StrategyOptionRows(json, group));
     t.Add(TraceOptionRows(json, group));
+    t.Add(LaunchOptionRows());
     t.Add(ClusterOptionRows(TrainingClusterDefaults()));
     t.Add(CollectiveOptionRows());
     t.Add(NcclOptionRows());

@@ -13,6 +13,7 @@
 #include "scenarios/spec/compute-options.h"
 #include "scenarios/spec/data-parallel-options.h"
 #include "scenarios/spec/jobs.h"
+#include "scenarios/spec/launch-options.h"
 #include "scenarios/spec/micro-batch.h"
 #include "scenarios/spec/nccl-environment.h"
 #include "scenarios/spec/parallel-options.h"
@@ -384,7 +385,16 @@ ValidateTraining(const ReadResult& read)
     }
     Validation v{TrainingOptionTable(), read.values, {}, {}, read.seat};
     auto& values = v.values;
-    v.MustNotBeSet({"alone"}, "has no meaning without --jobs");
+    // In a configuration as run it stands as it is without being given.
+    if (v.values.Given("alone") && v.values.Where("alone").rfind("--", 0) == 0)
+    {
+        v.Fail("alone", "has no meaning without --jobs");
+    }
+    else
+    {
+        v.MustNotBeSet({"alone"}, "has no meaning without --jobs");
+    }
+    CheckLaunch(&v);
     TrainingScenario s;
     s.steps = values.U32("steps");
     s.warmupSteps = values.U32("warmup");
@@ -412,11 +422,27 @@ ValidateTraining(const ReadResult& read)
     std::optional<formats::Trace> trace;
     if (traced && server && gpu)
     {
-        trace = ReadTraceFiles(&v, *gpu, *server);
+        if (IsToLaunch(values))
+        {
+            s.launch = MakeLaunch(&v, *gpu, *server);
+        }
+        else
+        {
+            trace = ReadTraceFiles(&v, *gpu, *server, &s.capture);
+        }
     }
     const NcclLimits nccl = ApplyNcclVariables(&v);
     s.fabric = MakeFabric(&v);
-    Cluster cluster = MakeCluster(&v, TrainingClusterDefaults(), server, &s.fabric);
+    Cluster cluster;
+    if (!s.launch || values.Given("gpus") || values.Given("servers"))
+    {
+        cluster = MakeCluster(&v, TrainingClusterDefaults(), server, &s.fabric);
+    }
+    if (s.launch && cluster.valid)
+    {
+        s.launch->servers = cluster.spec.servers;
+        s.launch->gpusPerServer = cluster.spec.server.gpus;
+    }
 
     std::vector<UsedBy> used;
     if (model && gpu && cluster.valid && v.errors.empty())
@@ -563,7 +589,14 @@ ValidateTraining(const ReadResult& read)
                                     s.fabric,
                                     nccl,
                                     {used, s.workload != workload::kDefaultWorkload});
-    CheckExports(&v, &s, cluster.spec);
+    if (s.HasSteps())
+    {
+        CheckExports(&v, &s, cluster.spec);
+    }
+    else
+    {
+        s.model = NameOfTrace(values);
+    }
     return FinishedOn(std::move(cluster), read, std::move(v), std::move(s));
 }
 

@@ -69,57 +69,137 @@ ApplyIrn(Validation* v)
     }
 }
 
-void
-ApplyNdp(Validation* v)
+/// A transport with switches that trim, as ns3::RdmaNic::LossRecovery knows it.
+struct Trimming
 {
-    Insist(v, "cc", "none", "has no part in NDP, whose receivers say when to send");
-    Insist(v, "pfc", "0", "would hold packets up, which NDP's switches trim instead");
-    Insist(v, "ecn", "0", "has nobody to hear of marks with NDP");
-    Refuse(v, "loss-recovery", "takes the place of what NDP does itself");
-    // Not in the configuration as run, and nobody decides it anew.
+    const char* name;
+    const char* inWords;
+    bool marks;              ///< it hears of ECN
+    const char* balancer;    ///< unless the user says otherwise
+    const char* trimPackets; ///< ns3::RdmaSwitch::TrimPackets
+    const char* trimRate;    ///< TrimRate
+    const char* trimReturn;  ///< TrimReturn
+};
+
+/// Where packets are trimmed. NDP: its paper. EQDS: main_eqds.cpp of its authors' simulator,
+/// DEFAULT_QUEUE_SIZE, with no packet sent back (eqds.cpp: one that comes back is an error). UET: a
+/// bandwidth-delay product, of 100 Gb/s and 12 us in the README of the consortium's simulator: 36
+/// packets of 4,178 B.
+constexpr Trimming kTrimming[] = {
+    {"ndp", "NDP", false, "spray", "8", "0", "1"},
+    {"eqds", "EQDS", false, "spray", "35", "0", "0"},
+    {"uet", "UET", true, "reps", "36", "100Gbps", "0"},
+};
+
+const Trimming*
+FindTrimming(const std::string& name)
+{
+    for (const Trimming& transport : kTrimming)
+    {
+        if (name == transport.name)
+        {
+            return &transport;
+        }
+    }
+    return nullptr;
+}
+
+/// Where switches mark: a quarter and three quarters of the queue from which on they trim, and all
+/// above (generate_permutation_experiments.py of the consortium's simulator: -ecn).
+void
+DecideMarking(Validation* v)
+{
+    for (const auto& [option, value] : {std::pair{"ecn-kmin", "37500"},
+                                        std::pair{"ecn-kmax", "112500"},
+                                        std::pair{"ecn-pmax", "1"}})
+    {
+        if (!IsMeant(*v, option))
+        {
+            v->Decide(option, value);
+            v->values.Slot(option).given = true; // nobody decides otherwise
+        }
+    }
+}
+
+void
+ApplyTrimming(Validation* v, const Trimming& transport)
+{
+    const std::string name = transport.inWords;
+    Insist(v, "cc", "none", "has no part in " + name + ", which says itself when to send");
+    Insist(v, "pfc", "0", "would hold packets up, which " + name + "'s switches trim instead");
+    if (transport.marks)
+    {
+        Insist(v, "ecn", "1", "leaves " + name + "'s senders without marks to hear of");
+        DecideMarking(v);
+    }
+    else
+    {
+        Insist(v, "ecn", "0", "has nobody to hear of marks with " + name);
+    }
     Value& recovery = v->values.Slot("loss-recovery");
+    if (IsMeant(*v, "loss-recovery")) // its default too: none of them has a part in it
+    {
+        v->Fail("loss-recovery",
+                "takes the place of what " + name +
+                    " does itself; allowed with --transport=rc or irn");
+    }
+    // Not in the configuration as run, and nobody decides it anew.
     recovery.given = true;
     recovery.present = false;
     recovery.text = "out-of-order";
-    Refuse(v, "ack-every", "has no meaning with NDP, which answers each packet");
-    Refuse(v, "nak-interval", "has no meaning with NDP, which answers each packet");
-    Refuse(v, "ack-priority", "is that of the queue of headers with NDP");
+    Refuse(v, "ack-every", "has no meaning with " + name + ", which answers each packet");
+    Refuse(v, "nak-interval", "has no meaning with " + name + ", which answers each packet");
+    Refuse(v, "ack-priority", "is that of the queue of headers with " + name);
+    const std::string with = "; allowed with --transport=" + std::string(transport.name) + ": ";
     if (v->values.Text("compat") != "none")
     {
-        v->Fail("compat", "is of another transport; allowed with --transport=ndp: none");
+        v->Fail("compat", "is of another transport" + with + "none");
     }
     if (v->table.Find("operation") && v->values.Text("operation") == "read")
     {
         v->Fail("operation",
-                "has no NDP: a READ's packets are sent by who is asked; allowed with "
-                "--transport=ndp: write, send");
+                "has no " + name + ": a READ's packets are sent by who is asked" + with +
+                    "write, send");
     }
     const std::string& balancer = v->values.Text("load-balancer");
-    if (IsMeant(*v, "load-balancer") && (balancer == "reps" || balancer == "plb"))
+    if (!transport.marks && IsMeant(*v, "load-balancer") &&
+        (balancer == "reps" || balancer == "plb"))
     {
-        v->Fail("load-balancer",
-                "chooses by what ACKs of RoCE say; allowed with --transport=ndp: those of "
-                "switches");
+        v->Fail("load-balancer", "chooses by what ACKs of RoCE say" + with + "those of switches");
     }
     if (!IsMeant(*v, "load-balancer"))
     {
-        v->Decide("load-balancer", "spray");
+        v->Decide("load-balancer", transport.balancer);
         v->values.Slot("load-balancer").given = true; // nobody decides otherwise
+    }
+    if (balancer == "spray" && !IsMeant(*v, "spray"))
+    {
+        v->Decide("spray", "permuted"); // as NDP's senders do (EQDS's: nextEntropy, over 64 paths)
+        v->values.Slot("spray").given = true;
     }
 }
 
 } // namespace
 
+bool
+HasReads(const TransportSpec& transport)
+{
+    return !FindTrimming(transport.name);
+}
+
 std::vector<std::pair<std::string, std::string>>
 TransportAttributes(const Validation& v)
 {
-    if (v.values.Text("transport") != "ndp")
+    const Trimming* transport = FindTrimming(v.values.Text("transport"));
+    if (!transport)
     {
         return {};
     }
-    return {{"ns3::RdmaNic::LossRecovery", "ndp"},
+    return {{"ns3::RdmaNic::LossRecovery", transport->name},
             {"ns3::RdmaNic::AckPriority", "5"}, // RdmaSwitch::TrimPriority
-            {"ns3::RdmaSwitch::TrimPackets", "8"}};
+            {"ns3::RdmaSwitch::TrimPackets", transport->trimPackets},
+            {"ns3::RdmaSwitch::TrimRate", transport->trimRate},
+            {"ns3::RdmaSwitch::TrimReturn", transport->trimReturn}};
 }
 
 std::vector<NamedItem>
@@ -131,7 +211,13 @@ TransportItems()
              "(Mittal et al., SIGCOMM 2018)"},
             {"ndp",
              "switches trim packets and spray them, receivers pull (Handley et al., SIGCOMM "
-             "2017)"}};
+             "2017)"},
+            {"eqds",
+             "the same, but receivers give credits to who asks for them (Olteanu et al., NSDI "
+             "2022)"},
+            {"uet",
+             "Ultra Ethernet's in outline: a window by delay and marks, an entropy a packet, "
+             "trimming; credits if wanted (ns3::UetParameters)"}};
 }
 
 std::vector<Option>
@@ -165,7 +251,14 @@ ApplyTransport(Validation* v)
                 "--fabric=ib: rc");
         return spec;
     }
-    spec.name == "irn" ? ApplyIrn(v) : ApplyNdp(v);
+    if (const Trimming* transport = FindTrimming(spec.name))
+    {
+        ApplyTrimming(v, *transport);
+    }
+    else
+    {
+        ApplyIrn(v);
+    }
     return spec;
 }
 

@@ -10,6 +10,10 @@
  *   ndp   Handley et al., "Re-architecting datacenter networks and stacks for low latency and high
  *         performance", SIGCOMM 2017: switches cut payload off what they have no room for, packets
  *         are sprayed, receivers pull. contrib/rdma/model/ndp-recovery.h, rdma-switch.h.
+ *   eqds  Olteanu et al., "An edge-queued datagram service for all datacenter traffic", NSDI 2022:
+ *         senders say what they could send, receivers give credits. eqds-recovery.h there.
+ *   uet   Ultra Ethernet's transport in outline: a sender's window by delay and marks (NSCC),
+ *         entropy by REPS, trimming, and credits if wanted. uet-recovery.h there.
  *
  * What a transport sets is the default of other options: who gives one of them beside it means that
  * one, and where the transport cannot work with it, it is an error.
@@ -33,6 +37,9 @@ struct TransportSpec
 };
 
 std::vector<NamedItem> TransportItems();
+
+/// \return whether READs can be posted
+bool HasReads(const TransportSpec& transport);
 
 /// \param group, json where the options stand
 std::vector<Option> TransportOptionRows(const std::string& group, const std::string& json);

@@ -11,6 +11,7 @@
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compat.h"
+#include "scenarios/spec/ets-options.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/load-balancing-options.h"
@@ -85,6 +86,7 @@ MakeFabric(Validation* v)
     ApplyCompat(v);
     f.transport = ApplyTransport(v); // which may have a way of its own to recover
     f.balancing = ApplyLoadBalancing(v);
+    f.ets = ApplyEts(v);
     const auto& values = v->values;
     f.compat = values.Text("compat");
     f.nic = values.Text("nic");
@@ -140,6 +142,15 @@ MakeFabric(Validation* v)
     {
         v->Fail("pfc-watchdog",
                 "is too short for a watchdog; allowed: 0 (none), or at least 100ns");
+    }
+    if (!f.infiniBand && !f.pfc)
+    {
+        v->MustNotBeSet({"pfc-watchdog", "pfc-watchdog-action"},
+                        "has no meaning with --no-pfc, when nobody pauses");
+    }
+    else if (!f.infiniBand && watchdog.ps == 0)
+    {
+        v->MustNotBeSet({"pfc-watchdog-action"}, "has no meaning without --pfc-watchdog");
     }
     f.linkDelay = values.Duration("link-delay");
     f.switchLatency = values.Duration("switch-latency");

@@ -56,6 +56,51 @@ PeerOf(const TrainingPlan& plan, coll::Rank rank, const Task& task)
     return coll::kNoRank;
 }
 
+namespace
+{
+
+template <class AfterOf>
+bool
+NearBehind(const AfterOf& afterOf, TaskId before, TaskId task)
+{
+    const auto has = [before](const std::vector<TaskId>& after) {
+        return std::find(after.begin(), after.end(), before) != after.end();
+    };
+    const std::vector<TaskId>& own = afterOf(task);
+    return has(own) || std::any_of(own.begin(), own.end(), [&](TaskId between) {
+               return has(afterOf(between));
+           });
+}
+
+/// Whether a message begins behind another of its order.
+bool
+BeginsBehind(const StepGraph& graph, TaskId other, TaskId task)
+{
+    const Task& a = graph.tasks[other];
+    const Task& b = graph.tasks[task];
+    if (a.stream == b.stream || std::find(b.after.begin(), b.after.end(), other) != b.after.end())
+    {
+        return true;
+    }
+    const auto afterOf = [&](TaskId id) -> const std::vector<TaskId>& {
+        return graph.tasks[id].after;
+    };
+    return a.kind == TaskKind::kSend && a.stream < b.stream &&
+           std::all_of(a.after.begin(), a.after.end(), [&](TaskId before) {
+               return NearBehind(afterOf, before, task);
+           });
+}
+
+} // namespace
+
+bool
+IsNearBehind(const std::vector<std::vector<TaskId>>& after, TaskId before, TaskId task)
+{
+    return NearBehind([&](TaskId id) -> const std::vector<TaskId>& { return after[id]; },
+                      before,
+                      task);
+}
+
 MessageMatch::MessageMatch(const TrainingPlan& plan)
 {
     if (std::none_of(plan.roles.begin(), plan.roles.end(), [](const StepGraph& graph) {
@@ -94,9 +139,9 @@ MessageMatch::MessageMatch(const TrainingPlan& plan)
             const bool sends = task.kind == TaskKind::kSend;
             Ends& ends = orders[{task.group, sends ? rank : peer, sends ? peer : rank, task.tag}];
             std::vector<RankTask>& own = sends ? ends.sends : ends.receives;
-            if (!own.empty() && taskOf(own.front()).stream != task.stream)
+            if (!own.empty() && !BeginsBehind(graph, own.back().task, id))
             {
-                m_problems.push_back(Named(rank, task) + " and \"" + taskOf(own.front()).name +
+                m_problems.push_back(Named(rank, task) + " and \"" + taskOf(own.back()).name +
                                      "\" have the same peer and tag but stand on two streams: "
                                      "which comes first is not known");
             }

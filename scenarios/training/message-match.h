@@ -3,7 +3,9 @@
  *
  * Which send a receive takes its message from: the k-th receive of rank b from rank a, of one group
  * kind and tag, takes the k-th send of a to b. Both stand on one stream of their rank, so that
- * their order is that of the graph.
+ * their order is that of the graph. Sends may stand on several streams, which have nothing else,
+ * where the graph says in which order they begin: each waits for the one before, or stands on a
+ * later stream than it and waits for all that it waits for, directly or for what waits for it.
  */
 #ifndef SCENARIOS_TRAINING_MESSAGE_MATCH_H
 #define SCENARIOS_TRAINING_MESSAGE_MATCH_H
@@ -30,6 +32,10 @@ constexpr uint16_t kMostTag = 0x7fff;
 /// \return the rank at the other end of a message task; kNoRank: there is none, since the rank is
 /// in no group of that kind, or nobody is so far from it
 coll::Rank PeerOf(const TrainingPlan& plan, coll::Rank rank, const Task& task);
+
+/// Whether a task waits for `before`, or for one that waits for it. \param after what each waits
+/// for
+bool IsNearBehind(const std::vector<std::vector<TaskId>>& after, TaskId before, TaskId task);
 
 class MessageMatch
 {

@@ -5,9 +5,12 @@ DIMENSIONS = ("tp", "pp", "cp", "ep")
 
 
 def words(stats):
-    """ "ZeRO-1, TP 4, PP 2", or the strategy where there is no ZeRO; of a stats.json with anything
-    in it.
+    """ "ZeRO-1, TP 4, PP 2", or the strategy where there is no ZeRO; of a recorded step "capture of
+    8 ranks"; of a stats.json with anything in it.
     """
+    recorded = stats.get("trace")
+    if isinstance(recorded, dict):
+        return f"{recorded.get('format', '?')} of {recorded.get('ranks', '?')} ranks"
     configuration = stats.get("configuration")
     training = configuration.get("training") if isinstance(configuration, dict) else None
     training = training if isinstance(training, dict) else {}

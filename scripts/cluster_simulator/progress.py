@@ -21,6 +21,11 @@ def share(line):
     return min(1.0, float(found[1] or 0) / 100) if found else None
 
 
+def capture_line(done, total, what):
+    """Of a capture, whose ranks have done so many training steps."""
+    return f"{what}: {done} of {total} steps" if total else what
+
+
 def shown(name):
     """Where progress of a program is best shown just now."""
     ipython = sys.modules.get("IPython")

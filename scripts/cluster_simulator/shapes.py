@@ -78,6 +78,8 @@ STATS = {
     ],
     "links": [{"link": TEXT, "rate_gbps": NUMBER, "utilization": NUMBER}],
     "longest_queues": [ANY],
+    "mistakes": [{"kind": TEXT, "ranks": [NUMBER], "lines": [TEXT], "text": TEXT}],
+    "gpu_memory_peak": dict.fromkeys("rank allocated_bytes reserved_bytes".split(), NUMBER),
     "port_classes": {
         EACH: {
             "ports": NUMBER,
@@ -107,6 +109,7 @@ STATS = {
     "staleness": {"histogram": [ANY], **QUANTILES},
     "offered_load": {},
     "nic_limits": {},
+    "trace": {"format": TEXT, "ranks": NUMBER},
     "configuration": {
         "cluster": {"gpus_per_server": NUMBER, "nics_per_server": NUMBER},
         "network": {"topology": TEXT},

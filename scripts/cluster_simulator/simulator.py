@@ -92,7 +92,24 @@ class Simulator:
             given["gpu"] = getattr(self.server.gpu, "value", self.server.gpu)
         keep = _Temporary("capture")
         folder = os.path.join(os.fspath(options.get("out") or keep.name), "capture")
-        captured = capture(script, folder, **given)
+        on = _on(options.get("progress", True))
+        show = progress.shown("capture") if on else progress.Silent()
+        how = "failed"
+        try:
+            captured = capture(
+                script,
+                folder,
+                progress=lambda done, total, what: show.update(
+                    done / total if total else 0, progress.capture_line(done, total, what)
+                ),
+                **given,
+            )
+            how = "done"
+        except KeyboardInterrupt:
+            how = "interrupted"
+            raise
+        finally:
+            show.finish(how)
         for mistake in captured.mistakes:
             warnings.warn(mistake["text"], SimulatorWarning, stacklevel=2)
         result = self.train(trace=captured.folder, **options)

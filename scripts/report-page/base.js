@@ -68,7 +68,7 @@ function element(name, attributes, ...children) {
   return node;
 }
 
-const SHORT = { summary: "Summary", timeline: "Timeline", critical: "Critical path", topology: "Network", bysize: "Slowdown by size", kinds: "Fairness", sizes: "Sizes", completion: "Completion times", why: "Where the time went", ports: "Queues and pauses",
+const SHORT = { summary: "Summary", mistakes: "Mistakes", timeline: "Timeline", critical: "Critical path", topology: "Network", balance: "Link choice", bysize: "Slowdown by size", kinds: "Fairness", sizes: "Sizes", completion: "Completion times", why: "Where the time went", ports: "Queues and pauses",
   staleness: "Staleness", memory: "Memory", collectives: "Collectives", configuration: "Configuration", numbers: "Every number" };
 
 function section(id, title, introduction) {

@@ -20,9 +20,10 @@ function criticalPath() {
   const word = (part) => meaningOf("critical_path.path[].parts_us." + part).split(":")[0];
   const most = (of) => Object.entries(of || {}).filter(([, us]) => isNumber(us)).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([part, us]) => word(part) + ", " + time(us)).join("; ");
   const hops = rows(told.hops, "time_us", "waited_us");
+  const noted = hops.some((hop) => hop.note);
   if (hops.length) {
-    node.append(element("div", { class: "wide" }, table("Where messages of the path were longest", ["link", "collective", "time", "of it waiting", "most of it", "behind"],
-      hops.map((hop) => [String(hop.link), String(hop.call), number(time(hop.time_us)), number(time(hop.waited_us)), hop.why ? word(String(hop.why)) : "", hop.behind === null ? "" : String(hop.behind)]))));
+    node.append(element("div", { class: "wide" }, table("Where messages of the path were longest", ["link", "collective", "time", "of it waiting", "most of it", "behind"].concat(noted ? ["the link"] : []),
+      hops.map((hop) => [String(hop.link), String(hop.call), number(time(hop.time_us)), number(time(hop.waited_us)), hop.why ? word(String(hop.why)) : "", hop.behind === null ? "" : String(hop.behind)].concat(noted ? [hop.note ? String(hop.note) : ""] : [])))));
   }
   const details = (summary, head, body) => {
     const box = element("details", {}, element("summary", {}, summary));

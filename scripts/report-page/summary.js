@@ -50,12 +50,13 @@ function subtitle() {
   const cluster = configuration.cluster || {}, fabric = configuration.fabric || {};
   const words = [];
   if (stats.program) words.push(stats.program);
+  if (Array.isArray(stats.jobs)) words.push(count(stats.jobs.length) + (stats.jobs.length === 1 ? " job" : " jobs"));
   if (stats.servers) words.push(count(stats.servers) + (stats.servers === 1 ? " server" : " servers") + (cluster.server ? " (" + cluster.server + ")" : ""));
   const network = (data.topology && data.topology.name) || (stats.topology && stats.topology.name);
   if (network) words.push(network);
   if (fabric.nic) words.push(fabric.nic);
   if (fabric.cc) words.push("congestion control " + fabric.cc + (fabric.pfc ? ", PFC" : ""));
-  if (cluster.placement) words.push(cluster.placement + " placement");
+  if (cluster.placement && !stats.jobs) words.push(cluster.placement + " placement"); // of several jobs each has its own
   document.getElementById("subtitle").textContent = words.join(" \u00b7 ");
 }
 
@@ -67,6 +68,10 @@ function stepTiles() {
   tiles.push(tile("Exposed communication", time(stats.exposed_communication_time_us), percent(stats.exposed_communication_time_us / step)
     + " of the step" + (stats.bubble_time_us > 0 ? ", " + time(stats.bubble_time_us) + " of it bubble" : "")
     + "; under way for " + time(stats.communication_time_us)));
+  const held = stats.gpu_memory_peak;
+  if (held && isNumber(held.reserved_bytes) && isNumber(held.allocated_bytes)) {
+    tiles.push(tile("GPU memory", bytes(held.reserved_bytes), "PyTorch's allocator at most, rank " + held.rank + "; " + bytes(held.allocated_bytes) + " of it allocated"));
+  }
   if (isNumber(stats.samples_per_s)) tiles.push(tile("Samples a second", digit(stats.samples_per_s, 4), "all GPUs together; " + digit(stats.tflops_per_gpu, 3) + " TFLOP/s per GPU"));
   if (isNumber(stats.mfu)) {
     tiles.push(tile("Model FLOPs utilization (MFU)", percent(stats.mfu), "of the peak of " + digit(stats.peak_tflops_per_gpu, 4) + " TFLOP/s per GPU"));
@@ -103,8 +108,17 @@ function jobTable(parent) {
       const links = (job.interference || {}).links, link = Array.isArray(links) && links[0] ? links[0] : {};
       return [String(job.name), String(job.kind), number(isNumber(job.servers) ? count(job.servers) : "\u2013"), us(job.time_us), us(job.time_alone_us),
         number(isNumber(job.slower_by_others) ? three(job.slower_by_others) + "\u00d7" : "\u2013"), number(isNumber(job.bytes) ? bytes(job.bytes) : "\u2013"),
-        link.slowed_by ? String(link.slowed_by) : "nobody", link.link ? String(link.link) : ""];
+        link.slowed_by ? String(link.slowed_by) : waitedWords(job.interference), link.link ? String(link.link) : ""];
     }))));
+  jobBars(parent);
+}
+
+// Of a job that waited for nobody in a queue: what else slowed it, and whom it meets.
+function waitedWords(interference) {
+  if (!interference) return "not noted";
+  const shares = interference.shares || {};
+  return "nobody" + (interference.throttled_us > 0 ? "; throttled for " + time(interference.throttled_us) + " in all" : "")
+    + (shares.link ? ", meets " + shares.job + " at " + shares.link : "");
 }
 
 function backgroundTiles() {

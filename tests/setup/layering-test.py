@@ -20,8 +20,17 @@ ARROWS = {
     "results": ([*PURE, "topologies", "collectives", "scenarios"], ["boost/", "nlohmann/"]),
     # Useful alone: no more than ns-3 and Boost, nothing above it.
     "contrib/rdma": (PURE, ["boost/", "ns3/"]),
+    "contrib/ordinary": ([*PURE, "contrib/rdma"], ["boost/", "ns3/"]),
     "contrib/dltrain": (
-        [*PURE, "topologies", "collectives", "scenarios", "results", "contrib/rdma"],
+        [
+            *PURE,
+            "topologies",
+            "collectives",
+            "scenarios",
+            "results",
+            "contrib/rdma",
+            "contrib/ordinary",
+        ],
         ["boost/", "nlohmann/", "ns3/", "mpi.h"],
     ),
 }

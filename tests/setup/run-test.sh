@@ -11,7 +11,7 @@ new_tree() {
     printf 3.37 >"$NS3_DIR/VERSION"
     printf "out_dir = '%s/build'\nBUILD_PROFILE = 'optimized'\nVERSION = '3.37' \n" "$NS3_DIR" \
         >"$NS3_DIR/.lock-ns3_linux_build"
-    printf "2 dltrain;rdma" >"$NS3_DIR/cmake-cache/dltrain-configured"
+    printf "2 dltrain;ordinary;rdma" >"$NS3_DIR/cmake-cache/dltrain-configured"
     cat >"$NS3_DIR/ns3" <<'EOF'
 #!/usr/bin/env bash
 printf 'real ns3:'
@@ -51,6 +51,14 @@ begin "a * is an argument, not the files here"
 try "$CLONE/ns3" run "dltrain --x=*" --no-build
 says "<--x=*>"
 
+begin "what stands in quotes stays together"
+try "$CLONE/ns3" run "dltrain --launch='torchrun  --nproc_per_node=2 train.py' --zero=2" --no-build
+says "<--launch=torchrun  --nproc_per_node=2 train.py>"
+says "<--zero=2>"
+try "$CLONE/ns3" run "dltrain --launch='torchrun" --no-build
+expect_status 2
+says "quotes do not match"
+
 begin "the program's exit status comes through"
 try "$CLONE/ns3" run "dltrain --bad" --no-build
 expect_status 2
@@ -83,16 +91,16 @@ done
 try "$CLONE/ns3" configure
 [[ -f $NS3_DIR/build/include/ns3/here.h && ! -f $NS3_DIR/build/include/ns3/gone.h ]] ||
     problem "wrong headers dropped"
-printf "2 dltrain;rdma" >"$NS3_DIR/cmake-cache/dltrain-configured"
+printf "2 dltrain;ordinary;rdma" >"$NS3_DIR/cmake-cache/dltrain-configured"
 
 begin "configure keeps what dltrain needs and adds the user's options"
 try "$CLONE/ns3" configure -d debug --enable-modules=internet --enable-asserts -- -DX=1
-expected="real ns3: <configure> <--enable-mpi> <--enable-modules=dltrain;rdma;internet>"
-expected+=" <--enable-tests> <--filter-module-examples-and-tests=dltrain;rdma>"
+expected="real ns3: <configure> <--enable-mpi> <--enable-modules=dltrain;ordinary;rdma;internet>"
+expected+=" <--enable-tests> <--filter-module-examples-and-tests=dltrain;ordinary;rdma>"
 expected+=" <--disable-precompiled-headers> <-d> <debug> <--enable-asserts> <-->"
 expected+=" <-DNS3_COLORED_OUTPUT=ON> <-DX=1>"
 says "$expected"
-printf "2 dltrain;rdma" >"$NS3_DIR/cmake-cache/dltrain-configured"
+printf "2 dltrain;ordinary;rdma" >"$NS3_DIR/cmake-cache/dltrain-configured"
 
 begin "bad input"
 try "$CLONE/ns3" run --no-build

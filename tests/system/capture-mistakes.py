@@ -90,6 +90,47 @@ class Mistakes(CaptureTest):
             gpus_per_server=2,
         )
 
+    def test_all_receive_first(self):
+        self.one(
+            "receive_first.py",
+            "order",
+            [0, 1, 2],
+            ["nobody has sent"],
+            "rank 0 is in recv of 4194304 B (f32)",
+            "from rank 2",
+        )
+
+    def test_a_batch_more(self):
+        self.one("uneven.py", "missing", [0, 1, 2], ["once more"], "ranks 1, 2 do nothing")
+
+    def test_tensor_of_the_host(self):
+        self.one(
+            "host_tensor.py", "died", [0, 1, 2], ["not on the GPU"], "Tensors must be CUDA and dense"
+        )
+
+    def test_a_gpu_of_two_ranks(self):
+        self.one(
+            "shared_gpu.py",
+            "world-size",
+            [0, 1, 2],
+            ["without set_device"],
+            "ranks 0, 1, 2 of a server use the same GPU, 0, in all_reduce",
+        )
+
+    def test_a_gpu_for_each_by_what_it_sees(self):
+        """One that sees its own GPU only calls it the first."""
+        script = self.write(
+            "own.py",
+            "import os\n"
+            "os.environ['CUDA_VISIBLE_DEVICES'] = os.environ['LOCAL_RANK']\n"
+            "import torch\nimport torch.distributed as dist\n"
+            "dist.init_process_group('nccl')\n"
+            "assert torch.cuda.device_count() == 1\n"
+            "dist.all_reduce(torch.ones(4, device='cuda'))\n",
+        )
+        made = self.capture("torchrun", "--nproc_per_node=2", script)
+        self.assertEqual(made.mistakes, [])
+
     def test_out_of_memory(self):
         """The input and an activation are of 32 GiB each, so the next one has no place."""
         self.one("memory.py", "out-of-memory", [0], ["too large"], "32.00 GiB", each=1)

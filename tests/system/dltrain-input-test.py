@@ -312,6 +312,7 @@ class Help(SystemTest):
         "lbfgs-history": "--strategy=sandblaster --lbfgs-history=5",
         "leaves": "--topology=leaf-spine --leaves=4 --hosts-per-leaf=8",
         "spines": "--topology=leaf-spine --spines=4",
+        "alone": f"--jobs={os.path.join(ROOT, 'scenarios/jobs/two-rings-and-a-copy.json')} --alone",
         "hosts-per-leaf": "--topology=leaf-spine --hosts-per-leaf=4",
         "torus": "--topology=torus --torus=4x4x2",
         "rails": "--topology=rail-optimized --rails=2",
@@ -389,7 +390,7 @@ class Help(SystemTest):
         )
         flows = self.write("flows.txt", "1\n0 1 3 100 1000 0\n")
         scenario = self.write("scenario.json", {"run": {"seed": 2}})
-        jobs = self.write("jobs.json", {"jobs": [{"servers": 2, "collective": {"bytes": 4096}}]})
+        jobs = self.write("jobs.json", {"jobs": [{"servers": 2, "collective": {"op": "all_reduce", "bytes": 4096}}]})
         trace = self.write("trace.goal", "num_ranks 1\nrank 0 {\ncalc 1000\n}\n")
         files = {
             "profile": profile,

@@ -177,12 +177,36 @@ class Jobs(SameBytesTest):
         for more in ("", f" --threads=2{ALWAYS}"):
             self.check_same(self.written(line + more, without=["events"]), expected)
 
+    def test_who_waits_for_nobody_is_told_why(self):
+        # HPCC slows both down before a queue is there: whom it meets is told all the same.
+        run, of = self.jobs([flow("a", [0, 2], 4 * MB), flow("b", [1, 3], 4 * MB)], "--cc=hpcc ")
+        for name, other in (("a", "b"), ("b", "a")):
+            shares = of[name]["interference"]["shares"]
+            self.assertEqual((shares["link"], shares["job"]), ("leaf-0->spine-0", other))
+            self.assertAlmostEqual(shares["share_of_bytes_of_others"], 0.5)
+            self.assertGreaterEqual(of[name]["interference"]["throttled_us"], 0)
+            lines = run.out.splitlines()
+            (line,) = [row for row in lines if f"{name} " == row[:2] and "50%" in row]
+            self.assertIn(f"{other} at leaf-0->spine-0", line)
+        run, of = self.jobs([flow("a", [0, 1], MB), flow("b", [2, 3], MB)], PLAIN)
+        self.assertEqual(run.out.count("for nobody, shares no link"), 2)
+        for job in of.values():
+            self.assertIsNone(job["interference"]["shares"])
+        run, _ = self.jobs(
+            [flow("a", [0, 1], MB), flow("b", [2, 3], MB)], PLAIN + "--attribution=0 "
+        )
+        self.assertNotIn("nobody", run.out)
+
     def test_what_is_wrong(self):
         self.write("bad.json", '{"jobs": [{"servers": 2, "collective": {"byte": 1}}]}')
         self.refuse(
             f"dltrain --jobs={self.folder}/bad.json", "/jobs/0/collective/byte", "did you mean"
         )
-        file = self.write("good.json", {"jobs": [{"servers": 2, "collective": {"bytes": 1}}]})
+        reduce = {"servers": 2, "collective": {"op": "all_reduce", "bytes": 1}}
+        file = self.write("good.json", {"jobs": [reduce]})
+        self.refuse(f"dltrain --jobs={file} --model=gpt2", "--model=gpt2", "no job", "trains")
+        self.refuse(f"dltrain --jobs={self.folder}", f"--jobs={self.folder}", "is a folder")
+        self.refuse("dltrain --alone", "--alone", "without --jobs")
         self.refuse(f"dltrain --jobs={file} --mpi-ranks=2", "--jobs", "one process")
         dry = self.run_program(f"dltrain --jobs={file} --dry-run")
         self.assertIn("job-0", dry.out)

@@ -110,7 +110,8 @@ class EnginesTest(SameBytesTest):
             )
             fabric = draw.choice(["roce", "roce", "ib"])
             control = draw.choice(["ib-cc", "none"] if fabric == "ib" else
-                                  ["none", "dcqcn", "dctcp", "hpcc", "timely", "swift", "powertcp"])
+                                  ["none", "dcqcn", "dctcp", "hpcc", "hpcc-pint", "timely",
+                                   "swift", "powertcp"])
             line = (
                 f"traffic {topology} --fabric={fabric} --cc={control}"
                 f" --pattern={draw.choice(['permutation', 'all-to-all', 'random-permutation'])}"

@@ -84,6 +84,43 @@ class Links(SameBytesTest):
             self.assertLess(got, slow + 0.01, to)
             self.assertGreater(got, slow - (MTU + HEADERS + 20) * 8e-3 / gbps - fast, to)
 
+    def test_pairs_without_a_way_are_counted(self):
+        """The switch knows before the first frame comes, and knows no other way."""
+        for senders in (1, 3, 5):
+            for convergence in ("1ms", "5us"):  # dead_next_hop; then no_route
+                run = self.run_program(
+                    f"traffic --topology=single-switch --hosts={senders + 1} --pattern=incast"
+                    f" --fan-in={senders} --target=0 --bytes=100kB --timeout-exponent=4"
+                    " --fault=link-down,at=0ns,on=server-0-switch-0 --fault-detection=100ns"
+                    f" --convergence={convergence} {QUIET}",
+                    status=3,
+                )
+                (fault,) = run.stats["faults"]
+                drops = run.stats["drops"]
+                self.assertEqual(fault["pairs_hit"], senders)
+                self.assertEqual(
+                    fault["frames_without_way"], drops["dead_next_hop"] + drops["no_route"]
+                )
+                # Each sends its 25 packets at least once: nothing is acknowledged.
+                self.assertGreaterEqual(fault["frames_without_way"], 25 * senders)
+
+    def test_a_message_is_held_up_by_a_fault_that_is_named(self):
+        """The critical path and the latest messages say which link was slow, while it was."""
+        line = (
+            "dltrain --model=gpt2 --servers=4 --gpus-per-server=1 --micro-batch=1 --seq=128"
+            f" --warmup=0 --steps=1 --topology=single-switch {QUIET}"
+        )
+        slow = " --fault=rate,at=0ns,on=server-2-switch-0,to=5Gbps"
+        words = "rate on server-2-switch-0"
+        run = self.run_program(line + slow)
+        hops = run.stats["critical_path"]["hops"]
+        for hop in hops:
+            here = "server-2" in hop["link"]
+            self.assertEqual(words in hop.get("note", ""), here, hop)
+        self.assertIn("server-2", hops[0]["link"])
+        self.assertIn(words, " ".join(run.out.split()))
+        self.assertNotIn("note", str(self.run_program(line).stats["critical_path"]["hops"]))
+
     def test_losses_are_counted(self):
         for what, reason in (("drop,to=0.01", "silent_drop"), ("ber,to=1e-7", "corrupted")):
             name, value = what.split(",")
@@ -217,6 +254,34 @@ class Gpus(SameBytesTest):
         # NCCL: 4.096 us x 2^20 x 8; PyTorch's watchdog: 10 minutes.
         self.assertIn("34.4 s", message)
         self.assertIn("600 s", message)
+
+
+class Beside(SameBytesTest):
+    """A background goes on whatever the job does."""
+
+    BACKGROUND = " --background=pattern=random,load=0.001,sizes=fb-hadoop"
+
+    def test_a_gpu_that_stops_for_good(self):
+        run = self.run_program(
+            Gpus.JOB + " --fault=gpu-stop,at=100us,on=gpu-3" + self.BACKGROUND, status=3
+        )
+        message = run.stats["message"]
+        for word in ("stuck: beside the background", "rank 3", "gpu-stop on gpu-3 since 100"):
+            self.assertIn(word, message)
+        self.assertLess(run.stats["simulated_time_us"], 1.5e6)
+
+    def test_what_goes_on_again_is_waited_for(self):
+        """A GPU that stops for longer than a second, a time-out that is longer than that."""
+        stop = self.run_program(
+            Gpus.JOB + " --fault=gpu-stop,at=100us,on=gpu-3,for=1500ms" + self.BACKGROUND
+        )
+        self.assertTrue(stop.stats["completed"])
+        down = self.run_program(
+            f"collperf --servers=3 --gpus-per-server=1 -b 1M -n 1 -w 0 {QUIET}"
+            " --timeout-exponent=19 --fault=nic-down,at=10us,on=server-1,for=1ms" + self.BACKGROUND
+        )
+        self.assertTrue(down.stats["completed"])
+        self.assertGreater(down.stats["simulated_time_us"], 4.096 * 2**19)
 
 
 class SameBytes(SameBytesTest):

@@ -94,6 +94,56 @@ class Schemes(SystemTest):
         self.assertLess(spread["least-queue"], spread["random"])
         self.assertLess(spread["round-robin"], spread["random"])
 
+    def test_where_the_time_went_is_known_of_overtaken_messages(self):
+        """With schemes that lose the order too: of all messages, and the parts add up."""
+        traced = TRAFFIC + " --trace-paths=all --load-balancer="
+        for scheme in SCHEMES:
+            for more in ("", " --bit-error-rate=1e-7"):
+                with self.subTest(scheme=scheme, more=more):
+                    run = self.run_program(traced + scheme + more)
+                    told = run.stats["attribution"]
+                    self.assertEqual(told["messages"], 9)
+                    self.assertEqual(told["messages_unknown"], 0)
+                    self.assertAlmostEqual(sum(told["share"].values()), 1)
+                    rows = run.rows("attribution.csv")
+                    self.assertEqual(len(rows), 9)
+                    for row in rows:
+                        parts = sum(
+                            value
+                            for key, value in row.items()
+                            if key.endswith("_us")
+                            and key not in ("fct_us", "ideal_fct_us", "lost_us", "at_port_us")
+                        )
+                        self.assertAlmostEqual(parts, row["fct_us"], 5)
+                    self.assertEqual(sum(row["messages"] for row in run.rows("paths.csv")), 9)
+
+    def test_hash_collisions(self):
+        """Three flows leave each of three leaves by four spines: pairs on one link, as a spine is
+        always empty; where flows keep no ways nothing is said."""
+        for seed in (1, 2, 3):
+            run = self.run_program(f"{TRAFFIC} --trace-paths=all --seed={seed}")
+            uplinks = {}
+            for row in run.rows("paths.csv"):
+                hops = row["path"].split("->")
+                if len(hops) == 5:
+                    uplinks.setdefault((hops[1], hops[2]), []).append(row)
+            pairs = sum(len(rows) * (len(rows) - 1) // 2 for rows in uplinks.values())
+            self.assertEqual(run.stats["load_balancing"]["hash_collisions"], pairs)
+        for more in ("--load-balancer=spray", "--attribution=0"):
+            stats = self.run_program(f"{TRAFFIC} {more}").stats
+            self.assertIsNone(stats["load_balancing"]["hash_collisions"])
+
+    def test_a_gap_of_nothing_sprays(self):
+        for scheme in ("flowlet", "conga"):
+            run = self.run_program(f"{TRAFFIC} --load-balancer={scheme} --flowlet-gap=0ns")
+            self.assertEqual(
+                run.stats["configuration"]["fabric"]["loss_recovery"], "out-of-order"
+            )
+            run = self.run_program(
+                f"{TRAFFIC} --load-balancer={scheme} --flowlet-gap=0ns --loss-recovery=go-back-n"
+            )
+            self.assertIn("packets overtake each other", " ".join(run.err.split()))
+
     def test_same_bytes_again(self):
         for scheme in SCHEMES:
             with self.subTest(scheme=scheme):

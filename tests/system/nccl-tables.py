@@ -96,4 +96,74 @@ refuses(HEAD + "mleng-a100,1\n", "gpus_per_node=''")
 nobody = run("nobody.csv", status=2).stderr
 check(nobody == "nccl-tables: error: nobody.csv: No such file or directory\n", nobody)
 check("no row has such a set" in run("--set=nobody", status=2).stderr, "no set")
+
+# What nccl-tests prints is such a table: of 2.17 and later, which say the collective, among lines
+# of other programs; of earlier versions, which do not; through mpirun --tag-output; and collperf's
+# own, which is off by nothing.
+OUTPUT = """noise, of mpirun
+# Collective test starting: all_reduce_perf
+#  Rank  0 Group  0 Pid     10 on  nodeA device  0 [0000:0f:00] NVIDIA X
+#  Rank  1 Group  0 Pid     11 on  nodeA device  1 [0000:15:00] NVIDIA X
+#  Rank  2 Group  0 Pid     12 on  nodeB device  0 [0000:0f:00] NVIDIA X
+#  Rank  3 Group  0 Pid     13 on  nodeB device  1 [0000:15:00] NVIDIA X
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time ...
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)
+       65536         16384     float     sum      -1    45.25    1.45    2.17      0    46.12
+nodeA:10:10 [0] NCCL INFO 12 channels
+     1048576        262144     float     sum      -1   120.50    8.70   13.05      0    121.5
+# Out of bounds values : 0 OK
+"""
+MACHINE = "--machine=--server=dgx-h100"
+
+
+def output(text, *options, status=0):
+    path = folder("mine.txt")
+    with open(path, "w") as file:
+        file.write(text)
+    result_path = folder("mine.json")
+    process = run(path, MACHINE, "--json=" + result_path, *options, status=status)
+    if status:
+        return process.stderr
+    with open(result_path) as file:
+        return json.load(file)["rows"]
+
+
+rows = output(OUTPUT)
+check(
+    [(r["op"], r["nodes"], r["gpus"], r["bytes"], r["measured_us"]) for r in rows]
+    == [("all_reduce", 2, 2, 65536, 45.25), ("all_reduce", 2, 2, 1048576, 120.5)],
+    rows,
+)
+tagged = "".join("[1,0]<stdout>:" + line + "\n" for line in OUTPUT.splitlines())
+check(output(tagged) == rows, "mpirun --tag-output")
+old = OUTPUT.replace("# Collective test starting: all_reduce_perf\n", "").replace(" Group  0", "")
+check(output(old, "--collective=all_reduce") == rows, "of an early version")
+for text, options, said in (
+    (old, (), "does not say which collective"),
+    (OUTPUT, ("--collective=all_gather",), "the test of 'all_reduce' behind that of all_gather"),
+    (OUTPUT.replace("on  nodeB device  1", "on  nodeC device  1"), (), "hosts with 1 and 2 GPUs"),
+    (OUTPUT.replace("Rank  3", "Rank  2"), (), "line 6: rank 2 a second time"),
+    (OUTPUT.replace("45.25", "-3"), (), "line 9: time='-3'"),
+    (OUTPUT[: OUTPUT.index("       65536")], (), "there are no rows of a table"),
+    ("\n".join(OUTPUT.splitlines()[:2] + OUTPUT.splitlines()[6:]), (), "no lines of devices"),
+):
+    stderr = output(text, *options, status=2)
+    check(said in stderr and len(stderr.splitlines()) == 1, stderr)
+own = subprocess.run(
+    [
+        os.path.join(os.environ["DLTRAIN_PROGRAMS"], "collperf"),
+        *"--op=all_gather -b 64K -e 1M -f 16 --servers=2 -g 4 --server=dgx-h100".split(),
+        "--report=0",
+        "--out=" + folder("own"),
+    ],
+    capture_output=True,
+    text=True,
+    check=True,
+)
+rows = output(own.stdout)
+check(len(rows) == 2, rows)
+for row in rows:
+    # collperf prints five digits.
+    check(abs(row["simulated_us"] / row["measured_us"] - 1) < 1e-4, row)
+
 done()

@@ -127,7 +127,7 @@ class RanksTest(SameBytesTest):
             control = draw.choice(
                 ["ib-cc", "none"]
                 if fabric == "ib"
-                else ["none", "dcqcn", "dctcp", "hpcc", "timely", "swift", "powertcp"]
+                else ["none", "dcqcn", "dctcp", "hpcc", "hpcc-pint", "timely", "swift", "powertcp"]
             )
             line = (
                 f"traffic {topology} --fabric={fabric} --cc={control}"

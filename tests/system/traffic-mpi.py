@@ -193,7 +193,7 @@ for operation in ("send", "read"):
 # stamps cross with them.
 LEAF_SPINE = ["--topology=leaf-spine", "--leaves=4", "--hosts-per-leaf=4", "--spines=2"]
 INCAST = ["--pattern=incast", "--fan-in=10", "--bytes=100kB"]
-for cc in ("hpcc", "powertcp", "theta-powertcp", "swift", "timely"):
+for cc in ("hpcc", "hpcc-pint", "powertcp", "theta-powertcp", "swift", "timely"):
     compare("--k=4", "--pattern=permutation", "--bytes=300kB", "--cc=" + cc)
     compare(*LEAF_SPINE, *INCAST, "--cc=" + cc, ranks=(2,))
 # How long the receiving host held a packet back, too.

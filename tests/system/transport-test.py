@@ -10,6 +10,12 @@ from _system_test import SystemTest, repeatable, write_packets, write_time_us
 
 TRAFFIC = "traffic --report=0 --timeline=0 --progress=0 "
 INCAST = TRAFFIC + "--topology=single-switch --hosts=12 --pattern=incast --fan-in=11 "
+TRIMMING = (
+    "--transport=ndp",
+    "--transport=eqds",
+    "--transport=uet",
+    "--transport=uet --ns3::UetParameters::ReceiverCredits=1",
+)
 SAME = ["flows.csv", "links.csv", "network_events.log", "attribution.csv"]
 
 
@@ -80,30 +86,57 @@ class Transport(SystemTest):
             self.assertLess(last, 1.1 * best + 20)
 
     def test_the_same_bytes_whatever_runs_it(self):
-        line = (
-            TRAFFIC
-            + "--topology=fat-tree --k=4 --pattern=incast --fan-in=11 --bytes=450007 --seed=5"
-            " --bit-error-rate=1e-8 --transport=ndp "
+        for transport in TRIMMING:
+            line = (
+                TRAFFIC
+                + "--topology=fat-tree --k=4 --pattern=incast --fan-in=11 --bytes=450007 --seed=5"
+                f" --bit-error-rate=1e-8 {transport} "
+            )
+            first = self.run_program(line)
+            self.assertGreater(first.stats["trimming"]["trimmed_packets"], 0)
+            self.same(first, self.run_program(line))
+            for other in ("--engine=ns3", "--threads=2", "--threads=3"):
+                self.same(first, self.run_program(line + other))
+            self.same(
+                self.run_program(line + "--attribution=0"),
+                self.run_program(line + "--attribution=0 --mpi-ranks=2"),
+                ["flows.csv", "links.csv", "network_events.log"],
+            )
+
+    def test_faults_cost_time_only(self):
+        # Packets lost without a trace, and a link that goes for good: everything arrives.
+        for transport in TRIMMING:
+            for fault in (
+                "drop,at=10us,on=agg-0-0-core-0,to=0.3,for=200us",
+                "link-down,at=20us,on=agg-0-0-core-0",
+                "flap,at=10us,on=edge-2-0-agg-2-0,for=400us,period=70us,duty=0.3",
+            ):
+                run = self.run_program(
+                    TRAFFIC + "--topology=fat-tree --k=4 --pattern=permutation --bytes=2000003"
+                    f" --seed=3 {transport} --fault={fault}"
+                )
+                self.assertEqual(run.stats["flows"]["arrived"], 16, str(run))
+                self.assertEqual(
+                    sum(row["bytes"] for row in run.rows("flows.csv")), 16 * 2000003, str(run)
+                )
+
+    def test_who_has_nothing_to_send_gets_no_credits(self):
+        # Alone a flow has what its window gives; credits are asked for what is beyond it.
+        small = self.run_program(
+            TRAFFIC + "--topology=single-switch --hosts=2 --pattern=permutation --offset=1"
+            " --bytes=20kB --transport=eqds"
         )
-        first = self.run_program(line)
-        self.assertGreater(first.stats["trimming"]["trimmed_packets"], 0)
-        self.same(first, self.run_program(line))
-        for other in ("--engine=ns3", "--threads=2", "--threads=3"):
-            self.same(first, self.run_program(line + other))
-        self.same(
-            self.run_program(line + "--attribution=0"),
-            self.run_program(line + "--attribution=0 --mpi-ranks=2"),
-            ["flows.csv", "links.csv", "network_events.log"],
-        )
+        self.assertEqual(small.stats["trimming"]["pulls"], 0)
+        self.assertEqual(small.stats["trimming"]["requests_to_send"], 0)
 
     def test_all_programs_have_it(self):
-        for transport in ("rc", "irn", "ndp"):
+        for transport in ("rc", "irn", "ndp", "eqds", "uet"):
             job = self.run_program(
                 "dltrain --model=bloom560m --gpus=16 --gpus-per-server=8 --report=0 --timeline=0"
                 f" --transport={transport}"
             )
             self.assertTrue(job.stats["completed"])
-            self.assertEqual("trimming" in job.stats, transport == "ndp")
+            self.assertEqual("trimming" in job.stats, transport in ("ndp", "eqds", "uet"))
             table = self.run_program(
                 "collperf --op=all_gather --servers=2 -b 1M -e 4M -f 4 --report=0 --timeline=0"
                 f" --transport={transport}"
@@ -114,6 +147,21 @@ class Transport(SystemTest):
         self.refuse(TRAFFIC + "--transport=ndp --fabric=ib --hosts=2", "--transport=ndp", "rc")
         self.refuse(TRAFFIC + "--transport=tcp --hosts=2", "--transport=tcp", "irn", "ndp")
         self.refuse(TRAFFIC + "--transport=ndp --pfc --hosts=2", "--pfc", "ndp: 0")
+        for transport in ("ndp", "eqds", "uet"):
+            line = TRAFFIC + f"--topology=single-switch --hosts=2 --transport={transport} "
+            self.refuse(line + "--loss-recovery=go-back-n", "--loss-recovery=go-back-n", "rc")
+            self.refuse(
+                line + "--ns3::RdmaSwitch::TrimPackets=0",
+                "ns3::RdmaSwitch::TrimPackets: 0",
+                transport,
+                "allowed with it: 1 or more",
+            )
+        self.refuse(
+            TRAFFIC + "--topology=single-switch --hosts=2 --transport=eqds"
+            " --ns3::RdmaNic::PathSelector=reps",
+            "ns3::RdmaNic::PathSelector",
+            "allowed with it: none",
+        )
         self.refuse(
             TRAFFIC + "--topology=single-switch --transport=ndp --hosts=2 --ns3::RdmaSwitch::Pfc=1",
             "ns3::RdmaSwitch::TrimPackets",

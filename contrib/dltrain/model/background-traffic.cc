@@ -5,10 +5,12 @@
 
 #include "results/human-text.h"
 #include "results/run-stats.h"
+#include "tcp-transport.h"
 
 #include "ns3/simulator.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace dltrain
@@ -26,13 +28,14 @@ constexpr uint32_t FIRST_JOB = 1U << 15; // those of jobs are below: ChannelName
 
 BackgroundTraffic::BackgroundTraffic(const scenario::Background& spec,
                                      const std::string& network,
+                                     ns3::OrdinaryStack* stack,
                                      ns3::RdmaFabric& fabric,
                                      TraceCollector& collector,
                                      bool warmup)
     : m_spec(spec),
       m_collector(collector),
       m_places(fabric),
-      m_transport(NetworkKind::Make(network, {fabric, collector, m_places})),
+      m_transport(MakeTransport(network, stack, {fabric, collector, m_places})),
       m_owner(collector.AddOwner("background", true)),
       m_isWarmup(warmup),
       m_nextFlow(FIRST_FLOW)
@@ -103,6 +106,51 @@ BackgroundTraffic::StartMeasuring(int64_t now)
     m_warmup = GetCounts();
 }
 
+RunControl::JobSight
+BackgroundTraffic::SeeOthers(const ns3::RdmaFabric& fabric) const
+{
+    const auto* mine = dynamic_cast<const ns3::RdmaNicUser*>(m_transport.get());
+    RunControl::JobSight sight;
+    std::set<std::pair<uint32_t, uint32_t>> others; // endpoint, number: who receives for others
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        const ns3::RdmaNic& nic = *fabric.GetNic(e); // there is one process
+        for (uint32_t i = 0; i < nic.GetNQueuePairs(); ++i)
+        {
+            const ns3::RdmaQueuePair& qp = *nic.GetQueuePair(i);
+            if (qp.GetUser() == mine)
+            {
+                continue;
+            }
+            others.insert({e, qp.GetNumber()});
+            // None of these ever gets less, but for what is sent by a queue pair that rests.
+            const uint64_t acknowledged = qp.GetBytesAcknowledged();
+            const uint64_t waits = qp.GetBytesPosted() - acknowledged;
+            sight.waits = sight.waits || waits > 0;
+            // Not what waits for a time-out beside a NIC that is paused now and then.
+            const bool unsent =
+                waits > 0 && qp.GetCongestionState().bytesSent < qp.GetBytesPosted();
+            const bool paused = nic.GetPort()->GetPausedMask() >> qp.GetPriority() & 1;
+            sight.held = sight.held || (unsent && paused);
+            sight.moved += qp.GetBytesPosted() + acknowledged + qp.GetBytesReceived() +
+                           (waits ? qp.GetCongestionState().bytesSent : 0);
+        }
+    }
+    for (const auto& port : fabric.GetPorts())
+    {
+        for (uint8_t priority = 0; priority < 8 && !sight.held; ++priority)
+        {
+            const ns3::RdmaFrame* frame = port->GetQueueFront(priority);
+            for (; frame && !sight.held; frame = frame->next)
+            {
+                sight.held =
+                    ns3::IsData(frame->opcode) && others.count({frame->dst, frame->destQp}) > 0;
+            }
+        }
+    }
+    return sight;
+}
+
 FlowCounts
 BackgroundTraffic::GetCounts() const
 {
@@ -130,6 +178,10 @@ BackgroundTraffic::ToJson(int64_t end) const
     nlohmann::ordered_json json;
     json["pattern"] = m_spec.pattern;
     json["hosts"] = m_spec.hosts;
+    if (m_spec.protocol.tcp)
+    {
+        json["protocol"] = "tcp";
+    }
     if (m_spec.offered.load > 0)
     {
         json["load"] = m_spec.offered.load;
@@ -156,7 +208,8 @@ void
 BackgroundTraffic::Print(std::ostream& os, int64_t end) const
 {
     const results::FlowTotals& totals = m_collector.GetFlows().GetTotals(m_owner);
-    os << "Background       " << m_spec.pattern << " among " << m_spec.hosts << " hosts: ";
+    os << "Background       " << m_spec.pattern << (m_spec.protocol.tcp ? " by TCP" : "")
+       << " among " << m_spec.hosts << " hosts: ";
     if (m_isWarmup)
     {
         os << "nothing measured\n";

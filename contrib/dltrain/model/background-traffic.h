@@ -5,9 +5,11 @@
 #define DLTRAIN_BACKGROUND_TRAFFIC_H
 
 #include "flow-runner.h"
+#include "run-control.h"
 #include "scenarios/spec/background.h"
 #include "trace-collector.h"
 
+#include "ns3/ordinary-stack.h"
 #include "ns3/rdma-event.h"
 #include "ns3/rdma-fabric-helper.h"
 
@@ -34,10 +36,12 @@ namespace dltrain
 class BackgroundTraffic : public FlowListener
 {
   public:
-    /// \param spec and all others outlive this \param network kind of the transport
+    /// \param spec and all others outlive this \param network kind of the transport \param stack
+    /// for flows by TCP; null: they are RDMA's
     /// \param warmup measuring begins with StartMeasuring, else at once
     BackgroundTraffic(const scenario::Background& spec,
                       const std::string& network,
+                      ns3::OrdinaryStack* stack,
                       ns3::RdmaFabric& fabric,
                       TraceCollector& collector,
                       bool warmup);
@@ -47,6 +51,9 @@ class BackgroundTraffic : public FlowListener
     void Start();
     /// Between the nodes' events.
     void StartMeasuring(int64_t now);
+
+    /// \return what is not the background's: its queue pairs
+    RunControl::JobSight SeeOthers(const ns3::RdmaFabric& fabric) const;
 
     /// \param end of the run, ps
     nlohmann::ordered_json ToJson(int64_t end) const;

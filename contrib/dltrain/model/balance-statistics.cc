@@ -54,6 +54,32 @@ TiersOfNodes(const ns3::RdmaFabric& fabric)
     return tiers;
 }
 
+/// Links that one choice is between. In one rank only.
+std::vector<std::vector<uint32_t>>
+EndsOfSets(const ns3::RdmaFabric& fabric)
+{
+    const rdma::EcmpRoutes& routes = fabric.GetRoutes();
+    std::vector<std::vector<uint32_t>> sets;
+    for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
+    {
+        const ns3::RdmaSwitchBase* device = fabric.GetSwitch(node);
+        for (uint32_t group = 0; device && group < routes.GroupCount(node); ++group)
+        {
+            const auto members = routes.Group(node, static_cast<uint16_t>(group));
+            std::vector<uint32_t> ends;
+            for (const uint16_t member : members)
+            {
+                ends.push_back(device->GetPort(member)->GetEnd());
+            }
+            if (ends.size() > 1)
+            {
+                sets.push_back(std::move(ends));
+            }
+        }
+    }
+    return sets;
+}
+
 /// Of the switches of this rank.
 std::vector<results::LinkSetLoad>
 LoadsOfSets(const ns3::RdmaFabric& fabric, const FabricBaseline& base)
@@ -101,10 +127,30 @@ LoadsOfSets(const ns3::RdmaFabric& fabric, const FabricBaseline& base)
 
 } // namespace
 
+std::vector<results::LinkNotes::Load>
+LoadsOfLinks(const ns3::RdmaFabric& fabric, const FabricBaseline& base)
+{
+    const auto& ports = fabric.GetPorts();
+    const std::vector<uint32_t> tiers = TiersOfNodes(fabric);
+    std::vector<results::LinkNotes::Load> loads;
+    for (uint32_t i = 0; i < ports.size(); ++i)
+    {
+        const uint32_t end = fabric.GetEnd(i);
+        const uint64_t before = i < base.txWireBytes.size() ? base.txWireBytes[i] : 0;
+        loads.push_back({end,
+                         tiers[fabric.GetNodeOfEnd(end)],
+                         tiers[fabric.GetNodeOfEnd(end ^ 1)],
+                         static_cast<double>(ports[i]->GetTxWireBytes() - before) /
+                             static_cast<double>(ports[i]->GetRate())});
+    }
+    return loads;
+}
+
 results::BalanceStats
 CollectBalance(const ns3::RdmaFabric& fabric,
                const FabricBaseline& base,
-               const ns3::RdmaNicCounters& nics)
+               const ns3::RdmaNicCounters& nics,
+               const results::FlowWays* ways)
 {
     results::BalanceStats balance;
     const bool tables = fabric.GetLinkLayer().HasCredits();
@@ -136,6 +182,10 @@ CollectBalance(const ns3::RdmaFabric& fabric,
     balance.pathChanges = nics.pathChanges - base.nics.pathChanges;
     balance.largestReorder = nics.largestReorder;
     balance.largestHeldBytes = nics.largestHeldBytes;
+    if (ways && balance.usual)
+    {
+        balance.hashCollisions = ways->CountCollisions(EndsOfSets(fabric));
+    }
     std::vector<results::LinkSetLoad> sets = LoadsOfSets(fabric, base);
     if (ranks.Several())
     {

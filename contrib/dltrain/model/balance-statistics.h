@@ -5,17 +5,27 @@
 #define DLTRAIN_BALANCE_STATISTICS_H
 
 #include "fabric-baseline.h"
+#include "results/flow-ways.h"
+#include "results/link-notes.h"
 #include "results/load-spread.h"
+
+#include <vector>
 
 namespace dltrain
 {
 
 /// What became of packets that could choose between ways, since the baseline. With several Ranks
 /// collective: the first one gets the numbers of all. \param nics of all ranks, since the baseline
-/// but for what is no sum
+/// but for what is no sum \param ways of flows; null: not known
 results::BalanceStats CollectBalance(const ns3::RdmaFabric& fabric,
                                      const FabricBaseline& base,
-                                     const ns3::RdmaNicCounters& nics);
+                                     const ns3::RdmaNicCounters& nics,
+                                     const results::FlowWays* ways);
+
+/// What all directed links have carried since the baseline, for results::LinkNotes. In one rank
+/// only.
+std::vector<results::LinkNotes::Load> LoadsOfLinks(const ns3::RdmaFabric& fabric,
+                                                   const FabricBaseline& base);
 
 } // namespace dltrain
 

@@ -38,6 +38,8 @@ FrameName(const ns3::RdmaFrame* frame)
         return "nak";
     case ns3::RdmaOpcode::NDP_PULL:
         return "pull";
+    case ns3::RdmaOpcode::REQUEST_TO_SEND:
+        return "request-to-send";
     case ns3::RdmaOpcode::RETURNED:
         return "returned";
     default:

@@ -23,7 +23,7 @@ class EventPool
 {
   public:
     explicit EventPool(Owner* owner)
-        : m_shared(std::make_shared<Shared>(Shared{owner, {}}))
+        : m_shared(std::make_shared<Shared>(Shared{owner, {}, 0}))
     {
     }
 
@@ -44,6 +44,7 @@ class EventPool
         if (m_shared->free.empty())
         {
             event = ns3::Ptr<Event>(new Event(m_shared), false);
+            ++m_shared->made;
         }
         else
         {
@@ -58,6 +59,12 @@ class EventPool
                                             ns3::PeekPointer(event));
     }
 
+    /// \return whether one is still to come
+    bool IsPending() const
+    {
+        return m_shared->free.size() < m_shared->made;
+    }
+
   private:
     class Event;
 
@@ -65,6 +72,7 @@ class EventPool
     {
         Owner* owner;
         std::vector<ns3::Ptr<Event>> free;
+        std::size_t made;
     };
 
     class Event : public ns3::EventImpl

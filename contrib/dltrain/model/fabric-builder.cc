@@ -7,6 +7,7 @@
 #include "idle-cores.h"
 #include "link-layer-setup.h"
 #include "ns3-settings.h"
+#include "ordinary-setup.h"
 #include "ranks.h"
 #include "results/output-errors.h"
 #include "scenarios/spec/infiniband.h"
@@ -69,6 +70,10 @@ SetDefaults(const scenario::FabricSpec& spec, const scenario::RunOptions& run, s
     for (const auto& [name, text] : run.optionAttributes)
     {
         set(name, StringValue(text));
+    }
+    if (run.protocol.tcp)
+    {
+        SetTcpDefaults(run.protocol);
     }
     const rdma::FrameSizes& frames = spec.frames;
     set("ns3::RdmaNic::HeaderBytes", UintegerValue(frames.dataOverhead - frames.lineOverhead));
@@ -361,6 +366,10 @@ BuildFabric(const scenario::FabricSpec& spec,
     helper.SetCongestionOps(factory.Create<ns3::RdmaCongestionOps>());
     const auto linkLayer = LinkLayerSetup::Of(spec);
     linkLayer->Apply(helper);
+    if (run.protocol.tcp)
+    {
+        helper.SetLargestFrame(LargestFrameOf(run.protocol));
+    }
     if (Ranks::Get().Several())
     {
         Split(topology, run.processes.hostsApart, helper);
@@ -370,6 +379,17 @@ BuildFabric(const scenario::FabricSpec& spec,
     {
         error = linkLayer->Explain(error);
         return nullptr;
+    }
+    if (spec.ets.given)
+    {
+        for (const auto& port : fabric->GetPorts())
+        {
+            port->SetStrictMask(spec.ets.strict);
+            for (uint8_t priority = 0; priority < ns3::RdmaPort::PRIORITIES; ++priority)
+            {
+                port->SetWeight(priority, spec.ets.weights[priority]);
+            }
+        }
     }
     const ns3::RdmaLinkLayer& built = fabric->GetLinkLayer();
     const std::string note = built.GetNote();

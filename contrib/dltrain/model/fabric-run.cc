@@ -4,10 +4,12 @@
 #include "fabric-run.h"
 
 #include "background-traffic.h"
+#include "balance-statistics.h"
 #include "capture-setup.h"
 #include "fabric-builder.h"
 #include "fabric-statistics.h"
 #include "large-pages.h"
+#include "ordinary-setup.h"
 #include "program.h"
 #include "ranks.h"
 #include "results/output-errors.h"
@@ -27,6 +29,7 @@
 #include "ns3/simulator.h"
 #include "ns3/uinteger.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace dltrain
@@ -45,6 +48,12 @@ FabricSimulation::OnBegin()
 void
 FabricSimulation::MergeRanks()
 {
+}
+
+bool
+FabricSimulation::GoesOnByItself() const
+{
+    return true;
 }
 
 void
@@ -84,6 +93,7 @@ FabricRun::~FabricRun()
     m_faults.reset();
     m_collector.reset();
     m_notes.reset();
+    m_stack.reset();
     m_fabric.reset();
     ns3::Simulator::Destroy();
 }
@@ -162,6 +172,14 @@ FabricRun::Build(FabricSimulation& simulation)
     {
         return error;
     }
+    if (m_run.protocol.tcp)
+    {
+        m_stack = InstallStack(m_run.protocol, *m_fabric, error);
+        if (!m_stack)
+        {
+            return error;
+        }
+    }
     if (ns3::NodeWindowRanks* ranks = Ranks::OfWindows())
     {
         ranks->SetListener([this](const std::string& word) { OnWord(word); });
@@ -216,6 +234,7 @@ FabricRun::Build(FabricSimulation& simulation)
     {
         m_background = std::make_unique<BackgroundTraffic>(*m_run.background,
                                                            m_spec.network,
+                                                           m_stack.get(),
                                                            *m_fabric,
                                                            *m_collector,
                                                            m_options.warmup);
@@ -318,6 +337,21 @@ FabricRun::OnWord(const std::string& word)
     }
 }
 
+namespace
+{
+
+bool
+IsAnyGpuStopped(const scenario::FaultPlan& plan)
+{
+    const int64_t now = ns3::RdmaClock::Now();
+    return std::any_of(plan.faults.begin(), plan.faults.end(), [now](const scenario::Fault& f) {
+        return f.kind == scenario::FaultKind::kGpuStop && f.at.ps <= now &&
+               (f.length.ps == 0 || now < f.at.ps + f.length.ps);
+    });
+}
+
+} // namespace
+
 int
 FabricRun::Run(FabricSimulation& simulation)
 {
@@ -338,6 +372,16 @@ FabricRun::Run(FabricSimulation& simulation)
     }
     m_control.Endure(longest);
     m_control.Watch(*m_collector);
+    if (m_background && m_collector->HasPackets())
+    {
+        m_control.SetJobSight([this, &simulation] {
+            RunControl::JobSight sight = m_background->SeeOthers(*m_fabric);
+            // What moves inside servers is seen by nobody; only a GPU that has stopped makes a job
+            // stand still without anything under way between them.
+            sight.goesOn = !IsAnyGpuStopped(m_run.faults) || simulation.GoesOnByItself();
+            return sight;
+        });
+    }
     const bool has = Ranks::HasHosts();
     m_control.SetProgress([&simulation, has] { return has ? simulation.GetShareDone() : 0; });
     m_control.SetMerge([&simulation] {
@@ -368,11 +412,27 @@ FabricRun::Run(FabricSimulation& simulation)
     }));
 }
 
+void
+FabricRun::NoteLinks()
+{
+    if (Ranks::Get().Several() || !m_collector->HasPackets())
+    {
+        return;
+    }
+    results::LinkNotes& notes = m_collector->GetLinkNotes();
+    notes.SetLoads(LoadsOfLinks(*m_fabric, m_collector->GetBaseline()));
+    if (m_faults)
+    {
+        m_faults->AddTo(notes);
+    }
+}
+
 int
 FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
 {
     FinishCaptures();
     simulation.OnEnd(outcome);
+    NoteLinks();
     results::RunStats network = CollectRunStats(*m_collector, outcome.simulatedPs);
     if (m_faults)
     {
@@ -388,6 +448,10 @@ FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
     if (m_background)
     {
         m_background->Print(os, outcome.simulatedPs);
+    }
+    if (m_stack)
+    {
+        PrintOrdinary(os, m_run.protocol, *m_fabric);
     }
     results::PrintEnd(os, m_run, outcome, network, simulation.GetFiles());
     results::WriteTimelineOf(m_run, os);
@@ -411,6 +475,10 @@ FabricRun::WriteStatistics(const FabricSimulation& simulation,
     if (m_background)
     {
         stats["background"] = m_background->ToJson(outcome.simulatedPs);
+    }
+    if (m_stack)
+    {
+        stats["ordinary"] = OrdinaryToJson(m_run.protocol, *m_fabric);
     }
     results::AddCosts(stats, outcome, network);
     if (m_options.gpus)

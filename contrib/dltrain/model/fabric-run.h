@@ -12,6 +12,8 @@
 #include "run-control.h"
 #include "trace-collector.h"
 
+#include "ns3/ordinary-stack.h"
+
 #include <cstdint>
 #include <functional>
 #include <iostream>
@@ -53,6 +55,9 @@ class FabricSimulation
     virtual bool IsDone() const = 0;
     /// What to say if it is not.
     virtual std::string DescribeUnfinished() const = 0;
+    /// Does it have events of its own that are still to come, as the end of a computation? Where
+    /// it does not tell, yes.
+    virtual bool GoesOnByItself() const;
 
     /// The run is over: files of its own are completed. \param outcome when it ended may be put
     /// right
@@ -119,6 +124,12 @@ class FabricRun
         return *m_collector;
     }
 
+    /// \return TCP on all hosts; null: nothing has asked for it
+    ns3::OrdinaryStack* Stack() const
+    {
+        return m_stack.get();
+    }
+
     /// What carries the messages of a job on this network. \param cluster whose topology it is
     std::unique_ptr<Interconnect> Connect(const scenario::ClusterSpec& cluster) const;
 
@@ -177,6 +188,8 @@ class FabricRun
     std::string Build(FabricSimulation& simulation);
     /// Completes the files, prints the summary. \return the exit status
     int Report(FabricSimulation& simulation, results::RunOutcome outcome);
+    /// Before the results are told.
+    void NoteLinks();
     void WriteStatistics(const FabricSimulation& simulation,
                          const results::RunOutcome& outcome,
                          const results::RunStats& network) const;
@@ -188,6 +201,7 @@ class FabricRun
     Options m_options;
     RunControl m_control;
     std::unique_ptr<ns3::RdmaFabric> m_fabric;
+    std::unique_ptr<ns3::OrdinaryStack> m_stack; //!< null: no TCP
     std::unique_ptr<RankNotes> m_notes;
     std::unique_ptr<TraceCollector> m_collector;
     std::unique_ptr<BackgroundTraffic> m_background; //!< null: there is none

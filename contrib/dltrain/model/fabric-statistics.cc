@@ -191,7 +191,8 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
                                             trims.returned - before.returned,
                                             nics.trimmedReceived - base.nics.trimmedReceived,
                                             nics.returnedReceived - base.nics.returnedReceived,
-                                            nics.pullsSent - base.nics.pullsSent};
+                                            nics.pullsSent - base.nics.pullsSent,
+                                            nics.requestsToSend - base.nics.requestsToSend};
     }
     if (const results::TailAttribution* attribution = collector.GetAttribution())
     {
@@ -216,7 +217,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         s.pfcPauses = pauses;
         s.pfcPauseTimeUs = pausedUs;
     }
-    s.balance = CollectBalance(fabric, base, nics);
+    s.balance = CollectBalance(fabric, base, nics, collector.GetFlowWays());
     s.retransmittedPackets = nics.retransmittedPackets - base.nics.retransmittedPackets;
     s.timeouts = nics.timeouts - base.nics.timeouts;
     s.naks = nics.naksSent - base.nics.naksSent;

@@ -200,6 +200,34 @@ FaultRun::GetRecords() const
     return records;
 }
 
+void
+FaultRun::AddTo(results::LinkNotes& notes) const
+{
+    const std::vector<results::FaultRecord> records = GetRecords();
+    for (std::size_t i = 0; i < records.size(); ++i)
+    {
+        const results::FaultRecord& record = records[i];
+        if (!record.ofNetwork || record.begun < 0)
+        {
+            continue;
+        }
+        results::LinkNotes::Fault note;
+        note.words = record.what + " on " + record.where;
+        note.begin = record.begun;
+        note.end = record.ended < 0 ? INT64_MAX : record.ended;
+        note.losesFrames = record.losesFrames;
+        for (const uint32_t end : m_plan.faults[i].ends)
+        {
+            note.ends.push_back(end);
+            if (m_plan.faults[i].kind == FaultKind::kPauseStorm) // what it holds up is its peer
+            {
+                note.ends.push_back(end ^ 1);
+            }
+        }
+        notes.Add(std::move(note));
+    }
+}
+
 std::vector<std::string>
 FaultRun::DescribeActive() const
 {

@@ -6,6 +6,7 @@
 
 #include "event-collector.h"
 #include "results/fault-record.h"
+#include "results/link-notes.h"
 #include "scenarios/spec/fault-options.h"
 
 #include "ns3/rdma-faults.h"
@@ -36,6 +37,8 @@ class FaultRun
 
     /// As of now; of the whole run.
     std::vector<results::FaultRecord> GetRecords() const;
+    /// Which links had which fault, and when.
+    void AddTo(results::LinkNotes& notes) const;
 
     /// \return a line for each that is there now
     std::vector<std::string> DescribeActive() const;

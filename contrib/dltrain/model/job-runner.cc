@@ -428,6 +428,14 @@ JobRunner::Act(const workload::Notice& notice)
         });
 }
 
+bool
+JobRunner::GoesOnByItself() const
+{
+    return std::any_of(m_ranks.begin(), m_ranks.end(), [](const auto& rank) {
+        return rank && rank->GoesOnByItself();
+    });
+}
+
 std::vector<std::string>
 JobRunner::DescribeUnfinished() const
 {

@@ -101,6 +101,9 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         return {m_tasksDone, m_tasks};
     }
 
+    /// \return whether a rank computes or waits for a time
+    bool GoesOnByItself() const;
+
     /// \return lines that say what is not done and why
     std::vector<std::string> DescribeUnfinished() const;
 

@@ -55,6 +55,31 @@ GpusOf(const scenario::Job& job)
     return cluster.servers * cluster.server.gpus;
 }
 
+/// For whom a job waited longest, in words; of Interference::ToJson(), null: it is not known.
+std::string
+WaitedLongest(const nlohmann::ordered_json& interference)
+{
+    if (interference.is_null())
+    {
+        return "-";
+    }
+    const auto at = [](const nlohmann::ordered_json& link, const char* who) {
+        return link[who].get<std::string>() + " at " + link["link"].get<std::string>() +
+               results::Format(" (%.0f%% of the bytes there are others')",
+                               100 * link["share_of_bytes_of_others"].get<double>());
+    };
+    if (!interference["links"].empty())
+    {
+        return "for " + at(interference["links"][0], "slowed_by");
+    }
+    const nlohmann::ordered_json& shares = interference["shares"];
+    const double throttled = interference["throttled_us"].get<double>();
+    const std::string slowed =
+        throttled > 0 ? "for nobody; throttled for " + results::HumanTime(throttled) + " in all"
+                      : "for nobody";
+    return slowed + (shares.is_null() ? ", shares no link" : ", meets " + at(shares, "job"));
+}
+
 /// As bits: of all jobs, so that a job alone meets the same switches.
 uint32_t
 PrioritiesOf(const scenario::JobSet& jobs)
@@ -429,16 +454,7 @@ JobsSimulation::Member::Print(std::ostream& os, const std::optional<double>& alo
                           slower.c_str(),
                           exposed.c_str(),
                           results::HumanBytes(static_cast<double>(Totals().bytes)).c_str());
-    const nlohmann::ordered_json interference = Interference();
-    if (!interference.is_null() && !interference["links"].empty())
-    {
-        const auto& link = interference["links"][0];
-        os << "  for " << link["slowed_by"].get<std::string>() << " at "
-           << link["link"].get<std::string>() << " ("
-           << results::Format("%.0f%% of the bytes there are others')",
-                              100 * link["share_of_bytes_of_others"].get<double>());
-    }
-    os << "\n";
+    os << "  " << WaitedLongest(Interference()) << "\n";
 }
 
 void

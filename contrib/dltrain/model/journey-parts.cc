@@ -34,7 +34,11 @@ JourneyParts::Divide(const ns3::RdmaJourney& journey, int64_t end, MessageParts&
     parts[At(TimeShare::REPEATING)] = journey.repeating;
     parts[At(TimeShare::SERIALIZATION)] = journey.ownPackets;
 
-    int64_t network = end - journey.started;
+    // What came later waited as others do behind others, but where is not known.
+    parts[At(TimeShare::QUEUED)] = journey.overtook;
+    parts[At(TimeShare::REPEATING)] += journey.lateByLoss;
+
+    int64_t network = end - journey.started - journey.overtook - journey.lateByLoss;
     int64_t lines = 0; // serialization on every link
     divided.hops.resize(1 + journey.hops.size());
     const auto cross =

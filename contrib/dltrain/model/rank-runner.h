@@ -125,6 +125,12 @@ class RankRunner
     /// \return what a task of kind kCollective asks for \pre the rank is in the task's group
     coll::Collective CollectiveOf(const training::Task& task) const;
 
+    /// \return whether it computes or waits for a time, so that it goes on by itself
+    bool GoesOnByItself() const
+    {
+        return m_events.IsPending();
+    }
+
     /// \return a line for each task that is under way
     std::vector<std::string> DescribeUnfinished() const;
 

@@ -134,6 +134,14 @@ constexpr auto TERMINAL_EVERY = std::chrono::milliseconds(500);
 constexpr auto PLAIN_EVERY = std::chrono::seconds(10);
 constexpr auto SHARE_EVERY = std::chrono::milliseconds(200);
 
+std::string
+StuckText(int64_t ps)
+{
+    char text[64];
+    std::snprintf(text, sizeof(text), "%.6g s", static_cast<double>(ps) * 1e-12);
+    return std::string(ps == RunControl::STUCK_PS ? "a second" : text) + " of simulated time";
+}
+
 void
 AddThreads(results::RunOutcome& outcome)
 {
@@ -215,6 +223,15 @@ RunControl::Watch(TraceCollector& collector)
 }
 
 void
+RunControl::SetJobSight(std::function<JobSight()> sight)
+{
+    m_jobSight = std::move(sight);
+    m_jobSeen = 0;
+    m_jobQuietSince = 0;
+    m_jobMoved = 0;
+}
+
+void
 RunControl::SetPortion(double portion)
 {
     m_portion = portion;
@@ -264,6 +281,10 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
         ns3::Simulator::Stop();
         return;
     }
+    if (m_jobSight)
+    {
+        LookAtJob(sight.now);
+    }
     // Only time in which the sampler was awake counts: while it slept, nothing was to be sent.
     const int64_t interval = m_collector->GetLinkSampler().GetTable().GetInterval();
     const bool moves = sight.dataFrames != m_lastDataFrames || m_collector->GetOutstanding() == 0 ||
@@ -286,15 +307,32 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
 }
 
 void
+RunControl::LookAtJob(int64_t now)
+{
+    // All queue pairs are looked at: seldom.
+    if (now - m_jobSeen < m_stuckPs / 8)
+    {
+        return;
+    }
+    m_jobSeen = now;
+    const JobSight sight = m_jobSight();
+    // What is lost is sent again after a time-out, or its queue pair fails: that is awaited.
+    if (sight.moved != m_jobMoved || !(sight.waits ? sight.held : !sight.goesOn))
+    {
+        m_jobMoved = sight.moved;
+        m_jobQuietSince = now;
+    }
+    else if (now - m_jobQuietSince >= m_stuckPs)
+    {
+        Fail("stuck: beside the background, no data frame has been sent for " +
+             StuckText(m_stuckPs));
+    }
+}
+
+void
 RunControl::FailAsStuck()
 {
-    char text[96];
-    std::snprintf(text,
-                  sizeof(text),
-                  "stuck: no data frame has been sent for %.6g s of simulated time",
-                  static_cast<double>(m_stuckPs) * 1e-12);
-    Fail(m_stuckPs == STUCK_PS ? "stuck: no data frame has been sent for a second of simulated time"
-                               : text);
+    Fail("stuck: no data frame has been sent for " + StuckText(m_stuckPs));
 }
 
 bool

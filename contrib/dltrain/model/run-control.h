@@ -70,6 +70,18 @@ class RunControl
     /// \param share of the work that is done, 0 to 1; asked a few times a second of wall time, in
     /// the simulation's thread, and at the end
     void SetProgress(std::function<double()> share);
+
+    /// Where other traffic moves whether or not the job does.
+    struct JobSight
+    {
+        uint64_t moved{0};  //!< another number whenever its queue pairs have sent or received
+        bool waits{false};  //!< for something that it has posted: at least for a time-out
+        bool held{false};   //!< data of it is in a queue, or may not leave a NIC
+        bool goesOn{false}; //!< it has events of its own to come
+    };
+
+    /// What else there is to look at than data frames. After Watch.
+    void SetJobSight(std::function<JobSight()> sight);
     /// With several Ranks: which part of the share can be this rank's. For the progress line.
     void SetPortion(double portion);
     /// With several Ranks: called on each at the end of every event loop, before anything else is
@@ -119,6 +131,8 @@ class RunControl
 
   private:
     void OnSight(const LinkSampler::Sight& sight);
+    /// Where a background moves: does the job?
+    void LookAtJob(int64_t now);
     void FailAsStuck();
     /// The simulation cannot go on. \param why what the outcome says
     results::RunOutcome Broken(const std::string& why);
@@ -158,6 +172,10 @@ class RunControl
     int64_t m_quietPs{0}; //!< messages under way, and no data frame was sent for so long
     int64_t m_lastSight{0};
     uint64_t m_lastDataFrames{0};
+    std::function<JobSight()> m_jobSight; //!< empty: all that moves is the job
+    int64_t m_jobSeen{0};                 //!< ps, when it was asked last
+    int64_t m_jobQuietSince{0};           //!< ps
+    uint64_t m_jobMoved{0};
 
     // shared with the thread
     std::atomic<int64_t> m_now{0};

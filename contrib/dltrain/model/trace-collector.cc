@@ -199,6 +199,7 @@ TraceCollector::NoteJourneys()
                                                                m_portNames,
                                                                m_tags,
                                                                m_fabric.GetLinkLayer().GetWords());
+    m_attribution->SetNotes(&m_linkNotes);
     if (!m_options.paths.empty())
     {
         const auto isWanted = [this, patterns = Parsed(m_options.paths)](uint32_t from,
@@ -337,6 +338,12 @@ PendingMessages::Message
 TraceCollector::BeginMessage(uint64_t id, int64_t now, ns3::RdmaOperation operation)
 {
     m_links->Arm(); // for whoever observes it
+    return CountMessage(id, now, operation);
+}
+
+PendingMessages::Message
+TraceCollector::CountMessage(uint64_t id, int64_t now, ns3::RdmaOperation operation)
+{
     ++m_outstanding;
     return Number(id, now, operation);
 }
@@ -355,6 +362,13 @@ TraceCollector::EndMessage(const PendingMessages::Message& message, results::Flo
     record.tag = message.tag;
     record.start = message.posted;
     m_flows->Add(record);
+}
+
+void
+TraceCollector::FailMessage()
+{
+    --m_outstanding;
+    ++m_failed;
 }
 
 void
@@ -558,6 +572,10 @@ TraceCollector::HearComplete(const Completion& completion, const results::Messag
         return;
     }
     m_flows->Add(record);
+    if (parts)
+    {
+        m_flowWays.Add(uint64_t{from} << 32 | completion.end.number, *parts);
+    }
     if (m_interference && parts)
     {
         m_interference->Add(record, *parts, m_flows->OwnerOf(record.tag), [this](uint32_t tag) {
@@ -641,6 +659,7 @@ TraceCollector::StartMeasuring(int64_t nowPs)
         m_pending.ForgetMeasured();
         m_posts = 0;
         m_flows->Clear();
+        m_flowWays.Clear();
         if (m_attribution)
         {
             m_attribution->Clear();

@@ -11,7 +11,9 @@
 #include "pending-messages.h"
 #include "queue-pair-log.h"
 #include "results/flow-table.h"
+#include "results/flow-ways.h"
 #include "results/interference.h"
+#include "results/link-notes.h"
 #include "results/tail-attribution.h"
 
 #include "ns3/rdma-fabric-helper.h"
@@ -74,6 +76,23 @@ class TraceCollector
     /// results::FlowTable::AddOwner \return its number
     uint32_t AddOwner(const std::string& name, bool aside);
 
+    /// \return null: messages are not attributed
+    const results::FlowWays* GetFlowWays() const
+    {
+        return m_attribution ? &m_flowWays : nullptr;
+    }
+
+    /// What is said of links when the results are told: to be filled at the end.
+    results::LinkNotes& GetLinkNotes()
+    {
+        return m_linkNotes;
+    }
+
+    const results::LinkNotes& GetLinkNotes() const
+    {
+        return m_linkNotes;
+    }
+
     /// \return null: there are no owners, or attribution is not noted
     const results::Interference* GetInterference() const
     {
@@ -117,12 +136,16 @@ class TraceCollector
                        uint64_t id,
                        ns3::RdmaOperation operation);
 
-    // Messages that move without packets, of which no NIC tells.
+    // Messages that move without packets or as TCP's, of which no NIC tells.
 
     /// A message is posted. \param id as in a work request
     PendingMessages::Message BeginMessage(uint64_t id, int64_t now, ns3::RdmaOperation operation);
+    /// The same as NodeWindows::NoteCall tells it; the link sampler is armed in the event itself.
+    PendingMessages::Message CountMessage(uint64_t id, int64_t now, ns3::RdmaOperation operation);
     /// It is complete. \param record what the message does not say itself
     void EndMessage(const PendingMessages::Message& message, results::FlowRecord record);
+    /// It will never be complete.
+    void FailMessage();
 
     bool HasPackets() const
     {
@@ -320,6 +343,8 @@ class TraceCollector
     std::vector<std::string> m_endpointNames;
     std::vector<std::string> m_portNames;
     std::unique_ptr<results::FlowTable> m_flows;
+    results::LinkNotes m_linkNotes;
+    results::FlowWays m_flowWays;
     std::unique_ptr<results::TailAttribution> m_attribution;
     std::unique_ptr<results::PathTable> m_paths; ///< null: nobody asked
     std::unique_ptr<results::Interference> m_interference;

@@ -9,6 +9,7 @@
 #include "results/human-text.h"
 #include "results/run-summary.h"
 #include "scenarios/spec/network-kinds.h"
+#include "tcp-transport.h"
 
 #include "ns3/node-windows.h"
 
@@ -111,8 +112,9 @@ TrafficSimulation::MakeFlows()
 {
     ns3::RdmaFabric& fabric = m_run.Fabric();
     m_places = std::make_unique<Places>(fabric);
-    m_transport =
-        NetworkKind::Make(m_scenario.fabric.network, {fabric, m_run.Collector(), *m_places});
+    m_transport = MakeTransport(m_scenario.fabric.network,
+                                m_run.Stack(),
+                                {fabric, m_run.Collector(), *m_places});
     m_packets = dynamic_cast<NetworkTransport*>(m_transport.get());
     uint64_t toHere = 0;
     for (const scenario::Flow& flow : m_scenario.flows)

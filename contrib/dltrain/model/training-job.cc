@@ -106,6 +106,7 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
             collector.GetTags(),
             collector.GetFabric().GetLinkLayer().GetWords(),
             [&collector] { return collector.GetMessageParts(); });
+        m_critical->SetNotes(&collector.GetLinkNotes());
         m_collectives->SetPaths(&m_critical->GetPaths());
         m_messages->SetPaths(&m_critical->GetPaths());
     }

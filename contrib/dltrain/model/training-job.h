@@ -60,6 +60,12 @@ class TrainingJob : public JobListener
         return m_job->IsDone();
     }
 
+    /// \return whether a rank computes or waits for a time
+    bool GoesOnByItself() const
+    {
+        return m_job->GoesOnByItself();
+    }
+
     std::vector<std::string> DescribeUnfinished() const
     {
         return m_job->DescribeUnfinished();

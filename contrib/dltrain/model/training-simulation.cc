@@ -71,6 +71,12 @@ TrainingSimulation::IsDone() const
     return m_job.IsDone();
 }
 
+bool
+TrainingSimulation::GoesOnByItself() const
+{
+    return m_job.GoesOnByItself();
+}
+
 std::string
 TrainingSimulation::DescribeUnfinished() const
 {

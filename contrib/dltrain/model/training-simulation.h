@@ -27,6 +27,7 @@ class TrainingSimulation : public FabricSimulation
     double GetShareDone() const override;
     void MergeRanks() override;
     bool IsDone() const override;
+    bool GoesOnByItself() const override;
     std::string DescribeUnfinished() const override;
     void OnEnd(results::RunOutcome& outcome) override;
     nlohmann::ordered_json GetStatistics() const override;

@@ -367,7 +367,7 @@ class UnmatchedMessagesTestCase : public TestCase
                 {"\"send x\" of rank 0", "1000", "\"receive y\" of rank 1", "1001"});
         Refused(Plan({{Message(SEND, "send x", 1, 2)}, {Compute("c", 1)}}),
                 {"\"send x\" of rank 0", "2 away", "\"pipeline\""});
-        Refused(Plan({{Message(SEND, "send x", 1, 1), Message(SEND, "send y", 1, 1, {}, 0, 2)},
+        Refused(Plan({{Message(SEND, "send x", 1, 1, {}, 0, 2), Message(SEND, "send y", 1, 1)},
                       {Message(RECV, "r", 1, -1), Message(RECV, "s", 1, -1)}}),
                 {"\"send y\" of rank 0", "\"send x\"", "two streams"});
     }

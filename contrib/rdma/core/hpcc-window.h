@@ -117,6 +117,20 @@ class HpccWindow
         std::copy_n(hops, n, m_last.begin()); // line 32
     }
 
+    /// The same of a packet that says U itself (PINT). Its first round trip is only listened to.
+    void OnAck(uint64_t acked, uint64_t sent, double utilization)
+    {
+        if (m_lastUpdate == 0)
+        {
+            m_lastUpdate = sent;
+            return;
+        }
+        const bool update = acked > m_lastUpdate;
+        m_utilization = utilization;
+        ComputeWindow(update);
+        m_lastUpdate = update ? sent : m_lastUpdate;
+    }
+
     double Window() const
     {
         return m_window;

@@ -42,7 +42,8 @@ constexpr uint32_t kImmDtBytes = 4;           ///< immediate data
 constexpr uint32_t kDethBytes = 8;            ///< datagram extended transport header
 constexpr uint32_t kIcrcBytes = 4;            ///< invariant CRC
 constexpr uint32_t kCnpReservedBytes = 16;    ///< after the BTH of a congestion notification packet
-constexpr uint32_t kNdpAnswerBytes = 8;       ///< PSN answered and pulls given, 32 bits each
+constexpr uint32_t kNdpAnswerBytes = 8;       ///< PSN answered and pulls given, 32 bits each; or
+                                              ///< credits asked for, and of these again
 constexpr uint64_t kMaxRequestBytes =
     1ULL << 31; ///< of one work request: RETH's length has 32 bits, messages 2^31 B
 
@@ -75,7 +76,8 @@ enum class RoceOpcode : uint8_t
     kNdpAck = 0xc0,
     kNdpNack = 0xc1,
     kNdpPull = 0xc2,
-    kReturned = 0xc3, ///< a packet without payload that a switch sends back
+    kReturned = 0xc3,      ///< a packet without payload that a switch sends back
+    kRequestToSend = 0xc4, ///< a sender asks for credits
 };
 
 namespace detail
@@ -134,6 +136,13 @@ IsNdpAnswer(RoceOpcode o)
     return o >= RoceOpcode::kNdpAck && o <= RoceOpcode::kNdpPull;
 }
 
+/// Whether two numbers of 32 bits stand behind the BTH.
+constexpr bool
+HasCredits(RoceOpcode o)
+{
+    return IsNdpAnswer(o) || o == RoceOpcode::kRequestToSend;
+}
+
 /// The opcode of a packet of an RDMA WRITE by its place in the request.
 constexpr RoceOpcode
 WriteOpcode(bool first, bool last, bool withImmediate)
@@ -169,7 +178,7 @@ ExtensionBytes(RoceOpcode o)
 {
     return (HasDeth(o) ? kDethBytes : 0) + (HasReth(o) ? kRethBytes : 0) +
            (HasImmediate(o) ? kImmDtBytes : 0) + (HasAeth(o) ? kAethBytes : 0) +
-           (o == RoceOpcode::kCnp ? kCnpReservedBytes : 0) + (IsNdpAnswer(o) ? kNdpAnswerBytes : 0);
+           (o == RoceOpcode::kCnp ? kCnpReservedBytes : 0) + (HasCredits(o) ? kNdpAnswerBytes : 0);
 }
 
 /// Bytes of padding behind a payload, to a multiple of 4: PadCnt.

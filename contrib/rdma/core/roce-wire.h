@@ -176,10 +176,10 @@ PutTransport(FieldWriter& w, const TransportFields& f, uint8_t opcode, uint8_t c
         w.Put<1>(f.syndrome);
         w.Put<3>(f.msn);
     }
-    if (IsNdpAnswer(f.opcode))
+    if (HasCredits(f.opcode))
     {
-        w.Put<4>(f.immediate); // the PSN that is answered
-        w.Put<4>(f.dmaLength); // pulls given
+        w.Put<4>(f.immediate); // the PSN that is answered, or credits asked for
+        w.Put<4>(f.dmaLength); // pulls given, or packets to be sent again
     }
     if (cnp && opcode == static_cast<uint8_t>(RoceOpcode::kCnp)) // InfiniBand's CN packet has none
     {

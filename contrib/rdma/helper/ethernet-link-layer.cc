@@ -139,8 +139,9 @@ EthernetLinkLayer::Configure(RdmaFabric& fabric, uint32_t node)
 std::string
 EthernetLinkLayer::Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t stream)
 {
-    // The largest frame that a buffer must be prepared for: a full first packet with immediate.
-    const uint32_t largest = fabric.GetFrameSizes().LargestFrame(fabric.GetMtu());
+    // The largest frame that a buffer must be prepared for: a full first packet with immediate, or
+    // an ordinary one.
+    const uint32_t largest = fabric.GetLargestFrame();
     // NICs pause what switches do.
     BooleanValue pfc;
     UintegerValue lossless;

@@ -78,6 +78,12 @@ RdmaFabricHelper::SetInfiniBand(const IbFabricConfig& config)
 }
 
 void
+RdmaFabricHelper::SetLargestFrame(uint32_t bytes)
+{
+    m_largestFrame = bytes;
+}
+
+void
 RdmaFabricHelper::SetPartition(const RdmaPartition& partition)
 {
     m_partition = partition;
@@ -110,6 +116,7 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
         linkLayer.SetEcn(*m_prototype, m_switchSet, m_switch);
     }
     fabric->m_partition = m_partition;
+    fabric->m_largestFrame = m_largestFrame;
     fabric->m_switchOfNode.resize(n);
     fabric->m_endsOfNode.resize(n);
     std::vector<bool> isHost(n);
@@ -256,6 +263,10 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
     ReadAttributes(*fabric, *like);
     phase.reset();
     error = linkLayer.Start(*fabric, *like, stream);
+    if (error.empty())
+    {
+        error = CheckTrimming(*fabric, *like);
+    }
     return error.empty() ? std::move(fabric) : nullptr;
 }
 
@@ -282,6 +293,22 @@ RdmaFabricHelper::CheckPartition(uint32_t nodes) const
         }
     }
     return {};
+}
+
+std::string
+RdmaFabricHelper::CheckTrimming(const RdmaFabric& fabric, const RdmaSwitchBase& like) const
+{
+    const RdmaRecoveryScheme* recovery = fabric.m_nicDefaults.recovery;
+    UintegerValue packets(0);
+    if (!recovery || !recovery->needsTrimming ||
+        std::find(fabric.m_isSwitch.begin(), fabric.m_isSwitch.end(), true) ==
+            fabric.m_isSwitch.end() ||
+        (like.GetAttributeFailSafe("TrimPackets", packets) && packets.Get() > 0))
+    {
+        return {};
+    }
+    return "ns3::RdmaSwitch::TrimPackets: 0: ns3::RdmaNic::LossRecovery '" + recovery->name +
+           "' needs switches that trim packets; allowed with it: 1 or more";
 }
 
 void
@@ -329,8 +356,10 @@ RdmaFabricHelper::ReadAttributes(RdmaFabric& fabric, const RdmaSwitchBase& like)
         }
     }
     // What a NIC finds out from the ports it can see; across ranks it cannot see them all.
-    if (fabric.GetNRanks() > 1 && m_prototype &&
-        (m_prototype->GetNeeds() & RdmaCongestionOps::BASE_RTT))
+    const RdmaRecoveryScheme* recovery = fabric.m_nicDefaults.recovery;
+    if (fabric.GetNRanks() > 1 &&
+        (((m_prototype ? m_prototype->GetNeeds() : 0) | (recovery ? recovery->needs : 0)) &
+         RdmaCongestionOps::BASE_RTT))
     {
         for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
         {

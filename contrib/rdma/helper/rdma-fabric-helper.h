@@ -46,6 +46,10 @@ class RdmaFabricHelper
     /// IbSwitch's then, and NICs have its frame sizes. In one rank only.
     void SetInfiniBand(const IbFabricConfig& config);
 
+    /// Buffers are prepared for Ethernet frames of so many bytes (header to FCS), besides RDMA's
+    /// own: for ordinary packets (RdmaPackets) that are larger than those.
+    void SetLargestFrame(uint32_t bytes);
+
     /// Build only what this rank simulates. Attributes must be the same in all ranks.
     void SetPartition(const RdmaPartition& partition);
 
@@ -61,6 +65,8 @@ class RdmaFabricHelper
 
   private:
     std::string CheckPartition(uint32_t nodes) const;
+    /// \return an error if NICs recover by trimming, and switches do not trim
+    std::string CheckTrimming(const RdmaFabric& fabric, const RdmaSwitchBase& like) const;
     /// What all NICs and switches have in common, those of other ranks too. \param like a switch
     /// as they all are
     void ReadAttributes(RdmaFabric& fabric, const RdmaSwitchBase& like) const;
@@ -69,6 +75,7 @@ class RdmaFabricHelper
     ObjectFactory m_switch;
     std::set<std::string> m_switchSet; //!< attributes of switches that have been set here
     bool m_keepsMarking{false};
+    uint32_t m_largestFrame{0}; //!< 0: as RDMA's
     ObjectFactory m_port;
     Ptr<RdmaCongestionOps> m_prototype;
     RdmaPartition m_partition;

@@ -71,6 +71,7 @@ RdmaFabric::SetLinkDown(uint32_t link, bool down)
     }
     m_classOfPair.clear();
     m_farthestHost.clear();
+    UpdateBroadcast();
     return {};
 }
 
@@ -97,6 +98,7 @@ RdmaFabric::SetLinksDown(std::vector<bool> down)
         ComputeRoutes();
         return error;
     }
+    UpdateBroadcast();
     return {};
 }
 
@@ -109,6 +111,68 @@ RdmaFabric::SetEndDead(uint32_t end, bool dead)
     if (GetSwitch(node))
     {
         m_linkLayer->Configure(*this, node);
+    }
+    UpdateBroadcast();
+}
+
+void
+RdmaFabric::EnableBroadcast()
+{
+    m_hasBroadcast = true;
+    UpdateBroadcast();
+}
+
+void
+RdmaFabric::UpdateBroadcast()
+{
+    if (!m_hasBroadcast)
+    {
+        return;
+    }
+    std::vector<std::vector<uint16_t>> ports(GetNNodes());
+    std::vector<bool> reached(GetNNodes());
+    std::vector<uint32_t> queue;
+    for (uint32_t root = 0; root < GetNNodes(); ++root)
+    {
+        if (!m_isSwitch[root] || reached[root])
+        {
+            continue;
+        }
+        reached[root] = true;
+        queue.assign(1, root);
+        for (std::size_t i = 0; i < queue.size(); ++i) // by hops from the first of these switches
+        {
+            const uint32_t node = queue[i];
+            for (uint16_t port = 0; port < m_endsOfNode[node].size(); ++port)
+            {
+                const uint32_t end = m_endsOfNode[node][port];
+                const uint32_t other = GetNodeOfEnd(end ^ 1);
+                const uint16_t otherPort = GetPortNumber(end ^ 1);
+                if (m_linkDown[end / 2] || IsPortDead(node, port) || IsPortDead(other, otherPort) ||
+                    m_isUnit[other])
+                {
+                    continue;
+                }
+                if (!m_isSwitch[other])
+                {
+                    ports[node].push_back(port);
+                }
+                else if (!reached[other])
+                {
+                    reached[other] = true;
+                    queue.push_back(other);
+                    ports[node].push_back(port);
+                    ports[other].push_back(otherPort);
+                }
+            }
+        }
+    }
+    for (uint32_t node = 0; node < GetNNodes(); ++node)
+    {
+        if (GetSwitch(node))
+        {
+            GetSwitch(node)->SetBroadcastPorts(std::move(ports[node]));
+        }
     }
 }
 

@@ -14,6 +14,7 @@
 #include "ns3/rdma-nic.h"
 #include "ns3/rdma-switch-base.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -384,6 +385,18 @@ class RdmaFabric
     /// \return whether switches of this process trim
     bool Trims() const;
 
+    /// \return of a full RDMA packet, Ethernet header to FCS; or what RdmaFabricHelper was told:
+    /// bytes that buffers are prepared for. Of Ethernet
+    uint32_t GetLargestFrame() const
+    {
+        return std::max(m_largestFrame, m_sizes.LargestFrame(m_mtu));
+    }
+
+    /// Frames for everybody find their ways from now on: along a tree of the switches (of each part
+    /// of the network that hangs together) over the links that work, the same one for all. In one
+    /// rank only.
+    void EnableBroadcast();
+
     /// \return sum of the counters of all NICs of this rank
     RdmaNicCounters GetNicTotals() const;
     /// \return sum of the counters of all ports of this rank
@@ -414,6 +427,8 @@ class RdmaFabric
     /// From a switch to its farthest host, ps.
     int64_t RoundTripToFarthestHost(uint32_t from) const;
     std::string MakeGateways();
+    /// Of links that work and are not known as dead, if somebody has asked for it.
+    void UpdateBroadcast();
     /// Of the links that work.
     std::string ComputeRoutes();
 
@@ -441,6 +456,8 @@ class RdmaFabric
         m_wholeRoutes; //!< before SetLinksDown; null: as m_routes
     int64_t m_pipelinePs{0};
     uint32_t m_mtu{4096};
+    uint32_t m_largestFrame{0}; //!< 0: as RDMA's
+    bool m_hasBroadcast{false};
     uint32_t m_ackEvery{16};
     rdma::FrameSizes m_sizes;
 

@@ -73,6 +73,34 @@ class RdmaFaults::Watcher
     }
 };
 
+/// Notes whose frames a switch has no way for: touched by its node, or between the nodes' events.
+class RdmaFaults::SwitchWatcher
+{
+  public:
+    explicit SwitchWatcher(RdmaSwitchBase& device)
+    {
+        device.TraceConnectWithoutContext("Drop", MakeCallback(&SwitchWatcher::OnDrop, this));
+    }
+
+    std::set<uint64_t> pairs; //!< since they were collected
+
+  private:
+    void OnDrop(const RdmaSwitchBase*,
+                const RdmaPort*,
+                const RdmaFrame* frame,
+                RdmaSwitchBase::DropReason reason,
+                int64_t)
+    {
+        const bool stranded = reason == RdmaSwitchBase::DEAD_NEXT_HOP ||
+                              reason == RdmaSwitchBase::NO_ROUTE ||
+                              reason == RdmaSwitchBase::LINK_DOWN; // what waited for a dead link
+        if (stranded && IsData(frame->opcode))
+        {
+            pairs.insert(uint64_t{frame->src} << 32 | frame->dst);
+        }
+    }
+};
+
 RdmaFaults::RdmaFaults(RdmaFabric& fabric, const Times& times)
     : m_fabric(fabric),
       m_times(times)
@@ -135,6 +163,15 @@ RdmaFaults::Start()
         }
         Schedule(fault.beginPs, [this, f] { Begin(f); });
     }
+    if (std::any_of(m_faults.begin(), m_faults.end(), [](const Fault& fault) {
+            return fault.kind == Kind::DOWN;
+        }))
+    {
+        for (const Ptr<RdmaSwitchBase>& device : m_fabric.GetSwitches())
+        {
+            m_switchWatchers.push_back(std::make_unique<SwitchWatcher>(*device));
+        }
+    }
 }
 
 void
@@ -168,6 +205,7 @@ RdmaFaults::Begin(uint32_t f)
         record.beginPs = now;
     }
     m_strandedBefore[f] = CountStranded();
+    CollectStranded();
     record.endPs = NEVER;
     m_active[f] = true;
     Own(f);
@@ -200,6 +238,7 @@ RdmaFaults::End(uint32_t f)
 {
     const Fault& fault = m_faults[f];
     const int64_t now = RdmaClock::Now();
+    CollectStranded();
     m_active[f] = false;
     Record& record = m_records[f];
     record.endPs = now;
@@ -513,7 +552,25 @@ RdmaFaults::Own(uint32_t f)
 uint64_t
 RdmaFaults::CountStranded() const
 {
-    return m_fabric.GetDrops(RdmaSwitchBase::DEAD_NEXT_HOP);
+    return m_fabric.GetDrops(RdmaSwitchBase::DEAD_NEXT_HOP) +
+           m_fabric.GetDrops(RdmaSwitchBase::NO_ROUTE);
+}
+
+/// What found no way since the last time is due to the cuts that are there.
+void
+RdmaFaults::CollectStranded()
+{
+    for (const auto& watcher : m_switchWatchers)
+    {
+        for (uint32_t f = 0; f < GetN() && !watcher->pairs.empty(); ++f)
+        {
+            if (m_active[f] && m_faults[f].kind == Kind::DOWN)
+            {
+                m_pairs[f].insert(watcher->pairs.begin(), watcher->pairs.end());
+            }
+        }
+        watcher->pairs.clear();
+    }
 }
 
 RdmaFaults::Record
@@ -526,6 +583,13 @@ RdmaFaults::GetRecord(uint32_t f) const
         record.framesStranded += CountStranded() - m_strandedBefore[f];
     }
     std::set<uint64_t> pairs = m_pairs[f];
+    for (const auto& watcher : m_switchWatchers)
+    {
+        if (m_active[f] && fault.kind == Kind::DOWN)
+        {
+            pairs.insert(watcher->pairs.begin(), watcher->pairs.end());
+        }
+    }
     for (const uint32_t end : Loses(fault.kind) ? fault.ends : std::vector<uint32_t>())
     {
         const Losses& losses = m_watchers[end]->losses[IndexOf(fault.kind)];

@@ -88,8 +88,10 @@ class RdmaFaults
         int64_t reroutedPs{NEVER};  //!< the first tables after that
         uint64_t times{0};          //!< that it began
         uint64_t framesLost{0};     //!< on the wire, sent in vain, dropped from queues
-        uint64_t pairsHit{0};       //!< of endpoints that lost data by it, by direction
-        uint64_t framesStranded{0}; //!< dead_next_hop of the whole fabric while it was there
+        uint64_t pairsHit{0};       //!< of endpoints that lost data by it, by direction, those of
+                                    //!< framesStranded too
+        uint64_t framesStranded{0}; //!< for which a switch had no way, of the whole fabric while it
+                                    //!< was there: dead_next_hop, no_route
     };
 
     enum class Step : uint8_t
@@ -157,6 +159,7 @@ class RdmaFaults
     };
 
     class Watcher;
+    class SwitchWatcher;
 
     void Begin(uint32_t fault);
     void End(uint32_t fault);
@@ -177,6 +180,7 @@ class RdmaFaults
     uint64_t LostAt(Kind kind, uint32_t end) const;
     void Own(uint32_t fault);
     uint64_t CountStranded() const;
+    void CollectStranded();
     static bool Loses(Kind kind);
 
     RdmaFabric& m_fabric;
@@ -190,6 +194,7 @@ class RdmaFaults
     std::vector<Cable> m_cables;
     std::vector<uint64_t> m_flushed; //!< by end: frames that a switch dropped from its queue
     std::vector<std::unique_ptr<Watcher>> m_watchers; //!< by end; null: no fault is there
+    std::vector<std::unique_ptr<SwitchWatcher>> m_switchWatchers; //!< if cables may be cut
 };
 
 } // namespace ns3

@@ -4,6 +4,7 @@
 #include "roce-capture-encoder.h"
 
 #include "contrib/rdma/core/flow-hash.h"
+#include "contrib/rdma/core/ip-packet.h"
 #include "rdma-capture-file.h"
 #include "rdma-connections.h"
 #include "rdma-fabric.h"
@@ -38,11 +39,17 @@ MacOf(uint32_t endpoint)
 }
 
 rdma::MacAddress
-MacOf(const RdmaPort* port)
+BytesOf(Mac48Address address)
 {
     rdma::MacAddress mac{};
-    Mac48Address::ConvertFrom(port->GetAddress()).CopyTo(mac.data());
+    address.CopyTo(mac.data());
     return mac;
+}
+
+rdma::MacAddress
+MacOf(const RdmaPort* port)
+{
+    return BytesOf(Mac48Address::ConvertFrom(port->GetAddress()));
 }
 
 /// What a path selector has made of a flow's port for this packet: RdmaRoute::WithEntropy.
@@ -83,7 +90,11 @@ RoceCaptureEncoder::Encode(const Seen& seen, uint32_t kept)
     case RdmaOpcode::PAUSE:
         return EncodePause(seen.from, seen.frame);
     case RdmaOpcode::PACKET:
-        return EncodePacket(seen.from, seen.frame);
+        return EncodePacket(seen.frame, MacOf(seen.from), MacOf(seen.from->GetPeer()));
+    case RdmaOpcode::ETHERNET:
+        return EncodePacket(seen.frame,
+                            BytesOf(seen.frame.extra->source),
+                            BytesOf(seen.frame.extra->destination));
     default:
         return EncodeRoce(seen.frame, kept);
     }
@@ -137,19 +148,23 @@ RoceCaptureEncoder::EncodePause(const RdmaPort* from, const RdmaFrame& frame)
 }
 
 size_t
-RoceCaptureEncoder::EncodePacket(const RdmaPort* from, const RdmaFrame& frame)
+RoceCaptureEncoder::EncodePacket(const RdmaFrame& frame,
+                                 const rdma::MacAddress& source,
+                                 const rdma::MacAddress& to)
 {
     const uint32_t payload = frame.extra->packet->GetSize();
     const size_t length = std::max<size_t>(60, rdma::kEthernetHeaderBytes + payload);
     uint8_t* at = m_buffer.data();
     std::memset(at, 0, length);
-    const rdma::MacAddress to = MacOf(from->GetPeer());
-    const rdma::MacAddress source = MacOf(from);
     std::memcpy(at, to.data(), to.size());
     std::memcpy(at + 6, source.data(), source.size());
     at[12] = static_cast<uint8_t>(frame.extra->protocol >> 8);
     at[13] = static_cast<uint8_t>(frame.extra->protocol);
     frame.extra->packet->CopyData(at + rdma::kEthernetHeaderBytes, payload);
+    if (frame.flags & RdmaFrame::CE) // of PACKET nobody sets it
+    {
+        rdma::MarkIpCe(frame.extra->protocol, at + rdma::kEthernetHeaderBytes, payload);
+    }
     return length;
 }
 

@@ -28,7 +28,9 @@ class RoceCaptureEncoder : public RdmaCaptureEncoder
   private:
     size_t EncodeRoce(const RdmaFrame& frame, uint32_t kept);
     size_t EncodePause(const RdmaPort* from, const RdmaFrame& frame);
-    size_t EncodePacket(const RdmaPort* from, const RdmaFrame& frame);
+    size_t EncodePacket(const RdmaFrame& frame,
+                        const rdma::MacAddress& source,
+                        const rdma::MacAddress& to);
     uint16_t SourcePort(const RdmaFrame& frame) const;
 
     const RdmaFabric& m_fabric;

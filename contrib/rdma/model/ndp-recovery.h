@@ -4,9 +4,7 @@
 #ifndef NDP_RECOVERY_H
 #define NDP_RECOVERY_H
 
-#include "contrib/rdma/core/packet-set.h"
-#include "contrib/rdma/core/receive-bitmap.h"
-#include "selective-repeat-recovery.h"
+#include "trimming-recovery.h"
 
 #include <cstdint>
 
@@ -34,7 +32,8 @@ namespace ns3
  * expected: then it goes at once (NdpSrc::processRTS; without its exception for paths that are
  * worse than others).
  * After CreditTimeout without an acknowledgement, packets of which nothing has been heard go again
- * at once; one goes if only pulls have been lost.
+ * at once. While all have been heard of, pulls may take PullTimeout: with many senders each one's
+ * turn comes seldom; then one packet goes.
  *
  * Responder. Packets are taken in any order and messages delivered in order. Each packet or header
  * that comes is answered at once, and owes a pull, which goes with the answer if it may; once all
@@ -44,71 +43,47 @@ namespace ns3
  * Laws (asserted in tests): credits <= FirstWindow; packets sent = those acknowledged or trimmed
  * that have been heard of + on their way + lost.
  */
-class NdpRecovery : public SelectiveRepeatRecovery
+class NdpRecovery : public TrimmingRecovery
 {
   public:
     explicit NdpRecovery(const RdmaRecoveryScheme::Setting& setting);
 
     std::string GetName() const override;
 
-    bool HearsAll() const override;
-    void SendFrom(uint64_t psn) override;
-    void OnFirstSent(int64_t now) override;
     void OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now) override;
     void OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now) override;
     void OnAcknowledged(RdmaRequester& requester, int64_t now) override;
-    void OnNak(RdmaRequester& requester, uint64_t expected, int64_t now) override;
     void OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now) override;
     void OnTimeout(RdmaRequester& requester, int64_t now) override;
     void OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now) override;
-    void OnSentAgain(uint64_t psn) override;
-    void ChooseNext(RdmaRequester& requester) override;
     int64_t GetTimeout(const RdmaRequester& requester) const override;
-    int64_t GetLeastTimeout(const RdmaRequester& requester) const override;
-    bool GivesUp(const RdmaRequester& requester, int64_t now) const override;
 
-    bool OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& frame, int64_t now) override;
-    void Acknowledge(RdmaResponder& responder, RdmaFrame* data, int64_t now) override;
-    Pull GivePull(RdmaResponder& responder, int64_t now) override;
+    Pull GivePull(RdmaResponder& responder, bool urgent, int64_t now) override;
 
   protected:
-    void Answer(RdmaResponder& responder,
-                uint64_t psn,
-                RdmaFrame& frame,
-                bool fresh,
-                int64_t now) const override;
-
-  private:
-    /// \return packets sent of which nothing is known
-    uint64_t GetUnheard(const RdmaRequester& requester) const;
-    /// So many pulls will never come.
-    void ExpectLess(uint64_t pulls);
-    /// What has come is answered, and owes a pull.
+    bool MaySend(const RdmaRequester& requester) const override;
     void AnswerArrival(RdmaResponder& responder,
-                       RdmaOpcode opcode,
+                       bool whole,
                        uint32_t psn,
                        RdmaFrame* data,
-                       int64_t now);
+                       int64_t now) override;
 
-    uint64_t m_window;  //!< packets
-    int64_t m_patience; //!< CreditTimeout, ps
+  private:
+    /// So many pulls will never come.
+    void ExpectLess(uint64_t pulls);
+
+    uint64_t m_window;      //!< packets
+    int64_t m_pullPatience; //!< PullTimeout, ps
 
     // Requester
-    rdma::ReceiveBitmap m_acked;
-    rdma::PacketSet m_again; //!< to be sent again
-    uint64_t m_cap;          //!< of PSNs from the first that is not acknowledged on
     uint64_t m_credit;
-    uint64_t m_expected{0};  //!< pulls
-    uint64_t m_sentFirst{0}; //!< PSNs before had been sent when the time-out began
-    int64_t m_heard{0};      //!< the last answer came, or the first packet went, ps
+    uint64_t m_expected{0}; //!< pulls
     uint32_t m_pullsHeard{0};
 
     // Responder
-    uint64_t m_highest{0}; //!< no packet from this PSN on has come
-    uint64_t m_owed{0};    //!< pulls
-    uint32_t m_pulls{0};   //!< given
-    bool m_isAll{false};   //!< the last one before m_highest said that nothing is behind it
-    bool m_queued{false};  //!< in the NIC's queue
+    uint64_t m_owed{0};   //!< pulls
+    uint32_t m_pulls{0};  //!< given
+    bool m_queued{false}; //!< in the NIC's queue
 };
 
 } // namespace ns3

@@ -119,6 +119,7 @@ class RdmaCongestionOps : public Object
         TELEMETRY = 32,     //!< RdmaAckInfo::telemetry, of the switches on the way
         BASE_RTT = 64,      //!< RdmaCongestionState::baseRtt: of a full packet and its ACK to the
                             //!< farthest host and back, nothing else on the way
+        PINT = 256,         //!< RdmaTelemetry::pint, with TIME_STAMP and BASE_RTT
         QUIET = 128, //!< not a need: until OnCnp, OnNack, OnTimeout, OnUpdate, OnDataReceived or
                      //!< the ACK of a marked packet, nothing is kept but what Init has set
     };

@@ -86,16 +86,23 @@ TimeBefore(int64_t at, uint64_t before)
 }
 
 constexpr uint8_t COLLECTS = 0x80; //!< in the byte of the number of hops
+constexpr uint8_t HAS_PINT = 0x40; //!< the same
 
-static_assert(RdmaTelemetry::MAX_HOPS < COLLECTS, "hops and COLLECTS share a byte");
+static_assert(RdmaTelemetry::MAX_HOPS < HAS_PINT, "hops and COLLECTS share a byte");
 
 uint8_t*
 PutTelemetry(uint8_t* to, const RdmaTelemetry& telemetry, int64_t at)
 {
-    *to++ = static_cast<uint8_t>(telemetry.hops | (telemetry.collects ? COLLECTS : 0));
+    *to++ = static_cast<uint8_t>(telemetry.hops | (telemetry.collects ? COLLECTS : 0) |
+                                 (telemetry.pintPeriod ? HAS_PINT : 0));
     *to++ = telemetry.switches;
     to = PutNumber(to, Before(at, telemetry.sent));
     to = PutNumber(to, static_cast<uint64_t>(telemetry.held));
+    if (telemetry.pintPeriod)
+    {
+        to = PutNumber(to, static_cast<uint64_t>(telemetry.pintPeriod));
+        *to++ = telemetry.pint;
+    }
     for (uint32_t i = 0; i < telemetry.hops; ++i)
     {
         const RdmaTelemetry::Hop& hop = telemetry.hop[i];
@@ -112,12 +119,14 @@ ReadTelemetry(Reader& reader, RdmaTelemetry& telemetry, int64_t at)
 {
     const uint8_t hops = reader.Byte();
     telemetry.collects = hops & COLLECTS;
-    telemetry.hops = hops & ~COLLECTS;
+    telemetry.hops = hops & ~(COLLECTS | HAS_PINT);
     NS_ABORT_MSG_IF(telemetry.hops > RdmaTelemetry::MAX_HOPS,
                     "a frame from another process, of too many hops");
     telemetry.switches = reader.Byte();
     telemetry.sent = TimeBefore(at, reader.Number());
     telemetry.held = static_cast<int64_t>(reader.Number());
+    telemetry.pintPeriod = hops & HAS_PINT ? static_cast<int64_t>(reader.Number()) : 0;
+    telemetry.pint = hops & HAS_PINT ? reader.Byte() : 0;
     for (uint32_t i = 0; i < telemetry.hops; ++i)
     {
         RdmaTelemetry::Hop& hop = telemetry.hop[i];

@@ -9,6 +9,7 @@
 #include "contrib/rdma/core/telemetry-hop.h"
 #include "rdma-journey.h"
 
+#include "ns3/mac48-address.h"
 #include "ns3/packet.h"
 
 #include <array>
@@ -51,9 +52,11 @@ enum class RdmaOpcode : uint8_t
     NDP_NACK = static_cast<uint8_t>(rdma::RoceOpcode::kNdpNack),
     NDP_PULL = static_cast<uint8_t>(rdma::RoceOpcode::kNdpPull),
     RETURNED = static_cast<uint8_t>(rdma::RoceOpcode::kReturned),
+    REQUEST_TO_SEND = static_cast<uint8_t>(rdma::RoceOpcode::kRequestToSend),
     PAUSE = 0xf0,        //!< no BTH: an IEEE 802.1Qbb frame
     PACKET = 0xf1,       //!< no BTH: an ordinary ns3::Packet hangs off RdmaFrame::extra
     FLOW_CONTROL = 0xf2, //!< no LRH either: an InfiniBand link's flow-control packet
+    ETHERNET = 0xf3,     //!< as PACKET, but switches forward it (RdmaPackets)
 };
 
 /// \return whether the frame carries message data (and is counted as a data packet)
@@ -238,10 +241,12 @@ struct alignas(64) RdmaFrame
     uint32_t destQp;    //!< 24 bits
     uint32_t psn;       //!< 24 bits
     uint32_t aux;       //!< immediate data (data frames), MSN (ACKs), pause quanta (PAUSE), FCTBS
-                        //!< (FLOW_CONTROL), PSN of the packet answered (NDP_ACK, NDP_NACK)
+                        //!< (FLOW_CONTROL), PSN of the packet answered (NDP_ACK, NDP_NACK),
+                        //!< credits asked for (REQUEST_TO_SEND; EqdsRecovery: in data, too)
     uint32_t dmaLength; //!< RETH length, AETH syndrome (ACKs; above the low byte: ECHOES_ENTROPY),
                         //!< source queue pair (UD), FCCL (FLOW_CONTROL), pulls given so far
-                        //!< (NDP_ACK, NDP_NACK, NDP_PULL)
+                        //!< (NDP_ACK, NDP_NACK, NDP_PULL), packets to be sent again
+                        //!< (REQUEST_TO_SEND)
     uint16_t payload;   //!< bytes of message data, without padding
     uint16_t inPort;    //!< in a switch: where it came in; InfiniBand: with its VL there << 13
     RdmaOpcode opcode;
@@ -304,11 +309,13 @@ struct RdmaTelemetry
 
     using Hop = rdma::TelemetryHop;
 
-    int64_t sent;     //!< its sender starts to send it, ps
-    int64_t held;     //!< the receiving host had it before it took it: see RdmaNicLimits, ps
-    uint8_t hops;     //!< of those below
-    uint8_t switches; //!< that it came through, however many `hop` has room for
-    bool collects;    //!< switches add to `hop`
+    int64_t sent;       //!< its sender starts to send it, ps
+    int64_t held;       //!< the receiving host had it before it took it: see RdmaNicLimits, ps
+    uint8_t hops;       //!< of those below
+    uint8_t switches;   //!< that it came through, however many `hop` has room for
+    bool collects;      //!< switches add to `hop`
+    uint8_t pint;       //!< rdma::PintEncode of the busiest port on the way; with pintPeriod
+    int64_t pintPeriod; //!< T of rdma::PintLink, ps, which switches would be told; 0: no PINT
     std::array<Hop, MAX_HOPS> hop;
 
     void Start(int64_t now, bool collect)
@@ -318,6 +325,8 @@ struct RdmaTelemetry
         hops = 0;
         switches = 0;
         collects = collect;
+        pint = 0;
+        pintPeriod = 0;
     }
 };
 
@@ -336,13 +345,15 @@ struct RdmaFrameTag
 struct RdmaFrameExtra
 {
     RdmaFrameExtra* next;                 //!< in the pool
-    Ptr<Packet> packet;                   //!< PACKET: what NetDevice::Send was given
-    uint16_t protocol{0};                 //!< PACKET: its EtherType
+    Ptr<Packet> packet;                   //!< PACKET, ETHERNET: what NetDevice::Send was given
+    uint16_t protocol{0};                 //!< of it: its EtherType
     bool hasTelemetry{false};             //!< whether `telemetry` means anything
     bool hasTag{false};                   //!< whether `tag` means anything
     RdmaFrameTag tag;                     //!< between the first switch and the last
     std::unique_ptr<RdmaJourney> journey; //!< last packet of a message, if NICs note journeys
     RdmaTelemetry telemetry;              //!< data packets and ACKs
+    Mac48Address source;                  //!< ETHERNET
+    Mac48Address destination;             //!< ETHERNET
 };
 
 /**

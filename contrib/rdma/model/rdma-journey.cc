@@ -57,7 +57,8 @@ RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
     {
         most = bytes[i] > bytes[most] ? i : most;
     }
-    if (const RdmaFrame* first = kinds[most])
+    const RdmaFrame* first = kinds[most];
+    if (first && first->opcode != RdmaOpcode::ETHERNET) // whose flow nobody knows by a number
     {
         hop.behind = {first->src, first->dst, first->destQp, 0, true};
     }

@@ -19,10 +19,11 @@ struct RdmaFrame;
 /**
  * \ingroup rdma
  * Where the time of a message went, from its post to its last byte: kept with its last packet,
- * whose arrival completes the message. All times in ps; they add up to the whole, exactly (asserted
- * in tests).
+ * whose arrival completes the message unless it has overtaken others. All times in ps; they add up
+ * to the whole, exactly (asserted in tests).
  *
  *     posted ---- in the sender -----> the last packet starts ---- in the network ----> arrived
+ *                                                        ---- overtook, lateByLoss ---> complete
  *
  * In the sender, from the post on: the line time of the message's other packets, and of earlier
  * messages of the queue pair that were waiting; then for all these together, pauses of the NIC's
@@ -79,8 +80,10 @@ struct RdmaJourney
     int64_t started{0};    //!< when the last packet starts to be sent
     uint32_t wireBytes{0}; //!< of the last packet
     const RdmaPort* nic{nullptr};
-    int64_t line{0};  //!< of the last packet at the NIC: as Hop
-    int64_t reach{0}; //!< the same
+    int64_t overtook{0};   //!< from there until all before it had come too, on slower ways
+    int64_t lateByLoss{0}; //!< the same, if what came last had been sent again
+    int64_t line{0};       //!< of the last packet at the NIC: as Hop
+    int64_t reach{0};      //!< the same
     boost::container::small_vector<Hop, COMMON_HOPS> hops;
 
     /// A message has one: they are recycled, like frames.

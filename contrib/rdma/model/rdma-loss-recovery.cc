@@ -108,9 +108,19 @@ RdmaLossRecovery::Acknowledge(RdmaResponder&, RdmaFrame*, int64_t)
 }
 
 RdmaLossRecovery::Pull
-RdmaLossRecovery::GivePull(RdmaResponder&, int64_t)
+RdmaLossRecovery::GivePull(RdmaResponder&, bool, int64_t)
 {
-    return Pull::NONE;
+    return {0, false};
+}
+
+void
+RdmaLossRecovery::OnPosted(RdmaRequester&, int64_t)
+{
+}
+
+void
+RdmaLossRecovery::OnRequestToSend(RdmaResponder&, const RdmaFrame&, int64_t)
+{
 }
 
 RdmaLossRecovery::Response

@@ -4,6 +4,7 @@
 #ifndef RDMA_LOSS_RECOVERY_H
 #define RDMA_LOSS_RECOVERY_H
 
+#include "ns3/object.h"
 #include "ns3/ptr.h"
 #include "ns3/simple-ref-count.h"
 
@@ -40,6 +41,11 @@ struct RdmaRecoveryScheme
         uint32_t rtoLowPackets{0}; //!< RdmaNic::RtoLowPackets
         uint64_t firstWindow{0};   //!< RdmaNic::FirstWindow, packets; 0: the recovery's own
         int64_t creditTimeout{0};  //!< RdmaNic::CreditTimeout, ps
+        int64_t pullTimeout{0};    //!< RdmaNic::PullTimeout, ps
+        uint32_t packetBytes{0};   //!< payload of a full packet
+        uint64_t lineBps{0};       //!< most that the queue pair may send at
+        int64_t baseRtt{0};        //!< RdmaNic::GetBaseRtt, ps; only with BASE_RTT among `needs`
+        const Object* parameters{nullptr}; //!< what `makeParameters` has made for the NIC
     };
 
     std::string name;
@@ -47,7 +53,13 @@ struct RdmaRecoveryScheme
     /// Most packets outstanding, in packets of a round trip at line rate (RdmaNic::BdpCap); 0: as
     /// many as there are PSNs for.
     uint32_t bdpFactor{0};
-    bool ackPerPacket{false}; //!< every packet asks for an ACK, whatever RdmaNic::AckEvery says
+    bool ackPerPacket{false};     //!< every packet asks for an ACK, whatever RdmaNic::AckEvery says
+    bool creditsInAnswers{false}; //!< so these have no room for an entropy (RdmaPathSelector)
+    bool needsTrimming{false};    //!< switches have to trim (RdmaSwitch::TrimPackets)
+    /// RdmaCongestionOps::Needs that it has besides those of the congestion control: ECN_ECHO,
+    /// TIME_STAMP, BASE_RTT.
+    uint16_t needs{0};
+    Ptr<Object> (*makeParameters)(){nullptr}; //!< its own attributes; null: it has none
 };
 
 /**
@@ -113,6 +125,8 @@ class RdmaLossRecovery : public SimpleRefCount<RdmaLossRecovery>
     virtual void OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now);
     /// One of the recovery's own answers has come. What it acknowledges is taken after.
     virtual void OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now);
+    /// Something has been posted.
+    virtual void OnPosted(RdmaRequester& requester, int64_t now);
     /// A switch has returned this packet.
     virtual void OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now);
 
@@ -121,15 +135,17 @@ class RdmaLossRecovery : public SimpleRefCount<RdmaLossRecovery>
     /// An ACK is due. \param data what is answered
     virtual void Acknowledge(RdmaResponder& responder, RdmaFrame* data, int64_t now);
 
-    enum class Pull : uint8_t
+    /// The sender asks for credits: RdmaRequester::RequestToSend.
+    virtual void OnRequestToSend(RdmaResponder& responder, const RdmaFrame& frame, int64_t now);
+
+    struct Pull
     {
-        NONE, //!< none was owed, so none has been sent
-        LAST,
-        MORE
+        uint32_t packets; //!< that it asks for; 0: none was owed, so none has been sent
+        bool more;        //!< whether another turn is wanted
     };
 
-    /// It is its turn in the RdmaPullQueue.
-    virtual Pull GivePull(RdmaResponder& responder, int64_t now);
+    /// It is its turn in the RdmaPullQueue. \param urgent among the urgent
+    virtual Pull GivePull(RdmaResponder& responder, bool urgent, int64_t now);
 
     // READs: of their responses the requester knows itself what has arrived.
 

@@ -6,6 +6,7 @@
 #include "rdma-recovery-schemes.h"
 
 #include "ns3/boolean.h"
+#include "ns3/double.h"
 #include "ns3/enum.h"
 #include "ns3/object-vector.h"
 #include "ns3/string.h"
@@ -208,20 +209,36 @@ RdmaNic::GetTypeId()
                           UintegerValue(3),
                           MakeUintegerAccessor(&RdmaNic::m_rtoLowPackets),
                           MakeUintegerChecker<uint32_t>())
-            .AddAttribute("FirstWindow",
-                          "NDP: packets that may be sent without having been asked for; 0: those "
-                          "of a round trip at line rate and 16 more, two queues of eight (assumed; "
-                          "the authors' example of a permutation has 23)",
-                          UintegerValue(0),
-                          MakeUintegerAccessor(&RdmaNic::m_firstWindow),
-                          MakeUintegerChecker<uint64_t>(0, RdmaQueuePair::MAX_OUTSTANDING))
+            .AddAttribute(
+                "FirstWindow",
+                "NDP, EQDS: packets that may be sent without having been asked for; 0: those "
+                "of a round trip at line rate and 16 more, two queues of eight (assumed; "
+                "the authors' example of a permutation has 23)",
+                UintegerValue(0),
+                MakeUintegerAccessor(&RdmaNic::m_firstWindow),
+                MakeUintegerChecker<uint64_t>(0, RdmaQueuePair::MAX_OUTSTANDING))
             .AddAttribute("CreditTimeout",
-                          "NDP: packets of which nothing has been heard for so long are sent again "
+                          "With trimming: packets of which nothing has been heard for so long are "
+                          "sent again "
                           "(assumed 1 ms, which some programs of the authors' simulator have; "
                           "others 50 ms)",
                           TimeValue(MilliSeconds(1)),
                           MakeTimeAccessor(&RdmaNic::m_creditTimeout),
                           MakeTimeChecker(NanoSeconds(1), Seconds(1000)))
+            .AddAttribute(
+                "PullTimeout",
+                "NDP: while all packets have been heard of, pulls may be away for so long "
+                "before one is taken for lost (50 ms, the longer time-out of programs of "
+                "the authors' simulator; assumed that it is for this)",
+                TimeValue(MilliSeconds(50)),
+                MakeTimeAccessor(&RdmaNic::m_pullTimeout),
+                MakeTimeChecker(NanoSeconds(1), Seconds(1000)))
+            .AddAttribute("PullRate",
+                          "NDP, EQDS, RCCC: packets are asked for at this part of the line's rate "
+                          "(0.01 to 1)",
+                          DoubleValue(1),
+                          MakeDoubleAccessor(&RdmaNic::m_pullRate),
+                          MakeDoubleChecker<double>(0.01, 1))
             .AddAttribute("QpCacheEntries",
                           "Queue pairs whose contexts the NIC holds, the most recently used ones; "
                           "a packet of another waits QpCacheMissLatency; 0: no limit",

@@ -6,6 +6,7 @@
 #include "rdma-nic-limits.h"
 #include "rdma-nic-scan.h"
 #include "rdma-nic.h"
+#include "rdma-packets.h"
 #include "rdma-pull-queue.h"
 #include "rdma-queue-pair-verbs.h"
 
@@ -19,7 +20,7 @@ namespace ns3
 void
 RdmaNic::UpdatePullMask()
 {
-    m_port->SetPullMask(m_readyMask | m_preparedMask);
+    m_port->SetPullMask(m_readyMask | m_preparedMask | m_packetMask);
 }
 
 void
@@ -172,11 +173,69 @@ RdmaNic::Activate(RdmaQueuePair* qp, int64_t now)
 }
 
 RdmaFrame*
-RdmaNic::Pull(RdmaPort*, uint8_t pausedMask, int64_t now)
+RdmaNic::PullPairs(uint8_t pausedMask, int64_t now)
 {
     return m_limits ? m_limits->Pull(pausedMask, now)
            : m_scan ? m_scan->Pull(pausedMask, now)
                     : Choose<false>(pausedMask, now);
+}
+
+RdmaFrame*
+RdmaNic::Pull(RdmaPort*, uint8_t pausedMask, int64_t now)
+{
+    if (__builtin_expect(m_packetMask != 0, 0))
+    {
+        return m_packets->Pull(pausedMask, now);
+    }
+    return PullPairs(pausedMask, now);
+}
+
+std::string
+RdmaNic::SetPackets(Ptr<RdmaPackets> packets)
+{
+    if (m_paths || m_port->GetCredits())
+    {
+        return m_port->GetName() +
+               ": ordinary packets (TCP, UDP) on InfiniBand, where they would be IPoIB's; allowed: "
+               "on Ethernet";
+    }
+    if (m_scan)
+    {
+        return "ns3::RdmaNic::Scheduling: 'scan' has no ordinary packets beside it; allowed with "
+               "these: round-robin";
+    }
+    if (m_packets)
+    {
+        return m_port->GetName() + ": it has ordinary packets already; allowed: once";
+    }
+    m_packets = packets;
+    return {};
+}
+
+Ptr<RdmaPackets>
+RdmaNic::GetPackets() const
+{
+    return m_packets;
+}
+
+uint8_t
+RdmaNic::GetReadyPairs(int64_t now)
+{
+    if (m_limits)
+    {
+        return m_preparedMask;
+    }
+    ReleaseThrottled(now);
+    return m_readyMask;
+}
+
+void
+RdmaNic::WakePairs(int64_t now)
+{
+    if (!m_limits)
+    {
+        WakeForThrottled(now);
+    }
 }
 
 template <bool Limited>
@@ -263,7 +322,7 @@ RdmaNic::SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* d
 {
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
     frame->wireBytes = answer.opcode == RdmaOpcode::CNP ? m_sizes.cnpWire : m_sizes.ackWire;
-    if (IsNdpAnswer(answer.opcode))
+    if (IsNdpAnswer(answer.opcode) || answer.opcode == RdmaOpcode::REQUEST_TO_SEND)
     {
         frame->wireBytes += rdma::kNdpAnswerBytes - rdma::kAethBytes;
     }
@@ -304,6 +363,17 @@ RdmaNic::GetPulls()
         m_pulls = std::make_unique<RdmaPullQueue>(this);
     }
     return *m_pulls;
+}
+
+const Object*
+RdmaNic::GetRecoveryParameters(const RdmaRecoveryScheme& scheme)
+{
+    // Only the scheme of the attribute has any: go-back-N, which others agree on, has none.
+    if (!m_recoveryParameters && scheme.makeParameters)
+    {
+        m_recoveryParameters = scheme.makeParameters();
+    }
+    return PeekPointer(m_recoveryParameters);
 }
 
 void

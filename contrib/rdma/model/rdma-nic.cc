@@ -11,6 +11,7 @@
 #include "rdma-host.h"
 #include "rdma-nic-limits.h"
 #include "rdma-nic-scan.h"
+#include "rdma-packets.h"
 #include "rdma-pull-queue.h"
 #include "rdma-recovery-schemes.h"
 
@@ -38,6 +39,8 @@ RdmaNic::DoDispose()
     m_limits.reset();
     m_scan.reset();
     m_pulls.reset();
+    m_packets = nullptr;
+    m_recoveryParameters = nullptr;
     m_numbers = {};
     m_listener = nullptr;
     m_qps.clear();
@@ -109,6 +112,13 @@ RdmaNic::CheckPathSelector() const
                "' changes UDP source ports; allowed with InfiniBand, whose switches look at LIDs: "
                "none";
     }
+    if (m_pathSelector && GetLossRecovery().creditsInAnswers)
+    {
+        return "ns3::RdmaNic::PathSelector: '" + GetPathSelectorName() +
+               "' wants to hear of each packet's way, which the answers of ns3::RdmaNic::" +
+               "LossRecovery '" + GetLossRecovery().name +
+               "' have no room for; allowed with it: none";
+    }
     if (m_unknownSelector.empty())
     {
         return {};
@@ -138,13 +148,16 @@ RdmaNic::ReadPriorityMaps()
         m_dscpOfPriority[priority] = 8 * priority;
     }
     const std::string error = ParseMap(m_serviceLevels,
-                                       "ServiceLevels",
+                                       "ns3::RdmaNic::ServiceLevels",
                                        m_priorityOfServiceLevel.data(),
                                        m_priorityOfServiceLevel.size(),
                                        RdmaPort::PRIORITIES);
-    return error.empty()
-               ? ParseMap(m_dscps, "Dscps", m_dscpOfPriority.data(), m_dscpOfPriority.size(), 64)
-               : error;
+    return error.empty() ? ParseMap(m_dscps,
+                                    "ns3::RdmaNic::Dscps",
+                                    m_dscpOfPriority.data(),
+                                    m_dscpOfPriority.size(),
+                                    64)
+                         : error;
 }
 
 std::string
@@ -248,7 +261,7 @@ RdmaNic::ParseMap(const std::string& text,
         const unsigned long value = colon ? std::strtoul(at, &end, 10) : values;
         if (!colon || end == at || value >= values || (*end && *end != ','))
         {
-            return "ns3::RdmaNic::" + attribute + ": '" + rdma::Shown(text, 60) +
+            return attribute + ": '" + rdma::Shown(text, 60) +
                    "'; allowed: a list as 0:1,3:5, with 0 to " + std::to_string(keys - 1) +
                    " before the colon and 0 to " + std::to_string(values - 1) + " behind it";
         }
@@ -323,7 +336,8 @@ RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
 RdmaQueuePair*
 RdmaNic::AskListener(const RdmaFrame& frame, int64_t now)
 {
-    return !m_listener || !IsRequest(frame.opcode) || frame.dst != m_endpoint
+    const bool request = IsRequest(frame.opcode) || frame.opcode == RdmaOpcode::REQUEST_TO_SEND;
+    return !m_listener || !request || frame.dst != m_endpoint
                ? nullptr
                : m_listener->OnRequest(this, frame.src, frame.destQp, now);
 }
@@ -345,6 +359,11 @@ RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
     // Anybody may send a datagram to any number; to oneself, it needs a switch that sends it back.
     if (!qp || frame->dst != m_endpoint)
     {
+        if (frame->opcode == RdmaOpcode::ETHERNET && m_packets)
+        {
+            m_packets->Receive(frame);
+            return;
+        }
         ++m_counters.notReadyDropped;
         RdmaFramePool::Get().Free(frame);
         return;
@@ -370,6 +389,10 @@ RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
         {
             requester.RestIfDone();
         }
+    }
+    else if (frame->opcode == RdmaOpcode::REQUEST_TO_SEND)
+    {
+        qp->m_responder.OnRequestToSend(*frame, now);
     }
     else if (frame->opcode == RdmaOpcode::CNP)
     {

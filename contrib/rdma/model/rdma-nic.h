@@ -24,6 +24,7 @@ namespace ns3
 
 class RdmaNicLimits;
 class RdmaNicScan;
+class RdmaPackets;
 class RdmaPullQueue;
 
 /**
@@ -102,6 +103,7 @@ struct RdmaNicCounters
     uint64_t pullsSent{0};
     uint64_t trimmedReceived{0};  //!< packets that have come without their payload
     uint64_t returnedReceived{0}; //!< own packets that a switch has sent back
+    uint64_t requestsToSend{0};   //!< sent
     // With limits (RdmaNicLimits) only:
     uint64_t qpCacheMisses{0};
     uint64_t receiveBufferDrops{0}; //!< data packets
@@ -197,6 +199,37 @@ class RdmaNic : public Object, public RdmaPortUser
      */
     std::string StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes);
 
+    /// Ordinary packets share the port from now on. \param packets kept \return what is wrong, or
+    /// nothing
+    std::string SetPackets(Ptr<RdmaPackets> packets);
+
+    /// \return null: its port is no NetDevice of the fabric
+    Ptr<RdmaPackets> GetPackets() const;
+
+    // For RdmaPackets:
+
+    /// \param mask bit p: ordinary packets of priority p wait
+    void SetPacketMask(uint8_t mask)
+    {
+        m_packetMask = mask;
+        UpdatePullMask();
+    }
+
+    /// \return mask: bit p: queue pairs of priority p may have something to send
+    uint8_t GetReadyPairs(int64_t now);
+    /// What Pull does without ordinary packets.
+    RdmaFrame* PullPairs(uint8_t pausedMask, int64_t now);
+    /// The port is another's until it is idle again: for queue pairs whose rate lets them send
+    /// before anything else asks.
+    void WakePairs(int64_t now);
+
+    /// Reads "a:b,c:d" into a table. \param attribute its full name \return what is wrong
+    static std::string ParseMap(const std::string& text,
+                                const std::string& attribute,
+                                uint8_t* table,
+                                uint32_t keys,
+                                uint32_t values);
+
     /// \return null: none
     const RdmaNicLimits* GetLimits() const
     {
@@ -264,6 +297,12 @@ class RdmaNic : public Object, public RdmaPortUser
     uint32_t GetAckEvery() const
     {
         return m_ackEvery;
+    }
+
+    /// \return the attribute PullRate
+    double GetPullRate() const
+    {
+        return m_pullRate;
     }
 
     uint32_t GetNQueuePairs() const
@@ -414,6 +453,9 @@ class RdmaNic : public Object, public RdmaPortUser
     void SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* data = nullptr);
     /// \return what it owes those who send to it; made when first asked for
     RdmaPullQueue& GetPulls();
+    /// \return attributes of a way to recover from loss, made when first asked for; null: it has
+    /// none
+    const Object* GetRecoveryParameters(const RdmaRecoveryScheme& scheme);
     /// \return the queue pair whose other end is this; null: there is none
     RdmaQueuePair* FindByPeer(uint32_t endpoint, uint32_t number);
     /// A switch has sent a packet back.
@@ -425,12 +467,6 @@ class RdmaNic : public Object, public RdmaPortUser
     RdmaQueuePairProfile* GetProfile(uint64_t staticRate);
     /// A connection recovers as both ends do; else it goes on with go-back-N.
     void Agree(RdmaQueuePair* qp, const RdmaRecoveryScheme& theirs, uint64_t peerBdpCap);
-    /// Reads "a:b,c:d" into a table. \return what is wrong
-    static std::string ParseMap(const std::string& text,
-                                const std::string& attribute,
-                                uint8_t* table,
-                                uint32_t keys,
-                                uint32_t values);
     void OnWake();
 
     // hot
@@ -438,6 +474,7 @@ class RdmaNic : public Object, public RdmaPortUser
     uint32_t m_endpoint{0};
     uint8_t m_readyMask{0};
     uint8_t m_preparedMask{0}; //!< with limits: priorities of which a packet is prepared
+    uint8_t m_packetMask{0};   //!< priorities of which ordinary packets wait
     uint8_t m_ackPriority;     //!< QUEUE_PAIRS: each its queue pair's
     uint8_t m_cnpPriority;
     uint32_t m_mtu;
@@ -458,6 +495,7 @@ class RdmaNic : public Object, public RdmaPortUser
     std::unique_ptr<RdmaNicLimits> m_limits; //!< null: none
     std::unique_ptr<RdmaNicScan> m_scan;     //!< null: round robin
     std::unique_ptr<RdmaPullQueue> m_pulls;  //!< null: none has been owed
+    Ptr<RdmaPackets> m_packets;              //!< null: none
     rdma::FrameSizes m_sizes;
     int64_t m_timeUnit{1}; //!< the port's
 
@@ -484,6 +522,9 @@ class RdmaNic : public Object, public RdmaPortUser
     uint32_t m_rtoLowPackets;
     uint64_t m_firstWindow; //!< packets; 0: the recovery's own
     Time m_creditTimeout;
+    Time m_pullTimeout;
+    double m_pullRate;                //!< of the line's
+    Ptr<Object> m_recoveryParameters; //!< of m_lossRecovery; null: none, or not asked for yet
     rdma::NumberTable<RdmaQueuePair*> m_returnedOf; //!< by what a returned packet says of its flow
     uint32_t m_initialPsn;
     uint8_t m_minRnrTimer;

@@ -4,6 +4,7 @@
  * The part of a port that is a NetDevice: ordinary packets beside RDMA.
  */
 #include "rdma-channel.h"
+#include "rdma-packets.h"
 #include "rdma-port.h"
 
 #include "ns3/node.h"
@@ -34,7 +35,12 @@ RdmaPort::GetChannel() const
 void
 RdmaPort::SetAddress(Address address)
 {
+    const Mac48Address before = m_address;
     m_address = Mac48Address::ConvertFrom(address);
+    if (m_packets)
+    {
+        m_packets->OnAddress(before);
+    }
 }
 
 Address
@@ -46,6 +52,10 @@ RdmaPort::GetAddress() const
 bool
 RdmaPort::SetMtu(const uint16_t mtu)
 {
+    if (m_packets)
+    {
+        return m_packets->SetMtu(mtu);
+    }
     m_mtu = mtu;
     return true;
 }
@@ -53,7 +63,7 @@ RdmaPort::SetMtu(const uint16_t mtu)
 uint16_t
 RdmaPort::GetMtu() const
 {
-    return m_mtu;
+    return m_packets ? m_packets->GetMtu() : m_mtu;
 }
 
 bool
@@ -83,7 +93,7 @@ RdmaPort::GetBroadcast() const
 bool
 RdmaPort::IsMulticast() const
 {
-    return false;
+    return m_packets != nullptr;
 }
 
 Address
@@ -107,7 +117,7 @@ RdmaPort::IsBridge() const
 bool
 RdmaPort::IsPointToPoint() const
 {
-    return true;
+    return m_packets == nullptr;
 }
 
 bool
@@ -117,8 +127,18 @@ RdmaPort::Send(Ptr<Packet> packet, const Address& dest, uint16_t protocol)
 }
 
 bool
-RdmaPort::SendFrom(Ptr<Packet> packet, const Address&, const Address&, uint16_t protocol)
+RdmaPort::SendFrom(Ptr<Packet> packet,
+                   const Address& source,
+                   const Address& dest,
+                   uint16_t protocol)
 {
+    if (m_packets)
+    {
+        return m_packets->Send(packet,
+                               Mac48Address::ConvertFrom(source),
+                               Mac48Address::ConvertFrom(dest),
+                               protocol);
+    }
     if (!IsLinkUp() || packet->GetSize() > m_mtu)
     {
         return false;
@@ -160,7 +180,30 @@ RdmaPort::SetNode(Ptr<Node> node)
 bool
 RdmaPort::NeedsArp() const
 {
-    return false;
+    return m_packets != nullptr;
+}
+
+void
+RdmaPort::SetPackets(RdmaPackets* packets)
+{
+    m_packets = packets;
+}
+
+void
+RdmaPort::PassUp(Ptr<Packet> packet,
+                 uint16_t protocol,
+                 Mac48Address source,
+                 Mac48Address destination,
+                 PacketType type)
+{
+    if (!m_promiscReceive.IsNull())
+    {
+        m_promiscReceive(this, packet, protocol, source, destination, type);
+    }
+    if (type != PACKET_OTHERHOST && !m_receive.IsNull())
+    {
+        m_receive(this, packet, protocol, source);
+    }
 }
 
 void

@@ -3,6 +3,7 @@
  */
 #include "rdma-port.h"
 
+#include "contrib/rdma/core/flow-hash.h"
 #include "ib-link-credits.h"
 #include "rdma-channel.h"
 #include "rdma-gateway.h"
@@ -79,10 +80,12 @@ RdmaPort::DoDispose()
     m_user = &g_noUser;
     m_channel = nullptr;
     m_nodeObject = nullptr;
+    m_packets = nullptr;
     m_errors = nullptr;
     m_dropsAtRandom = nullptr;
     m_receive =
         MakeNullCallback<bool, Ptr<NetDevice>, Ptr<const Packet>, uint16_t, const Address&>();
+    m_promiscReceive = NetDevice::PromiscReceiveCallback();
     NetDevice::DoDispose();
 }
 
@@ -661,6 +664,14 @@ RdmaPort::ExchangeLast(uint8_t priority, RdmaFrame& frame, int64_t now)
     }
 }
 
+uint8_t
+RdmaPort::GetPint(int64_t period, int64_t now)
+{
+    const double utilization = m_pint.OnPacket(now, m_txWireBytes, m_queuedBytes, m_rate, period);
+    const uint64_t chance = rdma::Mix64(m_txWireBytes ^ static_cast<uint64_t>(now) << 20);
+    return rdma::PintEncode(utilization, static_cast<uint32_t>(chance));
+}
+
 void
 NoteLeaving(RdmaPort& port, RdmaFrame& frame, int64_t now)
 {
@@ -675,6 +686,10 @@ NoteLeaving(RdmaPort& port, RdmaFrame& frame, int64_t now)
         return; // an ACK brings back what its packet has
     }
     ++telemetry.switches;
+    if (telemetry.pintPeriod)
+    {
+        telemetry.pint = std::max(telemetry.pint, port.GetPint(telemetry.pintPeriod, now));
+    }
     if (telemetry.collects && telemetry.hops < RdmaTelemetry::MAX_HOPS)
     {
         telemetry.hop[telemetry.hops++] = {now,

@@ -5,6 +5,7 @@
 #define RDMA_PORT_H
 
 #include "contrib/rdma/core/ib-sizes.h"
+#include "contrib/rdma/core/pint.h"
 #include "prefetch-line.h"
 #include "rdma-event-order.h"
 #include "rdma-event.h"
@@ -28,6 +29,7 @@ namespace ns3
 
 class RdmaChannel;
 class RdmaGateway;
+class RdmaPackets;
 struct IbLinkCredits;
 struct IbPortConfig;
 
@@ -74,6 +76,21 @@ class RdmaPort : public NetDevice
     void SetStrictMask(uint8_t mask);
     /// \param bytes quantum of a DWRR priority per round; more than 0
     void SetWeight(uint8_t priority, uint32_t bytes);
+
+    /// \return mask: bit p: priority p is strict
+    uint8_t GetStrictMask() const
+    {
+        return m_strict;
+    }
+
+    /// \return bytes, as SetWeight has it
+    uint32_t GetWeight(uint8_t priority) const
+    {
+        return m_queue[priority].weight;
+    }
+
+    /// From now on a NetDevice of the whole fabric. \param packets aggregated to it
+    void SetPackets(RdmaPackets* packets);
     /// Frames of one time arrive in the order of these numbers at the ports of a node: see
     /// RdmaEventOrder. The scheduler must be QuadHeapScheduler. \param number of the port at its
     /// node
@@ -494,6 +511,9 @@ class RdmaPort : public NetDevice
         return m_txWireBytes;
     }
 
+    /// A packet that asks for PINT leaves. \return the code of the utilisation
+    uint8_t GetPint(int64_t period, int64_t now);
+
     /// \return the same of one priority. \param now ps
     int64_t GetPausedPs(uint8_t priority, int64_t now) const
     {
@@ -547,8 +567,8 @@ class RdmaPort : public NetDevice
     Address GetMulticast(Ipv6Address group) const override;
     bool IsBridge() const override;
     bool IsPointToPoint() const override;
-    /// Ordinary traffic: to the port at the other end of the link, whatever the address; queued
-    /// with priority 0.
+    /// Ordinary traffic. With RdmaPackets: to whoever in the fabric has the address. Else to the
+    /// port at the other end of the link, whatever the address; queued with priority 0.
     bool Send(Ptr<Packet> packet, const Address& dest, uint16_t protocol) override;
     bool SendFrom(Ptr<Packet> packet,
                   const Address& source,
@@ -560,6 +580,13 @@ class RdmaPort : public NetDevice
     void SetReceiveCallback(NetDevice::ReceiveCallback callback) override;
     void SetPromiscReceiveCallback(NetDevice::PromiscReceiveCallback callback) override;
     bool SupportsSendFrom() const override;
+    /// A packet of the fabric is here: to those that SetReceiveCallback and
+    /// SetPromiscReceiveCallback named.
+    void PassUp(Ptr<Packet> packet,
+                uint16_t protocol,
+                Mac48Address source,
+                Mac48Address destination,
+                PacketType type);
 
     /// (port, frame, ps)
     typedef void (*FrameTracedCallback)(const RdmaPort* port, const RdmaFrame* frame, int64_t now);
@@ -726,6 +753,7 @@ class RdmaPort : public NetDevice
     uint64_t m_rxWireBytes{0};
     uint64_t m_txDataFrames{0}; //!< (leaving has no room)
     uint64_t m_maxQueueBytes{0};
+    rdma::PintLink m_pint;
     RdmaPortUser* m_user{nullptr};
     NodeWindows::Unit* m_unit{nullptr}; //!< whose table of arrivals has a slot for this port
     uint32_t m_context{0};              //!< of arrivals: RdmaEventOrder
@@ -813,6 +841,7 @@ class RdmaPort : public NetDevice
     Mac48Address m_address;
     NetDevice::ReceiveCallback m_receive;
     NetDevice::PromiscReceiveCallback m_promiscReceive;
+    RdmaPackets* m_packets{nullptr}; //!< null: ordinary packets cross one link
 
     TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_corruptTrace;
     TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_linkDownTrace;

@@ -13,43 +13,58 @@ namespace ns3
 
 RdmaPullQueue::RdmaPullQueue(RdmaNic* nic)
     : m_nic(nic),
-      m_ring(16),
       m_timer(this)
 {
 }
 
 void
-RdmaPullQueue::GoOnFrom(int64_t now)
+RdmaPullQueue::Ring::PushBack(RdmaQueuePair* qp)
 {
-    m_next = now + m_nic->GetPort()->GetSerialization(m_nic->GetFrameSizes().dataOverhead +
-                                                      m_nic->GetMtu());
+    if (end - first == places.size())
+    {
+        std::vector<RdmaQueuePair*> larger(2 * places.size());
+        for (uint64_t i = first; i < end; ++i)
+        {
+            larger[i & (larger.size() - 1)] = places[i & (places.size() - 1)];
+        }
+        places.swap(larger);
+    }
+    places[end++ & (places.size() - 1)] = qp;
+}
+
+RdmaQueuePair*
+RdmaPullQueue::Ring::PopFront()
+{
+    return places[first++ & (places.size() - 1)];
+}
+
+void
+RdmaPullQueue::GoOnFrom(int64_t now, uint32_t packets)
+{
+    const int64_t packet =
+        m_nic->GetPort()->GetSerialization(m_nic->GetFrameSizes().dataOverhead + m_nic->GetMtu());
+    const double rate = m_nic->GetPullRate();
+    const int64_t took =
+        rate == 1 ? packet : static_cast<int64_t>(static_cast<double>(packet) / rate);
+    m_next = now + packets * took;
 }
 
 bool
 RdmaPullQueue::Take(int64_t now)
 {
-    const bool free = m_first == m_end && now >= m_next;
+    const bool free = IsEmpty() && now >= m_next;
     if (free)
     {
-        GoOnFrom(now);
+        GoOnFrom(now, 1);
     }
     return free;
 }
 
 void
-RdmaPullQueue::Add(RdmaQueuePair* qp, int64_t now)
+RdmaPullQueue::Add(RdmaQueuePair* qp, bool urgent, int64_t now)
 {
-    if (m_end - m_first == m_ring.size())
-    {
-        std::vector<RdmaQueuePair*> larger(2 * m_ring.size());
-        for (uint64_t i = m_first; i < m_end; ++i)
-        {
-            larger[i & (larger.size() - 1)] = m_ring[i & (m_ring.size() - 1)];
-        }
-        m_ring.swap(larger);
-    }
-    m_ring[m_end++ & (m_ring.size() - 1)] = qp;
-    if (!m_pending)
+    m_rings[urgent].PushBack(qp);
+    if (!m_pending && !m_serving)
     {
         Serve(now);
     }
@@ -65,23 +80,24 @@ RdmaPullQueue::OnTurn()
 void
 RdmaPullQueue::Serve(int64_t now)
 {
-    while (m_first < m_end && now >= m_next)
+    m_serving = true;
+    while (!IsEmpty() && now >= m_next)
     {
-        RdmaQueuePair* qp = m_ring[m_first++ & (m_ring.size() - 1)];
+        const bool urgent = !m_rings[1].IsEmpty();
+        RdmaQueuePair* qp = m_rings[urgent].PopFront();
         // Of a connection that is complete, or has been reset meanwhile, none is sent.
-        switch (qp->GivePull(now))
+        const RdmaLossRecovery::Pull pull = qp->GivePull(urgent, now);
+        if (pull.more)
         {
-        case RdmaLossRecovery::Pull::NONE:
-            break;
-        case RdmaLossRecovery::Pull::MORE:
-            m_ring[m_end++ & (m_ring.size() - 1)] = qp; // there is the room that it has left
-            [[fallthrough]];
-        case RdmaLossRecovery::Pull::LAST:
-            GoOnFrom(now);
-            break;
+            m_rings[urgent].PushBack(qp);
+        }
+        if (pull.packets)
+        {
+            GoOnFrom(now, pull.packets);
         }
     }
-    if (m_first < m_end)
+    m_serving = false;
+    if (!IsEmpty())
     {
         m_pending = true;
         m_timer.ScheduleAt(m_next, m_nic->GetPort()->GetContext());

@@ -6,6 +6,7 @@
 
 #include "rdma-event.h"
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -19,8 +20,8 @@ class RdmaQueuePair;
  * \ingroup rdma
  * The pulls that a NIC owes to those who send to it: one queue for all its connections, which take
  * turns, a pull at a time, and no faster than the packets that they ask for can come in: one each
- * time that a full packet takes on the NIC's line. NDP (Handley et al., SIGCOMM 2017); its authors'
- * simulator: Broadcom/csg-htsim, sim/ndp.cpp, NdpPullPacer.
+ * time that a full packet takes on the NIC's line (RdmaNic::PullRate). NDP (Handley et al., SIGCOMM
+ * 2017); its authors' simulator: Broadcom/csg-htsim, sim/ndp.cpp, NdpPullPacer.
  */
 class RdmaPullQueue
 {
@@ -30,19 +31,40 @@ class RdmaPullQueue
     /// \return whether a pull may go at once, with an answer: nobody waits, and it is time
     bool Take(int64_t now);
     /// A connection owes a pull and is not in the queue. Its recovery gives it when its turn comes.
-    void Add(RdmaQueuePair* qp, int64_t now);
+    /// \param urgent before all that are not (a connection may stand among both)
+    void Add(RdmaQueuePair* qp, bool urgent, int64_t now);
 
   private:
     void OnTurn();
     void Serve(int64_t now);
-    void GoOnFrom(int64_t now);
+    void GoOnFrom(int64_t now, uint32_t packets);
+
+    /// Who waits, in turn.
+    struct Ring
+    {
+        std::vector<RdmaQueuePair*> places = std::vector<RdmaQueuePair*>(16); //!< a power of two
+        uint64_t first{0}; //!< whose turn is next
+        uint64_t end{0};
+
+        bool IsEmpty() const
+        {
+            return first == end;
+        }
+
+        void PushBack(RdmaQueuePair* qp);
+        RdmaQueuePair* PopFront();
+    };
+
+    bool IsEmpty() const
+    {
+        return m_rings[0].IsEmpty() && m_rings[1].IsEmpty();
+    }
 
     RdmaNic* m_nic;
-    std::vector<RdmaQueuePair*> m_ring; //!< a power of two
-    uint64_t m_first{0};                //!< of the ring: whose turn is next
-    uint64_t m_end{0};
-    int64_t m_next{0}; //!< no pull before this time, ps
+    std::array<Ring, 2> m_rings; //!< the second: urgent
+    int64_t m_next{0};           //!< no pull before this time, ps
     bool m_pending{false};
+    bool m_serving{false};
     RdmaTimer<RdmaPullQueue, &RdmaPullQueue::OnTurn> m_timer;
 };
 

@@ -191,6 +191,15 @@ RdmaQueuePair::SetRecovery(const RdmaRecoveryScheme& scheme, uint64_t peerBdpCap
     setting.rtoLowPackets = m_nic->m_rtoLowPackets;
     setting.firstWindow = m_nic->m_firstWindow;
     setting.creditTimeout = m_nic->m_creditTimeout.GetPicoSeconds();
+    setting.pullTimeout = m_nic->m_pullTimeout.GetPicoSeconds();
+    setting.packetBytes = m_nic->m_mtu;
+    setting.lineBps = m_requester.m_sender->cc.line.bps;
+    setting.parameters = m_nic->GetRecoveryParameters(scheme);
+    if (scheme.needs & RdmaCongestionOps::BASE_RTT)
+    {
+        setting.baseRtt = m_nic->GetBaseRtt();
+    }
+    m_needs |= scheme.needs & ECHOES;
     if (scheme.bdpFactor)
     {
         setting.sendCap = m_nic->GetBdpCap();

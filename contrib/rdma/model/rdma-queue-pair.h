@@ -231,9 +231,9 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     void OnDatagram(const RdmaFrame& frame, int64_t now);
 
     /// It is its turn in its NIC's RdmaPullQueue.
-    RdmaLossRecovery::Pull GivePull(int64_t now)
+    RdmaLossRecovery::Pull GivePull(bool urgent, int64_t now)
     {
-        return m_recovery->GivePull(m_responder, now);
+        return m_recovery->GivePull(m_responder, urgent, now);
     }
 
     /// Made when first asked for.

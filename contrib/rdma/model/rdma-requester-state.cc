@@ -252,7 +252,8 @@ RdmaRequester::TellPathSelector(const RdmaFrame& answer, uint64_t expected, int6
         const auto entropy =
             static_cast<uint16_t>((came ^ m_qp->m_route.GetKey()) & RdmaRoute::ENTROPY_MASK);
         m_selector->OnAck({entropy,
-                           (answer.flags & RdmaFrame::ECN_ECHO) != 0,
+                           (answer.flags & RdmaFrame::ECN_ECHO) != 0 ||
+                               answer.opcode == RdmaOpcode::NDP_NACK, // it has been trimmed
                            std::max(expected, m_sender->ackedPsn),
                            m_sender->highestPsn},
                           now);

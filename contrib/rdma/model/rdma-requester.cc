@@ -98,7 +98,25 @@ RdmaRequester::Post(const RdmaSendRequest& posted)
     {
         m_sender->sendEnd = m_endPsn;
     }
+    if (m_hearsAll)
+    {
+        m_qp->m_recovery->OnPosted(*this, request.posted);
+    }
     nic->Activate(m_qp, request.posted);
+}
+
+void
+RdmaRequester::RequestToSend(uint32_t target, uint32_t again)
+{
+    if (m_qp->m_state != RdmaQueuePair::State::READY_TO_SEND || m_sender->sendEnd == 0)
+    {
+        return; // a time-out will ask
+    }
+    ++m_qp->m_nic->m_counters.requestsToSend;
+    m_qp->m_nic->SendControl(
+        m_qp,
+        {RdmaOpcode::REQUEST_TO_SEND, 0, rdma::WirePsn(m_sender->ackedPsn), target, again},
+        RdmaClock::Now());
 }
 
 void
@@ -200,6 +218,10 @@ RdmaRequester::MakeFrame(int64_t now)
         frame->extra = RdmaFramePool::Get().AllocateExtra();
         frame->extra->hasTelemetry = true;
         frame->extra->telemetry.Start(now, needs & RdmaCongestionOps::TELEMETRY);
+        if (needs & RdmaCongestionOps::PINT)
+        {
+            frame->extra->telemetry.pintPeriod = own.cc.baseRtt;
+        }
     }
     if (first && !send)
     {
@@ -387,6 +409,10 @@ RdmaRequester::OnAnswer(RdmaFrame* frame, int64_t now)
     if (expected > m_sender->highestPsn)
     {
         return; // to a former connection
+    }
+    if ((m_qp->m_needs & RdmaQueuePair::ENTROPY) && frame->opcode != RdmaOpcode::NDP_PULL)
+    {
+        TellPathSelector(*frame, expected, now);
     }
     m_qp->m_recovery->OnAnswer(*this, *frame, now);
     if (expected > m_sender->ackedPsn && !Acknowledge(expected, now, frame))

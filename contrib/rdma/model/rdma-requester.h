@@ -161,6 +161,9 @@ class RdmaRequester
     void GoBack(int64_t now);
     /// Something is outstanding from now on, or has moved.
     void ArmTimer(int64_t now);
+    /// The receiver is asked for credits. \param target so many in all, since the beginning
+    /// \param again of these for packets that have been sent before
+    void RequestToSend(uint32_t target, uint32_t again);
     /// The congestion control hears of a NAK.
     void TellCongestionOfNak(int64_t now);
     /// The queue pair fails; nothing is sent any more. Whoever is told may reset it, which ends the

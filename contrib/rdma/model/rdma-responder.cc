@@ -11,6 +11,7 @@
 #include "rdma-queue-pair-verbs.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ns3
 {
@@ -28,6 +29,7 @@ RdmaResponder::Reset(uint64_t expected)
     m_msn = 0;
     m_nakSent = m_holds = false;
     m_duplicate = NO_DUPLICATE;
+    m_early.reset();
     if (m_qp->m_verbs)
     {
         Verbs& verbs = m_qp->m_verbs->responder;
@@ -80,6 +82,10 @@ RdmaResponder::OnData(RdmaFrame* frame, int64_t now)
             m_qp->m_recovery->OnOutOfOrder(*this, psn, *frame, now);
             m_holds = m_qp->m_recovery->HasHeld();
             NoteReorder(psn);
+            if (m_holds && frame->extra && frame->extra->journey)
+            {
+                KeepJourney(psn, *frame, now);
+            }
             return;
         }
         CountDuplicate();
@@ -123,15 +129,39 @@ RdmaResponder::OnData(RdmaFrame* frame, int64_t now)
     }
     if (frame->flags & RdmaFrame::END_OF_POST)
     {
-        DeliverMessage(HasImmediate(frame->opcode), frame->aux, now, frame);
+        DeliverMessage(HasImmediate(frame->opcode),
+                       frame->aux,
+                       now,
+                       frame->extra ? frame->extra->journey.get() : nullptr);
     }
+}
+
+void
+RdmaResponder::KeepJourney(uint64_t psn, RdmaFrame& frame, int64_t now)
+{
+    if (!m_early)
+    {
+        m_early = std::make_unique<RdmaEarlyJourneys>();
+    }
+    m_early->Keep(psn, std::move(frame.extra->journey), now);
+}
+
+void
+RdmaResponder::OnRequestToSend(const RdmaFrame& frame, int64_t now)
+{
+    if (!m_qp->CanReceive())
+    {
+        ++m_qp->m_nic->m_counters.notReadyDropped;
+        return;
+    }
+    m_qp->m_recovery->OnRequestToSend(*this, frame, now);
 }
 
 void
 RdmaResponder::DeliverMessage(bool hasImmediate,
                               uint32_t immediate,
                               int64_t now,
-                              const RdmaFrame* last)
+                              const RdmaJourney* journey)
 {
     RdmaNic* nic = m_qp->m_nic;
     RdmaMessage message;
@@ -141,9 +171,9 @@ RdmaResponder::DeliverMessage(bool hasImmediate,
     message.immediate = immediate;
     m_messageBytes = 0;
     ++nic->m_counters.messagesReceived;
-    if (last && last->extra && last->extra->journey)
+    if (journey)
     {
-        nic->m_journeyTrace(m_qp, message, *last->extra->journey, now);
+        nic->m_journeyTrace(m_qp, message, *journey, now);
     }
     m_qp->TellMessage(message, now);
     if (m_qp->m_verbs)
@@ -212,6 +242,11 @@ RdmaResponder::ReleaseHeld(RdmaFrame* data, int64_t now)
 {
     RdmaLossRecovery& recovery = *m_qp->m_recovery;
     const uint64_t first = m_expectedPsn;
+    const bool repeats = data && (data->flags & RdmaFrame::RETRANSMITTED);
+    if (data && data->extra && data->extra->journey) // it fills the gap, and ends a message
+    {
+        KeepJourney(first, *data, now);
+    }
     uint64_t end = recovery.Release(first);
     bool refused = false;
     bool tooLong = false;
@@ -282,7 +317,10 @@ RdmaResponder::ReleaseHeld(RdmaFrame* data, int64_t now)
         m_receivedBytes += held.payload;
         if (held.flags & RdmaFrame::END_OF_POST)
         {
-            DeliverMessage(HasImmediate(held.opcode), held.immediate, now);
+            std::unique_ptr<RdmaJourney> journey =
+                m_early ? m_early->Take(psn, repeats, now) : nullptr;
+            DeliverMessage(HasImmediate(held.opcode), held.immediate, now, journey.get());
+            RdmaJourney::Discard(std::move(journey));
         }
     }
     if (tooLong && goesOn())
@@ -347,9 +385,9 @@ RdmaResponder::TakePull(int64_t now)
 }
 
 void
-RdmaResponder::QueuePull(int64_t now)
+RdmaResponder::QueuePull(bool urgent, int64_t now)
 {
-    m_qp->m_nic->GetPulls().Add(m_qp, now);
+    m_qp->m_nic->GetPulls().Add(m_qp, urgent, now);
 }
 
 void

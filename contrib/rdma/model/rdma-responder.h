@@ -4,10 +4,12 @@
 #ifndef RDMA_RESPONDER_H
 #define RDMA_RESPONDER_H
 
+#include "rdma-early-journeys.h"
 #include "rdma-frame.h"
 #include "rdma-verbs.h"
 
 #include <cstdint>
+#include <memory>
 
 namespace ns3
 {
@@ -95,7 +97,8 @@ class RdmaResponder
     /// \return whether a pull may go at once, with an answer (RdmaPullQueue::Take)
     bool TakePull(int64_t now);
     /// A pull is owed: the recovery is asked for it in its turn (RdmaLossRecovery::GivePull).
-    void QueuePull(int64_t now);
+    /// \param urgent before those that are not
+    void QueuePull(bool urgent, int64_t now);
 
   private:
     friend class RdmaDatagrams;
@@ -114,15 +117,18 @@ class RdmaResponder
     void Reset(uint64_t expected);
 
     void OnData(RdmaFrame* frame, int64_t now);
+    void OnRequestToSend(const RdmaFrame& frame, int64_t now);
     /// A packet has come while one before it is missing.
     void NoteReorder(uint64_t psn);
     /// It has seen a mark, or wants to see every packet: is a CNP due?
     void Notice(const RdmaFrame& frame, int64_t now);
-    /// \param last its last packet, if the message is complete with it
+    /// \param journey of its last packet; null: there is none
     void DeliverMessage(bool hasImmediate,
                         uint32_t immediate,
                         int64_t now,
-                        const RdmaFrame* last = nullptr);
+                        const RdmaJourney* journey);
+    /// The last packet of a message comes before another one: what it notes is kept.
+    void KeepJourney(uint64_t psn, RdmaFrame& frame, int64_t now);
     /// What the recovery has kept is in order now. \param data what has come last; or null
     void ReleaseHeld(RdmaFrame* data, int64_t now);
     void SendNak(uint8_t flags, uint8_t syndrome, int64_t now);
@@ -158,6 +164,7 @@ class RdmaResponder
     bool m_hearsAll{false};             //!< RdmaLossRecovery::HearsAll of its recovery
     uint64_t m_messages{0};             //!< posts received whole
     int64_t m_nakAgain{NO_NAK};         //!< another NAK for the same gap is due from then on, ps
+    std::unique_ptr<RdmaEarlyJourneys> m_early; //!< null: there were none
 };
 
 } // namespace ns3

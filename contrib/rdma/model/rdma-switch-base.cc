@@ -9,6 +9,8 @@
 #include "ns3/log.h"
 #include "ns3/node.h"
 
+#include <algorithm>
+
 namespace ns3
 {
 
@@ -113,6 +115,49 @@ RdmaSwitchBase::SetRoutes(std::vector<uint16_t> setOf,
     {
         m_balancer->OnRoutes(static_cast<uint32_t>(sets.size()));
     }
+}
+
+void
+RdmaSwitchBase::SetBroadcastPorts(std::vector<uint16_t> ports)
+{
+    m_broadcastPorts = std::move(ports);
+}
+
+std::vector<std::pair<uint16_t, RdmaFrame*>>
+RdmaSwitchBase::Multiply(const RdmaPort& port, RdmaFrame* frame, int64_t now)
+{
+    const auto& ports = m_broadcastPorts;
+    std::vector<std::pair<uint16_t, RdmaFrame*>> copies;
+    // What comes from outside the tree has been there before the tree was another one.
+    if (std::find(ports.begin(), ports.end(), port.GetPortIndex()) != ports.end())
+    {
+        for (const uint16_t way : ports)
+        {
+            if (way != port.GetPortIndex())
+            {
+                copies.emplace_back(way, frame);
+            }
+        }
+    }
+    if (copies.empty())
+    {
+        Drop(nullptr, frame, NO_ROUTE, now);
+        return copies;
+    }
+    for (std::size_t i = 1; i < copies.size(); ++i)
+    {
+        RdmaFramePool& pool = RdmaFramePool::Get();
+        RdmaFrame* copy = pool.Allocate();
+        *copy = *frame;
+        copy->extra = pool.AllocateExtra();
+        copy->extra->packet = frame->extra->packet;
+        copy->extra->protocol = frame->extra->protocol;
+        copy->extra->source = frame->extra->source;
+        copy->extra->destination = frame->extra->destination;
+        copies[i].second = copy;
+        ++m_received; // so that what is received is what is forwarded, dropped and queued
+    }
+    return copies;
 }
 
 void

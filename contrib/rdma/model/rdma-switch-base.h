@@ -14,6 +14,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ns3
@@ -74,6 +75,9 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     /// ports on a shortest way, or NO_SET \param sets the ports of each; empty: all are known as
     /// dead
     void SetRoutes(std::vector<uint16_t> setOf, const std::vector<std::vector<uint16_t>>& sets);
+    /// \param ports along which frames for everybody go on, but for where they come from: the links
+    /// of a tree of all switches, and hosts'. Until then such frames have no route
+    void SetBroadcastPorts(std::vector<uint16_t> ports);
     /// Takes the attributes and ports as they are now. \param largestFrameBytes that buffers must
     /// be prepared for \return what is wrong, or nothing
     virtual std::string Start(uint32_t largestFrameBytes) = 0;
@@ -236,6 +240,11 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
 
     /// Marks a frame that leaves or joins the queue of a port.
     void Mark(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now);
+    /// A frame for everybody has come: \return copies of it, which it is one of, and where they go.
+    /// It is gone if there are none: dropped, NO_ROUTE
+    std::vector<std::pair<uint16_t, RdmaFrame*>> Multiply(const RdmaPort& port,
+                                                          RdmaFrame* frame,
+                                                          int64_t now);
     /// Counts, tells and frees. \param port egress, or null
     void Drop(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_t now);
 
@@ -274,6 +283,7 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     uint64_t m_received{0};
     std::array<uint64_t, DROP_REASONS> m_drops{};
 
+    std::vector<uint16_t> m_broadcastPorts;
     std::string m_unknown; //!< name of a load balancer that there is not
     std::string m_name;
 

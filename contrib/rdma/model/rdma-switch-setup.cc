@@ -187,6 +187,12 @@ RdmaSwitch::GetTypeId()
                           UintegerValue(0),
                           MakeUintegerAccessor(&RdmaSwitch::m_trimPackets),
                           MakeUintegerChecker<uint32_t>(0, 1000000))
+            .AddAttribute("TrimRate",
+                          "Rate of a port that TrimPackets is for (bit/s, or with a unit); others' "
+                          "are in proportion, at least 1 packet; 0: all have as many",
+                          DataRateValue(DataRate(0)),
+                          MakeDataRateAccessor(&RdmaSwitch::m_trimRate),
+                          MakeDataRateChecker())
             .AddAttribute("TrimHeaderBytes",
                           "Queue of headers of a port (bytes); 0: twice TrimPackets' (NDP's "
                           "simulator)",

@@ -25,9 +25,18 @@ RdmaSwitch::StartTrimming(uint32_t largestFrameBytes)
                            "peers; allowed with Pfc: 0";
     }
     m_trimBytes = uint64_t{m_trimPackets} * largestFrameBytes;
-    m_trimHeaderLimit = m_trimHeaderBytes ? m_trimHeaderBytes : 2 * m_trimBytes;
+    m_trimLimits.clear();
     for (const auto& port : m_ports)
     {
+        const uint64_t reference = m_trimRate.GetBitRate();
+        const uint64_t data =
+            reference ? std::max<uint64_t>(largestFrameBytes,
+                                           rdma::ScaleToRate(rdma::Bytes(m_trimBytes),
+                                                             rdma::BitRate(reference),
+                                                             rdma::BitRate(port->GetRate()))
+                                               .value)
+                      : m_trimBytes;
+        m_trimLimits.push_back({data, m_trimHeaderBytes ? m_trimHeaderBytes : 2 * data});
         for (uint8_t p = 0; p < RdmaPort::PRIORITIES; ++p)
         {
             port->SetWeight(p, p == m_trimPriority ? TRIM_WEIGHT : largestFrameBytes);
@@ -63,7 +72,7 @@ RdmaSwitch::MakeRoom(RdmaPort*& port, RdmaPort* egress, RdmaFrame* frame, int64_
     if (IsTrimmable(*frame))
     {
         const uint64_t queueBytes = egress->GetQueueBytes(frame->priority);
-        if (queueBytes + bytes <= m_trimBytes)
+        if (queueBytes + bytes <= m_trimLimits[index].data)
         {
             return frame;
         }
@@ -100,7 +109,7 @@ RdmaSwitch::MakeRoom(RdmaPort*& port, RdmaPort* egress, RdmaFrame* frame, int64_
         return frame;
     }
     const uint64_t headers = egress->GetQueueBytes(m_trimPriority);
-    if (headers == 0 || headers + FrameBytes(frame) <= m_trimHeaderLimit)
+    if (headers == 0 || headers + FrameBytes(frame) <= m_trimLimits[index].headers)
     {
         return frame;
     }

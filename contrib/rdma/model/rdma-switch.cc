@@ -3,6 +3,8 @@
  */
 #include "rdma-switch.h"
 
+#include "rdma-packets.h"
+
 #include "ns3/node.h"
 
 #include <algorithm>
@@ -24,17 +26,9 @@ RdmaSwitch::DoDispose()
     RdmaSwitchBase::DoDispose();
 }
 
-void
-RdmaSwitch::Forward(RdmaPort* port, RdmaFrame* frame, int64_t now)
+[[gnu::always_inline]] inline void
+RdmaSwitch::ForwardBy(uint16_t index, RdmaPort* port, RdmaFrame* frame, int64_t now)
 {
-    // A datagram may be for an endpoint that does not exist.
-    const Candidates ways = FindCandidates(frame->dst);
-    if (ways.size == 0)
-    {
-        Drop(nullptr, frame, ways.set == NO_SET ? NO_ROUTE : DEAD_NEXT_HOP, now);
-        return;
-    }
-    const uint16_t index = ways.size == 1 ? ways.ports[0] : Choose(ways, *frame, now);
     RdmaPort* egress = PeekPointer(m_ports[index]);
     if (m_watchdog && m_watchdog->IsDropping(index, frame->priority))
     {
@@ -86,6 +80,33 @@ RdmaSwitch::Forward(RdmaPort* port, RdmaFrame* frame, int64_t now)
     const uint8_t priority = frame->priority; // it may be gone at once
     egress->Enqueue(frame, now);
     m_watchdog->OnQueued(egress, priority, now);
+}
+
+void
+RdmaSwitch::Forward(RdmaPort* port, RdmaFrame* frame, int64_t now)
+{
+    const Candidates ways = FindCandidates(frame->dst);
+    if (ways.size == 0)
+    {
+        ForwardToAll(port, frame, ways.set, now);
+        return;
+    }
+    ForwardBy(ways.size == 1 ? ways.ports[0] : Choose(ways, *frame, now), port, frame, now);
+}
+
+void
+RdmaSwitch::ForwardToAll(RdmaPort* port, RdmaFrame* frame, uint16_t set, int64_t now)
+{
+    if (frame->opcode != RdmaOpcode::ETHERNET || frame->dst != RdmaPacketAddresses::EVERYBODY)
+    {
+        // A datagram may be for an endpoint that does not exist.
+        Drop(nullptr, frame, set == NO_SET ? NO_ROUTE : DEAD_NEXT_HOP, now);
+        return;
+    }
+    for (const auto& [index, copy] : Multiply(*port, frame, now))
+    {
+        ForwardBy(index, port, copy, now);
+    }
 }
 
 void

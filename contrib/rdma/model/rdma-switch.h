@@ -9,6 +9,8 @@
 #include "pfc-watchdog.h"
 #include "rdma-switch-base.h"
 
+#include "ns3/data-rate.h"
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -135,6 +137,10 @@ class RdmaSwitch : public RdmaSwitchBase
 
     /// A frame goes on to where it is addressed to. \param port where it came in
     void Forward(RdmaPort* port, RdmaFrame* frame, int64_t now);
+    /// The same by this port.
+    void ForwardBy(uint16_t index, RdmaPort* port, RdmaFrame* frame, int64_t now);
+    /// It has no way of its own.
+    void ForwardToAll(RdmaPort* port, RdmaFrame* frame, uint16_t set, int64_t now);
     std::string StartTrimming(uint32_t largestFrameBytes);
     /// Cuts its payload off. \param egress that has no room for it
     void Trim(RdmaPort* egress, RdmaFrame* frame, int64_t now);
@@ -170,7 +176,7 @@ class RdmaSwitch : public RdmaSwitchBase
     std::vector<rdma::EcnLaw> m_ecnLaws; //!< of each port, by bytes or by time
     uint64_t m_leastKmin{UINT64_MAX};    //!< of m_ecnLaws: most frames need not ask their port's
     rdma::SharedBuffer m_buffer;
-    uint64_t m_trimBytes{0}; //!< of a queue; 0: packets are not trimmed
+    uint64_t m_trimBytes{0}; //!< of a queue of TrimRate; 0: packets are not trimmed
     bool m_ecn;
     bool m_markOnEnqueue;
     bool m_markBySojourn;
@@ -202,7 +208,17 @@ class RdmaSwitch : public RdmaSwitchBase
 
     uint32_t m_trimPackets;
     uint64_t m_trimHeaderBytes;
-    uint64_t m_trimHeaderLimit{0}; //!< of the queue of headers, bytes
+    DataRate m_trimRate;
+
+    /// Of an egress port: bytes of its queue from which on packets are trimmed, and of its queue of
+    /// headers.
+    struct TrimLimit
+    {
+        uint64_t data;
+        uint64_t headers;
+    };
+
+    std::vector<TrimLimit> m_trimLimits;
     uint8_t m_trimPriority;
     uint8_t m_trimDscp;
     bool m_trimReturn;

@@ -24,8 +24,9 @@ SprayLoadBalancer::GetTypeId()
             .AddConstructor<SprayLoadBalancer>()
             .AddAttribute("Order",
                           "Which port the next packet takes: random, round-robin over the "
-                          "ports that lead to where it goes, or of these the one with the least "
-                          "queue",
+                          "ports that lead to where it goes, of these the one with the least "
+                          "queue, or permuted: each of a flow's packets in turn, as a sender that "
+                          "knows all ways would have it",
                           EnumValue(RANDOM),
                           MakeEnumAccessor(&SprayLoadBalancer::m_order),
                           MakeEnumChecker(RANDOM,
@@ -33,7 +34,9 @@ SprayLoadBalancer::GetTypeId()
                                           ROUND_ROBIN,
                                           "round-robin",
                                           LEAST_QUEUE,
-                                          "least-queue"));
+                                          "least-queue",
+                                          PERMUTED,
+                                          "permuted"));
     return tid;
 }
 
@@ -42,17 +45,46 @@ SprayLoadBalancer::SprayLoadBalancer()
 {
 }
 
+bool
+SprayLoadBalancer::NeedsFrames() const
+{
+    return m_order == PERMUTED;
+}
+
+void
+SprayLoadBalancer::OnPlace(std::shared_ptr<const RdmaEdges> edges, uint32_t own, std::vector<bool>)
+{
+    m_edges = std::move(edges);
+    m_own = own;
+}
+
+uint16_t
+SprayLoadBalancer::InFlowsTurn(const Candidates& candidates, const RdmaFrame& frame) const
+{
+    const bool edge = m_own != RdmaEdges::NONE && m_edges->edgeOf[frame.src] == m_own;
+    const uint32_t turn = edge ? frame.psn : frame.psn / candidates.size;
+    const uint32_t round = turn / candidates.size;
+    const uint64_t chance = rdma::Mix64(uint64_t{frame.route.GetKey()} << 32 ^ round ^
+                                        uint64_t{GetSeed()} * 0x9e3779b97f4a7c15ULL);
+    return candidates.ports[(turn + static_cast<uint32_t>(chance >> 40)) % candidates.size];
+}
+
 uint16_t
 SprayLoadBalancer::Choose(const Candidates& candidates,
-                          const RdmaFrame&,
+                          const RdmaFrame& frame,
                           const RdmaQueues& queues,
                           int64_t)
 {
+    if (m_order == PERMUTED && IsRequest(frame.opcode) && m_edges &&
+        !(frame.flags & RdmaFrame::RETRANSMITTED))
+    {
+        return InFlowsTurn(candidates, frame);
+    }
     if (m_order == LEAST_QUEUE)
     {
         return LeastQueue(candidates, queues);
     }
-    if (m_order == RANDOM)
+    if (m_order == RANDOM || m_order == PERMUTED)
     {
         return candidates.ports[m_random->GetInteger(0, candidates.size - 1)];
     }

@@ -3,7 +3,7 @@
  *
  * NDP: trimming switches, pulls, and what becomes of losses.
  */
-#include "rdma-test-fabric.h"
+#include "rdma-trimming-bed.h"
 
 #include <algorithm>
 #include <map>
@@ -15,94 +15,15 @@ using namespace ns3::rdmatest;
 namespace
 {
 
-/// A fabric whose switches trim and whose NICs pull.
-class NdpBed : public Bed
+/// The same with NICs that pull.
+class NdpBed : public TrimmingBed
 {
   public:
     NdpBed()
+        : TrimmingBed("ndp")
     {
-        helper.SetNicAttribute("LossRecovery", StringValue("ndp"));
-        helper.SetNicAttribute("AckPriority", UintegerValue(5));
-        helper.SetSwitchAttribute("Pfc", BooleanValue(false));
-        helper.SetSwitchAttribute("TrimPackets", UintegerValue(8));
-        helper.SetSwitchAttribute("LoadBalancer", StringValue("spray"));
-    }
-
-    /// `leaves` leaves of `hosts` hosts each, and as many spines; h0 .. on leaf 0.
-    void LeafSpine(uint32_t leaves, uint32_t hosts)
-    {
-        for (uint32_t h = 0; h < leaves * hosts; ++h)
-        {
-            Host("h" + std::to_string(h));
-        }
-        std::vector<uint32_t> leaf;
-        for (uint32_t l = 0; l < leaves; ++l)
-        {
-            leaf.push_back(Switch("l" + std::to_string(l)));
-        }
-        for (uint32_t h = 0; h < leaves * hosts; ++h)
-        {
-            Link(h, leaf[h / hosts], 100 * GBPS);
-        }
-        for (uint32_t s = 0; s < hosts; ++s)
-        {
-            const uint32_t spine = Switch("s" + std::to_string(s));
-            for (const uint32_t l : leaf)
-            {
-                Link(l, spine, 100 * GBPS);
-            }
-        }
-    }
-
-    /// A message that is expected to arrive once and whole.
-    void Send(uint32_t from, uint32_t to, uint64_t bytes)
-    {
-        const auto [sender, receiver] = Connect(from, to);
-        sent.push_back({sender, receiver, bytes});
-        sender->PostWrite(bytes, sent.size() - 1);
-    }
-
-    struct Sent
-    {
-        RdmaQueuePair* sender;
-        RdmaQueuePair* receiver;
-        uint64_t bytes;
-    };
-
-    std::vector<Sent> sent;
-
-    RdmaNicCounters Totals() const
-    {
-        return fabric->GetNicTotals();
-    }
-
-    /// \return when the last message arrived, ps
-    int64_t LastArrival() const
-    {
-        int64_t last = 0;
-        for (const Notes::Message& message : notes.messages)
-        {
-            last = std::max(last, message.at);
-        }
-        return last;
     }
 };
-
-/// Wire bytes of the packets of one WRITE: 62 B of headers, the RETH's 16 in the first, padding to
-/// 4, preamble and gap 20.
-std::vector<uint32_t>
-Wires(uint64_t bytes, uint32_t mtu)
-{
-    std::vector<uint32_t> wires;
-    uint64_t rest = bytes;
-    do
-    {
-        const auto payload = static_cast<uint32_t>(std::min<uint64_t>(rest, mtu));
-        wires.push_back(82 + (payload + 3) / 4 * 4 + (wires.empty() ? 16 : 0));
-        rest -= payload;
-    } while (rest);
-    return wires;
-}
 
 } // namespace
 

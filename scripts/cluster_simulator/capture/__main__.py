@@ -57,6 +57,13 @@ def parser():
     )
     add("--capture-network", action="store_true", help="let the script use the network")
     add(
+        "--capture-host",
+        default="none",
+        metavar="HOST",
+        help="what the program does on the CPU between operators: none (default), measured on this"
+        " machine, or microseconds before each operator",
+    )
+    add(
         "--patience",
         type=int,
         default=30,
@@ -155,6 +162,7 @@ def _capture(given, out):
             memory=given.memory,
             network=given.capture_network,
             patience=given.patience,
+            host=given.capture_host,
             say=_say_on,
         )
     except CaptureFailed as error:

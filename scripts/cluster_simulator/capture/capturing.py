@@ -5,6 +5,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -20,6 +21,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LAUNCHERS = ("torchrun", "python", "python3", "srun", "mpirun", "mpiexec")
 # A rank is a process of some 250 MB; so many at once where they need not run together.
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))
+RUNNING, READING = "running the script", "reading what its ranks did"
+LOOK_EVERY_S = 0.2  # for progress
 
 
 def capture(
@@ -33,25 +36,35 @@ def capture(
     memory=None,
     network=False,
     patience=30,
+    host="none",
     say=None,
+    progress=None,
+    multiprocessors=None,
 ):
     """Runs a command (a list of words, or the name of a script: launch.sh, train.py) and returns a
     Captured.
 
-    gpu, gpus_per_server: the simulated machines; memory: bytes of a GPU, if not the model's own.
+    gpu, gpus_per_server: the simulated machines; memory: bytes of a GPU, if not the model's own;
+    multiprocessors: the same (of a GPU that is not in the table both are needed).
     servers: in place of what a launcher says (--nnodes). ranks: which are captured: "auto" (up to
     16 all; of more a sample, which is compared), "all", or a list of numbers. steps: training steps
     after which the script is ended, 0: it runs to its end. network: the script may use it.
-    patience: seconds that a rank waits for another one. say: is called with what happens.
+    patience: seconds that a rank waits for another one. host: what the program does on the CPU
+    between operators: "none", "measured" on this machine, or microseconds before each operator.
+    say: is called with what happens.
+    progress: is called with (training steps that ranks have done, of how many, what goes on); of
+    how many is 0 where nobody knows.
 
     Raises NotInstalled, InvalidInput, and CaptureFailed where the script fails; what was captured
     until then is in `out`.
     """
     words = _command(command)
     extension = installing.extension()
-    told = gpus.told(gpu, memory)
+    told = gpus.told(gpu, memory, multiprocessors)
     _check(gpus_per_server, servers, ranks, steps, patience)
+    host_us = _host_us(host)
     say = say or (lambda text: None)
+    progress = progress or (lambda done, total, text: None)
     os.makedirs(out, exist_ok=True)
     remove_old(out)
     notes = []
@@ -70,14 +83,17 @@ def capture(
                     "gpu": told,
                     "steps": steps,
                     "patience": patience,
+                    "measures": host == "measured",
                 },
                 {"gpus": gpus_per_server, "servers": servers or 0, "ranks": wanted},
                 network,
+                progress,
             )
             jobs = _jobs(scratch)
             if not jobs:
                 break
-            made = _read(jobs[-1])
+            progress(0, 0, READING)
+            made = _read(jobs[-1], gpus_per_server, host_us)
             if ranks != "auto" or status or made.usual_role is not None or made.complete:
                 break
             say(f"sampled ranks differ ({made.difference()}): capturing all {made.world}")
@@ -139,6 +155,20 @@ def _check(gpus_per_server, servers, ranks, steps, patience):
             whole("ranks", rank, 0)
 
 
+def _host_us(host):
+    if host in ("none", "measured"):
+        return 0
+    try:
+        microseconds = float(host)
+    except (TypeError, ValueError):
+        microseconds = -1
+    if isinstance(host, bool) or not 0 <= microseconds <= 1e6:
+        raise InvalidInput(
+            f"host={shown(host)}: allowed: none, measured, or microseconds from 0 to 1000000"
+        )
+    return microseconds
+
+
 def remove_old(out):
     """Of an earlier capture: nothing of it may be taken for this one's."""
     for name in os.listdir(out):
@@ -148,7 +178,7 @@ def remove_old(out):
             os.remove(os.path.join(out, name))
 
 
-def _run(words, out, scratch, device, launch, network):
+def _run(words, out, scratch, device, launch, network, progress):
     """Exit status of the command."""
     jobs = tempfile.mkdtemp(prefix="jobs-", dir=scratch)
     programs = os.path.join(scratch, "programs")
@@ -182,9 +212,47 @@ def _run(words, out, scratch, device, launch, network):
     command = words if network or not isolation.possible() else isolation.isolated(words)
     with open(os.path.join(out, "stdout.txt"), "wb") as output:
         with open(os.path.join(out, "stderr.txt"), "wb") as errors:
-            return subprocess.run(
-                command, env=given, stdin=subprocess.DEVNULL, stdout=output, stderr=errors
-            ).returncode
+            # A session of its own: whatever ends this process, or comes here as Ctrl-C, ends all
+            # that the command has started.
+            process = subprocess.Popen(
+                command,
+                env=given,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                start_new_session=True,
+            )
+            try:
+                return _wait(process, jobs, device["steps"], progress)
+            finally:
+                _end(process)
+
+
+def _wait(process, jobs, steps, progress):
+    while True:
+        try:
+            return process.wait(LOOK_EVERY_S)
+        except subprocess.TimeoutExpired:
+            progress(*_done(jobs, steps), RUNNING)
+
+
+def _done(jobs, steps):
+    """(steps that ranks have done, of how many) of the job that was started last."""
+    started = [job for job in _jobs_in(jobs) if os.path.isfile(job["progress"])]
+    if not started:
+        return 0, 0
+    done = os.path.getsize(started[-1]["progress"])
+    total = steps * len(started[-1]["ranks"])
+    return (done, total) if done <= total else (0, 0)
+
+
+def _end(process):
+    """What is left of the command's session."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
 
 
 def _jobs(scratch):
@@ -192,7 +260,10 @@ def _jobs(scratch):
     runs = [
         os.path.join(scratch, name) for name in os.listdir(scratch) if name.startswith("jobs-")
     ]
-    last = max(runs, key=os.path.getmtime)
+    return _jobs_in(max(runs, key=os.path.getmtime))
+
+
+def _jobs_in(last):
     found = []
     for name in sorted(os.listdir(last), key=lambda name: (len(name), name)):
         path = os.path.join(last, name, "job.json")
@@ -202,14 +273,15 @@ def _jobs(scratch):
     return found
 
 
-def _read(job):
+def _read(job, gpus_per_server, host_us):
     died = {}
     if os.path.isfile(job["status"]):
         with open(job["status"], encoding="utf-8") as file:
             died = {int(rank): status for rank, status in json.load(file).items() if status}
-    return Capture(
-        os.path.join(job["folder"], "raw"), job["world"] if job["launcher"] else 0, died
-    )
+    # (SLURM and MPI may give each process a GPU of its own, the only one that it sees.)
+    each = {"": gpus_per_server, "torchrun": job["each"]}.get(job["launcher"], 0)
+    world = job["world"] if job["launcher"] else 0
+    return Capture(os.path.join(job["folder"], "raw"), world, died, each, host_us)
 
 
 def _nothing(status, out):

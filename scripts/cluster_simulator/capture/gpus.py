@@ -27,20 +27,25 @@ TABLE = {
 }
 
 
-def told(name, memory_bytes=None):
-    """{"name", "driver_name", "memory_bytes", "major", "minor", "multiprocessors"}. Raises
-    InvalidInput.
+# Of a GPU that is a user's own: A100's (assumed).
+OWN = (None, None, (8, 0), 108)
+
+
+def told(name, memory_bytes=None, multiprocessors=None):
+    """{"name", "driver_name", "memory_bytes", "major", "minor", "multiprocessors"}. A name that is
+    not in the table needs its memory. Raises InvalidInput.
     """
     known = {key.lower(): key for key in TABLE}
     key = known.get(str(name).lower())
-    if key is None:
+    if key is None and not memory_bytes:
         raise InvalidInput(f"--gpu={shown(name)}: allowed: {', '.join(TABLE)}")
-    driver_name, gibibytes, (major, minor), multiprocessors = TABLE[key]
+    driver_name, gibibytes, (major, minor), usual = TABLE.get(key, OWN)
+    key, driver_name = key or name, driver_name or f"NVIDIA {name}"
     return {
         "name": key,
         "driver_name": driver_name,
         "memory_bytes": memory_bytes or gibibytes * GIB,
         "major": major,
         "minor": minor,
-        "multiprocessors": multiprocessors,
+        "multiprocessors": multiprocessors or usual,
     }

@@ -4,6 +4,7 @@
 import csv
 import difflib
 import os
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import sys
 from .. import programs
 from ..errors import InvalidInput, ProgramNotFound, missing_library
 from ..shown import complaint
+from . import launching
 from .arguments import jobs_of, option_of, set_own
 from .errors import BadUse
 from .lock import Lock
@@ -42,6 +44,10 @@ Running
   --jobs=N          runs at a time [default: as many as there are cores, by the most processes
                     that a point has, --mpi-ranks]
   --retry-failed    run failed points again; otherwise they stay failed
+  --set=NAME=VALUE,...
+                    values of one's own, which stand wherever an option has {NAME}, as in the
+                    command of a script: --launch="torchrun --nproc_per_node={n} train.py"
+                    --set=n=2,4. May be given several times. Equal captures are made once
   --keep            keep all result files of each run in DIR/runs/ID, for plots and reports
   --dry-run         list the points; run nothing, write nothing
 
@@ -111,12 +117,14 @@ def _sweep_command(program, arguments):
         "keep": False,
         "dry_run": False,
     }, {}
-    for argument in arguments:
+    for argument in launching.joined(arguments):
         name, text = option_of(argument)
         if name in own:
             set_own(own, name, text, argument)
         elif name in ("progress", "no_progress", "list", "version"):
             raise BadUse(f"{argument}: has no meaning in a sweep")
+        elif name == "set":
+            launching.set_values(text or "", values, split_values)
         else:
             if text is None:  # --recompute, --no-pfc
                 name, text = (name[3:], "0") if name.startswith("no_") else (name, "1")
@@ -142,10 +150,12 @@ def _sweep_command(program, arguments):
             raise BadUse(
                 f"--points={own['points']}: {name} is the sweep's own, not an option of a point"
             )
+    launching.check(points)
     _refuse_unknown_options(program, points)
     if own["dry_run"]:
         for point in points:
-            print(program, *programs.words(point))
+            words = programs.words(launching.filled(point))
+            print(program, *(shlex.quote(word) if " " in word else word for word in words))
         return 0
     stopped_by, numbers = run_points(
         program, points, own["out"], jobs_of(own["jobs"]), own["keep"], own["retry_failed"], False
@@ -157,7 +167,11 @@ def _refuse_unknown_options(program, points):
     """A misspelt option would fail every point: the program is asked first. Values are each point's
     own affair.
     """
-    asked = {name: value for point in points for name, value in point.items()}
+    asked = {
+        name: value for point in points for name, value in launching.filled(point).items()
+    }
+    if launching.uses_script(asked):
+        del asked["launch"]  # else it would be captured
     command = [programs.find(program), "--dry-run"] + programs.words(asked)
     ended = subprocess.run(
         command,

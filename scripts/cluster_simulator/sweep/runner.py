@@ -12,6 +12,7 @@ import time
 from .. import programs
 from ..errors import ProgramNotFound
 from ..files import parse_json, read_text
+from . import launching
 from .store import DONE, FAILED, PENDING, RUNNING, options_of
 
 
@@ -28,6 +29,7 @@ class Runner:
             show,
         )
         self.running = {}  # id: (process, its standard error, when it began)
+        self.captures = launching.Captures(folder)
         self.stopped_by = 0
         self.signals = 0
 
@@ -47,8 +49,12 @@ class Runner:
         }
         try:
             while self.running or (waiting and not self.stopped_by):
-                while waiting and len(self.running) < self.jobs and not self.stopped_by:
-                    self._start(waiting.pop(0))
+                while len(self.running) < self.jobs and not self.stopped_by:
+                    number = next(filter(self._may_start, waiting), None)
+                    if number is None:
+                        break
+                    waiting.remove(number)
+                    self._start(number)
                 self._collect()
                 self.show.state(len(waiting), self.running, self.jobs)
                 time.sleep(0.03)
@@ -66,6 +72,16 @@ class Runner:
         for process, _, _ in list(self.running.values()):
             process.send_signal(signal.SIGINT if self.signals == 1 else signal.SIGKILL)
 
+    def _may_start(self, number):
+        """Not while another point makes the capture that it needs."""
+        if not self.captures.making:
+            return True
+        row = self.store.row(number)
+        options = launching.filled(options_of(row))
+        return not launching.uses_script(options) or not self.captures.is_waiting(
+            number, options, row["cwd"]
+        )
+
     def _start(self, number):
         row = self.store.row(number)
         out = self._out(number)
@@ -78,7 +94,9 @@ class Runner:
             error=None,
             folder=None,
         )
-        point = options_of(row)
+        point = launching.filled(options_of(row))
+        if launching.uses_script(point):
+            point = self.captures.options_for(number, point, row["cwd"])
         said = tempfile.TemporaryFile()
         try:
             command = programs.dies_with_us("KILL") + [programs.find(row["program"])]
@@ -124,6 +142,7 @@ class Runner:
                 )
 
     def _end(self, number, status, exit_status, error, stats, seconds):
+        self.captures.ended(number, self._out(number))
         keep = self.keep and status != PENDING and os.path.isdir(self._out(number))
         self.store.finish(
             number,

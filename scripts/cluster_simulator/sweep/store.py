@@ -11,6 +11,7 @@ from .. import programs
 from ..files import parse_json
 from ..flat import flat
 from .errors import BadUse
+from .launching import column_of
 
 DATABASE = "sweep.sqlite"
 PENDING, RUNNING, DONE, FAILED = "pending", "running", "done", "failed"
@@ -74,7 +75,7 @@ class Store:
             (program, key, json.dumps(point), cwd, PENDING),
         )
         number = self.db.execute("SELECT id FROM runs WHERE point = ?", (key,)).fetchone()["id"]
-        self._set(number, {name: as_number(value) for name, value in point.items()})
+        self._set(number, {column_of(name): as_number(value) for name, value in point.items()})
         return number
 
     def change(self, number, **values):
@@ -84,7 +85,7 @@ class Store:
 
     def finish(self, number, status, exit_status, error, stats, folder):
         row = self.row(number)
-        given = options_of(row)
+        given = {column_of(name) for name in options_of(row)}
         results = flat(stats) if status == DONE and stats else {}
         with self.db:
             # What a point was given counts, where a result has the same name: "gpus".
@@ -195,4 +196,6 @@ def damaged(row, column):
 
 
 def describe(row):
-    return row["program"] + "".join(f" {name}={value}" for name, value in options_of(row).items())
+    return row["program"] + "".join(
+        f" {column_of(name)}={value}" for name, value in options_of(row).items()
+    )

@@ -3,6 +3,7 @@
  */
 #include "collectives/block-sizes.h"
 #include "one-step.h"
+#include "scenarios/formats/capture-findings.h"
 #include "scenarios/formats/capture.h"
 #include "scenarios/formats/trace.h"
 #include "scenarios/models/kernel.h"
@@ -65,7 +66,8 @@ class Folder
         std::ofstream(path + "/" + name) << text;
     }
 
-    std::optional<training::TrainingPlan> Read(std::string* error = nullptr) const
+    std::optional<training::TrainingPlan> Read(std::string* error = nullptr,
+                                               const Places& places = {}) const
     {
         const training::GpuSpec gpu = *training::FindGpu("A100");
         std::vector<topo::Error> errors;
@@ -75,7 +77,7 @@ class Folder
             [](double, double) { return rdma::Duration(0); },
             {gpu, 25e9},
             errors);
-        auto plan = trace ? PlanOf(*trace, path, 0, errors) : std::nullopt;
+        auto plan = trace ? PlanOf(*trace, path, places, errors) : std::nullopt;
         EXPECT_EQ(plan.has_value(), errors.empty());
         EXPECT_LE(errors.size(), 1U);
         const std::string text = errors.empty() ? "" : errors[0].Sentence();
@@ -191,6 +193,62 @@ TEST(Capture, UnevenAllToAll)
     std::string error;
     EXPECT_FALSE(folder.Read(&error));
     EXPECT_NE(error.find("rank 3 has no sizes"), std::string::npos) << error;
+}
+
+/// Two ranks of a server (gpus_per_server), on servers of three GPUs: each server's last one does
+/// nothing, and groups follow their ranks.
+TEST(Capture, RanksOfServersStayApart)
+{
+    const Folder folder;
+    const auto plan = folder.Read(nullptr, {9, 3});
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan->ranks, 9U);
+    EXPECT_EQ(plan->roleOf, (std::vector<uint32_t>{0, 0, 2, 0, 1, 2, 2, 2, 2}));
+    EXPECT_TRUE(plan->roles[2].tasks.empty());
+    EXPECT_EQ(plan->groupKinds[0].groups, (std::vector<std::vector<coll::Rank>>{{0, 1, 3, 4}}));
+    EXPECT_EQ(plan->groupKinds[1].groups, (std::vector<std::vector<coll::Rank>>{{0, 1}, {3, 4}}));
+    EXPECT_EQ(onestep::Run(*plan).time, onestep::Run(*folder.Read()).time);
+}
+
+TEST(Capture, Findings)
+{
+    const Folder folder;
+    EXPECT_FALSE(ReadFindings("/no/such/folder"));
+    auto found = ReadFindings(folder.path);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->world, 4U);
+    EXPECT_EQ(found->steps, 2U);
+    EXPECT_TRUE(found->mistakes.empty());
+    EXPECT_EQ(WhyNotSimulated(*found), "");
+    // What is not as it should be is left out.
+    folder.Write("meta.json",
+                 R"({"format": "dltrain-capture", "world": "many", "captured": [0, 5],
+                     "steps": [], "memory": [1, {"rank": 0, "peak_reserved_bytes": 5},
+                     {"rank": 5, "peak_reserved_bytes": 7, "peak_allocated_bytes": 6}],
+                     "mistakes": [7, {"kind": "unused-parameters", "ranks": [0, -1, "x"],
+                                      "lines": ["train.py:3", 4], "text": "unused"}]})");
+    found = ReadFindings(folder.path);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->world, 0U);
+    EXPECT_EQ(found->captured, 2U);
+    EXPECT_EQ(found->memoryRank, 5U);
+    EXPECT_EQ(found->reservedBytes, 7U);
+    EXPECT_EQ(found->allocatedBytes, 6U);
+    ASSERT_EQ(found->mistakes.size(), 1U);
+    EXPECT_EQ(found->mistakes[0].ranks, (std::vector<uint64_t>{0}));
+    EXPECT_EQ(found->mistakes[0].lines, (std::vector<std::string>{"train.py:3"}));
+    EXPECT_EQ(WhyNotSimulated(*found), ""); // slower, but it runs
+    for (const char* kind : {"mismatch", "order", "missing", "unmatched"})
+    {
+        found->mistakes.push_back({kind, {1}, {}, "they wait"});
+        EXPECT_NE(WhyNotSimulated(*found).find(kind), std::string::npos);
+        EXPECT_NE(WhyNotSimulated(*found).find("they wait"), std::string::npos);
+        found->mistakes.pop_back();
+    }
+    folder.Write("meta.json", R"({"format": "other"})");
+    EXPECT_FALSE(ReadFindings(folder.path));
+    folder.Write("meta.json", "{");
+    EXPECT_FALSE(ReadFindings(folder.path));
 }
 
 TEST(Capture, Errors)

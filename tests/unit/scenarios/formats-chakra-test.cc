@@ -443,6 +443,30 @@ TEST(Chakra, PackedFiles)
     EXPECT_EQ(Unpacked("plain", "a", errors), "plain");
 }
 
+TEST(Chakra, WhatUnpacksWithoutEndIsRefused)
+{
+    // Zeros, a thousandth of them packed: 8 MiB are read, of 64 MiB no more than begins.
+    for (const int mebibytes : {8, 64})
+    {
+        char name[] = "/tmp/packed-XXXXXX";
+        const std::string folder = ::mkdtemp(name);
+        const std::string file = folder + "/t.0.et.gz";
+        const std::string make =
+            "head -c " + std::to_string(mebibytes) + "M /dev/zero | gzip -n > " + file;
+        ASSERT_EQ(std::system(make.c_str()), 0);
+        std::vector<topo::Error> errors;
+        const auto text = ReadInput(file, errors);
+        EXPECT_EQ(text.has_value(), mebibytes == 8);
+        if (mebibytes == 64)
+        {
+            EXPECT_NE(ErrorOf(errors).find("more than 200 times as many unpacked"),
+                      std::string::npos)
+                << ErrorOf(errors);
+        }
+        EXPECT_EQ(std::system(("rm -r " + folder).c_str()), 0);
+    }
+}
+
 TEST(Chakra, FilesOfAFolder)
 {
     char name[] = "/tmp/chakra-XXXXXX";

@@ -11,6 +11,8 @@
 #include "scenarios/training/volumes.h"
 
 #include <gtest/gtest.h>
+#include <map>
+#include <set>
 #include <sstream>
 
 using namespace formats;
@@ -152,22 +154,59 @@ TEST(Goal, MessagesMayOvertakeInTheListButNotForEver)
 
 TEST(Goal, MessagesAtTheSameTimeDoNotWaitForEachOther)
 {
-    // 40 messages of one pair, none of which waits for another: 16 of them at a time, as the
-    // builder's limit says, so 3 rounds of 1 us + 8 x 10 ps.
-    std::string text = "num_ranks 2\nrank 0 {\n";
-    for (int i = 0; i < 40; ++i)
+    // 40 messages of one pair, none of which waits for another. Of one tag they go over one queue
+    // pair, 32 of them at a time: 2 rounds of 1 us + 8 x 10 ps. Of different tags nothing says in
+    // which order they begin: 16 queue pairs, 3 rounds.
+    for (const bool oneTag : {true, false})
     {
-        text += "send 8b to 1\n";
+        std::string text = "num_ranks 2\nrank 0 {\n";
+        const auto tag = [&](int i) { return " tag " + std::to_string(oneTag ? 5 : i) + "\n"; };
+        for (int i = 0; i < 40; ++i)
+        {
+            text += "send 8b to 1" + tag(i);
+        }
+        text += "}\nrank 1 {\n";
+        for (int i = 0; i < 40; ++i)
+        {
+            text += "recv 8b from 0" + tag(i);
+        }
+        const auto plan = PlanOf(text + "}\n");
+        ASSERT_TRUE(plan);
+        EXPECT_EQ(onestep::Run(*plan).time, (oneTag ? 2 : 3) * 1000080);
+        EXPECT_TRUE(training::MessageMatch(*plan).Problems().empty());
+        std::set<uint16_t> tags;
+        for (const auto& task : plan->roles[plan->roleOf[0]].tasks)
+        {
+            tags.insert(task.tag);
+        }
+        EXPECT_EQ(tags.size(), oneTag ? 1U : 16U);
     }
-    text += "}\nrank 1 {\n";
-    for (int i = 0; i < 40; ++i)
-    {
-        text += "recv 8b from 0\n";
-    }
-    const auto plan = PlanOf(text + "}\n");
+}
+
+TEST(Goal, MessagesOfATagKeepTheirOrder)
+{
+    // a is there at 3 us. Of one tag: s0 waits for a; s1 for a and what rank 1 sends, so it begins
+    // no sooner, and both may be under way: one queue pair. t1 waits for less than t0: two.
+    const auto plan =
+        PlanOf("num_ranks 2\n"
+               "rank 0 {\na: calc 3000\nr: recv 8b from 1\n"
+               "s0: send 8b to 1 tag 1\ns0 requires a\n"
+               "s1: send 8b to 1 tag 1\ns1 requires a\ns1 requires r\n"
+               "t0: send 8b to 1 tag 2\nt0 requires a\nt0 requires r\n"
+               "t1: send 8b to 1 tag 2\nt1 requires a\n}\n"
+               "rank 1 {\ns: send 8b to 0\nrecv 8b from 0 tag 1\n"
+               "recv 8b from 0 tag 1\nrecv 8b from 0 tag 2\nrecv 8b from 0 tag 2\n}\n");
     ASSERT_TRUE(plan);
-    EXPECT_EQ(onestep::Run(*plan).time, 3 * 1000080);
+    std::map<std::string, const training::Task*> tasks;
+    for (const auto& task : plan->roles[plan->roleOf[0]].tasks)
+    {
+        tasks[task.name] = &task;
+    }
+    EXPECT_EQ(tasks["send s0"]->tag, tasks["send s1"]->tag);
+    EXPECT_LT(tasks["send s0"]->stream, tasks["send s1"]->stream);
+    EXPECT_NE(tasks["send t0"]->tag, tasks["send t1"]->tag);
     EXPECT_TRUE(training::MessageMatch(*plan).Problems().empty());
+    EXPECT_EQ(onestep::Run(*plan).time, 3000000 + 1000080);
 }
 
 TEST(Goal, ErrorsHaveTheirLine)

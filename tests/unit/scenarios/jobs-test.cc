@@ -129,8 +129,8 @@ TEST(Jobs, FragmentedJobsFillTheGaps)
 {
     // 16 hosts; the first job has the even ones of the first pod: packed goes on beside them.
     const auto result = JobsFile(R"({"jobs": [
-        {"hosts": [0, 2], "collective": {"bytes": 4096}},
-        {"servers": 3, "placement": "packed", "collective": {"bytes": 4096}}]})")
+        {"hosts": [0, 2], "collective": {"op": "all_reduce", "bytes": 4096}},
+        {"servers": 3, "placement": "packed", "collective": {"op": "all_reduce", "bytes": 4096}}]})")
                             .Parse();
     ASSERT_TRUE(result.scenario) << result.errors.front().Text();
     EXPECT_EQ(result.scenario->jobs->jobs[1].scenario->cluster.hostOfServer,
@@ -145,22 +145,25 @@ TEST(Jobs, WhatIsWrongHasItsPlace)
         {R"({"jobs": []})", "1 to 1000"},
         {R"({"jobs": [{"servers": 1}], "job": 1})", "/job"},
         {R"({"jobs": [7]})", "/jobs/0"},
-        {R"({"jobs": [{}]})", "needs servers"},
+        {R"({"jobs": [{}]})", "/jobs/0/servers"},
         {R"({"jobs": [{"servers": 0}]})", "/jobs/0/servers"},
         {R"({"jobs": [{"servers": -1}]})", "/jobs/0/servers"},
         {R"({"jobs": [{"servers": "two"}]})", "/jobs/0/servers"},
         {R"({"jobs": [{"servers": 17}]})", "17"},
         {R"({"jobs": [{"hosts": [0, 0]}]})", "/jobs/0/hosts/1"},
-        {R"({"jobs": [{"hosts": [16], "collective": {"bytes": 1}}]})", "17 servers"},
+        {R"({"jobs": [{"hosts": [16], "collective": {"op": "all_reduce", "bytes": 1}}]})",
+         "17 servers"},
         {R"({"jobs": [{"hosts": [1.5]}]})", "/jobs/0/hosts/0"},
         {R"({"jobs": [{"hosts": [0], "servers": 1}]})", "beside hosts"},
-        {R"({"jobs": [{"hosts": [0], "collective": {"bytes": 1}},
-                      {"hosts": [1, 0], "collective": {"bytes": 1}}]})",
+        {R"({"jobs": [{"hosts": [0], "collective": {"op": "all_reduce", "bytes": 1}},
+                      {"hosts": [1, 0], "collective": {"op": "all_reduce", "bytes": 1}}]})",
          "/jobs/1/hosts/1"},
         {R"({"jobs": [{"servers": 1, "name": "a b"}]})", "/jobs/0/name"},
         {R"({"jobs": [{"servers": 1, "name": "a"}, {"servers": 1, "name": "a"}]})", "/jobs/1/name"},
         {R"({"jobs": [{"servers": 1, "start": "soon"}]})", "/jobs/0/start"},
         {R"({"jobs": [{"servers": 1, "start": -1}]})", "/jobs/0/start"},
+        {R"({"jobs": [{"servers": 1, "start": 5}]})", "/jobs/0/start=5: must be a string"},
+        {R"({"jobs": [{"servers": 1, "start": "5"}]})", "/jobs/0/start=\"5\": allowed: a time"},
         {R"({"jobs": [{"servers": 1, "placement": "best"}]})", "/jobs/0/placement"},
         {R"({"jobs": [{"servers": 1, "occupied": 0.5}]})", "/jobs/0/occupied"},
         {R"({"jobs": [{"servers": 1, "fabric": {"mtu": 1024}}]})", "/jobs/0/fabric"},
@@ -170,13 +173,17 @@ TEST(Jobs, WhatIsWrongHasItsPlace)
         {R"({"jobs": [{"servers": 1, "training": {"gpus": 4}}]})", "/jobs/0/training/gpus"},
         {R"({"jobs": [{"servers": 1}, {"servers": 2, "collective": {"op": "all_reduce"}}]})",
          "/jobs/1/collective/bytes"},
+        {R"({"jobs": [{"servers": 2, "collective": {"bytes": 4}}]})",
+         "/jobs/0/collective/op: must be there"},
+        {R"({"jobs": [{"servers": 2, "collective": {"op": "all_reduce", "bytes": "much"}}]})",
+         "/jobs/0/collective/bytes=\"much\": allowed: a size"},
         {R"({"jobs": [{"servers": 2, "collective": {"op": "allreduce", "bytes": 4}}]})",
          "did you mean 'all_reduce'"},
-        {R"({"jobs": [{"servers": 2, "collective": {"bytes": 4, "iterations": 0}}]})",
+        {R"({"jobs": [{"servers": 2, "collective": {"op": "all_reduce", "bytes": 4, "iterations": 0}}]})",
          "/jobs/0/collective/iterations"},
-        {R"({"jobs": [{"servers": 2, "collective": {"bytes": 4}, "flows": {}}]})",
+        {R"({"jobs": [{"servers": 2, "collective": {"op": "all_reduce", "bytes": 4}, "flows": {}}]})",
          "one of the two"},
-        {R"({"jobs": [{"servers": 2, "collective": {"bytes": 4}, "training": {}}]})",
+        {R"({"jobs": [{"servers": 2, "collective": {"op": "all_reduce", "bytes": 4}, "training": {}}]})",
          "/jobs/0/training"},
         {R"({"jobs": [{"servers": 2, "flows": {"pattern": "incats"}}]})", "/jobs/0/flows/pattern"},
         {R"({"jobs": [{"servers": 2, "flows": {"load": 0.5}}]})", "/jobs/0/flows/load"},
@@ -190,7 +197,9 @@ TEST(Jobs, WhatIsWrongHasItsPlace)
     };
     for (const auto& [text, word] : cases)
     {
-        const auto result = JobsFile(text).Parse("--model=gpt2 --seq=128");
+        const bool trains =
+            text.find("collective") == std::string::npos && text.find("flows") == std::string::npos;
+        const auto result = JobsFile(text).Parse(trains ? "--model=gpt2 --seq=128" : "");
         EXPECT_FALSE(result.scenario) << text;
         ASSERT_EQ(result.errors.size(), 1u) << text;
         const std::string error = result.errors.front().Text();
@@ -199,9 +208,64 @@ TEST(Jobs, WhatIsWrongHasItsPlace)
     }
 }
 
+TEST(Jobs, AFileThatCannotBeReadIsNamedByItsOption)
+{
+    for (const std::string name : {"/tmp", "/no/such/jobs.json"})
+    {
+        const auto result = ParseWords<TrainingScenario>("--jobs=" + name);
+        ASSERT_EQ(result.errors.size(), 1u) << name;
+        EXPECT_EQ(result.errors.front().Text().rfind("--jobs=" + name + ": ", 0), 0u)
+            << result.errors.front().Text();
+    }
+}
+
+TEST(Jobs, OptionsThatNoJobHasAUseFor)
+{
+    const std::string flows = R"({"servers": 2, "flows": {"pattern": "permutation", "bytes": 1}})";
+    const std::string reduce =
+        R"({"servers": 2, "collective": {"op": "all_reduce", "bytes": 4096}})";
+    const std::string train =
+        R"({"servers": 1, "training": {"model": "gpt2", "seq": 128, "micro_batch": 1}})";
+    const auto of = [](const std::string& jobs, const std::string& options) {
+        return JobsFile("{\"jobs\": [" + jobs + "]}").Parse(options);
+    };
+    for (const std::string option : {"--model=gpt2", "--zero=3", "--steps=7", "--jitter=0.1"})
+    {
+        for (const std::string& jobs : {flows, reduce, flows + ", " + reduce})
+        {
+            const auto result = of(jobs, option);
+            ASSERT_EQ(result.errors.size(), 1u) << jobs << option;
+            EXPECT_NE(result.errors.front().Text().find(option + ": has no meaning"),
+                      std::string::npos)
+                << result.errors.front().Text();
+        }
+        EXPECT_TRUE(of(flows + ", " + train, option).scenario) << option;
+    }
+    EXPECT_TRUE(of(flows + ", " + reduce, "--algorithm=ring").scenario);
+    EXPECT_EQ(of(flows, "--algorithm=ring").errors.size(), 1u);
+    // As it is without being given: so it stands in a configuration as run.
+    EXPECT_TRUE(of(flows, "--zero=2").scenario);
+}
+
+TEST(Jobs, AllHaveOneNetwork)
+{
+    const auto result = JobsFile(R"({"jobs": [
+        {"servers": 3, "collective": {"op": "all_reduce", "bytes": 4096}},
+        {"servers": 2, "flows": {"pattern": "permutation", "bytes": 1}},
+        {"servers": 1, "training": {"model": "gpt2", "seq": 128}}]})")
+                            .Parse("");
+    ASSERT_TRUE(result.scenario) << result.errors.front().Text();
+    for (const Job& job : result.scenario->jobs->jobs)
+    {
+        EXPECT_EQ(&job.scenario->cluster.topology.Nodes(),
+                  &result.scenario->cluster.topology.Nodes());
+    }
+}
+
 TEST(Jobs, OptionsThatDoNotGoTogether)
 {
-    const JobsFile file(R"({"jobs": [{"servers": 2, "collective": {"bytes": 4096}}]})");
+    const JobsFile file(
+        R"({"jobs": [{"servers": 2, "collective": {"op": "all_reduce", "bytes": 4096}}]})");
     for (const auto& [options, word] : std::vector<std::pair<std::string, std::string>>{
              {"--gpus=4", "--gpus"},
              {"--mpi-ranks=2", "one process"},

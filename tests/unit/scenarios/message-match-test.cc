@@ -125,10 +125,47 @@ TEST(MessageMatch, WhatDoesNotFit)
     EXPECT_EQ(words(Plan({{Send("s", 1, 1)}, {}, {}}, {2, 1, 0}, pair)),
               "\"s\" of rank 2: no rank is 1 away from it in its group of \"pipeline\"\n");
     EXPECT_EQ(
-        words(Plan({{Send("s", 1, 1), Message(TaskKind::kSend, "t", 1, 1, 0, 0, 2)},
+        words(Plan({{Message(TaskKind::kSend, "s", 1, 1, 0, 0, 2), Send("t", 1, 1)},
                     {Receive("r", 1, -1), Receive("q", 1, -1)}},
                    {0, 1},
                    pair)),
         "\"t\" of rank 0 and \"s\" have the same peer and tag but stand on two streams: which "
         "comes first is not known\n");
+}
+
+// Sends of one order on several streams: the graph has to say which comes first.
+TEST(MessageMatch, SendsOnSeveralStreams)
+{
+    // a and b wait for c; what b waits for besides, and on which streams they stand.
+    struct Case
+    {
+        std::vector<TaskId> afterA;
+        std::vector<TaskId> afterB;
+        uint8_t streamA;
+        uint8_t streamB;
+        bool fine;
+    };
+
+    // Tasks: 0 and 1 compute, 2 computes behind 0; a is 3 and b 4.
+    for (const Case& of : {Case{{0}, {0}, 1, 2, true},
+                           Case{{0}, {0}, 2, 1, false}, // at the same instant b's stream is first
+                           Case{{0}, {0, 1}, 1, 2, true},
+                           Case{{0, 1}, {0}, 1, 2, false},
+                           Case{{0}, {2}, 1, 2, true}, // through another
+                           Case{{0}, {1}, 1, 2, false},
+                           Case{{}, {}, 1, 2, true},
+                           Case{{0}, {3}, 2, 1, true}, // b waits for a
+                           Case{{0}, {}, 1, 1, true}}) // their stream's order
+    {
+        std::vector<Task> tasks(3);
+        tasks[2].after = {0};
+        tasks.push_back(Message(TaskKind::kSend, "a", 1, 1, 0, 0, of.streamA));
+        tasks.back().after = of.afterA;
+        tasks.push_back(Message(TaskKind::kSend, "b", 2, 1, 0, 0, of.streamB));
+        tasks.back().after = of.afterB;
+        const auto plan =
+            Plan({tasks, {Receive("r", 1, -1), Receive("q", 2, -1)}}, {0, 1}, {{0, 1}});
+        EXPECT_EQ(MessageMatch(plan).Problems().empty(), of.fine)
+            << int{of.streamA} << " " << int{of.streamB} << " " << of.afterB.size();
+    }
 }

@@ -165,6 +165,13 @@ TEST(TraceOptions, Errors)
     expect("--trace=" + folder.Write("x", ""), "is of no format that is known");
     expect("--trace=" + folder.Write("x", "num_ranks 1\nrank 0 {\nsend\n}\n"), "x:3: ");
     expect("--trace=" + folder.Write("t.0.et", "\x05"), "t.0.et: byte 1");
+    // Nothing to run, an empty file, JSON that is none: and which option it is about.
+    expect("--trace=" + folder.Write("n.goal", "num_ranks 2\nrank 0 {\nl: calc 0\n}\n"),
+           "--trace: " + folder.path + "/n.goal: has nothing to run");
+    expect("--trace=" + folder.Write("e.0.et", ""),
+           "--trace: " + folder.path + "/e.0.et: is empty");
+    expect("--trace=" + folder.Write("j.0.json", "[]"), "j.0.json: byte 0: is no JSON object");
+    expect("--trace=" + folder.Write("j.0.json", "{\"version\": \"1\"}"), "has nothing to run");
     expect("--export=svg", "is no format; allowed: chakra, chakra-json, goal");
     expect("--export=gaol", "did you mean 'goal'?");
     expect("--model=gpt2 --gpus=8 --strategy=downpour --export=goal", "no step that repeats");
@@ -172,6 +179,33 @@ TEST(TraceOptions, Errors)
            "without a flush");
     expect("--model=gpt2 --gpus=8 --gpu=H100 --algorithm=nvls --export=goal",
            "which GOAL does not have");
+}
+
+TEST(TraceOptions, ATraceIsNotWrittenOver)
+{
+    const Folder folder;
+    const std::string text =
+        "{\"version\": \"1\"}\n{\"id\": 1, \"type\": 4, \"durationMicros\": 5}\n";
+    ASSERT_EQ(std::system(("mkdir " + folder.path + "/chakra-json").c_str()), 0);
+    const std::string file = folder.Write("chakra-json/trace.0.json", text);
+    const std::string goal = folder.Write("trace.goal", GoalOf(2));
+    // {trace, what is written, whether it is the same}
+    const std::vector<std::tuple<std::string, std::string, bool>> cases = {
+        {folder.path + "/chakra-json", "chakra-json", true},
+        {folder.path + "/chakra-json/", "goal,chakra-json", true},
+        {file, "chakra-json", true},
+        {folder.path + "/chakra-json/../chakra-json", "chakra-json", true},
+        {folder.path + "/chakra-json", "goal", false},
+        {goal, "goal", true},
+        {goal, "chakra-json", false}};
+    for (const auto& [trace, formats, same] : cases)
+    {
+        const auto read =
+            Train("--trace=" + trace + " --export=" + formats + " --out=" + folder.path);
+        EXPECT_EQ(ErrorOf(read).find("--export=" + formats + ": would write over") == 0, same)
+            << trace << " " << formats << ": " << ErrorOf(read);
+        EXPECT_TRUE(Train("--trace=" + trace + " --export=" + formats).errors.empty());
+    }
 }
 
 TEST(TraceOptions, WhatIsExportedIsWhatRuns)

@@ -410,6 +410,33 @@ TEST(TrafficScenario, HpccFilesTogether)
     EXPECT_EQ(graph.scenario->fabric.nicRate, rdma::Gbps(40));
 }
 
+TEST(TrafficScenario, MatricesOfHtsim)
+{
+    const std::string folder = testing::TempDir();
+    const std::string file = folder + "m.cm";
+    std::ofstream(file) << "Nodes 5\nConnections 3\n3->0 id 1 start 2000 size 9\n"
+                           "1->2 id 2 start 0 size 8 prio 1\n4->2 start 1000 size 7\n";
+    const auto result = Traffic({"--k=4", "--flows=" + file});
+    ASSERT_TRUE(result.scenario) << result.errors[0].Text();
+    const auto& flows = result.scenario->flows;
+    ASSERT_EQ(flows.size(), 3u);
+    // By start.
+    EXPECT_EQ(flows[0].src, 1u);
+    EXPECT_EQ(flows[1].start.ps, 1000);
+    EXPECT_EQ(flows[2].dst, 0u);
+    EXPECT_EQ(flows[2].bytes, 9u);
+    EXPECT_TRUE(std::any_of(result.notes.begin(), result.notes.end(), [](const auto& note) {
+        return note.find("prio") != std::string::npos;
+    }));
+    std::ofstream(file) << "Nodes 17\nConnections 1\n3->0 id 1 start 2000 size 9\n";
+    EXPECT_NE(TrafficError({"--k=4", "--flows=" + file}).find("has 17 nodes; allowed: at most"),
+              std::string::npos);
+    std::ofstream(file) << "Nodes 5\nConnections 1\nTriggers 1\n3->0 id 1 trigger 1 size 9\n"
+                           "trigger id 1 oneshot\n";
+    EXPECT_NE(TrafficError({"--k=4", "--flows=" + file}).find("m.cm:4: a flow that waits"),
+              std::string::npos);
+}
+
 TEST(TrafficScenario, ConfigurationAsRunReadsBack)
 {
     const std::vector<std::vector<std::string>> commands = {

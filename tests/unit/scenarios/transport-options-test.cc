@@ -133,6 +133,7 @@ TEST(Transport, NdpTrimsAndSpraysAndHasNoOtherControl)
         {"--pfc=1", "--pfc=1: would hold packets up, "},
         {"--ecn=1", "--ecn=1: has nobody to hear of marks "},
         {"--loss-recovery=out-of-order", "--loss-recovery=out-of-order: takes the place of "},
+        {"--loss-recovery=go-back-n", "--loss-recovery=go-back-n: takes the place of "}, // default
         {"--ack-every=4", "--ack-every=4: has no meaning with NDP, "},
         {"--nak-interval=5us", "--nak-interval=5us: has no meaning with NDP, "},
         {"--ack-priority=3", "--ack-priority=3: is that of the queue of headers "},
@@ -146,6 +147,53 @@ TEST(Transport, NdpTrimsAndSpraysAndHasNoOtherControl)
     }
     const auto hpcc = Traffic({"--transport=ndp", "--compat=hpcc"});
     EXPECT_FALSE(hpcc.errors.empty());
+}
+
+TEST(Transport, EqdsIsNdpWithCreditsOnDemand)
+{
+    const std::vector<std::string> eqds = {"--transport=eqds"};
+    const FabricSpec fabric = Fabric(eqds);
+    EXPECT_EQ(fabric.transport.name, "eqds");
+    EXPECT_FALSE(HasReads(fabric.transport));
+    EXPECT_TRUE(HasReads(Fabric({"--transport=irn"}).transport));
+    EXPECT_FALSE(fabric.pfc);
+    EXPECT_FALSE(fabric.ecn);
+    EXPECT_EQ(fabric.cc, "none");
+    EXPECT_EQ(fabric.balancing.name, "spray");
+    EXPECT_EQ(Attribute(eqds, LOSS_RECOVERY), "eqds");
+    EXPECT_EQ(Attribute(eqds, "ns3::RdmaSwitch::TrimPackets"), "35");
+    EXPECT_EQ(Attribute(eqds, "ns3::RdmaSwitch::TrimReturn"), "0");
+    for (const std::string option : {"--cc=dcqcn",
+                                     "--pfc=1",
+                                     "--ecn=1",
+                                     "--loss-recovery=go-back-n",
+                                     "--load-balancer=reps",
+                                     "--operation=read"})
+    {
+        const std::string text = ErrorOf({"--transport=eqds", option});
+        EXPECT_EQ(text.rfind(option + ": ", 0), 0u) << text;
+        EXPECT_NE(text.find("; allowed with --transport="), std::string::npos) << text;
+    }
+}
+
+TEST(Transport, UetHearsOfMarksAndChoosesWaysItself)
+{
+    const std::vector<std::string> uet = {"--transport=uet"};
+    const FabricSpec fabric = Fabric(uet);
+    EXPECT_EQ(fabric.transport.name, "uet");
+    EXPECT_FALSE(fabric.pfc);
+    EXPECT_TRUE(fabric.ecn);
+    EXPECT_EQ(fabric.ecnKmin.value, 37500u);
+    EXPECT_EQ(fabric.cc, "none");
+    EXPECT_EQ(fabric.balancing.name, "reps");
+    EXPECT_EQ(Attribute(uet, LOSS_RECOVERY), "uet");
+    EXPECT_EQ(Attribute(uet, "ns3::RdmaSwitch::TrimRate"), "100Gbps");
+    EXPECT_EQ(Fabric({"--transport=uet", "--ecn-kmin=20kB"}).ecnKmin.value, 20000u);
+    EXPECT_EQ(Fabric({"--transport=uet", "--load-balancer=spray"}).balancing.name, "spray");
+    EXPECT_NE(ErrorOf({"--transport=uet", "--ecn=0"}).find("allowed with --transport=uet: 1"),
+              std::string::npos);
+    EXPECT_NE(ErrorOf({"--transport=uet", "--cc=swift"}).find("has no part in UET"),
+              std::string::npos);
 }
 
 // A configuration as run has every default: the command line overrides it.
@@ -168,11 +216,11 @@ TEST(Transport, OfTheCommandLineOverridesAFile)
     EXPECT_EQ(Fabric({"--scenario=" + file}).transport.name, "irn");
 
     // A run's configuration with another transport than it had, and back.
-    for (const std::string from : {"rc", "irn", "ndp"})
+    for (const std::string from : {"rc", "irn", "ndp", "eqds", "uet"})
     {
         const auto first = Traffic({"--transport=" + from});
         ASSERT_TRUE(first.scenario);
-        for (const std::string to : {"rc", "irn", "ndp"})
+        for (const std::string to : {"rc", "irn", "ndp", "eqds", "uet"})
         {
             std::ofstream(file) << first.scenario->run.asRun.dump();
             const FabricSpec same = Fabric({"--scenario=" + file});

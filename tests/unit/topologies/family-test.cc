@@ -144,11 +144,30 @@ TEST(LeafSpine, ChosenShape)
     const Topology over = *topo::MakeTopology(r).topology;
     EXPECT_EQ(over.SwitchCount(), 3u + 2u);
     EXPECT_EQ(over.Links().back().rate.bps, 266666666667u);
-    // Spines given stay, their links become slower.
-    r.parameters.SetCount("spines", 4);
-    const Topology given = *topo::MakeTopology(r).topology;
-    EXPECT_EQ(given.SwitchCount(), 3u + 4u);
-    EXPECT_EQ(given.Links().back().rate.bps, 133333333333u);
+}
+
+/// Spines say the ratio themselves: another one beside them is a contradiction.
+TEST(LeafSpine, SpinesAndOversubscriptionHaveToAgree)
+{
+    for (const uint64_t spines : {1, 2, 3, 5, 8, 16})
+    {
+        for (const double f : {1.0, 1.5, 2.0, 3.2, 16.0})
+        {
+            TopologyRequest r = Request("leaf-spine", 40); // leaves of 16 ports of 100G
+            r.parameters.SetCount("spines", spines).SetFactor("oversubscription", f);
+            // 1 is what it is unless it is given.
+            const bool agree = f == 1 || f * static_cast<double>(spines) == 16;
+            const topo::TopologyResult made = topo::MakeTopology(r);
+            ASSERT_EQ(made.topology.has_value(), agree) << spines << " " << f;
+            if (!agree)
+            {
+                EXPECT_EQ(Errors(r).rfind("oversubscription: ", 0), 0u) << Errors(r);
+                continue;
+            }
+            EXPECT_EQ(made.topology->SwitchCount(), 3u + spines);
+            EXPECT_EQ(made.topology->Links().back().rate, rdma::Gbps(100));
+        }
+    }
 }
 
 TEST(LeafSpine, Errors)

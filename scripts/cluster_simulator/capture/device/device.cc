@@ -8,10 +8,13 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <cstdlib>
 #include <memory>
+#include <string>
 #include <torch/csrc/distributed/c10d/reducer_timer.hpp>
 
 namespace capture
@@ -29,6 +32,25 @@ std::atomic<int64_t> g_events{1};
 thread_local int t_device = 0;
 thread_local std::array<int64_t, kMostDevices> t_streams = {};
 
+/// GPUs of a list as CUDA has it: numbers or names, up to the first that is none.
+int
+CountVisible(const std::string& list)
+{
+    int count = 0;
+    for (size_t begin = 0; begin < list.size();)
+    {
+        const size_t end = std::min(list.find(',', begin), list.size());
+        const std::string one = list.substr(begin, end - begin);
+        if (one.empty() || one[0] == '-')
+        {
+            break;
+        }
+        ++count;
+        begin = end + 1;
+    }
+    return count;
+}
+
 } // namespace
 
 void
@@ -45,13 +67,15 @@ SetDevices(int count, uint64_t memoryBytes)
 int
 DeviceCount()
 {
-    return g_devices;
+    // Scripts set it before they first use a GPU, but behind the import of PyTorch.
+    const char* visible = getenv("CUDA_VISIBLE_DEVICES");
+    return visible == nullptr ? g_devices : std::min(CountVisible(visible), g_devices);
 }
 
 void
 CheckDevice(int64_t device)
 {
-    TORCH_CHECK(device >= 0 && device < g_devices, "CUDA error: invalid device ordinal");
+    TORCH_CHECK(device >= 0 && device < DeviceCount(), "CUDA error: invalid device ordinal");
 }
 
 int
@@ -196,7 +220,7 @@ class DeviceGuard final : public c10::impl::DeviceGuardImplInterface
 
     c10::DeviceIndex deviceCount() const noexcept override
     {
-        return static_cast<c10::DeviceIndex>(g_devices);
+        return static_cast<c10::DeviceIndex>(DeviceCount());
     }
 
     void record(void** event,
@@ -299,7 +323,7 @@ struct Hooks : at::CUDAHooksInterface
 
     int getNumGPUs() const override
     {
-        return g_devices;
+        return DeviceCount();
     }
 
     at::Allocator* getPinnedMemoryAllocator() const override

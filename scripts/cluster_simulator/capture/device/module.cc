@@ -10,6 +10,7 @@
 #include "storage.h"
 
 #include <pthread.h>
+#include <torch/csrc/Dtype.h>
 #include <torch/csrc/utils/pybind.h>
 
 namespace
@@ -92,6 +93,33 @@ MemoryAfter(uint64_t capacity, const std::vector<int64_t>& requests)
     return states;
 }
 
+/// One kernel of a library (cuDNN's, FlashAttention) that PyTorch 1.13 on the CPU has no operator
+/// for: tensors of these sizes and types, whose values nobody knows, are what it makes.
+std::vector<at::Tensor>
+Fused(const std::string& name,
+      const std::vector<c10::optional<at::Tensor>>& inputs,
+      const std::vector<std::pair<std::vector<int64_t>, py::object>>& outputs,
+      const std::vector<int64_t>& numbers)
+{
+    c10::impl::GenericList told(c10::AnyType::get());
+    at::Tensor beside;
+    for (const auto& input : inputs)
+    {
+        told.push_back(input ? c10::IValue(*input) : c10::IValue());
+        beside = !beside.defined() && input && input->is_cuda() ? *input : beside;
+    }
+    TORCH_CHECK(beside.defined(), name, ": no tensor of a GPU");
+    std::vector<at::Tensor> made;
+    for (const auto& [sizes, type] : outputs)
+    {
+        made.push_back(Result(sizes, reinterpret_cast<THPDtype*>(type.ptr())->scalar_type, beside));
+    }
+    std::vector<c10::IValue> results(made.begin(), made.end());
+    const std::vector<c10::IValue> arguments{c10::IValue(told), c10::IValue(numbers)};
+    RecordOperator(c10::OperatorName(name, ""), arguments, results, "fused");
+    return made;
+}
+
 } // namespace
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
@@ -99,6 +127,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
     m.def("start", &Start);
     m.def("open_record", &OpenRecord);
     m.def("flush_record", &FlushRecord);
+    m.def("measure_program", &MeasureProgram);
     m.def("set_script_folder", &SetScriptFolder);
     m.def("set_exchange", [](bool all, const std::string& ended, double patience) {
         SetExchange({all, ended, patience});
@@ -124,6 +153,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
     m.def("stream_device", [](uint64_t packed) {
         return static_cast<int>(c10::Stream::unpack(packed).device_index());
     });
+    m.def("fused", &Fused);
     m.def("new_event", &NewEvent);
     m.def("record_event", [](int64_t event, uint64_t packed) {
         const c10::Stream stream = c10::Stream::unpack(packed);
@@ -187,6 +217,14 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
             written.Add(key.c_str(), value);
         }
         written.Add("l", SourceLine()).Write();
+    });
+    m.def("mark_place", [](const std::string& type, const Words& words) {
+        Line written(type.c_str());
+        for (const auto& [key, value] : words)
+        {
+            written.Add(key.c_str(), value);
+        }
+        written.AddPlace().Write();
     });
     m.def("group", [](int64_t number, const std::vector<int64_t>& ranks, const std::string& line) {
         Line("group").Add("g", number).Add("ranks", ranks).Add("l", line).Write();

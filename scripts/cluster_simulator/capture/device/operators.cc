@@ -17,8 +17,11 @@ namespace capture
 namespace
 {
 
-/// Small operators on known values are computed.
+/// Small operators on known values are computed; of whole numbers larger ones, as far as what they
+/// make is not too large.
 constexpr int64_t kMostComputedElements = 65536;
+constexpr int64_t kMostComputedIntegers = 2 << 20;
+constexpr int64_t kMostBroadcast = 16 << 20;
 /// What an operator without a shape rule may take of the host's memory.
 constexpr size_t kMostZeros = 1ULL << 30;
 
@@ -250,8 +253,11 @@ class Call
                 {
                     m_onGpu = true;
                     m_known = m_known && HasValue(tensor);
+                    m_assumed = m_assumed || IsAssumed(tensor);
+                    m_integers = m_integers && c10::isIntegralType(tensor.scalar_type(), true);
                     m_elements += tensor.numel();
                     m_bytes += tensor.nbytes();
+                    Broadcast(tensor.sizes());
                 }
             });
         }
@@ -265,12 +271,26 @@ class Call
             (*rule)(m_operation, m_arguments, results);
             return "rule";
         }
+        return RunWithoutRule(results);
+    }
+
+    const char* RunWithoutRule(Stack& results)
+    {
         if (IsFill())
         {
             BecomeKnown();
         }
-        if (m_onGpu && m_known && m_elements < kMostComputedElements && OnValues(results))
+        if (m_onGpu && m_known && IsSmall() && OnValues(results))
         {
+            for (const c10::IValue& result : results)
+            {
+                ForEachTensor(result, [this](const at::Tensor& tensor) {
+                    if (m_assumed)
+                    {
+                        SetAssumed(tensor);
+                    }
+                });
+            }
             return "value";
         }
         const char* how = WithoutValues(results);
@@ -281,6 +301,7 @@ class Call
                 ForEachTensor(m_arguments[i], [](const at::Tensor& tensor) { Invalidate(tensor); });
             }
         }
+        AssumeChoices(results);
         return how;
     }
 
@@ -294,6 +315,98 @@ class Call
     {
         const auto* alias = m_schema.arguments()[argument].alias_info();
         return alias != nullptr && alias->isWrite();
+    }
+
+    /// What pointwise operators would make of all tensors together.
+    void Broadcast(at::IntArrayRef sizes)
+    {
+        m_broadcast.resize(std::max(m_broadcast.size(), sizes.size()), 1);
+        for (size_t i = 0; i < sizes.size(); ++i)
+        {
+            int64_t& size = m_broadcast[i];
+            size = std::max(size, sizes[sizes.size() - 1 - i]);
+        }
+    }
+
+    bool IsSmall() const
+    {
+        int64_t made = 1;
+        for (const int64_t size : m_broadcast)
+        {
+            made = made > kMostBroadcast ? made : made * std::max<int64_t>(size, 1);
+        }
+        return m_elements < (m_integers ? kMostComputedIntegers : kMostComputedElements) &&
+               made <= kMostBroadcast;
+    }
+
+    /// Indices that an operator chooses along a dimension, of values that are not known.
+    void AssumeChoices(const Stack& results) const
+    {
+        static const std::unordered_map<std::string, size_t> kChoosers = {
+            // name: argument that is the dimension
+            {"aten::topk", 2},
+            {"aten::sort", 1},
+            {"aten::argsort", 1},
+            {"aten::argmax", 1},
+            {"aten::argmin", 1},
+            {"aten::max", 1},
+            {"aten::min", 1},
+            {"aten::kthvalue", 2},
+            {"aten::multinomial", SIZE_MAX},
+        };
+        const auto chooser = kChoosers.find(Name());
+        if (!m_onGpu || chooser == kChoosers.end() || !m_arguments[0].isTensor())
+        {
+            return;
+        }
+        size_t which = chooser->second;
+        if (which < m_schema.arguments().size() && m_schema.arguments()[which].name() == "stable")
+        {
+            ++which;
+        }
+        const at::Tensor from = m_arguments[0].toTensor();
+        int64_t dimension = -1;
+        int64_t choices = from.dim() > 0 ? from.size(-1) : 1;
+        if (which < m_arguments.size())
+        {
+            const c10::IValue& told = m_arguments[which];
+            dimension = told.isInt() ? told.toInt() : -1;
+            choices = told.isInt() ? (from.dim() > 0 ? from.size(dimension) : 1) : from.numel();
+        }
+        for (const c10::IValue& result : results)
+        {
+            ForEachTensor(result, [&](const at::Tensor& tensor) {
+                if (OnGpu(tensor) && tensor.scalar_type() == at::kLong && tensor.numel() > 0 &&
+                    InfoOf(tensor).real && !tensor.is_same(from))
+                {
+                    Spread(tensor, dimension, choices, tensor.dim() == from.dim());
+                }
+            });
+        }
+    }
+
+    /// Round robin, so that what stands along the dimension is different.
+    static void Spread(const at::Tensor& tensor, int64_t dimension, int64_t choices, bool along)
+    {
+        const PartOfAnother part;
+        const at::NoGradGuard guard;
+        at::Tensor values = at::arange(tensor.numel(), at::kLong).remainder(choices);
+        if (along && tensor.dim() > 0)
+        {
+            std::vector<int64_t> sizes = tensor.sizes().vec();
+            const auto place = static_cast<size_t>(
+                dimension < 0 ? dimension + static_cast<int64_t>(sizes.size()) : dimension);
+            const int64_t length = sizes[place];
+            sizes.erase(sizes.begin() + static_cast<ptrdiff_t>(place));
+            sizes.push_back(length);
+            values = values.view(sizes).movedim(-1, static_cast<int64_t>(place));
+        }
+        else
+        {
+            values = values.view(tensor.sizes());
+        }
+        OnHost(tensor.detach()).copy_(values);
+        InfoOf(tensor).valid = InfoOf(tensor).assumed = true;
     }
 
     bool IsFill() const
@@ -313,6 +426,7 @@ class Call
         if (info.real && fromKnown && tensor.nbytes() == info.bytes)
         {
             info.valid = m_known = true;
+            info.assumed = false;
         }
     }
 
@@ -473,18 +587,41 @@ class Call
     Arguments m_arguments;
     bool m_onGpu = false;
     bool m_known = true;
+    bool m_assumed = false;
+    bool m_integers = true;           ///< all tensors
+    std::vector<int64_t> m_broadcast; ///< the last dimension first
     int64_t m_elements = 0;
     size_t m_bytes = 0;
 };
 
+int
+DeviceOf(Arguments arguments)
+{
+    for (const c10::IValue& argument : arguments)
+    {
+        int device = -1;
+        ForEachTensor(argument, [&device](const at::Tensor& tensor) {
+            device = device < 0 && OnGpu(tensor) ? static_cast<int>(tensor.get_device()) : device;
+        });
+        if (device >= 0)
+        {
+            return device;
+        }
+    }
+    return CurrentDevice();
+}
+
 void
 RunAny(const c10::OperatorHandle& operation, c10::DispatchKeySet, Stack* stack)
 {
+    const OwnWork own;
     const size_t count = operation.schema().arguments().size();
     const Stack arguments(std::make_move_iterator(stack->end() - static_cast<ptrdiff_t>(count)),
                           std::make_move_iterator(stack->end()));
     stack->erase(stack->end() - static_cast<ptrdiff_t>(count), stack->end());
     Stack results;
+    // On the GPU of its tensors, whichever is the current one.
+    const OnDevice on(DeviceOf(arguments));
     const char* how = Call(operation, arguments).Run(results);
     RecordOperator(operation.operator_name(), arguments, results, how);
     for (c10::IValue& result : results)
@@ -494,6 +631,13 @@ RunAny(const c10::OperatorHandle& operation, c10::DispatchKeySet, Stack* stack)
 }
 
 } // namespace
+
+void
+RunWithoutRule(const char* name, const char* overload, const Stack& arguments, Stack& results)
+{
+    const auto operation = c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
+    Call(operation, arguments).RunWithoutRule(results);
+}
 
 } // namespace capture
 

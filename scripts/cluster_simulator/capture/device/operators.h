@@ -10,6 +10,11 @@
  *      else once on zeros of the CPU, if the tensors are small enough.
  *
  * An operator for which nothing of this does is an error that names it.
+ *
+ * Choices of which one (topk, argmax, sort, multinomial) among values that are not known are
+ * assumed to be spread evenly, so that what scripts make of them has a shape: experts get as many
+ * tokens each. What is computed of them is `assumed` (storage.h), and where the program reads it or
+ * a shape depends on it, that is said.
  */
 #ifndef CAPTURE_OPERATORS_H
 #define CAPTURE_OPERATORS_H
@@ -30,6 +35,8 @@ using Rule = void (*)(const c10::OperatorHandle& operation, Arguments arguments,
 
 /// nullptr: none. `name` with the overload, or without it for a rule of all overloads.
 const Rule* FindRule(const c10::OperatorName& name);
+/// As if it had no rule: for one that only changes its arguments.
+void RunWithoutRule(const char* name, const char* overload, const Stack& arguments, Stack& results);
 /// Operators for which PyTorch has a kernel of all devices, which would go before the fallback.
 const std::vector<const char*>& NamesToRegister();
 

@@ -8,9 +8,11 @@
 #include "storage.h"
 
 #include <ATen/ATen.h>
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <numeric>
 #include <thread>
 #include <unistd.h>
 
@@ -200,6 +202,7 @@ SimulatedNccl::Recorded(const Call& call)
             TORCH_CHECK(tensor.is_cuda() && !tensor.is_sparse(), "Tensors must be CUDA and dense");
         }
     }
+    const OwnWork own;
     const int64_t number = g_collectives++;
     const int64_t stream = StreamFor(call.peer);
     Line line("coll");
@@ -272,6 +275,20 @@ SimulatedNccl::Take(const std::string& key, int from, const at::Tensor& tensor, 
     {
         return false;
     }
+    WaitFor(key, from, what);
+    const std::vector<uint8_t> data = m_store->get(key);
+    if (data.size() != tensor.nbytes())
+    {
+        return false; // a mismatch, which the comparison of the ranks names
+    }
+    memcpy(OnHost(tensor).data_ptr(), data.data(), data.size());
+    InfoOf(tensor).valid = true;
+    return true;
+}
+
+void
+SimulatedNccl::WaitFor(const std::string& key, int from, const char* what)
+{
     const int64_t peer = m_ranks.empty() ? from : m_ranks[from];
     const std::string ended = g_exchange.ended + "/rank-" + std::to_string(peer);
     const auto begin = std::chrono::steady_clock::now();
@@ -295,14 +312,6 @@ SimulatedNccl::Take(const std::string& key, int from, const at::Tensor& tensor, 
         std::this_thread::sleep_for(pause);
         pause = std::min(pause * 2, std::chrono::microseconds(20000));
     }
-    const std::vector<uint8_t> data = m_store->get(key);
-    if (data.size() != tensor.nbytes())
-    {
-        return false; // a mismatch, which the comparison of the ranks names
-    }
-    memcpy(OnHost(tensor).data_ptr(), data.data(), data.size());
-    InfoOf(tensor).valid = true;
-    return true;
 }
 
 void
@@ -330,6 +339,148 @@ SimulatedNccl::GatherValues(Tensors& outputs, const at::Tensor& input, const cha
         if (rank != rank_ && Exchanged(outputs[rank]))
         {
             Take(Key(rank), rank, outputs[rank], what);
+        }
+    }
+}
+
+namespace
+{
+
+/// Whether whole numbers of ranks can be reduced here, and how two of them are.
+bool
+Reduced(at::Tensor& value, const at::Tensor& other, const c10d::ReduceOp& operation)
+{
+    switch (static_cast<c10d::ReduceOp::RedOpType>(operation.op_))
+    {
+    case c10d::ReduceOp::SUM:
+        value = value.add(other);
+        return true;
+    case c10d::ReduceOp::PRODUCT:
+        value = value.mul(other);
+        return true;
+    case c10d::ReduceOp::MIN:
+        value = value.minimum(other);
+        return true;
+    case c10d::ReduceOp::MAX:
+        value = value.maximum(other);
+        return true;
+    case c10d::ReduceOp::BAND:
+        value = value.bitwise_and(other);
+        return true;
+    case c10d::ReduceOp::BOR:
+        value = value.bitwise_or(other);
+        return true;
+    case c10d::ReduceOp::BXOR:
+        value = value.bitwise_xor(other);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/// The words of PyTorch.
+void
+CheckSplits(const at::Tensor& tensor, const std::vector<int64_t>& splits, int ranks)
+{
+    if (splits.empty())
+    {
+        TORCH_CHECK(tensor.size(0) % ranks == 0,
+                    "Tensor's dim 0 does not divide equally across group size");
+        return;
+    }
+    TORCH_CHECK(splits.size() == static_cast<size_t>(ranks),
+                "Number of tensor splits not equal to group size");
+    TORCH_CHECK(std::accumulate(splits.begin(), splits.end(), int64_t{0}) == tensor.size(0),
+                "Split sizes doesn't match total dim 0 size");
+}
+
+/// What came over the network is known, as far as what was sent is.
+void
+KeepAssumed(const at::Tensor& from, const at::Tensor& to)
+{
+    InfoOf(to).valid = true;
+    InfoOf(to).assumed = InfoOf(from).assumed;
+}
+
+bool
+AllExchanged(const Tensors& tensors)
+{
+    return std::all_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
+        return tensor.numel() == 0 || Exchanged(tensor);
+    });
+}
+
+/// Parts of the first dimension, of so many rows each; `rows` empty: equal parts.
+Tensors
+PartsOf(const at::Tensor& tensor, std::vector<int64_t> rows, int count)
+{
+    if (rows.empty())
+    {
+        rows.assign(static_cast<size_t>(count), tensor.size(0) / count);
+    }
+    Tensors parts;
+    int64_t begin = 0;
+    for (const int64_t length : rows)
+    {
+        parts.push_back(OnHost(tensor.detach()).narrow(0, begin, length));
+        begin += length;
+    }
+    return parts;
+}
+
+} // namespace
+
+void
+SimulatedNccl::ReduceValues(uint64_t sequence,
+                            const at::Tensor& tensor,
+                            const c10d::ReduceOp& operation)
+{
+    const std::string prefix = "value " + std::to_string(sequence) + " ";
+    const at::NoGradGuard guard;
+    const PartOfAnother part;
+    Give(prefix + std::to_string(rank_), tensor);
+    at::Tensor all = OnHost(tensor).clone();
+    const at::Tensor other = Empty(tensor.sizes(), tensor.scalar_type(), tensor.device());
+    for (int rank = 0; rank < size_; ++rank)
+    {
+        if (rank != rank_ && Take(prefix + std::to_string(rank), rank, other, "all_reduce") &&
+            !Reduced(all, OnHost(other), operation))
+        {
+            Invalidate(tensor);
+            return;
+        }
+    }
+    OnHost(tensor).copy_(all);
+}
+
+void
+SimulatedNccl::SwapValues(uint64_t sequence, const Tensors& pieces, const Tensors& parts)
+{
+    const std::string prefix = "value " + std::to_string(sequence) + " ";
+    for (int rank = 0; rank < size_ && g_exchange.all; ++rank)
+    {
+        const auto* data = static_cast<const uint8_t*>(pieces[rank].data_ptr());
+        m_store->set(prefix + std::to_string(rank_) + " to " + std::to_string(rank),
+                     std::vector<uint8_t>(data, data + pieces[rank].nbytes()));
+    }
+    for (int rank = 0; rank < size_; ++rank)
+    {
+        at::Tensor part = parts[rank];
+        if (rank == rank_ || !g_exchange.all)
+        {
+            // (Where the others do not run, they are taken to do the same.)
+            if (part.sizes() == pieces[rank_].sizes())
+            {
+                part.copy_(pieces[rank_]);
+            }
+            continue;
+        }
+        const std::string key = prefix + std::to_string(rank) + " to " + std::to_string(rank_);
+        WaitFor(key, rank, "all_to_all");
+        const std::vector<uint8_t> data = m_store->get(key);
+        if (data.size() == part.nbytes())
+        {
+            memcpy(part.data_ptr(), data.data(), data.size());
         }
     }
 }
@@ -373,28 +524,14 @@ SimulatedNccl::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options
                                  -1,
                                  ReductionName(options.reduceOp)});
     const at::Tensor& tensor = tensors[0];
-    const bool sums =
-        static_cast<c10d::ReduceOp::RedOpType>(options.reduceOp.op_) == c10d::ReduceOp::SUM;
-    if (!g_exchange.all || !sums || !Exchanged(tensor) || !HasValue(tensor) ||
-        tensor.scalar_type() != at::kLong)
+    if (g_exchange.all && Exchanged(tensor) && HasValue(tensor))
+    {
+        ReduceValues(sequence, tensor, options.reduceOp);
+    }
+    else
     {
         ReduceAlike(tensor, options.reduceOp, size_);
-        return work;
     }
-    const std::string prefix = "value " + std::to_string(sequence) + " ";
-    const at::NoGradGuard guard;
-    const PartOfAnother part;
-    Give(prefix + std::to_string(rank_), tensor);
-    at::Tensor sum = OnHost(tensor).clone();
-    const at::Tensor other = Empty(tensor.sizes(), at::kLong, tensor.device());
-    for (int rank = 0; rank < size_; ++rank)
-    {
-        if (rank != rank_ && Take(prefix + std::to_string(rank), rank, other, "all_reduce"))
-        {
-            sum.add_(OnHost(other));
-        }
-    }
-    OnHost(tensor).copy_(sum);
     return work;
 }
 
@@ -457,53 +594,104 @@ SimulatedNccl::_allgather_base(at::Tensor& output, at::Tensor& input, const c10d
                 "output tensor must have the same type as input tensor");
     TORCH_CHECK(output.numel() == input.numel() * size_,
                 "output tensor size must be equal to world_size times input tensor size");
-    if (InfoOf(output).real && HasValue(input) && input.is_contiguous() && output.is_contiguous())
+    const uint64_t sequence = m_sequence;
+    WorkPointer work =
+        Recorded({"all_gather", c10d::OpType::_ALLGATHER_BASE, {input}, {output}, Bytes({output})});
+    if (Exchanged(input) && Exchanged(output) && HasValue(input))
     {
-        const at::Tensor from = OnHost(input);
-        auto* to = static_cast<uint8_t*>(OnHost(output).data_ptr());
-        for (int rank = 0; rank < size_; ++rank)
+        // As if each sent all to everybody.
+        const at::NoGradGuard guard;
+        SwapValues(sequence,
+                   Tensors(static_cast<size_t>(size_), OnHost(input.detach()).flatten()),
+                   PartsOf(output.detach().flatten(), {}, size_));
+        InfoOf(output).valid = true;
+    }
+    else if (InfoOf(output).real && HasValue(input) && output.is_contiguous())
+    {
+        // Small numbers of floating point are taken to be alike.
+        const at::NoGradGuard guard;
+        for (at::Tensor& part : PartsOf(output.detach().flatten(), {}, size_))
         {
-            memcpy(to + rank * input.nbytes(), from.data_ptr(), input.nbytes());
+            part.copy_(OnHost(input.detach()).flatten());
         }
+        InfoOf(output).valid = true;
     }
     else
     {
         Invalidate(output);
     }
-    return Recorded(
-        {"all_gather", c10d::OpType::_ALLGATHER_BASE, {input}, {output}, Bytes({output})});
+    return work;
 }
 
 SimulatedNccl::WorkPointer
 SimulatedNccl::gather(TensorLists& outputs, Tensors& inputs, const c10d::GatherOptions& options)
 {
     Tensors all = outputs.empty() ? Tensors{} : outputs[0];
-    for (const at::Tensor& output : all)
+    const std::string prefix = "value " + std::to_string(m_sequence) + " ";
+    WorkPointer work = Recorded({"gather",
+                                 c10d::OpType::GATHER,
+                                 inputs,
+                                 all,
+                                 Bytes(inputs) * size_,
+                                 static_cast<int>(options.rootRank)});
+    if (options.rootRank != rank_)
     {
-        Invalidate(output);
+        if (Exchanged(inputs[0]))
+        {
+            Give(prefix + std::to_string(rank_), inputs[0]);
+        }
+        return work;
     }
-    return Recorded({"gather",
-                     c10d::OpType::GATHER,
-                     inputs,
-                     all,
-                     Bytes(inputs) * size_,
-                     static_cast<int>(options.rootRank)});
+    for (int rank = 0; rank < static_cast<int>(all.size()); ++rank)
+    {
+        const at::Tensor& output = all[rank];
+        const bool alike = rank == rank_ || !g_exchange.all;
+        if (alike && HasValue(inputs[0]) && output.sizes() == inputs[0].sizes())
+        {
+            const at::NoGradGuard guard;
+            CopyValues(output.detach(), inputs[0].detach());
+        }
+        else if (alike || !Exchanged(inputs[0]) || !Exchanged(output) ||
+                 !Take(prefix + std::to_string(rank), rank, output, "gather"))
+        {
+            Invalidate(output);
+        }
+    }
+    return work;
 }
 
 SimulatedNccl::WorkPointer
 SimulatedNccl::scatter(Tensors& outputs, TensorLists& inputs, const c10d::ScatterOptions& options)
 {
     Tensors all = inputs.empty() ? Tensors{} : inputs[0];
-    for (const at::Tensor& output : outputs)
+    const std::string prefix = "value " + std::to_string(m_sequence) + " ";
+    WorkPointer work = Recorded({"scatter",
+                                 c10d::OpType::SCATTER,
+                                 all,
+                                 outputs,
+                                 Bytes(outputs) * size_,
+                                 static_cast<int>(options.rootRank)});
+    const at::Tensor& output = outputs[0];
+    if (options.rootRank == rank_)
+    {
+        for (int rank = 0; rank < static_cast<int>(all.size()); ++rank)
+        {
+            if (rank != rank_ && Exchanged(all[rank]))
+            {
+                Give(prefix + std::to_string(rank), all[rank]);
+            }
+        }
+        const at::NoGradGuard guard;
+        CopyValues(output.detach(), all[rank_].detach());
+    }
+    else if (!Exchanged(output) || !Take(prefix + std::to_string(rank_),
+                                         static_cast<int>(options.rootRank),
+                                         output,
+                                         "scatter"))
     {
         Invalidate(output);
     }
-    return Recorded({"scatter",
-                     c10d::OpType::SCATTER,
-                     all,
-                     outputs,
-                     Bytes(outputs) * size_,
-                     static_cast<int>(options.rootRank)});
+    return work;
 }
 
 SimulatedNccl::WorkPointer
@@ -546,7 +734,7 @@ SimulatedNccl::_reduce_scatter_base(at::Tensor& output,
 SimulatedNccl::WorkPointer
 SimulatedNccl::alltoall_base(at::Tensor& output,
                              at::Tensor& input,
-                             std::vector<int64_t>&,
+                             std::vector<int64_t>& outputSplits,
                              std::vector<int64_t>& inputSplits,
                              const c10d::AllToAllOptions&)
 {
@@ -560,21 +748,31 @@ SimulatedNccl::alltoall_base(at::Tensor& output,
             sends.push_back(rows * row);
         }
     }
+    CheckSplits(input, inputSplits, size_);
+    CheckSplits(output, outputSplits, size_);
+    const uint64_t sequence = m_sequence;
+    WorkPointer work = Recorded({sends.empty() ? "alltoall" : "alltoallv",
+                                 c10d::OpType::ALLTOALL_BASE,
+                                 {input},
+                                 {output},
+                                 Bytes({input}),
+                                 -1,
+                                 {},
+                                 -1,
+                                 sends});
+    if (AllExchanged({input, output}) && HasValue(input))
+    {
+        const at::NoGradGuard guard;
+        SwapValues(sequence,
+                   PartsOf(input, inputSplits, size_),
+                   PartsOf(output, outputSplits, size_));
+        KeepAssumed(input, output);
+    }
     else
     {
-        TORCH_CHECK(input.size(0) % size_ == 0,
-                    "Tensor's dim 0 does not divide equally across group size");
+        Invalidate(output);
     }
-    Invalidate(output);
-    return Recorded({sends.empty() ? "alltoall" : "alltoallv",
-                     c10d::OpType::ALLTOALL_BASE,
-                     {input},
-                     {output},
-                     Bytes({input}),
-                     -1,
-                     {},
-                     -1,
-                     sends});
+    return work;
 }
 
 SimulatedNccl::WorkPointer
@@ -590,19 +788,36 @@ SimulatedNccl::alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllO
         sends.push_back(static_cast<int64_t>(input.nbytes()));
         even = even && sends.back() == sends[0];
     }
+    const uint64_t sequence = m_sequence;
+    WorkPointer work = Recorded({even ? "alltoall" : "alltoallv",
+                                 c10d::OpType::ALLTOALL,
+                                 inputs,
+                                 outputs,
+                                 Bytes(inputs),
+                                 -1,
+                                 {},
+                                 -1,
+                                 even ? std::vector<int64_t>{} : sends});
+    if (AllExchanged(inputs) && AllExchanged(outputs) &&
+        std::all_of(inputs.begin(), inputs.end(), &HasValue))
+    {
+        const at::NoGradGuard guard;
+        Tensors pieces;
+        Tensors parts;
+        for (int rank = 0; rank < size_; ++rank)
+        {
+            pieces.push_back(OnHost(inputs[rank].detach()).flatten());
+            parts.push_back(OnHost(outputs[rank].detach()).flatten());
+            KeepAssumed(inputs[rank], outputs[rank]);
+        }
+        SwapValues(sequence, pieces, parts);
+        return work;
+    }
     for (const at::Tensor& output : outputs)
     {
         Invalidate(output);
     }
-    return Recorded({even ? "alltoall" : "alltoallv",
-                     c10d::OpType::ALLTOALL,
-                     inputs,
-                     outputs,
-                     Bytes(inputs),
-                     -1,
-                     {},
-                     -1,
-                     even ? std::vector<int64_t>{} : sends});
+    return work;
 }
 
 SimulatedNccl::WorkPointer

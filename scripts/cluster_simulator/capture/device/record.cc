@@ -9,9 +9,11 @@
 #include <ATen/SequenceNumber.h>
 #include <ATen/record_function.h>
 #include <Python.h>
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -38,7 +40,20 @@ thread_local int t_nodes = 0;           ///< autograd nodes that run, one in ano
 thread_local bool t_ofAutograd = false; ///< a thread of autograd's, which does nothing else
 thread_local int64_t t_node = -1;       ///< sequence number of the innermost; -1: it has none
 thread_local int t_inOptimizer = 0;
+std::atomic<bool> g_measures{false};
+thread_local int t_ownWork = 0;
+thread_local double t_programSince = 0; ///< CPU time at which the thread went on as the program
+thread_local double t_programUs = 0;    ///< not told yet
 thread_local std::vector<std::string> t_modules;
+
+/// Time in which the thread itself ran: one that waits for another's backward does not work.
+double
+ThreadUs()
+{
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return 1e6 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_nsec);
+}
 
 int64_t
 ThreadNumber()
@@ -117,7 +132,7 @@ TypeName(at::ScalarType type)
     }
 }
 
-/// {"T": [type, sizes, storage (-1: on the host), bytes of an element]}
+/// {"T": [type, sizes, storage (-1: on the host), bytes of an element, device (absent: 0)]}
 void
 AppendTensor(std::string& out, const at::Tensor& tensor)
 {
@@ -134,6 +149,11 @@ AppendTensor(std::string& out, const at::Tensor& tensor)
     out += std::to_string(tensor.is_cuda() ? static_cast<int64_t>(InfoOf(tensor).id) : -1);
     out += ',';
     out += std::to_string(tensor.itemsize());
+    if (tensor.is_cuda() && tensor.get_device() > 0)
+    {
+        out += ',';
+        out += std::to_string(tensor.get_device());
+    }
     out += "]}";
 }
 
@@ -309,6 +329,11 @@ Line::AddPlace()
     {
         Add("p", std::string("optimizer"));
     }
+    if (g_measures && t_programUs > 0)
+    {
+        Add("us", static_cast<int64_t>(t_programUs + 0.5));
+        t_programUs = 0;
+    }
     if (!line.empty())
     {
         Add("l", line);
@@ -371,6 +396,29 @@ bool
 Recording()
 {
     return g_file != nullptr && t_partOfAnother == 0;
+}
+
+void
+MeasureProgram()
+{
+    g_measures = true;
+}
+
+OwnWork::OwnWork()
+    : m_outermost(g_measures && t_ownWork++ == 0)
+{
+    if (m_outermost)
+    {
+        t_programUs += std::max(0.0, ThreadUs() - t_programSince);
+    }
+}
+
+OwnWork::~OwnWork()
+{
+    if (g_measures && --t_ownWork == 0)
+    {
+        t_programSince = ThreadUs();
+    }
 }
 
 PartOfAnother::PartOfAnother()
@@ -457,6 +505,14 @@ Note(const std::string& text)
         }
     }
     Line("note").Add("text", text).Write();
+}
+
+void
+NoteAssumed(const char* what)
+{
+    Note(std::string(what) + " at " + SourceLine() +
+         " depends on choices that only a GPU could make (largest entries, an order, a lot): they "
+         "are taken to be spread evenly");
 }
 
 void

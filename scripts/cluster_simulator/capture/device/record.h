@@ -42,6 +42,22 @@ class Line
 /// Starts a record of this process, in place of the one before. "": none.
 void OpenRecord(const std::string& path);
 void FlushRecord();
+/// From now on operators are recorded with the CPU time of their thread since the one before.
+void MeasureProgram();
+
+/// While it lives, this thread works for the device, not for the program.
+class OwnWork
+{
+  public:
+    OwnWork();
+    ~OwnWork();
+    OwnWork(const OwnWork&) = delete;
+    OwnWork& operator=(const OwnWork&) = delete;
+
+  private:
+    bool m_outermost;
+};
+
 /// After a fork in which the child is no captured rank (workers of a DataLoader).
 void ForgetRecord();
 bool Recording();
@@ -66,6 +82,8 @@ std::string SourceLine();
 std::string ToldFile(const std::string& file);
 /// What is said once for each text: it stands in the record, and on standard error.
 void Note(const std::string& text);
+/// That a value or a shape depends on choices (a largest entry, an order) that were assumed.
+void NoteAssumed(const char* what);
 
 /// What Python tells: the path of the module that is being run, "" outside of all.
 void EnterModule(const std::string& path);

@@ -207,6 +207,10 @@ Item(Operation, Arguments a, Stack& results)
     {
         Note("a value that only a GPU would compute is read as 0 at " + SourceLine());
     }
+    else if (IsAssumed(tensor))
+    {
+        NoteAssumed("what is read");
+    }
     results.push_back(InfoOf(tensor).real ? at::native::item(OnHost(tensor)) : at::Scalar(0));
 }
 
@@ -233,6 +237,20 @@ Uploaded(const at::Tensor& value, const at::Tensor& beside)
     return result;
 }
 
+/// A shape was made of assumed values; so are the values of the result, if it has any.
+void
+SayAssumed(std::initializer_list<at::Tensor> inputs, const Stack& results, bool values = true)
+{
+    if (std::any_of(inputs.begin(), inputs.end(), &IsAssumed))
+    {
+        NoteAssumed("a shape");
+        if (values)
+        {
+            SetAssumed(results.back().toTensor());
+        }
+    }
+}
+
 void
 NonZero(Operation, Arguments a, Stack& results)
 {
@@ -240,6 +258,7 @@ NonZero(Operation, Arguments a, Stack& results)
     if (HasValue(tensor))
     {
         results.push_back(Uploaded(OnHost(tensor).nonzero(), tensor));
+        SayAssumed({tensor}, results);
         return;
     }
     Note("the shape depends on values that only a GPU would compute: nonzero() takes all as true "
@@ -256,12 +275,79 @@ MaskedSelect(Operation, Arguments a, Stack& results)
     if (HasValue(tensor) && HasValue(mask))
     {
         results.push_back(Uploaded(OnHost(tensor).masked_select(OnHost(mask)), tensor));
+        SayAssumed({tensor, mask}, results);
+        return;
+    }
+    if (HasValue(mask))
+    {
+        // How many is known.
+        results.push_back(Vector(OnHost(mask.expand(tensor.sizes())).sum().item<int64_t>(),
+                                 tensor.scalar_type(),
+                                 tensor));
+        SayAssumed({mask}, results, false);
         return;
     }
     Note("the shape depends on values that only a GPU would compute: masked_select() takes all as "
          "true at " +
          SourceLine());
     results.push_back(Vector(tensor.numel(), tensor.scalar_type(), tensor));
+}
+
+/// x[mask]: masks are as many indices as they have places that are true.
+void
+Index(Operation, Arguments a, Stack& results)
+{
+    const at::Tensor tensor = a[0].toTensor();
+    const PartOfAnother part;
+    c10::List<c10::optional<at::Tensor>> indices;
+    for (const IValue& item : a[1].toListRef())
+    {
+        const auto index = Optional(item);
+        const bool isMask =
+            index && index->is_cuda() &&
+            (index->scalar_type() == at::kBool || index->scalar_type() == at::kByte);
+        if (!isMask)
+        {
+            indices.push_back(index);
+            continue;
+        }
+        const at::Tensor places = at::nonzero(*index);
+        for (int64_t dimension = 0; dimension < index->dim(); ++dimension)
+        {
+            indices.push_back(c10::make_optional(places.select(1, dimension)));
+        }
+    }
+    RunWithoutRule("aten::index", "Tensor", {tensor, indices}, results);
+}
+
+// ---- detection (torchvision): boxes are those of values that nobody knows
+
+/// nms(boxes, scores, threshold): all stay.
+void
+Nms(Operation, Arguments a, Stack& results)
+{
+    const at::Tensor boxes = a[0].toTensor();
+    results.push_back(Vector(boxes.size(0), at::kLong, boxes));
+}
+
+/// roi_align(input, rois, scale, height, width, ratio, aligned)
+void
+RoiAlign(Operation, Arguments a, Stack& results)
+{
+    const at::Tensor input = a[0].toTensor();
+    results.push_back(Result({a[1].toTensor().size(0), input.size(1), a[3].toInt(), a[4].toInt()},
+                             input.scalar_type(),
+                             input));
+}
+
+/// _roi_align_backward(grad, rois, scale, height, width, samples, channels, rows, columns, ...)
+void
+RoiAlignBackward(Operation, Arguments a, Stack& results)
+{
+    const at::Tensor gradient = a[0].toTensor();
+    results.push_back(Result({a[5].toInt(), a[6].toInt(), a[7].toInt(), a[8].toInt()},
+                             gradient.scalar_type(),
+                             gradient));
 }
 
 // ---- convolutions
@@ -569,6 +655,10 @@ Rules()
         {"aten::equal", Equal},
         {"aten::nonzero", NonZero},
         {"aten::masked_select", MaskedSelect},
+        {"aten::index.Tensor", Index},
+        {"torchvision::nms", Nms},
+        {"torchvision::roi_align", RoiAlign},
+        {"torchvision::_roi_align_backward", RoiAlignBackward},
         {"aten::convolution", Convolution},
         {"aten::convolution_backward", ConvolutionBackward},
         {"aten::native_batch_norm", BatchNorm},

@@ -11,7 +11,9 @@
 #include <atomic>
 #include <c10/core/CPUAllocator.h>
 #include <cstring>
+#include <mutex>
 #include <sys/mman.h>
+#include <unordered_map>
 
 namespace capture
 {
@@ -23,8 +25,16 @@ namespace
 constexpr size_t kAddresses = 1ULL << 40;
 uint8_t* g_addresses = nullptr;
 std::atomic<uint64_t> g_storages{1};
-/// empty_generic does not tell its allocator for which type.
-thread_local bool t_ofBytes = false;
+/// Up to which size a storage is real: empty_generic does not tell its allocator for which type.
+thread_local size_t t_mostReal = kSmallBytes;
+
+size_t
+MostReal(at::ScalarType type)
+{
+    return type == at::kByte                 ? kMostRealBytes
+           : c10::isIntegralType(type, true) ? kMostRealIntegers
+                                             : kSmallBytes;
+}
 
 std::string
 Told(double bytes)
@@ -91,7 +101,7 @@ class GpuAllocator final : public c10::Allocator
                 ThrowOutOfMemory(bytes, device, memory);
             }
         }
-        info->real = bytes > 0 && (bytes <= kSmallBytes || (t_ofBytes && bytes <= kMostRealBytes));
+        info->real = bytes > 0 && bytes <= t_mostReal;
         info->valid = bytes == 0 || info->real;
         if (info->real)
         {
@@ -137,41 +147,73 @@ class HostAllocator final : public c10::Allocator
                             -1,
                             0);
         TORCH_CHECK(memory != MAP_FAILED, "no host memory for ", bytes, " bytes");
-        return {memory,
-                new std::pair<void*, size_t>(memory, bytes),
-                [](void* context) {
-                    auto* mapping = static_cast<std::pair<void*, size_t>*>(context);
-                    munmap(mapping->first, mapping->second);
-                    delete mapping;
-                },
-                c10::Device(c10::kCPU)};
+        {
+            const std::lock_guard<std::mutex> lock(m_lock);
+            m_mapped.emplace(memory, bytes);
+        }
+        return {memory, memory, &DeleteOnHost, c10::Device(c10::kCPU)};
     }
 
+    /// Kernels of oneDNN have memory of theirs by the address only.
     c10::DeleterFnPtr raw_deleter() const override
     {
-        return nullptr;
+        return &DeleteOnHost;
+    }
+
+    void Delete(void* memory)
+    {
+        size_t bytes = 0;
+        {
+            const std::lock_guard<std::mutex> lock(m_lock);
+            if (const auto found = m_mapped.find(memory); found != m_mapped.end())
+            {
+                bytes = found->second;
+                m_mapped.erase(found);
+            }
+        }
+        if (bytes > 0)
+        {
+            munmap(memory, bytes);
+        }
+        else
+        {
+            m_usual->raw_deleter()(memory);
+        }
     }
 
     c10::Allocator* m_usual = nullptr;
+
+  private:
+    static void DeleteOnHost(void* memory);
+
+    mutable std::mutex m_lock;
+    mutable std::unordered_map<void*, size_t> m_mapped; ///< bytes of what is large
 };
 
-HostAllocator g_hostAllocator;
+// (Tensors of others' static objects may outlive all of ours.)
+HostAllocator& g_hostAllocator = *new HostAllocator;
+
+void
+HostAllocator::DeleteOnHost(void* memory)
+{
+    g_hostAllocator.Delete(memory);
+}
 
 template <class Make>
 at::Tensor
 Made(c10::optional<at::Device> device, at::ScalarType type, Make make)
 {
     const OnDevice on(device && device->has_index() ? device->index() : CurrentDevice());
-    t_ofBytes = type == at::kByte;
+    t_mostReal = MostReal(type);
     try
     {
         at::Tensor tensor = make();
-        t_ofBytes = false;
+        t_mostReal = kSmallBytes;
         return tensor;
     }
     catch (...)
     {
-        t_ofBytes = false;
+        t_mostReal = kSmallBytes;
         throw;
     }
 }
@@ -217,6 +259,21 @@ HasValue(const at::Tensor& tensor)
     }
     const StorageInfo& info = InfoOf(tensor);
     return info.valid && (info.real || info.bytes == 0);
+}
+
+bool
+IsAssumed(const at::Tensor& tensor)
+{
+    return OnGpu(tensor) && InfoOf(tensor).assumed;
+}
+
+void
+SetAssumed(const at::Tensor& tensor)
+{
+    if (OnGpu(tensor))
+    {
+        InfoOf(tensor).assumed = true;
+    }
 }
 
 void
@@ -321,15 +378,16 @@ ResizeStorage(const at::Tensor& tensor, size_t bytes, bool shrink)
     }
     const StorageInfo before = InfoOf(tensor);
     const OnDevice on(tensor.device().index());
-    t_ofBytes = tensor.scalar_type() == at::kByte;
+    t_mostReal = MostReal(tensor.scalar_type());
     c10::DataPtr data = g_gpuAllocator.allocate(bytes);
-    t_ofBytes = false;
+    t_mostReal = kSmallBytes;
     auto* info = static_cast<StorageInfo*>(data.get_context());
     if (info->real && before.real)
     {
         memcpy(info->memory, before.memory, std::min(bytes, before.bytes));
     }
     info->valid = info->valid && (before.valid || before.bytes == 0);
+    info->assumed = before.assumed;
     storage->set_data_ptr_noswap(std::move(data));
     storage->set_nbytes(bytes);
 }
@@ -350,6 +408,7 @@ CopyValues(const at::Tensor& destination, const at::Tensor& source)
             OnHost(destination).copy_(OnGpu(source) ? OnHost(source) : source);
             const auto written = static_cast<size_t>(destination.numel() * destination.itemsize());
             info.valid = info.valid || written == info.bytes;
+            info.assumed = IsAssumed(source) || (info.assumed && written < info.bytes);
         }
         else if (!known)
         {
@@ -364,6 +423,10 @@ CopyValues(const at::Tensor& destination, const at::Tensor& source)
     if (!known)
     {
         Note("values that only a GPU would compute are read as 0 at " + SourceLine());
+    }
+    else if (IsAssumed(source))
+    {
+        NoteAssumed("what is read");
     }
     if (InfoOf(source).real)
     {

@@ -20,16 +20,19 @@ namespace capture
 
 /// Storages up to this many bytes are real: DDP's and GradScaler's own tensors, losses, counters.
 constexpr size_t kSmallBytes = 64 << 10;
-/// Tensors of bytes are pickled objects, random states, masks: real up to this size.
+/// Tensors of bytes are pickled objects and random states: real up to this size.
 constexpr size_t kMostRealBytes = 512 << 20;
+/// Other whole numbers are indices, counts and masks, of which shapes may be made: up to this size.
+constexpr size_t kMostRealIntegers = 16 << 20;
 
 struct StorageInfo
 {
     uint64_t id = 0;
     size_t bytes = 0;
     int device = 0;
-    bool real = false;  ///< there is memory
-    bool valid = false; ///< and what is in it is what a GPU would have
+    bool real = false;    ///< there is memory
+    bool valid = false;   ///< and what is in it is what a GPU would have,
+    bool assumed = false; ///< or, where only a GPU could know, is taken to be (operators.h)
     void* memory = nullptr;
     CachingAllocator::Block* block = nullptr;
 };
@@ -50,6 +53,9 @@ OnGpu(const at::Tensor& tensor)
 
 /// What is in it is known: on the CPU, or real and valid.
 bool HasValue(const at::Tensor& tensor);
+/// What is in it, or what it was made of, was taken to be so.
+bool IsAssumed(const at::Tensor& tensor);
+void SetAssumed(const at::Tensor& tensor);
 /// What is in it is not known any more.
 void Invalidate(const at::Tensor& tensor);
 

@@ -67,7 +67,6 @@ def _bind(c, torch, device, properties):
         "set_sync_debug_mode": None,
         "get_sync_debug_mode": 0,
         "sleep": None,
-        "isCurrentStreamCapturing": False,
         "cudaHostAllocator": 0,
         "lock_mutex": None,
         "unlock_mutex": None,
@@ -251,11 +250,11 @@ def _prepare_torch_cuda(torch, device, properties):
     cuda.device_count = device.device_count
     cuda.is_bf16_supported = lambda: properties.major >= 8
     cuda.has_half = cuda.has_magma = True
-    cuda.graphs._cuda_isCurrentStreamCapturing = lambda: False
     cuda.default_generators = tuple(torch.Generator() for _ in range(device.device_count()))
     cuda.random.default_generators = cuda.default_generators
     cuda.nccl.version = lambda: NCCL_VERSION
     _prepare_device_context(cuda, device)
+    _prepare_ranges(torch)
     torch.version.cuda = f"{CUDA_VERSION // 1000}.{CUDA_VERSION % 1000 // 10}"
     torch.has_cuda = True
     cudnn = torch.backends.cudnn
@@ -269,6 +268,23 @@ def _prepare_torch_cuda(torch, device, properties):
             return generator.__new__(cls)
 
     torch.Generator = Generator
+
+
+def _prepare_ranges(torch):
+    """Marks for NVIDIA's profiler, which are of no use here."""
+    import contextlib
+
+    import torch.cuda.nvtx
+
+    class Nvtx:
+        rangePushA = rangePop = rangeStartA = rangeEnd = markA = staticmethod(lambda *_: 0)
+
+    @contextlib.contextmanager
+    def emit(*_, **__):
+        yield
+
+    torch.cuda.nvtx._nvtx = Nvtx
+    torch.autograd.profiler.emit_nvtx = emit
 
 
 def _prepare_device_context(cuda, device):
@@ -309,5 +325,17 @@ def _prepare_storages(torch, device):
             return torch.empty(size, dtype=torch.uint8, device=where).storage()._storage
         return make(cls, *arguments, **options)
 
+    write, read = storage._write_file, storage._set_from_file
+
+    def write_file(self, *arguments):
+        return write(self.cpu() if self.device.type == "cuda" else self, *arguments)
+
+    def set_from_file(self, file, offset, directly, item):
+        if self.device.type != "cuda":
+            return read(self, file, offset, directly, item)
+        self.copy_(read(storage(self.nbytes()), file, offset, directly, item))
+        return self
+
+    storage._write_file, storage._set_from_file = write_file, set_from_file
     storage.resize_ = resize_storage
     storage.__new__ = staticmethod(new_storage)

@@ -33,7 +33,14 @@ def _rendezvous(distributed, device, given):
                 "Error initializing torch.distributed using env:// rendezvous: environment variable"
                 f" {'RANK' if rank < 0 else 'WORLD_SIZE'} expected, but not set"
             )
-        device.mark("rank", {"rank": str(rank), "world": str(world)})
+        device.mark(
+            "rank",
+            {
+                "rank": str(rank),
+                "world": str(world),
+                "visible": os.environ.get("CUDA_VISIBLE_DEVICES", ""),
+            },
+        )
         if given["world"] and world != given["world"]:
             _complain(
                 device,

@@ -7,20 +7,37 @@
     raw         folder for raw records
     folder      the script's folder: lines are told relative to it
     steps       steps after which a script is ended; 0: never
+    progress    file that gets a byte for each step of a rank; absent: none
     all         whether all ranks run at the same time, and tell each other values
     store       file through which they do
     ended       folder with a file "rank-N" for each rank that ended
     patience    seconds that a rank waits for another one
     world       ranks that the launcher starts, 0: it does not say
+    measures    whether operators are told with the program's time before them
     forks       true: this process is no rank, and forks those that are
 """
 
 import atexit
+import importlib
 import importlib.util
 import json
 import multiprocessing
 import os
 import sys
+
+
+# Files beside this one.
+PARTS = (
+    "graphs",
+    "data_parallel",
+    "fused_kernels",
+    "tensor_types",
+    "newer_names",
+    "newer_distributed",
+    "progress_bars",
+    "passes",
+    "fsdp_order",
+)
 
 
 def load_extension(path):
@@ -36,14 +53,14 @@ def apply(torch):
     device = load_extension(given["extension"])
     with _Quiet():
         device.start(given["gpus"], given["gpu"]["memory_bytes"])
-    from . import cuda_bindings, newer_names, passes, process_groups, repairs, step_limit
+    from . import cuda_bindings, process_groups, repairs, step_limit
 
     repairs.apply()
     cuda_bindings.apply(torch, device, given["gpu"])
-    newer_names.apply(torch, device)
     process_groups.apply(torch, device, given)
-    passes.apply(torch, device)
-    step_limit.apply(torch, device, given["steps"])
+    for name in PARTS:
+        importlib.import_module(f".{name}", __package__).apply(torch, device)
+    step_limit.apply(torch, device, given["steps"], given.get("progress", ""))
     if not given.get("forks"):
         begin(device, given)
 
@@ -58,6 +75,8 @@ def begin(device, given):
     spawned = multiprocessing.parent_process() is not None
     name = f"rank-{rank}" if rank is not None and not spawned else f"process-{os.getpid()}"
     device.open_record(os.path.join(given["raw"], f"{name}.jsonl"))
+    if given["measures"]:
+        device.measure_program()
     atexit.register(finish, device, os.getpid())
 
 

@@ -99,6 +99,7 @@ def start(job, given):
         raw=os.path.join(folder, "raw"),
         ended=os.path.join(folder, "ended"),
         store=os.path.join(folder, "store"),
+        progress=os.path.join(folder, "progress"),
         folder=os.getcwd() if job.module else os.path.dirname(os.path.abspath(script)),
         world=job.world if job.launcher else 0,
         all=together,
@@ -111,14 +112,16 @@ def start(job, given):
         "at_once": len(ranks) if together else given["processes"],
         "ended": capture["ended"],
         "status": os.path.join(folder, "status.json"),
+        "progress": capture["progress"],
         "world": job.world,
         "servers": job.servers,
         "each": job.each,
         "launcher": job.launcher,
     }
     path = os.path.join(folder, "job.json")
-    with open(path, "w", encoding="utf-8") as file:
+    with open(f"{path}.part", "w", encoding="utf-8") as file:
         json.dump(plan, file)
+    os.replace(f"{path}.part", path)  # who captures looks at it meanwhile
     os.environ["DLTRAIN_CAPTURE"] = json.dumps(capture)
     workers = os.path.join(HERE, "workers.py")
     os.execv(PYTHON, [PYTHON, workers, path])

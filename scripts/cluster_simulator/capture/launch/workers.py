@@ -8,6 +8,7 @@
  "ended": folder, "status": file}
 """
 
+import ctypes
 import json
 import os
 import runpy
@@ -18,9 +19,11 @@ import traceback
 
 # Seconds that other ranks get to say what they wait for, when one has failed.
 GRACE = 3
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def main(path):
+    _die_with_parent()
     with open(path, encoding="utf-8") as file:
         job = json.load(file)
     # The import of torch makes the device; what most scripts import is there for all ranks.
@@ -33,6 +36,11 @@ def main(path):
     with open(job["status"], "w", encoding="utf-8") as file:
         json.dump(statuses, file)
     return next((status for status in statuses.values() if status), 0)
+
+
+def _die_with_parent():
+    """However it ends."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _play(job):
@@ -75,6 +83,7 @@ def _be(rank, environment, job):
     """This process becomes the rank, and never returns."""
     status = 1
     try:
+        _die_with_parent()
         os.environ.update({key: str(value) for key, value in environment.items()})
         given = json.loads(os.environ["DLTRAIN_CAPTURE"])
         given["forks"] = False

@@ -4,7 +4,7 @@
 import json
 import os
 
-from . import mistakes, raw, roles
+from . import graphs, mistakes, raw, roles
 from .groups import Groups
 from .order import Tasks
 from .steps import Steps
@@ -14,19 +14,23 @@ VERSION = 1
 
 class Capture:
     """`world`: ranks that the launcher meant to start, 0: as the script says. `died`: {rank: exit
-    status}.
+    status}. `each`: ranks of a server that see all its GPUs; 0: not known. `host_us`: microseconds
+    of the program on the CPU before each operator, beside what was measured.
     """
 
-    def __init__(self, folder, world, died):
+    def __init__(self, folder, world, died, each=0, host_us=0):
         self.records = raw.read(folder)
         told = [record.world for record in self.records.values() if record.world]
         self.world = world or max(told, default=max(len(self.records), 1))
         self.groups = Groups(self.records, self.world)
-        made = {rank: Tasks(record, self.groups) for rank, record in sorted(self.records.items())}
+        made = {
+            rank: Tasks(record, self.groups, host_us)
+            for rank, record in sorted(self.records.items())
+        }
         self.tasks = {rank: one.tasks for rank, one in made.items()}
         self.streams = {rank: one.streams for rank, one in made.items()}
         self.roles = roles.assign(self.tasks)
-        self.mistakes = mistakes.find(self.records, self.tasks, self.groups, self.complete, died)
+        self.mistakes = mistakes.find(self.records, self.tasks, self.groups, died, each)
 
     @property
     def complete(self):
@@ -62,8 +66,7 @@ class Capture:
         return [self.roles.get(rank, usual) for rank in range(self.world)]
 
     def steps(self):
-        first = self.records[min(self.records)]
-        steps = Steps(first)
+        steps = Steps(graphs.replayed(self.records[min(self.records)].lines))
         return {
             "count": steps.count,
             "ended_by": steps.told,

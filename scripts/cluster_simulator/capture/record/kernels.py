@@ -263,11 +263,118 @@ def _convolution_backward(arguments, results):
     return kernels
 
 
+# ---- attention in one kernel, as ../inside/fused_kernels.py records it
+
+
+def _attention_kernel(which, query, key, causal, products, inputs, results):
+    """`products`: of queries x keys x size, whole whether causal or not: 2 forward, 5 backward, as
+    scores are computed anew.
+    """
+    queries, size = query.sizes[-2:]
+    keys = key.sizes[-2]
+    heads = math.prod(query.sizes[:-2])
+    shape = {"heads": heads, "queries": queries, "keys": keys, "head_size": size}
+    flops = products * 2 * heads * queries * keys * size
+    return _in_memory("attention", inputs, results, **shape, causal=causal, flops=flops) | {
+        "pass": which
+    }
+
+
+def _attention(arguments, results):
+    tensors, (causal,) = arguments
+    return [
+        _attention_kernel("forward", *tensors[:2], bool(causal), 2, tensors, results)
+    ]
+
+
+def _attention_backward(arguments, results):
+    tensors, (causal,) = arguments
+    return [
+        _attention_kernel("backward", *tensors[1:3], bool(causal), 5, tensors, results)
+    ]
+
+
+# ---- recurrent networks, as cuDNN has them: the product of all steps' inputs of a layer in one, then
+# step by step the product of the hidden state and what is done with gates.
+
+
+class Recurrent:
+    def __init__(self, tensors, numbers):
+        names = "steps rows samples layers directions hidden width gates"
+        for name, number in zip(names.split(), numbers):
+            setattr(self, name, number)
+        self.item, self.dtype = tensors[0].item_bytes, tensors[0].dtype
+
+    def of_layers(self, data_width):
+        """(width of what comes in) for each layer and direction."""
+        for layer in range(self.layers):
+            for _ in range(self.directions):
+                yield data_width if layer == 0 else self.width * self.directions
+
+    def product(self, m, n, k, launches=1):
+        read = (m * k + k * n) * self.item * launches
+        return {
+            "kind": "gemm",
+            "read": read,
+            "written": m * n * self.item * launches,
+            "dtype": self.dtype,
+            **{"batch": 1, "m": m, "n": n, "k": k, "launches": launches},
+            "flops": 2 * m * n * k * launches,
+        }
+
+    def gate_kernels(self, reads, writes):
+        """Of all steps; elements of a row in units."""
+        unit = self.rows * self.hidden * self.item
+        return {
+            "kind": "pointwise",
+            "read": reads * unit,
+            "written": writes * unit,
+            "dtype": self.dtype,
+            "launches": self.steps,
+        }
+
+    @property
+    def at_once(self):
+        """Samples of a step, on average where sequences are packed."""
+        return max(1, round(self.rows / self.steps))
+
+
+def _recurrent(arguments, results):
+    tensors, numbers = arguments
+    one = Recurrent(tensors, numbers)
+    wide = one.gates * one.hidden
+    kernels = []
+    for inward in one.of_layers(tensors[0].sizes[-1]):
+        kernels.append(one.product(one.rows, wide, inward))
+        kernels.append(one.product(one.at_once, wide, one.width, one.steps))
+        # Both products, the state; gates that are kept, the state.
+        kernels.append(one.gate_kernels(2 * one.gates + 1, one.gates + 2))
+    return kernels
+
+
+def _recurrent_backward(arguments, results):
+    tensors, (*numbers, data_width, wants_input) = arguments
+    one = Recurrent(tensors, numbers)
+    wide = one.gates * one.hidden
+    kernels = []
+    for i, inward in enumerate(one.of_layers(data_width)):
+        kernels.append(one.gate_kernels(one.gates + 3, one.gates + 1))
+        kernels.append(one.product(one.at_once, one.width, wide, one.steps))
+        if i >= one.directions or wants_input:
+            kernels.append(one.product(one.rows, inward, wide))
+        # Gradients of both matrices.
+        kernels.append(one.product(wide, inward, one.rows))
+        kernels.append(one.product(wide, one.width, one.rows))
+    return kernels
+
+
 def _foreach(kind):
     return lambda arguments, results: [_in_memory(kind, arguments, results or arguments[:1])]
 
 
 SPECIAL = {
+    "capture::attention": _attention,
+    "capture::attention_backward": _attention_backward,
     "aten::mm": _mm,
     "aten::addmm": _addmm,
     "aten::addmm_": _addmm,
@@ -303,3 +410,6 @@ SPECIAL.update(
         "randint",
     )
 )
+for name in ("rnn_tanh", "rnn_relu", "lstm", "gru"):
+    SPECIAL[f"capture::{name}"] = _recurrent
+    SPECIAL[f"capture::{name}_backward"] = _recurrent_backward

@@ -6,6 +6,7 @@ On GPUs most of them are a job that hangs.
 
 import collections
 
+from . import waiting
 from .roles import describe
 
 # Words of PyTorch's own errors, and what they mean.
@@ -24,14 +25,18 @@ FAILURES = (
 )
 
 
-def find(records, tasks, groups, complete, died):
-    """A list of {"kind", "ranks", "lines", "text"}. `complete`: all ranks were captured. `died`:
-    {rank: exit status} of those that failed.
+def find(records, tasks, groups, died, each=0):
+    """A list of {"kind", "ranks", "lines", "text"}. `died`: {rank: exit status} of those that
+    failed. `each`: ranks of a server that see all its GPUs; 0: not known.
     """
     found = _told(records) + _failed(records, died)
     explained = {rank for mistake in found for rank in mistake["ranks"]}
+    if each > 0:
+        found += _shared_gpus(records, each)
     found += _collectives(tasks, groups, explained)
     found += _messages(tasks, groups, explained)
+    if not found and len(tasks) == groups.world > 1:
+        found += _circle(tasks, groups)
     order = {"mismatch": 0, "order": 0, "shapes": 1, "world-size": 1, "unmatched": 2}
     return _without_repeats(sorted(found, key=lambda mistake: order.get(mistake["kind"], 3)))
 
@@ -102,6 +107,32 @@ def _failed(records, died):
         )
         found[-1]["what"] = line["type"]
     return found
+
+
+def _shared_gpus(records, each):
+    """Ranks that talk over NCCL with the same GPU of their server, which it refuses."""
+    users = collections.defaultdict(dict)  # (server, GPU): {rank: line}
+    for rank, record in records.items():
+        line = next((one for one in record.lines if one["t"] == "coll"), None)
+        if line is None or record.world is None or record.path is None:
+            continue
+        number = line["d"]
+        visible = record.visible
+        gpu = visible[number] if visible and number < len(visible) else str(number)
+        users[rank // each, gpu][rank] = line
+    for (_, gpu), ranks in sorted(users.items()):
+        if len(ranks) > 1:
+            lines = [line.get("l") for line in ranks.values()]
+            mistake = _mistake(
+                "world-size",
+                ranks,
+                lines,
+                f"rank{_many(sorted(ranks))} of a server use the same GPU, {gpu}, in"
+                f" {next(iter(ranks.values()))['n']} at {lines[0]}: each needs its own, by"
+                " torch.cuda.set_device(LOCAL_RANK)",
+            )
+            return [mistake]  # on other servers it is the same
+    return []
 
 
 # ---- collectives: the n-th of a group has to be the same on all its ranks
@@ -195,8 +226,7 @@ def _messages(tasks, groups, explained):
         for task in mine:
             if task["kind"] in ("send", "recv"):
                 kind, number = _instance(groups, task["group"], rank)
-                ranks = groups.kinds[kind]["groups"][number]
-                peer = ranks[ranks.index(rank) + task["peer"]]
+                peer = _peer(groups, rank, task)
                 if peer in tasks:  # both were captured
                     ends = (rank, peer) if task["kind"] == "send" else (peer, rank)
                     sides[kind, number, *ends][task["kind"]].append(task)
@@ -204,6 +234,39 @@ def _messages(tasks, groups, explained):
     for (_, _, sender, receiver), ends in sorted(sides.items()):
         found += _first_unmatched(sender, receiver, ends["send"], ends["recv"], explained)
     return found
+
+
+def _peer(groups, rank, task):
+    kind, number = _instance(groups, task["group"], rank)
+    ranks = groups.kinds[kind]["groups"][number]
+    return ranks[ranks.index(rank) + task["peer"]]
+
+
+def _circle(tasks, groups):
+    """All do the same things, and yet wait for each other."""
+    stuck = waiting.play(
+        tasks,
+        lambda rank, task: _instance(groups, task["group"], rank),
+        lambda instance: groups.kinds[instance[0]]["groups"][instance[1]],
+        lambda rank, task: _peer(groups, rank, task),
+    )
+    at = {rank: task for rank, task in stuck.at.items() if task} if stuck else {}
+    if not at:
+        return []
+    told = [
+        f"rank {rank} is in {describe(task)}"
+        + (f" from rank {_peer(groups, rank, task)}" if task["kind"] == "recv" else "")
+        for rank, task in list(at.items())[:8]
+    ]
+    more = f"; and {len(at) - 8} more" if len(at) > 8 else ""
+    return [
+        _mistake(
+            "order",
+            at,
+            [task.get("line") for task in at.values()],
+            "ranks wait for each other: " + "; ".join(told) + more,
+        )
+    ]
 
 
 def _first_unmatched(sender, receiver, sends, receives, explained):

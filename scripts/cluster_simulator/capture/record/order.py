@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tasks of a rank, on streams, with what each waits for. Events and waits become ids in `after`."""
 
-from . import kernels, raw, steps
+from . import graphs, kernels, raw, steps
 
 COLLECTIVE_KEYS = ("root", "reduce", "batch")
 
 
 class Tasks:
-    """Of one rank, from its record. `groups`: a Groups, of all ranks."""
+    """Of one rank, from its record. `groups`: a Groups, of all ranks. `host_us`: microseconds of the
+    program on the CPU before each operator, beside what was measured.
+    """
 
-    def __init__(self, record, groups):
+    def __init__(self, record, groups, host_us=0):
+        self._host_us = host_us
         self.rank = record.rank
         self.groups = groups
         self.streams = ["default"]
@@ -24,11 +27,11 @@ class Tasks:
         self._forward = {}  # sequence number of a node: (line, module)
         self._phase = "other"
         self._numbers = {}  # group's number in the process: its index there
-        self._step = steps.Steps(record)
         self._read(record)
 
     def _read(self, record):
-        lines = record.lines
+        lines = graphs.replayed(record.lines)
+        self._step = steps.Steps(lines)
         for position, line in enumerate(lines):
             kind = line["t"]
             self._number = self._step.at(position)
@@ -111,7 +114,15 @@ class Tasks:
         here = line.get("l"), line.get("m")
         return self._forward.get(line["b"], here) if line.get("b", -1) >= 0 else here
 
+    def _host_work(self, line):
+        """What the program did on the CPU before it issued this."""
+        microseconds = line.get("us", 0) + self._host_us
+        if microseconds > 0 and not line.get("replayed"):
+            task = {"kind": "host", "name": "program", "us": round(microseconds, 3)}
+            self._add(task, line, None)
+
     def _operator(self, line):
+        self._host_work(line)
         if "b" not in line:
             # The node that autograd made for it, just before it ran.
             self._forward.setdefault(line["q"] - 1, (line.get("l"), line.get("m")))
@@ -154,6 +165,7 @@ class Tasks:
         if "peer" in line:
             task["peer"] = line["peer"] - group.ranks.index(self.rank)
         counted = (line["g"], name if "peer" in line else None, line.get("peer"))
+        self._host_work(line)
         task["sequence"] = self._sequence.get(counted, 0)
         self._sequence[counted] = task["sequence"] + 1
         after = self._at_end(issued_on)

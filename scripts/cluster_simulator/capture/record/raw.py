@@ -7,9 +7,11 @@ import math
 import os
 from collections import namedtuple
 
+from . import one_process
 
-class Tensor(namedtuple("Tensor", "dtype sizes storage item_bytes")):
-    """storage: -1 on the host."""
+
+class Tensor(namedtuple("Tensor", "dtype sizes storage item_bytes device", defaults=(0,))):
+    """storage: -1 on the host. device: number in the process."""
 
     @property
     def elements(self):
@@ -43,13 +45,21 @@ def tensors(values):
 
 
 class Record:
-    """Of one process: its rank, and its lines."""
+    """Of one process: its rank, and its lines. `visible`: numbers or names of the server's GPUs
+    that it saw; None: all.
+    """
 
-    def __init__(self, path):
+    def __init__(self, path=None, rank=0, world=None, lines=()):
         self.path = path
-        self.lines = []
+        self.lines = list(lines)
+        self.rank = rank
+        self.world = world
+        self.visible = None
+        if path is not None:
+            self._read(path)
+
+    def _read(self, path):
         self.rank = None
-        self.world = None
         with open(path, encoding="utf-8", errors="replace") as file:
             for text in file:
                 try:
@@ -59,6 +69,8 @@ class Record:
                 self.lines.append(line)
                 if line["t"] == "rank":
                     self.rank, self.world = int(line["rank"]), int(line["world"])
+                    if line.get("visible"):
+                        self.visible = line["visible"].split(",")
         if self.rank is None:
             name = os.path.basename(path).split(".")[0]
             self.rank = int(name[len("rank-") :]) if name.startswith("rank-") else 0
@@ -75,4 +87,7 @@ class Record:
 def read(folder):
     """{rank: Record}, of processes that used a GPU."""
     records = [Record(path) for path in sorted(glob.glob(os.path.join(folder, "*.jsonl")))]
-    return {record.rank: record for record in records if record.works}
+    working = [record for record in records if record.works]
+    if len(working) == 1 and not working[0].world:
+        working = one_process.ranks_of(working[0])
+    return {record.rank: record for record in working}

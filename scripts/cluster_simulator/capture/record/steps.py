@@ -5,10 +5,10 @@ import bisect
 
 
 class Steps:
-    def __init__(self, record):
+    def __init__(self, lines):
         marks = [
             (position, (line["n"], line.get("l", "?")))
-            for position, line in enumerate(record.lines)
+            for position, line in enumerate(lines)
             if line["t"] == "step"
         ]
         self.ended_by, ends = _ends([key for _, key in marks])

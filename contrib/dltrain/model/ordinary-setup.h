@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * TCP beside RDMA, as a scenario asks for it.
+ */
+#ifndef DLTRAIN_ORDINARY_SETUP_H
+#define DLTRAIN_ORDINARY_SETUP_H
+
+#include "scenarios/spec/protocol.h"
+
+#include "ns3/ordinary-stack.h"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+
+namespace dltrain
+{
+
+/// As defaults of ns-3's attributes, before those that the user sets. \pre spec.tcp
+void SetTcpDefaults(const scenario::ProtocolSpec& spec);
+
+/// \return bytes of the largest frame, header to FCS \pre spec.tcp
+uint32_t LargestFrameOf(const scenario::ProtocolSpec& spec);
+
+/// On all hosts. \return null: `error` says why
+std::unique_ptr<ns3::OrdinaryStack> InstallStack(const scenario::ProtocolSpec& spec,
+                                                 ns3::RdmaFabric& fabric,
+                                                 std::string& error);
+
+/// For stats.json: what became of packets, in the whole run. \pre spec.tcp
+nlohmann::ordered_json OrdinaryToJson(const scenario::ProtocolSpec& spec,
+                                      const ns3::RdmaFabric& fabric);
+
+/// The same for the terminal.
+void PrintOrdinary(std::ostream& os,
+                   const scenario::ProtocolSpec& spec,
+                   const ns3::RdmaFabric& fabric);
+
+} // namespace dltrain
+
+#endif // DLTRAIN_ORDINARY_SETUP_H

@@ -1,0 +1,347 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "tcp-transport.h"
+
+#include "link-sampler.h"
+#include "trace-collector.h"
+
+#include "ns3/inet-socket-address.h"
+#include "ns3/node-windows.h"
+#include "ns3/node.h"
+#include "ns3/rdma-event.h"
+#include "ns3/tcp-socket-factory.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dltrain
+{
+
+using ns3::InetSocketAddress;
+using ns3::NodeWindows;
+using ns3::Ptr;
+using ns3::Socket;
+
+namespace
+{
+
+/// Where hosts listen, and the priorities behind it: assumed.
+constexpr uint16_t FIRST_PORT = 5000;
+/// As much is given to a socket at a time; what is on the way does not depend on it.
+constexpr uint64_t PIECE = 65536;
+
+/// An address whose packets have this priority: the DSCP is its class selector (RFC 2474, 4.2.2),
+/// which RdmaPackets::DscpPriorities is told of.
+InetSocketAddress
+AddressOf(const ns3::OrdinaryStack& stack, uint32_t endpoint, uint16_t port, uint8_t priority)
+{
+    InetSocketAddress address(stack.GetAddress(endpoint), port);
+    address.SetTos(static_cast<uint8_t>(priority << 5));
+    return address;
+}
+
+} // namespace
+
+std::unique_ptr<Transport>
+MakeTransport(const std::string& network, ns3::OrdinaryStack* stack, const NetworkParts& parts)
+{
+    return stack ? std::make_unique<TcpTransport>(parts, *stack)
+                 : NetworkKind::Make(network, parts);
+}
+
+TcpTransport::TcpTransport(const NetworkParts& parts, ns3::OrdinaryStack& stack)
+    : m_fabric(parts.fabric),
+      m_collector(parts.collector),
+      m_places(parts.places),
+      m_stack(stack)
+{
+}
+
+TcpTransport::~TcpTransport()
+{
+    // Sockets outlive this.
+    for (Connection& connection : m_connections)
+    {
+        if (connection.socket)
+        {
+            connection.socket->SetSendCallback(ns3::Callback<void, Ptr<Socket>, uint32_t>());
+            connection.socket->SetConnectCallback(ns3::Callback<void, Ptr<Socket>>(),
+                                                  ns3::Callback<void, Ptr<Socket>>());
+            connection.socket->SetCloseCallbacks(ns3::Callback<void, Ptr<Socket>>(),
+                                                 ns3::Callback<void, Ptr<Socket>>());
+        }
+    }
+}
+
+// Connections ------------------------------------------------------------------------------------
+
+void
+TcpTransport::Listen(uint32_t endpoint, uint8_t priority)
+{
+    Ptr<Socket>& socket = m_listening[{endpoint, priority}];
+    if (socket)
+    {
+        return;
+    }
+    socket = Socket::CreateSocket(m_stack.GetNode(endpoint), ns3::TcpSocketFactory::GetTypeId());
+    socket->Bind(AddressOf(m_stack, endpoint, FIRST_PORT + priority, priority));
+    socket->BindToNetDevice(m_stack.GetDevice(endpoint));
+    socket->Listen();
+    socket->SetAcceptCallback(
+        ns3::MakeNullCallback<bool, Ptr<Socket>, const ns3::Address&>(),
+        [this](Ptr<Socket> accepted, const ns3::Address& from) { OnAccepted(accepted, from); });
+}
+
+TcpTransport::Connection&
+TcpTransport::Connect(uint32_t from, uint32_t to, uint8_t priority)
+{
+    Listen(to, priority);
+    m_stack.Introduce(from, to);
+    Connection& connection = m_connections.emplace_back();
+    connection.from = from;
+    connection.to = to;
+    connection.priority = priority;
+    const Ptr<Socket> socket =
+        Socket::CreateSocket(m_stack.GetNode(from), ns3::TcpSocketFactory::GetTypeId());
+    connection.socket = socket;
+    if (socket->Bind(AddressOf(m_stack, from, 0, priority)) != 0)
+    {
+        connection.failed = true; // no port is free
+        return connection;
+    }
+    socket->BindToNetDevice(m_stack.GetDevice(from));
+    connection.buffer = socket->GetTxAvailable();
+    ns3::Address own;
+    socket->GetSockName(own);
+    m_byPort[{from, InetSocketAddress::ConvertFrom(own).GetPort()}] = &connection;
+    socket->SetConnectCallback(
+        [this, &connection](Ptr<Socket>) {
+            connection.open = true;
+            Fill(connection);
+        },
+        [this, &connection](Ptr<Socket>) { OnFailed(connection); });
+    socket->SetCloseCallbacks([this, &connection](Ptr<Socket>) { OnFailed(connection); },
+                              [this, &connection](Ptr<Socket>) { OnFailed(connection); });
+    socket->SetSendCallback([this, &connection](Ptr<Socket>, uint32_t) { OnSpace(connection); });
+    socket->Connect(AddressOf(m_stack, to, FIRST_PORT + priority, priority));
+    return connection;
+}
+
+void
+TcpTransport::OnAccepted(Ptr<Socket> socket, const ns3::Address& from)
+{
+    const InetSocketAddress address = InetSocketAddress::ConvertFrom(from);
+    const uint32_t endpoint = m_stack.GetEndpoint(address.GetIpv4());
+    Connection& connection = *m_byPort.at({endpoint, address.GetPort()});
+    socket->SetRecvCallback(
+        [this, &connection](Ptr<Socket> readable) { OnReadable(connection, readable); });
+}
+
+// Channels ---------------------------------------------------------------------------------------
+
+ChannelId
+TcpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie, uint64_t)
+{
+    const uint32_t number = m_channels.Take();
+    Channel& channel = m_channels[number];
+    channel.name = name;
+    channel.user = &user;
+    channel.cookie = cookie;
+    const uint32_t from = m_places.FromOf(name);
+    const uint32_t to = m_places.ToOf(name);
+    std::vector<Connection*>& idle = m_idle[{from, to, name.priority}];
+    while (!idle.empty() && idle.back()->failed)
+    {
+        idle.pop_back();
+    }
+    if (idle.empty())
+    {
+        channel.connection = &Connect(from, to, name.priority);
+    }
+    else
+    {
+        channel.connection = idle.back();
+        idle.pop_back();
+    }
+    return number;
+}
+
+void
+TcpTransport::Close(ChannelId channel)
+{
+    const Connection& of = *m_channels[channel].connection;
+    m_idle[{of.from, of.to, of.priority}].push_back(m_channels[channel].connection);
+    m_channels.Give(static_cast<uint32_t>(channel));
+}
+
+std::string
+TcpTransport::Describe(ChannelId channel) const
+{
+    const std::vector<std::string>& names = m_collector.GetEndpointNames();
+    const Connection& of = *m_channels[channel].connection;
+    return names[of.from] + "->" + names[of.to] + " by TCP";
+}
+
+// Sending ----------------------------------------------------------------------------------------
+
+void
+TcpTransport::Post(ChannelId channel, const TransportPost& post)
+{
+    Connection& connection = *m_channels[channel].connection;
+    const uint32_t number = m_messages.Take();
+    Message* message = &m_messages[number];
+    *message = {};
+    message->post = post;
+    message->channel = channel;
+    message->number = number;
+    m_collector.GetLinkSampler().Arm();
+    NodeWindows::NoteCall([this, message, now = ns3::RdmaClock::Now()] {
+        message->noted = m_collector.CountMessage(message->post.id, now, ns3::RdmaOperation::WRITE);
+    });
+    connection.sending.push_back(message);
+    connection.arriving.push_back(message);
+    connection.posted += post.bytes;
+    if (connection.failed)
+    {
+        // Not before who posts it knows the channel.
+        ns3::Simulator::ScheduleNow([this, &connection] { OnFailed(connection); });
+        return;
+    }
+    Fill(connection);
+}
+
+void
+TcpTransport::Fill(Connection& connection)
+{
+    while (connection.open && !connection.failed && connection.queued < connection.posted)
+    {
+        const uint64_t piece = std::min({connection.posted - connection.queued,
+                                         uint64_t{connection.socket->GetTxAvailable()},
+                                         PIECE});
+        if (piece == 0)
+        {
+            return; // OnSpace
+        }
+        connection.queued += piece;
+        connection.socket->Send(ns3::Create<ns3::Packet>(static_cast<uint32_t>(piece)));
+    }
+}
+
+void
+TcpTransport::OnSpace(Connection& connection)
+{
+    m_collector.GetLinkSampler().Arm(); // it may have been silent for long
+    const uint64_t acked =
+        connection.queued - (connection.buffer - connection.socket->GetTxAvailable());
+    while (!connection.sending.empty() &&
+           connection.acked + connection.sending.front()->post.bytes <= acked)
+    {
+        Message* message = connection.sending.front();
+        connection.sending.pop_front();
+        connection.acked += message->post.bytes;
+        const int64_t now = ns3::RdmaClock::Now();
+        if (m_collector.IsCompleteAtSender())
+        {
+            Record(*message, connection, now);
+        }
+        const Channel& channel = m_channels[message->channel];
+        const TransportPost post = message->post;
+        const ChannelId number = message->channel;
+        Leave(message);
+        channel.user->OnSent(number, channel.cookie, post.id, false, now);
+    }
+    Fill(connection);
+}
+
+void
+TcpTransport::OnFailed(Connection& connection)
+{
+    connection.failed = true;
+    // Users may post anew, and that fails in its turn.
+    std::deque<Message*> failed;
+    failed.swap(connection.sending);
+    const int64_t now = ns3::RdmaClock::Now();
+    for (Message* message : failed)
+    {
+        const Channel& channel = m_channels[message->channel];
+        const uint64_t id = message->post.id;
+        NodeWindows::NoteCall([this] { m_collector.FailMessage(); });
+        channel.user->OnSent(message->channel, channel.cookie, id, true, now);
+    }
+}
+
+// Receiving --------------------------------------------------------------------------------------
+
+void
+TcpTransport::OnReadable(Connection& connection, Ptr<Socket> socket)
+{
+    while (const Ptr<ns3::Packet> packet = socket->Recv())
+    {
+        if (packet->GetSize() == 0)
+        {
+            break; // the end
+        }
+        connection.received += packet->GetSize();
+    }
+    const int64_t now = ns3::RdmaClock::Now();
+    while (!connection.arriving.empty() &&
+           connection.arriving.front()->post.bytes <= connection.received)
+    {
+        Message* message = connection.arriving.front();
+        connection.arriving.pop_front();
+        connection.received -= message->post.bytes;
+        CountArrived(message->post.bytes);
+        if (!m_collector.IsCompleteAtSender())
+        {
+            Record(*message, connection, now);
+        }
+        const Channel& channel = m_channels[message->channel];
+        const TransportPost post = message->post;
+        const ChannelId number = message->channel;
+        Leave(message);
+        channel.user->OnDelivered(
+            {channel.name, number, channel.cookie, post.immediate, post.cause},
+            now);
+    }
+}
+
+void
+TcpTransport::Record(const Message& message, const Connection& connection, int64_t now)
+{
+    const ChannelName& name = m_channels[message.channel].name;
+    results::FlowRecord record;
+    record.bytes = message.post.bytes;
+    record.end = now;
+    record.ideal = m_fabric.GetIdealCompletion(connection.from,
+                                               connection.to,
+                                               message.post.bytes,
+                                               false,
+                                               ns3::RdmaOperation::WRITE,
+                                               m_collector.IsCompleteAtSender());
+    record.src = connection.from;
+    record.dst = connection.to;
+    if (m_places.IsGpu(name.from))
+    {
+        record.fromGpu = name.from;
+    }
+    if (m_places.IsGpu(name.to))
+    {
+        record.toGpu = name.to;
+    }
+    NodeWindows::NoteCall(
+        [this, &message, record] { m_collector.EndMessage(message.noted, record); });
+}
+
+void
+TcpTransport::Leave(Message* message)
+{
+    if (!std::exchange(message->isHalfDone, true))
+    {
+        return;
+    }
+    // Behind what is noted of it.
+    NodeWindows::NoteCall([this, message] { m_messages.Give(message->number); });
+}
+
+} // namespace dltrain

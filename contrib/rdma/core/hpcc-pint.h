@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * HPCC-PINT's name and presets: HPCC's law (hpcc-window.h) fed by PINT's telemetry (pint.h).
+ */
+#ifndef RDMA_CORE_HPCC_PINT_H
+#define RDMA_CORE_HPCC_PINT_H
+
+#include "congestion-control.h"
+#include "ecn-law.h"
+
+namespace rdma
+{
+
+enum HpccPintPreset
+{
+    kHpccPintCode
+};
+
+inline const RegisteredCongestionControl kHpccPint{
+    "hpcc-pint",
+    "HPCC with PINT (Ben Basat et al., SIGCOMM 2020): the same window, by one byte of telemetry in "
+    "each packet",
+    {{kHpccPintCode,
+      "sigcomm20",
+      "as HPCC's sigcomm19; 1.05 as the base of a byte's logarithm, every ACK looked at",
+      EcnHpcc19(Gbps(100))}}};
+
+} // namespace rdma
+
+#endif // RDMA_CORE_HPCC_PINT_H

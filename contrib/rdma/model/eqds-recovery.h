@@ -1,0 +1,99 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef EQDS_RECOVERY_H
+#define EQDS_RECOVERY_H
+
+#include "contrib/rdma/core/pull-credits.h"
+#include "trimming-recovery.h"
+
+#include <cstdint>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * EQDS: Olteanu et al., "An edge-queued datagram service for all datacenter traffic", NSDI 2022:
+ * packets wait in the sender's host until the receiver gives credits for them, so that queues in
+ * the network stay short. What was opened: the paper's abstract, and its authors' simulator, which
+ * this follows (Broadcom/csg-htsim, sim/eqds.cpp: EqdsSrc, EqdsSink, EqdsPullPacer).
+ *
+ *     sender                                      receiver
+ *       unsolicited window, with what more it
+ *       could send (its target) ---------------->
+ *                        <----------------------- ACK, or NACK of a packet that was trimmed
+ *                        <----------------------- pull: a credit, while its target is not reached;
+ *                                                 senders take turns, those that have to send
+ *                                                 again first; one a packet's time (RdmaPullQueue)
+ *       packets to send again, or new ones ----->
+ *       no credit, none expected: RTS ---------->
+ *
+ * Requester. Credits that were given are used before unsolicited ones, and those end with the first
+ * answer (EqdsSrc::spendCredit, clearSpeculativeCredit). Each packet says how many credits it could
+ * use in all: rdma::CreditAsker (computePullTarget). A time-out without a credit sends an RTS,
+ * which asks only (rtxTimerExpired, sendRTS).
+ *
+ * Responder. rdma::CreditGiver. A trimmed packet asks for one more credit, urgently
+ * (EqdsSink::receivePacket, pull).
+ *
+ * Differences, assumed: credits are of packets and not of bytes; each packet is acknowledged for
+ * itself; a credit goes with an answer if nobody waits for one; an RTS has no PSN of its own, and
+ * goes also when something is posted while no credit is there or expected; when all that was posted
+ * has been acknowledged the unsolicited window is there again, and so nobody who has nothing to
+ * send is given credits in advance (the simulator's idle senders). Where in a packet its target
+ * stands is assumed, and its bytes are not counted.
+ *
+ * Laws (asserted in tests): credits given <= those asked for + packets trimmed; what NDP has.
+ */
+class EqdsRecovery : public TrimmingRecovery
+{
+  public:
+    explicit EqdsRecovery(const RdmaRecoveryScheme::Setting& setting);
+
+    std::string GetName() const override;
+
+    void OnPosted(RdmaRequester& requester, int64_t now) override;
+    void OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now) override;
+    void OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now) override;
+    void OnAcknowledged(RdmaRequester& requester, int64_t now) override;
+    void OnTimeout(RdmaRequester& requester, int64_t now) override;
+    void OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now) override;
+    int64_t GetTimeout(const RdmaRequester& requester) const override;
+
+    bool OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& frame, int64_t now) override;
+    void OnRequestToSend(RdmaResponder& responder, const RdmaFrame& frame, int64_t now) override;
+    Pull GivePull(RdmaResponder& responder, bool urgent, int64_t now) override;
+
+    void ChooseNext(RdmaRequester& requester) override;
+
+  protected:
+    /// \param perPull credits of a pull \param inAnswers whether answers bear credits too
+    EqdsRecovery(const RdmaRecoveryScheme::Setting& setting, uint32_t perPull, bool inAnswers);
+
+    bool MaySend(const RdmaRequester& requester) const override;
+    void AnswerArrival(RdmaResponder& responder,
+                       bool whole,
+                       uint32_t psn,
+                       RdmaFrame* data,
+                       int64_t now) override;
+    /// \return packets that it would send if it had the credits
+    virtual uint64_t GetDemand(const RdmaRequester& requester) const;
+
+  private:
+    /// Says what it could use, in a packet of its own.
+    void Ask(RdmaRequester& requester);
+    /// Its turn for a credit comes, if it wants one.
+    void Queue(RdmaResponder& responder, int64_t now);
+
+    uint32_t m_perPull;
+    bool m_inAnswers;
+    rdma::CreditAsker m_asker;
+    rdma::CreditGiver m_giver;
+    bool m_queued{false};       //!< responder: in the NIC's queue
+    bool m_queuedUrgent{false}; //!< the same, of the urgent
+};
+
+} // namespace ns3
+
+#endif /* EQDS_RECOVERY_H */

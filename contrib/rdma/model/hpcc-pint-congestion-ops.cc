@@ -1,0 +1,112 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "hpcc-pint-congestion-ops.h"
+
+#include "contrib/rdma/core/flow-hash.h"
+#include "contrib/rdma/core/pint.h"
+
+#include "ns3/double.h"
+#include "ns3/enum.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(HpccPintCongestionOps);
+
+TypeId
+HpccPintCongestionOps::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::HpccPintCongestionOps")
+            .SetParent<RdmaCongestionOps>()
+            .SetGroupName("Rdma")
+            .AddConstructor<HpccPintCongestionOps>()
+            .AddAttribute("Preset",
+                          "HPCC's law with PINT's telemetry",
+                          EnumValue(rdma::kHpccPintCode),
+                          MakeEnumAccessor(&HpccPintCongestionOps::m_preset),
+                          MakePresetChecker(rdma::kHpccPint))
+            .AddAttribute("Eta",
+                          "Target utilisation (0 to 1)",
+                          DoubleValue(0.95),
+                          MakeDoubleAccessor(&HpccPintCongestionOps::m_eta),
+                          MakeDoubleChecker<double>(0.01, 1))
+            .AddAttribute("MaxStage",
+                          "Additive steps before a multiplicative one (round trips)",
+                          UintegerValue(5),
+                          MakeUintegerAccessor(&HpccPintCongestionOps::m_maxStage),
+                          MakeUintegerChecker<uint32_t>())
+            .AddAttribute("Flows",
+                          "N, flows that W_AI = W_init (1 - eta) / N is to leave room for",
+                          UintegerValue(100),
+                          MakeUintegerAccessor(&HpccPintCongestionOps::m_flows),
+                          MakeUintegerChecker<uint32_t>(1))
+            .AddAttribute("MinimumRate",
+                          "The rate is never less (bit/s), but at most the line's; the authors' "
+                          "code: 100 Mb/s",
+                          UintegerValue(100000000),
+                          MakeUintegerAccessor(&HpccPintCongestionOps::m_minimumRate),
+                          MakeUintegerChecker<uint64_t>(1, MAX_BPS))
+            .AddAttribute("SampleProbability",
+                          "Part of the ACKs that is looked at (0 to 1); the authors' code: "
+                          "PINT_PROB 1.0",
+                          DoubleValue(1),
+                          MakeDoubleAccessor(&HpccPintCongestionOps::m_sampleProbability),
+                          MakeDoubleChecker<double>(0.0001, 1));
+    return tid;
+}
+
+RdmaHeaderBytes
+HpccPintCongestionOps::GetHeaderBytes() const
+{
+    return {rdma::kPintBytes, rdma::kPintBytes};
+}
+
+rdma::HpccParameters
+HpccPintCongestionOps::GetParameters(const RdmaCongestionState& state) const
+{
+    rdma::HpccParameters p;
+    p.baseRtt = rdma::Duration(state.baseRtt);
+    p.eta = m_eta;
+    p.maxStage = m_maxStage;
+    p.flows = m_flows;
+    p.minimumRate = rdma::BitRate(m_minimumRate);
+    return p;
+}
+
+void
+HpccPintCongestionOps::Init(RdmaCongestionState& state)
+{
+    AbortIfRefused(state);
+    m_window = std::make_unique<rdma::HpccWindow>(GetParameters(state), state.line);
+    Publish(state);
+}
+
+void
+HpccPintCongestionOps::Publish(RdmaCongestionState& state) const
+{
+    state.rateBps = std::min(state.line.bps, static_cast<uint64_t>(m_window->Rate() + 0.5));
+    state.windowBytes = std::max<uint64_t>(1, static_cast<uint64_t>(m_window->Window()));
+}
+
+void
+HpccPintCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
+{
+    if (!ack.telemetry || ack.telemetry->pintPeriod == 0)
+    {
+        return;
+    }
+    const uint64_t chance = rdma::Mix64(++m_acks ^ static_cast<uint64_t>(now) << 16) >> 32;
+    if (static_cast<double>(chance) >= m_sampleProbability * 4294967296.0)
+    {
+        return;
+    }
+    m_window->OnAck(state.ackedPosition, state.sentPosition, rdma::PintDecode(ack.telemetry->pint));
+    Publish(state);
+}
+
+} // namespace ns3

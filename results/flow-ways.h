@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RESULTS_FLOW_WAYS_H
+#define RESULTS_FLOW_WAYS_H
+
+#include "results/message-parts.h"
+
+#include <cstdint>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+namespace results
+{
+
+/**
+ * How many flows pass each port, where flows keep their ways: of each the way of its first message
+ * counts. Of what that says of hashes, the collisions.
+ *
+ * Its memory is bounded: of more flows than it keeps it says nothing.
+ */
+class FlowWays
+{
+  public:
+    static constexpr std::size_t MOST_FLOWS = 100000;
+
+    explicit FlowWays(std::size_t mostFlows = MOST_FLOWS)
+        : m_mostFlows(mostFlows)
+    {
+    }
+
+    /// A message has come. \param flow a number that no other flow has
+    void Add(uint64_t flow, const MessageParts& parts)
+    {
+        if (m_flows.size() <= m_mostFlows && m_flows.insert(flow).second)
+        {
+            AddNew(parts);
+        }
+    }
+
+    void Clear();
+
+    /// \param sets of links that one choice is between: ends of the fabric, two or more; an end may
+    /// be in several \return pairs of flows that share a link of a set of which another link has no
+    /// flow; a link counts once. nullopt: too many flows
+    std::optional<uint64_t> CountCollisions(const std::vector<std::vector<uint32_t>>& sets) const;
+
+  private:
+    void AddNew(const MessageParts& parts);
+    uint64_t FlowsAt(uint32_t end) const;
+
+    std::size_t m_mostFlows;
+    std::unordered_set<uint64_t> m_flows;
+    std::vector<uint32_t> m_at; //!< by end
+};
+
+} // namespace results
+
+#endif // RESULTS_FLOW_WAYS_H

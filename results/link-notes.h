@@ -1,0 +1,63 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RESULTS_LINK_NOTES_H
+#define RESULTS_LINK_NOTES_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace results
+{
+
+/**
+ * What there is to know of a link where a message was held up: the faults that it had meanwhile,
+ * and whether it was the busiest of its kind. Known at the end of a run; of none there is nothing
+ * to say until then.
+ */
+class LinkNotes
+{
+  public:
+    /// One time that a fault was there.
+    struct Fault
+    {
+        std::string words;          //!< "rate on edge-0-0-agg-0-1"
+        std::vector<uint32_t> ends; //!< of the fabric, that it holds up
+        int64_t begin{0};           //!< ps
+        int64_t end{INT64_MAX};     //!< ps
+        bool losesFrames{false};
+    };
+
+    /// A directed link.
+    struct Load
+    {
+        uint32_t end{0};  //!< of the fabric
+        uint32_t from{0}; //!< links from that node to the nearest host; 0: a host
+        uint32_t to{0};   //!< the same of the other one
+        double load{0};   //!< bytes over rate, or any unit
+    };
+
+    /// Links whose loads differ less than so much from the mean of their kind are alike: assumed.
+    static constexpr double BUSY = 1.25;
+
+    void Clear();
+    void Add(Fault fault);
+    /// Of the links of one kind (the same from and to) that carried anything, those with the
+    /// largest load are its busiest, if that is BUSY times the mean of them.
+    void SetLoads(const std::vector<Load>& loads);
+
+    /// \param from, to ps \return "rate on a-b; busiest of 8 links from tier 1 to tier 2, 1.9 times
+    /// their mean"; or nothing
+    std::string Of(uint32_t end, int64_t from, int64_t to) const;
+    /// \return faults that lost frames then, anywhere: "link-down on a-b"; or nothing
+    std::string Losses(int64_t from, int64_t to) const;
+
+  private:
+    std::vector<Fault> m_faults;
+    std::vector<std::string> m_busiest; //!< by end; shorter, or empty text: it is not
+};
+
+} // namespace results
+
+#endif // RESULTS_LINK_NOTES_H

@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What a capture (docs/capture-format.md) says of the script itself: its meta.json, without what
+ * its ranks did.
+ */
+#ifndef SCENARIOS_FORMATS_CAPTURE_FINDINGS_H
+#define SCENARIOS_FORMATS_CAPTURE_FINDINGS_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace formats
+{
+
+/// What is wrong with a script.
+struct Mistake
+{
+    std::string kind; ///< "mismatch", "missing", ...
+    std::vector<uint64_t> ranks;
+    std::vector<std::string> lines; ///< "train.py:31"
+    std::string text;
+};
+
+struct Findings
+{
+    std::string folder;
+    uint64_t world = 0;    ///< ranks
+    uint64_t captured = 0; ///< of them
+    uint64_t steps = 0;    ///< that were captured whole
+    std::string endedBy;   ///< what ends a step
+    /// Of the captured ranks the one whose allocator had most, and how much: PyTorch's
+    /// max_memory_allocated and max_memory_reserved.
+    uint64_t memoryRank = 0;
+    uint64_t allocatedBytes = 0;
+    uint64_t reservedBytes = 0; ///< 0: it is not known
+    std::vector<Mistake> mistakes;
+};
+
+/// Of the capture in a folder; nothing if there is none. What is not as it should be is left out:
+/// who reads the capture itself tells of it.
+std::optional<Findings> ReadFindings(const std::string& folder);
+
+/// Why no step of it can be simulated, in a sentence: ranks that do not fit together wait for each
+/// other for ever. Else nothing.
+std::string WhyNotSimulated(const Findings& findings);
+
+} // namespace formats
+
+#endif // SCENARIOS_FORMATS_CAPTURE_FINDINGS_H

@@ -1,0 +1,184 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/launch-options.h"
+
+#include "scenarios/spec/launcher.h"
+
+#include <charconv>
+
+namespace scenario
+{
+
+namespace
+{
+
+// As cluster_simulator.capture.capture() has them.
+constexpr uint32_t kSteps = 3;
+constexpr uint32_t kPatienceS = 30;
+constexpr const char* kRanks = "auto";
+
+/// "auto", "all", or numbers with commas.
+bool
+AreRanks(const std::string& text)
+{
+    if (text == "auto" || text == "all")
+    {
+        return true;
+    }
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (true)
+    {
+        uint32_t rank = 0;
+        const auto [next, bad] = std::from_chars(at, end, rank);
+        if (bad != std::errc())
+        {
+            return false;
+        }
+        if (next == end)
+        {
+            return true;
+        }
+        if (*next != ',')
+        {
+            return false;
+        }
+        at = next + 1;
+    }
+}
+
+} // namespace
+
+std::vector<Option>
+LaunchOptionRows()
+{
+    const std::string group = "A script of one's own";
+    const std::string json = "/launch";
+    return {
+        Opt("launch",
+            Kind::kText,
+            json,
+            group,
+            "capture a training script, unmodified, on simulated GPUs, and run a step of it "
+            "instead of a model: a script of bash or Python, or a launcher's words (torchrun, "
+            "srun, mpirun, python); the capture is in the folder \"capture\" of the results "
+            "(docs/capture.md)")
+            .At("/launch/command")
+            .Shows("COMMAND")
+            .Otherwise("none")
+            .Example("torchrun --nproc_per_node=8 train.py"),
+        Opt("capture-ranks",
+            Kind::kText,
+            json,
+            group,
+            "which ranks of it run: auto (up to 16 all, of more a sample, which is compared), all, "
+            "or numbers")
+            .At("/launch/ranks")
+            .Shows("auto|all|N,...")
+            .Otherwise(kRanks)
+            .Example("0,1,7"),
+        Opt("capture-steps",
+            Kind::kInteger,
+            json,
+            group,
+            "end it after so many training steps, of which the last one is simulated; 0: where it "
+            "ends itself")
+            .At("/launch/steps")
+            .Shows("N")
+            .Range(0, 1e6)
+            .Otherwise(std::to_string(kSteps))
+            .Example("2"),
+        Opt("capture-network",
+            Kind::kFlag,
+            json,
+            group,
+            "let it use the network (else it is in a network namespace of its own, where the "
+            "kernel allows that)")
+            .At("/launch/network"),
+        Opt("capture-patience",
+            Kind::kInteger,
+            json,
+            group,
+            "seconds that a rank waits for another one, before that is a mistake")
+            .At("/launch/patience_s")
+            .Shows("SECONDS")
+            .Range(1, 86400)
+            .Otherwise(std::to_string(kPatienceS))
+            .Example("60"),
+    };
+}
+
+bool
+IsToLaunch(const Values& values)
+{
+    return values.Given("launch") && !values.Given("trace");
+}
+
+void
+SetLaunched(Values* values, const std::string& folder)
+{
+    // Not present: it is no part of the configuration, with which the script is captured anew.
+    Value& trace = values->Slot("trace");
+    trace.given = true;
+    trace.where = "--launch";
+    trace.raw = trace.text = folder;
+}
+
+void
+CheckLaunch(Validation* v)
+{
+    const auto& values = v->values;
+    if (!values.Given("launch"))
+    {
+        v->MustNotBeSet({"capture-ranks", "capture-steps", "capture-network", "capture-patience"},
+                        "has no meaning without --launch");
+        return;
+    }
+    if (values.Present("trace"))
+    {
+        v->Fail("trace", "has no meaning with --launch, whose capture it would be");
+    }
+    if (v->seat)
+    {
+        v->Fail("launch",
+                "has no meaning for one of several jobs; capture it before (./ns3 capture) and "
+                "give --trace");
+    }
+    if (values.Integer("mpi-ranks") > 1 || FindLauncher().started)
+    {
+        v->Fail("launch",
+                "is captured by one process; with --mpi-ranks, or under mpirun, capture it before "
+                "(./ns3 capture) and give --trace");
+    }
+    if (values.Text("launch").find_first_not_of(" \t\n") == std::string::npos)
+    {
+        v->Fail("launch",
+                "is empty; allowed: a script (launch.sh, train.py) or a launcher's words");
+    }
+    if (values.Given("capture-ranks") && !AreRanks(values.Text("capture-ranks")))
+    {
+        v->Fail("capture-ranks", "allowed: auto, all, or numbers of ranks such as 0,5,127");
+    }
+}
+
+LaunchSpec
+MakeLaunch(Validation* v, const training::GpuSpec& gpu, const topo::ServerSpec& server)
+{
+    const auto& values = v->values;
+    LaunchSpec launch;
+    launch.command = values.Text("launch");
+    launch.gpu = gpu.name;
+    launch.memoryBytes = gpu.memoryBytes;
+    launch.multiprocessors = static_cast<uint32_t>(gpu.multiprocessors);
+    launch.gpusPerServer =
+        values.Given("gpus-per-server") ? values.U32("gpus-per-server") : server.gpus;
+    launch.ranks = values.Given("capture-ranks") ? values.Text("capture-ranks") : kRanks;
+    launch.steps = values.Given("capture-steps") ? values.U32("capture-steps") : kSteps;
+    launch.network = values.Flag("capture-network");
+    launch.patienceS =
+        values.Given("capture-patience") ? values.U32("capture-patience") : kPatienceS;
+    return launch;
+}
+
+} // namespace scenario

@@ -1,0 +1,129 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/protocol-options.h"
+
+#include "scenarios/spec/network-kinds.h"
+#include "scenarios/spec/scenario.h"
+
+namespace scenario
+{
+
+namespace
+{
+
+struct Control
+{
+    const char* name;
+    const char* type; ///< in ns-3
+    const char* description;
+};
+
+/// ns-3's own, with its constants. Not BBR, whose random numbers follow from the order in which
+/// sockets are made.
+constexpr Control kControls[] = {
+    {"cubic", "ns3::TcpCubic", "CUBIC"},
+    {"newreno", "ns3::TcpNewReno", "NewReno (RFC 6582)"},
+    {"dctcp", "ns3::TcpDctcp", "DCTCP (RFC 8257), by the switches' marks"},
+    {"vegas", "ns3::TcpVegas", "Vegas"},
+};
+
+std::vector<NamedItem>
+ControlItems()
+{
+    std::vector<NamedItem> items;
+    for (const Control& control : kControls)
+    {
+        items.push_back({control.name, control.description});
+    }
+    return items;
+}
+
+} // namespace
+
+std::vector<Option>
+ProtocolOptionRows(const std::string& group, const std::string& json)
+{
+    return {
+        Opt("protocol", Kind::kName, json, group, "what carries flows")
+            .Names("protocol",
+                   {{"rdma", "RDMA"},
+                    {"tcp",
+                     "TCP of ns-3 over the same ports, priorities and buffers; Ethernet, one "
+                     "thread and one process"}})
+            .Default("rdma")
+            .Example("tcp"),
+        Opt("tcp-control", Kind::kName, json, group, "--protocol=tcp: congestion control of TCP")
+            .Names("congestion control of TCP", ControlItems)
+            .Otherwise("cubic")
+            .Example("dctcp"),
+        Opt("packet-mtu",
+            Kind::kInteger,
+            json,
+            group,
+            "--protocol=tcp: largest IP packet, its headers included (bytes); buffers are "
+            "prepared for it")
+            .Otherwise("1500")
+            .Range(576, 9000)
+            .Example("9000"),
+    };
+}
+
+ProtocolSpec
+ApplyProtocol(Validation* v, const FabricSpec& fabric)
+{
+    Values& values = v->values;
+    ProtocolSpec spec;
+    spec.tcp = values.Text("protocol") == "tcp";
+    if (!spec.tcp)
+    {
+        v->MustNotBeGiven({"tcp-control", "packet-mtu"},
+                          "has no meaning with --protocol=rdma; allowed with --protocol=tcp");
+        return spec;
+    }
+    v->DecideUnlessGiven("tcp-control", "cubic");
+    v->DecideUnlessGiven("packet-mtu", "1500");
+    // A lossy one: switches drop what is more than they have room for, and pause nobody.
+    v->DecideUnlessGiven("priority", "0");
+    if (fabric.infiniBand)
+    {
+        v->Fail("protocol",
+                "is TCP on Ethernet, and InfiniBand's IPoIB is not modelled; allowed with "
+                "--fabric=ib: rdma");
+    }
+    if (!HasPackets(fabric))
+    {
+        v->Fail("protocol", "sends packets; allowed with --network=analytic: rdma");
+    }
+    if (values.Text("operation") != "write")
+    {
+        v->Fail("operation", "is a verb of RDMA; allowed with --protocol=tcp: write");
+    }
+    spec.control = values.Text("tcp-control");
+    for (const Control& control : kControls)
+    {
+        spec.controlType = spec.control == control.name ? control.type : spec.controlType;
+    }
+    spec.packetMtu = values.U32("packet-mtu");
+    return spec;
+}
+
+void
+SettleThreads(Validation* v, const ProtocolSpec& protocol, RunOptions* run)
+{
+    if (!protocol.tcp)
+    {
+        return;
+    }
+    if (run->processes.Several())
+    {
+        v->Fail("protocol", "is of one process with tcp; allowed without " + run->processes.by);
+    }
+    if (run->threads > 1)
+    {
+        v->Fail("threads", "ns-3's TCP is made for one thread; allowed: 1, or without TCP");
+    }
+    run->threads = 1;
+}
+
+} // namespace scenario

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Captures for dltrain --launch, which starts this as a process (scenarios/spec/launch-capture.cc).
+
+The one argument is a JSON object: "command" as one types it, and what capture() takes by name.
+Standard output gets a JSON object a line:
+
+    {"done": 3, "of": 15, "what": "running the script"}     training steps of ranks
+    {"note": "sampled ranks differ ..."}
+    {"failed": "Traceback ...", "status": 1}    the script; what there is until then is in the folder
+    {"error": "--gpu='X': allowed: ..."}        nothing was captured
+
+SIGTERM ends it and all that the script has started.
+"""
+
+import json
+import os
+import re
+import shlex
+import signal
+
+from ..errors import InvalidInput, SimulatorError
+from .captured import CaptureFailed
+from .capturing import capture
+
+VARIABLE = re.compile(r"[A-Za-z_]\w*=")
+
+
+def words_of(text):
+    """Of a command as a shell has it, without its operators: "A=1 torchrun train.py --name 'a b'"."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InvalidInput(f"{text!r}: {error}") from None
+    # What the shell would set for it.
+    return ["env", *words] if words and VARIABLE.match(words[0]) else words
+
+
+def main(argument):
+    given = json.loads(argument)
+    signal.signal(signal.SIGTERM, _interrupt)
+
+    def tell(**line):
+        os.write(1, (json.dumps(line) + "\n").encode())
+
+    try:
+        words = words_of(given.pop("command"))
+        capture(
+            words,
+            say=lambda text: tell(note=text),
+            progress=lambda done, total, what: tell(done=done, of=total, what=what),
+            **given,
+        )
+    except CaptureFailed as error:
+        if error.captured is None:
+            tell(error=str(error))
+        else:
+            tell(failed=str(error), status=error.exit_status)
+    except SimulatorError as error:
+        tell(error=str(error))
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _interrupt(*_):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once: what follows is cleaning up
+    raise KeyboardInterrupt

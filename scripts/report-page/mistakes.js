@@ -1,0 +1,26 @@
+// What is wrong with a training script that was captured: on GPUs it would fail, or wait for ever.
+
+const KINDS_OF_MISTAKES = {
+  mismatch: "ranks call different collectives, or a message and its receive differ",
+  order: "ranks call the same collectives in another order",
+  missing: "a rank does not take part in a collective, or in making a group",
+  unmatched: "a send without a receive, or a receive without a send",
+  "world-size": "groups of other ranks than were started, or a GPU that the server has not",
+  "out-of-memory": "a GPU's memory is full",
+  died: "a rank failed",
+  "unused-parameters": "gradients that DDP waits for never come",
+  shapes: "ranks have models of different shapes, or tensors do not fit",
+};
+
+function mistakes() {
+  const rows = (Array.isArray(stats.mistakes) ? stats.mistakes : []).filter((row) => row && typeof row === "object");
+  if (!rows.length) return;
+  const most = 16;
+  const ranks = (list) => Array.isArray(list) && list.length
+    ? list.slice(0, most).map(String).join(", ") + (list.length > most ? " and " + count(list.length - most) + " more" : "") : "\u2013";
+  const kind = (name) => element("span", { title: Object.hasOwn(KINDS_OF_MISTAKES, name) ? KINDS_OF_MISTAKES[name] : null }, String(name));
+  const node = section("mistakes", "Mistakes in the script", (rows.length === 1 ? "One mistake" : count(rows.length) + " mistakes")
+    + " found by comparing what the ranks do. On GPUs such a job fails, or waits for ever.");
+  node.append(wideTable("", ["kind", "ranks", "lines", "what"],
+    rows.map((row) => [kind(row.kind), ranks(row.ranks), Array.isArray(row.lines) ? row.lines.map(String).join(", ") : "", String(row.text)]), true));
+}

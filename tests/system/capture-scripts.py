@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 1200 RESOURCE_LOCK capture
+"""More scripts as users write them, captured unmodified, each with what is special about it. None has
+a mistake, and none may be told one.
+
+    capture-scripts.py --all    also all 80 classifiers of torchvision (some minutes)
+"""
+
+import collections
+import os
+import sys
+
+from _capture import SCRIPTS, CaptureTest, collectives, total
+from _system_test import main
+
+# A few of torchvision's classifiers, of kinds that differ; and their parameters by its own table.
+SAMPLE = {
+    "shufflenet_v2_x0_5": 1366792,
+    "mobilenet_v3_small": 2542856,
+    "squeezenet1_1": 1235496,
+    "efficientnet_b0": 5288548,
+    "swin_t": 28288354,
+}
+ALL = "--all" in sys.argv
+if ALL:
+    sys.argv.remove("--all")
+
+
+def of_kind(tasks, *kinds):
+    return [task for task in tasks if task["kind"] in kinds]
+
+
+def named(tasks, *names):
+    return [task for task in tasks if task["name"] in names]
+
+
+class Scripts(CaptureTest):
+    def correct(self, *words, **options):
+        made = self.capture(*words, **options)
+        self.assertEqual(made.mistakes, [], made.errors)
+        return made
+
+    def test_imagenet_main(self):
+        """Spawned workers, a process for each GPU, in its own folder: two epochs of two steps, with
+        validation, schedule and checkpoints that replace each other.
+        """
+        before = os.getcwd()
+        os.chdir(self.folder)
+        try:
+            made = self.correct(
+                "imagenet_main.py",
+                "--dummy",
+                "--images=16",
+                "--workers=0",
+                "--multiprocessing-distributed",
+                "--world-size=1",
+                "--rank=0",
+                gpus_per_server=2,
+                steps=0,
+            )
+        finally:
+            os.chdir(before)
+        self.assertEqual(made.meta["world"], 2)
+        # 16 pictures, 2 ranks of 4 each
+        self.assertEqual(made.meta["steps"]["count"], 4)
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "checkpoint.pth.tar")))
+        # Accuracies, sum and count, of the top 1 and the top 5, behind each epoch.
+        sums = [task for task in collectives(made.tasks(1)) if task["bytes"] == 8]
+        self.assertEqual(len([task for task in sums if task["op"] == "all_reduce"]), 2 * 2)
+
+    def test_fsdp_with_everything(self):
+        made = self.correct("torchrun", "--nproc_per_node=4", "fsdp_gpt_full.py")
+        step = made.tasks(0, 1)
+        fused = named(step, "capture::attention", "capture::attention_backward")
+        # 4 blocks, forward again in backward as activations are not kept
+        self.assertEqual(len(fused), 3 * 4)
+        for task in fused:
+            self.assertEqual(task["kind"], "attention")
+            self.assertEqual((task["heads"], task["queries"], task["keys"]), (16, 128, 128))
+            self.assertEqual((task["head_size"], task["causal"]), (32, True))
+            products = 2 if task["pass"] == "forward" else 5
+            self.assertEqual(task["flops"], products * 2 * 16 * 128 * 128 * 32)
+            self.assertEqual(task["dtype"], "bf16")
+        # The norm of gradients: one number is summed up.
+        self.assertEqual(
+            [task["bytes"] for task in collectives(step) if task["op"] == "all_reduce"], [4]
+        )
+
+    def test_fsdp_to_its_end(self):
+        """With a checkpoint that rank 0 gets whole."""
+        made = self.correct("torchrun", "--nproc_per_node=2", "fsdp_gpt_full.py", steps=0)
+        self.assertRegex(made.output, r"saved \d\d")
+        self.assertIn("PyTorch CUDA memory summary", made.output)
+
+    def test_recurrent_language_model(self):
+        """cuDNN has one call of a network: for each layer a product of all steps' inputs, and for each
+        step one of the state, and the gates.
+        """
+        for kind, gates, layer in (("LSTM", 4, "lstm"), ("GRU", 3, "gru"), ("RNN_TANH", 1, "rnn_tanh")):
+            with self.subTest(kind=kind):
+                made = self.correct(
+                    "rnn_language_model.py", f"--model={kind}", "--nhid=96", "--emsize=80"
+                )
+                step = made.tasks(0, 1)
+                forward = named(step, f"capture::{layer}")
+                products = [
+                    (task["m"], task["n"], task["k"], task["launches"])
+                    for task in of_kind(forward, "gemm")
+                ]
+                rows, wide = 35 * 20, gates * 96
+                self.assertEqual(
+                    products,
+                    [
+                        (rows, wide, 80, 1),
+                        (20, wide, 96, 35),
+                        (rows, wide, 96, 1),
+                        (20, wide, 96, 35),
+                    ],
+                )
+                self.assertEqual({task["module"] for task in forward}, {"rnn"})
+                # Twice as many backward: each matrix for its input and for itself.
+                backward = named(step, f"capture::{layer}_backward")
+                self.assertEqual(total(backward, "flops"), 2 * total(forward, "flops"))
+                self.assertEqual({task["phase"] for task in backward}, {"backward"})
+
+    def test_transformer_parts(self):
+        made = self.correct("torchrun", "--nproc_per_node=2", "transformer_ddp.py", steps=0)
+        self.assertEqual(made.meta["steps"]["count"], 4)
+        step = collectives(made.tasks(1, 2))
+        gradients = [
+            task for task in step if task["op"] == "all_reduce" and task["phase"] == "backward"
+        ]
+        # Of three micro-batches the last one reduces: each parameter once.
+        d, vocabulary = 128, 1000
+        norms, product = 2 * 2 * d, 3 * d * d + 3 * d + d * d + d
+        layer = product + 2 * 4 * d * d + 4 * d + d + norms
+        attention = product
+        parameters = vocabulary * d + 3 * layer + attention + 8 * d + vocabulary * d + vocabulary
+        self.assertEqual(total(gradients, "bytes"), 4 * parameters)
+        # Copies of the host's memory that is pinned are not waited for.
+        uploads = [
+            task
+            for task in made.tasks(1, 2)
+            if task["kind"] == "memcpy" and task["direction"] == "to-gpu" and task["bytes"] == 4 * 64 * 8
+        ]
+        self.assertEqual([task["blocking"] for task in uploads], [False] * 3)
+
+    def test_streams(self):
+        made = self.correct("torchrun", "--nproc_per_node=2", "streams_overlap.py")
+        step = made.tasks(0, 1)
+        side = {task["stream"] for task in step if task["kind"] in ("memcpy", "pointwise")}
+        self.assertGreater(len(side), 1)
+        reduced = [task for task in collectives(step) if task["op"] == "all_reduce"]
+        # Weights and biases of two layers, each by itself.
+        self.assertEqual(
+            sorted(task["bytes"] for task in reduced),
+            sorted([4 * 3072 * 2048, 4 * 2048, 4 * 2048 * 10, 4 * 10]),
+        )
+        self.assertTrue(all(task["async"] for task in reduced))
+        self.assertEqual(len(made.meta["ranks"]), 1)
+
+    def test_pipeline_of_grouped_messages(self):
+        """1F1B of 4 micro-batches: each stage sends as many activations down as gradients up."""
+        message = 4 * 32 * 64 * 4
+        for stages in (2, 4):
+            with self.subTest(stages=stages):
+                made = self.correct(
+                    *("python", "-m", "torch.distributed.launch", "--nproc_per_node=4"),
+                    *("pipeline_batched.py", "--stages", stages),
+                )
+                for rank in range(4):
+                    stage = rank * stages // 4
+                    ends = (stage == 0) + (stage == stages - 1)
+                    for kind in ("send", "recv"):
+                        messages = of_kind(made.tasks(rank, 1), kind)
+                        self.assertEqual(
+                            [task["bytes"] for task in messages], [message] * 4 * (2 - ends)
+                        )
+                        self.assertTrue(all("batch" in task for task in messages))
+
+    def test_experts_of_uneven_counts(self):
+        """Who gets how much only a GPU would know: all experts get as much. 8 x 32 tokens for two
+        experts each, over 4 ranks.
+        """
+        made = self.correct("torchrun", "--nproc_per_node=4", "moe_uneven.py")
+        exchanged = [
+            task for task in collectives(made.tasks(2, 1)) if task["op"] == "alltoallv"
+        ]
+        rows = 8 * 32 * 2 // 4
+        self.assertEqual([task["sends"] for task in exchanged], [[rows * 64 * 4] * 4] * 4)
+        counts = [task for task in collectives(made.tasks(2, 1)) if task["op"] == "alltoall"]
+        self.assertEqual([(task["bytes"], task["dtype"]) for task in counts], [(32, "i64")])
+        self.assertTrue(any("spread evenly" in note for note in made.meta["notes"]))
+
+    def test_several_gpus_of_one_process(self):
+        made = self.correct("data_parallel.py", gpus_per_server=2)
+        self.assertEqual(made.meta["world"], 2)
+        self.assertIn("Let's use 2 GPUs!", made.output)
+        one, other = made.tasks(0, 1), made.tasks(1, 1)
+        sent = [task["bytes"] for task in of_kind(one, "send")]
+        received = [task["bytes"] for task in of_kind(other, "recv")]
+        self.assertEqual(sent, received)
+        # Half the pictures, all parameters (and those of the other network's first half: none),
+        # running statistics; the activation between the halves.
+        parameters = 3 * 16 * 9 + 16 + 2 * 16 + 16 * 16 * 16 * 10 + 10
+        self.assertIn(4 * 8 * 3 * 32 * 32, sent)
+        self.assertIn(4 * parameters, sent)
+        self.assertIn(4 * 16 * 64, sent)
+        gradients = [task["bytes"] for task in of_kind(other, "send")]
+        self.assertIn(4 * parameters, gradients)
+        self.assertGreater(total(other, "flops"), 0)
+
+    def test_graphs(self):
+        made = self.correct("cuda_graph.py", steps=0)
+        # Three steps of warm-up, five replays; the others are another optimizer's.
+        step = made.tasks(0, 5)
+        products = [(task["m"], task["n"], task["k"]) for task in of_kind(step, "gemm")]
+        self.assertEqual(
+            sorted(products),
+            sorted(
+                [(64, 128, 256), (64, 16, 128), (16, 128, 64), (64, 128, 16), (128, 256, 64)]
+            ),
+        )
+        self.assertEqual({task["stream"] for task in of_kind(step, "gemm")}, {0})
+        self.assertIn("done", made.output)
+
+    def test_processes_that_meet_in_a_file(self):
+        made = self.correct("spawn_file.py", steps=0)
+        self.assertEqual(made.meta["world"], 2)
+        self.assertIn("trained with seed 7", made.output)
+        # Gradients of the one in 16 bits, of the other, twice, in 32.
+        generator = 16 * 64 + 64 + 64 * 32 + 32
+        critic = 32 * 64 + 64 + 64 + 1
+        sent = collections.Counter(
+            (task["dtype"], task["bytes"])
+            for task in collectives(made.tasks(1, 1))
+            if task["op"] == "all_reduce"
+        )
+        self.assertEqual(sent["f16", 2 * generator], 1)
+        self.assertEqual(sent["f32", 4 * critic], 2)
+
+    def test_single_file_trainer(self):
+        for command in ((), ("torchrun", "--nproc_per_node=2")):
+            with self.subTest(command=command):
+                made = self.correct(*command, "nanogpt_like.py", steps=0)
+                self.assertIn("using fused AdamW: True", made.output)
+                self.assertEqual(made.meta["steps"]["count"], 5)
+                step = made.tasks(0, 3)
+                updates = named(step, "aten::_fused_adam_")
+                # One kernel for matrices, one for norms.
+                self.assertEqual(len(updates), 2)
+                self.assertEqual({task["kind"] for task in updates}, {"optimizer"})
+                self.assertTrue(any("torch.compile" in note for note in made.meta["notes"]))
+
+    def test_classifiers_of_torchvision(self):
+        names = [] if ALL else list(SAMPLE)
+        made = self.correct("torchvision_models.py", *names, steps=0)
+        told = dict(line.split() for line in made.output.splitlines())
+        self.assertEqual(len(told), 80 if ALL else len(SAMPLE))
+        for name, parameters in SAMPLE.items():
+            self.assertEqual(int(told[name]), parameters)
+
+
+class Repeated(CaptureTest):
+    def test_the_same_seed_gives_the_same_bytes(self):
+        """Autograd's threads, DDP, seeds of three kinds: the record does not depend on time."""
+        made = [
+            self.capture("torchrun", "--nproc_per_node=2", "transformer_ddp.py") for _ in range(2)
+        ]
+        for name in ("meta.json", "rank-0.jsonl", "rank-1.jsonl"):
+            first, second = (
+                open(os.path.join(one.folder, name), "rb").read() for one in made
+            )
+            self.assertEqual(first, second, name)
+
+    def test_time_of_the_program(self):
+        """Given: as much before each operator; measured: some, which differs."""
+        given = self.capture("rnn_language_model.py", host=7.5)
+        before = of_kind(given.tasks(0, 1), "host")
+        self.assertEqual({task["us"] for task in before}, {7.5})
+        kernels = [task for task in given.tasks(0, 1) if task["kind"] == "softmax"]
+        self.assertTrue(kernels)
+        for task in kernels:
+            self.assertEqual(given.tasks(0)[task["id"] - 1]["kind"], "host")
+        measured = self.capture("rnn_language_model.py", host="measured")
+        times = [task["us"] for task in of_kind(measured.tasks(0, 1), "host")]
+        self.assertGreater(len(set(times)), 5)
+        self.assertGreater(min(times), 0)
+        self.assertEqual(of_kind(self.capture("rnn_language_model.py").tasks(0), "host"), [])
+
+
+if __name__ == "__main__":
+    assert os.path.isdir(SCRIPTS)
+    main()

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 900
+"""--protocol=tcp: flows by ns-3's TCP over the same ports as RDMA, alone and beside a job; both
+engines give the same; what cannot be is refused."""
+
+import unittest
+
+from _system_test import SystemTest, repeatable
+
+SMALL = " --report=0 --timeline=0"
+TCP = SMALL + " --protocol=tcp"
+SHAPES = [
+    "--topology=single-switch --hosts=5",
+    "--topology=leaf-spine --hosts=9 --leaves=3 --spines=2 --nic=25GbE",
+    "--topology=fat-tree --k=4 --nic=40GbE",
+    "--topology=fat-tree --k=6",
+]
+JOB = (
+    "collperf --op=allreduce -b 4M -e 4M -n 2 -w 1 --servers=4 --gpus-per-server=1"
+    " --topology=leaf-spine --leaves=2 --spines=2 --report=0 --timeline=0"
+)
+
+
+class Alone(SystemTest):
+    def test_shapes(self):
+        for shape in SHAPES:
+            with self.subTest(shape=shape):
+                run = self.run_program(f"traffic {shape} --pattern=permutation --bytes=500003" + TCP)
+                stats = run.stats
+                flows = stats["flows"]
+                self.assertEqual(flows["arrived"], flows["all"])
+                self.assertEqual(flows["failed"], 0)
+                ordinary = stats["ordinary"]
+                # Segments of 1,448 B and headers of 52 B, and what TCP says besides.
+                segments = flows["all"] * (500003 // 1448 + 1)
+                self.assertGreaterEqual(ordinary["packets_sent"], 2 * segments)
+                self.assertGreaterEqual(ordinary["bytes_sent"], flows["all"] * 500003)
+                self.assertEqual(stats["data_packets"], 0)
+                self.assertIn("TCP              cubic", run.out)
+
+    def test_controls(self):
+        for control in ("cubic", "newreno", "dctcp", "vegas"):
+            with self.subTest(control=control):
+                stats = self.run_program(
+                    "traffic --pattern=incast --topology=single-switch --hosts=7 --fan-in=6"
+                    f" --bytes=2MB --tcp-control={control}" + TCP
+                ).stats
+                self.assertEqual(stats["flows"]["arrived"], 6)
+                self.assertEqual(stats["ordinary"]["control"], control)
+                # Marks are for who says that it understands them.
+                marked = stats["ordinary"]["packets_marked"]
+                self.assertEqual(marked > 0, control == "dctcp")
+
+    def test_one_flow_fills_the_line(self):
+        # 100 Gb/s x 1448 / 1538 is what is left for bytes: 20 MB take 1.7 ms, slow start aside,
+        # which ends after 10 or so round trips of some 6 us.
+        for mtu, payload in ((1500, 1448), (9000, 8948)):
+            stats = self.run_program(
+                "traffic --topology=single-switch --hosts=2 --pattern=incast --fan-in=1 --bytes=20MB"
+                f" --packet-mtu={mtu}" + TCP
+            ).stats
+            line = 20e6 * 8 / 100e9 * (mtu + 38) / payload * 1e6
+            self.assertGreater(stats["fct_us"]["max"], line)
+            self.assertLess(stats["fct_us"]["max"], 1.1 * line + 120)
+
+    def test_a_load(self):
+        stats = self.run_program(
+            "traffic --pattern=random --load=0.2 --sizes=fb-hadoop --duration=2ms"
+            " --topology=leaf-spine --hosts=8 --leaves=2 --spines=2" + TCP
+        ).stats
+        self.assertTrue(stats["completed"])
+        self.assertEqual(stats["flows"]["arrived"], stats["flows"]["all"])
+
+    def test_engines_are_the_same(self):
+        line = (
+            "traffic --pattern=incast --topology=leaf-spine --hosts=8 --leaves=4 --spines=3 --fan-in=7"
+            " --bytes=1000001 --tcp-control=dctcp" + TCP
+        )
+        runs = [self.run_program(line + f" --engine={engine}") for engine in ("windows", "ns3")]
+        stats = [repeatable(run.stats) for run in runs]
+        for one in stats:
+            one.pop("configuration", None)
+        self.assertEqual(stats[0], stats[1])
+        for name in ("flows.csv", "links.csv", "network_events.log"):
+            self.assertEqual(runs[0].text(name), runs[1].text(name))
+
+
+class Beside(SystemTest):
+    def test_it_slows_a_job_down_and_does_not_pause_it(self):
+        calm = self.run_program(JOB)
+        beside = self.run_program(
+            JOB + " --background=pattern=permutation,bytes=1MB,protocol=tcp,tcp-control=newreno"
+        )
+        self.assertTrue(beside.stats["completed"])
+        self.assertGreater(beside.stats["simulated_time_us"], calm.stats["simulated_time_us"])
+        background = beside.stats["background"]
+        self.assertEqual(background["protocol"], "tcp")
+        self.assertGreater(background["flows"], 0)
+        self.assertEqual(background["bytes"], background["flows"] * 1000000)
+        self.assertNotIn("ordinary", calm.stats)
+        tags = {row["tag"] for row in beside.rows("flows.csv")}
+        self.assertIn("background permutation", tags)
+
+    def test_weights_divide_the_line(self):
+        # The same job beside TCP that always has something to send: with a larger share of the
+        # ports it is done sooner.
+        times = [
+            self.run_program(
+                JOB.replace("4M", "16M")
+                + f" --background=pattern=permutation,bytes=4MB,protocol=tcp --ets={weights}"
+            ).stats["simulated_time_us"]
+            for weights in ("0:90,3:10", "0:50,3:50", "0:10,3:90", "3:strict")
+        ]
+        self.assertGreater(times[0], 1.3 * times[1])
+        self.assertGreater(times[1], times[2])
+        self.assertGreaterEqual(times[2], times[3])
+
+    def test_engines_are_the_same(self):
+        line = JOB + " --background=pattern=random,load=0.3,sizes=fb-hadoop,protocol=tcp"
+        runs = [self.run_program(line + f" --engine={engine}") for engine in ("windows", "ns3")]
+        self.assertEqual(runs[0].text("flows.csv"), runs[1].text("flows.csv"))
+        self.assertEqual(runs[0].stats["ordinary"], runs[1].stats["ordinary"])
+
+    def test_a_link_fails(self):
+        run = self.run_program(
+            JOB
+            + " --background=pattern=random,load=0.3,protocol=tcp"
+            + " --fault=link-down,at=200us,on=leaf-0-spine-0,for=300us"
+        )
+        self.assertTrue(run.stats["completed"])
+
+
+class Refused(SystemTest):
+    def test_what_cannot_be(self):
+        traffic = "traffic --topology=single-switch --hosts=4 --bytes=1MB" + TCP
+        self.refuse(traffic + " --fabric=ib", "--protocol", "tcp", "IPoIB", "rdma")
+        self.refuse(traffic + " --threads=2", "--threads", "2", "allowed: 1")
+        self.refuse(traffic + " --mpi-ranks=2", "--protocol", "tcp", "--mpi-ranks")
+        self.refuse(traffic + " --network=analytic", "--protocol", "tcp", "--network=analytic")
+        self.refuse(traffic + " --operation=read", "--operation", "read", "write")
+        self.refuse(traffic + " --rate-interval=1us", "--rate-interval", "1us", "allowed")
+        self.refuse(traffic + " --packet-mtu=9001", "--packet-mtu", "9001", "9000")
+        self.refuse(traffic + " --tcp-control=cubik", "--tcp-control", "cubik", "cubic")
+        self.refuse(traffic + " --compat=hpcc", "scan")
+        for wrong in ("8:1", "0:0", "0:101", "0", "0:1,0:2", "0:x", "-1:3"):
+            self.refuse(traffic + " --ets=" + wrong, "--ets", "0:30,3:70,6:strict")
+        self.refuse("traffic --hosts=4 --topology=single-switch --fabric=ib --ets=0:1", "--ets", "roce")
+        rdma = "traffic --topology=single-switch --hosts=4 --bytes=1MB --report=0"
+        self.refuse(rdma + " --tcp-control=cubic", "--tcp-control", "--protocol=tcp")
+        self.refuse(rdma + " --packet-mtu=1500", "--packet-mtu", "--protocol=tcp")
+        self.refuse(JOB + " --background=protocol=udp", "--background: protocol", "udp", "rdma, tcp")
+        self.refuse(
+            JOB + " --background=pattern=permutation,protocol=tcp --threads=2", "--threads", "2"
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
