@@ -33,7 +33,7 @@ class Times(CudaTest):
         return run.rows("collectives.csv")[0]["time_us"]
 
     def compare(self, op, sizes, launcher, servers, gpus, *more):
-        """Every time of the program is collperf's, but for the nanosecond of the program's clock."""
+        """Every time of the program is collperf's, but for its clock's nanosecond."""
         for name in os.listdir(self.folder):
             if name == "nccl-id":
                 os.remove(os.path.join(self.folder, name))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ranks of communicators call, put together: the n-th collective of every rank is one, the n-th
-send from a rank to another meets its n-th receive. Nothing of processes or time is here.
+"""What ranks of communicators call, put together: the n-th collective of every rank is one, the
+n-th send from a rank to another meets its n-th receive. Nothing of processes or time is here.
 """
 
 from dataclasses import dataclass, field
@@ -198,7 +198,7 @@ class Communicator:
 
 
 def pattern(pairs, ranks):
-    """What collperf calls an exchange of (sender, receiver, bytes, ...): (op, bytes, root, blocks)."""
+    """(op, bytes, root, blocks) by which collperf knows an exchange, (sender, receiver, bytes)s."""
     sizes = {pair[2] for pair in pairs}
     ways = [(pair[0], pair[1]) for pair in pairs]
     if len(sizes) == 1 and len(set(ways)) == len(ways):

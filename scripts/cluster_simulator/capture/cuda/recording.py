@@ -238,7 +238,7 @@ class _Tasks:
             }
         else:
             if line["direction"] == "between":
-                self._recording.note("copies from GPU to GPU are in the record as copies within one")
+                self._recording.note("copies from GPU to GPU are recorded as copies within one")
             task = _moved("cudaMemcpy", line["bytes"])
         self._add(task, line, stream)
 

@@ -76,8 +76,8 @@ def run(
     echo=True,
     say=None,
 ):
-    """Runs a command (a list of words) whose programs use CUDA or NCCL. Returns a Captured of `out`,
-    or None if there is no `out`.
+    """Runs a command (a list of words) whose programs use CUDA or NCCL. Returns a Captured of
+    `out`, or None if there is no `out`.
 
     cluster: options of the servers and their network, as collperf has them (a list of words).
     keep: bytes of the largest allocation that has contents. clock: what the program sees:
@@ -309,7 +309,7 @@ def _checked(command, clock, keep, gpus_per_server, servers, patience):
 
 
 def _kernel_times(path):
-    """[("kernel", "US PATTERN")] of a file with columns kernel (a pattern as shells have it) and us."""
+    """[("kernel", "US PATTERN")] of a file with columns kernel (a pattern of shells) and us."""
     if path is None:
         return []
     try:
@@ -324,9 +324,9 @@ def _kernel_times(path):
                 except (TypeError, ValueError):
                     time = -1
                 if not 0 <= time <= 1e9 or not row["kernel"]:
+                    where = f"--kernel-times={path}: line {rows.line_num}"
                     raise InvalidInput(
-                        f"--kernel-times={path}: line {rows.line_num}: {shown(row['us'])} is no time"
-                        " of a kernel; allowed: 0 to 1e9 us"
+                        f"{where}: {shown(row['us'])} is no time of a kernel; allowed: 0 to 1e9 us"
                     )
                 kernels.append(("kernel", f"{time!r} {row['kernel']}"))
             return kernels

@@ -5,7 +5,7 @@
 
 
 def of_collective(calls):
-    """Words; [] if nothing is to be done; None: buffers have no contents. `calls`: {rank: Issued}."""
+    """Words of {rank: Issued}; []: nothing is to be done; None: buffers have no contents."""
     operations = [calls[rank].operations[0] for rank in sorted(calls)]
     first = operations[0]
     size = first.bytes

@@ -26,14 +26,14 @@ extern "C"
     typedef struct CUevent_st* CUevent;
     typedef void (*CUhostFn)(void* userData);
 
-#ifndef CUDA_RUNTIME_API_H
+#ifndef DLTRAIN_CUDA_UUID
+#define DLTRAIN_CUDA_UUID
     typedef struct CUuuid_st
     {
         char bytes[16];
-    } CUuuid;
-#else
-typedef cudaUUID_t CUuuid;
+    } CUuuid_st;
 #endif
+    typedef struct CUuuid_st CUuuid;
 
     typedef enum cudaError_enum
     {

@@ -196,10 +196,14 @@ extern "C"
 #define cudaDeviceScheduleBlockingSync 0x04
 #define cudaDeviceMapHost 0x08
 
+#ifndef DLTRAIN_CUDA_UUID
+#define DLTRAIN_CUDA_UUID
     typedef struct CUuuid_st
     {
         char bytes[16];
-    } cudaUUID_t;
+    } CUuuid_st;
+#endif
+    typedef struct CUuuid_st cudaUUID_t;
 
     struct cudaDeviceProp
     {
