@@ -5,10 +5,13 @@ measures them with, in one process or several; and its results are right.
 """
 
 import os
+import re
+import shlex
 import shutil
+import subprocess
 import sys
 
-from _cuda import CudaTest
+from _cuda import SOURCES, CudaTest, cuda
 from _system_test import main
 
 if shutil.which("g++") is None:
@@ -72,6 +75,24 @@ class Times(CudaTest):
         slower = self.compare("all_reduce", ("1M", "1M", 2), launcher, 2, 2, "--nic=100GbE")
         self.assertGreater(slower[1 << 20][0], rows[1 << 20][0])
         self.compare("alltoall", ("64K", "64K", 2), launcher, 2, 2)
+
+    def test_processes_of_mpi(self):
+        """4 processes of Open MPI on 2 servers; results are added up, and right."""
+        if shutil.which("mpicxx") is None or shutil.which("mpirun") is None:
+            self.skipTest("mpicxx and mpirun are not installed")
+        program = self.compile_with_mpi("with-mpi")
+        words = ("--servers=2", "--gpus-per-server=2", "mpirun", "-n", 4, program)
+        found = re.search(r"([0-9.]+) us, 4 of 4 right", self.run_capture(*words).stdout)
+        self.assertAlmostEqual(
+            float(found[1]), self.collperf("all_reduce", 8 << 18, 2, 2), delta=0.002
+        )
+
+    def compile_with_mpi(self, name):
+        made = os.path.join(self.folder, name)
+        source = os.path.join(SOURCES, f"{name}.cc")
+        words = ["mpicxx", "-g", source, "-o", made, *shlex.split(cuda.flags())]
+        subprocess.run(words, check=True)
+        return made
 
     def test_the_same_again(self):
         """The same times and the same record, byte for byte."""

@@ -12,11 +12,33 @@ import urllib.parse
 from . import elf
 
 
+# What nvcc makes of a launch.
+OF_LAUNCHES = ("__cudaLaunchKernel_helper", "device_stub_", "cudaLaunchKernel<")
+
+
+@functools.lru_cache(maxsize=None)
+def of_launch(places, kernel):
+    """The launch of a kernel: the first of these places that is none of the compiler's, as its
+    helpers are, and the function on the host that has the kernel's name.
+    """
+    mine = _bare(kernel)
+    every = places.split(";")
+    for place in every:
+        module, offset, symbol = _parts(place)
+        function = _looked_up(module, int(offset, 16))[0] or _demangled(symbol)
+        if function and _bare(function) != mine and not any(o in function for o in OF_LAUNCHES):
+            return shown(place)
+    return shown(every[0])
+
+
+def _bare(function):
+    return function.partition("(")[0].split(" ")[-1]
+
+
 @functools.lru_cache(maxsize=None)
 def shown(place):
-    """For people: "train.cc:12", or "main in ./prog+0x11f4"."""
-    parts = [urllib.parse.unquote(part) for part in place.split("|")]
-    module, offset, symbol = (parts + ["", "0", ""])[:3]
+    """For people: "train.cc:12", or "main in prog+0x11f4"."""
+    module, offset, symbol = _parts(place)
     if module in ("", "?"):
         return "?"
     function, line = _looked_up(module, int(offset, 16))
@@ -27,6 +49,12 @@ def shown(place):
     return f"{function} in {name}+0x{offset}" if function else f"{name}+0x{offset}"
 
 
+def _parts(place):
+    parts = [urllib.parse.unquote(part) for part in place.split("|")]
+    return (parts + ["", "0", ""])[:3]
+
+
+@functools.lru_cache(maxsize=None)
 def _looked_up(module, offset):
     """(function, FILE:LINE); empty texts where they are not known."""
     if not shutil.which("addr2line"):

@@ -184,7 +184,10 @@ class _Tasks:
             self._last[stream] = task["id"]
         if after:
             task["after"] = sorted(after)
-        task["line"] = places.shown(line["p"])
+        where = line["p"]
+        task["line"] = (
+            places.of_launch(where, line["n"]) if line["t"] == "kernel" else places.shown(where)
+        )
         self.tasks.append(task)
 
     # ---- lines

@@ -48,6 +48,12 @@ struct Operation
     {
         return kind == "send" || kind == "recv";
     }
+
+    bool HasRoot() const
+    {
+        return kind == "broadcast" || kind == "reduce" || kind == "gather" || kind == "scatter" ||
+               IsMessage();
+    }
 };
 
 /// Issues what a communicator has in one group (or one call), on the streams of the operations.

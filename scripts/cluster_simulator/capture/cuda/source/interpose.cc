@@ -8,9 +8,12 @@
 #include "places.h"
 
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <string>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -101,10 +104,71 @@ Slept(const void* caller, Time time)
     }
 }
 
+/// Whether a process is one of several on several servers, all of which this machine plays.
+bool
+IsOnServer()
+{
+    return std::getenv("DLTRAIN_CUDA") && gpus::TheSettings().servers > 1 &&
+           gpus::TheSettings().rank >= 0;
+}
+
+/// Launchers tell a process its number on its server; this machine's is told where it plays
+/// several.
+__attribute__((constructor)) void
+SetLocalRank()
+{
+    if (!IsOnServer())
+    {
+        return;
+    }
+    const gpus::Settings& settings = gpus::TheSettings();
+    int first = settings.rank;
+    int behind = settings.rank + 1;
+    while (first > 0 && gpus::ServerOf(first - 1) == settings.server)
+    {
+        --first;
+    }
+    while (behind < settings.world && gpus::ServerOf(behind) == settings.server)
+    {
+        ++behind;
+    }
+    for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+    {
+        if (std::getenv(name))
+        {
+            setenv(name, std::to_string(settings.rank - first).c_str(), 1);
+        }
+    }
+    for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
+    {
+        if (std::getenv(name))
+        {
+            setenv(name, std::to_string(behind - first).c_str(), 1);
+        }
+    }
+}
+
 } // namespace
 
 extern "C"
 {
+    int gethostname(char* name, std::size_t size)
+    {
+        static const auto next = Next<int (*)(char*, std::size_t)>("gethostname");
+        if (!IsOnServer() || gpus::IsOfMpi(__builtin_return_address(0)))
+        {
+            return next(name, size);
+        }
+        const std::string server = "server" + std::to_string(gpus::TheSettings().server);
+        if (server.size() >= size)
+        {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        std::memcpy(name, server.c_str(), server.size() + 1);
+        return 0;
+    }
+
     int clock_gettime(clockid_t clock, timespec* now)
     {
         if (!IsWall(clock) || !IsTold(__builtin_return_address(0)))

@@ -5,6 +5,7 @@
  * times; what they compute is not known.
  */
 #include "api.h"
+#include "places.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -99,8 +100,9 @@ TimeOf(const std::string& name)
         Note("kernels do not run: what they would compute is not known");
         if (!found->second.isGiven)
         {
-            Note("no time is given for some kernels (" + name +
-                 "): they take as long as a launch; --kernel-times=FILE gives times");
+            Note("kernels whose time is not given take as long as a launch; --kernel-times=FILE "
+                 "gives "
+                 "times");
         }
     }
     return found->second;
@@ -141,12 +143,14 @@ Launch(const void* function, dim3 grid, dim3 block, void* handle)
     const std::string name = found->second.name;
     const KernelTime takes = TimeOf(name);
     Machine& machine = call.machine;
-    machine.Issue(stream, [&machine, name, grid, block, takes](Stream* on) {
-        Record("kernel",
-               *on,
-               ", \"n\": " + Quoted(name) + ", \"grid\": " + Sizes(grid) +
-                   ", \"block\": " + Sizes(block) + ", \"ps\": " + std::to_string(takes.time) +
-                   ", \"given\": " + (takes.isGiven ? "true" : "false"));
+    const std::string place = Places();
+    machine.Issue(stream, [&machine, name, grid, block, takes, place](Stream* on) {
+        RecordAt(place,
+                 "kernel",
+                 *on,
+                 ", \"n\": " + Quoted(name) + ", \"grid\": " + Sizes(grid) +
+                     ", \"block\": " + Sizes(block) + ", \"ps\": " + std::to_string(takes.time) +
+                     ", \"given\": " + (takes.isGiven ? "true" : "false"));
         machine.AddTimed(on, takes.time, {});
     });
     machine.Progress(call.lock);

@@ -213,7 +213,7 @@ Operate(ncclComm* comm,
         return Wrong(ncclInvalidArgument,
                      name + ": " + std::to_string(operation.type) + " is no data type");
     }
-    if (operation.root != -1 && (operation.root < 0 || operation.root >= comm->ranks))
+    if (operation.HasRoot() && (operation.root < 0 || operation.root >= comm->ranks))
     {
         return Wrong(ncclInvalidArgument,
                      name + ": " + (operation.IsMessage() ? "peer " : "root ") +

@@ -94,6 +94,38 @@ Describe(const void* address)
            Word(about.dli_sname ? about.dli_sname : "");
 }
 
+constexpr int kOfLaunch = 6; ///< calls within what nvcc makes of <<<...>>>, and the one around
+
+/// Of so many calls that are not in these libraries.
+std::string
+Innermost(int wanted)
+{
+    static std::mutex mutex;
+    static auto& known = *new std::unordered_map<const void*, std::string>;
+    constexpr int kDeep = 24;
+    void* frames[kDeep];
+    const int count = backtrace(frames, kDeep);
+    std::string places;
+    for (int i = 0; i < count && wanted > 0; ++i)
+    {
+        // A return address: the call stands before it.
+        const void* call = static_cast<char*>(frames[i]) - 1;
+        if (OwnerOf(call) == Owner::kOurs)
+        {
+            continue;
+        }
+        --wanted;
+        const std::lock_guard<std::mutex> lock(mutex);
+        const auto [place, isNew] = known.try_emplace(call);
+        if (isNew)
+        {
+            place->second = Describe(call);
+        }
+        places += (places.empty() ? "" : ";") + place->second;
+    }
+    return places.empty() ? "?|0|" : places;
+}
+
 } // namespace
 
 bool
@@ -111,28 +143,15 @@ IsOfMpi(const void* address)
 const std::string&
 Place()
 {
-    static std::mutex mutex;
-    static auto& known = *new std::unordered_map<const void*, std::string>;
-    constexpr int kDeep = 24;
-    void* frames[kDeep];
-    const int count = backtrace(frames, kDeep);
-    for (int i = 0; i < count; ++i)
-    {
-        // A return address: the call stands before it.
-        const void* call = static_cast<char*>(frames[i]) - 1;
-        if (!IsOfOurs(call))
-        {
-            const std::lock_guard<std::mutex> lock(mutex);
-            const auto [place, isNew] = known.try_emplace(call);
-            if (isNew)
-            {
-                place->second = Describe(call);
-            }
-            return place->second;
-        }
-    }
-    static const std::string kNone = "?|0|";
-    return kNone;
+    thread_local std::string place;
+    place = Innermost(1);
+    return place;
+}
+
+std::string
+Places()
+{
+    return Innermost(kOfLaunch);
 }
 
 std::string
@@ -142,7 +161,7 @@ Word(const std::string& text)
     for (const char c : text)
     {
         const auto byte = static_cast<unsigned char>(c);
-        if (byte <= ' ' || byte >= 127 || std::strchr("%|,\"\\", c))
+        if (byte <= ' ' || byte >= 127 || std::strchr("%|,;\"\\", c))
         {
             char code[4];
             std::snprintf(code, sizeof(code), "%%%02x", byte);

@@ -21,6 +21,9 @@ bool IsOfMpi(const void* address);
 /// hexadecimal, is that of the call. Without white space: that is %20 and so on.
 const std::string& Place();
 
+/// The same of the innermost calls, with ';' between them: those of a launch are the compiler's.
+std::string Places();
+
 /// Text as one word: white space, '%', '|' and ',' as %XX.
 std::string Word(const std::string& text);
 

@@ -62,8 +62,14 @@ Quoted(const std::string& text)
 void
 Record(const char* what, const Stream& stream, const std::string& more)
 {
+    RecordAt(Place(), what, stream, more);
+}
+
+void
+RecordAt(const std::string& place, const char* what, const Stream& stream, const std::string& more)
+{
     Write(std::string("{\"t\": \"") + what + "\", \"g\": " + std::to_string(stream.gpu->number) +
-          ", \"s\": " + std::to_string(stream.number) + more + ", \"p\": " + Quoted(Place()) + "}");
+          ", \"s\": " + std::to_string(stream.number) + more + ", \"p\": " + Quoted(place) + "}");
 }
 
 void

@@ -17,6 +17,10 @@ struct Stream;
 
 /// `more`: further members, ', "us": 3'. With the machine's mutex held, as all of these.
 void Record(const char* what, const Stream& stream, const std::string& more);
+void RecordAt(const std::string& place,
+              const char* what,
+              const Stream& stream,
+              const std::string& more);
 void RecordEvent(const Stream& stream, uint64_t moment);
 void RecordWait(const Stream& stream, uint64_t moment);
 /// The program waits for a stream, for a GPU (stream -1), or for a moment.

@@ -591,6 +591,18 @@ extern "C"
         return cudaSuccess;
     }
 
+    // Hints: where managed memory should be, which is one place here. (What they take differs from
+    // version to version; nothing of it is looked at.)
+    cudaError_t cudaMemAdvise()
+    {
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaMemPrefetchAsync()
+    {
+        return cudaSuccess;
+    }
+
     // ---- copies
 
     cudaError_t cudaMemcpy(void* to, const void* from, std::size_t count, cudaMemcpyKind kind)

@@ -111,6 +111,12 @@ Set(Settings* s, const std::string& key, const std::string& value)
     }
 }
 
+int
+ServerAmong(const Settings& settings, int rank)
+{
+    return static_cast<int>(static_cast<int64_t>(rank) * settings.servers / settings.world);
+}
+
 Settings
 Read()
 {
@@ -139,8 +145,7 @@ Read()
                               settings.rank + 1);
     if (settings.rank >= 0 && settings.world > 0)
     {
-        settings.server = static_cast<int>(static_cast<int64_t>(settings.rank) * settings.servers /
-                                           settings.world);
+        settings.server = ServerAmong(settings, settings.rank);
     }
     if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES"))
     {
@@ -175,6 +180,12 @@ TheSettings()
 {
     static const Settings settings = Read();
     return settings;
+}
+
+int
+ServerOf(int rank)
+{
+    return ServerAmong(TheSettings(), rank);
 }
 
 void

@@ -52,6 +52,9 @@ struct Settings
 /// Ends the program if it was not started by a capture.
 const Settings& TheSettings();
 
+/// The server that a rank's process is on.
+int ServerOf(int rank);
+
 /// Ends the program with an error: "prog: error: TEXT".
 [[noreturn]] void Fail(const std::string& text);
 

@@ -53,6 +53,10 @@ struct Small
             return static_cast<Bits>(hasInfinity ? infinity + 1 + Last() / 2 : infinity);
         }
         const float size = std::fabs(value);
+        if (size == 0)
+        {
+            return sign;
+        }
         int exponent = 0;
         std::frexp(size, &exponent);
         // Value = mantissa x 2^power, with as many bits as there are.
