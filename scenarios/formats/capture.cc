@@ -458,7 +458,14 @@ Reader::SetKernel(Object& line, const std::string& kind, Task* task)
     constexpr double kMost = 1e21;
     const training::GpuSpec gpu = training::InTraining(m_machine.gpu);
     const std::string text = line.Text("dtype");
-    Dtype dtype = text == "f16" ? Dtype::kFp16 : text == "bf16" ? Dtype::kBf16 : Dtype::kFp32;
+    Dtype dtype = text == "f16"    ? Dtype::kFp16
+                  : text == "bf16" ? Dtype::kBf16
+                  : text == "tf32" ? Dtype::kTf32
+                                   : Dtype::kFp32;
+    if (dtype == Dtype::kTf32 && gpu.Peak(dtype) <= 0)
+    {
+        dtype = Dtype::kFp32; // what libraries take on such a GPU
+    }
     if (gpu.Peak(dtype) <= 0)
     {
         dtype = gpu.Peak(Dtype::kFp16) > 0 ? Dtype::kFp16 : Dtype::kFp32;

@@ -227,6 +227,12 @@ ApplyLoadBalancing(Validation* v)
     if (spec.name == "spray")
     {
         spec.variant = values.Text("spray");
+        if (infiniBand && spec.variant == "permuted")
+        {
+            v->Fail("spray",
+                    "is of Ethernet's switches, which know whose edge they are; allowed with "
+                    "--fabric=ib: random, round-robin, least-queue");
+        }
     }
     // Without a gap each packet is a flowlet.
     const bool sprays = flowlets && values.Duration("flowlet-gap").ps == 0;

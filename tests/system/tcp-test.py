@@ -106,14 +106,13 @@ class Beside(SystemTest):
         # ports it is done sooner.
         times = [
             self.run_program(
-                JOB.replace("4M", "16M")
+                JOB.replace("4M", "8M")
                 + f" --background=pattern=permutation,bytes=4MB,protocol=tcp --ets={weights}"
             ).stats["simulated_time_us"]
-            for weights in ("0:90,3:10", "0:50,3:50", "0:10,3:90", "3:strict")
+            for weights in ("0:90,3:10", "0:50,3:50", "3:strict")
         ]
         self.assertGreater(times[0], 1.3 * times[1])
         self.assertGreater(times[1], times[2])
-        self.assertGreaterEqual(times[2], times[3])
 
     def test_engines_are_the_same(self):
         line = JOB + " --background=pattern=random,load=0.3,sizes=fb-hadoop,protocol=tcp"
@@ -141,7 +140,7 @@ class Refused(SystemTest):
         self.refuse(traffic + " --rate-interval=1us", "--rate-interval", "1us", "allowed")
         self.refuse(traffic + " --packet-mtu=9001", "--packet-mtu", "9001", "9000")
         self.refuse(traffic + " --tcp-control=cubik", "--tcp-control", "cubik", "cubic")
-        self.refuse(traffic + " --compat=hpcc", "scan")
+        self.refuse(traffic + " --ns3::RdmaNic::Scheduling=scan", "scan", "round-robin")
         for wrong in ("8:1", "0:0", "0:101", "0", "0:1,0:2", "0:x", "-1:3"):
             self.refuse(traffic + " --ets=" + wrong, "--ets", "0:30,3:70,6:strict")
         self.refuse("traffic --hosts=4 --topology=single-switch --fabric=ib --ets=0:1", "--ets", "roce")

@@ -336,10 +336,10 @@ class DctcpCase : public OrdinaryCase
         // growth of a round trip, and the last packets of slow start, before it hears of marks.
         NS_TEST_EXPECT_MSG_GT(dctcp, 98e3, "marks begin at the threshold");
         NS_TEST_EXPECT_MSG_LT(dctcp, 98e3 + 60e3, "and end the growth");
-        NS_TEST_EXPECT_MSG_GT(reno, 400e3, "without marks the queue grows until it drops");
+        NS_TEST_EXPECT_MSG_GT(reno, 400e3, "without marks slow start fills the buffer");
     }
 
-    /// \return bytes, after 20 ms
+    /// \return bytes; of DCTCP after 20 ms, when slow start is over
     double LongestQueue(const std::string& control, bool marks)
     {
         OrdinaryBed bed(3, 10 * GBPS);
@@ -354,10 +354,10 @@ class DctcpCase : public OrdinaryCase
         Watch<const RdmaPort*, uint8_t, uint64_t, int64_t>(
             bed.fabric->GetPorts()[1],
             "Queue",
-            [&](const RdmaPort*, uint8_t, uint64_t bytes, int64_t now) {
-                longest = now > 20000000000 ? std::max(longest, bytes) : longest;
+            [&longest, marks](const RdmaPort*, uint8_t, uint64_t bytes, int64_t now) {
+                longest = !marks || now > 20000000000 ? std::max(longest, bytes) : longest;
             });
-        Simulator::Stop(MilliSeconds(100));
+        Simulator::Stop(MilliSeconds(60));
         Simulator::Run();
         const RdmaPacketCounters& c = bed.fabric->GetNic(0)->GetPackets()->GetCounters();
         NS_TEST_EXPECT_MSG_EQ((c.marked > 0), marks, control << " is marked");
@@ -368,8 +368,10 @@ class DctcpCase : public OrdinaryCase
         if (marks)
         {
             NS_TEST_EXPECT_MSG_EQ(bed.Drops(), 0, "no drops");
-            // The line is full: 10 Gb/s x 80 ms x 1448 / 1538, at least.
-            NS_TEST_EXPECT_MSG_GT(a->GetTotalRx() + b->GetTotalRx(), 0.94e8 * 0.97, "throughput");
+            // The line is full: 10 Gb/s x 60 ms x 1448 / 1538, but for the beginning.
+            NS_TEST_EXPECT_MSG_GT(a->GetTotalRx() + b->GetTotalRx(),
+                                  0.75e8 * 0.94 * 0.97,
+                                  "throughput");
         }
         End(bed);
         return static_cast<double>(longest);

@@ -9,7 +9,7 @@
  *     sender                                         receiver
  *       target = given so far that it has heard of   wants = target - given
  *                + what it has to send, at most a
- *                  window, - credits it still has --->
+ *                  window, - credits it will use --->
  *                                        <---------- given, cumulative: a lost pull is made good
  *                                                    by the next
  *
@@ -29,10 +29,13 @@ class CreditAsker
 {
   public:
     /// \param window most credits that it has and asks for together; also those of a beginning,
-    /// which nobody gave; > 0, less than 2^31
-    explicit CreditAsker(uint32_t window)
+    /// which nobody gave; > 0, less than 2^31 \param roundTrip packets until the first answer on
+    /// its own line: more of the unsolicited credits it does not count on
+    CreditAsker(uint32_t window, uint32_t roundTrip)
         : m_window(window),
-          m_unsolicited(window)
+          m_roundTrip(std::min(window, roundTrip)),
+          m_unsolicited(window),
+          m_countedOn(m_roundTrip)
     {
     }
 
@@ -45,7 +48,13 @@ class CreditAsker
     /// A packet goes: credits that were given are used first. \pre Credits() > 0
     void Spend()
     {
-        m_credit > 0 ? --m_credit : --m_unsolicited;
+        if (m_credit > 0)
+        {
+            --m_credit;
+            return;
+        }
+        --m_unsolicited;
+        m_countedOn -= m_countedOn > 0;
     }
 
     /// Nothing is on its way any more: what comes next begins as a new connection does.
@@ -53,12 +62,20 @@ class CreditAsker
     {
         m_credit = 0;
         m_unsolicited = m_window;
+        m_countedOn = m_roundTrip;
+        Forget();
+    }
+
+    /// The receiver has everything that there was, and gives no more (CreditGiver::Settle).
+    void Forget()
+    {
+        m_asked = m_heard;
     }
 
     /// The receiver has answered, so it knows of this sender.
     void StopUnsolicited()
     {
-        m_unsolicited = 0;
+        m_unsolicited = m_countedOn = 0;
     }
 
     /// Returns whether this number, of all that were given so far, was not known before.
@@ -78,7 +95,7 @@ class CreditAsker
     uint32_t Target(uint64_t backlog)
     {
         const auto wanted = static_cast<uint32_t>(std::min<uint64_t>(backlog, m_window));
-        const uint32_t target = m_heard + wanted - Credits();
+        const uint32_t target = m_heard + wanted - m_credit - m_countedOn;
         if (static_cast<int32_t>(target - m_asked) > 0)
         {
             m_asked = target;
@@ -94,7 +111,9 @@ class CreditAsker
 
   private:
     uint32_t m_window;
+    uint32_t m_roundTrip;
     uint32_t m_unsolicited;
+    uint32_t m_countedOn; ///< of the unsolicited: those that go before the first answer
     uint32_t m_credit = 0;
     uint32_t m_heard = 0; ///< given so far, as far as it knows
     uint32_t m_asked = 0; ///< highest target
@@ -152,6 +171,13 @@ class CreditGiver
         {
             m_urgent = std::max(m_urgent, std::min(packets, static_cast<uint32_t>(asked)));
         }
+    }
+
+    /// Everything has come, and nothing is behind it: what is still asked for is not any more.
+    void Settle()
+    {
+        m_target = m_given;
+        m_urgent = 0;
     }
 
   private:

@@ -46,7 +46,8 @@ EqdsRecovery::EqdsRecovery(const RdmaRecoveryScheme::Setting& setting,
     : TrimmingRecovery(setting),
       m_perPull(perPull),
       m_inAnswers(inAnswers),
-      m_asker(static_cast<uint32_t>(FirstWindow(setting)))
+      m_asker(static_cast<uint32_t>(FirstWindow(setting)),
+              static_cast<uint32_t>((setting.sendCap + ROUND_TRIPS - 1) / ROUND_TRIPS))
 {
 }
 
@@ -98,6 +99,10 @@ void
 EqdsRecovery::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t)
 {
     NoteSent(requester, psn, frame);
+    if (frame.flags & RdmaFrame::NOTHING_BEHIND)
+    {
+        m_saidAll = psn + 1;
+    }
     m_asker.Spend();
     TargetOf(frame) = m_asker.Target(GetDemand(requester));
     ChooseNext(requester);
@@ -121,6 +126,11 @@ EqdsRecovery::OnAcknowledged(RdmaRequester& requester, int64_t now)
     if (requester.GetAckedPsn() == requester.GetEndPsn())
     {
         m_asker.Begin();
+    }
+    else if (requester.GetAckedPsn() >= m_saidAll)
+    {
+        m_asker.Forget();
+        m_saidAll = UINT64_MAX;
     }
     TrimmingRecovery::ChooseNext(requester); // whoever has called asks, if that is to be
 }
@@ -190,6 +200,10 @@ EqdsRecovery::AnswerArrival(RdmaResponder& responder,
     if (!whole)
     {
         m_giver.Urge(1);
+    }
+    else if (IsAllHere(responder))
+    {
+        m_giver.Settle();
     }
     if (m_inAnswers && !m_queued && !m_queuedUrgent && m_giver.Wants() && responder.TakePull(now))
     {

@@ -37,7 +37,10 @@ namespace ns3
  * Responder. rdma::CreditGiver. A trimmed packet asks for one more credit, urgently
  * (EqdsSink::receivePacket, pull).
  *
- * Differences, assumed: credits are of packets and not of bytes; each packet is acknowledged for
+ * Differences, assumed: of the unsolicited window a sender counts on a round trip's packets, and
+ * asks for what is beyond (the simulator counts on all, and is short of what the first answer ends
+ * until it has timed out); a receiver that has all forgets what was asked for; credits are of
+ * packets and not of bytes; each packet is acknowledged for
  * itself; a credit goes with an answer if nobody waits for one; an RTS has no PSN of its own, and
  * goes also when something is posted while no credit is there or expected; when all that was posted
  * has been acknowledged the unsolicited window is there again, and so nobody who has nothing to
@@ -89,6 +92,8 @@ class EqdsRecovery : public TrimmingRecovery
     uint32_t m_perPull;
     bool m_inAnswers;
     rdma::CreditAsker m_asker;
+    uint64_t m_saidAll{
+        UINT64_MAX}; //!< requester: behind the last packet that said that nothing is behind
     rdma::CreditGiver m_giver;
     bool m_queued{false};       //!< responder: in the NIC's queue
     bool m_queuedUrgent{false}; //!< the same, of the urgent

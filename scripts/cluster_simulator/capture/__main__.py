@@ -14,6 +14,7 @@ and there are mistakes.
 
 import argparse
 import os
+import re
 import shlex
 import sys
 import tempfile
@@ -41,7 +42,7 @@ def parser():
     add("--gpu", default="A100", help="model of the GPUs (default A100)")
     add("--gpus-per-server", type=int, default=8, metavar="N", help="default 8")
     add("--servers", type=int, metavar="N", help="in place of what the launcher says")
-    add("--memory", type=int, metavar="BYTES", help="of a GPU, if not the model's own")
+    add("--memory", metavar="SIZE", help="of a GPU, if not the model's own: 16GiB, or bytes")
     add(
         "--capture-ranks",
         default="auto",
@@ -86,6 +87,19 @@ def ranks_of(text):
         ) from None
 
 
+def memory_of(text):
+    """Bytes of "16GiB"; decimal units are a power of ten, as the programs have them."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(|[KMGT]i?B?|B)", text, re.IGNORECASE)
+    unit = found[2].upper() if found else ""
+    base = 1024 if "I" in unit else 1000
+    size = int(float(found[1]) * base ** " KMGT".index(unit[:1].strip("B") or " ")) if found else 0
+    if size < 1 << 20:
+        raise InvalidInput(f"--memory={text}: allowed: a size from 1MiB, such as 16GiB or 40GB")
+    return size
+
+
 def main(arguments):
     given = parser().parse_args(arguments)
     try:
@@ -95,11 +109,15 @@ def main(arguments):
         if given.cuda_flags:
             print(cuda.flags(_say_on))
             return 0
-        if cuda_options.wanted(given):
-            return _run_program(given)
-        cuda_options.refuse(given)
-        if not given.check and not given.out:
+        is_program = cuda_options.wanted(given)
+        if not is_program:
+            cuda_options.refuse(given)
+        if not (is_program or given.check or given.out):
             raise InvalidInput("--out=DIR is needed: the folder for the capture (or --check)")
+        if given.out and os.path.exists(given.out) and not os.path.isdir(given.out):
+            raise InvalidInput(f"--out={given.out}: is no folder")
+        if is_program:
+            return _run_program(given)
         with tempfile.TemporaryDirectory(prefix="capture-") as nowhere:
             return _capture(given, given.out or nowhere)
     except CaptureFailed as error:
@@ -107,6 +125,9 @@ def main(arguments):
         return error.exit_status if 0 < error.exit_status < 256 else 1
     except SimulatorError as error:
         _say(error)
+        return 2
+    except OSError as error:
+        _say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         return 2
 
 
@@ -146,7 +167,7 @@ def _run_program(given):
 
 
 def _say(error):
-    print(f"capture: error: {error}", file=sys.stderr)
+    print(f"capture: error: {str(error).removeprefix('capture: ')}", file=sys.stderr)
 
 
 def _capture(given, out):
@@ -159,11 +180,16 @@ def _capture(given, out):
             servers=given.servers,
             ranks=ranks_of(given.capture_ranks),
             steps=given.capture_steps,
-            memory=given.memory,
+            memory=memory_of(given.memory),
             network=given.capture_network,
             patience=given.patience,
             host=given.capture_host,
+<<<<<<< HEAD
             say=_say_on,
+=======
+            check=given.check,
+            say=lambda text: print(f"capture: {text}", file=sys.stderr),
+>>>>>>> main
         )
     except CaptureFailed as error:
         if error.captured is not None:

@@ -13,12 +13,16 @@ from ..errors import InvalidInput
 from ..shown import shown
 from . import gpus, installing, isolation
 from .captured import Captured, CaptureFailed
-from .launch import environment
+from .launch import allocation, environment
 from .record.capture_files import Capture
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # What a script may start its processes with, and what then answers: launch/command.py.
 LAUNCHERS = ("torchrun", "python", "python3", "srun", "mpirun", "mpiexec")
+# Other programs of a cluster that scripts ask: launch/allocation.py.
+ASKED = ("scontrol", "nvidia-smi")
+# To look for mistakes so many ranks are captured; of more a sample.
+MOST_CHECKED = 64
 # A rank is a process of some 250 MB; so many at once where they need not run together.
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))
 RUNNING, READING = "running the script", "reading what its ranks did"
@@ -37,6 +41,7 @@ def capture(
     network=False,
     patience=30,
     host="none",
+    check=False,
     say=None,
     progress=None,
     multiprocessors=None,
@@ -51,6 +56,7 @@ def capture(
     after which the script is ended, 0: it runs to its end. network: the script may use it.
     patience: seconds that a rank waits for another one. host: what the program does on the CPU
     between operators: "none", "measured" on this machine, or microseconds before each operator.
+    check: it is for the mistakes: of up to 64 ranks all are captured.
     say: is called with what happens.
     progress: is called with (training steps that ranks have done, of how many, what goes on); of
     how many is 0 where nobody knows.
@@ -85,7 +91,7 @@ def capture(
                     "patience": patience,
                     "measures": host == "measured",
                 },
-                {"gpus": gpus_per_server, "servers": servers or 0, "ranks": wanted},
+                {"gpus": gpus_per_server, "gpu": told, "servers": servers or 0, "ranks": wanted},
                 network,
                 progress,
             )
@@ -94,7 +100,13 @@ def capture(
                 break
             progress(0, 0, READING)
             made = _read(jobs[-1], gpus_per_server, host_us)
-            if ranks != "auto" or status or made.usual_role is not None or made.complete:
+            if ranks != "auto" or status or made.complete:
+                break
+            if check and made.world <= MOST_CHECKED:
+                wanted = "all"
+                say(f"capturing all {made.world} ranks, to compare them")
+                continue
+            if made.usual_role is not None:
                 break
             say(f"sampled ranks differ ({made.difference()}): capturing all {made.world}")
             wanted = "all"
@@ -110,6 +122,7 @@ def capture(
             "exit_status": status,
             "notes": notes,
         }
+        notes += [jobs[-1]["note"]] if jobs[-1]["note"] else []
         made.write(out, more)
     captured = Captured(out)
     if status:
@@ -184,7 +197,7 @@ def _run(words, out, scratch, device, launch, network, progress):
     programs = os.path.join(scratch, "programs")
     if not os.path.isdir(programs):
         os.makedirs(programs)
-        for name in LAUNCHERS:
+        for name in (*LAUNCHERS, *ASKED):
             path = os.path.join(programs, name)
             with open(path, "w", encoding="utf-8") as file:
                 answer = shlex.quote(os.path.join(HERE, "launch", "command.py"))
@@ -205,10 +218,13 @@ def _run(words, out, scratch, device, launch, network, progress):
     }
     for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
         given.pop(name, None)
-    if launch["servers"]:
-        given.update(
-            {k: str(v) for k, v in environment.of_allocation(launch["servers"]).items()}
+    asked = allocation.of_script(words[1]) if words[0] == "bash" and len(words) > 1 else {}
+    if launch["servers"] or asked:
+        servers = launch["servers"] or asked.get("servers", 1)
+        allocated = environment.of_allocation(
+            servers, asked.get("each"), asked.get("tasks"), asked.get("gpus", launch["gpus"])
         )
+        given.update({key: str(value) for key, value in allocated.items()})
     command = words if network or not isolation.possible() else isolation.isolated(words)
     with open(os.path.join(out, "stdout.txt"), "wb") as output:
         with open(os.path.join(out, "stderr.txt"), "wb") as errors:

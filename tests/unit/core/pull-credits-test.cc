@@ -14,7 +14,7 @@ using namespace rdma;
 
 TEST(PullCredits, UnsolicitedOnesEndWithTheFirstAnswer)
 {
-    CreditAsker asker(7);
+    CreditAsker asker(7, 7);
     EXPECT_EQ(asker.Credits(), 7u);
     asker.Spend();
     asker.Spend();
@@ -30,17 +30,24 @@ TEST(PullCredits, UnsolicitedOnesEndWithTheFirstAnswer)
 
 TEST(PullCredits, AsksForWhatItLacks)
 {
-    CreditAsker asker(10);
+    CreditAsker asker(10, 10);
     // 30 to send, 10 credits: with the first sent, 29 left, at most a window of 10 is wanted, and 9
     // are there.
     asker.Spend();
     EXPECT_EQ(asker.Target(29), 1u);
     EXPECT_TRUE(asker.Expects());
     // 4 to send, 9 credits: none, and less than none is no demand.
-    CreditAsker small(10);
+    CreditAsker small(10, 10);
     small.Spend();
     EXPECT_EQ(static_cast<int32_t>(small.Target(4)), -5);
     EXPECT_FALSE(small.Expects());
+    // A round trip of 3 packets: two of the unsolicited 9 will go before the first answer.
+    CreditAsker quick(10, 3);
+    quick.Spend();
+    EXPECT_EQ(quick.Target(4), 2u);
+    EXPECT_TRUE(quick.Expects());
+    quick.Forget();
+    EXPECT_FALSE(quick.Expects());
 }
 
 TEST(PullCredits, GiverGivesWhatIsAskedForAndUrgentOnes)
@@ -64,6 +71,9 @@ TEST(PullCredits, GiverGivesWhatIsAskedForAndUrgentOnes)
     EXPECT_TRUE(giver.IsUrgent());
     EXPECT_EQ(giver.Give(4), 2u) << "no more than asked for";
     EXPECT_FALSE(giver.IsUrgent());
+    giver.Hear(20);
+    giver.Settle();
+    EXPECT_FALSE(giver.Wants());
 }
 
 // Packets and pulls are lost at random, answers come late. Law: each packet of a backlog is sent
@@ -78,7 +88,7 @@ TEST(PullCredits, EveryBacklogIsSentWhateverIsLost)
         const uint64_t packets = 1 + random() % 700;
         const uint32_t share = 2 + random() % 30; // one of so many is lost
         const uint32_t perPull = 1 + random() % 5;
-        CreditAsker asker(window);
+        CreditAsker asker(window, 1 + random() % 70);
         CreditGiver giver;
         const uint32_t start = random() % 3 == 0 ? 0xfffffff0U : 0; // numbers wrap
         giver.Hear(start);
