@@ -147,7 +147,7 @@ def _run_program(given):
             gpu=given.gpu,
             gpus_per_server=given.gpus_per_server,
             servers=given.servers,
-            memory=given.memory,
+            memory=memory_of(given.memory),
             network=given.capture_network,
             patience=given.patience,
             cluster=shlex.split(given.cluster),
@@ -184,12 +184,8 @@ def _capture(given, out):
             network=given.capture_network,
             patience=given.patience,
             host=given.capture_host,
-<<<<<<< HEAD
-            say=_say_on,
-=======
             check=given.check,
-            say=lambda text: print(f"capture: {text}", file=sys.stderr),
->>>>>>> main
+            say=_say_on,
         )
     except CaptureFailed as error:
         if error.captured is not None:

@@ -11,7 +11,7 @@ import tempfile
 
 from ..errors import InvalidInput
 from ..shown import shown
-from . import gpus, installing, isolation
+from . import cuda, gpus, installing, isolation
 from .captured import Captured, CaptureFailed
 from .launch import allocation, environment
 from .record.capture_files import Capture
@@ -64,6 +64,18 @@ def capture(
     Raises NotInstalled, InvalidInput, and CaptureFailed where the script fails; what was captured
     until then is in `out`.
     """
+    if not isinstance(command, (str, os.PathLike)) and cuda.uses_cuda(command):
+        return _program(
+            command,
+            out,
+            gpu=gpu,
+            gpus_per_server=gpus_per_server,
+            servers=servers,
+            memory=memory,
+            network=network,
+            patience=patience,
+            say=say,
+        )
     words = _command(command)
     extension = installing.extension()
     told = gpus.told(gpu, memory, multiprocessors)
@@ -128,6 +140,13 @@ def capture(
     if status:
         raise CaptureFailed(_why(captured, status), captured, status)
     return captured
+
+
+def _program(command, out, **options):
+    """The same of a program of C or C++ (docs/cuda-programs.md), whose output goes to files."""
+    os.makedirs(out, exist_ok=True)
+    remove_old(out)
+    return cuda.run(command, out, echo=False, **options)
 
 
 def _command(command):

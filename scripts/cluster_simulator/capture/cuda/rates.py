@@ -25,6 +25,6 @@ HOST_LINK_SHARE = 55.4 / 63
 
 
 def of(name):
-    """(bytes/s of memory, bytes/s to and from the host, us of a launch)"""
-    memory, link, launch = TABLE[name]
+    """(bytes/s of memory, bytes/s to and from the host, us of a launch); 0: not known."""
+    memory, link, launch = TABLE.get(name, (0, 0, 0))
     return memory * 1e9, link * 1e9 * HOST_LINK_SHARE, launch

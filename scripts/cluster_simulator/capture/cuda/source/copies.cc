@@ -19,7 +19,7 @@ Takes(double bytes, double rate)
 {
     if (rate <= 0)
     {
-        Note("the rate of copies between this GPU and its server is not known: they take no time");
+        Note("some rate of copies of this GPU is not known: they take no time");
         return 0;
     }
     return static_cast<Time>(bytes / rate * 1e12 + 0.5);
