@@ -52,11 +52,13 @@ def main(argument):
         )
     except CaptureFailed as error:
         if error.captured is None:
-            tell(error=str(error))
+            tell(error=str(error).removeprefix("capture: "))
         else:
             tell(failed=str(error), status=error.exit_status)
     except SimulatorError as error:
-        tell(error=str(error))
+        tell(error=str(error).removeprefix("capture: "))
+    except OSError as error:
+        tell(error=f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except KeyboardInterrupt:
         return 130
     return 0
