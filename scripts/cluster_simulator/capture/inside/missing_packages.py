@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What captured scripts import and PyTorch 1.13 of Debian does not have: one error that says what to
-do. A script that tries and goes on without it still does.
+"""What captured scripts import and PyTorch 1.13 of Debian does not have: one error that says what
+to do. A script that tries and goes on without it still does.
 """
 
 import importlib.abc
@@ -18,8 +18,8 @@ FSDP2 = (
 MESH = "PyTorch 1.13 has no device meshes; make the groups with torch.distributed.new_group"
 ADVICE = {
     "deepspeed": (
-        "use FullyShardedDataParallel or ZeroRedundancyOptimizer, or simulate ZeRO without a script:"
-        " dltrain --model=... --zero=3 --zero-impl=deepspeed"
+        "use FullyShardedDataParallel or ZeroRedundancyOptimizer, or simulate ZeRO without a"
+        " script: dltrain --model=... --zero=3 --zero-impl=deepspeed"
     ),
     "transformers": INSTALL,
     "accelerate": INSTALL,
