@@ -95,6 +95,7 @@ RdmaPullQueue::Serve(int64_t now, int64_t turn)
         if (pull.packets)
         {
             GoOnFrom(turn, pull.packets);
+            turn = m_next;
         }
     }
     m_serving = false;
