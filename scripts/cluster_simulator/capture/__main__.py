@@ -5,6 +5,8 @@
     ./ns3 capture --out=captured --servers=16 launch.sh
     ./ns3 capture --check train.py
     ./ns3 capture --setup
+    ./ns3 capture mpirun -n 4 ./all_reduce_perf -b 8 -e 128M      a program of C++
+    g++ mine.cc $(./ns3 capture --cuda-flags)
 
 Exit status: the script's own; 2: wrong words, or the optional part is not installed; 3: --check,
 and there are mistakes.
@@ -13,12 +15,14 @@ and there are mistakes.
 import argparse
 import os
 import re
+import shlex
 import sys
 import tempfile
 
 from .. import console
 from ..errors import InvalidInput, SimulatorError
-from . import capturing, installing
+from . import capturing, cuda, installing
+from .cuda import options as cuda_options
 from .captured import CaptureFailed
 
 MISTAKES = 3
@@ -67,6 +71,7 @@ def parser():
         metavar="SECONDS",
         help="how long a rank waits for another one (default 30)",
     )
+    cuda_options.add(words)
     add("command", nargs=argparse.REMAINDER, help="script, or launcher with its words")
     return words
 
@@ -101,10 +106,18 @@ def main(arguments):
         if given.setup:
             print(f"the simulated GPUs are at {installing.set_up()}")
             return 0
-        if not given.check and not given.out:
+        if given.cuda_flags:
+            print(cuda.flags(_say_on))
+            return 0
+        is_program = cuda_options.wanted(given)
+        if not is_program:
+            cuda_options.refuse(given)
+        if not (is_program or given.check or given.out):
             raise InvalidInput("--out=DIR is needed: the folder for the capture (or --check)")
         if given.out and os.path.exists(given.out) and not os.path.isdir(given.out):
             raise InvalidInput(f"--out={given.out}: is no folder")
+        if is_program:
+            return _run_program(given)
         with tempfile.TemporaryDirectory(prefix="capture-") as nowhere:
             return _capture(given, given.out or nowhere)
     except CaptureFailed as error:
@@ -116,6 +129,41 @@ def main(arguments):
     except OSError as error:
         _say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         return 2
+
+
+def _say_on(text):
+    print(f"capture: {text}", file=sys.stderr)
+
+
+def _run_program(given):
+    """A program of C or C++: its output is passed on, as it comes."""
+    if given.out:
+        os.makedirs(given.out, exist_ok=True)
+        capturing.remove_old(given.out)
+    try:
+        captured = cuda.run(
+            given.command,
+            given.out,
+            gpu=given.gpu,
+            gpus_per_server=given.gpus_per_server,
+            servers=given.servers,
+            memory=memory_of(given.memory),
+            network=given.capture_network,
+            patience=given.patience,
+            cluster=shlex.split(given.cluster),
+            keep=cuda_options.size(given.keep),
+            clock=given.clock,
+            kernel_times=given.kernel_times,
+            say=_say_on,
+        )
+    except CaptureFailed as error:
+        _say(error)
+        if given.check and error.mistakes:
+            return MISTAKES
+        return error.exit_status if 0 < error.exit_status < 256 else 1
+    if captured is not None:
+        print("\n".join(captured.summary()), file=sys.stderr)
+    return 0
 
 
 def _say(error):
@@ -137,7 +185,7 @@ def _capture(given, out):
             patience=given.patience,
             host=given.capture_host,
             check=given.check,
-            say=lambda text: print(f"capture: {text}", file=sys.stderr),
+            say=_say_on,
         )
     except CaptureFailed as error:
         if error.captured is not None:

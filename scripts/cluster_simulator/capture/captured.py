@@ -9,11 +9,12 @@ from ..errors import SimulatorError
 
 class CaptureFailed(SimulatorError):
     """The script failed: the message is its own traceback. `captured` holds what there is until
-    then, `exit_status` is the script's.
+    then, `exit_status` is the script's, `mistakes` what was found.
     """
 
-    def __init__(self, message, captured=None, exit_status=None):
+    def __init__(self, message, captured=None, exit_status=None, mistakes=()):
         super().__init__(message)
+        self.mistakes = list(mistakes) or (captured.mistakes if captured else [])
         self.captured = captured
         self.exit_status = exit_status
 

@@ -11,7 +11,7 @@ import tempfile
 
 from ..errors import InvalidInput
 from ..shown import shown
-from . import gpus, installing, isolation
+from . import cuda, gpus, installing, isolation
 from .captured import Captured, CaptureFailed
 from .launch import allocation, environment
 from .record.capture_files import Capture
@@ -26,6 +26,7 @@ MOST_CHECKED = 64
 # A rank is a process of some 250 MB; so many at once where they need not run together.
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))
 RUNNING, READING = "running the script", "reading what its ranks did"
+TRACEBACK = "Traceback (most recent call last)"
 LOOK_EVERY_S = 0.2  # for progress
 
 
@@ -64,6 +65,18 @@ def capture(
     Raises NotInstalled, InvalidInput, and CaptureFailed where the script fails; what was captured
     until then is in `out`.
     """
+    if not isinstance(command, (str, os.PathLike)) and cuda.uses_cuda(command):
+        return _program(
+            command,
+            out,
+            gpu=gpu,
+            gpus_per_server=gpus_per_server,
+            servers=servers,
+            memory=memory,
+            network=network,
+            patience=patience,
+            say=say,
+        )
     words = _command(command)
     extension = installing.extension()
     told = gpus.told(gpu, memory, multiprocessors)
@@ -72,7 +85,7 @@ def capture(
     say = say or (lambda text: None)
     progress = progress or (lambda done, total, text: None)
     os.makedirs(out, exist_ok=True)
-    _remove_old(out)
+    remove_old(out)
     notes = []
     if not network and not isolation.possible():
         notes.append("the script was not isolated: it could use the network")
@@ -130,6 +143,13 @@ def capture(
     return captured
 
 
+def _program(command, out, **options):
+    """The same of a program of C or C++ (docs/cuda-programs.md), whose output goes to files."""
+    os.makedirs(out, exist_ok=True)
+    remove_old(out)
+    return cuda.run(command, out, echo=False, **options)
+
+
 def _command(command):
     """Words to run. A script by its name: a Python script by python3, another one by bash."""
     words = [command] if isinstance(command, (str, os.PathLike)) else list(command)
@@ -182,7 +202,7 @@ def _host_us(host):
     return microseconds
 
 
-def _remove_old(out):
+def remove_old(out):
     """Of an earlier capture: nothing of it may be taken for this one's."""
     for name in os.listdir(out):
         if name in ("meta.json", "stdout.txt", "stderr.txt") or (
@@ -314,6 +334,8 @@ def _nothing(status, out):
 def _why(captured, status):
     """The script's own words: its last traceback, or the end of what it said."""
     said = captured.errors.strip()
-    start = said.rfind("Traceback (most recent call last)")
-    said = said[start:] if start >= 0 else "\n".join(said.splitlines()[-20:])
+    first, *failures = said.split(TRACEBACK)
+    # Ranks that waited for one that failed say so: that is not why.
+    own = [one for one in failures if "\nRuntimeError: capture: " not in one] or failures
+    said = TRACEBACK + own[-1].rstrip() if own else "\n".join(first.splitlines()[-20:])
     return said or f"the script ended with status {status}"
