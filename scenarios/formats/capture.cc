@@ -458,7 +458,14 @@ Reader::SetKernel(Object& line, const std::string& kind, Task* task)
     constexpr double kMost = 1e21;
     const training::GpuSpec gpu = training::InTraining(m_machine.gpu);
     const std::string text = line.Text("dtype");
-    Dtype dtype = text == "f16" ? Dtype::kFp16 : text == "bf16" ? Dtype::kBf16 : Dtype::kFp32;
+    Dtype dtype = text == "f16"    ? Dtype::kFp16
+                  : text == "bf16" ? Dtype::kBf16
+                  : text == "tf32" ? Dtype::kTf32
+                                   : Dtype::kFp32;
+    if (dtype == Dtype::kTf32 && gpu.Peak(dtype) <= 0)
+    {
+        dtype = Dtype::kFp32; // what libraries take on such a GPU
+    }
     if (gpu.Peak(dtype) <= 0)
     {
         dtype = gpu.Peak(Dtype::kFp16) > 0 ? Dtype::kFp16 : Dtype::kFp32;
@@ -492,7 +499,15 @@ Reader::SetKernel(Object& line, const std::string& kind, Task* task)
         kernel.fused = true;
     }
     double seconds = 0;
-    if (kind == "optimizer")
+    if (kind == "kernel")
+    {
+        if (!line.Has("us"))
+        {
+            return line.Fail("us is missing: what the kernel takes");
+        }
+        seconds = line.Real("us", 1e9, 0) * 1e-6;
+    }
+    else if (kind == "optimizer")
     {
         // Its traffic at the bandwidth of updates.
         constexpr auto kPlain = training::Optimizer::kSgd;
@@ -657,7 +672,8 @@ Reader::ReadTask(Object& line, Role* role)
                                                           "reduction",
                                                           "pointwise",
                                                           "optimizer",
-                                                          "memory"};
+                                                          "memory",
+                                                          "kernel"};
         if (std::find(kKernels.begin(), kKernels.end(), kind) == kKernels.end())
         {
             return line.Fail("kind is " + topo::Quoted(kind) +

@@ -11,17 +11,22 @@ import tempfile
 
 from ..errors import InvalidInput
 from ..shown import shown
-from . import gpus, installing, isolation
+from . import cuda, gpus, installing, isolation
 from .captured import Captured, CaptureFailed
-from .launch import environment
+from .launch import allocation, environment
 from .record.capture_files import Capture
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # What a script may start its processes with, and what then answers: launch/command.py.
 LAUNCHERS = ("torchrun", "python", "python3", "srun", "mpirun", "mpiexec")
+# Other programs of a cluster that scripts ask: launch/allocation.py.
+ASKED = ("scontrol", "nvidia-smi")
+# To look for mistakes so many ranks are captured; of more a sample.
+MOST_CHECKED = 64
 # A rank is a process of some 250 MB; so many at once where they need not run together.
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))
 RUNNING, READING = "running the script", "reading what its ranks did"
+TRACEBACK = "Traceback (most recent call last)"
 LOOK_EVERY_S = 0.2  # for progress
 
 
@@ -37,6 +42,7 @@ def capture(
     network=False,
     patience=30,
     host="none",
+    check=False,
     say=None,
     progress=None,
     multiprocessors=None,
@@ -51,6 +57,7 @@ def capture(
     after which the script is ended, 0: it runs to its end. network: the script may use it.
     patience: seconds that a rank waits for another one. host: what the program does on the CPU
     between operators: "none", "measured" on this machine, or microseconds before each operator.
+    check: it is for the mistakes: of up to 64 ranks all are captured.
     say: is called with what happens.
     progress: is called with (training steps that ranks have done, of how many, what goes on); of
     how many is 0 where nobody knows.
@@ -58,6 +65,18 @@ def capture(
     Raises NotInstalled, InvalidInput, and CaptureFailed where the script fails; what was captured
     until then is in `out`.
     """
+    if not isinstance(command, (str, os.PathLike)) and cuda.uses_cuda(command):
+        return _program(
+            command,
+            out,
+            gpu=gpu,
+            gpus_per_server=gpus_per_server,
+            servers=servers,
+            memory=memory,
+            network=network,
+            patience=patience,
+            say=say,
+        )
     words = _command(command)
     extension = installing.extension()
     told = gpus.told(gpu, memory, multiprocessors)
@@ -66,7 +85,7 @@ def capture(
     say = say or (lambda text: None)
     progress = progress or (lambda done, total, text: None)
     os.makedirs(out, exist_ok=True)
-    _remove_old(out)
+    remove_old(out)
     notes = []
     if not network and not isolation.possible():
         notes.append("the script was not isolated: it could use the network")
@@ -85,7 +104,7 @@ def capture(
                     "patience": patience,
                     "measures": host == "measured",
                 },
-                {"gpus": gpus_per_server, "servers": servers or 0, "ranks": wanted},
+                {"gpus": gpus_per_server, "gpu": told, "servers": servers or 0, "ranks": wanted},
                 network,
                 progress,
             )
@@ -94,7 +113,13 @@ def capture(
                 break
             progress(0, 0, READING)
             made = _read(jobs[-1], gpus_per_server, host_us)
-            if ranks != "auto" or status or made.usual_role is not None or made.complete:
+            if ranks != "auto" or status or made.complete:
+                break
+            if check and made.world <= MOST_CHECKED:
+                wanted = "all"
+                say(f"capturing all {made.world} ranks, to compare them")
+                continue
+            if made.usual_role is not None:
                 break
             say(f"sampled ranks differ ({made.difference()}): capturing all {made.world}")
             wanted = "all"
@@ -110,11 +135,19 @@ def capture(
             "exit_status": status,
             "notes": notes,
         }
+        notes += [jobs[-1]["note"]] if jobs[-1]["note"] else []
         made.write(out, more)
     captured = Captured(out)
     if status:
         raise CaptureFailed(_why(captured, status), captured, status)
     return captured
+
+
+def _program(command, out, **options):
+    """The same of a program of C or C++ (docs/cuda-programs.md), whose output goes to files."""
+    os.makedirs(out, exist_ok=True)
+    remove_old(out)
+    return cuda.run(command, out, echo=False, **options)
 
 
 def _command(command):
@@ -169,7 +202,7 @@ def _host_us(host):
     return microseconds
 
 
-def _remove_old(out):
+def remove_old(out):
     """Of an earlier capture: nothing of it may be taken for this one's."""
     for name in os.listdir(out):
         if name in ("meta.json", "stdout.txt", "stderr.txt") or (
@@ -184,7 +217,7 @@ def _run(words, out, scratch, device, launch, network, progress):
     programs = os.path.join(scratch, "programs")
     if not os.path.isdir(programs):
         os.makedirs(programs)
-        for name in LAUNCHERS:
+        for name in (*LAUNCHERS, *ASKED):
             path = os.path.join(programs, name)
             with open(path, "w", encoding="utf-8") as file:
                 answer = shlex.quote(os.path.join(HERE, "launch", "command.py"))
@@ -205,10 +238,13 @@ def _run(words, out, scratch, device, launch, network, progress):
     }
     for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
         given.pop(name, None)
-    if launch["servers"]:
-        given.update(
-            {k: str(v) for k, v in environment.of_allocation(launch["servers"]).items()}
+    asked = allocation.of_script(words[1]) if words[0] == "bash" and len(words) > 1 else {}
+    if launch["servers"] or asked:
+        servers = launch["servers"] or asked.get("servers", 1)
+        allocated = environment.of_allocation(
+            servers, asked.get("each"), asked.get("tasks"), asked.get("gpus", launch["gpus"])
         )
+        given.update({key: str(value) for key, value in allocated.items()})
     command = words if network or not isolation.possible() else isolation.isolated(words)
     with open(os.path.join(out, "stdout.txt"), "wb") as output:
         with open(os.path.join(out, "stderr.txt"), "wb") as errors:
@@ -298,6 +334,8 @@ def _nothing(status, out):
 def _why(captured, status):
     """The script's own words: its last traceback, or the end of what it said."""
     said = captured.errors.strip()
-    start = said.rfind("Traceback (most recent call last)")
-    said = said[start:] if start >= 0 else "\n".join(said.splitlines()[-20:])
+    first, *failures = said.split(TRACEBACK)
+    # Ranks that waited for one that failed say so: that is not why.
+    own = [one for one in failures if "\nRuntimeError: capture: " not in one] or failures
+    said = TRACEBACK + own[-1].rstrip() if own else "\n".join(first.splitlines()[-20:])
     return said or f"the script ended with status {status}"

@@ -10,6 +10,7 @@
 #include <ATen/ATen.h>
 #include <ATen/EmptyTensor.h>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace capture
 {
@@ -35,6 +36,7 @@ class Mirror
         kMeta,
         kHost,      ///< over the same memory
         kHostZeros, ///< tensors without memory are zeros
+        kHostZero,  ///< tensors without memory are one zero, again and again
     };
 
     explicit Mirror(To to)
@@ -100,9 +102,11 @@ class Mirror
             {
                 m_device = tensor.device();
             }
-            there = ViewOf(StorageThere(tensor),
-                           m_to == To::kMeta ? c10::DispatchKey::Meta : c10::DispatchKey::CPU,
-                           tensor);
+            there = m_to == To::kHostZero && !InfoOf(tensor).real
+                        ? at::zeros({1}, tensor.scalar_type()).expand(tensor.sizes())
+                        : ViewOf(StorageThere(tensor),
+                                 m_to == To::kMeta ? c10::DispatchKey::Meta : c10::DispatchKey::CPU,
+                                 tensor);
         }
         else if (m_to == To::kMeta && tensor.is_cpu())
         {
@@ -179,7 +183,7 @@ class Mirror
         at::Tensor back =
             EmptyStrided(tensor.sizes(), tensor.strides(), tensor.scalar_type(), m_device);
         const StorageInfo& info = InfoOf(back);
-        if (m_to == To::kHost && info.real)
+        if (info.real && (m_to == To::kHost || m_to == To::kHostZero))
         {
             memcpy(info.memory,
                    tensor.storage().data(),
@@ -187,7 +191,7 @@ class Mirror
         }
         else
         {
-            Invalidate(back);
+            SetUnknown(back);
         }
         return back;
     }
@@ -254,6 +258,7 @@ class Call
                     m_onGpu = true;
                     m_known = m_known && HasValue(tensor);
                     m_assumed = m_assumed || IsAssumed(tensor);
+                    m_real = m_real && (InfoOf(tensor).real || tensor.numel() == 0);
                     m_integers = m_integers && c10::isIntegralType(tensor.scalar_type(), true);
                     m_elements += tensor.numel();
                     m_bytes += tensor.nbytes();
@@ -293,6 +298,10 @@ class Call
             }
             return "value";
         }
+        if (m_onGpu && !m_known && OnUnknown(results))
+        {
+            return "unknown";
+        }
         const char* how = WithoutValues(results);
         for (size_t i = 0; i < m_arguments.size(); ++i)
         {
@@ -328,22 +337,22 @@ class Call
         }
     }
 
-    bool IsSmall() const
+    /// `only`: what is made of it is.
+    bool IsSmall(bool only = false) const
     {
         int64_t made = 1;
         for (const int64_t size : m_broadcast)
         {
             made = made > kMostBroadcast ? made : made * std::max<int64_t>(size, 1);
         }
-        return m_elements < (m_integers ? kMostComputedIntegers : kMostComputedElements) &&
-               made <= kMostBroadcast;
+        return made <= kMostBroadcast &&
+               (only || m_elements < (m_integers ? kMostComputedIntegers : kMostComputedElements));
     }
 
-    /// Indices that an operator chooses along a dimension, of values that are not known.
-    void AssumeChoices(const Stack& results) const
+    /// Argument that is the dimension along which an operator chooses, by name.
+    static const std::unordered_map<std::string, size_t>& Choosers()
     {
-        static const std::unordered_map<std::string, size_t> kChoosers = {
-            // name: argument that is the dimension
+        static const std::unordered_map<std::string, size_t> choosers = {
             {"aten::topk", 2},
             {"aten::sort", 1},
             {"aten::argsort", 1},
@@ -354,12 +363,26 @@ class Call
             {"aten::kthvalue", 2},
             {"aten::multinomial", SIZE_MAX},
         };
-        const auto chooser = kChoosers.find(Name());
-        if (!m_onGpu || chooser == kChoosers.end() || !m_arguments[0].isTensor())
+        return choosers;
+    }
+
+    /// (max and min without a dimension, or of two tensors, choose nothing.)
+    bool IsChooser() const
+    {
+        const auto chooser = Choosers().find(Name());
+        return chooser != Choosers().end() &&
+               (chooser->second > m_arguments.size() || m_arguments.size() > chooser->second) &&
+               !(m_arguments.size() > 1 && m_arguments[1].isTensor());
+    }
+
+    /// Indices that an operator chooses along a dimension, of values that are not known.
+    void AssumeChoices(const Stack& results) const
+    {
+        if (!m_onGpu || !IsChooser() || !m_arguments[0].isTensor())
         {
             return;
         }
-        size_t which = chooser->second;
+        size_t which = Choosers().at(Name());
         if (which < m_schema.arguments().size() && m_schema.arguments()[which].name() == "stable")
         {
             ++which;
@@ -430,11 +453,63 @@ class Call
         }
     }
 
-    bool OnValues(Stack& results) const
+    /// What is not known counts as 0, and so does what is made of it: guards of scripts (is the
+    /// loss finite?) find what they would for a 0. Of large tensors only what compares them is
+    /// computed.
+    bool OnUnknown(Stack& results) const
+    {
+        static const std::unordered_set<std::string> kComparisons = {
+            "aten::eq",
+            "aten::ne",
+            "aten::lt",
+            "aten::le",
+            "aten::gt",
+            "aten::ge",
+            "aten::isnan",
+            "aten::isinf",
+            "aten::all",
+            "aten::any",
+            "aten::logical_not",
+            "aten::logical_and",
+            "aten::logical_or",
+            "aten::bitwise_and",
+            "aten::bitwise_or",
+            "aten::bitwise_not",
+        };
+        const bool compares = kComparisons.count(Name()) > 0 && IsSmall(true);
+        if (IsChooser() || !((m_real && IsSmall()) || compares) ||
+            !OnValues(results, compares ? Mirror::To::kHostZero : Mirror::To::kHost))
+        {
+            return false;
+        }
+        const auto unknown = [](const at::Tensor& tensor) {
+            SetUnknown(tensor);
+            if (OnGpu(tensor) && InfoOf(tensor).real && tensor.is_floating_point())
+            {
+                const PartOfAnother part;
+                const at::NoGradGuard guard;
+                OnHost(tensor.detach()).nan_to_num_(0, 0, 0);
+            }
+        };
+        for (const c10::IValue& result : results)
+        {
+            ForEachTensor(result, unknown);
+        }
+        for (size_t i = 0; i < m_arguments.size(); ++i)
+        {
+            if (Writes(i))
+            {
+                ForEachTensor(m_arguments[i], unknown);
+            }
+        }
+        return true;
+    }
+
+    bool OnValues(Stack& results, Mirror::To to = Mirror::To::kHost) const
     {
         try
         {
-            results = Redispatched(m_operation, m_arguments, Mirror::To::kHost);
+            results = Redispatched(m_operation, m_arguments, to);
             return true;
         }
         catch (const c10::Error&)
@@ -588,6 +663,7 @@ class Call
     bool m_onGpu = false;
     bool m_known = true;
     bool m_assumed = false;
+    bool m_real = true;               ///< all tensors have memory, whatever is in it
     bool m_integers = true;           ///< all tensors
     std::vector<int64_t> m_broadcast; ///< the last dimension first
     int64_t m_elements = 0;

@@ -64,6 +64,12 @@ Bytes(const Tensors& tensors)
     return bytes;
 }
 
+bool
+IsReal(const at::Tensor& tensor)
+{
+    return tensor.numel() > 0 && InfoOf(tensor).real && tensor.is_contiguous();
+}
+
 /// Such values go from rank to rank.
 bool
 Exchanged(const at::Tensor& tensor)
@@ -260,7 +266,11 @@ SimulatedNccl::Key(int rank) const
 void
 SimulatedNccl::Give(const std::string& key, const at::Tensor& tensor)
 {
-    if (g_exchange.all)
+    if (g_exchange.all && !HasValue(tensor))
+    {
+        m_store->set(key, std::vector<uint8_t>{}); // of no tensor's size
+    }
+    else if (g_exchange.all)
     {
         const at::Tensor host = OnHost(tensor);
         const auto* data = static_cast<const uint8_t*>(host.data_ptr());
@@ -329,16 +339,17 @@ SimulatedNccl::GatherValues(Tensors& outputs, const at::Tensor& input, const cha
             Invalidate(output);
         }
     }
-    if (!Exchanged(input))
+    if (!IsReal(input))
     {
         return;
     }
     Give(Key(rank_), input);
-    for (int rank = 0; rank < size_; ++rank)
+    for (int rank = 0; rank < size_ && HasValue(input); ++rank)
     {
-        if (rank != rank_ && Exchanged(outputs[rank]))
+        if (rank != rank_ && IsReal(outputs[rank]) && g_exchange.all &&
+            !Take(Key(rank), rank, outputs[rank], what))
         {
-            Take(Key(rank), rank, outputs[rank], what);
+            Invalidate(outputs[rank]);
         }
     }
 }
@@ -353,6 +364,7 @@ Reduced(at::Tensor& value, const at::Tensor& other, const c10d::ReduceOp& operat
     switch (static_cast<c10d::ReduceOp::RedOpType>(operation.op_))
     {
     case c10d::ReduceOp::SUM:
+    case c10d::ReduceOp::AVG:
         value = value.add(other);
         return true;
     case c10d::ReduceOp::PRODUCT:
@@ -430,27 +442,53 @@ PartsOf(const at::Tensor& tensor, std::vector<int64_t> rows, int count)
 
 } // namespace
 
-void
+bool
 SimulatedNccl::ReduceValues(uint64_t sequence,
                             const at::Tensor& tensor,
-                            const c10d::ReduceOp& operation)
+                            const c10d::ReduceOp& operation,
+                            at::Tensor& all)
 {
+    if (!g_exchange.all || !InfoOf(tensor).real || !tensor.is_contiguous() || tensor.numel() == 0)
+    {
+        return false;
+    }
     const std::string prefix = "value " + std::to_string(sequence) + " ";
     const at::NoGradGuard guard;
     const PartOfAnother part;
     Give(prefix + std::to_string(rank_), tensor);
-    at::Tensor all = OnHost(tensor).clone();
+    bool known = HasValue(tensor);
+    all = OnHost(tensor.detach()).clone();
     const at::Tensor other = Empty(tensor.sizes(), tensor.scalar_type(), tensor.device());
-    for (int rank = 0; rank < size_; ++rank)
+    for (int rank = 0; rank < size_ && known; ++rank)
     {
-        if (rank != rank_ && Take(prefix + std::to_string(rank), rank, other, "all_reduce") &&
-            !Reduced(all, OnHost(other), operation))
-        {
-            Invalidate(tensor);
-            return;
-        }
+        known = rank == rank_ || (Take(prefix + std::to_string(rank), rank, other, "all_reduce") &&
+                                  Reduced(all, OnHost(other), operation));
     }
-    OnHost(tensor).copy_(all);
+    if (known && static_cast<c10d::ReduceOp::RedOpType>(operation.op_) == c10d::ReduceOp::AVG)
+    {
+        all.div_(size_);
+    }
+    return known;
+}
+
+void
+SimulatedNccl::ScatterValues(uint64_t sequence,
+                             const at::Tensor& input,
+                             const at::Tensor& output,
+                             const c10d::ReduceOp& operation)
+{
+    at::Tensor all;
+    if (InfoOf(output).real && ReduceValues(sequence, input, operation, all))
+    {
+        const at::NoGradGuard guard;
+        OnHost(output.detach())
+            .copy_(all.flatten()
+                       .narrow(0, rank_ * output.numel(), output.numel())
+                       .view(output.sizes()));
+        InfoOf(output).valid = true;
+        return;
+    }
+    Invalidate(output);
 }
 
 void
@@ -524,9 +562,15 @@ SimulatedNccl::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options
                                  -1,
                                  ReductionName(options.reduceOp)});
     const at::Tensor& tensor = tensors[0];
-    if (g_exchange.all && Exchanged(tensor) && HasValue(tensor))
+    at::Tensor all;
+    if (ReduceValues(sequence, tensor, options.reduceOp, all))
     {
-        ReduceValues(sequence, tensor, options.reduceOp);
+        const at::NoGradGuard guard;
+        OnHost(tensor.detach()).copy_(all);
+    }
+    else if (g_exchange.all)
+    {
+        Invalidate(tensor);
     }
     else
     {
@@ -699,17 +743,17 @@ SimulatedNccl::reduce_scatter(Tensors& outputs,
                               TensorLists& inputs,
                               const c10d::ReduceScatterOptions& options)
 {
-    for (const at::Tensor& output : outputs)
-    {
-        Invalidate(output);
-    }
-    return Recorded({"reduce_scatter",
-                     c10d::OpType::REDUCE_SCATTER,
-                     inputs[0],
-                     outputs,
-                     Bytes(inputs[0]),
-                     -1,
-                     ReductionName(options.reduceOp)});
+    const uint64_t sequence = m_sequence;
+    WorkPointer work = Recorded({"reduce_scatter",
+                                 c10d::OpType::REDUCE_SCATTER,
+                                 inputs[0],
+                                 outputs,
+                                 Bytes(inputs[0]),
+                                 -1,
+                                 ReductionName(options.reduceOp)});
+    const PartOfAnother part;
+    ScatterValues(sequence, at::cat(inputs[0]), outputs[0], options.reduceOp);
+    return work;
 }
 
 SimulatedNccl::WorkPointer
@@ -721,14 +765,16 @@ SimulatedNccl::_reduce_scatter_base(at::Tensor& output,
                 "input tensor must be the same type as the output tensor.");
     TORCH_CHECK(input.numel() == output.numel() * size_,
                 "input tensor must be the same size as output size times world size");
-    Invalidate(output);
-    return Recorded({"reduce_scatter",
-                     c10d::OpType::_REDUCE_SCATTER_BASE,
-                     {input},
-                     {output},
-                     Bytes({input}),
-                     -1,
-                     ReductionName(options.reduceOp)});
+    const uint64_t sequence = m_sequence;
+    WorkPointer work = Recorded({"reduce_scatter",
+                                 c10d::OpType::_REDUCE_SCATTER_BASE,
+                                 {input},
+                                 {output},
+                                 Bytes({input}),
+                                 -1,
+                                 ReductionName(options.reduceOp)});
+    ScatterValues(sequence, input, output, options.reduceOp);
+    return work;
 }
 
 SimulatedNccl::WorkPointer

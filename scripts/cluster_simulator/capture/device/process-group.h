@@ -116,14 +116,23 @@ class SimulatedNccl : public c10d::ProcessGroup
     int64_t StreamFor(int peer);
     /// What the store has of a rank for the present collective.
     std::string Key(int rank) const;
+    /// Of what is not known, that it is not.
     void Give(const std::string& key, const at::Tensor& tensor);
     /// Until a rank has given it; throws if it never will.
     void WaitFor(const std::string& key, int from, const char* what);
     /// Whether the value came.
     bool Take(const std::string& key, int from, const at::Tensor& tensor, const char* what);
     void GatherValues(Tensors& outputs, const at::Tensor& input, const char* what);
-    /// Whole numbers of an all-reduce, of all ranks.
-    void ReduceValues(uint64_t sequence, const at::Tensor& tensor, const c10d::ReduceOp& operation);
+    /// What small tensors of all ranks make, where all know theirs: true, and `all` is that.
+    bool ReduceValues(uint64_t sequence,
+                      const at::Tensor& tensor,
+                      const c10d::ReduceOp& operation,
+                      at::Tensor& all);
+    /// Of a reduce-scatter.
+    void ScatterValues(uint64_t sequence,
+                       const at::Tensor& input,
+                       const at::Tensor& output,
+                       const c10d::ReduceOp& operation);
     /// Of an all-to-all: pieces[i] is for rank i; parts[i] comes from it.
     void SwapValues(uint64_t sequence, const Tensors& pieces, const Tensors& parts);
 

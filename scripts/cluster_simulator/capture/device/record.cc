@@ -6,6 +6,7 @@
 #include "device.h"
 #include "storage.h"
 
+#include <ATen/Context.h>
 #include <ATen/SequenceNumber.h>
 #include <ATen/record_function.h>
 #include <Python.h>
@@ -447,14 +448,16 @@ RecordOperator(const c10::OperatorName& name,
     {
         told += "." + name.overload_name;
     }
-    Line("op")
-        .Add("n", told)
-        .AddPlace()
-        .Add("q", static_cast<int64_t>(at::sequence_number::peek()))
-        .Add("a", arguments)
-        .Add("o", results)
-        .Add("h", std::string(how))
-        .Write();
+    Line line("op");
+    line.Add("n", told).AddPlace().Add("q", static_cast<int64_t>(at::sequence_number::peek()));
+    // 1: products of fp32 may be those of TF32; 2: those of cuDNN
+    const int64_t tf32 = (at::globalContext().allowTF32CuBLAS() ? 1 : 0) +
+                         (at::globalContext().allowTF32CuDNN() ? 2 : 0);
+    if (tf32 > 0)
+    {
+        line.Add("tf32", tf32);
+    }
+    line.Add("a", arguments).Add("o", results).Add("h", std::string(how)).Write();
 }
 
 std::string

@@ -9,6 +9,7 @@
 #include "storage.h"
 
 #include <ATen/ATen.h>
+#include <ATen/EmptyTensor.h>
 #include <ATen/native/ConvUtils.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
@@ -181,15 +182,23 @@ Set(Operation operation, Arguments a, Stack& results)
 }
 
 void
-IsPinned(Operation, Arguments, Stack& results)
+IsPinned(Operation, Arguments a, Stack& results)
 {
-    results.push_back(false);
+    const at::Tensor tensor = a[0].toTensor();
+    results.push_back(tensor.is_cpu() && IsPinnedMemory(tensor.storage().data()));
 }
 
 void
 PinMemory(Operation, Arguments a, Stack& results)
 {
-    results.push_back(a[0].toTensor().alias());
+    const at::Tensor tensor = a[0].toTensor();
+    at::Tensor pinned = at::detail::empty_strided_generic(
+        tensor.sizes(),
+        tensor.is_non_overlapping_and_dense() ? tensor.strides() : tensor.contiguous().strides(),
+        PinnedAllocator(),
+        c10::DispatchKeySet(c10::DispatchKey::CPU),
+        tensor.scalar_type());
+    results.push_back(pinned.copy_(tensor));
 }
 
 void

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <sys/mman.h>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace capture
 {
@@ -199,6 +200,53 @@ HostAllocator::DeleteOnHost(void* memory)
     g_hostAllocator.Delete(memory);
 }
 
+/// As the host's, and it is known which addresses are of it.
+class PinnedHostAllocator final : public c10::Allocator
+{
+  public:
+    c10::DataPtr allocate(size_t bytes) const override
+    {
+        c10::DataPtr data = g_hostAllocator.allocate(bytes);
+        void* memory = data.get();
+        if (memory != nullptr)
+        {
+            const std::lock_guard<std::mutex> lock(g_pinnedLock);
+            g_pinned.insert(memory);
+        }
+        data.release_context();
+        return {memory, memory, &Delete, c10::Device(c10::kCPU)};
+    }
+
+    c10::DeleterFnPtr raw_deleter() const override
+    {
+        return &Delete;
+    }
+
+    static bool Has(const void* memory)
+    {
+        const std::lock_guard<std::mutex> lock(g_pinnedLock);
+        return g_pinned.count(memory) > 0;
+    }
+
+  private:
+    static void Delete(void* memory)
+    {
+        if (memory != nullptr)
+        {
+            {
+                const std::lock_guard<std::mutex> lock(g_pinnedLock);
+                g_pinned.erase(memory);
+            }
+            g_hostAllocator.Delete(memory);
+        }
+    }
+
+    static inline std::mutex g_pinnedLock;
+    static inline std::unordered_set<const void*>& g_pinned = *new std::unordered_set<const void*>;
+};
+
+PinnedHostAllocator g_pinnedAllocator;
+
 template <class Make>
 at::Tensor
 Made(c10::optional<at::Device> device, at::ScalarType type, Make make)
@@ -224,6 +272,18 @@ c10::Allocator*
 DeviceAllocator()
 {
     return &g_gpuAllocator;
+}
+
+c10::Allocator*
+PinnedAllocator()
+{
+    return &g_pinnedAllocator;
+}
+
+bool
+IsPinnedMemory(const void* memory)
+{
+    return PinnedHostAllocator::Has(memory);
 }
 
 void
@@ -277,12 +337,36 @@ SetAssumed(const at::Tensor& tensor)
 }
 
 void
-Invalidate(const at::Tensor& tensor)
+SetUnknown(const at::Tensor& tensor)
 {
     if (OnGpu(tensor) && InfoOf(tensor).bytes > 0)
     {
         InfoOf(tensor).valid = false;
     }
+}
+
+void
+Invalidate(const at::Tensor& tensor)
+{
+    SetUnknown(tensor);
+    if (!OnGpu(tensor) || !InfoOf(tensor).real)
+    {
+        return;
+    }
+    const StorageInfo& info = InfoOf(tensor);
+    auto* begin = static_cast<uint8_t*>(info.memory);
+    constexpr size_t kPage = 4096;
+    if (info.bytes <= kSmallBytes)
+    {
+        memset(begin, 0, info.bytes);
+        return;
+    }
+    // Pages that are given back are zeros.
+    const size_t before = (kPage - reinterpret_cast<uintptr_t>(begin) % kPage) % kPage;
+    const size_t pages = (info.bytes - before) / kPage * kPage;
+    memset(begin, 0, before);
+    madvise(begin + before, pages, MADV_DONTNEED);
+    memset(begin + before + pages, 0, info.bytes - before - pages);
 }
 
 at::Tensor
@@ -319,7 +403,7 @@ at::Tensor
 Result(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor& beside)
 {
     at::Tensor tensor = Empty(sizes, type, beside.device());
-    Invalidate(tensor);
+    SetUnknown(tensor);
     return tensor;
 }
 
@@ -330,7 +414,7 @@ ResultLike(const at::Tensor& tensor)
         tensor.is_non_overlapping_and_dense()
             ? EmptyStrided(tensor.sizes(), tensor.strides(), tensor.scalar_type(), tensor.device())
             : Empty(tensor.sizes(), tensor.scalar_type(), tensor.device());
-    Invalidate(result);
+    SetUnknown(result);
     return result;
 }
 
@@ -403,16 +487,24 @@ CopyValues(const at::Tensor& destination, const at::Tensor& source)
         {
             return;
         }
-        if (known && destination.numel() > 0)
+        const bool readable = known || (OnGpu(source) && InfoOf(source).real);
+        if (readable && destination.numel() > 0)
         {
             OnHost(destination).copy_(OnGpu(source) ? OnHost(source) : source);
+        }
+        if (known && destination.numel() > 0)
+        {
             const auto written = static_cast<size_t>(destination.numel() * destination.itemsize());
             info.valid = info.valid || written == info.bytes;
             info.assumed = IsAssumed(source) || (info.assumed && written < info.bytes);
         }
+        else if (readable)
+        {
+            SetUnknown(destination);
+        }
         else if (!known)
         {
-            info.valid = false;
+            Invalidate(destination);
         }
         return;
     }

@@ -39,6 +39,9 @@ struct StorageInfo
 
 /// The allocator of the device type.
 c10::Allocator* DeviceAllocator();
+/// Of pinned memory on the host, and whether an address is of it.
+c10::Allocator* PinnedAllocator();
+bool IsPinnedMemory(const void* memory);
 /// Reserves addresses and installs the allocators. Once a process.
 void StartStorage();
 
@@ -56,7 +59,10 @@ bool HasValue(const at::Tensor& tensor);
 /// What is in it, or what it was made of, was taken to be so.
 bool IsAssumed(const at::Tensor& tensor);
 void SetAssumed(const at::Tensor& tensor);
-/// What is in it is not known any more.
+/// What is in it was made of what is not known: it stays, for what reads it (unknown values count
+/// as 0), but is no GPU's.
+void SetUnknown(const at::Tensor& tensor);
+/// What is in it is not known any more, and reads as 0.
 void Invalidate(const at::Tensor& tensor);
 
 at::Tensor Empty(at::IntArrayRef sizes,

@@ -80,8 +80,19 @@ def of_operator(line):
         return []
     special = SPECIAL.get(name)
     if special:
-        return special(arguments, results)
+        return _with_tf32(special(arguments, results), name, line.get("tf32", 0))
     return [_in_memory(_kind(name), arguments, results)]
+
+
+def _with_tf32(kernels, name, allowed):
+    """Products of fp32 on tensor cores, where the script lets them: `allowed` 1: in cuBLAS, 2: in
+    cuDNN.
+    """
+    bit = 2 if "convolution" in name or name in RECURRENT else 1
+    for kernel in kernels:
+        if allowed & bit and kernel["kind"] in ("gemm", "conv") and kernel.get("dtype") == "f32":
+            kernel["dtype"] = "tf32"
+    return kernels
 
 
 def _is_view(name, overload, arguments, results):
@@ -410,6 +421,8 @@ SPECIAL.update(
         "randint",
     )
 )
+RECURRENT = set()
 for name in ("rnn_tanh", "rnn_relu", "lstm", "gru"):
     SPECIAL[f"capture::{name}"] = _recurrent
     SPECIAL[f"capture::{name}_backward"] = _recurrent_backward
+    RECURRENT |= {f"capture::{name}", f"capture::{name}_backward"}

@@ -21,7 +21,14 @@ FAILURES = (
             "mat1 and mat2 shapes cannot be multiplied",
         ),
     ),
-    ("world-size", ("invalid device ordinal",)),
+    (
+        "world-size",
+        (
+            "invalid device ordinal",
+            "the new group's world size should be less or equal to the world size",
+            "The new group's rank should be within the",
+        ),
+    ),
 )
 
 
@@ -62,7 +69,7 @@ def _without_repeats(found):
         others = sorted(set(mistake.pop("others")) - set(mistake["ranks"]))
         if others:
             mistake["ranks"] = sorted({*mistake["ranks"], *others})
-            mistake["text"] += f" (so does rank{_many(others)})"
+            mistake["text"] += f" (so {_does(others)} rank{_many(others)})"
     return list(merged.values())
 
 
@@ -190,8 +197,7 @@ def _first_mismatch(group, by_rank, groups, explained):
         parts, lines = [], []
         for call, ranks in said.items():
             task = None if call is None else by_rank[ranks[0]][i]
-            does = "does" if len(ranks) == 1 else "do"
-            parts.append(f"rank{_many(ranks)} {does} {describe(task)}")
+            parts.append(f"rank{_many(ranks)} {_does(ranks)} {describe(task)}")
             if task is not None:
                 lines.append(task.get("line"))
         kind = "missing" if absent else _kind_of_mismatch(by_rank, i)
@@ -209,6 +215,10 @@ def _kind_of_mismatch(by_rank, i):
         for mine in by_rank.values()
     }
     return "order" if len(later) == 1 else "mismatch"
+
+
+def _does(ranks):
+    return "does" if len(ranks) == 1 else "do"
 
 
 def _many(ranks):
@@ -255,7 +265,11 @@ def _circle(tasks, groups):
         return []
     told = [
         f"rank {rank} is in {describe(task)}"
-        + (f" from rank {_peer(groups, rank, task)}" if task["kind"] == "recv" else "")
+        + (
+            f" {'to' if task['kind'] == 'send' else 'from'} rank {_peer(groups, rank, task)}"
+            if task["kind"] != "collective"
+            else ""
+        )
         for rank, task in list(at.items())[:8]
     ]
     more = f"; and {len(at) - 8} more" if len(at) > 8 else ""

@@ -31,7 +31,12 @@ class Steps:
 
 
 def _ends(keys):
-    """(what ends a step, places of it). Of a b b a b b: b, at 2 and 5; of a a a: a, everywhere."""
+    """(what ends a step, places of it). Of a b b a b b: b, at 2 and 5; of a a a: a, everywhere; of
+    a a b b b, where a loop follows another one (a warm-up), everywhere.
+    """
+    loops = sum(1 for i, key in enumerate(keys) if i == 0 or keys[i - 1] != key)
+    if len(set(keys)) == loops and len(keys) > 1 and keys[0] == keys[1]:
+        return keys[-1], list(range(len(keys)))
     if len(set(keys)) < 2:
         return (keys[0] if keys else None), list(range(len(keys)))
     again = next(

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Whether all ranks get to their end: they are played, without times. A task is done once what it
 waits for is, and all before it on its stream; a collective when all members are there, a receive
-when its send is. Sends never wait (NCCL has buffers, for small messages at least), so that nothing is
-told that works.
+when its send is, a large send when its receive is. Small sends do not wait: NCCL has buffers.
 """
 
 import collections
+
+# A send of more than NCCL's buffers waits for its receive (assumed).
+MOST_BUFFERED = 4 << 20
 
 
 class Stuck:
@@ -76,9 +78,10 @@ def play(tasks, instance_of, members_of, peer_of):
             ends = (rank, peer) if kind == "send" else (peer, rank)
             there = arrived[instance_of(rank, task), ends, task["sequence"]]
             there[kind] = i
-            if kind == "send":
+            if kind == "send" and task["bytes"] <= MOST_BUFFERED:
                 finish(rank, i)
             if len(there) == 2:
+                finish(ends[0], there["send"])
                 finish(ends[1], there["recv"])
         else:
             finish(rank, i)
@@ -92,7 +95,9 @@ def _waits_in(one):
         (
             task
             for i, task in enumerate(one.tasks)
-            if not one.done[i] and one.waits[i] == 0 and task["kind"] in ("collective", "recv")
+            if not one.done[i]
+            and one.waits[i] == 0
+            and task["kind"] in ("collective", "send", "recv")
         ),
         None,
     )
