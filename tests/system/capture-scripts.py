@@ -78,7 +78,7 @@ class Scripts(CaptureTest):
             self.assertEqual(task["kind"], "attention")
             self.assertEqual((task["heads"], task["queries"], task["keys"]), (16, 128, 128))
             self.assertEqual((task["head_size"], task["causal"]), (32, True))
-            products = 2 if task["pass"] == "forward" else 5
+            products = 2 if task["pass"] == "forward" else 4
             self.assertEqual(task["flops"], products * 2 * 16 * 128 * 128 * 32)
             self.assertEqual(task["dtype"], "bf16")
         # The norm of gradients: one number is summed up.
