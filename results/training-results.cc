@@ -658,7 +658,8 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
             HumanTime(hostUs).c_str(),
             100 * hostUs / stepUs);
     }
-    if (m_scenario.trace && hostUs > 0)
+    constexpr double LEAST_HOST_US = 1e-3; // less is nothing to be told
+    if (m_scenario.trace && hostUs >= LEAST_HOST_US)
     {
         os << Format("  host                 %10s   %5.1f%%   (for the host alone)\n",
                      HumanTime(hostUs).c_str(),
@@ -706,9 +707,19 @@ TrainingResults::PrintCollectives(std::ostream& os) const
     {
         os << "Of the step with " << m_scenario.plan.sizes[0].blocks << " blocks:\n";
     }
+    const double n = m_sizes[0].measured;
+    if (m_scenario.trace && m_sizes[0].messageBytes > 0)
+    {
+        os << "Messages a step        " << HumanBytes(m_sizes[0].messageBytes / n)
+           << " by all GPUs together, within servers too\n";
+    }
+    if (m_scenario.trace && m_sizes[0].sums.empty())
+    {
+        os << "\n";
+        return;
+    }
     os << "Collectives a step               count       bytes  sent per GPU  time in them      "
           "busbw\n";
-    const double n = m_sizes[0].measured;
     for (const auto& [key, sum] : m_sizes[0].sums)
     {
         const double sent = static_cast<double>(sum.sent) / m_scenario.plan.ranks / n;

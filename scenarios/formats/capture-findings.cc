@@ -94,6 +94,11 @@ ReadFindings(const std::string& folder)
     findings.folder = folder;
     findings.world = WholeOf(meta, "world");
     findings.captured = ListOf(meta, "captured").size();
+    const auto status = meta.find("exit_status");
+    if (status != meta.end() && status->is_number_integer())
+    {
+        findings.exitStatus = status->get<int64_t>();
+    }
     const auto steps = meta.find("steps");
     if (steps != meta.end() && steps->is_object())
     {
@@ -130,6 +135,11 @@ WhyNotSimulated(const Findings& findings)
             return "not simulated: the script has a mistake (" + mistake.kind +
                    ") with which its ranks would wait for ever: " + mistake.text;
         }
+    }
+    if (findings.exitStatus != 0)
+    {
+        return "not simulated: the script failed (status " + std::to_string(findings.exitStatus) +
+               ")" + (findings.mistakes.empty() ? "" : ": " + findings.mistakes.front().text);
     }
     return "";
 }

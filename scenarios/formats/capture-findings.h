@@ -27,10 +27,11 @@ struct Mistake
 struct Findings
 {
     std::string folder;
-    uint64_t world = 0;    ///< ranks
-    uint64_t captured = 0; ///< of them
-    uint64_t steps = 0;    ///< that were captured whole
-    std::string endedBy;   ///< what ends a step
+    uint64_t world = 0;     ///< ranks
+    uint64_t captured = 0;  ///< of them
+    uint64_t steps = 0;     ///< that were captured whole
+    std::string endedBy;    ///< what ends a step
+    int64_t exitStatus = 0; ///< of the script; below 0: of a signal
     /// Of the captured ranks the one whose allocator had most, and how much: PyTorch's
     /// max_memory_allocated and max_memory_reserved.
     uint64_t memoryRank = 0;
@@ -43,8 +44,8 @@ struct Findings
 /// who reads the capture itself tells of it.
 std::optional<Findings> ReadFindings(const std::string& folder);
 
-/// Why no step of it can be simulated, in a sentence: ranks that do not fit together wait for each
-/// other for ever. Else nothing.
+/// Why no step of it can be simulated, in a sentence: the script failed, or its ranks do not fit
+/// together and wait for each other for ever. Else nothing.
 std::string WhyNotSimulated(const Findings& findings);
 
 } // namespace formats

@@ -499,7 +499,15 @@ Reader::SetKernel(Object& line, const std::string& kind, Task* task)
         kernel.fused = true;
     }
     double seconds = 0;
-    if (kind == "optimizer")
+    if (kind == "kernel")
+    {
+        if (!line.Has("us"))
+        {
+            return line.Fail("us is missing: what the kernel takes");
+        }
+        seconds = line.Real("us", 1e9, 0) * 1e-6;
+    }
+    else if (kind == "optimizer")
     {
         // Its traffic at the bandwidth of updates.
         constexpr auto kPlain = training::Optimizer::kSgd;
@@ -664,7 +672,8 @@ Reader::ReadTask(Object& line, Role* role)
                                                           "reduction",
                                                           "pointwise",
                                                           "optimizer",
-                                                          "memory"};
+                                                          "memory",
+                                                          "kernel"};
         if (std::find(kKernels.begin(), kKernels.end(), kind) == kKernels.end())
         {
             return line.Fail("kind is " + topo::Quoted(kind) +

@@ -3,12 +3,11 @@
  */
 #include "scenarios/formats/layer-text.h"
 
-#include "collectives/registry.h"
+#include "scenarios/formats/layer-step.h"
 #include "scenarios/formats/recording.h"
 #include "topologies/names.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <map>
 #include <set>
@@ -19,29 +18,10 @@ namespace formats
 {
 
 using coll::Op;
-using coll::Rank;
-using training::Phase;
-using training::StepGraph;
-using training::Task;
-using training::TaskId;
-using training::TaskKind;
+using namespace layers; // the list's own types
 
 namespace
 {
-
-enum class Policy : uint8_t
-{
-    kMicro,
-    kData,
-    kModel,
-    kDataModel,
-    kModelData,
-    kCustomized,
-    kDlrm,
-    kInference,
-    kTransformer,
-    kTransformerAgain, ///< computes the forward again
-};
 
 constexpr std::pair<const char*, Policy> kPolicies[] = {
     {"MICRO", Policy::kMicro},
@@ -56,63 +36,12 @@ constexpr std::pair<const char*, Policy> kPolicies[] = {
     {"HYBRID_TRANSFORMER", Policy::kTransformer},
     {"HYBRID_TRANSFORMER_FWD_IN_BCKWD", Policy::kTransformerAgain}};
 
-/// Groups of ranks that a text may mean.
-enum class Group : uint8_t
-{
-    kNone,
-    kAll,
-    kServer, ///< the GPUs of a server
-    kPlace,  ///< those of one place in all servers
-    kTensor,
-    kData,
-    kExpert,
-    kDataExpert,
-};
-
-constexpr std::pair<Group, const char*> kGroupNames[] = {{Group::kAll, "all"},
-                                                         {Group::kServer, "server"},
-                                                         {Group::kPlace, "place"},
-                                                         {Group::kTensor, "tp"},
-                                                         {Group::kData, "dp"},
-                                                         {Group::kExpert, "ep"},
-                                                         {Group::kDataExpert, "dp-ep"}};
-
 constexpr std::pair<const char*, Op> kTypes[] = {{"ALLREDUCE", Op::kAllReduce},
                                                  {"ALLGATHER", Op::kAllGather},
                                                  {"REDUCESCATTER", Op::kReduceScatter},
                                                  {"ALLTOALL", Op::kAllToAll}};
 
 constexpr uint64_t kMostLayers = 1u << 20; ///< assumed
-
-/// Forward, input gradient, weight gradient.
-enum Pass : uint8_t
-{
-    kForward,
-    kInput,
-    kWeight,
-    kPasses,
-};
-
-constexpr const char* kPassNames[] = {"forward", "input gradient", "weight gradient"};
-constexpr Phase kPhases[] = {Phase::kForward, Phase::kBackward, Phase::kGradient};
-
-/// What a layer does in a pass.
-struct Work
-{
-    rdma::Duration time;
-    std::optional<Op> op;
-    Group group = Group::kNone;
-    uint64_t bytes = 0;
-};
-
-struct Layer
-{
-    std::string name;
-    std::array<Work, kPasses> work;
-    rdma::Duration update;
-    bool checkpoint = false;
-    bool again = false; ///< before its backward
-};
 
 std::optional<Policy>
 PolicyOf(const std::string& word)
@@ -176,11 +105,6 @@ class Reader
         return Fail(topo::Quoted(word) + " where there should be " + expected);
     }
 
-    bool IsTransformer() const
-    {
-        return m_policy == Policy::kTransformer || m_policy == Policy::kTransformerAgain;
-    }
-
     bool ReadHeader(const std::vector<std::string>& words);
     bool ReadLayerNumbers(const std::vector<std::string>& words,
                           std::size_t* at,
@@ -190,41 +114,22 @@ class Reader
     bool MarkLayers();
     bool CheckRanks();
     Group GroupOf(Pass pass, Policy policy) const;
-    std::vector<std::vector<Rank>> RanksOf(Group group) const;
-
-    TaskId Compute(const Layer& layer, Pass pass, bool again, std::vector<TaskId> after);
-    /// \return what ends it, or `before` if there is none
-    std::vector<TaskId> Communicate(const Layer& layer,
-                                    Pass pass,
-                                    bool again,
-                                    std::vector<TaskId> before);
-    void Update(const Layer& layer, const std::vector<TaskId>& after);
-    uint32_t KindOf(Group group);
-    TaskId Add(Task task, const std::string& stream);
-    void MakeMicro();
-    void MakeForward();
-    void MakeBackward();
-    void MakeDlrm();
 
     const std::string m_file;
     const TraceCluster m_cluster;
     std::vector<topo::Error>& m_errors;
     uint64_t m_line = 0;
-    Policy m_policy = Policy::kData;
+    List m_list;
+    Policy& m_policy = m_list.policy;
     std::map<std::string, uint64_t> m_numbers; ///< of the header, by name
     std::vector<uint64_t> m_checkpoints;
     std::vector<uint64_t> m_initiates;
     uint64_t m_announced = 0;
-    std::vector<Layer> m_layers;
-    uint32_t m_ranks = 0;
-    uint32_t m_ofServer = 1;
+    std::vector<Layer>& m_layers = m_list.layers;
+    uint32_t& m_ranks = m_list.ranks;
+    uint32_t& m_ofServer = m_list.gpusPerServer;
     std::set<std::string> m_passedOver; ///< types
     bool m_noGroup = false;             ///< collectives that have no group
-    std::map<Group, uint32_t> m_kinds;
-    training::TrainingPlan m_plan;
-    StepGraph m_graph;
-    std::map<std::string, uint16_t> m_streams;
-    std::vector<TaskId> m_last; ///< what the next task of computing waits for
 };
 
 bool
@@ -279,7 +184,7 @@ Reader::ReadHeader(const std::vector<std::string>& words)
         {
             name.pop_back();
         }
-        if (!IsTransformer())
+        if (!m_list.IsTransformer())
         {
             return FailOn(words[at], "the end of the line");
         }
@@ -306,7 +211,7 @@ Reader::ReadHeader(const std::vector<std::string>& words)
             return Fail(name + ": is not followed by a whole number");
         }
     }
-    if (IsTransformer() && m_numbers["model_parallel_NPU_group"] == 0)
+    if (m_list.IsTransformer() && m_numbers["model_parallel_NPU_group"] == 0)
     {
         return Fail("model_parallel_NPU_group: is missing, or 0");
     }
@@ -359,7 +264,7 @@ Reader::ReadWork(const std::vector<std::string>& words, Pass pass, Policy policy
     {
         return true;
     }
-    if (type == "BROADCAST" && IsTransformer())
+    if (type == "BROADCAST" && m_list.IsTransformer())
     {
         m_passedOver.insert(type); // of early versions of AICB
         return true;
@@ -372,7 +277,7 @@ Reader::ReadWork(const std::vector<std::string>& words, Pass pass, Policy policy
                                             std::pair{"_EP", Group::kExpert},
                                             std::pair{"_DP_EP", Group::kDataExpert}})
         {
-            if (type == std::string(name) + suffix && (IsTransformer() || suffix[0] == '\0'))
+            if (type == std::string(name) + suffix && (m_list.IsTransformer() || suffix[0] == '\0'))
             {
                 work->op = op;
                 work->group = group;
@@ -383,7 +288,7 @@ Reader::ReadWork(const std::vector<std::string>& words, Pass pass, Policy policy
     }
     return FailOn(type,
                   "the communication " + what + ": " + allowed +
-                      (IsTransformer() ? ", with _EP or _DP_EP behind it or without" : ""));
+                      (m_list.IsTransformer() ? ", with _EP or _DP_EP behind it or without" : ""));
 }
 
 bool
@@ -476,6 +381,18 @@ Reader::CheckRanks()
         return Fail("does not say how many GPUs there are; give --gpus=N or --servers=N");
     }
     m_ofServer = std::min(std::max<uint32_t>(m_cluster.gpusPerServer, 1), m_ranks);
+    for (const Layer& layer : m_layers)
+    {
+        for (const Work& work : layer.work)
+        {
+            if (work.op == Op::kAllGather && !m_list.IsTransformer() &&
+                work.bytes > kMostBytes / m_ranks)
+            {
+                return Fail("an all-gather of layer " + topo::Quoted(layer.name) +
+                            " has more than 2^50 B of all ranks together");
+            }
+        }
+    }
     const auto uses = [this](Group group) {
         return std::any_of(m_layers.begin(), m_layers.end(), [&](const Layer& layer) {
             return std::any_of(layer.work.begin(), layer.work.end(), [&](const Work& work) {
@@ -489,13 +406,16 @@ Reader::CheckRanks()
                     std::to_string(m_ranks) + " GPUs, " + std::to_string(m_ofServer) +
                     " in a server");
     }
-    if (!IsTransformer())
+    if (!m_list.IsTransformer())
     {
         return true;
     }
     const uint64_t tensor = m_numbers["model_parallel_NPU_group"];
     const uint64_t stages = std::max<uint64_t>(m_numbers["pp"], 1);
     const uint64_t experts = std::max<uint64_t>(m_numbers["ep"], 1);
+    m_list.tensor = tensor;
+    m_list.stages = stages;
+    m_list.experts = experts;
     if (tensor > m_ranks || stages > m_ranks || m_ranks % (tensor * stages) != 0)
     {
         return Fail("model_parallel_NPU_group: " + std::to_string(tensor) +
@@ -509,235 +429,6 @@ Reader::CheckRanks()
                     topo::Counted(data, "replica"));
     }
     return true;
-}
-
-std::vector<std::vector<Rank>>
-Reader::RanksOf(Group group) const
-{
-    // Ranks number b * block + p + i * stride, i < size, for each b and p < stride.
-    const auto strided = [this](uint64_t size, uint64_t stride) {
-        std::vector<std::vector<Rank>> groups;
-        for (uint64_t block = 0; block < m_ranks; block += size * stride)
-        {
-            for (uint64_t p = 0; p < stride; ++p)
-            {
-                auto& ranks = groups.emplace_back();
-                for (uint64_t i = 0; i < size; ++i)
-                {
-                    ranks.push_back(static_cast<Rank>(block + p + i * stride));
-                }
-            }
-        }
-        return groups;
-    };
-    const auto number = [this](const char* name) {
-        const auto found = m_numbers.find(name);
-        return found == m_numbers.end() ? uint64_t{1} : std::max<uint64_t>(found->second, 1);
-    };
-    const uint64_t tensor = number("model_parallel_NPU_group");
-    const uint64_t experts = number("ep");
-    const uint64_t data = std::max<uint64_t>(m_ranks / (tensor * number("pp")), 1);
-    switch (group)
-    {
-    case Group::kServer:
-        return strided(m_ofServer, 1);
-    case Group::kPlace:
-        return strided(m_ranks / m_ofServer, m_ofServer);
-    case Group::kTensor:
-        return strided(tensor, 1);
-    case Group::kData:
-        return strided(data, m_ranks / data);
-    case Group::kExpert: // of tensor groups one after another
-        return strided(experts, tensor);
-    case Group::kDataExpert:
-        return strided(data / experts, tensor * experts);
-    default:
-        return strided(m_ranks, 1);
-    }
-}
-
-uint32_t
-Reader::KindOf(Group group)
-{
-    const auto number = static_cast<uint32_t>(m_plan.groupKinds.size());
-    const auto [found, isNew] = m_kinds.try_emplace(group, number);
-    if (isNew)
-    {
-        const auto name = std::find_if(std::begin(kGroupNames),
-                                       std::end(kGroupNames),
-                                       [&](const auto& one) { return one.first == group; });
-        m_plan.groupKinds.push_back({name->second, RanksOf(group)});
-    }
-    return found->second;
-}
-
-TaskId
-Reader::Add(Task task, const std::string& stream)
-{
-    const auto [found, isNew] =
-        m_streams.try_emplace(stream, static_cast<uint16_t>(m_graph.streams.size()));
-    if (isNew)
-    {
-        m_graph.streams.push_back(stream);
-    }
-    task.stream = found->second;
-    std::sort(task.after.begin(), task.after.end());
-    task.after.erase(std::unique(task.after.begin(), task.after.end()), task.after.end());
-    m_graph.tasks.push_back(std::move(task));
-    return static_cast<TaskId>(m_graph.tasks.size() - 1);
-}
-
-TaskId
-Reader::Compute(const Layer& layer, Pass pass, bool again, std::vector<TaskId> after)
-{
-    Task task;
-    task.phase = pass == kForward && !again ? Phase::kForward : Phase::kBackward;
-    task.duration = layer.work[pass].time;
-    task.name = std::string(kPassNames[pass]) + (again ? " again " : " ") + layer.name;
-    task.after = std::move(after);
-    return Add(std::move(task), "compute");
-}
-
-std::vector<TaskId>
-Reader::Communicate(const Layer& layer, Pass pass, bool again, std::vector<TaskId> before)
-{
-    const Work& work = layer.work[pass];
-    if (!work.op || work.bytes == 0 || work.group == Group::kNone)
-    {
-        return before;
-    }
-    const uint32_t kind = KindOf(work.group);
-    const auto ranks = m_plan.groupKinds[kind].groups[0].size();
-    if (ranks == 1)
-    {
-        return before;
-    }
-    Task task;
-    task.kind = TaskKind::kCollective;
-    task.phase = kPhases[pass];
-    task.op = *work.op;
-    // A rank's part: see the header.
-    task.bytes =
-        work.bytes * (*work.op == Op::kAllGather && !IsTransformer() ? uint64_t{ranks} : 1);
-    task.group = kind;
-    task.name = std::string(coll::OpName(*work.op)) + " " + kPassNames[pass] +
-                (again ? " again " : " ") + layer.name;
-    task.after = std::move(before);
-    return {Add(std::move(task), m_plan.groupKinds[kind].name)};
-}
-
-void
-Reader::Update(const Layer& layer, const std::vector<TaskId>& after)
-{
-    if (layer.update.ps == 0 || m_graph.tasks[after[0]].kind != TaskKind::kCollective)
-    {
-        return;
-    }
-    Task task;
-    task.kind = TaskKind::kHost;
-    task.phase = Phase::kOptimizer;
-    task.duration = layer.update;
-    task.name = "update " + layer.name;
-    task.after = after;
-    Add(std::move(task), "updates");
-}
-
-void
-Reader::MakeMicro()
-{
-    for (const Layer& layer : m_layers)
-    {
-        const auto end = Communicate(layer, kWeight, false, {});
-        if (!end.empty())
-        {
-            Update(layer, end);
-        }
-    }
-}
-
-void
-Reader::MakeForward()
-{
-    for (const Layer& layer : m_layers)
-    {
-        m_last = Communicate(layer, kForward, false, {Compute(layer, kForward, false, m_last)});
-    }
-}
-
-void
-Reader::MakeBackward()
-{
-    const bool data = m_policy == Policy::kData;
-    for (std::size_t i = m_layers.size(); i-- > 0;)
-    {
-        const Layer& layer = m_layers[i];
-        if (layer.again)
-        {
-            std::size_t from = i;
-            while (!m_layers[from].checkpoint)
-            {
-                --from;
-            }
-            for (; from < i; ++from)
-            {
-                const Layer& once = m_layers[from];
-                m_last = Communicate(once, kForward, true, {Compute(once, kForward, true, m_last)});
-            }
-        }
-        if (data)
-        {
-            // Gradients of weights come first; of the first layer's inputs there are none.
-            const TaskId weight = Compute(layer, kWeight, false, m_last);
-            Update(layer, Communicate(layer, kWeight, false, {weight}));
-            m_last = {i > 0 ? Compute(layer, kInput, false, {weight}) : weight};
-            continue;
-        }
-        const TaskId input = Compute(layer, kInput, false, m_last);
-        const auto shared = i > 0 || IsTransformer() ? Communicate(layer, kInput, false, {input})
-                                                     : std::vector<TaskId>{input};
-        // Transformers await the one before the other.
-        const TaskId weight =
-            Compute(layer, kWeight, false, IsTransformer() ? shared : std::vector<TaskId>{input});
-        Update(layer, Communicate(layer, kWeight, false, {weight}));
-        m_last = shared;
-        m_last.push_back(weight);
-    }
-}
-
-void
-Reader::MakeDlrm()
-{
-    const std::size_t bottom = m_numbers["last"];
-    std::vector<TaskId> embedding;
-    for (std::size_t i = 0; i < m_layers.size(); ++i)
-    {
-        const TaskId forward = Compute(m_layers[i], kForward, false, m_last);
-        m_last = {forward};
-        if (i == 0)
-        {
-            embedding = Communicate(m_layers[0], kForward, false, m_last);
-        }
-        if (i == bottom)
-        {
-            m_last.insert(m_last.end(), embedding.begin(), embedding.end());
-        }
-    }
-    std::vector<TaskId> back;
-    for (std::size_t i = m_layers.size(); i-- > 0;)
-    {
-        const Layer& layer = m_layers[i];
-        const TaskId weight = Compute(layer, kWeight, false, m_last);
-        Update(layer, Communicate(layer, kWeight, false, {weight}));
-        m_last = {weight};
-        if (i > 0)
-        {
-            m_last = {Compute(layer, kInput, false, {weight})};
-        }
-        if (i == bottom + 1)
-        {
-            Communicate(m_layers[0], kInput, false, m_last);
-        }
-    }
 }
 
 std::optional<LayerText>
@@ -805,46 +496,14 @@ Reader::Read(const std::string& text)
         return std::nullopt;
     }
 
-    m_streams["compute"] = 0;
-    m_graph.streams = {"compute"};
-    m_plan.ranks = m_ranks;
-    switch (m_policy)
+    m_list.bottom = m_numbers["last"];
+    training::TrainingPlan plan = layers::MakeStep(m_list);
+    m_line = 0;
+    if (plan.roles[0].tasks.empty())
     {
-    case Policy::kMicro:
-        MakeMicro();
-        break;
-    case Policy::kDlrm:
-        MakeDlrm();
-        break;
-    default:
-        MakeForward();
-        if (m_policy != Policy::kInference)
-        {
-            MakeBackward();
-        }
-    }
-    if (m_graph.tasks.empty())
-    {
-        m_line = 0;
         Fail("has nothing to run; allowed: at least one operation that takes time");
         return std::nullopt;
     }
-    for (const Task& task : m_graph.tasks)
-    {
-        if (task.bytes > kMostBytes)
-        {
-            m_line = 0;
-            Fail("\"" + task.name + "\" has more than 2^50 B of all ranks together");
-            return std::nullopt;
-        }
-    }
-    if (m_plan.groupKinds.empty())
-    {
-        m_plan.groupKinds.push_back({"all", RanksOf(Group::kAll)});
-    }
-    m_plan.roles.push_back(std::move(m_graph));
-    m_plan.roleOf.assign(m_ranks, 0);
-
     LayerText result;
     result.format = m_numbers.count("all_gpus") ? "AICB text" : "ASTRA-sim text";
     for (const std::string& type : m_passedOver)
@@ -867,7 +526,7 @@ Reader::Read(const std::string& text)
     {
         result.notes.push_back("MICRO: collectives of weight gradients alone, one after another");
     }
-    result.plan = std::move(m_plan);
+    result.plan = std::move(plan);
     return result;
 }
 

@@ -6,6 +6,7 @@
 #include "scenarios/formats/goal.h"
 #include "scenarios/formats/htsim-trace.h"
 #include "scenarios/formats/input-file.h"
+#include "scenarios/formats/kineto.h"
 #include "scenarios/formats/recorded-plan.h"
 #include "scenarios/traffic/htsim-matrix.h"
 #include "scenarios/training/message-match.h"
@@ -53,8 +54,9 @@ FirstWord(std::string_view text)
 std::string
 TraceFormats()
 {
-    return "a folder of Chakra execution traces (PREFIX.RANK.et or .json, also .gz) or of a "
-           "capture, or a file: GOAL, layers as ASTRA-sim or AICB has them as text, a connection "
+    return "a folder of Chakra execution traces (PREFIX.RANK.et or .json, also .gz), of traces of "
+           "PyTorch's profiler (.json, .json.gz) or of a capture, or a file: GOAL, layers as "
+           "ASTRA-sim or AICB has them as text, a connection "
            "matrix of htsim";
 }
 
@@ -126,6 +128,10 @@ ReadTrace(const std::string& path,
     if (IsCapture(path))
     {
         return TraceOf(ReadCapture(path, machine, errors));
+    }
+    if (const auto files = FindKinetoFiles(path); !files.empty())
+    {
+        return TraceOf(ReadKineto(files, errors));
     }
     const std::size_t before = errors.size();
     const auto files = FindChakraFiles(path, errors);

@@ -321,7 +321,8 @@ ReadTraceFiles(Validation* v,
     }
     for (const std::string& note : trace->notes)
     {
-        v->notes.push_back(values.Text("trace") + ": " + note);
+        v->notes.push_back((values.Given("launch") ? "capture" : values.Text("trace")) + ": " +
+                           note);
     }
     DecideServers(v, trace->ranks, trace->gpusPerServer, server);
     return trace;

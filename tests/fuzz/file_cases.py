@@ -145,6 +145,26 @@ CHAKRA_JSON = (
     '{"id": "2", "type": "COMM_COLL_NODE", "dataDeps": ["1"], "attr": [{"name": "comm_size",'
     ' "int64Val": "4096"}, {"name": "comm_type", "int64Val": "0"}]}\n'
 )
+HTSIM = "Nodes 2\nConnections 2\n0->1 id 1 start 0 size 3000\n1->0 id 2 start 1500 size 9\n"
+HTSIM_WAITING = (
+    "Nodes 3\nConnections 2\nTriggers 1\n0->1 id 1 start 7 size 3000 recv_done_trigger 1\n"
+    "1->2 id 2 trigger 1 size 9\ntrigger id 1 oneshot\n"
+)
+LAYERS = (
+    "HYBRID_DATA_MODEL\n2\na -1 10 ALLGATHER 64 10 ALLREDUCE 64 10 ALLREDUCE 64 3\n"
+    "b -1 10 NONE 0 10 NONE 0 10 ALLREDUCE 64 3\n"
+)
+LAYERS_AICB = (
+    "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 all_gpus: 8 checkpoints: 0"
+    " checkpoint_initiates: 0\n1\na -1 10 ALLTOALL_EP 64 10 ALLREDUCE 64 1 ALLGATHER_DP_EP 64 3\n"
+)
+KINETO = (
+    '{"schemaVersion": 1, "distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": ['
+    '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 5.5, "dur": 1, "args":'
+    ' {"correlation": 1}}, {"ph": "X", "cat": "kernel", "name": "k", "ts": 7, "dur": 9, "args":'
+    ' {"correlation": 1, "stream": 7}}, {"ph": "X", "cat": "user_annotation", "name":'
+    ' "ProfilerStep#3", "ts": 1, "dur": 90}]}'
+)
 GRID_JSON = '{"bytes": ["1kB", "2kB"], "cc": "none"}'
 
 
@@ -389,6 +409,35 @@ def formats():
             [["dltrain", "--trace=f.0.json", *end] for end in (DRY, REAL)],
             "f.0.json",
             {"f.1.json": CHAKRA_JSON},
+        ),
+        Format(
+            "htsim",
+            " ",
+            [HTSIM],
+            [[*SMALL_TRAFFIC, "--flows=f.cm", *end] for end in (DRY, REAL)]
+            + [["dltrain", "--trace=f.cm", *REAL]],
+            "f.cm",
+        ),
+        Format(
+            "htsim-trace",
+            " ",
+            [HTSIM_WAITING],
+            [["dltrain", "--trace=f.cm", *end] for end in (DRY, REAL)],
+            "f.cm",
+        ),
+        Format(
+            "layers",
+            " ",
+            [LAYERS, LAYERS_AICB],
+            [["dltrain", "--trace=f.txt", "--gpus=8", *end] for end in (DRY, REAL)],
+            "f.txt",
+        ),
+        Format(
+            "kineto",
+            "json",
+            [KINETO],
+            [["dltrain", "--trace=f.json", *end] for end in (DRY, REAL)],
+            "f.json",
         ),
         Format(
             "sweep-points",

@@ -5,18 +5,24 @@
     ./ns3 capture --out=captured --servers=16 launch.sh
     ./ns3 capture --check train.py
     ./ns3 capture --setup
+    ./ns3 capture mpirun -n 4 ./all_reduce_perf -b 8 -e 128M      a program of C++
+    g++ mine.cc $(./ns3 capture --cuda-flags)
 
 Exit status: the script's own; 2: wrong words, or the optional part is not installed; 3: --check,
 and there are mistakes.
 """
 
 import argparse
+import os
+import re
+import shlex
 import sys
 import tempfile
 
 from .. import console
 from ..errors import InvalidInput, SimulatorError
-from . import capturing, installing
+from . import capturing, cuda, installing
+from .cuda import options as cuda_options
 from .captured import CaptureFailed
 
 MISTAKES = 3
@@ -36,7 +42,7 @@ def parser():
     add("--gpu", default="A100", help="model of the GPUs (default A100)")
     add("--gpus-per-server", type=int, default=8, metavar="N", help="default 8")
     add("--servers", type=int, metavar="N", help="in place of what the launcher says")
-    add("--memory", type=int, metavar="BYTES", help="of a GPU, if not the model's own")
+    add("--memory", metavar="SIZE", help="of a GPU, if not the model's own: 16GiB, or bytes")
     add(
         "--capture-ranks",
         default="auto",
@@ -65,6 +71,7 @@ def parser():
         metavar="SECONDS",
         help="how long a rank waits for another one (default 30)",
     )
+    cuda_options.add(words)
     add("command", nargs=argparse.REMAINDER, help="script, or launcher with its words")
     return words
 
@@ -80,14 +87,37 @@ def ranks_of(text):
         ) from None
 
 
+def memory_of(text):
+    """Bytes of "16GiB"; decimal units are a power of ten, as the programs have them."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(|[KMGT]i?B?|B)", text, re.IGNORECASE)
+    unit = found[2].upper() if found else ""
+    base = 1024 if "I" in unit else 1000
+    size = int(float(found[1]) * base ** " KMGT".index(unit[:1].strip("B") or " ")) if found else 0
+    if size < 1 << 20:
+        raise InvalidInput(f"--memory={text}: allowed: a size from 1MiB, such as 16GiB or 40GB")
+    return size
+
+
 def main(arguments):
     given = parser().parse_args(arguments)
     try:
         if given.setup:
             print(f"the simulated GPUs are at {installing.set_up()}")
             return 0
-        if not given.check and not given.out:
+        if given.cuda_flags:
+            print(cuda.flags(_say_on))
+            return 0
+        is_program = cuda_options.wanted(given)
+        if not is_program:
+            cuda_options.refuse(given)
+        if not (is_program or given.check or given.out):
             raise InvalidInput("--out=DIR is needed: the folder for the capture (or --check)")
+        if given.out and os.path.exists(given.out) and not os.path.isdir(given.out):
+            raise InvalidInput(f"--out={given.out}: is no folder")
+        if is_program:
+            return _run_program(given)
         with tempfile.TemporaryDirectory(prefix="capture-") as nowhere:
             return _capture(given, given.out or nowhere)
     except CaptureFailed as error:
@@ -96,10 +126,48 @@ def main(arguments):
     except SimulatorError as error:
         _say(error)
         return 2
+    except OSError as error:
+        _say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return 2
+
+
+def _say_on(text):
+    print(f"capture: {text}", file=sys.stderr)
+
+
+def _run_program(given):
+    """A program of C or C++: its output is passed on, as it comes."""
+    if given.out:
+        os.makedirs(given.out, exist_ok=True)
+        capturing.remove_old(given.out)
+    try:
+        captured = cuda.run(
+            given.command,
+            given.out,
+            gpu=given.gpu,
+            gpus_per_server=given.gpus_per_server,
+            servers=given.servers,
+            memory=memory_of(given.memory),
+            network=given.capture_network,
+            patience=given.patience,
+            cluster=shlex.split(given.cluster),
+            keep=cuda_options.size(given.keep),
+            clock=given.clock,
+            kernel_times=given.kernel_times,
+            say=_say_on,
+        )
+    except CaptureFailed as error:
+        _say(error)
+        if given.check and error.mistakes:
+            return MISTAKES
+        return error.exit_status if 0 < error.exit_status < 256 else 1
+    if captured is not None:
+        print("\n".join(captured.summary()), file=sys.stderr)
+    return 0
 
 
 def _say(error):
-    print(f"capture: error: {error}", file=sys.stderr)
+    print(f"capture: error: {str(error).removeprefix('capture: ')}", file=sys.stderr)
 
 
 def _capture(given, out):
@@ -112,12 +180,12 @@ def _capture(given, out):
             servers=given.servers,
             ranks=ranks_of(given.capture_ranks),
             steps=given.capture_steps,
-            memory=given.memory,
+            memory=memory_of(given.memory),
             network=given.capture_network,
             patience=given.patience,
             host=given.capture_host,
             check=given.check,
-            say=lambda text: print(f"capture: {text}", file=sys.stderr),
+            say=_say_on,
         )
     except CaptureFailed as error:
         if error.captured is not None:

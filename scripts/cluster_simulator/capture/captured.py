@@ -9,11 +9,12 @@ from ..errors import SimulatorError
 
 class CaptureFailed(SimulatorError):
     """The script failed: the message is its own traceback. `captured` holds what there is until
-    then, `exit_status` is the script's.
+    then, `exit_status` is the script's, `mistakes` what was found.
     """
 
-    def __init__(self, message, captured=None, exit_status=None):
+    def __init__(self, message, captured=None, exit_status=None, mistakes=()):
         super().__init__(message)
+        self.mistakes = list(mistakes) or (captured.mistakes if captured else [])
         self.captured = captured
         self.exit_status = exit_status
 
@@ -61,10 +62,12 @@ class Captured:
         lines = []
         if meta["steps"]:
             roles = len(meta["ranks"])
+            # (Of a script that failed nobody knows what would have ended its step.)
+            steps = f"; {meta['steps']['count']} steps, ended by {meta['steps']['ended_by']}"
             lines.append(
                 f"{meta['world']} rank{'s' if meta['world'] > 1 else ''},"
-                f" {len(meta['captured'])} captured, {roles} role{'s' if roles > 1 else ''};"
-                f" {meta['steps']['count']} steps, ended by {meta['steps']['ended_by']}"
+                f" {len(meta['captured'])} captured, {roles} role{'s' if roles > 1 else ''}"
+                + ("" if meta["exit_status"] else steps)
             )
         if meta["memory"]:
             most = max(meta["memory"], key=lambda one: one["peak_reserved_bytes"])

@@ -11,14 +11,16 @@ import tempfile
 
 from ..errors import InvalidInput
 from ..shown import shown
-from . import gpus, installing, isolation
+from . import cuda, gpus, installing, isolation
 from .captured import Captured, CaptureFailed
-from .launch import environment
+from .launch import allocation, environment
 from .record.capture_files import Capture
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # What a script may start its processes with, and what then answers: launch/command.py.
 LAUNCHERS = ("torchrun", "python", "python3", "srun", "mpirun", "mpiexec")
+# Other programs of a cluster that scripts ask: launch/allocation.py.
+ASKED = ("scontrol", "nvidia-smi")
 # To look for mistakes so many ranks are captured; of more a sample.
 MOST_CHECKED = 64
 # A rank is a process of some 250 MB; so many at once where they need not run together.
@@ -63,6 +65,18 @@ def capture(
     Raises NotInstalled, InvalidInput, and CaptureFailed where the script fails; what was captured
     until then is in `out`.
     """
+    if not isinstance(command, (str, os.PathLike)) and cuda.uses_cuda(command):
+        return _program(
+            command,
+            out,
+            gpu=gpu,
+            gpus_per_server=gpus_per_server,
+            servers=servers,
+            memory=memory,
+            network=network,
+            patience=patience,
+            say=say,
+        )
     words = _command(command)
     extension = installing.extension()
     told = gpus.told(gpu, memory, multiprocessors)
@@ -71,7 +85,7 @@ def capture(
     say = say or (lambda text: None)
     progress = progress or (lambda done, total, text: None)
     os.makedirs(out, exist_ok=True)
-    _remove_old(out)
+    remove_old(out)
     notes = []
     if not network and not isolation.possible():
         notes.append("the script was not isolated: it could use the network")
@@ -90,7 +104,7 @@ def capture(
                     "patience": patience,
                     "measures": host == "measured",
                 },
-                {"gpus": gpus_per_server, "servers": servers or 0, "ranks": wanted},
+                {"gpus": gpus_per_server, "gpu": told, "servers": servers or 0, "ranks": wanted},
                 network,
                 progress,
             )
@@ -121,11 +135,19 @@ def capture(
             "exit_status": status,
             "notes": notes,
         }
+        notes += [jobs[-1]["note"]] if jobs[-1]["note"] else []
         made.write(out, more)
     captured = Captured(out)
     if status:
         raise CaptureFailed(_why(captured, status), captured, status)
     return captured
+
+
+def _program(command, out, **options):
+    """The same of a program of C or C++ (docs/cuda-programs.md), whose output goes to files."""
+    os.makedirs(out, exist_ok=True)
+    remove_old(out)
+    return cuda.run(command, out, echo=False, **options)
 
 
 def _command(command):
@@ -180,7 +202,7 @@ def _host_us(host):
     return microseconds
 
 
-def _remove_old(out):
+def remove_old(out):
     """Of an earlier capture: nothing of it may be taken for this one's."""
     for name in os.listdir(out):
         if name in ("meta.json", "stdout.txt", "stderr.txt") or (
@@ -195,7 +217,7 @@ def _run(words, out, scratch, device, launch, network, progress):
     programs = os.path.join(scratch, "programs")
     if not os.path.isdir(programs):
         os.makedirs(programs)
-        for name in LAUNCHERS:
+        for name in (*LAUNCHERS, *ASKED):
             path = os.path.join(programs, name)
             with open(path, "w", encoding="utf-8") as file:
                 answer = shlex.quote(os.path.join(HERE, "launch", "command.py"))
@@ -216,10 +238,13 @@ def _run(words, out, scratch, device, launch, network, progress):
     }
     for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
         given.pop(name, None)
-    if launch["servers"]:
-        given.update(
-            {k: str(v) for k, v in environment.of_allocation(launch["servers"]).items()}
+    asked = allocation.of_script(words[1]) if words[0] == "bash" and len(words) > 1 else {}
+    if launch["servers"] or asked:
+        servers = launch["servers"] or asked.get("servers", 1)
+        allocated = environment.of_allocation(
+            servers, asked.get("each"), asked.get("tasks"), asked.get("gpus", launch["gpus"])
         )
+        given.update({key: str(value) for key, value in allocated.items()})
     command = words if network or not isolation.possible() else isolation.isolated(words)
     with open(os.path.join(out, "stdout.txt"), "wb") as output:
         with open(os.path.join(out, "stderr.txt"), "wb") as errors:

@@ -129,7 +129,7 @@ def _built():
         with open(path, "rb") as file:
             content.update(os.path.basename(path).encode() + b"\0" + file.read() + b"\0")
     content.update(_torch_version().encode())
-    return os.path.join(_folder(), f"capture_device-{content.hexdigest()[:16]}.so")
+    return os.path.join(folder_of_builds(), f"capture_device-{content.hexdigest()[:16]}.so")
 
 
 def _torch_version():
@@ -139,7 +139,7 @@ def _torch_version():
     return query.stdout
 
 
-def _folder():
+def folder_of_builds():
     """Below .ns3 of a clone, else in the user's cache."""
     clone = _clone()
     if clone and os.access(clone, os.W_OK):

@@ -245,6 +245,9 @@ TEST(Capture, Findings)
         EXPECT_NE(WhyNotSimulated(*found).find("they wait"), std::string::npos);
         found->mistakes.pop_back();
     }
+    folder.Write("meta.json", R"({"format": "dltrain-capture", "exit_status": 5})");
+    EXPECT_EQ(WhyNotSimulated(*ReadFindings(folder.path)),
+              "not simulated: the script failed (status 5)");
     folder.Write("meta.json", R"({"format": "other"})");
     EXPECT_FALSE(ReadFindings(folder.path));
     folder.Write("meta.json", "{");

@@ -2,10 +2,12 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * Readers of foreign files get files that are damaged at random: each is read, or is one error that
- * names the file and can be printed; and what is read runs to its end. Here a sample of each;
- * DLTRAIN_FORMATS_FUZZ=100000 is how many there are of each:
+ * names the file and can be printed; and what is read runs to its end. Here a sample of each; all
+ * of them, 100,000 of each reader, with sanitizers (tests/fuzz/README.md):
  *
- *     DLTRAIN_FORMATS_FUZZ=100000 build/tests/unit_scenarios --gtest_filter='FormatsFuzz*'
+ *     cmake -S . -B /tmp/asan -DDLTRAIN_SANITIZE=memory && cmake --build /tmp/asan -t
+ * unit_scenarios DLTRAIN_FORMATS_FUZZ=100000 /tmp/asan/tests/unit_scenarios
+ * --gtest_filter='FormatsFuzz*'
  */
 #include "contrib/rdma/core/shown-text.h"
 #include "example-options.h"
@@ -14,11 +16,16 @@
 #include "scenarios/formats/chakra-wire.h"
 #include "scenarios/formats/chakra.h"
 #include "scenarios/formats/goal.h"
+#include "scenarios/formats/htsim-trace.h"
 #include "scenarios/formats/input-file.h"
+#include "scenarios/formats/kineto.h"
+#include "scenarios/formats/layer-text.h"
 #include "scenarios/formats/recorded-plan.h"
+#include "scenarios/formats/trace.h"
 #include "scenarios/training/training-plan.h"
 
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
 #include <random>
@@ -100,24 +107,32 @@ NoTime(double, double)
     return rdma::Duration(0);
 }
 
-using Read = std::function<std::optional<Recording>(const std::string&, std::vector<topo::Error>&)>;
+using Plan = std::optional<training::TrainingPlan>;
+using Read = std::function<Plan(const std::string&, std::vector<topo::Error>&)>;
 
+/// Of a recording, if there is one.
+Plan
+PlanOf(const std::optional<Recording>& recording, std::vector<topo::Error>& errors)
+{
+    return recording ? MakePlan(*recording, "f", 0, errors) : std::nullopt;
+}
+
+/// \param runs what is read is run, too; \param share one of how many of the cases there are here
 /// \return how many were read and run
 uint32_t
-Fuzz(const std::string& seed, uint64_t number, const Read& read)
+Fuzz(const std::string& seed,
+     uint64_t number,
+     const Read& read,
+     uint32_t share = 1,
+     bool runs = true)
 {
     std::mt19937_64 random(number);
     uint32_t fine = 0;
-    for (uint32_t i = 0; i < Cases(); ++i)
+    for (uint32_t i = 0; i < Cases() / share; ++i)
     {
         const std::string text = Damaged(seed, random);
         std::vector<topo::Error> errors;
-        const auto recording = read(text, errors);
-        std::optional<training::TrainingPlan> plan;
-        if (recording)
-        {
-            plan = MakePlan(*recording, "f", 0, errors);
-        }
+        const auto plan = read(text, errors);
         EXPECT_EQ(plan.has_value(), errors.empty()) << i;
         EXPECT_LE(errors.size(), 1U) << i;
         for (const topo::Error& error : errors)
@@ -135,7 +150,7 @@ Fuzz(const std::string& seed, uint64_t number, const Read& read)
             {
                 tasks += plan->roles[role].tasks.size();
             }
-            const auto step = onestep::Run(*plan);
+            const auto step = runs ? onestep::Run(*plan) : onestep::Result{0, tasks, tasks};
             EXPECT_EQ(step.ended, tasks) << "ranks wait for ever\n" << text;
             EXPECT_TRUE(training::MessageMatch(*plan).Problems().empty()) << text;
             EXPECT_TRUE(training::MessageMatch(*plan).Unmatched().empty()) << text;
@@ -189,9 +204,10 @@ ChakraReader(bool json, std::string other)
         std::vector<std::vector<ChakraNode>> nodes(2);
         if (!read(text, "f.0", &nodes[0], errors) || !read(other, "f.1", &nodes[1], errors))
         {
-            return std::optional<Recording>();
+            return Plan();
         }
-        return RecordingOfNodes(nodes, {"f.0", "f.1", "f.g"}, groups, NoTime, errors);
+        return PlanOf(RecordingOfNodes(nodes, {"f.0", "f.1", "f.g"}, groups, NoTime, errors),
+                      errors);
     };
 }
 
@@ -219,7 +235,7 @@ TEST(FormatsFuzz, Goal)
 {
     const uint32_t fine =
         Fuzz(SmallGoal(), 1, [](const std::string& text, std::vector<topo::Error>& errors) {
-            return ReadGoal(text, "f", errors);
+            return PlanOf(ReadGoal(text, "f", errors), errors);
         });
     // Some damage leaves it in order: remarks, times, sizes of both ends.
     EXPECT_GT(fine, 0U);
@@ -247,6 +263,133 @@ TEST(FormatsFuzz, FlatJson)
         R"( "data_deps": [], "runtime": 7, "is_cpu_op": false}, {"Id": 2, "Name": "s",)"
         R"( "NodeType": 7, "ctrlDeps": [1], "data_deps": [1], "comm_type": 2, "comm_size": 64}]})";
     EXPECT_GT(Fuzz(seed, 4, ChakraReader(true, seed)), 0U);
+}
+
+TEST(FormatsFuzz, HtsimMatrices)
+{
+    const std::string seed = "Nodes 5\nConnections 4\nTriggers 2\n"
+                             "0->1 id 1 start 2000 size 1000 recv_done_trigger 1\n"
+                             "1->2 id 2 trigger 1 size 2000 send_done_trigger 2\n"
+                             "3->2 id 3 start 7 size 10 recv_done_trigger 2\n"
+                             "2->4 id 4 trigger 2 size 100\n"
+                             "trigger id 1 oneshot\ntrigger id 2 barrier count 2\n";
+    const auto read = [](const std::string& text, std::vector<topo::Error>& errors) {
+        return PlanOf(ReadHtsimTrace(text, "f", errors), errors);
+    };
+    const uint32_t fine = Fuzz(seed, 6, read);
+    EXPECT_GT(fine, 0U);
+    EXPECT_LT(fine, Cases());
+}
+
+TEST(FormatsFuzz, ListsOfLayers)
+{
+    // {text, GPUs}
+    const std::vector<std::pair<std::string, uint32_t>> seeds = {
+        {"HYBRID_DATA_MODEL\t\t\n2\na -1 10 ALLGATHER 64 10 ALLREDUCE 64 10 ALLREDUCE 64 3\n"
+         "b\t-1\t10\tALLTOALL\t64\t10\tREDUCESCATTER\t64\t10\tNONE\t0\t3\n",
+         6},
+        {"HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 1 all_gpus: 8 "
+         "checkpoints: 1 0 checkpoint_initiates: 1 1 pp_comm: 8.0\n2\n"
+         "a -1 10 ALLTOALL_EP 64 10 ALLREDUCE 64 10 REDUCESCATTER_DP_EP 64 3\n"
+         "b -1 10 ALLGATHER 64 10 BROADCAST 64 10 ALLREDUCE 64 3\n",
+         0},
+        {"HYBRID_DLRM 1\n3\ne -1 1 ALLTOALL 64 1 ALLTOALL 64 1 NONE 0 3\n"
+         "b -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 8 3\nt -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 8 3\n",
+         4},
+        {"HYBRID_CUSTOMIZED\n1\na -1 1 ALLGATHER 8 1 NONE 0 1 ALLREDUCE 8 1 HYBRID_MODEL_DATA\n",
+         4}};
+    for (std::size_t i = 0; i < seeds.size(); ++i)
+    {
+        const uint32_t gpus = seeds[i].second;
+        const auto read = [gpus](const std::string& text, std::vector<topo::Error>& errors) {
+            auto layers = ReadLayerText(text, "f", {gpus, 2}, errors);
+            return layers && layers->plan.ranks <= 64 ? Plan(std::move(layers->plan))
+                   : layers                           ? Plan(training::TrainingPlan())
+                                                      : Plan();
+        };
+        const uint32_t fine = Fuzz(seeds[i].first, 7 + i, read, 4);
+        EXPECT_GT(fine, 0U);
+        EXPECT_LT(fine, Cases() / 4);
+    }
+}
+
+TEST(FormatsFuzz, TracesOfKineto)
+{
+    const auto make = [](int rank) {
+        return R"({"schemaVersion": 1, "distributedInfo": {"rank": )" + std::to_string(rank) +
+               R"(, "world_size": 2, "pg_config": [{"pg_name": "0", "ranks": [0, 1]}]},
+"traceEvents": [
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 5.5, "dur": 1, "args": {"correlation": 1}},
+{"ph": "X", "cat": "kernel", "name": "k", "ts": 7, "dur": 10, "args": {"correlation": 1, "stream": 7}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 8, "dur": 1, "args": {"correlation": 2}},
+{"ph": "X", "cat": "kernel", "name": "nccl", "ts": 17, "dur": 10, "args": {"correlation": 2, "stream": 20, "Collective name": "all_to_allv", "In msg nelems": 30, "Out msg nelems": 30, "dtype": "Float", "Process Group Name": "0", "Process Group Ranks": "[0, ..., 1]", "In split size": "[1, 2]"}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamWaitEvent", "ts": 9, "dur": 1, "args": {"correlation": 3}},
+{"ph": "X", "cat": "cuda_sync", "name": "w", "ts": 9, "dur": 1, "args": {"correlation": 3, "stream": 7, "wait_on_stream": 20, "wait_on_cuda_event_record_corr_id": 3}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "ts": 10, "dur": 17, "args": {"correlation": 9}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 28, "dur": 1, "args": {"correlation": 4}},
+{"ph": "X", "cat": "kernel", "name": "m", "ts": 29, "dur": 10, "args": {"correlation": 4, "stream": 7}},
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "ts": 1, "dur": 90}]})";
+    };
+    const std::string other = make(1);
+    const auto read = [&other](const std::string& text, std::vector<topo::Error>& errors) {
+        return PlanOf(RecordingOfKineto({text, other}, {"f.0", "f.1"}, errors), errors);
+    };
+    std::vector<topo::Error> errors;
+    ASSERT_TRUE(read(make(0), errors)) << errors[0].Sentence();
+    const uint32_t fine = Fuzz(make(0), 11, read);
+    EXPECT_GT(fine, 0U);
+    EXPECT_LT(fine, Cases());
+}
+
+TEST(FormatsFuzz, Captures)
+{
+    // A folder of files, so fewer. Not run: that ranks do not call the same collectives, the
+    // capture itself finds (docs/capture.md), and a run, which stops and says who waits.
+    const std::string meta =
+        R"({"format": "dltrain-capture", "version": 1, "world": 3, "gpus_per_server": 2,
+ "ranks": [0, 2], "role_of": [0, 0, 2], "groups": [{"name": "world", "groups": [[0, 1, 2]]}],
+ "steps": {"count": 2, "take": [1]}, "gpu": {"name": "A100"}, "mistakes": [], "notes": []})";
+    const std::string rank = R"({"kind": "rank", "rank": 0, "streams": ["default", "nccl world"]}
+{"id": 0, "kind": "gemm", "name": "old", "step": 0, "stream": 0, "m": 8, "n": 8, "k": 8}
+{"id": 1, "kind": "gemm", "name": "mm", "step": 1, "phase": "forward", "stream": 0, "batch": 1, "m": 10, "n": 10, "k": 10, "flops": 2000, "read": 419, "written": 209, "dtype": "f16", "after": [0]}
+{"id": 2, "kind": "collective", "name": "all_reduce", "op": "all_reduce", "bytes": 1000, "group": 0, "step": 1, "stream": 1, "after": [1]}
+{"id": 3, "kind": "sync", "step": 1, "after": [2]}
+{"id": 4, "kind": "host", "us": 100, "step": 1}
+)";
+    std::string other = rank;
+    other.replace(other.find("\"rank\": 0"), 9, "\"rank\": 2");
+    char name[] = "/tmp/f-XXXXXX";
+    const std::string folder = ::mkdtemp(name);
+    const auto write = [&folder](const std::string& file, const std::string& text) {
+        std::ofstream(folder + "/" + file, std::ios::binary) << text;
+    };
+    const training::GpuSpec gpu = *training::FindGpu("A100");
+    for (const bool inMeta : {true, false})
+    {
+        write("meta.json", meta);
+        write("rank-0.jsonl", rank);
+        write("rank-2.jsonl", other);
+        const auto read = [&](const std::string& text, std::vector<topo::Error>& errors) {
+            write(inMeta ? "meta.json" : "rank-0.jsonl", text);
+            if (!IsCapture(folder))
+            {
+                errors.push_back(rdma::ErrorAt("", "is no capture"));
+                errors.back().file = "f";
+                return Plan();
+            }
+            const auto trace = ReadTrace(folder, NoTime, {gpu, 25e9}, errors);
+            Plan plan = trace ? formats::PlanOf(*trace, "f", {}, errors) : std::nullopt;
+            for (topo::Error& error : errors)
+            {
+                error.file = "f" + error.file; // the folder's name is this test's own
+            }
+            return plan;
+        };
+        const uint32_t fine = Fuzz(inMeta ? meta : rank, inMeta ? 12 : 13, read, 10, false);
+        EXPECT_GT(fine, 0U);
+        EXPECT_LT(fine, Cases() / 10);
+    }
+    EXPECT_EQ(std::system(("rm -r " + folder).c_str()), 0);
 }
 
 TEST(FormatsFuzz, PackedFiles)

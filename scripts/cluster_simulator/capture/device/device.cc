@@ -14,6 +14,7 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <cstdlib>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <torch/csrc/distributed/c10d/reducer_timer.hpp>
 
@@ -32,25 +33,6 @@ std::atomic<int64_t> g_events{1};
 thread_local int t_device = 0;
 thread_local std::array<int64_t, kMostDevices> t_streams = {};
 
-/// GPUs of a list as CUDA has it: numbers or names, up to the first that is none.
-int
-CountVisible(const std::string& list)
-{
-    int count = 0;
-    for (size_t begin = 0; begin < list.size();)
-    {
-        const size_t end = std::min(list.find(',', begin), list.size());
-        const std::string one = list.substr(begin, end - begin);
-        if (one.empty() || one[0] == '-')
-        {
-            break;
-        }
-        ++count;
-        begin = end + 1;
-    }
-    return count;
-}
-
 } // namespace
 
 void
@@ -67,15 +49,36 @@ SetDevices(int count, uint64_t memoryBytes)
 int
 DeviceCount()
 {
-    // Scripts set it before they first use a GPU, but behind the import of PyTorch.
-    const char* visible = getenv("CUDA_VISIBLE_DEVICES");
-    return visible == nullptr ? g_devices : std::min(CountVisible(visible), g_devices);
+    // As a driver reads it, up to the first entry that is none; but each time, as a script may set
+    // it when torch is there already.
+    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    if (!visible)
+    {
+        return g_devices;
+    }
+    int count = 0;
+    std::istringstream entries(visible);
+    for (std::string entry; std::getline(entries, entry, ',') && count < g_devices; ++count)
+    {
+        entry.erase(0, entry.find_first_not_of(' '));
+        const bool isNumber =
+            !entry.empty() && entry.find_first_not_of("0123456789 ") == std::string::npos;
+        const bool isName = entry.rfind("GPU-", 0) == 0 || entry.rfind("MIG-", 0) == 0;
+        if (!isName && (!isNumber || std::atoi(entry.c_str()) >= g_devices))
+        {
+            break;
+        }
+    }
+    return count;
 }
 
 void
 CheckDevice(int64_t device)
 {
-    TORCH_CHECK(device >= 0 && device < DeviceCount(), "CUDA error: invalid device ordinal");
+    // The first one is nearly always there, and this is on the way of every operator.
+    const bool known = device >= 0 && device < g_devices;
+    TORCH_CHECK(known && (device == 0 || device < DeviceCount()),
+                "CUDA error: invalid device ordinal");
 }
 
 int

@@ -246,7 +246,7 @@ def _prepare_torch_cuda(torch, device, properties):
         return properties
 
     cuda.get_device_properties = cuda._get_device_properties = get_device_properties
-    cuda.is_available = lambda: True
+    cuda.is_available = lambda: device.device_count() > 0
     cuda.device_count = device.device_count
     cuda.is_bf16_supported = lambda: properties.major >= 8
     cuda.has_half = cuda.has_magma = True

@@ -6,6 +6,7 @@ of these names is first on its PATH, each of which calls this one with its name.
 DLTRAIN_CAPTURE_LAUNCH is a JSON object:
 
     gpus        GPUs of a server
+    gpu         what nvidia-smi tells of one
     servers     in place of what a script says; 0: as it says
     ranks       "auto", "all" or a list of ranks: those that are captured
     folder      where jobs are written
@@ -19,7 +20,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[0] = os.path.dirname(HERE)
 
-from launch import environment, words  # noqa: E402
+from launch import allocation, environment, words  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
 # Jobs up to this size run with all their ranks at once; of larger ones a sample runs.
@@ -28,16 +29,21 @@ MOST_TOGETHER = 16
 
 def main(name, arguments):
     given = json.loads(os.environ["DLTRAIN_CAPTURE_LAUNCH"])
+    gpus = allocation.visible(given["gpus"])
     try:
+        if name == "scontrol":
+            return tell(*allocation.scontrol(arguments))
+        if name == "nvidia-smi":
+            return tell(*allocation.nvidia_smi(arguments, given["gpu"], gpus))
         if name in ("torchrun", "torch-distributed-launch"):
-            return start(words.torchrun(arguments, given["gpus"], given["servers"]), given)
+            return start(words.torchrun(arguments, gpus, given["servers"]), given)
         if name in ("srun", "mpirun", "mpiexec"):
             launcher = "srun" if name == "srun" else "mpirun"
             split = words.srun if launcher == "srun" else words.mpirun
-            return under(launcher, *split(arguments, given["gpus"], given["servers"]), given)
+            return under(launcher, *split(arguments, gpus, given["servers"]), given)
         kind, rest = words.python(arguments)
         if kind == "torchrun":
-            return start(words.torchrun(rest, given["gpus"], given["servers"]), given)
+            return start(words.torchrun(rest, gpus, given["servers"]), given)
         if kind in ("script", "module") and not _in_job():
             job = words.Job(1, 1, rest, kind == "module", "")
             return start(job, given)
@@ -45,6 +51,14 @@ def main(name, arguments):
     except words.WrongWords as error:
         print(f"capture: error: {error}", file=sys.stderr)
         return 2
+
+
+def tell(status, output, errors):
+    if output:
+        print(output)
+    if errors:
+        print(f"capture: error: {errors}", file=sys.stderr)
+    return status
 
 
 def _in_job():
@@ -81,6 +95,18 @@ def ranks_of(job, given):
     return wanted, len(wanted) == job.world and job.world <= MOST_TOGETHER
 
 
+def _folder_of_job(folder):
+    """job-0, job-1, ...: jobs may begin at the same time."""
+    number = len(os.listdir(folder))
+    while True:
+        path = os.path.join(folder, f"job-{number}")
+        try:
+            os.mkdir(path)
+            return path
+        except FileExistsError:
+            number += 1
+
+
 def start(job, given):
     script = job.program[0]
     if not job.module and not os.path.isfile(script):
@@ -90,8 +116,7 @@ def start(job, given):
         )
         return 2
     ranks, together = ranks_of(job, given)
-    number = len(os.listdir(given["folder"]))
-    folder = os.path.join(given["folder"], f"job-{number}")
+    folder = _folder_of_job(given["folder"])
     for part in ("raw", "ended"):
         os.makedirs(os.path.join(folder, part))
     capture = json.loads(os.environ["DLTRAIN_CAPTURE"])
@@ -117,6 +142,7 @@ def start(job, given):
         "servers": job.servers,
         "each": job.each,
         "launcher": job.launcher,
+        "note": job.note,
     }
     path = os.path.join(folder, "job.json")
     with open(f"{path}.part", "w", encoding="utf-8") as file:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What launchers put into the environment of the processes they start."""
 
+import re
+
 
 def of_rank(job, rank):
     """Of a process: {variable: value}."""
@@ -45,9 +47,18 @@ def of_rank(job, rank):
     }
 
 
-def of_allocation(servers):
-    """What a batch script sees before it starts anything: one task a server."""
-    return {
+def of_allocation(servers, each=None, tasks=None, gpus=None):
+    """What a batch script sees before it starts anything: so many tasks a server, or altogether,
+    where it says so.
+    """
+    told = {
+        "SLURM_NTASKS_PER_NODE": each,
+        "SLURM_NTASKS": tasks or (each and each * servers),
+        "SLURM_NPROCS": tasks or (each and each * servers),
+        "SLURM_GPUS_ON_NODE": gpus,
+        "SLURM_GPUS_PER_NODE": gpus,
+    }
+    return {key: value for key, value in told.items() if value} | {
         "SLURM_JOB_ID": 1,
         "SLURM_NNODES": servers,
         "SLURM_JOB_NUM_NODES": servers,
@@ -57,6 +68,14 @@ def of_allocation(servers):
         "SLURM_NODELIST": nodes(servers),
         "SLURMD_NODENAME": "server0",
     }
+
+
+def hosts(names):
+    """"server[0-2]" one by one; other lists as they are."""
+    found = re.fullmatch(r"(.*)\[(\d+)-(\d+)\]", names)
+    if not found:
+        return names.split(",")
+    return [f"{found[1]}{i}" for i in range(int(found[2]), int(found[3]) + 1)]
 
 
 def nodes(servers):

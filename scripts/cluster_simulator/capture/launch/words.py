@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the words of a launcher ask for: how many processes, on how many servers, of what."""
 
+import os
 from dataclasses import dataclass, field
 
 TORCHRUN_MODULES = ("torch.distributed.run", "torch.distributed.launch")
@@ -60,6 +61,7 @@ class Job:
     program: list = field(default_factory=list)  # the script and its arguments
     module: bool = False  # the script is a module, as of python -m
     launcher: str = "torchrun"  # whose environment the processes get; "": none, one process
+    note: str = ""  # what of its words does not count
 
     @property
     def world(self):
@@ -98,6 +100,11 @@ def torchrun(words, gpus, servers=None):
     if not rest:
         raise WrongWords("torchrun: no script is named")
     if servers:
+        if servers != job.servers:
+            job.note = (
+                f"torchrun starts {job.each} processes on each of {servers} servers, as the cluster"
+                f" has them (its own words: {job.servers})"
+            )
         job.servers = servers
     job.program = rest
     return job
@@ -122,8 +129,17 @@ def srun(words, gpus, servers=None):
             counts["each"] = _count(value, f"srun: {name}")
     if not rest:
         raise WrongWords("srun: no command is named")
-    nodes = servers or counts.get("nodes", 1)
-    each = counts.get("each") or max(counts.get("tasks", nodes) // nodes, 1)
+    # What the words do not say the allocation does.
+    def allocated(name):
+        text = os.environ.get(f"SLURM_{name}", "")
+        return int(text) if text.isdigit() else None
+
+    nodes = servers or counts.get("nodes") or allocated("NNODES") or 1
+    each = counts.get("each")
+    if each is None and "tasks" in counts:
+        each = max(counts["tasks"] // nodes, 1)
+    if each is None:
+        each = allocated("NTASKS_PER_NODE") or max((allocated("NTASKS") or nodes) // nodes, 1)
     return nodes, each, rest
 
 

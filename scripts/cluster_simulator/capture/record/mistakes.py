@@ -69,7 +69,7 @@ def _without_repeats(found):
         others = sorted(set(mistake.pop("others")) - set(mistake["ranks"]))
         if others:
             mistake["ranks"] = sorted({*mistake["ranks"], *others})
-            mistake["text"] += f" (so does rank{_many(others)})"
+            mistake["text"] += f" (so {_does(others)} rank{_many(others)})"
     return list(merged.values())
 
 
@@ -197,8 +197,7 @@ def _first_mismatch(group, by_rank, groups, explained):
         parts, lines = [], []
         for call, ranks in said.items():
             task = None if call is None else by_rank[ranks[0]][i]
-            does = "does" if len(ranks) == 1 else "do"
-            parts.append(f"rank{_many(ranks)} {does} {describe(task)}")
+            parts.append(f"rank{_many(ranks)} {_does(ranks)} {describe(task)}")
             if task is not None:
                 lines.append(task.get("line"))
         kind = "missing" if absent else _kind_of_mismatch(by_rank, i)
@@ -216,6 +215,10 @@ def _kind_of_mismatch(by_rank, i):
         for mine in by_rank.values()
     }
     return "order" if len(later) == 1 else "mismatch"
+
+
+def _does(ranks):
+    return "does" if len(ranks) == 1 else "do"
 
 
 def _many(ranks):

@@ -72,14 +72,30 @@ class Tasks:
     def _at_end(self, stream):
         """What has to be done for all of a stream so far to be done."""
         last = self._last.get(stream)
-        return self._pending.get(stream, set()) | (set() if last is None else {last})
+        return self._latest(self._pending.get(stream, set()) | (set() if last is None else {last}))
+
+    def _latest(self, ids):
+        """Of each stream only the last, which is done after those before; of a grouped call, whose
+        parts run together, all. (Streams on which nothing is issued for long would gather all there
+        is.)
+        """
+        last = {}
+        for i in ids:
+            stream = self.tasks[i]["stream"]
+            last[stream] = max(i, last.get(stream, i))
+        return {i for i in ids if self._are_one(i, last[self.tasks[i]["stream"]])}
+
+    def _are_one(self, one, other):
+        """Tasks of one stream: the same, or parts of a grouped call."""
+        batch = self.tasks[one].get("batch")
+        return one == other or (batch is not None and batch == self.tasks[other].get("batch"))
 
     def _wait(self, stream, ids):
         mine = self._last.get(stream, -1)
         # Of its own stream nobody has to wait.
         ids = {i for i in ids if i != mine and self.tasks[i].get("stream") != stream}
         if ids:
-            self._pending.setdefault(stream, set()).update(ids)
+            self._pending[stream] = self._latest(self._pending.get(stream, set()) | ids)
 
     # ---- tasks
 

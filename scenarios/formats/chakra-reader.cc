@@ -1,25 +1,20 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "scenarios/formats/chakra.h"
-
-#include "collectives/block-sizes.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/formats/chakra-json.h"
+#include "scenarios/formats/chakra-tables.h"
 #include "scenarios/formats/chakra-wire.h"
+#include "scenarios/formats/chakra.h"
 #include "scenarios/formats/input-file.h"
-#include "scenarios/training/message-match.h"
 #include "topologies/json-text.h"
 
 #include <algorithm>
 #include <charconv>
-#include <dirent.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <set>
-#include <sys/stat.h>
 #include <unordered_map>
 #include <utility>
 
@@ -28,9 +23,6 @@ namespace formats
 
 using coll::Op;
 using coll::Rank;
-using training::Phase;
-using training::Task;
-using training::TaskId;
 using training::TaskKind;
 
 namespace
@@ -39,25 +31,6 @@ namespace
 // Threads of the host that are none of a trace's: memory, storage and so on.
 constexpr uint32_t kMemoryThread = 1u << 20;
 constexpr uint32_t kStorageThread = kMemoryThread + 1;
-
-/// By CollectiveCommType.
-constexpr Op kOps[] = {Op::kAllReduce,
-                       Op::kReduce,
-                       Op::kAllGather,
-                       Op::kGather,
-                       Op::kScatter,
-                       Op::kBroadcast,
-                       Op::kAllToAll,
-                       Op::kReduceScatter,
-                       Op::kReduceScatter, // of blocks: MPI_Reduce_scatter_block
-                       Op::kBarrier};
-
-constexpr std::pair<Phase, const char*> kPhases[] = {{Phase::kForward, "forward"},
-                                                     {Phase::kBackward, "backward"},
-                                                     {Phase::kGradient, "gradient"},
-                                                     {Phase::kParameter, "parameter"},
-                                                     {Phase::kOptimizer, "optimizer"},
-                                                     {Phase::kLoading, "loading"}};
 
 void
 AddError(std::vector<topo::Error>& errors,
@@ -70,13 +43,6 @@ AddError(std::vector<topo::Error>& errors,
     error.where = where;
     error.problem = problem;
     errors.push_back(std::move(error));
-}
-
-/// Whether comm_size is the n-th part of what a Collective counts.
-bool
-IsPart(Op op)
-{
-    return op == Op::kAllGather || op == Op::kGather;
 }
 
 class Reader
@@ -343,9 +309,9 @@ Reader::ReadCollective(Event* event)
         return false;
     }
     event->kind = TaskKind::kCollective;
-    event->op = kOps[type];
+    event->op = kChakraOps[type];
     const auto ranks = m_recording.communicators[event->communicator].ranks.size();
-    event->bytes = IsPart(event->op) ? size * ranks : event->op == Op::kBarrier ? 0 : size;
+    event->bytes = IsChakraPart(event->op) ? size * ranks : event->op == Op::kBarrier ? 0 : size;
     if (!Whole("dltrain_bytes", kMostBytes, event->bytes, &event->bytes))
     {
         return false;
@@ -443,7 +409,7 @@ Reader::ReadNode(Event* event)
     event->name = m_node->name.empty() ? "node " + std::to_string(m_node->id) : m_node->name;
     if (const ChakraValue* phase = m_node->Find("dltrain_phase"))
     {
-        for (const auto& [which, name] : kPhases)
+        for (const auto& [which, name] : kChakraPhases)
         {
             event->phase = phase->text == name ? which : event->phase;
         }
@@ -575,146 +541,7 @@ Reader::Read(const std::vector<std::vector<ChakraNode>>& ranks, const std::strin
     return std::move(m_recording);
 }
 
-// ---- files
-
-/// "trace.3.et": prefix "trace", rank 3. False: it is no such name.
-bool
-SplitName(std::string name, std::string* prefix, uint64_t* rank)
-{
-    const auto cut = [&name](const std::string& suffix) {
-        if (name.size() <= suffix.size() ||
-            name.compare(name.size() - suffix.size(), suffix.size(), suffix) != 0)
-        {
-            return false;
-        }
-        name.resize(name.size() - suffix.size());
-        return true;
-    };
-    cut(".gz");
-    if (!cut(".et") && !cut(".json"))
-    {
-        return false;
-    }
-    const std::size_t dot = name.rfind('.');
-    const std::size_t digits = dot == std::string::npos ? 0 : dot + 1;
-    const char* const end = name.data() + name.size();
-    const auto [rest, bad] = std::from_chars(name.data() + digits, end, *rank);
-    if (bad != std::errc() || rest != end || digits == name.size())
-    {
-        return false;
-    }
-    *prefix = dot == std::string::npos ? "" : name.substr(0, dot);
-    return true;
-}
-
-/// Names in a folder, sorted.
-std::vector<std::string>
-NamesIn(const std::string& folder)
-{
-    std::vector<std::string> names;
-    if (DIR* const open = ::opendir(folder.c_str()))
-    {
-        while (const dirent* const entry = ::readdir(open))
-        {
-            names.emplace_back(entry->d_name);
-        }
-        ::closedir(open);
-    }
-    std::sort(names.begin(), names.end());
-    return names;
-}
-
-bool
-IsGroupsName(const std::string& name)
-{
-    return name.size() > 5 && name.compare(name.size() - 5, 5, ".json") == 0 &&
-           (name.find("group") != std::string::npos);
-}
-
 } // namespace
-
-std::optional<ChakraFiles>
-FindChakraFiles(const std::string& path, std::vector<topo::Error>& errors)
-{
-    struct stat about
-    {
-    };
-
-    const bool isFolder = ::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
-    const std::size_t slash = path.rfind('/');
-    const std::string folder = isFolder                     ? path
-                               : slash == std::string::npos ? "."
-                               : slash == 0                 ? "/"
-                                                            : path.substr(0, slash);
-    std::string wanted;
-    uint64_t rank = 0;
-    if (!isFolder &&
-        !SplitName(path.substr(slash == std::string::npos ? 0 : slash + 1), &wanted, &rank))
-    {
-        return std::nullopt;
-    }
-    std::map<std::string, std::map<uint64_t, std::string>> found; // by prefix
-    ChakraFiles files;
-    std::vector<std::string> groups;
-    for (const std::string& name : NamesIn(folder))
-    {
-        std::string prefix;
-        if (SplitName(name, &prefix, &rank))
-        {
-            if (!found[prefix].emplace(rank, folder + "/" + name).second)
-            {
-                AddError(errors,
-                         folder,
-                         "",
-                         "has several files of rank " + std::to_string(rank) + ", one of them " +
-                             topo::Quoted(name));
-                return std::nullopt;
-            }
-        }
-        else if (IsGroupsName(name))
-        {
-            groups.push_back(folder + "/" + name);
-        }
-    }
-    if (found.empty() || (!isFolder && !found.count(wanted)))
-    {
-        return std::nullopt;
-    }
-    if (isFolder && found.size() > 1)
-    {
-        AddError(errors,
-                 folder,
-                 "",
-                 "has traces of several names, such as " + topo::Quoted(found.begin()->first) +
-                     " and " + topo::Quoted(found.rbegin()->first) + "; name a file of one");
-        return std::nullopt;
-    }
-    const auto& ofRank = isFolder ? found.begin()->second : found[wanted];
-    for (const auto& [number, file] : ofRank)
-    {
-        if (number != files.ofRank.size() || number >= kMostRanks)
-        {
-            AddError(errors,
-                     folder,
-                     "",
-                     "has no trace of rank " + std::to_string(files.ofRank.size()) +
-                         ", but one of rank " + std::to_string(number));
-            return std::nullopt;
-        }
-        files.ofRank.push_back(file);
-    }
-    if (groups.size() > 1)
-    {
-        AddError(errors,
-                 folder,
-                 "",
-                 "has several files of groups: " + topo::Quoted(groups[0]) + " and " +
-                     topo::Quoted(groups[1]) + "; allowed: one");
-        return std::nullopt;
-    }
-    files.groups = groups.empty() ? "" : groups[0];
-    return files;
-}
 
 std::optional<Recording>
 RecordingOfNodes(const std::vector<std::vector<ChakraNode>>& ranks,
@@ -763,203 +590,6 @@ ReadChakra(const ChakraFiles& files, const KernelTime& time, std::vector<topo::E
         names.push_back(files.groups);
     }
     return RecordingOfNodes(ranks, names, groups, time, errors);
-}
-
-// ---- writing
-
-std::string
-WhyNoChakra(const training::TrainingPlan& plan)
-{
-    for (const training::StepGraph& graph : plan.roles)
-    {
-        for (const Task& task : graph.tasks)
-        {
-            if (task.kind == TaskKind::kCollective && task.op == Op::kSendRecv)
-            {
-                return "\"" + task.name + "\" is a collective that Chakra does not have";
-            }
-        }
-    }
-    return {};
-}
-
-std::string
-GroupsText(const training::TrainingPlan& plan)
-{
-    nlohmann::ordered_json groups = nlohmann::ordered_json::object();
-    std::size_t number = 0;
-    for (const training::GroupKind& kind : plan.groupKinds)
-    {
-        for (const auto& ranks : kind.groups)
-        {
-            groups[std::to_string(number++)] = ranks;
-        }
-    }
-    return groups.dump() + "\n";
-}
-
-namespace
-{
-
-ChakraValue
-WholeValue(uint64_t whole)
-{
-    ChakraValue value;
-    value.whole = static_cast<int64_t>(whole);
-    return value;
-}
-
-ChakraValue
-TextValue(std::string text)
-{
-    ChakraValue value;
-    value.kind = ChakraValue::Kind::kText;
-    value.text = std::move(text);
-    return value;
-}
-
-/// The place of a rank's group among all groups of the plan.
-struct Place
-{
-    std::size_t group = 0;
-    std::size_t position = 0;
-};
-
-std::vector<Place>
-PlacesOf(const training::TrainingPlan& plan, Rank rank)
-{
-    std::vector<Place> places(plan.groupKinds.size());
-    std::size_t number = 0;
-    for (std::size_t kind = 0; kind < plan.groupKinds.size(); ++kind)
-    {
-        for (const auto& ranks : plan.groupKinds[kind].groups)
-        {
-            const auto found = std::find(ranks.begin(), ranks.end(), rank);
-            if (found != ranks.end())
-            {
-                places[kind] = {number, static_cast<std::size_t>(found - ranks.begin())};
-            }
-            ++number;
-        }
-    }
-    return places;
-}
-
-const std::vector<Rank>&
-GroupAt(const training::TrainingPlan& plan, uint32_t kind, std::size_t number)
-{
-    for (uint32_t before = 0; before < kind; ++before)
-    {
-        number -= plan.groupKinds[before].groups.size();
-    }
-    return plan.groupKinds[kind].groups[number];
-}
-
-void
-SetCollective(const training::TrainingPlan& plan,
-              const Place& place,
-              const Task& task,
-              ChakraNode* node)
-{
-    node->type = ChakraType::kCollective;
-    const Op op = task.op == Op::kAllToAllV ? Op::kAllToAll : task.op;
-    const auto type =
-        static_cast<uint64_t>(std::find(std::begin(kOps), std::end(kOps), op) - std::begin(kOps));
-    const std::vector<Rank>& ranks = GroupAt(plan, task.group, place.group);
-    auto& attributes = node->attributes;
-    attributes["is_cpu_op"] = WholeValue(0);
-    attributes["comm_type"] = WholeValue(type);
-    attributes["pg_name"] = TextValue(std::to_string(place.group));
-    uint64_t size = IsPart(op) ? task.bytes / ranks.size() : task.bytes;
-    attributes["dltrain_bytes"] = WholeValue(task.bytes);
-    if (task.blocks)
-    {
-        ChakraValue sends;
-        sends.kind = ChakraValue::Kind::kList;
-        const auto own = static_cast<Rank>(place.position);
-        for (Rank to = 0; to < ranks.size(); ++to)
-        {
-            sends.list.push_back(static_cast<int64_t>(task.blocks->Bytes(own, to)));
-        }
-        attributes["dltrain_sends"] = std::move(sends);
-        size = task.blocks->InputBytes(own);
-    }
-    attributes["comm_size"] = WholeValue(size);
-}
-
-} // namespace
-
-std::vector<ChakraNode>
-ChakraNodes(const training::TrainingPlan& plan, Rank rank)
-{
-    const training::StepGraph& graph = plan.roles[plan.roleOf[rank]];
-    const std::vector<Place> places = PlacesOf(plan, rank);
-    const double slowness = plan.slowness.empty() ? 1 : plan.slowness[rank];
-    std::vector<ChakraNode> nodes;
-    nodes.reserve(graph.tasks.size());
-    std::vector<TaskId> last(graph.streams.size(), UINT32_MAX);
-    for (TaskId id = 0; id < graph.tasks.size(); ++id)
-    {
-        const Task& task = graph.tasks[id];
-        ChakraNode& node = nodes.emplace_back();
-        node.id = id + 1;
-        node.name = task.name;
-        for (const TaskId before : task.after)
-        {
-            node.after.push_back(before + 1);
-        }
-        const TaskId previous = std::exchange(last[task.stream], id);
-        if (previous != UINT32_MAX &&
-            std::find(task.after.begin(), task.after.end(), previous) == task.after.end())
-        {
-            node.after.push_back(previous + 1);
-        }
-        auto& attributes = node.attributes;
-        for (const auto& [phase, name] : kPhases)
-        {
-            if (phase == task.phase)
-            {
-                attributes["dltrain_phase"] = TextValue(name);
-            }
-        }
-        switch (task.kind)
-        {
-        case TaskKind::kCollective:
-            SetCollective(plan, places[task.group], task, &node);
-            break;
-        case TaskKind::kSend:
-        case TaskKind::kRecv: {
-            const bool sends = task.kind == TaskKind::kSend;
-            const Rank peer = training::PeerOf(plan, rank, task);
-            node.type = sends ? ChakraType::kSend : ChakraType::kReceive;
-            attributes["is_cpu_op"] = WholeValue(0);
-            attributes["comm_src"] = WholeValue(sends ? rank : peer);
-            attributes["comm_dst"] = WholeValue(sends ? peer : rank);
-            attributes["comm_size"] = WholeValue(task.bytes);
-            // Messages of different kinds of groups have tags of their own.
-            attributes["comm_tag"] =
-                WholeValue(uint64_t{task.group} * (training::kMostTag + 1) + task.tag);
-            break;
-        }
-        default: {
-            const bool host = task.kind == TaskKind::kHost;
-            const double ps = static_cast<double>(task.duration.ps) * (host ? 1 : slowness) + 0.5;
-            node.type = ChakraType::kCompute;
-            node.durationMicros = static_cast<uint64_t>(ps * 1e-6 + 0.5);
-            attributes["is_cpu_op"] = WholeValue(host ? 1 : 0);
-            attributes["dltrain_ps"] = WholeValue(static_cast<uint64_t>(ps));
-            if (host)
-            {
-                attributes["dltrain_thread"] = WholeValue(task.stream);
-            }
-            if (task.kind == TaskKind::kMemory)
-            {
-                attributes["dltrain_kind"] = TextValue("memory");
-            }
-        }
-        }
-    }
-    return nodes;
 }
 
 } // namespace formats

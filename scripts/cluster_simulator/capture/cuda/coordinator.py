@@ -1,0 +1,491 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Knows all processes of a job: which communicators there are, what their ranks call, when it ends.
+
+Lines of a process (words, source/wire.h):
+
+    hello PID RANK WORLD SERVER PROGRAM
+    init REQUEST KEY RANKS RANK GPU PLACE            a rank joins a communicator
+    split REQUEST COMM RANK COLOR KEY PLACE
+    shrink REQUEST COMM RANK EXCLUDED PLACE
+    call CALL COMM RANK OPERATION ...                it is issued
+    arrive CALL TIME BUFFERS ...                     its stream has come to it
+    worked WORK
+    blocked                                          the program waits
+    note TEXT
+    mistake KIND PLACE TEXT
+
+and the answers: "comm REQUEST ID RANK RANKS", "go CALL END WROTE", "work WORK ...", "fail".
+"""
+
+import os
+import selectors
+import socket
+import time
+import urllib.parse
+
+from . import matching, places, work
+from .matching import Communicator, Issued, Mistake, Operation
+
+# Messages of a group that meet while others beside them do not: so long until they go alone (s).
+ALONE_AFTER = 0.3
+
+
+class Process:
+    def __init__(self, connection):
+        self.connection = connection
+        self.rest = b""
+        self.pid = 0
+        self.rank = -1
+        self.world = 0
+        self.server = 0
+        self.program = ""
+        self.calls = {}  # number: Issued
+        self.blocked = False
+        self.alive = True
+        self.worked = {}  # number of a work: what follows
+
+    def tell(self, *words):
+        self.blocked = False
+        try:
+            self.connection.sendall((" ".join(map(str, words)) + "\n").encode())
+        except OSError:
+            self.alive = False
+
+    @property
+    def waits_alone(self):
+        """The program waits, and has no other thread that could do something."""
+        try:
+            return self.blocked and len(os.listdir(f"/proc/{self.pid}/task")) <= 2
+        except OSError:
+            return self.blocked
+
+
+class Coordinator:
+    """prices: Prices; patience: seconds that a rank waits for another one."""
+
+    def __init__(self, path, prices, patience):
+        self._prices = prices
+        self._patience = patience
+        self._selector = selectors.DefaultSelector()
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(path)
+        self._listener.listen(1024)
+        self._selector.register(self._listener, selectors.EVENT_READ, None)
+        self.processes = []
+        self.communicators = {}
+        self._joining = {}  # key: {rank: (process, request, server, GPU, place, ranks)}
+        self._keys = {}  # key: how many communicators had it
+        self._works = 0
+        self._active = time.monotonic()
+        self._alone = []  # (when, communicator, call)
+        self.mistakes = []
+        self.notes = []
+        self.collectives = 0
+
+    # ---- the loop
+
+    def run(self, ended):
+        """Until ended() and nobody speaks any more, or a mistake ends the job."""
+        try:
+            while not (ended() and not any(process.alive for process in self.processes)):
+                spoke = False
+                for key, _ in self._selector.select(0.05):
+                    spoke = True
+                    if key.data is None:
+                        self._accept()
+                    else:
+                        self._hear(key.data)
+                if spoke:
+                    self._active = time.monotonic()
+                self._release_alone()
+                self._look_for_stuck(spoke)
+                if ended() and not spoke:
+                    break
+        except Mistake as mistake:
+            self._mistaken(mistake)
+        for process in self.processes:
+            if self.mistakes and process.alive:
+                process.tell("fail")
+
+    def close(self):
+        for process in self.processes:
+            process.connection.close()
+        self._listener.close()
+        self._selector.close()
+
+    def _accept(self):
+        connection, _ = self._listener.accept()
+        process = Process(connection)
+        self.processes.append(process)
+        self._selector.register(connection, selectors.EVENT_READ, process)
+
+    def _hear(self, process):
+        try:
+            data = process.connection.recv(1 << 18)
+        except ConnectionError:
+            data = b""
+        if not data:
+            process.alive = False
+            self._selector.unregister(process.connection)
+            self._left(process)
+            return
+        *lines, process.rest = (process.rest + data).split(b"\n")
+        for line in lines:
+            what, *words = line.decode().split(" ")
+            process.blocked = False
+            getattr(self, f"_on_{what}")(process, *words)
+
+    def _mistaken(self, mistake):
+        self.mistakes.append(
+            {
+                "kind": mistake.kind,
+                "ranks": list(mistake.ranks),
+                "lines": [places.shown(place) for place in mistake.places],
+                "text": str(mistake),
+            }
+        )
+
+    # ---- processes
+
+    def _on_hello(self, process, pid, rank, world, server, program):
+        process.pid, process.rank, process.world = int(pid), int(rank), int(world)
+        process.server, process.program = int(server), urllib.parse.unquote(program)
+
+    def _on_blocked(self, process):
+        process.blocked = True
+
+    def _on_note(self, process, text):
+        self.note(urllib.parse.unquote(text))
+
+    def note(self, text):
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def _on_mistake(self, process, kind, place, text):
+        ranks = [process.rank] if process.rank >= 0 else []
+        text = f"{urllib.parse.unquote(text)}, at {places.shown(place)}"
+        raise Mistake(kind, ranks, [place], text)
+
+    def _left(self, process):
+        """A process has ended: nobody may wait for it."""
+        for comm in self.communicators.values():
+            for calls in comm.rounds:
+                arrived = [one for one in calls.values() if one.arrived is not None]
+                absent = [
+                    rank
+                    for rank, member in enumerate(comm.members)
+                    if member[0] is process and rank not in calls
+                ]
+                if arrived and absent and not all(one.done for one in calls.values()):
+                    self._miss(comm, arrived[0], absent)
+
+    def _miss(self, comm, issued, absent):
+        operation = issued.operations[0]
+        who = _ranks(absent)
+        raise Mistake(
+            "missing",
+            [*absent, issued.rank],
+            [operation.place],
+            f"collective {issued.round + 1} of {comm.name}: rank {issued.rank} calls"
+            f" {operation.told(places.shown)}; {who} never calls it: its process has ended",
+        )
+
+    # ---- communicators
+
+    def _on_init(self, process, request, key, ranks, rank, gpu, place):
+        joining = self._joining.setdefault(key, {})
+        ranks, rank, gpu = int(ranks), int(rank), int(gpu)
+        for other, (_, _, server, taken, at, wanted) in joining.items():
+            if wanted != ranks:
+                self._cannot_join(other, rank, at, place, f"{wanted} ranks", f"{ranks} ranks")
+            if other == rank:
+                self._cannot_join(other, rank, at, place, f"rank {rank}", f"rank {rank}, too")
+            if (server, taken) == (process.server, gpu):
+                where = f"GPU {gpu} of server {server}"
+                self._cannot_join(other, rank, at, place, where, f"{where}, too")
+        joining[rank] = (process, int(request), process.server, gpu, place, ranks)
+        if len(joining) == ranks:
+            del self._joining[key]
+            members = [joining[one][:1] + joining[one][2:4] for one in range(ranks)]
+            comm = self._new(members, "")
+            for one in range(ranks):
+                joining[one][0].tell("comm", joining[one][1], comm.id, one, ranks)
+
+    def _cannot_join(self, a, b, at_a, at_b, said_a, said_b):
+        raise Mistake(
+            "world-size",
+            sorted({a, b}),
+            [at_a, at_b],
+            f"a communicator is made of other ranks than were started: {said_a} at"
+            f" {places.shown(at_a)}; {said_b} at {places.shown(at_b)}",
+        )
+
+    def _new(self, members, name):
+        made = Communicator(len(self.communicators), members)
+        made.name = name or f"communicator {made.id}"
+        self.communicators[made.id] = made
+        return made
+
+    def _asked_together(self, kind, comm, rank, question, wanted):
+        """The questions of all `wanted` ranks, once the last one has come; None before."""
+        rounds = self.communicators[int(comm)].splits.setdefault(kind, [])
+        for questions in rounds:
+            if rank not in questions:
+                break
+        else:
+            questions = {}
+            rounds.append(questions)
+        questions[rank] = question
+        if set(questions) >= wanted:
+            rounds.remove(questions)
+            return questions
+        return None
+
+    def _on_split(self, process, request, comm, rank, color, key, place):
+        parent = self.communicators[int(comm)]
+        question = (process, int(request), int(color), int(key), place)
+        asked = self._asked_together(
+            "ncclCommSplit", comm, int(rank), question, set(range(parent.ranks))
+        )
+        if not asked:
+            return
+        for color in sorted({one[2] for one in asked.values()}):
+            order = sorted((asked[one][3], one) for one in asked if asked[one][2] == color)
+            ranks = [one for _, one in order]
+            if color < 0:
+                for one in ranks:
+                    asked[one][0].tell("comm", asked[one][1], -1, 0, 0)
+                continue
+            made = self._new([parent.members[one] for one in ranks], "")
+            for position, one in enumerate(ranks):
+                asked[one][0].tell("comm", asked[one][1], made.id, position, len(ranks))
+
+    def _on_shrink(self, process, request, comm, rank, excluded, place):
+        parent = self.communicators[int(comm)]
+        out = {int(one) for one in excluded.split(",")}
+        wanted = set(range(parent.ranks)) - out
+        question = (process, int(request), excluded, place)
+        asked = self._asked_together("ncclCommShrink", comm, int(rank), question, wanted)
+        if not asked:
+            return
+        differ = {one[2] for one in asked.values()}
+        if len(differ) > 1:
+            raise Mistake(
+                "mismatch",
+                sorted(asked),
+                [one[3] for one in asked.values()],
+                f"ncclCommShrink of {parent.name}: ranks leave out others: {sorted(differ)}",
+            )
+        made = self._new([parent.members[one] for one in sorted(wanted)], "")
+        for position, one in enumerate(sorted(wanted)):
+            asked[one][0].tell("comm", asked[one][1], made.id, position, len(wanted))
+
+    # ---- calls
+
+    def _on_call(self, process, number, comm, rank, *operations):
+        communicator = self.communicators[int(comm)]
+        read = [Operation.read(operation) for operation in operations]
+        issued = Issued(process, int(number), int(rank), read, communicator)
+        process.calls[issued.number] = issued
+        communicator.issue(issued, places.shown)
+        communicator.open.add(id(issued))
+
+    def _on_arrive(self, process, number, at, *buffers):
+        issued = process.calls[int(number)]
+        issued.arrived = int(at)
+        for operation, both in zip(issued.operations, buffers):
+            send, _, receive = both.partition(":")
+            operation.send = _buffer(process, send)
+            operation.receive = _buffer(process, receive)
+        comm = issued.comm
+        if issued.is_messages:
+            calls, whole = comm.exchange(issued)
+            if whole:
+                self._finish_messages(comm, calls)
+            elif any(comm.is_met(one) for one in calls):
+                self._alone.append((time.monotonic() + ALONE_AFTER, comm, issued))
+            return
+        calls = comm.complete_round(issued)
+        if calls:
+            self._finish_collective(comm, calls)
+            return
+        absent = [
+            rank
+            for rank, member in enumerate(comm.members)
+            if rank not in comm.rounds[issued.round] and not member[0].alive
+        ]
+        if absent:
+            self._miss(comm, issued, absent)
+
+    def _release_alone(self):
+        now = time.monotonic()
+        due = [one for one in self._alone if one[0] <= now]
+        self._alone = [one for one in self._alone if one[0] > now]
+        for _, comm, issued in due:
+            if issued.done:
+                continue
+            calls, _ = comm.exchange(issued)
+            met = [one for one in calls if comm.is_met(one)]
+            if met:
+                self._finish_messages(comm, met)
+
+    def _finish_collective(self, comm, calls):
+        first = calls[0].operations[0]
+        begin = max(one.arrived for one in calls.values())
+        took = 0
+        if first.count:
+            places_of = [member[1:] for member in comm.members]
+            root = first.root if first.root >= 0 else None
+            size = matching.whole_bytes(first, comm.ranks)
+            took = self._prices.of(first.kind, size, places_of, root)
+        self.collectives += 1
+        todo = work.of_collective(calls) if first.count else []
+        comm.rounds[calls[0].round] = {}
+        self._finish(comm, list(calls.values()), begin + took, todo)
+
+    def _finish_messages(self, comm, calls):
+        pairs = comm.pairs(calls)
+        begin = max(one.arrived for one in calls)
+        ranks = sorted({rank for pair in pairs for rank in pair[:2]})
+        took = 0
+        if any(pair[2] for pair in pairs) and len(ranks) > 1:
+            within = {rank: position for position, rank in enumerate(ranks)}
+            told = [(within[pair[0]], within[pair[1]], *pair[2:]) for pair in pairs]
+            op, size, root, blocks = matching.pattern(told, len(ranks))
+            places_of = [comm.members[rank][1:] for rank in ranks]
+            took = self._prices.of(op, size, places_of, root, blocks)
+        self.collectives += 1
+        self._finish(comm, calls, begin + took, work.of_messages(pairs))
+
+    def _finish(self, comm, calls, end, todo):
+        for note in self._prices.notes:
+            self.note(note)
+        if todo is None:
+            self.note(
+                "collectives on buffers above --keep, or that are no allocation of a GPU, do not"
+                " change any bytes"
+            )
+        for one in calls:
+            one.done = True
+            comm.open.discard(id(one))
+
+        def go(wrote):
+            self._active = time.monotonic()
+            for one in calls:
+                del one.process.calls[one.number]
+                one.process.tell("go", one.number, end, int(wrote))
+
+        if not todo:
+            go(False)
+            return
+        self._works += 1
+        worker = calls[-1].process
+        worker.worked[self._works] = go
+        worker.tell("work", self._works, *todo)
+
+    def _on_worked(self, process, number):
+        process.worked.pop(int(number))(True)
+
+    # ---- who waits for what
+
+    def _look_for_stuck(self, spoke):
+        alive = [process for process in self.processes if process.alive]
+        # Messages that may go alone are no standstill.
+        if spoke or self._alone or not alive:
+            return
+        waited = [
+            issued
+            for process in alive
+            for issued in process.calls.values()
+            if issued.arrived is not None and not issued.done
+        ]
+        splits = [
+            (comm, kind, questions)
+            for comm in self.communicators.values()
+            for kind, rounds in comm.splits.items()
+            for questions in rounds
+        ]
+        if not (waited or splits or self._joining):
+            return
+        late = time.monotonic() - self._active > self._patience
+        all_wait = all(process.waits_alone for process in alive)
+        expected = max(process.world for process in alive)
+        unknown = self._joining and (expected == 0 or len(self.processes) < expected)
+        if not late and (not all_wait or unknown):
+            return
+        self._explain(waited, splits, late)
+
+    def _explain(self, waited, splits, late):
+        why = f"for {self._patience} s nobody came" if late else "nobody is left who could come"
+        for key, joining in self._joining.items():
+            ranks = next(iter(joining.values()))[5]
+            absent = sorted(set(range(ranks)) - set(joining))
+            at = joining[min(joining)][4]
+            raise Mistake(
+                "missing",
+                sorted(joining),
+                [at],
+                f"a communicator of {ranks} ranks is made at {places.shown(at)}:"
+                f" {_ranks(absent)} never joined; {why}",
+            )
+        for comm, kind, questions in splits:
+            absent = sorted(set(range(comm.ranks)) - set(questions))
+            at = questions[min(questions)][-1]
+            raise Mistake(
+                "missing",
+                sorted(questions),
+                [at],
+                f"{kind} of {comm.name} at {places.shown(at)}: {_ranks(absent)} never called it;"
+                f" {why}",
+            )
+        said, at, ranks = [], [], []
+        messages = all(issued.is_messages for issued in waited)
+        for issued in sorted(waited, key=lambda one: (one.comm.id, one.rank)):
+            ranks.append(issued.rank)
+            unmet = issued.operations
+            if issued.is_messages:
+                unmet = [
+                    operation
+                    for operation, partner in zip(issued.operations, issued.partners)
+                    if partner is None or partner[0].arrived is None
+                ] or issued.operations
+            at.append(unmet[0].place)
+            if len(said) < 6:
+                said.append(
+                    f"rank {issued.rank} of {issued.comm.name} waits in"
+                    f" {unmet[0].told(places.shown)}{self._absent(issued)}"
+                )
+        if len(waited) > len(said):
+            said.append(f"{len(waited) - len(said)} more wait")
+        raise Mistake(
+            "unmatched" if messages else "missing",
+            sorted(set(ranks)),
+            at,
+            f"ranks wait for each other ({why}): " + "; ".join(said),
+        )
+
+    @staticmethod
+    def _absent(issued):
+        comm = issued.comm
+        if issued.is_messages:
+            return ""
+        calls = comm.rounds[issued.round]
+        never = [rank for rank in range(comm.ranks) if rank not in calls]
+        behind = [rank for rank, one in calls.items() if one.arrived is None]
+        words = [f"{_ranks(never)} did not call it"] if never else []
+        if behind:
+            words.append(f"{_ranks(behind)} called it behind something that waits")
+        return f" ({'; '.join(words)})" if words else ""
+
+
+def _buffer(process, text):
+    """"123kw": (process, offset, kept, written); "-": none."""
+    if text in ("-", ""):
+        return None
+    return process.pid, int(text[:-2]), text[-2] == "k", text[-1] == "w"
+
+
+def _ranks(ranks):
+    words = ", ".join(map(str, ranks[:8])) + (" and more" if len(ranks) > 8 else "")
+    return f"rank {words}" if len(ranks) == 1 else f"ranks {words}"
+

@@ -1,0 +1,714 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The runtime: devices, errors, memory. In a library for each version of CUDA: VERSION is 11000,
+ * 12000 or 13000.
+ */
+#include "api.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#undef cudaGetDeviceProperties
+
+using namespace gpus;
+
+namespace
+{
+
+constexpr unsigned long kNotThere = 0; ///< of limits that nobody set
+
+/// Members in the order in which the structure of a version has them, with its paddings.
+class Layout
+{
+  public:
+    explicit Layout(void* begin)
+        : m_at(static_cast<char*>(begin))
+    {
+    }
+
+    template <class T>
+    Layout& Put(T value)
+    {
+        Align(alignof(T));
+        std::memcpy(m_at, &value, sizeof(T));
+        m_at += sizeof(T);
+        return *this;
+    }
+
+    Layout& Zeros(int count)
+    {
+        for (int i = 0; i < count; ++i)
+        {
+            Put(0);
+        }
+        return *this;
+    }
+
+    Layout& Bytes(const void* bytes, std::size_t count)
+    {
+        std::memcpy(m_at, bytes, count);
+        m_at += count;
+        return *this;
+    }
+
+  private:
+    void Align(std::size_t to)
+    {
+        while (reinterpret_cast<uintptr_t>(m_at) % to)
+        {
+            *m_at++ = 0;
+        }
+    }
+
+    char* m_at;
+};
+
+/// Up to reservedSharedMemPerBlock, which the structure of version 11 ends with.
+void
+Fill(void* properties, int ordinal)
+{
+    const Settings& s = TheSettings();
+    const int gpu = s.visible[static_cast<std::size_t>(ordinal)];
+    const bool has13 = VERSION >= 13000;
+    char name[256] = {};
+    char uuid[16] = {};
+    std::snprintf(name, sizeof(name), "%s", s.name.c_str());
+    std::snprintf(uuid, sizeof(uuid), "dltrain-%d-%d", s.server, gpu);
+    Layout at(properties);
+    at.Bytes(name, sizeof(name)).Bytes(uuid, sizeof(uuid)).Zeros(2).Put(0U);
+    // What is not told is that of compute capability 8.0 (CUDA C++ Programming Guide, technical
+    // specifications per compute capability).
+    at.Put<std::size_t>(s.bytes).Put<std::size_t>(49152).Put(65536).Put(32).Put<std::size_t>(
+        INT32_MAX);
+    at.Put(1024).Put(1024).Put(1024).Put(64).Put(INT32_MAX).Put(65535).Put(65535);
+    if (!has13)
+    {
+        at.Put(1410000); // kHz, of an A100
+    }
+    at.Put<std::size_t>(65536).Put(s.major).Put(s.minor).Put<std::size_t>(512).Put<std::size_t>(32);
+    if (!has13)
+    {
+        at.Put(1); // deviceOverlap
+    }
+    at.Put(s.multiprocessors);
+    if (!has13)
+    {
+        at.Put(0); // kernelExecTimeoutEnabled
+    }
+    at.Put(0).Put(1); // integrated, canMapHostMemory
+    // computeMode and textures: 13 has no computeMode, no maxTexture1DLinear.
+    at.Zeros(has13 ? 2 : 4).Zeros(2 + 2 + 3 + 2 + 3 + 3 + 1 + 2 + 3 + 2);
+    at.Zeros(1 + 2 + 3 + 2 + 3 + 1 + 2).Put<std::size_t>(512); // surfaces
+    at.Put(1).Put(1).Put(gpu + 1).Put(0).Put(0).Put(0).Put(3).Put(1);
+    if (!has13)
+    {
+        at.Put(1593000); // memoryClockRate, kHz, of an A100
+    }
+    at.Put(5120).Put(41943040).Put(0).Put(2048).Put(1).Put(1).Put(1);
+    at.Put<std::size_t>(167936).Put(65536).Put(1).Put(0).Put(0).Put(0);
+    if (!has13)
+    {
+        at.Put(2); // singleToDoublePrecisionPerfRatio
+    }
+    at.Put(0).Put(1).Put(1).Put(1).Put(1);
+    if (!has13)
+    {
+        at.Put(0); // cooperativeMultiDeviceLaunch
+    }
+    at.Put<std::size_t>(166912).Put(0).Put(0).Put(32).Put(0).Put<std::size_t>(1024);
+}
+
+cudaError_t
+Properties(void* properties, int ordinal)
+{
+    if (!properties)
+    {
+        return Result(cudaErrorInvalidValue);
+    }
+    if (!IsGpu(ordinal))
+    {
+        return Result(cudaErrorInvalidDevice);
+    }
+    Fill(properties, ordinal);
+    return cudaSuccess;
+}
+
+cudaError_t
+AllocateOn(void** pointer, std::size_t size, bool managed)
+{
+    if (!pointer)
+    {
+        return Result(cudaErrorInvalidValue);
+    }
+    *pointer = nullptr;
+    Call call;
+    if (TheSettings().visible.empty())
+    {
+        return Result(cudaErrorNoDevice);
+    }
+    if (size == 0)
+    {
+        return cudaSuccess;
+    }
+    *pointer = call.machine.memory().Allocate(call.machine.CurrentGpu().number, size, managed);
+    return Result(*pointer ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+} // namespace
+
+extern "C"
+{
+    // ---- devices
+
+    cudaError_t cudaGetDeviceCount(int* count)
+    {
+        if (!count)
+        {
+            return Result(cudaErrorInvalidValue);
+        }
+        *count = static_cast<int>(TheSettings().visible.size());
+        return Result(*count > 0 ? cudaSuccess : cudaErrorNoDevice);
+    }
+
+    cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device)
+    {
+        return Properties(properties, device);
+    }
+
+    cudaError_t cudaGetDeviceProperties_v2(cudaDeviceProp* properties, int device)
+    {
+        return Properties(properties, device);
+    }
+
+    cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device)
+    {
+        if (!value)
+        {
+            return Result(cudaErrorInvalidValue);
+        }
+        if (!IsGpu(device))
+        {
+            return Result(cudaErrorInvalidDevice);
+        }
+        const Settings& s = TheSettings();
+        switch (static_cast<int>(attribute))
+        {
+        case cudaDevAttrMaxThreadsPerBlock:
+        case cudaDevAttrMaxBlockDimX:
+        case cudaDevAttrMaxBlockDimY:
+            *value = 1024;
+            break;
+        case cudaDevAttrMaxBlockDimZ:
+            *value = 64;
+            break;
+        case cudaDevAttrMaxGridDimX:
+            *value = INT32_MAX;
+            break;
+        case cudaDevAttrMaxGridDimY:
+        case cudaDevAttrMaxGridDimZ:
+            *value = 65535;
+            break;
+        case cudaDevAttrMaxSharedMemoryPerBlock:
+            *value = 49152;
+            break;
+        case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+            *value = 166912;
+            break;
+        case cudaDevAttrWarpSize:
+            *value = 32;
+            break;
+        case cudaDevAttrMultiProcessorCount:
+            *value = s.multiprocessors;
+            break;
+        case cudaDevAttrMaxThreadsPerMultiProcessor:
+            *value = 2048;
+            break;
+        case cudaDevAttrAsyncEngineCount:
+            *value = 3;
+            break;
+        case cudaDevAttrPciBusId:
+            *value = s.visible[static_cast<std::size_t>(device)] + 1;
+            break;
+        case cudaDevAttrComputeCapabilityMajor:
+            *value = s.major;
+            break;
+        case cudaDevAttrComputeCapabilityMinor:
+            *value = s.minor;
+            break;
+        case cudaDevAttrCanMapHostMemory:
+        case cudaDevAttrConcurrentKernels:
+        case cudaDevAttrUnifiedAddressing:
+        case cudaDevAttrStreamPrioritiesSupported:
+        case cudaDevAttrManagedMemory:
+        case cudaDevAttrConcurrentManagedAccess:
+        case cudaDevAttrCooperativeLaunch:
+            *value = 1;
+            break;
+        default:
+            *value = 0;
+        }
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device)
+    {
+        if (!id || length < 13)
+        {
+            return Result(cudaErrorInvalidValue);
+        }
+        if (!IsGpu(device))
+        {
+            return Result(cudaErrorInvalidDevice);
+        }
+        std::snprintf(id,
+                      static_cast<std::size_t>(length),
+                      "0000:%02x:00.0",
+                      TheSettings().visible[static_cast<std::size_t>(device)] + 1);
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* id)
+    {
+        char mine[16];
+        for (int i = 0; device && id && IsGpu(i); ++i)
+        {
+            cudaDeviceGetPCIBusId(mine, sizeof(mine), i);
+            if (std::strcmp(mine, id) == 0)
+            {
+                *device = i;
+                return cudaSuccess;
+            }
+        }
+        return Result(cudaErrorInvalidValue);
+    }
+
+    cudaError_t cudaSetDevice(int device)
+    {
+        if (!IsGpu(device))
+        {
+            return Result(cudaErrorInvalidDevice);
+        }
+        Call call;
+        CurrentOrdinal() = device;
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaInitDevice(int device, unsigned, unsigned)
+    {
+        return Result(IsGpu(device) ? cudaSuccess : cudaErrorInvalidDevice);
+    }
+
+    cudaError_t cudaGetDevice(int* device)
+    {
+        if (!device)
+        {
+            return Result(cudaErrorInvalidValue);
+        }
+        *device = CurrentOrdinal();
+        return Result(IsGpu(*device) ? cudaSuccess : cudaErrorNoDevice);
+    }
+
+    cudaError_t cudaSetDeviceFlags(unsigned)
+    {
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaGetDeviceFlags(unsigned* flags)
+    {
+        *flags = cudaDeviceMapHost;
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaDeviceSynchronize()
+    {
+        if (!IsGpu(CurrentOrdinal()))
+        {
+            return Result(cudaErrorNoDevice);
+        }
+        Call call;
+        Gpu& gpu = call.machine.CurrentGpu();
+        for (const auto& stream : gpu.streams)
+        {
+            if (IsCaptured(stream.get()))
+            {
+                return Result(cudaErrorStreamCaptureUnsupported);
+            }
+        }
+        RecordSync(gpu.number, -1, 0);
+        call.machine.SynchronizeGpu(call.lock, gpu);
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaDeviceReset()
+    {
+        return cudaDeviceSynchronize();
+    }
+
+    cudaError_t cudaDeviceSetLimit(cudaLimit, std::size_t)
+    {
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit)
+    {
+        *value = kNotThere;
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache)
+    {
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest)
+    {
+        if (least)
+        {
+            *least = 0;
+        }
+        if (greatest)
+        {
+            *greatest = -5; // as recent GPUs have it
+        }
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer)
+    {
+        if (!can || !IsGpu(device) || !IsGpu(peer))
+        {
+            return Result(can ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+        }
+        *can = device != peer;
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned)
+    {
+        return Result(IsGpu(peer) && peer != CurrentOrdinal() ? cudaSuccess
+                                                              : cudaErrorInvalidDevice);
+    }
+
+    cudaError_t cudaDeviceDisablePeerAccess(int peer)
+    {
+        return Result(IsGpu(peer) ? cudaSuccess : cudaErrorInvalidDevice);
+    }
+
+    cudaError_t cudaDriverGetVersion(int* version)
+    {
+        *version = VERSION;
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaRuntimeGetVersion(int* version)
+    {
+        *version = VERSION;
+        return cudaSuccess;
+    }
+
+    // ---- memory
+
+    cudaError_t cudaMalloc(void** pointer, std::size_t size)
+    {
+        return AllocateOn(pointer, size, false);
+    }
+
+    cudaError_t cudaMallocPitch(void** pointer,
+                                std::size_t* pitch,
+                                std::size_t width,
+                                std::size_t rows)
+    {
+        if (!pitch)
+        {
+            return Result(cudaErrorInvalidValue);
+        }
+        *pitch = (width + 511) / 512 * 512; // textureAlignment
+        return AllocateOn(pointer, *pitch * rows, false);
+    }
+
+    cudaError_t cudaMallocAsync(void** pointer, std::size_t size, cudaStream_t)
+    {
+        return AllocateOn(pointer, size, false);
+    }
+
+    cudaError_t cudaMallocManaged(void** pointer, std::size_t size, unsigned)
+    {
+        return AllocateOn(pointer, size, true);
+    }
+
+    cudaError_t cudaHostAlloc(void** pointer, std::size_t size, unsigned)
+    {
+        if (!pointer)
+        {
+            return Result(cudaErrorInvalidValue);
+        }
+        Call call;
+        *pointer = size > 0 ? call.machine.memory().AllocateHost(size) : nullptr;
+        return Result(*pointer || size == 0 ? cudaSuccess : cudaErrorMemoryAllocation);
+    }
+
+    cudaError_t cudaMallocHost(void** pointer, std::size_t size)
+    {
+        return cudaHostAlloc(pointer, size, cudaHostAllocDefault);
+    }
+
+    cudaError_t cudaHostRegister(void* pointer, std::size_t size, unsigned)
+    {
+        Call call;
+        if (!pointer || size == 0)
+        {
+            return Result(cudaErrorInvalidValue);
+        }
+        if (call.machine.memory().Find(pointer))
+        {
+            return Result(cudaErrorHostMemoryAlreadyRegistered);
+        }
+        call.machine.memory().RegisterHost(pointer, size);
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaHostUnregister(void* pointer)
+    {
+        Call call;
+        return Result(call.machine.memory().Free(pointer, true) ? cudaSuccess
+                                                                : cudaErrorHostMemoryNotRegistered);
+    }
+
+    cudaError_t cudaHostGetDevicePointer(void** pointer, void* host, unsigned)
+    {
+        Call call;
+        if (!pointer || !call.machine.memory().Find(host))
+        {
+            return Result(cudaErrorInvalidValue);
+        }
+        *pointer = host;
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaFree(void* pointer)
+    {
+        if (!pointer)
+        {
+            Call call; // the usual way to begin
+            return cudaSuccess;
+        }
+        Call call;
+        Memory& memory = call.machine.memory();
+        const Allocation* found = memory.Find(pointer);
+        if (!found || found->gpu < 0 || memory.BeginOf(pointer) != pointer)
+        {
+            return Result(cudaErrorInvalidValue);
+        }
+        // As CUDA does, it waits for what may still use it.
+        for (int i = 0; IsGpu(i); ++i)
+        {
+            Gpu& gpu = call.machine.GpuAt(i);
+            if (gpu.number == found->gpu)
+            {
+                call.machine.SynchronizeGpu(call.lock, gpu);
+            }
+        }
+        memory.Free(pointer, false);
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle)
+    {
+        Call call;
+        Machine& machine = call.machine;
+        Stream* stream = machine.Find(handle);
+        if (!stream || machine.memory().BeginOf(pointer) != pointer)
+        {
+            return Result(cudaErrorInvalidValue);
+        }
+        machine.Issue(stream, [&machine, pointer](Stream* on) {
+            machine.AddTimed(on, 0, [&machine, pointer] { machine.memory().Free(pointer, false); });
+        });
+        machine.Progress(call.lock);
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaFreeHost(void* pointer)
+    {
+        Call call;
+        if (pointer && !call.machine.memory().Free(pointer, true))
+        {
+            return Result(cudaErrorInvalidValue);
+        }
+        std::free(pointer);
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaMemGetInfo(std::size_t* available, std::size_t* total)
+    {
+        Call call;
+        if (TheSettings().visible.empty())
+        {
+            return Result(cudaErrorNoDevice);
+        }
+        const uint64_t used = call.machine.memory().Used(call.machine.CurrentGpu().number);
+        if (available)
+        {
+            *available = TheSettings().bytes - used;
+        }
+        if (total)
+        {
+            *total = TheSettings().bytes;
+        }
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer)
+    {
+        Call call;
+        if (!attributes)
+        {
+            return Result(cudaErrorInvalidValue);
+        }
+        std::memset(attributes, 0, sizeof(*attributes));
+        attributes->type = cudaMemoryTypeUnregistered;
+        attributes->device = -2; // cudaInvalidDeviceId
+        auto* address = const_cast<void*>(pointer);
+        if (const Allocation* found = call.machine.memory().Find(pointer))
+        {
+            const bool host = found->gpu < 0;
+            const auto& visible = TheSettings().visible;
+            const auto seen = std::find(visible.begin(), visible.end(), found->gpu);
+            attributes->type = host             ? cudaMemoryTypeHost
+                               : found->managed ? cudaMemoryTypeManaged
+                                                : cudaMemoryTypeDevice;
+            attributes->device = host ? CurrentOrdinal() : static_cast<int>(seen - visible.begin());
+            attributes->devicePointer = address;
+            attributes->hostPointer = host || found->managed ? address : nullptr;
+        }
+        else
+        {
+            attributes->hostPointer = address;
+        }
+        return cudaSuccess;
+    }
+
+    // Hints: where managed memory should be, which is one place here. (What they take differs from
+    // version to version; nothing of it is looked at.)
+    cudaError_t cudaMemAdvise()
+    {
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaMemPrefetchAsync()
+    {
+        return cudaSuccess;
+    }
+
+    // ---- copies
+
+    cudaError_t cudaMemcpy(void* to, const void* from, std::size_t count, cudaMemcpyKind kind)
+    {
+        return Result(CopyOn(nullptr, {to, count, from, count, count}, kind, true));
+    }
+
+    cudaError_t cudaMemcpyAsync(void* to,
+                                const void* from,
+                                std::size_t count,
+                                cudaMemcpyKind kind,
+                                cudaStream_t stream)
+    {
+        return Result(CopyOn(stream, {to, count, from, count, count}, kind, false));
+    }
+
+    cudaError_t cudaMemcpy2D(void* to,
+                             std::size_t toPitch,
+                             const void* from,
+                             std::size_t fromPitch,
+                             std::size_t width,
+                             std::size_t rows,
+                             cudaMemcpyKind kind)
+    {
+        return Result(CopyOn(nullptr, {to, toPitch, from, fromPitch, width, rows}, kind, true));
+    }
+
+    cudaError_t cudaMemcpy2DAsync(void* to,
+                                  std::size_t toPitch,
+                                  const void* from,
+                                  std::size_t fromPitch,
+                                  std::size_t width,
+                                  std::size_t rows,
+                                  cudaMemcpyKind kind,
+                                  cudaStream_t stream)
+    {
+        return Result(CopyOn(stream, {to, toPitch, from, fromPitch, width, rows}, kind, false));
+    }
+
+    cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, std::size_t count)
+    {
+        return Result(CopyOn(nullptr, {to, count, from, count, count}, cudaMemcpyDefault, true));
+    }
+
+    cudaError_t cudaMemcpyPeerAsync(void* to,
+                                    int,
+                                    const void* from,
+                                    int,
+                                    std::size_t count,
+                                    cudaStream_t stream)
+    {
+        return Result(CopyOn(stream, {to, count, from, count, count}, cudaMemcpyDefault, false));
+    }
+
+    cudaError_t cudaMemset(void* at, int value, std::size_t count)
+    {
+        return Result(FillOn(nullptr, at, count, static_cast<uint32_t>(value), 1, count, 1));
+    }
+
+    cudaError_t cudaMemsetAsync(void* at, int value, std::size_t count, cudaStream_t stream)
+    {
+        return Result(FillOn(stream, at, count, static_cast<uint32_t>(value), 1, count, 1));
+    }
+
+    cudaError_t cudaMemset2D(void* at,
+                             std::size_t pitch,
+                             int value,
+                             std::size_t width,
+                             std::size_t rows)
+    {
+        return Result(FillOn(nullptr, at, pitch, static_cast<uint32_t>(value), 1, width, rows));
+    }
+
+    cudaError_t cudaMemset2DAsync(void* at,
+                                  std::size_t pitch,
+                                  int value,
+                                  std::size_t width,
+                                  std::size_t rows,
+                                  cudaStream_t stream)
+    {
+        return Result(FillOn(stream, at, pitch, static_cast<uint32_t>(value), 1, width, rows));
+    }
+
+    // ---- errors
+
+    cudaError_t cudaGetLastError()
+    {
+        return std::exchange(LastError(), cudaSuccess);
+    }
+
+    cudaError_t cudaPeekAtLastError()
+    {
+        return LastError();
+    }
+
+    cudaError_t cudaProfilerStart()
+    {
+        Call call;
+        RecordMark("begin");
+        return cudaSuccess;
+    }
+
+    cudaError_t cudaProfilerStop()
+    {
+        Call call;
+        RecordMark("end");
+        return cudaSuccess;
+    }
+}

@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Lines to and from the coordinator of the capture, which knows all processes of the job
+ * (coordinator.py has what they say). Words are separated by spaces.
+ */
+#ifndef CUDA_WIRE_H
+#define CUDA_WIRE_H
+
+#include <functional>
+#include <string>
+
+namespace gpus
+{
+
+/// Connects, and begins to receive: `take` is called with each line, on a thread of its own. A line
+/// "fail" ends the program; so does the coordinator's end.
+void Connect(std::function<void(const std::string&)> take);
+
+/// Sends a line.
+void Tell(const std::string& line);
+
+} // namespace gpus
+
+#endif // CUDA_WIRE_H

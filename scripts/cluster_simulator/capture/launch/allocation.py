@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a cluster has beside launchers: the allocation of a batch script (#SBATCH lines), scontrol,
+nvidia-smi; and which GPUs a process may see.
+"""
+
+import os
+import re
+
+from . import environment
+
+SBATCH = re.compile(r"^#SBATCH\s+(-[-\w]+)(?:[=\s]\s*(\S+))?")
+COUNTS = {
+    "-N": "servers",
+    "--nodes": "servers",
+    "-n": "tasks",
+    "--ntasks": "tasks",
+    "--ntasks-per-node": "each",
+    "--gpus-per-node": "gpus",
+    "--gres": "gpus",
+}
+# Fields of nvidia-smi --query-gpu, of the GPU with a number.
+QUERIES = {
+    "index": lambda gpu, i: i,
+    "name": lambda gpu, i: gpu["driver_name"],
+    "gpu_name": lambda gpu, i: gpu["driver_name"],
+    "uuid": lambda gpu, i: _uuid(i),
+    "count": lambda gpu, i: gpu["count"],
+    "memory.total": lambda gpu, i: f"{gpu['memory_bytes'] >> 20} MiB",
+    "memory.free": lambda gpu, i: f"{gpu['memory_bytes'] >> 20} MiB",
+    "memory.used": lambda gpu, i: "0 MiB",
+    "utilization.gpu": lambda gpu, i: "0 %",
+    "compute_cap": lambda gpu, i: f"{gpu['major']}.{gpu['minor']}",
+}
+
+
+def of_script(path):
+    """{"servers", "tasks", "each", "gpus"} of the #SBATCH lines of a batch script, those that are
+    there. As sbatch does, lines behind the first command do not count.
+    """
+    found = {}
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                text = line.strip()
+                if text and not text.startswith("#"):
+                    break
+                match = SBATCH.match(text)
+                if match and match[1] in COUNTS:
+                    # "2", "2-4" (at least, at most), "gpu:4", "gpu:a100:4"
+                    numbers = re.findall(r"\d+", (match[2] or "").rpartition(":")[2])
+                    if numbers:
+                        found[COUNTS[match[1]]] = int(numbers[-1])
+    except OSError:
+        pass
+    return found
+
+
+def scontrol(arguments):
+    """(status, output, errors): show hostnames."""
+    if arguments[:2] in (["show", "hostnames"], ["show", "hostname"]):
+        names = arguments[2] if len(arguments) > 2 else os.environ.get("SLURM_JOB_NODELIST")
+        if not names:
+            return 1, "", (
+                "scontrol: there is no allocation; --servers=N says how many servers there are, or"
+                " #SBATCH --nodes=N in the script"
+            )
+        return 0, "\n".join(environment.hosts(names)), ""
+    return 1, "", f"scontrol {' '.join(arguments)}: only 'show hostnames' is there"
+
+
+def nvidia_smi(arguments, gpu, count):
+    """(status, output, errors) of what scripts ask of it."""
+    gpu = {**gpu, "count": count}
+    query = next((a for a in arguments if a.startswith("--query-gpu=")), None)
+    if "-L" in arguments or "--list-gpus" in arguments:
+        lines = [f"GPU {i}: {gpu['driver_name']} (UUID: {_uuid(i)})" for i in range(count)]
+        return 0, "\n".join(lines), ""
+    if query:
+        fields = query.partition("=")[2].split(",")
+        unknown = [field for field in fields if field.strip() not in QUERIES]
+        if unknown:
+            return 2, "", f"nvidia-smi: {unknown[0]}: allowed: {', '.join(QUERIES)}"
+        form = next((a for a in arguments if a.startswith("--format=")), "--format=csv")
+        rows = [
+            ", ".join(str(QUERIES[field.strip()](gpu, i)) for field in fields)
+            for i in range(count)
+        ]
+        if "nounits" in form:
+            rows = [re.sub(r" (MiB|%)(?=,|$)", "", row) for row in rows]
+        head = [] if "noheader" in form else [", ".join(field.strip() for field in fields)]
+        return 0, "\n".join(head + rows), ""
+    if not arguments:
+        size = gpu["memory_bytes"] >> 20
+        rows = [f"| {i}  {gpu['driver_name']}  0 / {size} MiB |" for i in range(count)]
+        return 0, "\n".join(rows), ""
+    return 2, "", f"nvidia-smi {' '.join(arguments)}: only -L and --query-gpu are there"
+
+
+def _uuid(number):
+    return f"GPU-00000000-0000-0000-0000-{number:012d}"
+
+
+def visible(gpus):
+    """How many of a server's GPUs CUDA_VISIBLE_DEVICES leaves, as device/device.cc counts."""
+    told = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if told is None:
+        return gpus
+    count = 0
+    for entry in told.split(","):
+        entry = entry.strip()
+        named = entry.startswith(("GPU-", "MIG-"))
+        if count == gpus or not (named or (entry.isdigit() and int(entry) < gpus)):
+            break
+        count += 1
+    return count
