@@ -305,8 +305,8 @@ def _attention_backward(arguments, results):
     ]
 
 
-# ---- recurrent networks, as cuDNN has them: the product of all steps' inputs of a layer in one, then
-# step by step the product of the hidden state and what is done with gates.
+# ---- recurrent networks, as cuDNN has them: the product of all steps' inputs of a layer in one,
+# then step by step the product of the hidden state and what is done with gates.
 
 
 class Recurrent:
