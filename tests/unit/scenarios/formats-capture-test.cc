@@ -300,12 +300,9 @@ TEST(Capture, KernelsWithTimes)
 {
     // Of programs of C++: what a kernel takes is told, on any GPU.
     const Folder folder;
-    const std::string begin = R"({"id": 7, "kind": "kernel", "name": "mine(float*)", "step": 1, )"
+    const std::string begin = R"({"id": 7, "kind": "kernel", "name": "mine", "step": 1, )"
                               R"("stream": 0, "grid": [4, 1, 1])";
-    folder.Write("rank-0.jsonl",
-                 RankText(0,
-                          begin + R"(, "us": 12.5})"
-                                  "\n"));
+    folder.Write("rank-0.jsonl", RankText(0, begin + ", \"us\": 12.5}\n"));
     const auto plan = folder.Read();
     ASSERT_TRUE(plan);
     const auto& tasks = plan->roles[0].tasks;
