@@ -28,6 +28,7 @@ from .matching import Communicator, Issued, Mistake, Operation
 
 # Messages of a group that meet while others beside them do not: so long until they go alone (s).
 ALONE_AFTER = 0.3
+OF_OURS = 2  # threads that the libraries have in a process (source/wire.cc)
 
 
 class Process:
@@ -55,7 +56,7 @@ class Process:
     def waits_alone(self):
         """The program waits, and has no other thread that could do something."""
         try:
-            return self.blocked and len(os.listdir(f"/proc/{self.pid}/task")) <= 2
+            return self.blocked and len(os.listdir(f"/proc/{self.pid}/task")) <= 1 + OF_OURS
         except OSError:
             return self.blocked
 
