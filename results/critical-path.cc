@@ -513,6 +513,25 @@ CriticalPath::AddHop(const Hop& longest, std::vector<Line>& lines) const
     }
 }
 
+/// A link that fails holds up others: a pause, or a rank that waits, is told where it is seen.
+void
+CriticalPath::AddFaultsElsewhere(std::vector<Line>& lines) const
+{
+    for (std::size_t i = 1; m_notes && i < m_hops.size(); ++i)
+    {
+        const Part& call = m_path[m_hops[i].call];
+        const std::string faults = m_notes->FaultsOf(m_hops[i].hop.port, call.start, call.end);
+        if (!faults.empty())
+        {
+            lines.push_back({"also over",
+                             -1,
+                             m_ports[m_hops[i].hop.port] + ", " +
+                                 HumanTime(Us(m_hops[i].hop.time)) + ": " + faults});
+            return;
+        }
+    }
+}
+
 std::vector<CriticalPath::Line>
 CriticalPath::InLines() const
 {
@@ -570,6 +589,7 @@ CriticalPath::InLines() const
     if (!m_hops.empty())
     {
         AddHop(m_hops.front(), lines);
+        AddFaultsElsewhere(lines);
     }
     if (latest)
     {

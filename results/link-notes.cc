@@ -77,7 +77,7 @@ LinkNotes::SetLoads(const std::vector<Load>& loads)
         }
         const Kind& kind = found->second;
         const double ofMean = kind.most * kind.links / kind.sum;
-        if (ofMean < BUSY)
+        if (ofMean < BUSY || kind.links < LEAST_LINKS)
         {
             continue;
         }
@@ -89,7 +89,7 @@ LinkNotes::SetLoads(const std::vector<Load>& loads)
 }
 
 std::string
-LinkNotes::Of(uint32_t end, int64_t from, int64_t to) const
+LinkNotes::FaultsOf(uint32_t end, int64_t from, int64_t to) const
 {
     std::string text;
     for (const Fault& fault : m_faults)
@@ -100,6 +100,13 @@ LinkNotes::Of(uint32_t end, int64_t from, int64_t to) const
             Append(text, fault.words);
         }
     }
+    return text;
+}
+
+std::string
+LinkNotes::Of(uint32_t end, int64_t from, int64_t to) const
+{
+    std::string text = FaultsOf(end, from, to);
     if (end < m_busiest.size() && !m_busiest[end].empty())
     {
         Append(text, m_busiest[end]);

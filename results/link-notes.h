@@ -40,16 +40,21 @@ class LinkNotes
 
     /// Links whose loads differ less than so much from the mean of their kind are alike: assumed.
     static constexpr double BUSY = 1.25;
+    /// Of fewer than so many there is no busiest: two may be the two ways of one cable.
+    static constexpr uint32_t LEAST_LINKS = 3;
 
     void Clear();
     void Add(Fault fault);
     /// Of the links of one kind (the same from and to) that carried anything, those with the
-    /// largest load are its busiest, if that is BUSY times the mean of them.
+    /// largest load are its busiest, if that is BUSY times the mean of them, and there are
+    /// LEAST_LINKS.
     void SetLoads(const std::vector<Load>& loads);
 
     /// \param from, to ps \return "rate on a-b; busiest of 8 links from tier 1 to tier 2, 1.9 times
     /// their mean"; or nothing
     std::string Of(uint32_t end, int64_t from, int64_t to) const;
+    /// Of these, the faults alone.
+    std::string FaultsOf(uint32_t end, int64_t from, int64_t to) const;
     /// \return faults that lost frames then, anywhere: "link-down on a-b"; or nothing
     std::string Losses(int64_t from, int64_t to) const;
 

@@ -161,6 +161,15 @@ TailAttribution::Why(const Late& late) const
             text += lost.empty() ? "" : " (" + lost + ")";
         }
     }
+    for (const uint32_t port : late.way)
+    {
+        const std::string faults =
+            m_notes ? m_notes->FaultsOf(port, late.record.start, late.record.end) : "";
+        if (!faults.empty() && text.find(faults) == std::string::npos)
+        {
+            text += "; on its way: " + faults;
+        }
+    }
     return text;
 }
 

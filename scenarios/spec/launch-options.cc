@@ -95,7 +95,8 @@ LaunchOptionRows()
             group,
             "let it use the network (else it is in a network namespace of its own, where the "
             "kernel allows that)")
-            .At("/launch/network"),
+            .At("/launch/network")
+            .Otherwise("it is alone"),
         Opt("capture-patience",
             Kind::kInteger,
             json,

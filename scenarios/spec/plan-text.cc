@@ -763,6 +763,12 @@ PlanText(const TrafficScenario& s)
                           ? CanonicalBytes(smallest) + " each"
                           : CanonicalBytes(smallest) + " to " + CanonicalBytes(largest)) +
                      ", " + Size(bytes) + " together, seed " + std::to_string(s.run.seed));
+    if (s.run.protocol.tcp)
+    {
+        text += Line("protocol",
+                     "TCP, " + s.run.protocol.control + ", packets of at most " +
+                         std::to_string(s.run.protocol.packetMtu) + " B");
+    }
     text += Line("starts",
                  last.ps == 0 ? "all at 0" : "0 to " + rdma::ToString(rdma::Duration(last.ps)));
     text += Line("network", NetworkText(s.topology, s.topologyName));

@@ -99,6 +99,13 @@ ApplyProtocol(Validation* v, const FabricSpec& fabric)
     {
         v->Fail("operation", "is a verb of RDMA; allowed with --protocol=tcp: write");
     }
+    for (const char* of : {"trace-qps", "trace-paths"})
+    {
+        if (!values.List(of).empty())
+        {
+            v->Fail(of, "follows queue pairs; allowed with --protocol=tcp: none");
+        }
+    }
     spec.control = values.Text("tcp-control");
     for (const Control& control : kControls)
     {

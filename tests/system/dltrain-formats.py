@@ -75,6 +75,92 @@ class Formats(SystemTest):
             self.assertEqual(other.stats["step_time_us"], first.stats["step_time_us"])
             self.assertEqual(other.text("calls.log"), first.text("calls.log"))
 
+    def test_layers(self):
+        # Two layers on 4 GPUs in 2 servers: computing is what the text has, 1 + 2 forward, 4 + 5
+        # of weights, 3 of inputs: 15 ms; an all-reduce of n ranks sends 2 (n - 1)/n of its bytes.
+        text = (
+            "{}\n2\na -1 1000000 NONE 0 0 NONE 0 4000000 ALLREDUCE 1000000 0\n"
+            "b -1 2000000 NONE 0 3000000 NONE 0 5000000 ALLREDUCE 3000000 0\n"
+        )
+        for policy, ranks in (
+            ("DATA", 4),
+            ("HYBRID_DATA_MODEL", 2),
+            ("HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 all_gpus: 4", 4),
+        ):
+            with self.subTest(policy):
+                path = self.write("layers.txt", text.format(policy))
+                stats = self.run_program(
+                    f"dltrain --trace={path} --gpus=4 --gpus-per-server=2 {QUIET}"
+                ).stats
+                self.assertWithin(stats["compute_time_us"], 15000, 1e-9)
+                self.assertEqual(stats["trace"]["ranks"], 4)
+                sent = stats["bytes_sent_per_gpu"]["all_reduce"]
+                self.assertWithin(sent, 4e6 * 2 * (ranks - 1) / ranks, 1e-4)
+        self.refuse(f"dltrain --trace={path.replace('layers', 'none')}", "cannot be read")
+        path = self.write("layers.txt", text.format("DATA"))
+        self.refuse(f"dltrain --trace={path}", "--trace", "give --gpus=N")
+
+    def test_matrices_of_htsim(self):
+        # 1 -> 2 begins when 0 -> 1 is there.
+        path = self.write(
+            "a.cm",
+            "Nodes 3\nConnections 2\nTriggers 1\n0->1 id 1 start 5000000 size 1000000 "
+            "recv_done_trigger 1\n1->2 id 2 trigger 1 size 1000000\ntrigger id 1 oneshot\n",
+        )
+        run = self.run_program(f"dltrain --trace={path} --gpus-per-server=1 {QUIET} --warmup=0")
+        self.assertGreater(run.stats["step_time_us"], 5 + 2 * 1e6 * 8 / 100e3)
+        self.assertEqual(run.stats["bytes_sent_per_gpu"]["send"] * 3, 2e6)
+        self.refuse(f"traffic --hosts=4 --flows={path}", "a.cm:5", "dltrain --trace")
+
+    def test_traces_of_the_profiler(self):
+        def trace(rank):
+            launch = {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "dur": 1}
+            kernel = {"ph": "X", "cat": "kernel"}
+            nccl = {
+                "Collective name": "allreduce",
+                "In msg nelems": 250000,
+                "Out msg nelems": 250000,
+                "dtype": "Float",
+                "Process Group Name": "0",
+                "Process Group Ranks": "[0, 1]",
+            }
+            return {
+                "schemaVersion": 1,
+                "distributedInfo": {"rank": rank, "world_size": 2},
+                "traceEvents": [
+                    dict(launch, ts=10, args={"correlation": 1}),
+                    dict(kernel, ts=20, dur=700, name="k", args={"correlation": 1, "stream": 7}),
+                    dict(launch, ts=12, args={"correlation": 2}),
+                    dict(
+                        kernel,
+                        ts=721,
+                        dur=99,
+                        name="ncclDevKernel_AllReduce",
+                        args=dict(nccl, correlation=2, stream=20),
+                    ),
+                ],
+            }
+
+        folder = os.path.join(self.folder, "profile")
+        os.mkdir(folder)
+        for rank in range(2):
+            self.write(f"profile/rank{rank}.pt.trace.json", trace(rank))
+        stats = self.run_program(f"dltrain --trace={folder} --gpus-per-server=1 {QUIET}").stats
+        self.assertWithin(stats["compute_time_us"], 700, 1e-9)
+        self.assertEqual(stats["bytes_sent_per_gpu"]["all_reduce"], 1e6)
+        self.assertGreater(stats["step_time_us"], 700 + 1e6 * 8 / 100e3)
+        os.remove(os.path.join(folder, "rank1.pt.trace.json"))
+        self.refuse(f"dltrain --trace={folder}", "there is no trace of rank 1")
+
+    def test_a_trace_is_not_written_over(self):
+        run = self.run_program(f"dltrain --model=gpt2 --gpus=2 {QUIET} --export=goal --warmup=0")
+        out = os.path.dirname(run.path("trace.goal"))
+        self.refuse(
+            f"dltrain --trace={run.path('trace.goal')} --export=goal --out={out}",
+            "--export=goal",
+            "would write over",
+        )
+
     def test_bad_input(self):
         bad = self.write("bad.goal", "num_ranks 1\nrank 0 {\ncalc x\n}\n")
         self.refuse(f"dltrain --trace={bad}", "bad.goal:3", '"x"')

@@ -425,6 +425,13 @@ class Help(SystemTest):
                         given = f"--{name}={files[name] or tables}" + (
                             f" --nic=EDR {small[program]}" if name == "ib-lfts" else ""
                         )
+                    elif name == "launch" or name.startswith("capture-"):
+                        # Scripts run in capture-launch.py; without one the others mean nothing.
+                        given = f"--{name}={option.get('example', 1)}"
+                        said = "--launch" if name == "launch" else "has no meaning without --launch"
+                        words = ["dltrain", "--dry-run", given]
+                        self.assertIn(said, self.run_program(words, status=2).err)
+                        continue
                     elif f"{program} {name}" == "dltrain radix":
                         # No collective of a training step is one that k-nomial does.
                         self.refuse("dltrain --dry-run --radix=2", "has no meaning for", "k-nomial")

@@ -138,6 +138,8 @@ class Refused(SystemTest):
         self.refuse(traffic + " --network=analytic", "--protocol", "tcp", "--network=analytic")
         self.refuse(traffic + " --operation=read", "--operation", "read", "write")
         self.refuse(traffic + " --rate-interval=1us", "--rate-interval", "1us", "allowed")
+        self.refuse(traffic + " --trace-paths=*->server-0", "--trace-paths", "--protocol=tcp")
+        self.refuse(traffic + " --trace-qps=*->server-0", "--trace-qps", "--protocol=tcp")
         self.refuse(traffic + " --packet-mtu=9001", "--packet-mtu", "9001", "9000")
         self.refuse(traffic + " --tcp-control=cubik", "--tcp-control", "cubik", "cubic")
         self.refuse(traffic + " --ns3::RdmaNic::Scheduling=scan", "scan", "round-robin")

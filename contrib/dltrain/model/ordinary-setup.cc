@@ -42,8 +42,9 @@ SetTcpDefaults(const scenario::ProtocolSpec& spec)
     // acknowledgement: assumed, as RPCs have it.
     set("ns3::TcpSocket::TcpNoDelay", ns3::BooleanValue(true));
     set("ns3::TcpSocket::DelAckCount", ns3::UintegerValue(1));
-    // Linux, include/net/tcp.h: TCP_RTO_MIN is HZ / 5.
+    // Linux, include/net/tcp.h: TCP_RTO_MIN is HZ / 5, TCP_TIMEOUT_INIT 1 HZ.
     set("ns3::TcpSocketBase::MinRto", ns3::TimeValue(ns3::MilliSeconds(200)));
+    set("ns3::TcpSocket::ConnTimeout", ns3::TimeValue(ns3::Seconds(1)));
     set("ns3::RdmaPackets::Mtu", ns3::UintegerValue(spec.packetMtu));
     // Class selectors (RFC 2474, 4.2.2), of which TcpTransport takes that of a flow's priority.
     set("ns3::RdmaPackets::DscpPriorities",

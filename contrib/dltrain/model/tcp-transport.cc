@@ -27,7 +27,7 @@ namespace
 {
 
 /// Where hosts listen, and the priorities behind it: assumed.
-constexpr uint16_t FIRST_PORT = 5000;
+constexpr uint16_t FIRST_PORT = 33000;
 /// As much is given to a socket at a time; what is on the way does not depend on it.
 constexpr uint64_t PIECE = 65536;
 

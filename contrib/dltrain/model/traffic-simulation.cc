@@ -342,7 +342,8 @@ TrafficSimulation::OnBegin()
               << Counted(topology.Links().size(), "link") << "; "
               << scenario::NetworkText(m_scenario.fabric) << "; set up in "
               << results::HumanTime(m_run.GetSetUpS() * 1e6) << "\n"
-              << "Traffic          " << m_scenario.pattern << ": "
+              << "Traffic          " << m_scenario.pattern
+              << (m_scenario.run.protocol.tcp ? " by TCP" : "") << ": "
               << Counted(m_scenario.flows.size(), "flow") << ", "
               << results::HumanBytes(static_cast<double>(m_totalBytes));
     if (Ranks::Get().Several())

@@ -86,7 +86,7 @@ class SharedPortCase : public OrdinaryCase
         bed.BuildAll();
         // A window that the NIC's queue and the switch's have room for: TCP does not lose, it
         // waits.
-        Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(400000));
+        Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(100000));
         for (const auto& port : bed.fabric->GetPorts())
         {
             port->SetWeight(0, m_tcp);

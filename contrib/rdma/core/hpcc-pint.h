@@ -22,7 +22,7 @@ inline const RegisteredCongestionControl kHpccPint{
     "HPCC with PINT (Ben Basat et al., SIGCOMM 2020): the same window, by one byte of telemetry in "
     "each packet",
     {{kHpccPintCode,
-      "sigcomm20",
+      "pint20",
       "as HPCC's sigcomm19; 1.05 as the base of a byte's logarithm, every ACK looked at",
       EcnHpcc19(Gbps(100))}}};
 

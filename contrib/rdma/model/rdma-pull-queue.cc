@@ -66,7 +66,7 @@ RdmaPullQueue::Add(RdmaQueuePair* qp, bool urgent, int64_t now)
     m_rings[urgent].PushBack(qp);
     if (!m_pending && !m_serving)
     {
-        Serve(now);
+        Serve(now, now);
     }
 }
 
@@ -74,11 +74,12 @@ void
 RdmaPullQueue::OnTurn()
 {
     m_pending = false;
-    Serve(std::max(m_next, RdmaClock::Now()));
+    // Where the clock is coarser than ps it is later than it was to be: turns do not slip by that.
+    Serve(std::max(m_next, RdmaClock::Now()), m_next);
 }
 
 void
-RdmaPullQueue::Serve(int64_t now)
+RdmaPullQueue::Serve(int64_t now, int64_t turn)
 {
     m_serving = true;
     while (!IsEmpty() && now >= m_next)
@@ -93,7 +94,8 @@ RdmaPullQueue::Serve(int64_t now)
         }
         if (pull.packets)
         {
-            GoOnFrom(now, pull.packets);
+            GoOnFrom(turn, pull.packets);
+            turn = m_next;
         }
     }
     m_serving = false;

@@ -36,7 +36,8 @@ class RdmaPullQueue
 
   private:
     void OnTurn();
-    void Serve(int64_t now);
+    /// \param turn when this turn was to be: at most now
+    void Serve(int64_t now, int64_t turn);
     void GoOnFrom(int64_t now, uint32_t packets);
 
     /// Who waits, in turn.

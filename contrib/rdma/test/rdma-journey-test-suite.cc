@@ -237,8 +237,8 @@ class RdmaJourneyTestCase : public TestCase
             NS_TEST_EXPECT_MSG_EQ(lossy.notes.messages.size(), 100, recovery << ": all arrive");
             NS_TEST_EXPECT_MSG_EQ(told, 100, recovery << ": all are told");
             // Go-back-N takes packets in order only: the last one completes its message.
-            NS_TEST_EXPECT_MSG_EQ(late > 0,
-                                  recovery == "selective-repeat",
+            NS_TEST_EXPECT_MSG_EQ((late > 0),
+                                  (recovery == "selective-repeat"),
                                   recovery << ": last packets that others come behind");
             NS_TEST_EXPECT_MSG_GT(repeated, 5, recovery << ": what repeating costs is told");
             lossy.Destroy();

@@ -584,7 +584,7 @@ class RdmaLoadBalancerPermutedTestCase : public TestCase
             for (uint32_t s = 0; s < SPINES; ++s)
             {
                 WatchFrames(bed.Uplink(s),
-                            "PhyTxBegin",
+                            "PhyTx",
                             [&psns, s](const RdmaPort*, const RdmaFrame* frame, int64_t) {
                                 psns[s].push_back(frame->psn);
                             });
@@ -641,7 +641,7 @@ class RdmaLoadBalancerPermutedTestCase : public TestCase
             for (uint32_t c = 0; c < 4; ++c)
             {
                 WatchFrames(bed.fabric->GetSwitches()[8 + c]->GetPort(1),
-                            "PhyTxBegin",
+                            "PhyTx",
                             [&sent, c](const RdmaPort*, const RdmaFrame* frame, int64_t) {
                                 sent[c] += IsData(frame->opcode);
                             });

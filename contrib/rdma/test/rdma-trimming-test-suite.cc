@@ -135,7 +135,13 @@ class RdmaTrimmingSingleTestCase : public RdmaTrimmingTestCase
                     // A pull of four packets comes up to four packets' times later.
                     const int64_t more =
                         transport.name == "uet" && transport.credits ? 8 * FULL_WIRE * 80 : 0;
-                    NS_TEST_EXPECT_MSG_LT_OR_EQ(bed.LastArrival(), least + more, what);
+                    NS_TEST_EXPECT_MSG_LT_OR_EQ(bed.LastArrival(),
+                                                least + more,
+                                                what << ": " << bed.Totals().pullsSent << " pulls, "
+                                                     << bed.Totals().requestsToSend << " requests, "
+                                                     << bed.Totals().timeouts << " time-outs, "
+                                                     << bed.Totals().retransmittedPackets
+                                                     << " again");
                 }
             }
         }

@@ -26,6 +26,7 @@ MOST_CHECKED = 64
 # A rank is a process of some 250 MB; so many at once where they need not run together.
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))
 RUNNING, READING = "running the script", "reading what its ranks did"
+TRACEBACK = "Traceback (most recent call last)"
 LOOK_EVERY_S = 0.2  # for progress
 
 
@@ -333,6 +334,8 @@ def _nothing(status, out):
 def _why(captured, status):
     """The script's own words: its last traceback, or the end of what it said."""
     said = captured.errors.strip()
-    start = said.rfind("Traceback (most recent call last)")
-    said = said[start:] if start >= 0 else "\n".join(said.splitlines()[-20:])
+    first, *failures = said.split(TRACEBACK)
+    # Ranks that waited for one that failed say so: that is not why.
+    own = [one for one in failures if "\nRuntimeError: capture: " not in one] or failures
+    said = TRACEBACK + own[-1].rstrip() if own else "\n".join(first.splitlines()[-20:])
     return said or f"the script ended with status {status}"

@@ -6,7 +6,7 @@ Standard output gets a JSON object a line:
 
     {"done": 3, "of": 15, "what": "running the script"}     training steps of ranks
     {"note": "sampled ranks differ ..."}
-    {"failed": "Traceback ...", "status": 1}    the script; what there is until then is in the folder
+    {"failed": "Traceback ...", "status": 1}    the script; what there is is in the folder
     {"error": "--gpu='X': allowed: ..."}        nothing was captured
 
 SIGTERM ends it and all that the script has started.
@@ -26,7 +26,7 @@ VARIABLE = re.compile(r"[A-Za-z_]\w*=")
 
 
 def words_of(text):
-    """Of a command as a shell has it, without its operators: "A=1 torchrun train.py --name 'a b'"."""
+    """Of a command as a shell has it, without its operators: "A=1 torchrun train.py -x 'a b'"."""
     try:
         words = shlex.split(text)
     except ValueError as error:

@@ -3,8 +3,8 @@
 share.
 
 A point may have names of its own, in braces: {"launch": "torchrun --nproc_per_node={nproc}
-train.py", "{nproc}": "2"}. Their values stand wherever other options have {nproc}; the column of the
-table is nproc.
+train.py", "{nproc}": "2"}. Their values stand wherever other options have {nproc}; the column of
+the table is nproc.
 """
 
 import hashlib

@@ -106,11 +106,11 @@ def main():
                 return transformer_auto_wrap_policy(module, recurse, unwrapped_params, {Block})
         model = FSDP(model, auto_wrap_policy=policy)
     else:
-        model = DDP(model, device_ids=[local_rank])
+        model = DDP(model, device_ids=[local_rank], gradient_as_bucket_view=True)
     if args.optimizer == "adam":
         optimizer = torch.optim.Adam(model.parameters(), fused=True)
     else:
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, foreach=True)
     for step in range(4):
         if language:
             ids = torch.randint(0, 1000, (args.batch_size, args.length), device="cuda")

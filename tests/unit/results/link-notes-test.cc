@@ -76,14 +76,19 @@ TEST(LinkNotes, TheBusiestOfItsKind)
     notes.Add({"lane-down on x", {4}, 0, 5, false});
     EXPECT_EQ(notes.Of(4, 0, 1),
               "lane-down on x; busiest of 4 links from hosts to tier 1, 1.3 times their mean");
+    EXPECT_EQ(notes.FaultsOf(4, 0, 1), "lane-down on x");
+    EXPECT_EQ(notes.FaultsOf(0, 0, 1), "");
     notes.Clear();
     EXPECT_EQ(notes.Of(4, 0, 1), "");
 }
 
 TEST(LinkNotes, AlikeIsNotBusiest)
 {
+    LinkNotes two;
+    two.SetLoads({{0, 1, 1, 9}, {1, 1, 1, 1}, {2, 1, 1, 0}});
+    EXPECT_EQ(two.Of(0, 0, 1), "") << "two are too few";
     // Just below BUSY times the mean: n - 1 links of 1 and one of x, x n / (n - 1 + x) < 1.25.
-    for (const double n : {2., 3., 7., 16.})
+    for (const double n : {3., 4., 7., 16.})
     {
         const double limit = LinkNotes::BUSY * (n - 1) / (n - LinkNotes::BUSY);
         for (const double x : {limit * 0.99, limit * 1.01})

@@ -244,7 +244,7 @@ TEST(Jobs, OptionsThatNoJobHasAUseFor)
     EXPECT_TRUE(of(flows + ", " + reduce, "--algorithm=ring").scenario);
     EXPECT_EQ(of(flows, "--algorithm=ring").errors.size(), 1u);
     // As it is without being given: so it stands in a configuration as run.
-    EXPECT_TRUE(of(flows, "--zero=2").scenario);
+    EXPECT_TRUE(of(flows, "--warmup=1").scenario);
 }
 
 TEST(Jobs, AllHaveOneNetwork)

@@ -56,7 +56,7 @@ def of_script(path):
 
 
 def scontrol(arguments):
-    """(status, what it prints): show hostnames."""
+    """(status, output, errors): show hostnames."""
     if arguments[:2] in (["show", "hostnames"], ["show", "hostname"]):
         names = arguments[2] if len(arguments) > 2 else os.environ.get("SLURM_JOB_NODELIST")
         if not names:
@@ -90,7 +90,8 @@ def nvidia_smi(arguments, gpu, count):
         head = [] if "noheader" in form else [", ".join(field.strip() for field in fields)]
         return 0, "\n".join(head + rows), ""
     if not arguments:
-        rows = [f"| {i}  {gpu['driver_name']}  0 / {gpu['memory_bytes'] >> 20} MiB |" for i in range(count)]
+        size = gpu["memory_bytes"] >> 20
+        rows = [f"| {i}  {gpu['driver_name']}  0 / {size} MiB |" for i in range(count)]
         return 0, "\n".join(rows), ""
     return 2, "", f"nvidia-smi {' '.join(arguments)}: only -L and --query-gpu are there"
 
@@ -100,7 +101,7 @@ def _uuid(number):
 
 
 def visible(gpus):
-    """Of a server's GPUs those that CUDA_VISIBLE_DEVICES leaves, as device/device.cc counts them."""
+    """How many of a server's GPUs CUDA_VISIBLE_DEVICES leaves, as device/device.cc counts."""
     told = os.environ.get("CUDA_VISIBLE_DEVICES")
     if told is None:
         return gpus

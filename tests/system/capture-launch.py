@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 900 RESOURCE_LOCK capture
+"""dltrain --launch: a training script is captured and simulated by one command."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from _capture import SCRIPTS, CaptureTest
+from _report import page_data
+from _system_test import PROGRAMS, ROOT, captured, main
+
+PARAMETERS = 25557032  # of ResNet-50
+FILES = ("calls.log", "network_events.log", "stats.json", "stdout.txt", "stderr.txt", "report.html")
+
+
+def script(*parts):
+    return os.path.join(SCRIPTS, *parts)
+
+
+def torchrun(each, *parts):
+    return f"--launch=torchrun --nproc_per_node={each} {script(*parts)}"
+
+
+class OneCommand(CaptureTest):
+    def test_a_script_on_the_cluster_of_the_run(self):
+        """DDP's gradients are what the network carries, 4 B a parameter; the folder has all there
+        is, and what is recorded of it runs by --trace as well.
+        """
+        cluster = ["--servers=2", "--gpus-per-server=2", "--warmup=0"]
+        run = self.run_program(["dltrain", torchrun(2, "resnet50_ddp.py"), *cluster])
+        stats = run.stats
+        self.assertEqual(stats["gpus"], 4)
+        self.assertEqual(stats["trace"]["ranks"], 4)
+        self.assertEqual(stats["mistakes"], [])
+        self.assertGreater(
+            stats["gpu_memory_peak"]["reserved_bytes"], stats["gpu_memory_peak"]["allocated_bytes"]
+        )
+        # Parameters, gradients and a momentum-free SGD: two copies in fp32 at least.
+        self.assertGreater(stats["gpu_memory_peak"]["allocated_bytes"], 8 * PARAMETERS)
+        reduced = [one["bytes"] for one in stats["collectives"] if one["op"] == "all_reduce"]
+        self.assertEqual(sum(reduced), 4 * PARAMETERS)
+        for name in FILES:
+            self.assertTrue(os.path.isfile(run.path(name)), name)
+        self.assertIn("step 0 loss", run.text("stdout.txt"))
+        self.assertEqual(run.text("stderr.txt"), "")
+        self.assertIn("SGD.step at resnet50_ddp.py:", stats["trace"]["step_ended_by"])
+        self.assertIn("GPU memory ", run.out)
+        again = self.run_program(["dltrain", f"--trace={run.path('capture')}", *cluster])
+        self.assertEqual(again.stats["step_time_us"], stats["step_time_us"])
+        # The configuration as run captures it anew.
+        self.assertEqual(
+            stats["configuration"]["launch"], {"command": torchrun(2, "resnet50_ddp.py")[9:]}
+        )
+        self.assertNotIn("trace", stats["configuration"]["training"])
+
+    def test_servers_are_those_of_the_launcher_unless_they_are_given(self):
+        job = self.write("job.sh", f"torchrun --nnodes=2 --nproc_per_node=2 {script('moe.py')}\n")
+        run = self.run_program(["dltrain", f"--launch={job}", "--capture-steps=2"])
+        self.assertEqual((run.stats["servers"], run.stats["gpus"]), (2, 4))
+        self.assertEqual(run.stats["trace"]["captured_steps"], 2)
+        run = self.run_program(["dltrain", f"--launch={job}", "--servers=3", "--gpus-per-server=4"])
+        self.assertEqual((run.stats["servers"], run.stats["trace"]["ranks"]), (3, 6))
+        self.assertEqual(run.stats["gpus"], 12)
+        # Ranks 0 and 1 are server 0's, 2 and 3 server 1's: all talk to all, so all ports are used.
+        hosts = {row["src"] for row in run.rows("flows.csv")}
+        self.assertEqual(len(hosts), 3)
+
+    def test_a_dry_run_leaves_nothing(self):
+        out = os.path.join(self.folder, "none")
+        before = sorted(os.listdir(self.folder))
+        run = self.run_program(["dltrain", torchrun(2, "moe.py"), "--dry-run"], out=out)
+        self.assertIn("Estimate", run.out)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def test_words_of_a_shell(self):
+        path = self.write(
+            "say.py",
+            "import os, sys, torch\n"
+            "x = torch.ones(8, device='cuda') * 2\n"
+            "print(sys.argv[1:], os.environ['A'], os.environ.get('PYTHONPATH'))\n",
+        )
+        run = self.run_program(["dltrain", f"--launch=A='1 2' python3 {path} 'b c' d"])
+        self.assertEqual(run.text("stdout.txt").split("]")[0], "['b c', 'd'")
+        self.assertIn(" 1 2 ", run.text("stdout.txt"))
+        self.assertNotIn(os.path.join(ROOT, "scripts") + "\n", run.text("stdout.txt"))
+
+
+class Failures(CaptureTest):
+    def test_a_script_that_fails(self):
+        """Its own traceback and status; what it did until then is there, and no result."""
+        run = self.run_program(
+            ["dltrain", torchrun(2, "mistakes", "died.py"), "--capture-patience=10"], status=1
+        )
+        self.assertIn("FileNotFoundError: [Errno 2]", run.err)
+        self.assertIn("Mistake                died, rank 1, at died.py:", run.out)
+        self.assertEqual(run.stats["completed"], False)
+        self.assertNotIn("step_time_us", run.stats)
+        self.assertEqual([one["kind"] for one in run.stats["mistakes"]], ["died"])
+        page = page_data(run.path("report.html"))
+        self.assertEqual(page["stats"]["mistakes"][0]["ranks"], [1])
+        self.assertFalse(os.path.exists(run.path("calls.log")))
+        # Nor is it a result later on.
+        again = self.run_program(["dltrain", f"--trace={run.path('capture')}"], status=3)
+        self.assertIn("not simulated: the script failed (status 1)", again.err)
+        five = self.write("five.py", "import sys, torch\ntorch.ones(2).cuda()\nsys.exit(5)\n")
+        self.run_program(["dltrain", f"--launch={five}"], status=5)
+
+    def test_ranks_that_do_not_fit_together(self):
+        run = self.run_program(["dltrain", torchrun(3, "mistakes", "operation.py")], status=3)
+        self.assertIn("not simulated", run.err)
+        self.assertEqual([one["kind"] for one in run.stats["mistakes"]], ["mismatch"])
+        self.assertEqual(run.stats["mistakes"][0]["ranks"], [0, 1, 2])
+        self.assertTrue(os.path.isfile(run.path("report.html")))
+
+    def test_refused(self):
+        right = f"--launch={script('moe.py')}"
+        for words, said in (
+            (["--launch=no-such.sh"], "--launch=no-such.sh: 'no-such.sh': no such script"),
+            (["--launch=python3 'x"], "No closing quotation"),
+            ([right, "--zero=2"], "--zero=2: has no meaning with --launch"),
+            ([right, "--trace=x"], "--trace=x: has no meaning with --launch"),
+            ([right, "--capture-ranks=1,x"], "--capture-ranks=1,x: allowed: auto, all"),
+            ([right, "--mpi-ranks=2"], "is captured by one process"),
+            (["--capture-steps=2"], "--capture-steps=2: has no meaning without --launch"),
+            (["--capture-network"], "has no meaning without --launch"),
+            ([right, "--gpus=12", "--gpus-per-server=8"], "--gpus=12: does not fill servers"),
+        ):
+            with self.subTest(words=words):
+                run = self.run_program(["dltrain", *words], status=2)
+                self.assertIn(said, run.err)
+                self.assertFalse(os.path.exists(run.folder), os.listdir(self.folder))
+
+    def test_more_ranks_than_gpus(self):
+        run = self.run_program(
+            ["dltrain", torchrun(4, "moe.py"), "--servers=1", "--gpus-per-server=2"], status=2
+        )
+        self.assertIn("has 4 ranks", run.err)
+        self.assertFalse(os.path.exists(run.folder))
+
+    def test_without_the_optional_part(self):
+        """Where Debian's packages cannot be asked there are none."""
+        words, out = self.command(["dltrain", f"--launch={script('moe.py')}"])
+        run = captured(words, env={**os.environ, "PATH": self.folder})
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("./ns3 capture --setup", run.stderr)
+        self.assertFalse(os.path.exists(out))
+
+    def test_a_signal_ends_all_that_was_started(self):
+        pids = os.path.join(self.folder, "pids")
+        os.mkdir(pids)
+        path = self.write(
+            "slow.py",
+            "import os, time, torch\n"
+            f"open(os.path.join({pids!r}, str(os.getpid())), 'w').close()\n"
+            "time.sleep(600)\n",
+        )
+        words, out = self.command(
+            ["dltrain", f"--launch=bash -c 'torchrun --nproc_per_node=2 {path}; true'"]
+        )
+        process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+        while len(os.listdir(pids)) < 2 and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM, said)
+        self.assertIn("interrupted before the simulation began", said)
+        self.assertFalse(os.path.exists(out))
+        while any(map(is_alive, os.listdir(pids))):
+            time.sleep(0.05)  # (killed, and not gone yet; for ever: the test's time-out)
+
+
+def is_alive(process):
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(") ")[2][0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+class Launchers(CaptureTest):
+    """What scripts ask of a cluster beside its launchers."""
+
+    TELL = (
+        "import os, torch\n"
+        "torch.ones(8, device='cuda')\n"
+        "print(os.environ.get('RANK', os.environ.get('SLURM_PROCID')), torch.cuda.device_count())\n"
+    )
+
+    def job(self, text, **options):
+        self.write("tell.py", self.TELL)
+        options.setdefault("gpus_per_server", 4)
+        return self.capture(self.write("job.sh", f"cd {self.folder}\n{text}\n"), **options)
+
+    def test_batch_scripts(self):
+        head = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=3\n"
+        self.write("tell.py", self.TELL)
+        path = self.write(
+            "batch.sh",
+            f"{head}cd {self.folder}\necho $SLURM_NTASKS $SLURM_NTASKS_PER_NODE\n"
+            "scontrol show hostnames $SLURM_JOB_NODELIST\nsrun python tell.py\n",
+        )
+        made = self.capture(path, gpus_per_server=4)
+        self.assertEqual(made.meta["world"], 6)
+        self.assertEqual(made.output.splitlines()[:3], ["6 3", "server0", "server1"])
+        # The cluster's servers count, where somebody says how many there are.
+        self.assertEqual(self.capture(path, gpus_per_server=4, servers=3).meta["world"], 9)
+
+    def test_visible_gpus(self):
+        made = self.job("CUDA_VISIBLE_DEVICES=0,2 torchrun --nproc_per_node=gpu tell.py")
+        self.assertEqual(made.meta["world"], 2)
+        self.assertEqual(sorted(made.output.splitlines()), ["0 2", "1 2"])
+
+    def test_nvidia_smi(self):
+        made = self.job(
+            "nvidia-smi -L | wc -l\n"
+            "nvidia-smi --query-gpu=name,memory.total --format=csv,noheader | head -1\n"
+            "python tell.py"
+        )
+        self.assertEqual(
+            made.output.splitlines()[:2], ["4", "NVIDIA A100-SXM4-80GB, 81920 MiB"]
+        )
+
+    def test_a_process_in_the_background(self):
+        self.assertEqual(self.job("python tell.py &\nwait").meta["world"], 1)
+
+    def test_servers_that_the_words_do_not_have(self):
+        made = self.job("torchrun --nproc_per_node=2 tell.py", servers=2)
+        self.assertEqual(made.meta["world"], 4)
+        self.assertTrue(any("each of 2 servers" in note for note in made.meta["notes"]))
+
+
+class Sweep(CaptureTest):
+    def test_values_in_the_command(self):
+        """Four points, two captures: what else changes (the NIC) needs none of its own."""
+        path = self.write(
+            "train.py",
+            "import os, sys, torch, torch.distributed as dist\n"
+            "dist.init_process_group('nccl')\n"
+            "torch.cuda.set_device(int(os.environ['LOCAL_RANK']))\n"
+            "x = torch.ones(int(sys.argv[1]) << 20, device='cuda')\n"
+            "o = torch.optim.SGD([torch.nn.Parameter(x[:1].clone())], lr=1.0)\n"
+            "for _ in range(5):\n    dist.all_reduce(x)\n    o.step()\n"
+            f"open({self.folder!r} + '/started', 'a').write('x')\n",
+        )
+        out = os.path.join(self.folder, "sweep")
+        command = [os.path.join(ROOT, "scripts", "sweep"), "dltrain", f"--out={out}"]
+        command += [f"--launch=torchrun --nnodes=2 --nproc_per_node=1 {path} {{mib}}"]
+        command += ["--set", "mib=1,4", "--nic=100GbE,200GbE", "--capture-steps=2", "--jobs=2"]
+        environment = {**os.environ, "DLTRAIN_PROGRAMS": PROGRAMS, "MPLBACKEND": "Agg"}
+        run = captured(command, env=environment)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertEqual(len(os.listdir(os.path.join(out, "captures"))), 2)
+        table = captured(
+            [command[0], "table", out, "--columns=mib,nic,step_time_us"], env=environment
+        ).stdout.splitlines()
+        self.assertEqual(table[0], "mib,nic,step_time_us")
+        times = {tuple(row.split(",")[:2]): float(row.split(",")[2]) for row in table[1:]}
+        self.assertEqual(len(times), 4)
+        for nic in ("100GbE", "200GbE"):
+            self.assertLess(times["1", nic], times["4", nic])
+        self.assertLess(times["4", "200GbE"], times["4", "100GbE"])
+        plot = captured(
+            [command[0], "plot", out, "--x=mib", "--y=step_time_us", "--by=nic"], env=environment
+        )
+        self.assertEqual(plot.returncode, 0, plot.stderr)
+
+    def test_names_that_do_not_fit(self):
+        for words, said in (
+            (["--launch=python {a}.py"], "{a} has no values"),
+            (["--launch=python a.py", "--set=b=1"], "no option has {b}"),
+            (["--launch=python {a}.py", "--set=a"], "allowed: NAME=VALUE"),
+        ):
+            run = captured(
+                [os.path.join(ROOT, "scripts", "sweep"), "dltrain", "--dry-run", *words],
+                env={**os.environ, "DLTRAIN_PROGRAMS": PROGRAMS},
+            )
+            self.assertEqual(run.returncode, 2, run.stdout + run.stderr)
+            self.assertIn(said, run.stderr)
+
+
+if __name__ == "__main__":
+    main()
