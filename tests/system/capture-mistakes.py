@@ -105,7 +105,11 @@ class Mistakes(CaptureTest):
 
     def test_tensor_of_the_host(self):
         self.one(
-            "host_tensor.py", "died", [0, 1, 2], ["not on the GPU"], "Tensors must be CUDA and dense"
+            "host_tensor.py",
+            "died",
+            [0, 1, 2],
+            ["not on the GPU"],
+            "Tensors must be CUDA and dense",
         )
 
     def test_a_gpu_of_two_ranks(self):

@@ -78,8 +78,8 @@ class Captured:
         left = meta["world"] - len(meta["captured"])
         if left > 0:
             lines.append(
-                f"note: {left} of {meta['world']} ranks were not captured, and not looked at: they are"
-                f" taken to do as rank {meta['role_of'][-1]}"
+                f"note: {left} of {meta['world']} ranks were not captured, and not looked at: they"
+                f" are taken to do as rank {meta['role_of'][-1]}"
             )
         lines += [f"note: {note}" for note in meta["notes"]]
         for mistake in self.mistakes:

@@ -105,7 +105,8 @@ class Attention(nn.Module):
 class Block(nn.Module):
     def __init__(self):
         super().__init__()
-        self.ln_1, self.attn, self.ln_2 = LayerNorm(n_embd, bias), Attention(), LayerNorm(n_embd, bias)
+        self.ln_1, self.ln_2 = LayerNorm(n_embd, bias), LayerNorm(n_embd, bias)
+        self.attn = Attention()
         self.mlp = nn.Sequential(
             nn.Linear(n_embd, 4 * n_embd, bias=bias),
             nn.GELU(),

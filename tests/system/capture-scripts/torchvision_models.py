@@ -1,5 +1,5 @@
-"""Classifiers of torchvision, forward, backward and two steps of AdamW each: those that are named, or
-all 80. The second step under autocast with a GradScaler.
+"""Classifiers of torchvision, forward, backward and two steps of AdamW each: those that are named,
+or all 80. The second step under autocast with a GradScaler.
 """
 import sys
 

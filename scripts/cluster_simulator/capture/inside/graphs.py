@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""CUDA graphs: what is issued while one is captured is recorded between two marks, and does nothing;
-each replay stands for all of it (../record/order.py).
+"""CUDA graphs: what is issued while one is captured is recorded between two marks, and does
+nothing; each replay stands for all of it (../record/order.py).
 """
 
 
@@ -23,7 +23,9 @@ def apply(torch, device):
 
         def replay(self):
             if not hasattr(self, "number"):
-                raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
+                raise RuntimeError(
+                    "Called CUDAGraph::replay without a preceding successful capture."
+                )
             device.mark_place("replay", {"graph": str(self.number)})
 
         def reset(self):

@@ -31,7 +31,9 @@ def _groups(torch, distributed, c10d):
     new_group = c10d.new_group
 
     @functools.wraps(new_group)
-    def group_of(ranks=None, timeout=c10d.default_pg_timeout, backend=None, pg_options=None, **rest):
+    def group_of(
+        ranks=None, timeout=c10d.default_pg_timeout, backend=None, pg_options=None, **_
+    ):
         backend = _backend(backend) if backend else None
         return new_group(ranks, timeout, backend, pg_options)
 

@@ -263,7 +263,7 @@ def _functions(torch):
         functional_call=functional_call,
         **{
             name: getattr(functorch, name)
-            for name in ("vmap", "grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian")
+            for name in "vmap grad grad_and_value vjp jvp jacrev jacfwd hessian".split()
             if hasattr(functorch, name)
         },
     )

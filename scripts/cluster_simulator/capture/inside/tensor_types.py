@@ -21,8 +21,8 @@ TYPES = {
 # Functions that make tensors, and take a device.
 FACTORIES = (
     "arange bartlett_window blackman_window empty empty_strided eye full hamming_window"
-    " hann_window kaiser_window linspace logspace ones rand randint randn randperm range scalar_tensor"
-    " tensor as_tensor asarray zeros sparse_coo_tensor tril_indices triu_indices"
+    " hann_window kaiser_window linspace logspace ones rand randint randn randperm range"
+    " scalar_tensor tensor as_tensor asarray zeros sparse_coo_tensor tril_indices triu_indices"
 ).split()
 
 

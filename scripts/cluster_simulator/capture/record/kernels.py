@@ -278,8 +278,8 @@ def _convolution_backward(arguments, results):
 
 
 def _attention_kernel(which, query, key, causal, products, inputs, results):
-    """`products`: of queries x keys x size, whole whether causal or not: 2 forward, 5 backward, as
-    scores are computed anew.
+    """`products`: of queries x keys x size, whole whether causal or not, as the simulator counts
+    them: 2 forward, 4 backward. That backward computes the scores anew is in its rates.
     """
     queries, size = query.sizes[-2:]
     keys = key.sizes[-2]
@@ -301,12 +301,12 @@ def _attention(arguments, results):
 def _attention_backward(arguments, results):
     tensors, (causal,) = arguments
     return [
-        _attention_kernel("backward", *tensors[1:3], bool(causal), 5, tensors, results)
+        _attention_kernel("backward", *tensors[1:3], bool(causal), 4, tensors, results)
     ]
 
 
-# ---- recurrent networks, as cuDNN has them: the product of all steps' inputs of a layer in one, then
-# step by step the product of the hidden state and what is done with gates.
+# ---- recurrent networks, as cuDNN has them: the product of all steps' inputs of a layer in one,
+# then step by step the product of the hidden state and what is done with gates.
 
 
 class Recurrent:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A program of one process that computes on several GPUs (nn.DataParallel, layers on cuda:0 and
-cuda:1): each GPU becomes a rank, a copy from one to another a send and a receive. That the one program
-issues for all of them is lost: each GPU has its own.
+cuda:1): each GPU becomes a rank, a copy from one to another a send and a receive. That the one
+program issues for all of them is lost: each GPU has its own.
 """
 
 # Lines that every rank has: where steps end, and what graphs are.

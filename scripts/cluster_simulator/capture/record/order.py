@@ -7,8 +7,8 @@ COLLECTIVE_KEYS = ("root", "reduce", "batch")
 
 
 class Tasks:
-    """Of one rank, from its record. `groups`: a Groups, of all ranks. `host_us`: microseconds of the
-    program on the CPU before each operator, beside what was measured.
+    """Of one rank, from its record. `groups`: a Groups, of all ranks. `host_us`: microseconds of
+    the program on the CPU before each operator, beside what was measured.
     """
 
     def __init__(self, record, groups, host_us=0):

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 900 RESOURCE_LOCK capture
+"""The same network by the zoo and by a capture: the same bytes of collectives, FLOPs within 2%,
+step time within 5%.
+
+What the zoo has fused is so in the script: attention, the optimizer (fused, foreach), and gradients
+are views of DDP's buckets. What differs: DDP shares running statistics of batch norms; the gradient
+of the pictures is not computed; sums with residuals, dropout and biases' gradients are kernels of
+their own.
+"""
+
+import unittest
+
+from _capture import CaptureTest, collectives, total
+from _system_test import main
+
+
+class Zoo(CaptureTest):
+    def same(self, script, zoo, parameters):
+        made = self.capture(
+            "torchrun", "--nproc_per_node=2", "zoo_model.py", *script, gpus_per_server=2
+        )
+        self.assertEqual(made.mistakes, [], made.errors)
+        self.assertIn(f"parameters: {parameters}\n", made.output)
+        cluster = "--servers=1 --gpus-per-server=2"
+        own = self.run_program(f"dltrain {zoo} --dtype=bf16 {cluster}").stats
+        captured = self.run_program(f"dltrain --trace={made.folder} {cluster}").stats
+        # Gradients of bf16; buckets are the same ones, too.
+        sizes = [
+            sorted(
+                one["bytes"]
+                for one in stats["collectives"]
+                if one["op"] == "all_reduce" and one["step"] == stats["collectives"][-1]["step"]
+            )
+            for stats in (own, captured)
+        ]
+        self.assertEqual(sum(sizes[0]), 2 * parameters)
+        self.assertEqual(sum(sizes[1]), 2 * parameters)
+        self.assertEqual(len(sizes[0]), len(sizes[1]))
+        flops = own["tflops_per_gpu"] * own["step_time_us"] * 1e6
+        step = made.tasks(0, made.meta["steps"]["take"][0])
+        self.assertAlmostEqual(total(step, "flops") / flops, 1, delta=0.02)
+        self.assertAlmostEqual(captured["step_time_us"] / own["step_time_us"], 1, delta=0.05)
+        return step
+
+    def test_resnet50(self):
+        step = self.same(
+            ["--model=resnet50", "--optimizer=sgd", "--batch-size=32"],
+            "--model=resnet50 --zero=0 --optimizer=momentum --micro-batch=32",
+            25557032,
+        )
+        # Running means and variances of 53 batch norms, and how many batches they saw.
+        shared = [one["bytes"] for one in collectives(step) if one["op"] == "broadcast"]
+        self.assertEqual(shared, [2 * 2 * 26560, 8 * 53])
+
+    def test_vgg16(self):
+        self.same(
+            ["--model=vgg16", "--optimizer=sgd", "--batch-size=32"],
+            "--model=vgg-16 --zero=0 --optimizer=momentum --micro-batch=32",
+            138357544,
+        )
+
+    def test_gpt2(self):
+        self.same(
+            ["--model=gpt2", "--batch-size=4", "--length=512", "--fused"],
+            "--model=gpt2 --zero=0 --micro-batch=4 --seq=512 --fused-attention",
+            124439808,
+        )
+
+
+if __name__ == "__main__":
+    unittest.installHandler()
+    main()
