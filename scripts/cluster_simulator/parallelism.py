@@ -11,6 +11,8 @@ def words(stats):
     recorded = stats.get("trace")
     if isinstance(recorded, dict):
         return f"{recorded.get('format', '?')} of {recorded.get('ranks', '?')} ranks"
+    if "mistakes" in stats:
+        return "not simulated"
     configuration = stats.get("configuration")
     training = configuration.get("training") if isinstance(configuration, dict) else None
     training = training if isinstance(training, dict) else {}

@@ -183,9 +183,19 @@ class CommandLine(CaptureTest):
             (["--check"], "there is no command"),
             (["--check", "no-such.py"], "'no-such.py'"),
             (["--check", "--gpu=H999", right], "--gpu='H999': allowed: K80"),
-            (["--check", "--gpus-per-server=0", right], "gpus_per_server=0"),
+            (["--check", "--gpus-per-server=0", right], "--gpus-per-server=0"),
             (["--check", "--capture-ranks=some", right], "--capture-ranks=some: allowed"),
             (["--check", "true"], "started no Python script"),
+            (["--check", "--memory=-5", right], "--memory=-5: allowed: 2MiB to"),
+            (["--check", "--servers=131073", right], "--servers=131073: allowed: 1 to 131072"),
+            (["--check", "torchrun", "--nosuch=1", right], "--nosuch: is none of its options"),
+            (["--check", "torchrun", "--nnodes=131073", right], "--nnodes=131073: allowed: 1 to"),
+            (
+                ["--check", "torchrun", "--nnodes=131072", "--nproc_per_node=2", right],
+                "262144 ranks; allowed: at most 131072",
+            ),
+            (["--setup", right], "--setup takes no command"),
+            (["--out=/dev/null", right], "--out=/dev/null: is no folder"),
         ):
             with self.subTest(words=words):
                 run = self.command_line(*words)

@@ -16,12 +16,13 @@ import argparse
 import os
 import re
 import shlex
+import signal
 import sys
 import tempfile
 
 from .. import console
 from ..errors import InvalidInput, SimulatorError
-from . import capturing, cuda, installing
+from . import capturing, cuda, gpus, installing
 from .cuda import options as cuda_options
 from .captured import CaptureFailed
 
@@ -95,14 +96,47 @@ def memory_of(text):
     unit = found[2].upper() if found else ""
     base = 1024 if "I" in unit else 1000
     size = int(float(found[1]) * base ** " KMGT".index(unit[:1].strip("B") or " ")) if found else 0
-    if size < 1 << 20:
-        raise InvalidInput(f"--memory={text}: allowed: a size from 1MiB, such as 16GiB or 40GB")
+    if not gpus.LEAST_MEMORY <= size <= gpus.MOST_MEMORY:
+        raise InvalidInput(f"--memory={text}: allowed: 2MiB to 1024TiB, such as 16GiB or 40GB")
     return size
+
+
+# Of capture(), as they are called here.
+OPTIONS = {
+    "gpus_per_server": "--gpus-per-server",
+    "servers": "--servers",
+    "ranks": "--capture-ranks",
+    "steps": "--capture-steps",
+    "host": "--capture-host",
+    "memory": "--memory",
+    "patience": "--patience",
+}
+
+
+class Stopped(KeyboardInterrupt):
+    """By a signal, as Ctrl-C does: what there is half done goes."""
+
+
+def _stop(number, _):
+    signal.signal(number, signal.SIG_IGN)  # once: what follows is cleaning up
+    raise Stopped(number)
 
 
 def main(arguments):
     given = parser().parse_args(arguments)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _stop)
     try:
+        return _main(given)
+    except Stopped as stopped:
+        return 128 + stopped.args[0]
+
+
+def _main(given):
+    try:
+        if given.setup and given.command:
+            raise InvalidInput("--setup takes no command; capture it behind that")
         if given.setup:
             print(f"the simulated GPUs are at {installing.set_up()}")
             return 0
@@ -167,7 +201,11 @@ def _run_program(given):
 
 
 def _say(error):
-    print(f"capture: error: {str(error).removeprefix('capture: ')}", file=sys.stderr)
+    text = str(error).removeprefix("capture: ")
+    name, equals, rest = text.partition("=")
+    if equals and name in OPTIONS:
+        text = f"{OPTIONS[name]}={rest}"
+    print(f"capture: error: {text}", file=sys.stderr)
 
 
 def _capture(given, out):

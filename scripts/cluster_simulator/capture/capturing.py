@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One capture, from the user's command to a folder."""
 
+import functools
 import json
 import os
 import shlex
@@ -14,6 +15,7 @@ from ..shown import shown
 from . import cuda, gpus, installing, isolation
 from .captured import Captured, CaptureFailed
 from .launch import allocation, environment
+from .launch.words import MOST_RANKS
 from .record.capture_files import Capture
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -30,6 +32,24 @@ TRACEBACK = "Traceback (most recent call last)"
 LOOK_EVERY_S = 0.2  # for progress
 
 
+def _half_is_none(function):
+    """Interrupted, a capture leaves nothing of itself in its folder."""
+
+    @functools.wraps(function)
+    def whole(command, out, *arguments, **options):
+        try:
+            return function(command, out, *arguments, **options)
+        except KeyboardInterrupt:
+            if os.path.isdir(out):
+                remove_old(out)
+                if not os.listdir(out):
+                    os.rmdir(out)
+            raise
+
+    return whole
+
+
+@_half_is_none
 def capture(
     command,
     out,
@@ -113,6 +133,11 @@ def capture(
                 break
             progress(0, 0, READING)
             made = _read(jobs[-1], gpus_per_server, host_us)
+            if not made.records and not status:
+                raise InvalidInput(
+                    "capture: the script did nothing on a GPU: it ended without an operator on a"
+                    " tensor of torch.cuda"
+                )
             if ranks != "auto" or status or made.complete:
                 break
             if check and made.world <= MOST_CHECKED:
@@ -136,6 +161,11 @@ def capture(
             "notes": notes,
         }
         notes += [jobs[-1]["note"]] if jobs[-1]["note"] else []
+        if servers and servers > 1 and not jobs[-1]["launcher"]:
+            notes.append(
+                f"no launcher starts the script on {servers} servers: it is one process on the"
+                " first"
+            )
         made.write(out, more)
     captured = Captured(out)
     if status:
@@ -179,6 +209,8 @@ def _check(gpus_per_server, servers, ranks, steps, patience):
         raise InvalidInput(f"gpus_per_server={gpus_per_server}: allowed: 1 to 64")
     if servers is not None:
         whole("servers", servers, 1)
+        if servers > MOST_RANKS:
+            raise InvalidInput(f"servers={servers}: allowed: 1 to {MOST_RANKS}")
     whole("steps", steps, 0)
     whole("patience", patience, 1)
     if ranks not in ("auto", "all"):
@@ -259,7 +291,8 @@ def _run(words, out, scratch, device, launch, network, progress):
                 start_new_session=True,
             )
             try:
-                return _wait(process, jobs, device["steps"], progress)
+                status = _wait(process, jobs, device["steps"], progress)
+                return status if status >= 0 else 128 - status
             finally:
                 _end(process)
 
@@ -320,9 +353,14 @@ def _read(job, gpus_per_server, host_us):
     return Capture(os.path.join(job["folder"], "raw"), world, died, each, host_us)
 
 
+REFUSED = "capture: error: "  # of launch/command.py
+
+
 def _nothing(status, out):
     with open(os.path.join(out, "stderr.txt"), encoding="utf-8", errors="replace") as file:
         said = file.read().strip()
+    if said.startswith(REFUSED):  # a launcher's words
+        return InvalidInput(said[len(REFUSED) :])
     if status:
         return CaptureFailed(said or f"the command ended with status {status}", None, status)
     return InvalidInput(
@@ -338,4 +376,14 @@ def _why(captured, status):
     # Ranks that waited for one that failed say so: that is not why.
     own = [one for one in failures if "\nRuntimeError: capture: " not in one] or failures
     said = TRACEBACK + own[-1].rstrip() if own else "\n".join(first.splitlines()[-20:])
-    return said or f"the script ended with status {status}"
+    name = _signal_of(status)
+    ended = f"the script was ended by {name}" if name else f"the script ended with status {status}"
+    return f"{said}\n{ended}" if said and name and not own else said or ended
+
+
+def _signal_of(status):
+    """"SIGKILL" of 137, as shells have it."""
+    try:
+        return signal.Signals(status - 128).name if status > 128 else ""
+    except ValueError:
+        return ""

@@ -37,7 +37,8 @@ def words_of(text):
 
 def main(argument):
     given = json.loads(argument)
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
 
     def tell(**line):
         os.write(1, (json.dumps(line) + "\n").encode())
@@ -64,6 +65,6 @@ def main(argument):
     return 0
 
 
-def _interrupt(*_):
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once: what follows is cleaning up
+def _interrupt(number, _):
+    signal.signal(number, signal.SIG_IGN)  # once: what follows is cleaning up
     raise KeyboardInterrupt

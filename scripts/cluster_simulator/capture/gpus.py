@@ -7,6 +7,8 @@ from ..errors import InvalidInput
 from ..shown import shown
 
 GIB = 1 << 30
+# The allocator's smallest segment; more than a GPU will have for long.
+LEAST_MEMORY, MOST_MEMORY = 2 << 20, 1 << 50
 
 # name as the driver has it (assumed), GiB, compute capability, multiprocessors
 TABLE = {
@@ -35,6 +37,10 @@ def told(name, memory_bytes=None, multiprocessors=None):
     """{"name", "driver_name", "memory_bytes", "major", "minor", "multiprocessors"}. A name that is
     not in the table needs its memory. Raises InvalidInput.
     """
+    if memory_bytes is not None:
+        whole = isinstance(memory_bytes, int) and not isinstance(memory_bytes, bool)
+        if not whole or not LEAST_MEMORY <= memory_bytes <= MOST_MEMORY:
+            raise InvalidInput(f"memory={shown(memory_bytes)}: allowed: 2 MiB to 1 PiB, in bytes")
     known = {key.lower(): key for key in TABLE}
     key = known.get(str(name).lower())
     if key is None and not memory_bytes:

@@ -115,6 +115,11 @@ def start(job, given):
             file=sys.stderr,
         )
         return 2
+    if job.world > words.MOST_RANKS:
+        raise words.WrongWords(
+            f"{job.servers} servers of {job.each} processes are {job.world} ranks; allowed: at most"
+            f" {words.MOST_RANKS}"
+        )
     ranks, together = ranks_of(job, given)
     folder = _folder_of_job(given["folder"])
     for part in ("raw", "ended"):

@@ -48,6 +48,17 @@ MPIRUN_VALUES = {
 }
 
 
+# Those with one (torch/distributed/run.py of 1.13), and what PyTorch 2 has beside them.
+TORCHRUN_VALUES = set(
+    "--nnodes --nproc_per_node --rdzv_backend --rdzv_endpoint --rdzv_id --rdzv_conf --max_restarts"
+    " --monitor_interval --start_method --role --log_dir -r --redirects -t --tee --node_rank"
+    " --master_addr --master_port --local_addr --local_ranks_filter --logs_specs"
+    " --event_log_handler --numa_binding --signals_to_handle".split()
+)
+# As many as the simulator reads (kMostRanks of scenarios/formats/recording.h).
+MOST_RANKS = 131072
+
+
 class WrongWords(ValueError):
     """A launcher's words that nothing can be started from."""
 
@@ -74,7 +85,9 @@ def _count(text, option, what="a number of processes"):
     except ValueError:
         number = 0
     if number < 1:
-        raise WrongWords(f"{option}={text}: is not {what}")
+        raise WrongWords(f"{option}={text}: is not {what}; allowed: 1 to {MOST_RANKS}")
+    if number > MOST_RANKS:
+        raise WrongWords(f"{option}={text}: allowed: 1 to {MOST_RANKS}")
     return number
 
 
@@ -87,6 +100,8 @@ def torchrun(words, gpus, servers=None):
         if name in FLAGS:
             job.module = job.module or name in ("-m", "--module")
             continue
+        if "--" + name[2:].replace("-", "_") not in TORCHRUN_VALUES and name not in ("-r", "-t"):
+            raise WrongWords(f"torchrun: {name}: is none of its options")
         if not given:
             if not rest:
                 raise WrongWords(f"torchrun: {name} needs a value")

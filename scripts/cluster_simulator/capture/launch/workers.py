@@ -35,7 +35,8 @@ def main(path):
     statuses = _play(job)
     with open(job["status"], "w", encoding="utf-8") as file:
         json.dump(statuses, file)
-    return next((status for status in statuses.values() if status), 0)
+    status = next((status for status in statuses.values() if status), 0)
+    return status if status >= 0 else 128 - status  # of a signal, as shells have it
 
 
 def _die_with_parent():
