@@ -21,7 +21,7 @@ namespace
 /// Small operators on known values are computed; of whole numbers larger ones, as far as what they
 /// make is not too large.
 constexpr int64_t kMostComputedElements = 65536;
-constexpr int64_t kMostComputedIntegers = 2 << 20;
+constexpr int64_t kMostComputedIntegers = 16 << 20;
 constexpr int64_t kMostBroadcast = 16 << 20;
 /// What an operator without a shape rule may take of the host's memory.
 constexpr size_t kMostZeros = 1ULL << 30;
