@@ -233,6 +233,27 @@ class Launchers(CaptureTest):
         self.assertTrue(any("each of 2 servers" in note for note in made.meta["notes"]))
 
 
+class Missing(CaptureTest):
+    def test_what_pytorch_does_not_have(self):
+        for line, said in (
+            ("import deepspeed", "deepspeed is not there where scripts are captured: use Fully"),
+            ("from transformers import AutoModel", "transformers is not there"),
+            ("from torch.distributed.fsdp import fully_shard", "PyTorch 1.13 has no FSDP2"),
+            ("import torch.distributed.device_mesh", "no device meshes"),
+        ):
+            with self.subTest(line=line):
+                error = self.fails(self.write("new.py", f"import torch\n{line}\n"))
+                self.assertIn(said, str(error).splitlines()[-1])
+        path = self.write(
+            "without.py",
+            "import importlib.util, torch\n"
+            "try:\n    import deepspeed\nexcept ImportError:\n    print('without')\n"
+            "print(importlib.util.find_spec('transformers'))\n"
+            "torch.ones(2, device='cuda')\n",
+        )
+        self.assertEqual(self.capture(path).output, "without\nNone\n")
+
+
 class Sweep(CaptureTest):
     def test_values_in_the_command(self):
         """Four points, two captures: what else changes (the NIC) needs none of its own."""

@@ -76,6 +76,24 @@ class Times(CudaTest):
         self.assertGreater(slower[1 << 20][0], rows[1 << 20][0])
         self.compare("alltoall", ("64K", "64K", 2), launcher, 2, 2)
 
+    def test_servers_of_launchers(self):
+        """What the launcher says: two processes on two servers, or on one."""
+        for launcher, servers in ((("srun", "-N", 2, "-n", 2), 2), (("srun", "-n", 2), 1)):
+            with self.subTest(launcher):
+                words = [*launcher, self.built["perf"], "all_reduce", "-b", "1M"]
+                done = self.run_capture("--gpus-per-server=2", *words, "--id", f"id-{servers}")
+                ((time, _),) = self.table(done).values()
+                self.assertAlmostEqual(
+                    time, self.collperf("all_reduce", 1 << 20, servers, 2 // servers), delta=0.002
+                )
+
+    def test_many_calls_before_a_wait(self):
+        """Of more than the lines to and from the coordinator have room for."""
+        perf = [self.built["perf"], "all_reduce", "-b", "1K", "-g", 4]
+        done = self.run_capture("--gpus-per-server=4", *perf, "-n", 1500)
+        ((time, _),) = self.table(done).values()
+        self.assertAlmostEqual(time, self.collperf("all_reduce", 1024, 1, 4), delta=0.002)
+
     def test_processes_of_mpi(self):
         """4 processes of Open MPI on 2 servers; results are added up, and right."""
         if shutil.which("mpicxx") is None or shutil.which("mpirun") is None:

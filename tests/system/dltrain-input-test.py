@@ -381,6 +381,8 @@ class Help(SystemTest):
         "size-bins": "--size-bins=10kB,1MB",
         "queue-interval": "--queue-interval=2us",
         "rate-interval": "--rate-interval=50us",
+        "tcp-control": "--protocol=tcp --tcp-control=dctcp",
+        "packet-mtu": "--protocol=tcp --packet-mtu=9000",
     }
     STOPS = {"help": "--help", "version": "--version", "list": "--list=nics", "dry-run": ""}
 

@@ -344,7 +344,7 @@ class Generated(unittest.TestCase):
                     self.assertIn(f"`{option['path']}`", text)
         text = read("docs/attributes.md")
         for type_id in re.findall(
-            r"^ +(ns3::\w+CongestionOps|ns3::Rdma\w+|ns3::Ib\w+)$",
+            r"^ +(ns3::(?!Tcp)\w+CongestionOps|ns3::Rdma\w+|ns3::Ib\w+)$",
             say("dltrain", "--PrintTypeIds"),
             re.MULTILINE,
         ):

@@ -25,7 +25,9 @@ class Alone(SystemTest):
     def test_shapes(self):
         for shape in SHAPES:
             with self.subTest(shape=shape):
-                run = self.run_program(f"traffic {shape} --pattern=permutation --bytes=500003" + TCP)
+                run = self.run_program(
+                    f"traffic {shape} --pattern=permutation --bytes=500003" + TCP
+                )
                 stats = run.stats
                 flows = stats["flows"]
                 self.assertEqual(flows["arrived"], flows["all"])
@@ -56,8 +58,8 @@ class Alone(SystemTest):
         # which ends after 10 or so round trips of some 6 us.
         for mtu, payload in ((1500, 1448), (9000, 8948)):
             stats = self.run_program(
-                "traffic --topology=single-switch --hosts=2 --pattern=incast --fan-in=1 --bytes=20MB"
-                f" --packet-mtu={mtu}" + TCP
+                "traffic --topology=single-switch --hosts=2 --pattern=incast --fan-in=1"
+                f" --bytes=20MB --packet-mtu={mtu}" + TCP
             ).stats
             line = 20e6 * 8 / 100e9 * (mtu + 38) / payload * 1e6
             self.assertGreater(stats["fct_us"]["max"], line)
@@ -73,8 +75,8 @@ class Alone(SystemTest):
 
     def test_engines_are_the_same(self):
         line = (
-            "traffic --pattern=incast --topology=leaf-spine --hosts=8 --leaves=4 --spines=3 --fan-in=7"
-            " --bytes=1000001 --tcp-control=dctcp" + TCP
+            "traffic --pattern=incast --topology=leaf-spine --hosts=8 --leaves=4 --spines=3"
+            " --fan-in=7 --bytes=1000001 --tcp-control=dctcp" + TCP
         )
         runs = [self.run_program(line + f" --engine={engine}") for engine in ("windows", "ns3")]
         stats = [repeatable(run.stats) for run in runs]
@@ -145,11 +147,15 @@ class Refused(SystemTest):
         self.refuse(traffic + " --ns3::RdmaNic::Scheduling=scan", "scan", "round-robin")
         for wrong in ("8:1", "0:0", "0:101", "0", "0:1,0:2", "0:x", "-1:3"):
             self.refuse(traffic + " --ets=" + wrong, "--ets", "0:30,3:70,6:strict")
-        self.refuse("traffic --hosts=4 --topology=single-switch --fabric=ib --ets=0:1", "--ets", "roce")
+        self.refuse(
+            "traffic --hosts=4 --topology=single-switch --fabric=ib --ets=0:1", "--ets", "roce"
+        )
         rdma = "traffic --topology=single-switch --hosts=4 --bytes=1MB --report=0"
         self.refuse(rdma + " --tcp-control=cubic", "--tcp-control", "--protocol=tcp")
         self.refuse(rdma + " --packet-mtu=1500", "--packet-mtu", "--protocol=tcp")
-        self.refuse(JOB + " --background=protocol=udp", "--background: protocol", "udp", "rdma, tcp")
+        self.refuse(
+            JOB + " --background=protocol=udp", "--background: protocol", "udp", "rdma, tcp"
+        )
         self.refuse(
             JOB + " --background=pattern=permutation,protocol=tcp --threads=2", "--threads", "2"
         )

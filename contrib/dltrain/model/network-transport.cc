@@ -98,8 +98,12 @@ NetworkTransport::MakeRequest(const ChannelName& name, ChannelId channel)
 NetworkTransport::End&
 NetworkTransport::Add(uint32_t endpoint, const End& end, bool accepted)
 {
-    Host& host = m_hosts[endpoint];
     const std::lock_guard<std::mutex> lock(m_opening);
+    if (!m_hosts[endpoint])
+    {
+        m_hosts[endpoint] = std::make_unique<Host>();
+    }
+    Host& host = *m_hosts[endpoint];
     Slots<End, std::deque<End>>& ends = accepted ? host.accepted : host.opened;
     const uint32_t index = ends.Take();
     ends[index] = end;
@@ -183,7 +187,7 @@ NetworkTransport::OnAccepted(ns3::RdmaQueuePair* qp, uint64_t channel, int64_t)
         const std::lock_guard<std::mutex> lock(m_opening);
         const auto learnt = m_theirs.find(channel);
         const End& theirs = learnt == m_theirs.end()
-                                ? m_hosts[HostOf(channel)].opened[IndexOf(channel)]
+                                ? m_hosts[HostOf(channel)]->opened[IndexOf(channel)]
                                 : learnt->second;
         end.user = theirs.user;
         end.cookie = theirs.cookie;
@@ -204,7 +208,7 @@ NetworkTransport::Post(ChannelId channel, const TransportPost& post)
     ns3::RdmaSendRequest request(post.operation, post.bytes, post.id);
     request.hasImmediate = post.hasImmediate;
     request.immediate = post.immediate;
-    const End& end = m_hosts[HostOf(channel)].opened[IndexOf(channel)];
+    const End& end = m_hosts[HostOf(channel)]->opened[IndexOf(channel)];
     if (end.causes)
     {
         end.causes->Add(post.cause);
@@ -215,7 +219,7 @@ NetworkTransport::Post(ChannelId channel, const TransportPost& post)
 void
 NetworkTransport::Close(ChannelId channel)
 {
-    Host& host = m_hosts[HostOf(channel)];
+    Host& host = *m_hosts[HostOf(channel)];
     End& end = host.opened[IndexOf(channel)];
     host.bytesBefore += end.queuePair->GetBytesRead();
     m_collector.EndConnection(*end.queuePair);
@@ -259,7 +263,7 @@ uint16_t
 NetworkTransport::GetSourcePort(ChannelId channel) const
 {
     // As RdmaConnections has it, also where another rank has the queue pair.
-    const ChannelName& name = m_hosts[HostOf(channel)].opened[IndexOf(channel)].name;
+    const ChannelName& name = m_hosts[HostOf(channel)]->opened[IndexOf(channel)].name;
     return rdma::RoceSourcePortOfName(Hash(name), false);
 }
 
@@ -276,14 +280,18 @@ uint64_t
 NetworkTransport::GetBytesArrived() const
 {
     uint64_t bytes = 0;
-    for (const Host& host : m_hosts)
+    for (const std::unique_ptr<Host>& host : m_hosts)
     {
-        bytes += host.bytesBefore;
-        for (const End& end : host.accepted.All())
+        if (!host)
+        {
+            continue;
+        }
+        bytes += host->bytesBefore;
+        for (const End& end : host->accepted.All())
         {
             bytes += end.queuePair ? end.queuePair->GetBytesReceived() : 0;
         }
-        for (const End& end : host.opened.All())
+        for (const End& end : host->opened.All())
         {
             bytes += end.queuePair ? end.queuePair->GetBytesRead() : 0;
         }
@@ -294,7 +302,7 @@ NetworkTransport::GetBytesArrived() const
 void
 NetworkTransport::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
 {
-    Host& host = m_hosts[qp->GetNic()->GetEndpoint()];
+    Host& host = *m_hosts[qp->GetNic()->GetEndpoint()];
     const uint32_t index = IndexOf(qp->cookie);
     const End end = host.accepted[index]; // a copy: its user may open others
     if (end.name.single)
@@ -315,7 +323,7 @@ NetworkTransport::OnCompletion(ns3::RdmaQueuePair* qp,
                                int64_t now)
 {
     const bool failed = status != ns3::RdmaStatus::SUCCESS;
-    const End end = m_hosts[qp->GetNic()->GetEndpoint()].opened[IndexOf(qp->cookie)];
+    const End end = m_hosts[qp->GetNic()->GetEndpoint()]->opened[IndexOf(qp->cookie)];
     const uint64_t id = request.id;
     if (request.operation == ns3::RdmaOperation::READ && !failed)
     {

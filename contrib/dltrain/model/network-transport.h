@@ -58,7 +58,7 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
     /// \return the end that posts; null: another rank has it
     const ns3::RdmaQueuePair* GetSender(ChannelId channel) const
     {
-        return m_hosts[HostOf(channel)].opened[IndexOf(channel)].queuePair;
+        return m_hosts[HostOf(channel)]->opened[IndexOf(channel)].queuePair;
     }
 
     /// \return the other end; null: no packet has come so far, or another rank has it
@@ -146,7 +146,8 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
     TraceCollector& m_collector;
     const Places& m_places;
     ns3::RdmaConnections& m_connections;
-    std::vector<Host> m_hosts; ///< by endpoint
+    /// By endpoint; null: it has no end here. Of each of many jobs, most endpoints of the network.
+    std::vector<std::unique_ptr<Host>> m_hosts;
     std::mutex m_opening;      ///< other hosts look for what one has opened
     bool m_carries = false;    ///< causes
     std::deque<CauseQueue> m_causes;

@@ -295,3 +295,23 @@ TEST(Capture, Errors)
         RankText(0, R"({"id": 7, "step": 1, "kind": "send", "peer": 1, "group": 1, "bytes": 1})"),
         "");
 }
+
+TEST(Capture, KernelsWithTimes)
+{
+    // Of programs of C++: what a kernel takes is told, on any GPU.
+    const Folder folder;
+    const std::string begin = R"({"id": 7, "kind": "kernel", "name": "mine", "step": 1, )"
+                              R"("stream": 0, "grid": [4, 1, 1])";
+    folder.Write("rank-0.jsonl", RankText(0, begin + ", \"us\": 12.5}\n"));
+    const auto plan = folder.Read();
+    ASSERT_TRUE(plan);
+    const auto& tasks = plan->roles[0].tasks;
+    ASSERT_EQ(tasks.size(), 7U);
+    EXPECT_EQ(tasks[6].kind, TaskKind::kCompute);
+    EXPECT_EQ(tasks[6].duration.ps, 12500000);
+    std::string error;
+    folder.Write("rank-0.jsonl", RankText(0, begin + "}\n"));
+    EXPECT_FALSE(folder.Read(&error));
+    EXPECT_NE(error.find("rank-0.jsonl:9"), std::string::npos) << error;
+    EXPECT_NE(error.find("us is missing"), std::string::npos) << error;
+}

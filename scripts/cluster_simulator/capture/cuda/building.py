@@ -24,7 +24,7 @@ CORE = "libdltrain-gpus.so"
 # Version of CUDA: suffix of its library.
 RUNTIMES = {11000: "11.0", 12000: "12", 13000: "13"}
 OF_RUNTIME = ("runtime-devices", "runtime-streams", "kernels", "errors")
-FLAGS = ("-std=c++17", "-O2", "-fPIC", "-Wall", "-Wextra", "-fno-strict-aliasing")
+FLAGS = ("-std=c++17", "-O3", "-fPIC", "-Wall", "-Wextra", "-fno-strict-aliasing")
 
 
 class NoCompiler(SimulatorError):

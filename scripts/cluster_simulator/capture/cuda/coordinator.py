@@ -10,7 +10,7 @@ Lines of a process (words, source/wire.h):
     call CALL COMM RANK OPERATION ...                it is issued
     arrive CALL TIME BUFFERS ...                     its stream has come to it
     worked WORK
-    blocked                                          the program waits
+    blocked LINES                                    the program waits, and has had so many lines
     note TEXT
     mistake KIND PLACE TEXT
 
@@ -28,6 +28,7 @@ from .matching import Communicator, Issued, Mistake, Operation
 
 # Messages of a group that meet while others beside them do not: so long until they go alone (s).
 ALONE_AFTER = 0.3
+OF_OURS = 2  # threads that the libraries have in a process (source/wire.cc)
 
 
 class Process:
@@ -41,11 +42,13 @@ class Process:
         self.program = ""
         self.calls = {}  # number: Issued
         self.blocked = False
+        self.told = 0  # lines
         self.alive = True
         self.worked = {}  # number of a work: what follows
 
     def tell(self, *words):
         self.blocked = False
+        self.told += 1
         try:
             self.connection.sendall((" ".join(map(str, words)) + "\n").encode())
         except OSError:
@@ -55,7 +58,7 @@ class Process:
     def waits_alone(self):
         """The program waits, and has no other thread that could do something."""
         try:
-            return self.blocked and len(os.listdir(f"/proc/{self.pid}/task")) <= 2
+            return self.blocked and len(os.listdir(f"/proc/{self.pid}/task")) <= 1 + OF_OURS
         except OSError:
             return self.blocked
 
@@ -151,8 +154,9 @@ class Coordinator:
         process.pid, process.rank, process.world = int(pid), int(rank), int(world)
         process.server, process.program = int(server), urllib.parse.unquote(program)
 
-    def _on_blocked(self, process):
-        process.blocked = True
+    def _on_blocked(self, process, lines):
+        # What it has not had yet may be what it waits for.
+        process.blocked = int(lines) == process.told
 
     def _on_note(self, process, text):
         self.note(urllib.parse.unquote(text))

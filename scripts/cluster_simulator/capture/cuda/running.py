@@ -89,7 +89,7 @@ def run(
     words = _checked(command, clock, keep, gpus_per_server, servers, patience)
     told = gpus.told(gpu, memory)
     kernels = _kernel_times(kernel_times)
-    servers = servers or 1
+    servers = servers or _servers_of(words, gpus_per_server)
     libraries = building.libraries(say)
     path = program_of(words)
     preloaded = [building.CORE]
@@ -261,6 +261,17 @@ def _launched(name, rest, gpus_per_server, servers):
         job = launcher_words.torchrun(rest, gpus_per_server, servers)
         return job.servers, job.each, job.program
     return launcher_words.mpirun(rest, gpus_per_server, servers)
+
+
+def _servers_of(words, gpus_per_server):
+    """As many as the launcher's words say, else as its processes fill with a GPU each."""
+    name = os.path.basename(words[0])
+    if name not in LAUNCHERS or elf.read(words[0] if os.path.dirname(words[0]) else ""):
+        return 1
+    try:
+        return _launched(name, words[1:], gpus_per_server, None)[0]
+    except launcher_words.WrongWords as error:
+        raise InvalidInput(f"capture: {error}") from None
 
 
 def _texts(variables):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """FullyShardedDataParallel of PyTorch 1.13 compares in its first step, for each unit, what all
-pairs of ranks gather, a kernel and a copy from the GPU a pair: of 128 ranks 8,128 of each a unit, of
-3,072 some five million. Here the values come from the GPU once, and are compared on the CPU.
+pairs of ranks gather, a kernel and a copy from the GPU a pair: of 128 ranks 8,128 of each a unit,
+of 3,072 some five million. Here the values come from the GPU once, and are compared on the CPU.
 """
 
 import itertools

@@ -37,6 +37,7 @@ PARTS = (
     "progress_bars",
     "passes",
     "fsdp_order",
+    "missing_packages",
 )
 
 

@@ -149,12 +149,11 @@ CopyOn(void* handle, const Copy& copy, int kind, bool waits)
         later.fromPitch = copy.width;
     }
     Machine& machine = call.machine;
-    const bool blocks = waits || (!from && fromGpu != toGpu && !IsCaptured(stream));
-    machine.Issue(stream, [&machine, later, staged, time, bytes, direction, blocks](Stream* on) {
+    machine.Issue(stream, [&machine, later, staged, time, bytes, direction, waits](Stream* on) {
         Record("copy",
                *on,
                ", \"bytes\": " + std::to_string(bytes) + ", \"direction\": \"" + direction +
-                   "\", \"blocking\": " + (blocks ? "true" : "false"));
+                   "\", \"blocking\": " + (waits ? "true" : "false"));
         machine.AddTimed(on, time, [&machine, later, staged] { Move(machine.memory(), later); });
     });
     if (waits)

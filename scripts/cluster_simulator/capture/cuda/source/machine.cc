@@ -166,6 +166,7 @@ Machine::Take(const std::string& line)
         _exit(1);
     }
     Lock lock(mutex);
+    ++m_taken;
     for (const auto& listener : m_listeners)
     {
         if (listener(words, lock))
@@ -383,7 +384,7 @@ Machine::WaitUntil(Lock& lock, const std::function<bool(Time*)>& done)
         Progress(lock);
         while (!done(&until))
         {
-            Tell("blocked");
+            Tell("blocked " + std::to_string(m_taken));
             m_changed.wait(lock);
             Progress(lock);
         }

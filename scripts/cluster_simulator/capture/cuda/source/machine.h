@@ -154,6 +154,7 @@ class Machine
     std::condition_variable m_changed;
     std::vector<Stream*> m_busy;
     uint64_t m_moments = 0;
+    uint64_t m_taken = 0; ///< lines of the coordinator
     std::vector<std::function<bool(const std::vector<std::string>&, Lock&)>> m_listeners;
 };
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <type_traits>
+#include <utility>
 
 namespace gpus
 {
@@ -79,24 +79,40 @@ using Brain = Small<uint16_t, 8, true>;
 using E4M3 = Small<uint8_t, 4, false>;
 using E5M2 = Small<uint8_t, 5, true>;
 
+/// accumulated = accumulated HOW values, element by element.
 template <class T>
-T
-Combine(Reduction how, T a, T b)
+void
+Combine(Reduction how, T* accumulated, const T* values, std::size_t count)
 {
     switch (how)
     {
     case Reduction::kProd:
-        return static_cast<T>(a * b);
+        for (std::size_t i = 0; i < count; ++i)
+        {
+            accumulated[i] = static_cast<T>(accumulated[i] * values[i]);
+        }
+        break;
     case Reduction::kMax:
-        return std::max(a, b);
+        for (std::size_t i = 0; i < count; ++i)
+        {
+            accumulated[i] = std::max(accumulated[i], values[i]);
+        }
+        break;
     case Reduction::kMin:
-        return std::min(a, b);
+        for (std::size_t i = 0; i < count; ++i)
+        {
+            accumulated[i] = std::min(accumulated[i], values[i]);
+        }
+        break;
     default:
-        return static_cast<T>(a + b);
+        for (std::size_t i = 0; i < count; ++i)
+        {
+            accumulated[i] = static_cast<T>(accumulated[i] + values[i]);
+        }
     }
 }
 
-/// Elements are stored as Stored, and computed as T.
+/// Elements are stored as Stored, and computed as T: a piece at a time, which caches hold.
 template <class T, class Stored, class Read, class Write>
 void
 ReduceAs(Reduction how,
@@ -107,28 +123,42 @@ ReduceAs(Reduction how,
          Read read,
          Write write)
 {
-    for (std::size_t i = 0; i < count; ++i)
+    constexpr std::size_t kPiece = 2048;
+    std::vector<T> accumulated(kPiece);
+    std::vector<T> values(kPiece);
+    std::vector<Stored> stored(kPiece);
+    for (std::size_t begin = 0; begin < count; begin += kPiece)
     {
-        T result{};
+        const std::size_t length = std::min(kPiece, count - begin);
+        const std::size_t bytes = length * sizeof(Stored);
         for (std::size_t s = 0; s < sources.size(); ++s)
         {
-            Stored stored;
-            std::memcpy(&stored, sources[s] + i * sizeof(Stored), sizeof(Stored));
-            T value = read(stored);
-            if (!scales.empty())
+            std::memcpy(stored.data(), sources[s] + begin * sizeof(Stored), bytes);
+            const T scale = scales.empty() ? T{} : static_cast<T>(scales[s]);
+            for (std::size_t i = 0; i < length; ++i)
             {
-                value = static_cast<T>(value * static_cast<T>(scales[s]));
+                const T value = read(stored[i]);
+                values[i] = scales.empty() ? value : static_cast<T>(value * scale);
             }
-            result = s == 0 ? value : Combine(how, result, value);
+            if (s == 0)
+            {
+                std::swap(accumulated, values);
+            }
+            else
+            {
+                Combine(how, accumulated.data(), values.data(), length);
+            }
         }
-        if (how == Reduction::kAvg)
+        for (std::size_t i = 0; i < length; ++i)
         {
-            result = static_cast<T>(result / static_cast<T>(sources.size()));
+            const T result = how == Reduction::kAvg
+                                 ? static_cast<T>(accumulated[i] / static_cast<T>(sources.size()))
+                                 : accumulated[i];
+            stored[i] = write(result);
         }
-        const Stored stored = write(result);
         for (char* target : targets)
         {
-            std::memcpy(target + i * sizeof(Stored), &stored, sizeof(Stored));
+            std::memcpy(target + begin * sizeof(Stored), stored.data(), bytes);
         }
     }
 }

@@ -6,9 +6,11 @@
 #include "settings.h"
 
 #include <cerrno>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -24,8 +26,25 @@ namespace
 int g_socket = -1;
 pid_t g_process = 0;
 
+/// Lines that were received and not taken yet.
+struct Lines
+{
+    std::mutex mutex;
+    std::condition_variable more;
+    std::deque<std::string> lines;
+};
+
+Lines&
+TheLines()
+{
+    static Lines& lines = *new Lines;
+    return lines;
+}
+
+/// Never waits for anything but the coordinator: a program may be telling it things that it has no
+/// time for until its own lines are gone.
 void
-Receive(const std::function<void(const std::string&)>& take)
+Receive()
 {
     std::string rest;
     char bytes[65536];
@@ -42,11 +61,32 @@ Receive(const std::function<void(const std::string&)>& take)
         }
         rest.append(bytes, static_cast<std::size_t>(count));
         std::size_t begin = 0;
+        const std::lock_guard<std::mutex> lock(TheLines().mutex);
         for (std::size_t end; (end = rest.find('\n', begin)) != std::string::npos; begin = end + 1)
         {
-            take(rest.substr(begin, end - begin));
+            TheLines().lines.push_back(rest.substr(begin, end - begin));
         }
         rest.erase(0, begin);
+        TheLines().more.notify_one();
+    }
+}
+
+void
+HandOn(const std::function<void(const std::string&)>& take)
+{
+    Lines& received = TheLines();
+    for (;;)
+    {
+        std::deque<std::string> lines;
+        {
+            std::unique_lock<std::mutex> lock(received.mutex);
+            received.more.wait(lock, [&received] { return !received.lines.empty(); });
+            lines.swap(received.lines);
+        }
+        for (const std::string& line : lines)
+        {
+            take(line);
+        }
     }
 }
 
@@ -72,7 +112,8 @@ Connect(std::function<void(const std::string&)> take)
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread(Receive, std::move(take)).detach();
+    std::thread(Receive).detach();
+    std::thread(HandOn, std::move(take)).detach();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

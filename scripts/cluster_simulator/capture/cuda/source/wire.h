@@ -13,8 +13,8 @@
 namespace gpus
 {
 
-/// Connects, and begins to receive: `take` is called with each line, on a thread of its own. A line
-/// "fail" ends the program; so does the coordinator's end.
+/// Connects, and begins to receive: `take` is called with each line, on a thread of its own (a
+/// second one reads). The coordinator's end ends the program.
 void Connect(std::function<void(const std::string&)> take);
 
 /// Sends a line.
