@@ -361,10 +361,11 @@ class Repeated(CaptureTest):
             self.capture("torchrun", "--nproc_per_node=2", "transformer_ddp.py") for _ in range(2)
         ]
         for name in ("meta.json", "rank-0.jsonl", "rank-1.jsonl"):
-            first, second = (
-                open(os.path.join(one.folder, name), "rb").read() for one in made
-            )
-            self.assertEqual(first, second, name)
+            written = []
+            for one in made:
+                with open(os.path.join(one.folder, name), "rb") as file:
+                    written.append(file.read())
+            self.assertEqual(*written, name)
 
     def test_time_of_the_program(self):
         """Given: as much before each operator; measured: some, which differs."""

@@ -21,7 +21,7 @@ namespace
 /// Small operators on known values are computed; of whole numbers larger ones, as far as what they
 /// make is not too large.
 constexpr int64_t kMostComputedElements = 65536;
-constexpr int64_t kMostComputedIntegers = 2 << 20;
+constexpr int64_t kMostComputedIntegers = 16 << 20;
 constexpr int64_t kMostBroadcast = 16 << 20;
 /// What an operator without a shape rule may take of the host's memory.
 constexpr size_t kMostZeros = 1ULL << 30;
@@ -102,7 +102,7 @@ class Mirror
             {
                 m_device = tensor.device();
             }
-            there = m_to == To::kHostZero && !InfoOf(tensor).real
+            there = m_to == To::kHostZero && !InfoOf(tensor).real && tensor.numel() > 0
                         ? at::zeros({1}, tensor.scalar_type()).expand(tensor.sizes())
                         : ViewOf(StorageThere(tensor),
                                  m_to == To::kMeta ? c10::DispatchKey::Meta : c10::DispatchKey::CPU,
@@ -205,7 +205,7 @@ class Mirror
             return;
         }
         ResizeStorage(origin, tensor.storage().nbytes(), false);
-        if (m_to == To::kHost && InfoOf(origin).real)
+        if ((m_to == To::kHost || m_to == To::kHostZero) && InfoOf(origin).real)
         {
             memcpy(InfoOf(origin).memory, tensor.storage().data(), tensor.storage().nbytes());
         }
