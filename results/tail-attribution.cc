@@ -100,7 +100,7 @@ std::string
 TailAttribution::NoteOf(const Late& late) const
 {
     const std::string note =
-        m_notes ? m_notes->Of(late.port, late.record.start, late.record.end) : "";
+        m_notes ? m_notes->FaultsOf(late.port, late.record.start, late.record.end) : "";
     return note.empty() ? "" : " (" + note + ")";
 }
 

@@ -35,7 +35,10 @@ ARROWS = {
     ),
 }
 ARROWS["scratch"] = (list(ARROWS), ["boost/", "nlohmann/", "ns3/"])
-ARROWS["tests"] = (list(ARROWS), ["boost/", "nlohmann/", "ns3/", "gtest/", "gmock/", "benchmark/"])
+ARROWS["tests"] = (
+    list(ARROWS),
+    ["boost/", "nlohmann/", "ns3/", "gtest/", "gmock/", "benchmark/", "mpi.h"],
+)
 
 # Headers of the language and of the system: with no folder, or in one of these.
 SYSTEM = re.compile(r"[a-z0-9_.]+|(sys|netinet|arpa|linux)/[a-z0-9_.]+")

@@ -392,7 +392,8 @@ class Help(SystemTest):
         )
         flows = self.write("flows.txt", "1\n0 1 3 100 1000 0\n")
         scenario = self.write("scenario.json", {"run": {"seed": 2}})
-        jobs = self.write("jobs.json", {"jobs": [{"servers": 2, "collective": {"op": "all_reduce", "bytes": 4096}}]})
+        collective = {"op": "all_reduce", "bytes": 4096}
+        jobs = self.write("jobs.json", {"jobs": [{"servers": 2, "collective": collective}]})
         trace = self.write("trace.goal", "num_ranks 1\nrank 0 {\ncalc 1000\n}\n")
         files = {
             "profile": profile,

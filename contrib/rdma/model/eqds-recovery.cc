@@ -168,7 +168,7 @@ EqdsRecovery::GetTimeout(const RdmaRequester& requester) const
     }
     // While each packet has been heard of, the turn may take its time: it asks ever more seldom.
     const int64_t quiet = std::max<int64_t>(0, m_heard - requester.GetTimerStart());
-    return quiet + (m_patience << std::min(requester.GetTimeoutsInRow(), 6U));
+    return quiet + (m_patience << std::min(requester.GetTimeoutsInRow(), 3U));
 }
 
 // Responder --------------------------------------------------------------------------------------
