@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sys/stat.h>
 #include <unordered_map>
 #include <utility>
@@ -41,6 +42,22 @@ namespace
 
 constexpr uint64_t kVersion = 1;
 constexpr uint32_t kNone = UINT32_MAX;
+const std::vector<std::string> kDtypes = {"f64",
+                                          "f32",
+                                          "tf32",
+                                          "f16",
+                                          "bf16",
+                                          "i64",
+                                          "i32",
+                                          "i16",
+                                          "i8",
+                                          "u8",
+                                          "bool",
+                                          "ComplexHalf",
+                                          "ComplexFloat",
+                                          "ComplexDouble"};
+const std::vector<std::string> kReductions =
+    {"sum", "avg", "product", "min", "max", "band", "bor", "bxor", "other"};
 constexpr std::size_t kMostNotes = 8; ///< of a capture's own
 
 bool
@@ -95,6 +112,31 @@ class Object
     const json& At(const char* key) const
     {
         return m_object.at(key);
+    }
+
+    /// Fails if one of these is not there.
+    bool Needs(std::initializer_list<const char*> keys)
+    {
+        for (const char* key : keys)
+        {
+            if (!Has(key))
+            {
+                return Fail(std::string(key) + " is missing");
+            }
+        }
+        return m_fine;
+    }
+
+    /// A text that is one of these, or is not there.
+    std::string OneOf(const char* key, const std::vector<std::string>& allowed)
+    {
+        const std::string text = Text(key);
+        if (Has(key) && m_fine && std::find(allowed.begin(), allowed.end(), text) == allowed.end())
+        {
+            Fail(std::string(key) + " is " + topo::Quoted(text) +
+                 "; allowed: " + topo::JoinNames(allowed));
+        }
+        return text;
     }
 
     uint64_t Whole(const char* key, uint64_t most, uint64_t otherwise)
@@ -232,6 +274,7 @@ class Reader
     std::vector<std::string> m_streamNames;
     std::map<std::string, uint16_t> m_streams;
     std::unordered_map<uint64_t, TaskId> m_taskOf; ///< by id
+    uint64_t m_nextId = 0;
     TaskId m_program = kNone; ///< what the program did last that holds up what it issues
 
     /// On a stream of NCCL's: those that start together, and those before.
@@ -336,6 +379,11 @@ Reader::ReadMeta()
     {
         return meta.Fail("is no JSON object");
     }
+    if (meta.Has("format") && meta.Text("format") != "dltrain-capture")
+    {
+        return meta.Fail("format is " + topo::Quoted(meta.Text("format")) +
+                         "; allowed: \"dltrain-capture\"");
+    }
     const uint64_t version = meta.Whole("version", 1000000, 0);
     if (version != kVersion)
     {
@@ -363,6 +411,50 @@ Reader::ReadMeta()
         return steps.Fail("take has no step");
     }
     m_step = take.front();
+    if (steps.Has("count"))
+    {
+        const uint64_t count = steps.Whole("count", INT32_MAX, 0);
+        for (const uint64_t one : take)
+        {
+            if (steps.IsFine() && one >= count)
+            {
+                return steps.Fail("take has step " + std::to_string(one) + " of " +
+                                  std::to_string(count) + "; allowed: 0 to " +
+                                  std::to_string(count == 0 ? 0 : count - 1));
+            }
+        }
+        if (!steps.IsFine())
+        {
+            return false;
+        }
+    }
+    if (meta.Has("exit_status") && !meta.At("exit_status").is_number_integer())
+    {
+        return meta.Fail("exit_status is no whole number");
+    }
+    for (const char* list : {"mistakes", "notes", "memory"})
+    {
+        if (meta.Has(list) && !meta.At(list).is_array())
+        {
+            return meta.Fail(std::string(list) + " is no list");
+        }
+        for (const json& one : meta.Has(list) ? meta.At(list) : json::array())
+        {
+            const bool isText = std::string(list) == "notes";
+            if (isText ? !one.is_string() : !one.is_object())
+            {
+                return meta.Fail(std::string(list) + " has what is no " +
+                                 (isText ? "text" : "JSON object"));
+            }
+            Object inside(one, file, std::string("/") + list, m_errors);
+            inside.Whole("peak_allocated_bytes", kMostBytes, 0);
+            inside.Whole("peak_reserved_bytes", kMostBytes, 0);
+            if (!inside.IsFine())
+            {
+                return false;
+            }
+        }
+    }
     if (take.size() > 1)
     {
         m_captured.notes.push_back("of " + topo::Counted(take.size(), "step") + " step " +
@@ -457,7 +549,15 @@ Reader::SetKernel(Object& line, const std::string& kind, Task* task)
 {
     constexpr double kMost = 1e21;
     const training::GpuSpec gpu = training::InTraining(m_machine.gpu);
-    const std::string text = line.Text("dtype");
+    const std::string text = line.OneOf("dtype", kDtypes);
+    if ((kind == "gemm" || kind == "conv") && !line.Needs({"m", "n", "k"}))
+    {
+        return false;
+    }
+    if (kind == "attention" && !line.Needs({"heads", "queries", "keys", "head_size"}))
+    {
+        return false;
+    }
     Dtype dtype = text == "f16"    ? Dtype::kFp16
                   : text == "bf16" ? Dtype::kBf16
                   : text == "tf32" ? Dtype::kTf32
@@ -546,6 +646,14 @@ Reader::SetCollective(Object& line, Task* task, Role* role)
                          ", no collective; allowed: all_reduce, reduce_scatter, all_gather, "
                          "broadcast, reduce, gather, scatter, alltoall, alltoallv, barrier");
     }
+    line.Needs({"group", "stream"});
+    if (*op != Op::kBarrier)
+    {
+        line.Needs({"bytes"});
+    }
+    line.OneOf("dtype", kDtypes);
+    line.OneOf("reduce", kReductions);
+    line.Whole("sequence", UINT32_MAX, 0);
     const uint64_t kind = line.Whole("group", kinds.empty() ? 0 : kinds.size() - 1, 0);
     const uint64_t root = line.Whole("root", kMostRanks, 0);
     task->kind = TaskKind::kCollective;
@@ -572,6 +680,9 @@ bool
 Reader::SetMessage(Object& line, bool sends, Task* task)
 {
     const auto& kinds = m_captured.plan.groupKinds;
+    line.Needs({"group", "stream", "bytes", "peer"});
+    line.OneOf("dtype", kDtypes);
+    line.Whole("sequence", UINT32_MAX, 0);
     const uint64_t kind = line.Whole("group", kinds.empty() ? 0 : kinds.size() - 1, 0);
     task->kind = sends ? TaskKind::kSend : TaskKind::kRecv;
     task->bytes = line.Whole("bytes", kMostBytes, 0);
@@ -598,6 +709,12 @@ Reader::ReadTask(Object& line, Role* role)
     {
         return line.Fail("id or step is missing");
     }
+    if (id != m_nextId)
+    {
+        return line.Fail("id is " + std::to_string(id) + "; allowed: " + std::to_string(m_nextId) +
+                         ", as ids count the tasks of the file");
+    }
+    ++m_nextId;
     if (step.get<int64_t>() != static_cast<int64_t>(m_step))
     {
         return true;
@@ -608,7 +725,7 @@ Reader::ReadTask(Object& line, Role* role)
     {
         task.name += " " + line.Text("line");
     }
-    const std::string phase = line.Text("phase");
+    const std::string phase = line.OneOf("phase", {"forward", "backward", "optimizer", "other"});
     task.phase = Phase::kOther;
     for (const auto& [which, name] : kPhases)
     {
@@ -653,7 +770,8 @@ Reader::ReadTask(Object& line, Role* role)
             return line.Fail("is a copy over PCIe, and its rate on " + m_machine.gpu.name +
                              " is not known");
         }
-        const bool to = line.Text("direction") == "to-gpu";
+        line.Needs({"bytes", "direction", "stream"});
+        const bool to = line.OneOf("direction", {"to-gpu", "from-gpu"}) == "to-gpu";
         task.kind = TaskKind::kHost;
         task.bytes = line.Whole("bytes", kMostBytes, 0);
         task.duration = rdma::Duration(static_cast<int64_t>(
@@ -680,7 +798,7 @@ Reader::ReadTask(Object& line, Role* role)
                              "; allowed: " + topo::JoinNames(kKernels) +
                              ", memcpy, collective, send, recv, sync, host");
         }
-        fine = SetKernel(line, kind, &task);
+        fine = line.Needs({"stream"}) && SetKernel(line, kind, &task);
         if (stream != 0)
         {
             m_anySide = true;
@@ -745,6 +863,15 @@ bool
 Reader::ReadRank(Rank rank, Role* role)
 {
     const std::string file = m_folder + "/rank-" + std::to_string(rank) + ".jsonl";
+    if (!IsFile(file))
+    {
+        topo::Error error;
+        error.file = file;
+        error.problem = "is missing, or no file: it is what rank " + std::to_string(rank) +
+                        " of this capture did";
+        m_errors.push_back(std::move(error));
+        return false;
+    }
     const auto text = ReadInput(file, m_errors);
     if (!text)
     {
@@ -753,6 +880,9 @@ Reader::ReadRank(Rank rank, Role* role)
     m_streamNames.clear();
     m_streams = {{"default", 0}};
     m_taskOf.clear();
+    m_nextId = 0;
+    bool hasHead = false;
+    uint64_t tasks = UINT64_MAX;
     m_batches.clear();
     m_program = kNone;
     role->graph.streams = {"compute"};
@@ -784,16 +914,44 @@ Reader::ReadRank(Rank rank, Role* role)
             {
                 return line.Fail("streams is missing");
             }
+            if (hasHead || m_nextId > 0)
+            {
+                return line.Fail("a line of the rank stands behind the first one");
+            }
+            hasHead = true;
+            if (line.Whole("rank", kMostRanks, kMostRanks) != rank || !line.IsFine())
+            {
+                return line.Fail("rank is not that of the file's name, " + std::to_string(rank));
+            }
+            tasks = line.Whole("tasks", UINT32_MAX, UINT64_MAX);
+            if (!line.IsFine())
+            {
+                return false;
+            }
             for (const json& name : line.At("streams"))
             {
                 m_streamNames.push_back(name.is_string() ? name.get<std::string>() : "stream");
             }
             continue;
         }
+        if (!hasHead)
+        {
+            return line.Fail("the first line is not that of the rank");
+        }
         if (!ReadTask(line, role))
         {
             return false;
         }
+    }
+    if (!hasHead || (tasks != UINT64_MAX && tasks != m_nextId))
+    {
+        topo::Error error;
+        error.file = file;
+        error.problem = hasHead ? "has " + std::to_string(m_nextId) + " tasks, of " +
+                                      std::to_string(tasks) + " by its first line: it was cut"
+                                : "has no line of the rank";
+        m_errors.push_back(std::move(error));
+        return false;
     }
     if (role->graph.streams.size() > UINT16_MAX)
     {
@@ -828,6 +986,30 @@ Reader::SetBlocks()
             for (const Rank rank : plan.groupKinds[kind].groups[g])
             {
                 groupOf[kind][rank] = static_cast<uint32_t>(g);
+            }
+        }
+    }
+    std::map<Rank, std::set<uint32_t>> kindsOf; // by captured rank
+    for (const auto& [captured, role] : m_roles)
+    {
+        for (const Task& task : role.graph.tasks)
+        {
+            if (task.kind == TaskKind::kCollective || task.kind == TaskKind::kSend ||
+                task.kind == TaskKind::kRecv)
+            {
+                kindsOf[captured].insert(task.group);
+            }
+        }
+    }
+    for (Rank rank = 0; rank < plan.ranks; ++rank)
+    {
+        for (const uint32_t kind : kindsOf[m_roleOf[rank]])
+        {
+            if (groupOf[kind][rank] == kNone)
+            {
+                return fail("rank " + std::to_string(rank) + " plays rank-" +
+                            std::to_string(m_roleOf[rank]) + ".jsonl, and is in no group of \"" +
+                            rdma::Shown(plan.groupKinds[kind].name, 60) + "\" of meta.json");
             }
         }
     }
@@ -939,7 +1121,7 @@ Reader::Read()
 bool
 IsCapture(const std::string& folder)
 {
-    return IsFile(folder + "/meta.json") && IsFile(folder + "/rank-0.jsonl");
+    return IsFile(folder + "/meta.json");
 }
 
 std::optional<Captured>

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One capture, from the user's command to a folder."""
 
+import contextlib
+import fcntl
 import functools
 import json
 import os
@@ -9,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 from ..errors import InvalidInput
 from ..shown import shown
@@ -105,7 +108,47 @@ def capture(
     say = say or (lambda text: None)
     progress = progress or (lambda done, total, text: None)
     os.makedirs(out, exist_ok=True)
-    remove_old(out)
+    with _alone(out):
+        remove_old(out)
+        return _captured(
+            words,
+            out,
+            {
+                "extension": extension,
+                "gpus": gpus_per_server,
+                "gpu": told,
+                "steps": steps,
+                "patience": patience,
+                "measures": host == "measured",
+            },
+            {"gpus": gpus_per_server, "gpu": told, "servers": servers or 0, "ranks": ranks},
+            network,
+            host_us,
+            check,
+            say,
+            progress,
+        )
+
+
+@contextlib.contextmanager
+def _alone(out):
+    """No other capture writes into the folder."""
+    folder = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(folder)
+        raise InvalidInput(
+            f"out={shown(out)}: another capture writes into this folder; allowed: one at a time"
+        ) from None
+    try:
+        yield
+    finally:
+        os.close(folder)
+
+
+def _captured(words, out, device, launch, network, host_us, check, say, progress):
+    ranks, gpus_per_server = launch["ranks"], launch["gpus"]
     notes = []
     if not network and not isolation.possible():
         notes.append("the script was not isolated: it could use the network")
@@ -113,20 +156,7 @@ def capture(
         wanted = ranks
         while True:
             status = _run(
-                words,
-                out,
-                scratch,
-                {
-                    "extension": extension,
-                    "gpus": gpus_per_server,
-                    "gpu": told,
-                    "steps": steps,
-                    "patience": patience,
-                    "measures": host == "measured",
-                },
-                {"gpus": gpus_per_server, "gpu": told, "servers": servers or 0, "ranks": wanted},
-                network,
-                progress,
+                words, out, scratch, device, {**launch, "ranks": wanted}, network, progress
             )
             jobs = _jobs(scratch)
             if not jobs:
@@ -155,7 +185,7 @@ def capture(
         more = {
             "command": words,
             "torch": installing.VERSION,
-            "gpu": told,
+            "gpu": launch["gpu"],
             "gpus_per_server": jobs[-1]["each"] if jobs[-1]["launcher"] else gpus_per_server,
             "exit_status": status,
             "notes": notes,
@@ -294,7 +324,7 @@ def _run(words, out, scratch, device, launch, network, progress):
                 status = _wait(process, jobs, device["steps"], progress)
                 return status if status >= 0 else 128 - status
             finally:
-                _end(process)
+                _end(process, jobs)
 
 
 def _wait(process, jobs, steps, progress):
@@ -315,13 +345,29 @@ def _done(jobs, steps):
     return (done, total) if done <= total else (0, 0)
 
 
-def _end(process):
-    """What is left of the command's session."""
+def _end(process, jobs):
+    """What is left of the command's session; and what began one of its own, as its environment has
+    the folder of this run.
+    """
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
     process.wait()
+    mark = os.path.dirname(jobs).encode()
+    while any([_killed(number, mark) for number in os.listdir("/proc") if number.isdigit()]):
+        time.sleep(0.02)
+
+
+def _killed(number, mark):
+    try:
+        with open(f"/proc/{number}/environ", "rb") as file:
+            if mark not in file.read():
+                return False
+        os.kill(int(number), signal.SIGKILL)
+        return True
+    except OSError:
+        return False  # it has ended, or is another user's
 
 
 def _jobs(scratch):

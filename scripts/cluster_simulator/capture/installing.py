@@ -48,6 +48,8 @@ def extension():
         path = _built()
     except OSError:
         path = None
+    if path is not None and os.path.exists(path) and not _intact(path):
+        raise NotInstalled(f"{path} is damaged; type:  {_setup_command()}")
     if path is None or not os.path.exists(path):
         missing = _missing_or_none()
         why = f"these packages are missing: {' '.join(missing)}" if missing else "it is not built"
@@ -55,6 +57,20 @@ def extension():
             f"capturing needs a PyTorch with simulated GPUs, and {why}; type:  {_setup_command()}"
         )
     return path
+
+
+def _intact(path):
+    """As it was built: of a file that was cut, its first use would end the process."""
+    try:
+        with open(f"{path}.sha256", encoding="utf-8") as file:
+            return file.read().strip() == _sum(path)
+    except OSError:
+        return False
+
+
+def _sum(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 def _setup_command():
@@ -83,7 +99,7 @@ def set_up(say=None):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(os.path.join(os.path.dirname(path), "lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # of two that set up, one builds
-        if not os.path.exists(path):
+        if not _intact(path):
             say("building the simulated GPUs (a minute, once)")
             _build(path)
     return path
@@ -188,6 +204,10 @@ def _build(path):
     libraries = ["-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
     made = os.path.join(folder, "device.so")
     _run(["g++", "-shared", *objects, "-o", made, *libraries])
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    with open(f"{path}.sha256", "w", encoding="utf-8") as file:
+        file.write(_sum(made) + "\n")
     os.replace(made, path)
     shutil.rmtree(folder, ignore_errors=True)
 

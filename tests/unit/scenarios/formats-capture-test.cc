@@ -280,7 +280,62 @@ TEST(Capture, Errors)
     expect("rank-0.jsonl",
            RankText(0, R"({"id": 7, "step": 1, "kind": "gem"})"),
            "kind is \"gem\"");
-    expect("rank-0.jsonl", RankText(0, R"({"id": 6, "step": 1, "kind": "host"})"), "stands in a");
+    // Ids count the tasks, and none may be missing.
+    for (const char* id : {"6", "8"})
+    {
+        expect("rank-0.jsonl",
+               RankText(0, R"({"step": 1, "kind": "host", "id": )" + std::string(id) + "}"),
+               "id is " + std::string(id) + "; allowed: 7");
+    }
+    for (const char* tasks : {"6", "8"})
+    {
+        std::string text = RankText(0);
+        text.insert(1, R"("tasks": )" + std::string(tasks) + ", ");
+        expect("rank-0.jsonl", text, "7 tasks, of " + std::string(tasks));
+    }
+    expect("rank-0.jsonl", RankText(3), "rank is not that of the file's name, 0");
+    expect("rank-0.jsonl", "", "rank-0.jsonl: has no line of the rank");
+    expect("rank-0.jsonl", RankText(0).substr(RankText(0).find('\n') + 1), "first line");
+    // Nothing that counts is taken for 0, nothing unknown for something else.
+    const std::pair<const char*, const char*> kWrong[] = {
+        {R"("kind": "gemm", "stream": 0, "m": 8, "n": 8)", "k is missing"},
+        {R"("kind": "pointwise", "read": 8)", "stream is missing"},
+        {R"("kind": "pointwise", "stream": 0, "dtype": "f17")", "dtype is \"f17\""},
+        {R"("kind": "pointwise", "stream": 0, "phase": "back")", "phase is \"back\""},
+        {R"("kind": "memcpy", "stream": 0, "bytes": 8, "direction": "up")", "direction is \"up\""},
+        {R"("kind": "collective", "op": "all_reduce", "stream": 1, "group": 0)",
+         "bytes is missing"},
+        {R"("kind": "collective", "op": "all_reduce", "stream": 1, "bytes": 8)",
+         "group is missing"},
+        {R"("kind": "collective", "op": "all_reduce", "stream": 1, "bytes": 8, "group": 0, "reduce": "all")",
+         "reduce is \"all\""},
+        {R"("kind": "collective", "op": "all_reduce", "stream": 1, "bytes": 8, "group": 0, "sequence": -1)",
+         "sequence is no whole number"},
+    };
+    for (const auto& [line, part] : kWrong)
+    {
+        expect("rank-0.jsonl",
+               RankText(0, R"({"id": 7, "step": 1, )" + std::string(line) + "}"),
+               part);
+    }
+    const auto meta = [](const std::string& key, const std::string& value) {
+        return R"({")" + key + "\": " + value + ", " + std::string(kMeta).substr(1);
+    };
+    expect("meta.json", meta("exit_status", "\"no\""), "exit_status");
+    expect("meta.json", meta("memory", R"([{"rank": 0, "peak_reserved_bytes": -1}])"), "peak_res");
+    expect("meta.json", R"({"format": "x", "version": 1})", "format is \"x\"");
+    expect("meta.json",
+           R"({"version": 1, "world": 2, "groups": [{"name": "all", "groups": [[0]]}],
+               "ranks": [0], "role_of": [0, 0], "steps": {"take": [1]}})",
+           "rank 1 plays rank-0.jsonl, and is in no group of \"all\"");
+    expect("meta.json",
+           R"({"version": 1, "world": 1, "groups": [], "ranks": [0], "role_of": [0],
+               "steps": {"count": 2, "take": [2]}})",
+           "take has step 2 of 2; allowed: 0 to 1");
+    expect("meta.json",
+           R"({"version": 1, "world": 2, "groups": [{"name": "world", "groups": [[0, 1]]}],
+               "ranks": [0, 1], "role_of": [0, 1], "steps": {"take": [1]}})",
+           "rank-1.jsonl: is missing");
     expect("rank-0.jsonl",
            RankText(0, R"({"id": 7, "step": 1, "kind": "host", "after": [7]})"),
            "smaller than its own");
@@ -288,12 +343,15 @@ TEST(Capture, Errors)
            RankText(0, R"({"id": 7, "step": 1, "kind": "collective", "op": "all_reduse"})"),
            "no collective");
     expect("rank-0.jsonl",
-           RankText(0, R"({"id": 7, "step": 1, "kind": "send", "peer": 0, "group": 0})"),
+           RankText(0,
+                    R"({"id": 7, "step": 1, "kind": "send", "stream": 1, "bytes": 1, )"
+                    R"("peer": 0, "group": 0})"),
            "peer is no other");
-    expect(
-        "rank-0.jsonl",
-        RankText(0, R"({"id": 7, "step": 1, "kind": "send", "peer": 1, "group": 1, "bytes": 1})"),
-        "");
+    expect("rank-0.jsonl",
+           RankText(0,
+                    R"({"id": 7, "step": 1, "kind": "send", "stream": 1, "peer": 1, "group": 1, )"
+                    R"("bytes": 1})"),
+           "");
 }
 
 TEST(Capture, KernelsWithTimes)

@@ -113,7 +113,12 @@ class Capture:
             "notes": self.notes() + more.get("notes", []),
         }
         for rank in files:
-            head = {"kind": "rank", "rank": rank, "streams": self.streams[rank]}
+            head = {
+                "kind": "rank",
+                "rank": rank,
+                "streams": self.streams[rank],
+                "tasks": len(self.tasks[rank]),
+            }
             _write_lines(os.path.join(folder, f"rank-{rank}.jsonl"), [head, *self.tasks[rank]])
         with open(os.path.join(folder, "meta.json"), "w", encoding="utf-8") as file:
             json.dump(meta, file, indent=1)
