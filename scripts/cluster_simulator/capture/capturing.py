@@ -191,7 +191,8 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
             "notes": notes,
         }
         notes += [jobs[-1]["note"]] if jobs[-1]["note"] else []
-        if servers and servers > 1 and not jobs[-1]["launcher"]:
+        servers = launch["servers"]
+        if servers > 1 and not jobs[-1]["launcher"]:
             notes.append(
                 f"no launcher starts the script on {servers} servers: it is one process on the"
                 " first"
