@@ -271,8 +271,11 @@ class Part:
             )
             if option["name"] == "out":
                 continue
-            section, key = option["path"].lstrip("/").split("/", 1)
             names.append(option["name"])
+            section, _, key = option["path"].lstrip("/").partition("/")
+            if not key:  # the list of faults has no section
+                tree.append((section, value))
+                continue
             for present, content in tree:
                 if present == section:
                     content.append((key, value))
