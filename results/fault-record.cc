@@ -73,7 +73,8 @@ PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults)
             {
                 text += "; " + HumanCount(r.framesLost) + " frames lost";
                 text += r.isCut && r.framesWithoutWay
-                            ? ", " + HumanCount(r.framesWithoutWay) + " found no way left,"
+                            ? ", " + HumanCount(r.framesWithoutWay) + " found no way left" +
+                                  (r.pairsHit ? "," : "")
                             : "";
                 text += r.pairsHit ? " of " + HumanCount(r.pairsHit) + " pairs of hosts" : "";
             }

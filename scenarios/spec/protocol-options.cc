@@ -106,6 +106,14 @@ ApplyProtocol(Validation* v, const FabricSpec& fabric)
             v->Fail(of, "follows queue pairs; allowed with --protocol=tcp: none");
         }
     }
+    const std::string& balancer = values.Text("load-balancer");
+    if (balancer == "reps" || balancer == "plb")
+    {
+        v->Fail("load-balancer",
+                "is of RDMA's senders; allowed with --protocol=tcp: ecmp, spray, flowlet, drill, "
+                "conga, adaptive");
+    }
+    v->NoteIfSet({"cc", "transport"}, "is of RDMA's queue pairs: no effect with --protocol=tcp");
     spec.control = values.Text("tcp-control");
     for (const Control& control : kControls)
     {
