@@ -20,7 +20,7 @@ fi
 # new_clone <name>: the wrapper with empty modules; sets CLONE and an empty DLTRAIN_CACHE.
 new_clone() {
     CLONE=$TMP/$1
-    mkdir -p "$CLONE/contrib/rdma" "$CLONE/contrib/dltrain" "$CLONE/scratch" "$CLONE/scripts"
+    mkdir -p "$CLONE"/contrib/{dltrain,ordinary,rdma} "$CLONE/scratch" "$CLONE/scripts"
     cp -r -- "$ROOT/ns3" "$CLONE/"
     cp -r -- "$ROOT/scripts/setup" "$CLONE/scripts/"
     echo 'int main() {}' >"$CLONE/scratch/dltrain.cc"

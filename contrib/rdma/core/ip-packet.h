@@ -91,7 +91,12 @@ OnesSum(const uint8_t* at, size_t bytes)
 constexpr IpFields
 ReadIp(uint16_t etherType, const uint8_t* packet, size_t size)
 {
-    using namespace detail;
+    using detail::Get;
+    using detail::Ipv4Bytes;
+    using detail::IsIpv6;
+    using detail::kIpv6HeaderBytes;
+    using detail::kTcp;
+    using detail::kUdp;
     IpFields fields;
     FlowTuple flow;
     flow.destinationPort = 0;
@@ -141,7 +146,11 @@ ReadIp(uint16_t etherType, const uint8_t* packet, size_t size)
 constexpr size_t
 MarkIpCe(uint16_t etherType, uint8_t* packet, size_t size)
 {
-    using namespace detail;
+    using detail::Get;
+    using detail::Ipv4Bytes;
+    using detail::IsIpv6;
+    using detail::kIpv6HeaderBytes;
+    using detail::OnesSum;
     if (etherType == kEtherTypeIpv6 && IsIpv6(packet, size))
     {
         packet[1] |= 0x30;
