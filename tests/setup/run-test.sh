@@ -57,7 +57,7 @@ says "<--launch=torchrun  --nproc_per_node=2 train.py>"
 says "<--zero=2>"
 try "$CLONE/ns3" run "dltrain --launch='torchrun" --no-build
 expect_status 2
-says "quotes do not match"
+expect_error "quotes do not match"
 
 begin "the program's exit status comes through"
 try "$CLONE/ns3" run "dltrain --bad" --no-build
