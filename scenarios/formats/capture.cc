@@ -89,11 +89,7 @@ class Object
     {
         if (m_fine)
         {
-            topo::Error error;
-            error.file = m_file;
-            error.where = m_where;
-            error.problem = problem;
-            m_errors.push_back(std::move(error));
+            AddError(m_errors, m_file, m_where, problem);
         }
         m_fine = false;
         return false;
@@ -865,11 +861,11 @@ Reader::ReadRank(Rank rank, Role* role)
     const std::string file = m_folder + "/rank-" + std::to_string(rank) + ".jsonl";
     if (!IsFile(file))
     {
-        topo::Error error;
-        error.file = file;
-        error.problem = "is missing, or no file: it is what rank " + std::to_string(rank) +
-                        " of this capture did";
-        m_errors.push_back(std::move(error));
+        AddError(m_errors,
+                 file,
+                 "",
+                 "is missing, or no file: it is what rank " + std::to_string(rank) +
+                     " of this capture did");
         return false;
     }
     const auto text = ReadInput(file, m_errors);
@@ -945,20 +941,17 @@ Reader::ReadRank(Rank rank, Role* role)
     }
     if (!hasHead || (tasks != UINT64_MAX && tasks != m_nextId))
     {
-        topo::Error error;
-        error.file = file;
-        error.problem = hasHead ? "has " + std::to_string(m_nextId) + " tasks, of " +
-                                      std::to_string(tasks) + " by its first line: it was cut"
-                                : "has no line of the rank";
-        m_errors.push_back(std::move(error));
+        AddError(m_errors,
+                 file,
+                 "",
+                 hasHead ? "has " + std::to_string(m_nextId) + " tasks, of " +
+                               std::to_string(tasks) + " by its first line: it was cut"
+                         : "has no line of the rank");
         return false;
     }
     if (role->graph.streams.size() > UINT16_MAX)
     {
-        topo::Error error;
-        error.file = file;
-        error.problem = "has more than 65535 streams and pairs";
-        m_errors.push_back(std::move(error));
+        AddError(m_errors, file, "", "has more than 65535 streams and pairs");
         return false;
     }
     return true;
@@ -970,10 +963,7 @@ Reader::SetBlocks()
     // Each group's sizes are its members' lists. Roles with some become one a rank.
     auto& plan = m_captured.plan;
     const auto fail = [&](const std::string& problem) {
-        topo::Error error;
-        error.file = m_folder;
-        error.problem = problem;
-        m_errors.push_back(std::move(error));
+        AddError(m_errors, m_folder, "", problem);
         return false;
     };
     std::map<std::pair<uint32_t, std::size_t>, std::shared_ptr<const coll::BlockSizes>> made;
@@ -1093,10 +1083,7 @@ Reader::Read()
     }
     if (!any)
     {
-        topo::Error error;
-        error.file = m_folder;
-        error.problem = "has no task of step " + std::to_string(m_step);
-        m_errors.push_back(std::move(error));
+        AddError(m_errors, m_folder, "", "has no task of step " + std::to_string(m_step));
         return std::nullopt;
     }
     if (!MakePlan())

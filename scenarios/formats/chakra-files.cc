@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "scenarios/formats/chakra.h"
+#include "scenarios/formats/input-file.h"
 
 #include <algorithm>
 #include <charconv>
@@ -15,19 +16,6 @@ namespace formats
 
 namespace
 {
-
-void
-AddError(std::vector<topo::Error>& errors,
-         const std::string& file,
-         const std::string& where,
-         const std::string& problem)
-{
-    topo::Error error;
-    error.file = file;
-    error.where = where;
-    error.problem = problem;
-    errors.push_back(std::move(error));
-}
 
 /// "trace.3.et": prefix "trace", rank 3. False: it is no such name.
 bool

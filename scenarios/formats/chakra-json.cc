@@ -4,6 +4,7 @@
 #include "scenarios/formats/chakra-json.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/formats/input-file.h"
 #include "topologies/json-text.h"
 #include "topologies/names.h"
 
@@ -90,11 +91,7 @@ class Reader
   private:
     bool Fail(const std::string& where, const std::string& problem)
     {
-        topo::Error error;
-        error.file = m_file;
-        error.where = where;
-        error.problem = problem;
-        m_errors.push_back(std::move(error));
+        AddError(m_errors, m_file, where, problem);
         return false;
     }
 

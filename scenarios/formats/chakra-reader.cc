@@ -32,19 +32,6 @@ namespace
 constexpr uint32_t kMemoryThread = 1u << 20;
 constexpr uint32_t kStorageThread = kMemoryThread + 1;
 
-void
-AddError(std::vector<topo::Error>& errors,
-         const std::string& file,
-         const std::string& where,
-         const std::string& problem)
-{
-    topo::Error error;
-    error.file = file;
-    error.where = where;
-    error.problem = problem;
-    errors.push_back(std::move(error));
-}
-
 class Reader
 {
   public:

@@ -3,6 +3,8 @@
  */
 #include "scenarios/formats/chakra-wire.h"
 
+#include "scenarios/formats/input-file.h"
+
 #if __has_include(<google/protobuf/io/coded_stream.h>) && defined(DLTRAIN_PROTOBUF)
 #include <cstring>
 #include <functional>
@@ -39,11 +41,7 @@ class Reader
     {
         if (!m_failed)
         {
-            topo::Error error;
-            error.file = m_file;
-            error.where = "byte " + std::to_string(m_in.CurrentPosition());
-            error.problem = problem;
-            m_errors.push_back(std::move(error));
+            AddError(m_errors, m_file, "byte " + std::to_string(m_in.CurrentPosition()), problem);
         }
         m_failed = true;
         return false;
@@ -535,10 +533,7 @@ ReadChakraWire(const std::string&,
                std::vector<ChakraNode>*,
                std::vector<topo::Error>& errors)
 {
-    topo::Error error;
-    error.file = file;
-    error.problem = WhyNoChakraWire();
-    errors.push_back(std::move(error));
+    AddError(errors, file, "", WhyNoChakraWire());
     return false;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/formats/goal.h"
+#include "scenarios/formats/input-file.h"
 
 #include <cctype>
 #include <charconv>
@@ -43,10 +44,7 @@ class Parser
             return false;
         }
         m_failed = true;
-        topo::Error error;
-        error.file = m_file + ":" + std::to_string(m_line);
-        error.problem = problem;
-        m_errors.push_back(std::move(error));
+        AddError(m_errors, m_file + ":" + std::to_string(m_line), "", problem);
         return false;
     }
 

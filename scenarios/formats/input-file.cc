@@ -25,16 +25,20 @@ IsPacked(const std::string& bytes)
     return bytes.size() >= 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b'; // what gzip writes first
 }
 
+} // namespace
+
 void
-Fail(const std::string& file, const std::string& problem, std::vector<topo::Error>& errors)
+AddError(std::vector<topo::Error>& errors,
+         const std::string& file,
+         const std::string& where,
+         const std::string& problem)
 {
     topo::Error error;
     error.file = file;
+    error.where = where;
     error.problem = problem;
     errors.push_back(std::move(error));
 }
-
-} // namespace
 
 std::optional<std::string>
 Unpacked(std::string bytes, const std::string& file, std::vector<topo::Error>& errors)
@@ -58,37 +62,43 @@ Unpacked(std::string bytes, const std::string& file, std::vector<topo::Error>& e
             text.append(block.data(), static_cast<std::size_t>(got));
             if (text.size() > kLargestFile)
             {
-                Fail(file,
-                     "is larger than " + std::to_string(kLargestFile >> 20) + " MiB, unpacked",
-                     errors);
+                AddError(errors,
+                         file,
+                         "",
+                         "is larger than " + std::to_string(kLargestFile >> 20) + " MiB, unpacked");
                 return std::nullopt;
             }
             if (text.size() > kSurelyUnpacked && text.size() / kMostUnpacked > bytes.size())
             {
-                Fail(file,
-                     "has " + std::to_string(bytes.size()) + " B, packed by gzip, and more than " +
-                         std::to_string(kMostUnpacked) +
-                         " times as many unpacked; unpack it with gunzip if it is what it seems",
-                     errors);
+                AddError(
+                    errors,
+                    file,
+                    "",
+                    "has " + std::to_string(bytes.size()) + " B, packed by gzip, and more than " +
+                        std::to_string(kMostUnpacked) +
+                        " times as many unpacked; unpack it with gunzip if it is what it seems");
                 return std::nullopt;
             }
         }
     }
     catch (const std::exception& e)
     {
-        Fail(file,
-             "is packed by gzip, and damaged behind byte " + std::to_string(text.size()) +
-                 " of what is in it: " + e.what(),
-             errors);
+        AddError(errors,
+                 file,
+                 "",
+                 "is packed by gzip, and damaged behind byte " + std::to_string(text.size()) +
+                     " of what is in it: " + e.what());
         return std::nullopt;
     }
     return text;
 #else
-    Fail(file,
-         "is packed by gzip, and this program was built without Boost.Iostreams: unpack it with "
-         "gunzip; or type:  sudo apt-get install --no-install-recommends libboost-iostreams-dev  "
-         "and build again",
-         errors);
+    AddError(
+        errors,
+        file,
+        "",
+        "is packed by gzip, and this program was built without Boost.Iostreams: unpack it with "
+        "gunzip; or type:  sudo apt-get install --no-install-recommends libboost-iostreams-dev  "
+        "and build again");
     return std::nullopt;
 #endif
 }

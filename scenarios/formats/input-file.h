@@ -21,6 +21,12 @@ constexpr std::size_t kLargestFile = 1024u << 20;
 constexpr std::size_t kMostUnpacked = 200;
 constexpr std::size_t kSurelyUnpacked = 16u << 20;
 
+/// \param where in the file, as a byte or a JSON path; may be empty
+void AddError(std::vector<topo::Error>& errors,
+              const std::string& file,
+              const std::string& where,
+              const std::string& problem);
+
 /// What is in a file; of one packed by gzip what was packed. Nothing, and an error, if it cannot be
 /// read, is too large, or its packing is damaged. Gzip needs Boost.Iostreams, an optional part of
 /// the build.

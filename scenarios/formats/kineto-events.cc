@@ -4,6 +4,7 @@
 #include "scenarios/formats/kineto-events.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/formats/input-file.h"
 #include "scenarios/formats/kineto.h"
 #include "topologies/json-text.h"
 
@@ -71,11 +72,7 @@ class Texts
   private:
     bool Fail(const std::string& problem)
     {
-        topo::Error error;
-        error.file = m_file;
-        error.where = m_where;
-        error.problem = problem;
-        m_errors.push_back(std::move(error));
+        AddError(m_errors, m_file, m_where, problem);
         return false;
     }
 

@@ -90,11 +90,7 @@ class Reader
   private:
     bool Fail(const std::string& problem)
     {
-        topo::Error error;
-        error.file = m_file;
-        error.where = m_where;
-        error.problem = problem;
-        m_errors.push_back(std::move(error));
+        AddError(m_errors, m_file, m_where, problem);
         return false;
     }
 

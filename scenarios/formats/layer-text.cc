@@ -3,6 +3,7 @@
  */
 #include "scenarios/formats/layer-text.h"
 
+#include "scenarios/formats/input-file.h"
 #include "scenarios/formats/layer-step.h"
 #include "scenarios/formats/recording.h"
 #include "topologies/names.h"
@@ -93,10 +94,7 @@ class Reader
   private:
     bool Fail(const std::string& problem)
     {
-        topo::Error error;
-        error.file = m_file + (m_line > 0 ? ":" + std::to_string(m_line) : "");
-        error.problem = problem;
-        m_errors.push_back(std::move(error));
+        AddError(m_errors, m_file + (m_line > 0 ? ":" + std::to_string(m_line) : ""), "", problem);
         return false;
     }
 

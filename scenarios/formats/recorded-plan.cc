@@ -6,6 +6,7 @@
 #include "collectives/block-sizes.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/formats/input-file.h"
 #include "scenarios/formats/recorded-lanes.h"
 #include "scenarios/training/message-match.h"
 #include "topologies/names.h"
@@ -54,10 +55,7 @@ class Builder
   private:
     bool Fail(const std::string& problem)
     {
-        topo::Error error;
-        error.file = m_file;
-        error.problem = problem;
-        m_errors.push_back(std::move(error));
+        AddError(m_errors, m_file, "", problem);
         return false;
     }
 

@@ -119,10 +119,7 @@ ReadTrace(const std::string& path,
           const TraceCluster& cluster)
 {
     const auto fail = [&](const std::string& problem) {
-        topo::Error error;
-        error.file = path;
-        error.problem = problem;
-        errors.push_back(std::move(error));
+        AddError(errors, path, "", problem);
         return std::nullopt;
     };
     if (IsCapture(path))
@@ -218,10 +215,7 @@ PlanOf(const Trace& trace,
     {
         if (!problems->empty())
         {
-            topo::Error error;
-            error.file = path;
-            error.problem = problems->front();
-            errors.push_back(std::move(error));
+            AddError(errors, path, "", problems->front());
             return std::nullopt;
         }
     }

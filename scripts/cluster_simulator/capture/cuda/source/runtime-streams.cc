@@ -43,12 +43,22 @@ Query(Call& call, bool done, Time at)
     return cudaSuccess;
 }
 
-struct Callback
+/// The stream calls a function of the program.
+template <class Function>
+cudaError_t
+CallBack(cudaStream_t handle, bool isGiven, const Function& function)
 {
-    cudaStreamCallback_t call;
-    cudaStream_t stream;
-    void* data;
-};
+    Call call;
+    Machine& machine = call.machine;
+    Stream* stream = machine.Find(handle);
+    if (!stream || !isGiven)
+    {
+        return Result(cudaErrorInvalidValue);
+    }
+    machine.Issue(stream, [&machine, function](Stream* on) { machine.AddCallback(on, function); });
+    machine.Progress(call.lock);
+    return cudaSuccess;
+}
 
 } // namespace
 
@@ -173,18 +183,7 @@ extern "C"
 
     cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* data)
     {
-        Call call;
-        Machine& machine = call.machine;
-        Stream* stream = machine.Find(handle);
-        if (!stream || !function)
-        {
-            return Result(cudaErrorInvalidValue);
-        }
-        machine.Issue(stream, [&machine, function, data](Stream* on) {
-            machine.AddCallback(on, [function, data] { function(data); });
-        });
-        machine.Progress(call.lock);
-        return cudaSuccess;
+        return CallBack(handle, function, [function, data] { function(data); });
     }
 
     cudaError_t cudaStreamAddCallback(cudaStream_t handle,
@@ -192,21 +191,9 @@ extern "C"
                                       void* data,
                                       unsigned)
     {
-        Call call;
-        Machine& machine = call.machine;
-        Stream* stream = machine.Find(handle);
-        if (!stream || !function)
-        {
-            return Result(cudaErrorInvalidValue);
-        }
-        const Callback callback{function, handle, data};
-        machine.Issue(stream, [&machine, callback](Stream* on) {
-            machine.AddCallback(on, [callback] {
-                callback.call(callback.stream, cudaSuccess, callback.data);
-            });
+        return CallBack(handle, function, [function, handle, data] {
+            function(handle, cudaSuccess, data);
         });
-        machine.Progress(call.lock);
-        return cudaSuccess;
     }
 
     // ---- events

@@ -172,64 +172,15 @@ TypeBytes(int type)
     return type >= 0 && type < ncclNumTypes ? kBytes[type] : 0;
 }
 
-double
-Number(int type, const void* at)
+namespace
 {
-    const auto plain = [at](auto value) {
-        std::memcpy(&value, at, sizeof(value));
-        return static_cast<double>(value);
-    };
-    uint16_t two = 0;
-    uint8_t one = 0;
-    std::memcpy(&one, at, 1);
-    std::memcpy(&two, at, TypeBytes(type) > 1 ? 2 : 1);
-    switch (type)
-    {
-    case ncclInt8:
-        return plain(int8_t{});
-    case ncclUint8:
-        return plain(uint8_t{});
-    case ncclInt32:
-        return plain(int32_t{});
-    case ncclUint32:
-        return plain(uint32_t{});
-    case ncclInt64:
-        return plain(int64_t{});
-    case ncclUint64:
-        return plain(uint64_t{});
-    case ncclFloat32:
-        return plain(float{});
-    case ncclFloat64:
-        return plain(double{});
-    case ncclFloat16:
-        return Half::Read(two);
-    case ncclBfloat16:
-        return Brain::Read(two);
-    case ncclFloat8e4m3:
-        return E4M3::Read(one);
-    default:
-        return E5M2::Read(one);
-    }
-}
 
+/// Calls `plain` with a number of the type, `small` with one of those of 8 or 16 bits and with
+/// their bits; for no type, nothing.
+template <class Plain, class WithSmall>
 void
-Reduce(int type,
-       Reduction how,
-       const std::vector<double>& scales,
-       const std::vector<const char*>& sources,
-       const std::vector<char*>& targets,
-       std::size_t count)
+OfType(int type, const Plain& plain, const WithSmall& small)
 {
-    const auto plain = [&](auto example) {
-        using T = decltype(example);
-        const auto same = [](T value) { return value; };
-        ReduceAs<T, T>(how, scales, sources, targets, count, same, same);
-    };
-    const auto small = [&](auto example, auto bits) {
-        using Kind = decltype(example);
-        using Bits = decltype(bits);
-        ReduceAs<float, Bits>(how, scales, sources, targets, count, Kind::Read, Kind::Write);
-    };
     switch (type)
     {
     case ncclInt8:
@@ -259,6 +210,45 @@ Reduce(int type,
     default:
         break;
     }
+}
+
+} // namespace
+
+double
+Number(int type, const void* at)
+{
+    double number = 0;
+    const auto plain = [at, &number](auto value) {
+        std::memcpy(&value, at, sizeof(value));
+        number = static_cast<double>(value);
+    };
+    const auto small = [at, &number](auto kind, auto bits) {
+        std::memcpy(&bits, at, sizeof(bits));
+        number = decltype(kind)::Read(bits);
+    };
+    OfType(type, plain, small);
+    return number;
+}
+
+void
+Reduce(int type,
+       Reduction how,
+       const std::vector<double>& scales,
+       const std::vector<const char*>& sources,
+       const std::vector<char*>& targets,
+       std::size_t count)
+{
+    const auto plain = [&](auto example) {
+        using T = decltype(example);
+        const auto same = [](T value) { return value; };
+        ReduceAs<T, T>(how, scales, sources, targets, count, same, same);
+    };
+    const auto small = [&](auto example, auto bits) {
+        using Kind = decltype(example);
+        using Bits = decltype(bits);
+        ReduceAs<float, Bits>(how, scales, sources, targets, count, Kind::Read, Kind::Write);
+    };
+    OfType(type, plain, small);
 }
 
 } // namespace gpus
