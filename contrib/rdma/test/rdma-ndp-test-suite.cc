@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <map>
-#include <random>
 
 using namespace ns3;
 using namespace ns3::rdmatest;
@@ -28,29 +27,17 @@ class NdpBed : public TrimmingBed
 } // namespace
 
 /// A test case that can check beds.
-class RdmaNdpTestCase : public TestCase
+class RdmaNdpTestCase : public TrimmingTestCase
 {
   public:
-    using TestCase::TestCase;
+    using TrimmingTestCase::TrimmingTestCase;
 
   protected:
-    /// Each message has arrived once and whole, each post is complete, and packets add up.
-    /// \param lossless nothing is lost on the way but by trimming
+    /// What CheckArrived does, and what NDP's counters say. \param lossless nothing is lost on the
+    /// way but by trimming
     void Check(NdpBed& bed, const std::string& what, bool lossless = true)
     {
-        uint64_t packets = 0;
-        NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), bed.sent.size(), what << ": messages");
-        NS_TEST_EXPECT_MSG_EQ(bed.notes.completions.size(), bed.sent.size(), what << ": posts");
-        for (const Notes::Completion& completion : bed.notes.completions)
-        {
-            NS_TEST_EXPECT_MSG_EQ((completion.status == RdmaStatus::SUCCESS), true, what);
-        }
-        for (const NdpBed::Sent& sent : bed.sent)
-        {
-            NS_TEST_EXPECT_MSG_EQ(sent.receiver->GetBytesReceived(), sent.bytes, what);
-            NS_TEST_EXPECT_MSG_EQ(sent.sender->GetBytesAcknowledged(), sent.bytes, what);
-            packets += Wires(sent.bytes, 4096).size();
-        }
+        const uint64_t packets = CheckArrived(bed, what);
         for (const Notes::Message& message : bed.notes.messages)
         {
             const auto of =
@@ -61,9 +48,6 @@ class RdmaNdpTestCase : public TestCase
         }
         const RdmaNicCounters nics = bed.Totals();
         const RdmaTrimCounters trims = bed.fabric->GetTrimTotals();
-        // Sent for the first time and again.
-        NS_TEST_EXPECT_MSG_EQ(nics.dataPackets, packets + nics.retransmittedPackets, what);
-        NS_TEST_EXPECT_MSG_EQ(RdmaFramePool::GetLive(), 0, what << ": frames left");
         if (!lossless)
         {
             return;
@@ -275,50 +259,12 @@ class RdmaNdpLossTestCase : public RdmaNdpTestCase
   private:
     void DoRun() override
     {
-        using Loses = std::function<bool(const RdmaFrame&)>;
-        const auto is = [](RdmaOpcode opcode) {
-            return Loses([opcode](const RdmaFrame& frame) { return frame.opcode == opcode; });
-        };
-        const std::map<std::string, Loses> kinds = {
-            {"whole packets",
-             [](const RdmaFrame& f) {
-                 return IsRequest(f.opcode) && !(f.flags & RdmaFrame::TRIMMED);
-             }},
-            {"headers",
-             [](const RdmaFrame& f) {
-                 return IsRequest(f.opcode) && (f.flags & RdmaFrame::TRIMMED);
-             }},
-            {"ACKs", is(RdmaOpcode::NDP_ACK)},
-            {"NACKs", is(RdmaOpcode::NDP_NACK)},
-            {"pulls", is(RdmaOpcode::NDP_PULL)},
-            {"anything", [](const RdmaFrame&) { return true; }}};
-        for (const auto& [kind, loses] : kinds)
+        for (const auto& [kind, loses] : KindsToLose())
         {
             for (const uint32_t share : {2U, 7U, 50U}) // one of so many
             {
                 NdpBed bed;
-                bed.Star(6, 100 * GBPS);
-                bed.Build();
-                std::mt19937 random(share);
-                std::vector<std::unique_ptr<Loser>> losers;
-                for (uint32_t h = 0; h < 6; ++h)
-                {
-                    losers.push_back(std::make_unique<Loser>(
-                        bed.fabric->GetNic(h)->GetPort(),
-                        [&random, share, loses = loses](const RdmaFrame& frame, int64_t) {
-                            return loses(frame) && random() % share == 0;
-                        }));
-                }
-                for (uint32_t s = 1; s < 6; ++s)
-                {
-                    bed.Send(s, 0, 600011 + s);
-                }
-                Simulator::Run();
-                uint32_t lost = 0;
-                for (const auto& loser : losers)
-                {
-                    lost += loser->lost;
-                }
+                const uint32_t lost = RunWithLosses(bed, loses, share);
                 const std::string what = kind + ", one of " + std::to_string(share);
                 NS_TEST_EXPECT_MSG_GT(lost, 0, what);
                 Check(bed, what, false);

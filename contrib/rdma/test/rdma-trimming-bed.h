@@ -9,6 +9,10 @@
 #include "rdma-test-fabric.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -106,6 +110,90 @@ Wires(uint64_t bytes, uint32_t mtu)
     } while (rest);
     return wires;
 }
+
+/// Whether a frame is of those that a test loses.
+using Loses = std::function<bool(const RdmaFrame&)>;
+
+inline Loses
+LosesOf(RdmaOpcode opcode)
+{
+    return [opcode](const RdmaFrame& frame) { return frame.opcode == opcode; };
+}
+
+/// What all these transports send.
+inline std::map<std::string, Loses>
+KindsToLose()
+{
+    return {
+        {"whole packets",
+         [](const RdmaFrame& f) { return IsRequest(f.opcode) && !(f.flags & RdmaFrame::TRIMMED); }},
+        {"headers",
+         [](const RdmaFrame& f) { return IsRequest(f.opcode) && (f.flags & RdmaFrame::TRIMMED); }},
+        {"ACKs", LosesOf(RdmaOpcode::NDP_ACK)},
+        {"NACKs", LosesOf(RdmaOpcode::NDP_NACK)},
+        {"pulls", LosesOf(RdmaOpcode::NDP_PULL)},
+        {"anything", [](const RdmaFrame&) { return true; }}};
+}
+
+/// A test case that can check such beds.
+class TrimmingTestCase : public TestCase
+{
+  public:
+    using TestCase::TestCase;
+
+  protected:
+    /// Each message has arrived once and whole, each post is complete, and packets add up.
+    /// \return packets of all messages
+    uint64_t CheckArrived(TrimmingBed& bed, const std::string& what)
+    {
+        uint64_t packets = 0;
+        NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), bed.sent.size(), what << ": messages");
+        NS_TEST_EXPECT_MSG_EQ(bed.notes.completions.size(), bed.sent.size(), what << ": posts");
+        for (const Notes::Completion& completion : bed.notes.completions)
+        {
+            NS_TEST_EXPECT_MSG_EQ((completion.status == RdmaStatus::SUCCESS), true, what);
+        }
+        for (const TrimmingBed::Sent& sent : bed.sent)
+        {
+            NS_TEST_EXPECT_MSG_EQ(sent.receiver->GetBytesReceived(), sent.bytes, what);
+            NS_TEST_EXPECT_MSG_EQ(sent.sender->GetBytesAcknowledged(), sent.bytes, what);
+            packets += Wires(sent.bytes, 4096).size();
+        }
+        const RdmaNicCounters nics = bed.Totals();
+        // Sent for the first time and again.
+        NS_TEST_EXPECT_MSG_EQ(nics.dataPackets, packets + nics.retransmittedPackets, what);
+        NS_TEST_EXPECT_MSG_EQ(RdmaFramePool::GetLive(), 0, what << ": frames left");
+        return packets;
+    }
+
+    /// Five hosts send to one, and one of so many of the frames is lost. \return how many were
+    static uint32_t RunWithLosses(TrimmingBed& bed, const Loses& loses, uint32_t share)
+    {
+        bed.Star(6, 100 * GBPS);
+        bed.Build();
+        std::mt19937 random(share);
+        std::vector<std::unique_ptr<Loser>> losers;
+        for (uint32_t h = 0; h < 6; ++h)
+        {
+            losers.push_back(
+                std::make_unique<Loser>(bed.fabric->GetNic(h)->GetPort(),
+                                        [&random, &loses, share](const RdmaFrame& frame, int64_t) {
+                                            return loses(frame) && random() % share == 0;
+                                        }));
+        }
+        for (uint32_t s = 1; s < 6; ++s)
+        {
+            bed.Send(s, 0, 600011 + s);
+        }
+        Simulator::Run();
+        uint32_t lost = 0;
+        for (const auto& loser : losers)
+        {
+            lost += loser->lost;
+        }
+        return lost;
+    }
+};
 
 } // namespace rdmatest
 } // namespace ns3

@@ -57,32 +57,18 @@ class TransportBed : public TrimmingBed
 
 } // namespace
 
-class RdmaTrimmingTestCase : public TestCase
+class RdmaTrimmingTestCase : public TrimmingTestCase
 {
   public:
-    using TestCase::TestCase;
+    using TrimmingTestCase::TrimmingTestCase;
 
   protected:
-    /// Each message has arrived once and whole, each post is complete, and packets add up.
+    /// What CheckArrived does, and what counters say.
     void Check(TransportBed& bed, const std::string& what, bool lossless = true)
     {
-        uint64_t packets = 0;
-        NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), bed.sent.size(), what << ": messages");
-        NS_TEST_EXPECT_MSG_EQ(bed.notes.completions.size(), bed.sent.size(), what << ": posts");
-        for (const Notes::Completion& completion : bed.notes.completions)
-        {
-            NS_TEST_EXPECT_MSG_EQ((completion.status == RdmaStatus::SUCCESS), true, what);
-        }
-        for (const TransportBed::Sent& sent : bed.sent)
-        {
-            NS_TEST_EXPECT_MSG_EQ(sent.receiver->GetBytesReceived(), sent.bytes, what);
-            NS_TEST_EXPECT_MSG_EQ(sent.sender->GetBytesAcknowledged(), sent.bytes, what);
-            packets += Wires(sent.bytes, 4096).size();
-        }
+        const uint64_t packets = CheckArrived(bed, what);
         const RdmaNicCounters nics = bed.Totals();
         const RdmaTrimCounters trims = bed.fabric->GetTrimTotals();
-        NS_TEST_EXPECT_MSG_EQ(nics.dataPackets, packets + nics.retransmittedPackets, what);
-        NS_TEST_EXPECT_MSG_EQ(RdmaFramePool::GetLive(), 0, what << ": frames left");
         NS_TEST_EXPECT_MSG_EQ(trims.returned, 0, what << ": nothing comes back");
         if (lossless && bed.Drops() == 0 && nics.timeouts == 0)
         {
@@ -280,24 +266,8 @@ class RdmaTrimmingLossTestCase : public RdmaTrimmingTestCase
   private:
     void DoRun() override
     {
-        using Loses = std::function<bool(const RdmaFrame&)>;
-        const auto is = [](RdmaOpcode opcode) {
-            return Loses([opcode](const RdmaFrame& frame) { return frame.opcode == opcode; });
-        };
-        const std::map<std::string, Loses> kinds = {
-            {"whole packets",
-             [](const RdmaFrame& f) {
-                 return IsRequest(f.opcode) && !(f.flags & RdmaFrame::TRIMMED);
-             }},
-            {"headers",
-             [](const RdmaFrame& f) {
-                 return IsRequest(f.opcode) && (f.flags & RdmaFrame::TRIMMED);
-             }},
-            {"ACKs", is(RdmaOpcode::NDP_ACK)},
-            {"NACKs", is(RdmaOpcode::NDP_NACK)},
-            {"pulls", is(RdmaOpcode::NDP_PULL)},
-            {"requests to send", is(RdmaOpcode::REQUEST_TO_SEND)},
-            {"anything", [](const RdmaFrame&) { return true; }}};
+        std::map<std::string, Loses> kinds = KindsToLose();
+        kinds.emplace("requests to send", LosesOf(RdmaOpcode::REQUEST_TO_SEND));
         for (const Transport& transport : TRANSPORTS)
         {
             for (const auto& [kind, loses] : kinds)
@@ -305,23 +275,7 @@ class RdmaTrimmingLossTestCase : public RdmaTrimmingTestCase
                 for (const uint32_t share : {2U, 7U, 50U}) // one of so many
                 {
                     TransportBed bed(transport);
-                    bed.Star(6, 100 * GBPS);
-                    bed.Build();
-                    std::mt19937 random(share);
-                    std::vector<std::unique_ptr<Loser>> losers;
-                    for (uint32_t h = 0; h < 6; ++h)
-                    {
-                        losers.push_back(std::make_unique<Loser>(
-                            bed.fabric->GetNic(h)->GetPort(),
-                            [&random, share, loses = loses](const RdmaFrame& frame, int64_t) {
-                                return loses(frame) && random() % share == 0;
-                            }));
-                    }
-                    for (uint32_t s = 1; s < 6; ++s)
-                    {
-                        bed.Send(s, 0, 600011 + s);
-                    }
-                    Simulator::Run();
+                    RunWithLosses(bed, loses, share);
                     Check(bed,
                           transport.Words() + ": " + kind + ", one of " + std::to_string(share),
                           false);
