@@ -417,6 +417,12 @@ TraceCollector::EndConnection(const ns3::RdmaQueuePair& sender)
 }
 
 void
+TraceCollector::AbandonConnection(const ns3::RdmaQueuePair& sender)
+{
+    TellError(EndOf(sender));
+}
+
+void
 TraceCollector::TellEnd(const End& ended)
 {
     if (m_options.notes)

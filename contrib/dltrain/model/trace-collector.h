@@ -110,6 +110,8 @@ class TraceCollector
     void BeginConnection(const ns3::RdmaQueuePair& sender, uint32_t from, uint32_t to);
     /// All that was posted to it is done, and its number will not come again.
     void EndConnection(const ns3::RdmaQueuePair& sender);
+    /// Between the nodes' events: what is under way on it never ends.
+    void AbandonConnection(const ns3::RdmaQueuePair& sender);
     /// The other end of a connection has been made: its first packet is here.
     void OnAccepted(ns3::RdmaQueuePair& qp);
 
