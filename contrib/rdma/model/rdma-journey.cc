@@ -52,8 +52,13 @@ RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
             {
                 kinds[i] = queued;
             }
-            if (kinds[i]->src == queued->src && kinds[i]->destQp == queued->destQp &&
-                kinds[i]->dst == queued->dst)
+            const bool ordinary = kinds[i]->opcode == RdmaOpcode::ETHERNET;
+            if (ordinary != (queued->opcode == RdmaOpcode::ETHERNET))
+            {
+                continue;
+            }
+            if (ordinary || (kinds[i]->src == queued->src && kinds[i]->destQp == queued->destQp &&
+                             kinds[i]->dst == queued->dst))
             {
                 bytes[i] += queued->wireBytes;
                 break;
@@ -66,7 +71,11 @@ RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
         most = bytes[i] > bytes[most] ? i : most;
     }
     const RdmaFrame* first = kinds[most];
-    if (first && first->opcode != RdmaOpcode::ETHERNET) // whose flow nobody knows by a number
+    if (first && first->opcode == RdmaOpcode::ETHERNET) // whose flow nobody knows by a number
+    {
+        hop.behind.ordinary = true;
+    }
+    else if (first)
     {
         hop.behind = {first->src, first->dst, first->destQp, 0, true};
     }

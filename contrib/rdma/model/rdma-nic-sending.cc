@@ -378,6 +378,14 @@ RdmaNic::GetRecoveryParameters(const RdmaRecoveryScheme& scheme)
     return PeekPointer(m_recoveryParameters);
 }
 
+const char*
+RdmaNic::GetWaitedFor() const
+{
+    const RdmaRecoveryScheme& scheme = GetLossRecovery();
+    const Ptr<Object> parameters = scheme.makeParameters ? scheme.makeParameters() : nullptr;
+    return scheme.waitsFor ? scheme.waitsFor(PeekPointer(parameters)) : nullptr;
+}
+
 void
 RdmaNic::Echo(const RdmaQueuePair* qp, RdmaFrame* data, RdmaFrame* ack)
 {

@@ -320,6 +320,8 @@ class RdmaNic : public Object, public RdmaPortUser
 
     /// \return the attribute LossRecovery
     const RdmaRecoveryScheme& GetLossRecovery() const;
+    /// \return RdmaRecoveryScheme::waitsFor of it
+    const char* GetWaitedFor() const;
 
     /// The attribute PathSelector. \param name "": none
     void SetPathSelector(std::string name);

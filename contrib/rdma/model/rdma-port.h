@@ -23,6 +23,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace ns3
 {
@@ -435,6 +436,27 @@ class RdmaPort : public NetDevice
         return m_rate;
     }
 
+    /**
+     * What the transmitter could have sent, for its busy share: bits sent over this times the time.
+     * Neither a pause nor a cut cable takes from it: the rate is the transmitter's, and both are
+     * reasons why it sent less, or in vain. \param from, until ps; if they are one, the rate then
+     * \return mean rate in between, bit/s; if it did not change in between, that rate exactly
+     */
+    double GetMeanRate(int64_t from, int64_t until) const;
+
+    /// A rate that the port had, at a time when the simulation ran.
+    struct PastRate
+    {
+        int64_t until; //!< ps; ascending
+        uint64_t bps;
+    };
+
+    /// \return those before GetRate
+    const std::vector<PastRate>& GetPastRates() const
+    {
+        return m_pastRates;
+    }
+
     /// \return bytes of a frame that only the line sees, not a buffer
     uint32_t GetLineOverhead() const
     {
@@ -837,6 +859,7 @@ class RdmaPort : public NetDevice
     double m_silentDrops{0};                    //!< probability
     Ptr<UniformRandomVariable> m_dropsAtRandom; //!< null: not MayFail
     uint64_t m_rate{100000000000};
+    std::vector<PastRate> m_pastRates;
     int64_t m_timeUnit{1}; //!< ps
     RdmaTimer<RdmaPort, &RdmaPort::OnPauseEvent> m_pauseEvent;
     std::unique_ptr<IbLinkCredits> m_credits;
