@@ -31,6 +31,11 @@ RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
     Hop hop;
     hop.egress = egress;
     hop.end = egress->GetEnd();
+    if (wayOnly)
+    {
+        hops.push_back(hop);
+        return;
+    }
     m_pausedBefore = egress->GetPausedPs(frame.priority, now);
     // The flow with most bytes among the first of the queue, where they are few kinds.
     std::array<const RdmaFrame*, 8> kinds{};
@@ -91,6 +96,10 @@ RdmaJourney::Discard(std::unique_ptr<RdmaJourney> journey)
 void
 RdmaJourney::Leave(RdmaPort& egress, const RdmaFrame& frame, int64_t joined, int64_t now)
 {
+    if (wayOnly)
+    {
+        return;
+    }
     Hop& hop = hops.back();
     hop.paused = egress.GetPausedPs(frame.priority, now) - m_pausedBefore;
     hop.queued = now - joined - hop.paused;

@@ -345,6 +345,8 @@ class RdmaRequester
     void NoteWindow(int64_t now);
     /// The last packet of a message starts to be sent.
     void StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, int64_t now);
+    /// The same of a packet that ends no message: only its way.
+    void StartWay(RdmaFrame& frame, const RdmaWorkRequest& request);
     RdmaSenderClock::Base ReadClock(int64_t now) const;
 
     Sender* m_sender{nullptr}; //!< its own, or its profile's that nobody changes
