@@ -39,6 +39,11 @@ RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
     Hop hop;
     hop.egress = egress;
     hop.end = egress->GetEnd();
+    if (wayOnly)
+    {
+        hops.push_back(hop);
+        return;
+    }
     m_pausedBefore = egress->GetPausedPs(frame.priority, now);
     // Of the first of the queue: each is a line of memory that the one before it leads to.
     std::array<const RdmaFrame*, HEADS> kinds{};
@@ -108,6 +113,10 @@ RdmaJourney::Discard(std::unique_ptr<RdmaJourney> journey)
 void
 RdmaJourney::Leave(RdmaPort& egress, const RdmaFrame& frame, int64_t joined, int64_t now)
 {
+    if (wayOnly)
+    {
+        return;
+    }
     Hop& hop = hops.back();
     hop.paused = egress.GetPausedPs(frame.priority, now) - m_pausedBefore;
     hop.queued = now - joined - hop.paused;

@@ -238,6 +238,12 @@ RdmaNic::NoteJourneys(const RdmaJourney::Resolver& resolver)
 }
 
 void
+RdmaNic::NoteWays(const RdmaJourney::Wanted& wanted)
+{
+    m_ways = &wanted;
+}
+
+void
 RdmaNic::SetCongestionOps(Ptr<RdmaCongestionOps> prototype)
 {
     NS_ABORT_MSG_IF(m_port, "a NIC's congestion control is set before Attach");
