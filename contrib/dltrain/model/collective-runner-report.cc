@@ -4,8 +4,10 @@
  * CollectiveRunner: what it says of collectives that have not ended.
  */
 #include "collective-runner.h"
+#include "collectives/cut-off.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -117,8 +119,69 @@ CollectiveRunner::DescribeUnfinished() const
     {
         lines.push_back("messages that failed: " + std::to_string(failed) + ", the first " +
                         first->first);
+        for (const results::CutOffRecord& record : GetCutOff())
+        {
+            lines.push_back(record.InWords());
+        }
     }
     return lines;
+}
+
+std::vector<results::CutOffRecord>
+CollectiveRunner::GetCutOff() const
+{
+    std::vector<results::CutOffRecord> records;
+    for (const Communicator& comm : m_communicators)
+    {
+        std::set<coll::Edge> lost;      // positions, both ways
+        std::vector<coll::Edge> failed; // ranks
+        std::vector<const Plan*> plans; // of what is under way
+        for (const Member& member : comm.members)
+        {
+            // What adds up in switches has members that are no ranks: of these nothing is told.
+            if (member.kind != Kind::RANK || !m_interconnect.GetPlaces().IsHere(member.rank))
+            {
+                continue;
+            }
+            for (const Rank to : member.failure ? member.failure->to : std::set<Rank>())
+            {
+                if (to < comm.ranks.size())
+                {
+                    lost.insert({{member.position, to}, {to, member.position}});
+                    failed.emplace_back(member.rank, comm.ranks[to]);
+                }
+            }
+            const Plan* plan = member.part.used ? member.part.plan : nullptr;
+            if (plan && std::find(plans.begin(), plans.end(), plan) == plans.end())
+            {
+                plans.push_back(plan);
+            }
+        }
+        for (const Plan* plan : plans)
+        {
+            const coll::Collective& what = plan->schedule->What();
+            results::CutOffRecord record{what.op,
+                                         what.bytes,
+                                         plan->algorithm->Name(),
+                                         failed,
+                                         coll::SplitWithout(*plan->schedule, lost)};
+            for (coll::SplitLanes& split : record.split)
+            {
+                for (std::vector<Rank>& part : split.parts)
+                {
+                    for (Rank& rank : part)
+                    {
+                        rank = comm.ranks[rank];
+                    }
+                }
+            }
+            if (!record.split.empty())
+            {
+                records.push_back(std::move(record));
+            }
+        }
+    }
+    return records;
 }
 
 } // namespace dltrain

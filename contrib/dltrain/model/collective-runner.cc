@@ -946,6 +946,7 @@ CollectiveRunner::OnSent(ChannelId channel, uint64_t cookie, uint64_t, bool fail
         }
     }
     ++member.failure->messages;
+    member.failure->to.insert(address.to);
 }
 
 } // namespace dltrain
