@@ -3,6 +3,8 @@
  */
 #include "results/cut-off-record.h"
 
+#include "collectives/registry.h"
+
 #include <algorithm>
 
 namespace results
