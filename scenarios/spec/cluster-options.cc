@@ -267,6 +267,14 @@ MakeCluster(Validation* v,
     }
     c.server.gpus = values.U32("gpus-per-server");
     c.server.nics = values.U32("nics-per-server");
+    if (values.Given("server") && !values.Given("nics-per-server") && c.server.nics > 1 &&
+        c.server.gpus < server->gpus)
+    {
+        v->notes.push_back("a " + server->name + " with " + std::to_string(c.server.gpus) +
+                           " of its " + topo::Counted(server->gpus, "GPU") + " keeps its " +
+                           topo::Counted(c.server.nics, "NIC") +
+                           "; --nics-per-server says otherwise");
+    }
     const uint32_t perServer = c.server.gpus;
 
     // How many servers there are, and how many of them work.

@@ -12,6 +12,7 @@
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compute-options.h"
 #include "scenarios/spec/data-parallel-options.h"
+#include "scenarios/spec/idle-options.h"
 #include "scenarios/spec/jobs.h"
 #include "scenarios/spec/launch-options.h"
 #include "scenarios/spec/micro-batch.h"
@@ -550,6 +551,7 @@ ValidateTraining(const ReadResult& read)
             {
                 s.plan = training::MakePlan(o);
             }
+            NoteIdleOptions(&v, s.options, s.plan, nccl, isServed);
             used = CollectivesOf(s.plan, cluster.spec.server.gpus);
             SlowDown(&v, &s.plan);
             MakeGpuFaults(&v, cluster.spec, &s.plan);

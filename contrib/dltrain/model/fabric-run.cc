@@ -426,7 +426,8 @@ FabricRun::NoteLinks()
         return;
     }
     results::LinkNotes& notes = m_collector->GetLinkNotes();
-    notes.SetLoads(LoadsOfLinks(*m_fabric, m_collector->GetBaseline()));
+    notes.SetLoads(LoadsOfLinks(*m_fabric, m_collector->GetBaseline(), ns3::RdmaClock::Now()));
+    m_collector->NoteOrdinary();
     if (m_faults)
     {
         m_faults->AddTo(notes);

@@ -176,7 +176,7 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
             m_scenario.plan,
             collector.GetPortNames(),
             collector.GetTags(),
-            collector.GetFabric().GetLinkLayer().GetWords(),
+            collector.GetWords(),
             [&collector] { return collector.GetMessageParts(); });
         m_critical->SetNotes(&collector.GetLinkNotes());
         Now().collectives->SetPaths(&m_critical->GetPaths());
