@@ -5,6 +5,7 @@
  */
 #include "collective-runner.h"
 #include "collectives/cut-off.h"
+#include "collectives/registry.h"
 
 #include <algorithm>
 #include <set>
