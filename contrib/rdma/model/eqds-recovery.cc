@@ -143,7 +143,7 @@ EqdsRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
 {
     if (LoseUnheard(requester))
     {
-        requester.RepeatFrom(m_again.First(), now);
+        requester.RepeatFrom(m_again.FirstSet(), now);
     }
     TrimmingRecovery::ChooseNext(requester);
     if (m_asker.Credits() == 0)

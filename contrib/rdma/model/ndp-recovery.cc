@@ -98,7 +98,7 @@ NdpRecovery::OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now)
     m_heard = now;
     if (m_acked.Covers(psn) && psn < requester.GetHighestPsn() && !m_acked.Test(psn))
     {
-        m_again.Insert(psn);
+        m_again.Set(psn);
     }
     ExpectLess(1);
     if (m_expected == 0)
@@ -121,7 +121,7 @@ NdpRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
     }
     if (lost)
     {
-        requester.RepeatFrom(m_again.First(), now);
+        requester.RepeatFrom(m_again.FirstSet(), now);
     }
     ChooseNext(requester);
     requester.ArmTimer(now);

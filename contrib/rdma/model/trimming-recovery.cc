@@ -49,7 +49,7 @@ void
 TrimmingRecovery::SendFrom(uint64_t psn)
 {
     m_acked = rdma::ReceiveBitmap(psn, m_cap);
-    m_again = rdma::PacketSet(psn, m_cap);
+    m_again = rdma::ReceiveBitmap(psn, m_cap);
 }
 
 void
@@ -67,7 +67,7 @@ TrimmingRecovery::NoteSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& fr
     {
         frame.flags |= RdmaFrame::NOTHING_BEHIND;
     }
-    m_again.Erase(psn);
+    m_again.Clear(psn);
     m_sentFirst = std::max(m_sentFirst, requester.GetAckedPsn() + 1);
 }
 
@@ -84,11 +84,11 @@ TrimmingRecovery::NoteAnswer(RdmaRequester& requester, const RdmaFrame& frame, i
     if (frame.opcode == RdmaOpcode::NDP_ACK)
     {
         m_acked.Set(psn);
-        m_again.Erase(psn);
+        m_again.Clear(psn);
     }
     else if (!m_acked.Test(psn))
     {
-        m_again.Insert(psn);
+        m_again.Set(psn);
     }
 }
 
@@ -100,7 +100,7 @@ TrimmingRecovery::NoteArrivedBefore(RdmaRequester& requester, uint64_t expected)
     {
         if (m_acked.Set(psn))
         {
-            m_again.Erase(psn);
+            m_again.Clear(psn);
             ++fresh;
         }
     }
@@ -146,7 +146,7 @@ TrimmingRecovery::LoseUnheard(RdmaRequester& requester)
     const uint64_t end = std::min(m_sentFirst, requester.GetHighestPsn());
     for (uint64_t psn = requester.GetAckedPsn(); psn < end; ++psn)
     {
-        lost += !m_acked.Test(psn) && m_again.Insert(psn);
+        lost += !m_acked.Test(psn) && m_again.Set(psn);
     }
     m_sentFirst = requester.GetHighestPsn();
     return lost;
@@ -158,7 +158,7 @@ TrimmingRecovery::LoseFrom(RdmaRequester& requester, uint64_t psn, int64_t until
     m_acked = rdma::ReceiveBitmap(requester.GetAckedPsn(), m_cap);
     for (uint64_t lost = psn; lost < requester.GetHighestPsn(); ++lost)
     {
-        m_again.Insert(lost);
+        m_again.Set(lost);
     }
     m_heard = until; // the wait is not the network's fault
 }
@@ -171,7 +171,7 @@ TrimmingRecovery::OnSentAgain(uint64_t)
 void
 TrimmingRecovery::ChooseNext(RdmaRequester& requester)
 {
-    requester.SeekTo(m_again.IsEmpty() ? requester.GetHighestPsn() : m_again.First());
+    requester.SeekTo(m_again.IsEmpty() ? requester.GetHighestPsn() : m_again.FirstSet());
     requester.SetMaxOutstanding(MaySend(requester) ? static_cast<uint32_t>(m_cap) : 0);
 }
 

@@ -4,7 +4,6 @@
 #ifndef TRIMMING_RECOVERY_H
 #define TRIMMING_RECOVERY_H
 
-#include "contrib/rdma/core/packet-set.h"
 #include "contrib/rdma/core/receive-bitmap.h"
 #include "selective-repeat-recovery.h"
 
@@ -96,7 +95,7 @@ class TrimmingRecovery : public SelectiveRepeatRecovery
     int64_t m_patience; //!< CreditTimeout, ps
     uint64_t m_cap;     //!< of PSNs from the first that is not acknowledged on
     rdma::ReceiveBitmap m_acked;
-    rdma::PacketSet m_again; //!< to be sent again
+    rdma::ReceiveBitmap m_again; //!< to be sent again
     int64_t m_heard{0};      //!< the last answer came, or the first packet went, ps
 
   private:

@@ -273,7 +273,7 @@ UetRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
     const uint64_t lost = LoseUnheard(requester);
     if (lost)
     {
-        requester.RepeatFrom(m_again.First(), now);
+        requester.RepeatFrom(m_again.FirstSet(), now);
         if (m_window)
         {
             m_window->OnLost(m_packet * static_cast<double>(lost));
