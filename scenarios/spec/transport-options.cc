@@ -97,10 +97,9 @@ constexpr Trimming kTrimming[] = {
 };
 
 /// What UET's queues, marks and target are for. The README of the consortium's simulator has 100
-/// Gb/s and a round trip of 12 us, with packets of 4,178 B. Six of these times are those of a
-/// packet on the lines of a three-tier network, of six links; they grow with packets and shrink
-/// with rates, and the rest, of cables and switches, does not (assumed). Store and forward at 10
-/// Gb/s takes longer than 12 us alone.
+/// Gb/s and a round trip of 12 us. Of these, 2 us are taken to be those of a packet of 4,178 B on
+/// the six links of a three-tier network, which grow with packets and shrink with rates; the rest,
+/// of cables and switches, does not (assumed).
 struct UetNetwork
 {
     rdma::BitRate rate;
