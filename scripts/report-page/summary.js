@@ -169,7 +169,7 @@ function stepBar(parent) {
   const mean = data.timeline && data.timeline.mean_us;
   if (!mean || !isNumber(stats.step_time_us)) return;
   const parts = [["C", "compute", "computing"], ["O", "overlap", "computing, communication hidden behind it"],
-    ["X", "exposed", "communication alone, exposed"], ["I", "idle", "idle (bubble)"]].filter(([state]) => mean[state] > 0);
+    ["X", "exposed", "communication alone, exposed"], ["I", "idle", idleName]].filter(([state]) => mean[state] > 0);
   const whole = d3.sum(parts, ([state]) => mean[state]);
   parent.append(element("h3", {}, "A GPU\u2019s step, mean over all GPUs"));
   chart(parent, "The step as one bar: " + parts.map(([state, , text]) => text + " " + time(mean[state])).join(", "), (svg, width) => {

@@ -21,6 +21,7 @@
 #include "scenarios/spec/background.h"
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/network-kinds.h"
+#include "scenarios/spec/recovery-options.h"
 
 #include "ns3/config.h"
 #include "ns3/node-window-ranks.h"
@@ -369,6 +370,11 @@ FabricRun::Run(FabricSimulation& simulation)
         longest = fault.kind == scenario::FaultKind::kPauseStorm
                       ? std::max(longest, fault.length.ps)
                       : longest;
+    }
+    if (m_run.recovery)
+    {
+        // Until then it may be that nothing moves, and that this is ended.
+        longest = std::max(longest, m_run.recovery->watchdog.ps);
     }
     m_control.Endure(longest);
     m_control.Watch(*m_collector);

@@ -215,6 +215,17 @@ TraceCollector::NoteJourneys()
                                });
         };
         m_paths = std::make_unique<results::PathTable>(m_endpointNames, m_portNames, isWanted);
+        m_packets.resize(m_fabric.GetNEndpoints());
+        // Asked of each message: patterns are texts.
+        m_wanted = [isWanted, known = std::unordered_map<uint64_t, bool>()](uint32_t from,
+                                                                            uint32_t to) mutable {
+            const auto [at, isNew] = known.try_emplace(uint64_t{from} << 32 | to, false);
+            if (isNew)
+            {
+                at->second = isWanted(from, to);
+            }
+            return at->second;
+        };
     }
     m_journeys = std::make_unique<JourneyParts>(m_fabric);
     m_resolver = [this](uint32_t src, uint32_t dst, uint32_t destQp) {
@@ -223,6 +234,13 @@ TraceCollector::NoteJourneys()
     for (uint32_t e = 0; e < m_fabric.GetNEndpoints(); ++e)
     {
         m_fabric.GetNic(e)->NoteJourneys(m_resolver);
+        if (m_paths)
+        {
+            m_fabric.GetNic(e)->NoteWays(m_wanted);
+            m_fabric.GetNic(e)->TraceConnectWithoutContext(
+                "Way",
+                MakeCallback(&TraceCollector::OnWay, this));
+        }
         m_fabric.GetNic(e)->TraceConnectWithoutContext(
             "Journey",
             MakeCallback(&TraceCollector::OnJourney, this));
@@ -420,6 +438,12 @@ TraceCollector::EndConnection(const ns3::RdmaQueuePair& sender)
 }
 
 void
+TraceCollector::AbandonConnection(const ns3::RdmaQueuePair& sender)
+{
+    TellError(EndOf(sender));
+}
+
+void
 TraceCollector::TellEnd(const End& ended)
 {
     if (m_options.notes)
@@ -467,9 +491,28 @@ TraceCollector::OnJourney(ns3::RdmaQueuePair*,
     t_telling.journey = &journey; // the message itself is told next
 }
 
+void
+TraceCollector::OnWay(ns3::RdmaQueuePair* qp, const ns3::RdmaJourney& journey, int64_t)
+{
+    if (MessageId::IsWarmup(journey.request) || journey.posted < m_packetsSince)
+    {
+        return;
+    }
+    results::Way way{journey.nic->GetEnd()};
+    for (const ns3::RdmaJourney::Hop& hop : journey.hops)
+    {
+        way.push_back(hop.end);
+    }
+    ++m_packets[qp->GetNic()->GetEndpoint()][{qp->GetPeerEndpoint(), std::move(way)}];
+}
+
 uint32_t
 TraceCollector::TagOf(uint32_t src, uint32_t dst, uint32_t destQp)
 {
+    if (m_tags.size() == 1) // all are that; finding out whose it is costs a line of memory a step
+    {
+        return 0;
+    }
     const std::optional<uint32_t> number = m_fabric.FindSenderNumber(src, dst, destQp);
     const PendingMessages::Sender* sender = number ? m_pending.Known(src, *number) : nullptr;
     const PendingMessages::Message* oldest = sender ? m_pending.Oldest(*sender) : nullptr;
@@ -673,6 +716,11 @@ TraceCollector::StartMeasuring(int64_t nowPs)
         if (m_paths)
         {
             m_paths->Clear();
+            m_packetsSince = nowPs;
+            for (auto& packets : m_packets)
+            {
+                packets.clear();
+            }
         }
         if (m_interference)
         {
@@ -712,6 +760,13 @@ TraceCollector::Finish(int64_t nowPs)
     if (m_attribution && !m_options.out.empty())
     {
         m_attribution->Write(InFolder(m_options.out, "attribution.csv"));
+    }
+    for (uint32_t to = 0; to < m_packets.size(); ++to)
+    {
+        for (const auto& [way, packets] : m_packets[to])
+        {
+            m_paths->AddPackets(way.first, to, way.second, packets);
+        }
     }
     if (m_paths && !m_options.out.empty())
     {

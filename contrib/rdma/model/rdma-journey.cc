@@ -13,6 +13,14 @@
 namespace ns3
 {
 
+namespace
+{
+
+/// Frames at the head of a queue that say behind whose a packet waits.
+constexpr uint32_t HEADS = 8; // assumed: enough to tell, and few lines of memory
+
+} // namespace
+
 void*
 RdmaJourney::operator new(std::size_t)
 {
@@ -31,14 +39,19 @@ RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
     Hop hop;
     hop.egress = egress;
     hop.end = egress->GetEnd();
-    m_pausedBefore = egress->GetPausedPs(frame.priority, now);
-    // The flow with most bytes among the first of the queue, where they are few kinds.
-    std::array<const RdmaFrame*, 8> kinds{};
-    std::array<uint64_t, 8> bytes{};
-    const RdmaFrame* queued = egress->GetQueueFront(frame.priority);
-    for (uint32_t n = 0; queued && n < 32; ++n, queued = queued->next)
+    if (wayOnly)
     {
-        for (std::size_t i = 0; i < kinds.size(); ++i)
+        hops.push_back(hop);
+        return;
+    }
+    m_pausedBefore = egress->GetPausedPs(frame.priority, now);
+    // Of the first of the queue: each is a line of memory that the one before it leads to.
+    std::array<const RdmaFrame*, HEADS> kinds{};
+    std::array<uint64_t, HEADS> bytes{};
+    const RdmaFrame* queued = egress->GetQueueFront(frame.priority);
+    for (uint32_t n = 0; queued && n < HEADS; ++n, queued = queued->next)
+    {
+        for (std::size_t i = 0; i <= n; ++i)
         {
             if (!kinds[i])
             {
@@ -100,6 +113,10 @@ RdmaJourney::Discard(std::unique_ptr<RdmaJourney> journey)
 void
 RdmaJourney::Leave(RdmaPort& egress, const RdmaFrame& frame, int64_t joined, int64_t now)
 {
+    if (wayOnly)
+    {
+        return;
+    }
     Hop& hop = hops.back();
     hop.paused = egress.GetPausedPs(frame.priority, now) - m_pausedBefore;
     hop.queued = now - joined - hop.paused;

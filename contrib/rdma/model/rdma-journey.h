@@ -37,7 +37,7 @@ struct RdmaFrame;
  * In the network: serialization, propagation and pipelines of the last packet, and for each switch
  * the time it waits in the egress queue: while that port is paused, and otherwise, behind others.
  * Behind whom is told by the frames at the head of the queue when it joins it: whose are most bytes
- * of the first 32.
+ * of the first eight.
  */
 struct RdmaJourney
 {
@@ -68,11 +68,15 @@ struct RdmaJourney
         Flow behind;
     };
 
+    /// Are the packets from one endpoint to another of interest, all of them?
+    using Wanted = std::function<bool(uint32_t from, uint32_t to)>;
+
     /// Who posted that message? Called when a frame has joined a queue, as NodeWindows::Note tells.
     /// \return the tag to remember
     using Resolver = std::function<uint32_t(uint32_t src, uint32_t dst, uint32_t destQp)>;
 
     const Resolver* resolver{nullptr};
+    uint64_t request{0}; //!< RdmaWorkRequest::id
     int64_t posted{0};
     int64_t backlog{0};    //!< line time of earlier messages of its queue pair
     int64_t ownPackets{0}; //!< line time of the message's other packets
@@ -83,6 +87,9 @@ struct RdmaJourney
     int64_t repeating{0};  //!< line time of what went again; all since the last packet went first
     int64_t started{0};    //!< when the last packet starts to be sent
     uint32_t wireBytes{0}; //!< of the last packet
+    bool counts{false};    //!< its way is told when the packet comes: RdmaNic::NoteWays
+    bool wayOnly{false}; //!< of another packet than the last: of each hop only `end` is noted, and
+                         //!< of what is before them only `request`, `posted` and `nic`
     const RdmaPort* nic{nullptr};
     int64_t overtook{0};   //!< from there until all before it had come too, on slower ways
     int64_t lateByLoss{0}; //!< the same, if what came last had been sent again
@@ -128,6 +135,7 @@ struct RdmaSenderClock
     int64_t line{0};  //!< line time of all packets so far, the first time, ps
     int64_t again{0}; //!< the same of those that went again, and what a receiver that was not ready
                       //!< has asked to wait
+    bool ways{false}; //!< of the queue pair as it is connected, packets' ways are noted
 
     /// What these were at some time.
     struct Base

@@ -52,7 +52,9 @@ RdmaNic::PopReady(uint8_t priority)
     {
         m_readyMask &= ~(1U << priority);
         UpdatePullMask();
+        return qp;
     }
+    PrefetchTurns(ready.head); // while this one's packet is made
     return qp;
 }
 

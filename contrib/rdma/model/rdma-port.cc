@@ -12,6 +12,7 @@
 #include "ns3/node.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cmath>
 
 namespace ns3
@@ -44,6 +45,16 @@ class NoUser : public RdmaPortUser
 NoUser g_noUser;
 
 } // namespace
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof" // g++ and clang++ know it of such classes, too
+void
+RdmaPort::CheckLines()
+{
+    static_assert(offsetof(RdmaPort, m_busyUntil) - offsetof(RdmaPort, m_rxFrames) == 64);
+    static_assert(offsetof(RdmaPort, m_queue) - offsetof(RdmaPort, m_busyUntil) == 64);
+}
+#pragma GCC diagnostic pop
 
 RdmaPort::RdmaPort()
     : m_errorProne(false),

@@ -198,7 +198,14 @@ class RdmaPort : public NetDevice
         PrefetchLine(&m_queue[2]);
     }
 
-    /// and that one itself.
+    /// by one that joins a queue,
+    void PrefetchJoining(uint8_t priority) const
+    {
+        PrefetchLine(&m_busyUntil);
+        PrefetchLine(&m_queue[priority]);
+    }
+
+    /// and the one that has waited itself.
     void PrefetchFront() const
     {
         if (const uint8_t eligible = m_waiting & ~m_paused)
@@ -775,7 +782,6 @@ class RdmaPort : public NetDevice
     uint64_t m_rxWireBytes{0};
     uint64_t m_txDataFrames{0}; //!< (leaving has no room)
     uint64_t m_maxQueueBytes{0};
-    rdma::PintLink m_pint;
     RdmaPortUser* m_user{nullptr};
     NodeWindows::Unit* m_unit{nullptr}; //!< whose table of arrivals has a slot for this port
     uint32_t m_context{0};              //!< of arrivals: RdmaEventOrder
@@ -818,7 +824,11 @@ class RdmaPort : public NetDevice
     alignas(64) std::array<Queue, PRIORITIES> m_queue;
     std::array<SerializationCache, 4> m_serialization;
 
+    /// Fails to compile if what a frame touches takes more lines than it should.
+    static void CheckLines();
+
     // cold
+    rdma::PintLink m_pint;
     RdmaPortCounters m_counters; //!< but for those above
     RdmaFrameList m_inFlight;    //!< towards this port, by arrival: but for NodeWindowUnit::bins
     RdmaPort* m_peer{nullptr};

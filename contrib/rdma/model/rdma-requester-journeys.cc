@@ -14,6 +14,21 @@
 namespace ns3
 {
 
+namespace
+{
+
+void
+Attach(RdmaFrame& frame, std::unique_ptr<RdmaJourney> journey)
+{
+    if (!frame.extra)
+    {
+        frame.extra = RdmaFramePool::Get().AllocateExtra();
+    }
+    frame.extra->journey = std::move(journey);
+}
+
+} // namespace
+
 RdmaSenderClock::Base
 RdmaRequester::ReadClock(int64_t now) const
 {
@@ -35,6 +50,8 @@ RdmaRequester::StartClock(int64_t now)
         own.clock = std::make_unique<RdmaSenderClock>();
     }
     own.clock->bases.push_back(ReadClock(now));
+    const RdmaJourney::Wanted* ways = m_qp->m_nic->m_ways;
+    own.clock->ways = ways && (*ways)(m_qp->m_nic->m_endpoint, m_qp->m_peerEndpoint);
     if (own.nextSend > now) // the pace of what was sent before is still to be waited for
     {
         own.clock->bases.back().throttled -= own.nextSend - now;
@@ -117,6 +134,8 @@ RdmaRequester::StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, in
     journey->posted = request.posted;
     journey->started = now;
     journey->wireBytes = frame.wireBytes;
+    journey->request = request.id;
+    journey->counts = clock.ways;
 
     const uint64_t psn = request.firstPsn + request.packets - 1;
     RdmaSenderClock::Last last;
@@ -154,11 +173,18 @@ RdmaRequester::StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, in
     journey->window = last.window;
     journey->others = last.others;
     journey->repeating = last.repeating;
-    if (!frame.extra)
-    {
-        frame.extra = RdmaFramePool::Get().AllocateExtra();
-    }
-    frame.extra->journey = std::move(journey);
+    Attach(frame, std::move(journey));
+}
+
+void
+RdmaRequester::StartWay(RdmaFrame& frame, const RdmaWorkRequest& request)
+{
+    auto journey = std::make_unique<RdmaJourney>();
+    journey->wayOnly = journey->counts = true;
+    journey->request = request.id;
+    journey->posted = request.posted;
+    journey->nic = PeekPointer(m_qp->m_nic->m_port);
+    Attach(frame, std::move(journey));
 }
 
 } // namespace ns3

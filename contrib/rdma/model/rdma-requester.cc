@@ -256,6 +256,10 @@ RdmaRequester::MakeFrame(int64_t now)
         ++own.cursor;
         frame->flags |= RdmaFrame::END_OF_POST;
     }
+    else if (own.clock && own.clock->ways)
+    {
+        StartWay(*frame, request);
+    }
     if (m_hearsAll)
     {
         m_qp->m_recovery->OnSent(*this, own.nextPsn - 1, *frame, now);

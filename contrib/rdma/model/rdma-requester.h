@@ -346,6 +346,8 @@ class RdmaRequester
     void NoteWindow(int64_t now);
     /// The last packet of a message starts to be sent.
     void StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, int64_t now);
+    /// The same of a packet that ends no message: only its way.
+    void StartWay(RdmaFrame& frame, const RdmaWorkRequest& request);
     RdmaSenderClock::Base ReadClock(int64_t now) const;
     /// Where the time of a message has gone whose last packet starts to be sent the first time.
     RdmaSenderClock::Last TimeInSender(const RdmaWorkRequest& request,
