@@ -148,7 +148,7 @@ class Beside(SystemTest):
         self.assertEqual(job["links"][0]["link"], "switch-0->server-0")
         self.assertEqual(job["links"][0]["slowed_by"], "background")
         self.assertGreater(job["links"][0]["share_of_bytes_of_others"], 0.5)
-        self.assertEqual([one["job"] for one in job["behind"]], ["background"])
+        self.assertIn("background", [one["job"] for one in job["behind"]])
         self.assertIn("behind TCP's or UDP's packets", run.text("attribution.csv"))
         alone = self.run_program(line.split(" --background")[0])
         self.assertNotIn("TCP", alone.text("attribution.csv"))
