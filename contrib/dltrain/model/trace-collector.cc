@@ -76,6 +76,7 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
     {
         results::RemoveOldResults(options.out);
     }
+    m_words = fabric.GetLinkLayer().GetWords();
     NameAll();
     m_flows = std::make_unique<results::FlowTable>(InFolder(options.out, "flows.csv"),
                                                    m_endpointNames,
@@ -195,10 +196,12 @@ TraceCollector::NoteJourneys()
     {
         return;
     }
-    m_attribution = std::make_unique<results::TailAttribution>(m_endpointNames,
-                                                               m_portNames,
-                                                               m_tags,
-                                                               m_fabric.GetLinkLayer().GetWords());
+    if (const char* waitedFor = m_fabric.GetNic(0)->GetWaitedFor()) // all have the same transport
+    {
+        m_words.windowClosed = waitedFor;
+    }
+    m_attribution =
+        std::make_unique<results::TailAttribution>(m_endpointNames, m_portNames, m_tags, m_words);
     m_attribution->SetNotes(&m_linkNotes);
     if (!m_options.paths.empty())
     {
@@ -435,6 +438,12 @@ TraceCollector::EndConnection(const ns3::RdmaQueuePair& sender)
 }
 
 void
+TraceCollector::AbandonConnection(const ns3::RdmaQueuePair& sender)
+{
+    TellError(EndOf(sender));
+}
+
+void
 TraceCollector::TellEnd(const End& ended)
 {
     if (m_options.notes)
@@ -500,6 +509,10 @@ TraceCollector::OnWay(ns3::RdmaQueuePair* qp, const ns3::RdmaJourney& journey, i
 uint32_t
 TraceCollector::TagOf(uint32_t src, uint32_t dst, uint32_t destQp)
 {
+    if (m_tags.size() == 1) // all are that; finding out whose it is costs a line of memory a step
+    {
+        return 0;
+    }
     const std::optional<uint32_t> number = m_fabric.FindSenderNumber(src, dst, destQp);
     const PendingMessages::Sender* sender = number ? m_pending.Known(src, *number) : nullptr;
     const PendingMessages::Message* oldest = sender ? m_pending.Oldest(*sender) : nullptr;
@@ -611,9 +624,12 @@ TraceCollector::HearComplete(const Completion& completion, const results::Messag
     }
     if (m_interference && parts)
     {
-        m_interference->Add(record, *parts, m_flows->OwnerOf(record.tag), [this](uint32_t tag) {
-            return m_flows->OwnerOf(tag);
-        });
+        m_interference->Add(
+            record,
+            *parts,
+            m_flows->OwnerOf(record.tag),
+            [this](uint32_t tag) { return m_flows->OwnerOf(tag); },
+            m_ownerOfOrdinary.value_or(0));
     }
     if (m_attribution && !m_flows->IsAside(record.tag))
     {
@@ -714,6 +730,23 @@ TraceCollector::StartMeasuring(int64_t nowPs)
     m_links->StartMeasuring(nowPs);
     m_baseline = FabricBaseline(m_fabric, nowPs);
     m_events->StartMeasuring(nowPs);
+}
+
+void
+TraceCollector::NoteOrdinary()
+{
+    if (!m_interference || !m_ownerOfOrdinary)
+    {
+        return;
+    }
+    std::vector<uint64_t> bytes(m_fabric.GetNEnds());
+    for (uint32_t i = 0; i < m_fabric.GetPorts().size(); ++i)
+    {
+        const uint64_t before =
+            i < m_baseline.ordinaryBytes.size() ? m_baseline.ordinaryBytes[i] : 0;
+        bytes[m_fabric.GetEnd(i)] = m_fabric.GetPorts()[i]->GetCounters().ordinaryBytes - before;
+    }
+    m_interference->SetOrdinary(*m_ownerOfOrdinary, std::move(bytes));
 }
 
 void

@@ -21,6 +21,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -94,6 +95,21 @@ class TraceCollector
         return m_linkNotes;
     }
 
+    /// \return what things are called on the fabric's links and by its transport
+    const rdma::LinkWords& GetWords() const
+    {
+        return m_words;
+    }
+
+    /// Ordinary packets are this owner's (AddOwner).
+    void SetOwnerOfOrdinary(uint32_t owner)
+    {
+        m_ownerOfOrdinary = owner;
+    }
+
+    /// The run is over: what interference has to know of ordinary packets.
+    void NoteOrdinary();
+
     /// \return null: there are no owners, or attribution is not noted
     const results::Interference* GetInterference() const
     {
@@ -111,6 +127,8 @@ class TraceCollector
     void BeginConnection(const ns3::RdmaQueuePair& sender, uint32_t from, uint32_t to);
     /// All that was posted to it is done, and its number will not come again.
     void EndConnection(const ns3::RdmaQueuePair& sender);
+    /// Between the nodes' events: what is under way on it never ends.
+    void AbandonConnection(const ns3::RdmaQueuePair& sender);
     /// The other end of a connection has been made: its first packet is here.
     void OnAccepted(ns3::RdmaQueuePair& qp);
 
@@ -346,6 +364,8 @@ class TraceCollector
     std::vector<std::string> m_portNames;
     std::unique_ptr<results::FlowTable> m_flows;
     results::LinkNotes m_linkNotes;
+    rdma::LinkWords m_words{rdma::kEthernetWords};
+    std::optional<uint32_t> m_ownerOfOrdinary;
     results::FlowWays m_flowWays;
     std::unique_ptr<results::TailAttribution> m_attribution;
     std::unique_ptr<results::PathTable> m_paths; ///< null: nobody asked

@@ -320,6 +320,8 @@ class RdmaNic : public Object, public RdmaPortUser
 
     /// \return the attribute LossRecovery
     const RdmaRecoveryScheme& GetLossRecovery() const;
+    /// \return RdmaRecoveryScheme::waitsFor of it
+    const char* GetWaitedFor() const;
 
     /// The attribute PathSelector. \param name "": none
     void SetPathSelector(std::string name);
@@ -420,6 +422,9 @@ class RdmaNic : public Object, public RdmaPortUser
     /// it is prepared.
     template <bool Limited>
     RdmaFrame* Choose(uint8_t pausedMask, int64_t now);
+    /// Of queue pairs that send in turn each finds its state cold: fetches what the next will read,
+    /// of the one behind it less, of the third less still. \param next was fetched like that
+    static void PrefetchTurns(const RdmaQueuePair* next);
     /// A data packet is this host's now.
     void Deliver(RdmaFrame* frame, int64_t now);
 
