@@ -218,6 +218,7 @@ class Coordinator:
                 ]
                 if absent:
                     raise self._miss(comm, calls[min(calls)], absent)
+        self._wrong_since = None
 
     def _ranks_of(self, key):
         return [one.rank for one in self._joining[key]]
@@ -274,12 +275,12 @@ class Coordinator:
                 f"{told_ranks([one.rank for one in some])} of {size} ranks"
                 for size, some in sizes.items()
             )
-            return mistake(joining, f"ranks make one communicator of different sizes: {said}, at {{where}}")
+            text = f"ranks make one communicator of different sizes: {said}, at {{where}}"
+            return mistake(joining, text)
         for rank, some in parties(lambda one: one.rank).items():
             if len(some) > 1:
-                return mistake(
-                    some, f"rank {rank} of a communicator is taken by {len(some)} calls, at {{where}}"
-                )
+                text = f"rank {rank} of a communicator is taken by {len(some)} calls, at {{where}}"
+                return mistake(some, text)
         for (server, gpu), some in sorted(parties(lambda one: (one.server, one.gpu)).items()):
             if len(some) > 1:
                 return mistake(
@@ -511,8 +512,8 @@ class Coordinator:
                 "missing",
                 sorted(questions),
                 [at],
-                f"{kind} of {comm.name} at {places.shown(at)}: {told_ranks(absent)} never called it;"
-                f" {why}",
+                f"{kind} of {comm.name} at {places.shown(at)}: {told_ranks(absent)} never called"
+                f" it; {why}",
             )
         said, at, ranks = [], [], []
         messages = all(issued.is_messages for issued in waited)
