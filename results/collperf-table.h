@@ -88,7 +88,8 @@ class CollperfTable
     void Write(const CollperfRow& row);
     /// "ring"; of those compared what was asked for.
     std::string NameOf(std::size_t choice) const;
-    /// Of the bound's time; nothing: there is no bound.
+    /// Of the bound's time; nothing: there is no bound, or the time is not the last rank's
+    /// (--average).
     std::optional<double> Efficiency(const CollperfRow& row) const;
 
     const scenario::CollperfScenario& m_scenario;

@@ -138,7 +138,7 @@ ReadLibrary(JsonObject in, const std::vector<const ServerSpec*>& known, LibraryM
                 names.push_back(server->name);
             }
             in.Fail("base",
-                    "is no server that stands before, nor a preset" + DidYouMean(base, names));
+                    "is no preset" + DidYouMean(base, names));
             return;
         }
         library = (*its)->library;

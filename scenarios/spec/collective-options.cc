@@ -739,6 +739,28 @@ AreApart(const ClusterSpec& cluster)
     return !byCable;
 }
 
+/// Whether a collective of the run is done by switches between servers.
+bool
+AnySwitches(const std::vector<CollectiveOptions*>& choices,
+            const std::vector<UsedBy>& groups,
+            const std::vector<coll::Placement>& placements)
+{
+    for (const CollectiveOptions* choice : choices)
+    {
+        for (std::size_t g = 0; g < groups.size(); ++g)
+        {
+            for (const auto& what : groups[g].collectives)
+            {
+                if (ChoiceOf(*choice, what, placements[g]).algorithm->Uses().fabricSwitches)
+                {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
 /// What an algorithm itself cannot do with these ranks and options: said once an operation.
 /// `option`: which has chosen it.
 void
@@ -938,12 +960,27 @@ MakeCollectives(Validation* v,
         }
     }
     ApplyRails(v, *cluster, choices);
+    // A list of NCCL's may name switches, and the tuner take something else of it for all that the
+    // run does: then there are none.
+    const topo::Topology without = c.nccl.ofOp.empty() ? topo::Topology() : cluster->topology;
     AddFabricSwitches(v, cluster, choices, run);
-    const coll::Placement all = RankPlacement(*cluster);
+    coll::Placement all;
     std::vector<coll::Placement> placements;
-    for (const UsedBy& group : groups)
+    const auto place = [&] {
+        all = RankPlacement(*cluster);
+        placements.clear();
+        for (const UsedBy& group : groups)
+        {
+            placements.push_back(group.ranks.empty() ? all : PlacementOf(*cluster, group.ranks));
+        }
+    };
+    place();
+    if (cluster->aggregators && !c.nccl.ofOp.empty() && !run.andOthers &&
+        !AnySwitches(choices, groups, placements))
     {
-        placements.push_back(group.ranks.empty() ? all : PlacementOf(*cluster, group.ranks));
+        cluster->topology = without;
+        cluster->aggregators = nullptr;
+        place();
     }
     for (std::size_t g = 0; g < groups.size() && v->errors.size() == before; ++g)
     {

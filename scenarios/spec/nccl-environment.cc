@@ -335,6 +335,7 @@ class Reader
             if (algorithms && selection.except)
             {
                 limit.except = selection.names;
+                TakeRestInSwitches(op, &limit);
             }
             else if (algorithms)
             {
@@ -375,6 +376,32 @@ class Reader
         {
             Note(m_v->values.Where("protocol") + "=" + m_v->values.Text("protocol") +
                  " wins over " + variable + "=" + value);
+        }
+    }
+
+    /// What is left of all, if only switches between servers do it: they are chosen where they are
+    /// named, and this names them.
+    static void TakeRestInSwitches(coll::Op op, NcclLimits::Selection* limit)
+    {
+        std::vector<std::string> left;
+        for (const Pair& pair : kAlgorithms)
+        {
+            const coll::Algorithm* algorithm = coll::Find(op, pair.ours);
+            if (!algorithm || std::find(limit->except.begin(), limit->except.end(), pair.ours) !=
+                                  limit->except.end())
+            {
+                continue;
+            }
+            if (!algorithm->Uses().fabricSwitches || algorithm->Uses().serverSwitch)
+            {
+                return;
+            }
+            left.emplace_back(pair.ours);
+        }
+        if (!left.empty())
+        {
+            limit->limited = true;
+            limit->only = left;
         }
     }
 

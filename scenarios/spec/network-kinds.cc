@@ -11,21 +11,51 @@ namespace scenario
 const std::vector<std::string>&
 OptionsOfPackets()
 {
-    static const std::vector<std::string> options = {
-        // the run
-        "pcap", "trace-qps", "trace-paths",
-        // switches and links
-        "bit-error-rate", "buffer", "pfc", "pfc-watchdog", "pfc-watchdog-action", "ecn", "ecn-kmin",
-        "ecn-kmax", "ecn-pmax", "ecn-behind", "vls", "vl-buffer", "credit-block", "vl-high",
-        "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing",
-        "load-balancer", "spray", "flowlet-gap", "ecmp-resilient", "qps-per-connection",
-        "split-data-on-qps",
-        // NICs
-        "cc", "cc-preset", "window", "variable-window", "timeout-exponent", "retry-count",
-        "transport", "loss-recovery", "nak-interval", "ack-priority", "cnp-priority",
-        "static-rate",
-        // looks
-        "queue-interval", "rate-interval"};
+    static const std::vector<std::string> options = {// the run
+                                                     "pcap",
+                                                     "trace-qps",
+                                                     "trace-paths",
+                                                     // switches and links
+                                                     "bit-error-rate",
+                                                     "buffer",
+                                                     "pfc",
+                                                     "pfc-watchdog",
+                                                     "pfc-watchdog-action",
+                                                     "ecn",
+                                                     "ecn-kmin",
+                                                     "ecn-kmax",
+                                                     "ecn-pmax",
+                                                     "ecn-behind",
+                                                     "vls",
+                                                     "vl-buffer",
+                                                     "credit-block",
+                                                     "vl-high",
+                                                     "vl-low",
+                                                     "vl-high-limit",
+                                                     "fecn-threshold",
+                                                     "adaptive-routing",
+                                                     "load-balancer",
+                                                     "spray",
+                                                     "flowlet-gap",
+                                                     "ecmp-resilient",
+                                                     "qps-per-connection",
+                                                     "split-data-on-qps",
+                                                     // NICs
+                                                     "cc",
+                                                     "cc-preset",
+                                                     "window",
+                                                     "variable-window",
+                                                     "timeout-exponent",
+                                                     "retry-count",
+                                                     "transport",
+                                                     "loss-recovery",
+                                                     "nak-interval",
+                                                     "ack-priority",
+                                                     "cnp-priority",
+                                                     "static-rate",
+                                                     // looks
+                                                     "queue-interval",
+                                                     "rate-interval"};
     return options;
 }
 

@@ -72,6 +72,7 @@ struct Processes
 
 struct Background;
 struct JobSet;
+struct RecoverySpec;
 
 /// Common to all programs.
 struct RunOptions
@@ -90,6 +91,7 @@ struct RunOptions
     std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
     CaptureOptions capture;        ///< of these
     FaultPlan faults;
+    std::shared_ptr<const RecoverySpec> recovery; ///< null: of nothing, and no checkpoints
     std::vector<std::pair<std::string, std::string>>
         optionAttributes; ///< that options are (Option::Sets), and their values; what follows wins
     std::vector<std::pair<std::string, std::string>>

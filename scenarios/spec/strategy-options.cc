@@ -32,6 +32,8 @@ const std::vector<std::string> kOfCollectives = {"layers",
                                                  "channels",
                                                  "pipeline",
                                                  "radix",
+                                                 "collective-sms",
+                                                 "protocol",
                                                  "levels",
                                                  "dimensions"};
 

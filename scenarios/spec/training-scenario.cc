@@ -12,6 +12,7 @@
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compute-options.h"
 #include "scenarios/spec/data-parallel-options.h"
+#include "scenarios/spec/idle-options.h"
 #include "scenarios/spec/jobs.h"
 #include "scenarios/spec/launch-options.h"
 #include "scenarios/spec/micro-batch.h"
@@ -19,6 +20,7 @@
 #include "scenarios/spec/parallel-options.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
+#include "scenarios/spec/recovery-options.h"
 #include "scenarios/spec/strategy-options.h"
 #include "scenarios/spec/trace-options.h"
 #include "scenarios/spec/training-options.h"
@@ -549,6 +551,7 @@ ValidateTraining(const ReadResult& read)
             {
                 s.plan = training::MakePlan(o);
             }
+            NoteIdleOptions(&v, s.options, s.plan, nccl, isServed);
             used = CollectivesOf(s.plan, cluster.spec.server.gpus);
             SlowDown(&v, &s.plan);
             MakeGpuFaults(&v, cluster.spec, &s.plan);
@@ -597,7 +600,15 @@ ValidateTraining(const ReadResult& read)
     {
         s.model = NameOfTrace(values);
     }
-    return FinishedOn(std::move(cluster), read, std::move(v), std::move(s));
+    const std::shared_ptr<const RecoverySpec> recovery =
+        cluster.valid && v.errors.empty() ? MakeRecovery(&v, cluster.spec, s) : nullptr;
+    ParseResult<TrainingScenario> result =
+        FinishedOn(std::move(cluster), read, std::move(v), std::move(s));
+    if (result.scenario)
+    {
+        result.scenario->run.recovery = recovery;
+    }
+    return result;
 }
 
 } // namespace scenario

@@ -39,6 +39,8 @@ function collectives() {
       ? d3.nest().key((row) => row.choice).entries(rows).map(({ key, values }) => ({ name: key, key: "busbw_GBps", rows: values }))
       : [["busbw_GBps", "busbw"], ["algbw_GBps", "algbw"]].map(([key, name]) => ({ name, key, rows }));
     bandwidth(node, measured.length ? lines.concat([{ name: "busbw measured", key: "busbw_GBps", rows: measured }]) : lines, compared.length > 0);
+    const took = d3.nest().key((row) => compared.length ? row.choice : row.op).entries(rows);
+    times(node, measured.length ? took.concat([{ key: "measured", values: measured }]) : took);
   }
   if (measured.length) {
     node.append(element("div", { class: "wide tall", tabindex: 0 }, table("Measured, " + stats.reference.file + ": these take " + digit(stats.reference.factor, 3) + " times as long, geometric mean",
@@ -110,6 +112,35 @@ function bandwidth(node, lines, several) {
       svg.append("path").attr("class", "curve").attr("d", d3.svg.line().x((row) => x(Math.max(1, row.bytes))).y((row) => y(row[key]))(rows)).style("stroke", seriesColour(i));
       svg.append("g").selectAll("circle").data(rows).enter().append("circle").attr("cx", (row) => x(Math.max(1, row.bytes))).attr("cy", (row) => y(row[key])).attr("r", 5).style("fill", seriesColour(i))
         .on("mousemove", (row) => showTooltip(d3.event.clientX, d3.event.clientY, size(row.bytes), [[name, digit(row[key], 4) + " GB/s"], ["time", time(row.time_us, 4)]])).on("mouseleave", hideTooltip);
+    });
+    return height;
+  });
+}
+
+// Where bandwidths are all near the floor, times tell choices apart: both axes are logarithmic. A curve each: {key: its name, values: rows}.
+function times(node, lines) {
+  const rows = d3.merge(lines.map((line) => line.values)).filter((row) => row.time_us > 0);
+  if (!rows.length) return;
+  const given = d3.set(rows.map((row) => row.bytes)).values().map(Number).sort(d3.ascending);
+  const binary = areBinary(given), size = sizeIn(binary), keys = element("div");
+  node.append(keys);
+  redraws.push(() => keys.replaceChildren(lines.length > 1 ? legend(lines.map(({ key }, i) => [seriesColour(i), key])) : ""));
+  chart(node, lines.length > 1 ? "Time against size, of each choice" : "Time against size", (svg, width) => {
+    const left = 60, right = 30, top = 24, bottom = 46, height = 240;
+    const x = d3.scale.log().domain(d3.extent(rows, (row) => Math.max(1, row.bytes))).range([left, width - right]);
+    const [least, most] = d3.extent(rows, (row) => row.time_us);
+    const y = d3.scale.log().domain([least / 1.2, most * 1.2]).range([height - bottom, top]), ticks = logTicks(y.domain(), 5);
+    svg.append("g").attr("class", "grid").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(y).orient("left").tickValues(ticks).tickSize(-(width - left - right)).tickFormat(""));
+    svg.append("g").attr("class", "axis").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(y).orient("left").tickValues(ticks).tickFormat((us) => time(us)));
+    svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - bottom})`)
+      .call(d3.svg.axis().scale(x).tickValues(given.length <= width / 90 ? given : sizeTicks(x.domain(), width / 90, binary)).tickFormat(size));
+    svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text("time; logarithmic");
+    svg.append("text").attr("class", "muted").attr("x", (left + width) / 2).attr("y", height - 8).attr("text-anchor", "middle").text("size of the vector");
+    lines.forEach(({ key, values }, i) => {
+      const timed = values.filter((row) => row.time_us > 0);
+      svg.append("path").attr("class", "curve").attr("d", d3.svg.line().x((row) => x(Math.max(1, row.bytes))).y((row) => y(row.time_us))(timed)).style("stroke", seriesColour(i));
+      svg.append("g").selectAll("circle").data(timed).enter().append("circle").attr("cx", (row) => x(Math.max(1, row.bytes))).attr("cy", (row) => y(row.time_us)).attr("r", 4).style("fill", seriesColour(i))
+        .on("mousemove", (row) => showTooltip(d3.event.clientX, d3.event.clientY, size(row.bytes), [[key, time(row.time_us, 4)]])).on("mouseleave", hideTooltip);
     });
     return height;
   });

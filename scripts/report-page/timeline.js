@@ -2,7 +2,7 @@
 // of pixels shows which share of them was in which state, so thousands of GPUs need no more rows than fit.
 
 const STATES = { C: "compute", O: "overlap", X: "exposed", I: "idle" };
-const STATE_NAMES = { C: "computing", O: "computing and communicating", X: "communicating, exposed", I: "idle (bubble)" };
+const STATE_NAMES = { C: "computing", O: "computing and communicating", X: "communicating, exposed", I: idleName };
 
 function timeline() {
   const source = data.timeline;

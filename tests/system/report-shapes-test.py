@@ -428,9 +428,35 @@ class ShapesTest(SystemTest):
             "return [[...document.querySelectorAll('#collectives .legend')].map((l) =>"
             " l.textContent), [...document.querySelectorAll('#collectives .curve')].length]"
         )
-        self.assertEqual(curves, 3)
+        self.assertEqual(curves, 2 * 3)  # of bandwidth and of time
         for name in ("table", "tree", "auto"):
             self.assertIn(name, names[0])
+
+    def test_more_curves_than_colours(self):
+        # Eight colours are chosen by hand; ten choices have ten all the same.
+        run = self.run_program(
+            "collperf --ranks=6 -b 16K -e 16M -f 32 --algorithm=ring --timeline=0 --compare=tree,"
+            "auto,double-binary-tree,recursive-doubling,halving-doubling,every-to-every,torus,"
+            "parameter-server,hierarchical"
+        )
+        self.show(run)
+        strokes = self.run_js(
+            "return [...document.querySelectorAll('#collectives .curve')].map((curve) =>"
+            " getComputedStyle(curve).stroke)"
+        )
+        self.assertEqual(len(strokes), 20)
+        self.assertEqual(len(set(strokes[:10])), 10)
+        self.assertEqual(strokes[:10], strokes[10:])
+
+    def test_idle_is_a_bubble_in_pipelines_only(self):
+        for options, word in (("", "idle"), (" --pp=2 --accumulation=2", "idle (bubble)")):
+            run = self.run_program(DL + "--gpus=16 --servers=2" + options)
+            self.show(run)
+            said = self.run_js(
+                "return [...document.querySelectorAll('#timeline .legend li')].map((l) =>"
+                " l.textContent)"
+            )
+            self.assertIn(word, [text.strip() for text in said])
 
     def pcie(self):
         server = {

@@ -277,8 +277,7 @@ TEST(Servers, Library)
     ASSERT_EQ(unknown.size(), 1u);
     EXPECT_EQ(
         unknown[0].Sentence(),
-        "my.json: /servers/0/library/base: \"dgx-h20\" is no server that stands before, nor a "
-        "preset (did you mean dgx-h200?)");
+        "my.json: /servers/0/library/base: \"dgx-h20\" is no preset (did you mean dgx-h200?)");
 
     servers = read(R"(, "library": {"channels": {"inside": "160Gbps", "outside": "100Gbps",
                                                  "in_server": 32, "a_nic": 4, "most": 16}})",
