@@ -53,9 +53,10 @@ def job(rng):
         ]
     )
     if rng.random() < 0.15:
-        words = ["--model=mixtral-8x7b", "--layers=2", "--seq=128", f"--ep={rng.choice([2, 4, 8])}"]
+        words = ["--model=mixtral-8x7b", "--seq=64", f"--ep={rng.choice([2, 4, 8])}"]
     machine = [f"--servers={gpus // each}", f"--gpus-per-server={each}"]
-    machine += rng.choice([[], ["--network=analytic"], ["--network=analytic"]])
+    # One switch: where there are several ways, messages may take others.
+    machine += rng.choice([["--topology=single-switch"], ["--network=analytic"]])
     machine += rng.choice([["--library=none"], []])
     return words, machine
 
