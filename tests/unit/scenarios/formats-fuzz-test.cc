@@ -3,11 +3,7 @@
  *
  * Readers of foreign files get files that are damaged at random: each is read, or is one error that
  * names the file and can be printed; and what is read runs to its end. Here a sample of each; all
- * of them, 100,000 of each reader, with sanitizers (tests/fuzz/README.md):
- *
- *     cmake -S . -B /tmp/asan -DDLTRAIN_SANITIZE=memory && cmake --build /tmp/asan -t
- * unit_scenarios DLTRAIN_FORMATS_FUZZ=100000 /tmp/asan/tests/unit_scenarios
- * --gtest_filter='FormatsFuzz*'
+ * of them, 100,000 of each reader, with sanitizers, by the commands in tests/fuzz/README.md.
  */
 #include "contrib/rdma/core/shown-text.h"
 #include "example-options.h"
