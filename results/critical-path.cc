@@ -211,6 +211,34 @@ CriticalPath::AddCollective(const Times& times, int64_t end, Part& part)
     m_nMessages += part.messages;
 }
 
+int64_t
+CriticalPath::EndOfOthers(const Step& step,
+                          Rank rank,
+                          training::TaskId receive,
+                          training::TaskId waiting) const
+{
+    const uint32_t role = m_plan.roleOf[rank];
+    const auto& tasks = m_plan.roles[role].tasks;
+    int64_t end = -1;
+    const auto consider = [&](training::TaskId t) {
+        if (t != receive && t != NO_TASK)
+        {
+            end = std::max(end, Of(step, rank, t).end);
+        }
+    };
+    if (waiting != NO_TASK)
+    {
+        consider(m_before[role][waiting]);
+        std::for_each(tasks[waiting].after.begin(), tasks[waiting].after.end(), consider);
+        return end;
+    }
+    for (training::TaskId t = 0; t < tasks.size(); ++t)
+    {
+        consider(t);
+    }
+    return end;
+}
+
 void
 CriticalPath::OnStep(uint32_t number, int64_t begin)
 {
@@ -247,6 +275,7 @@ CriticalPath::OnStep(uint32_t number, int64_t begin)
             }
         }
     }
+    training::TaskId waiting = NO_TASK; // the call that waited for this one
     for (;;)
     {
         const training::Task& call = m_plan.roles[m_plan.roleOf[rank]].tasks[task];
@@ -277,10 +306,11 @@ CriticalPath::OnStep(uint32_t number, int64_t begin)
             const training::RankTask* send = m_match.SendOf(rank, task);
             if (send && times.path != CollectivePaths::NONE)
             {
+                const int64_t free = std::max(times.start, EndOfOthers(step, rank, task, waiting));
                 rank = part.rank = send->rank;
                 task = send->task;
                 part.start = Of(step, rank, task).start;
-                part.waited = std::max<int64_t>(0, part.start - times.start);
+                part.waited = std::max<int64_t>(0, part.start - free);
             }
             AddCollective(times, end, part);
         }
@@ -323,7 +353,7 @@ CriticalPath::OnStep(uint32_t number, int64_t begin)
         {
             break; // the step's beginning
         }
-        task = cause;
+        waiting = std::exchange(task, cause);
         end = start;
     }
     for (const Times& times : step)

@@ -37,6 +37,13 @@ namespace results
  * where the path ends up to the end of the step, and where their time went adds up to its length,
  * to the picosecond.
  *
+ * A receive may be posted long before: its rank waits for the sender from when all else has ended
+ * that its next call waits for, until the send begins.
+ *
+ *     rank 0   forward A | send A, forward B ......... | send B
+ *     rank 1             |------| forward A |          |-------| forward B
+ *                                           | waited   |
+ *
  * Straggling is what a computation on the path takes longer than half of the GPUs take that compute
  * the same.
  *
@@ -105,10 +112,12 @@ class CriticalPath
     struct Part
     {
         const training::Task* task;
-        coll::Rank rank;    //!< of a collective: by whose entering the path comes into it
-        int64_t start;      //!< of a collective: when that rank entered
-        int64_t end;        //!< when the path leaves it
-        int64_t waited;     //!< of a collective: how long its first rank had waited for this one
+        coll::Rank rank; //!< of a collective: by whose entering the path comes into it
+        int64_t start;   //!< of a collective: when that rank entered
+        int64_t end;     //!< when the path leaves it
+        /// Of a collective: how long its first rank had waited for this one. Of a receive: how long
+        /// the rank that took the message had nothing else to wait for before it was sent.
+        int64_t waited;
         int64_t straggling; //!< of a computation
         uint32_t messages;  //!< of a collective: on the path
         Shares shares;      //!< of a collective: of its time
@@ -150,6 +159,12 @@ class CriticalPath
     /// \return what is known of a step, of which nothing may be known so far. By any thread
     Step& Open(uint32_t number);
     static uint16_t DepthFor(const training::TrainingPlan& plan);
+    /// \return when all else had ended that the call behind a receive waited for: before that
+    /// nobody waited for the message. \param waiting NO_TASK: the end of the step, for all calls
+    int64_t EndOfOthers(const Step& step,
+                        coll::Rank rank,
+                        training::TaskId receive,
+                        training::TaskId waiting) const;
     void AddCollective(const Times& times, int64_t end, Part& part);
     std::string InWords(std::size_t share) const;
     void AddHop(const Hop& longest, std::vector<Line>& lines) const;

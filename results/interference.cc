@@ -31,9 +31,11 @@ void
 Interference::Add(const FlowRecord& record,
                   const MessageParts& parts,
                   uint32_t owner,
-                  const std::function<uint32_t(uint32_t tag)>& ownerOf)
+                  const std::function<uint32_t(uint32_t tag)>& ownerOf,
+                  uint32_t ordinary)
 {
     Owner& mine = m_owners[owner];
+    mine.time += record.end - record.start;
     mine.throttled += parts.parts[At(TimeShare::THROTTLED)];
     for (const MessageParts::Hop& hop : parts.hops)
     {
@@ -46,9 +48,10 @@ Interference::Add(const FlowRecord& record,
         const int64_t waited = std::max<int64_t>(0, hop.waited);
         const int64_t queued = std::max<int64_t>(0, hop.waited - hop.paused);
         port.waited += waited;
-        if (queued > 0 && hop.behind.known && hop.behind.tag != UINT32_MAX)
+        if (queued > 0 &&
+            (hop.behind.ordinary || (hop.behind.known && hop.behind.tag != UINT32_MAX)))
         {
-            const uint32_t other = ownerOf(hop.behind.tag);
+            const uint32_t other = hop.behind.ordinary ? ordinary : ownerOf(hop.behind.tag);
             port.behind.resize(std::max<std::size_t>(port.behind.size(), other + 1), 0);
             port.behind[other] += queued;
         }
@@ -61,8 +64,15 @@ Interference::Clear()
     for (Owner& owner : m_owners)
     {
         owner.ports.clear();
-        owner.throttled = 0;
+        owner.time = owner.throttled = 0;
     }
+}
+
+void
+Interference::SetOrdinary(uint32_t owner, std::vector<uint64_t> bytes)
+{
+    m_ordinary = owner;
+    m_ordinaryBytes = std::move(bytes);
 }
 
 const std::string&
@@ -75,7 +85,9 @@ uint64_t
 Interference::BytesAt(uint32_t owner, uint32_t port) const
 {
     const auto found = m_owners[owner].ports.find(port);
-    return found == m_owners[owner].ports.end() ? 0 : found->second.bytes;
+    const uint64_t ordinary =
+        owner == m_ordinary && !m_ordinaryBytes.empty() ? m_ordinaryBytes[port] : 0;
+    return ordinary + (found == m_owners[owner].ports.end() ? 0 : found->second.bytes);
 }
 
 Interference::Others
@@ -155,6 +167,7 @@ Interference::ToJson(uint32_t owner, const std::string& nameless, std::size_t mo
 
     const double all = std::accumulate(waitedFor.begin(), waitedFor.end(), 0.0);
     nlohmann::ordered_json json;
+    json["messages_us"] = static_cast<double>(mine.time) * 1e-6;
     json["waited_us"] = all * 1e-6;
     json["waited_for_others_us"] = (all - waitedFor[owner]) * 1e-6;
     json["throttled_us"] = static_cast<double>(mine.throttled) * 1e-6;

@@ -47,15 +47,21 @@ class Interference
     /// Its number is the next one, from 1. Owner 0 is everything else, and has no name.
     void AddOwner(const std::string& name);
 
-    /// \param owner of the message \param ownerOf of a tag
+    /// \param owner of the message \param ownerOf of a tag \param ordinary whose ordinary packets
+    /// are
     void Add(const FlowRecord& record,
              const MessageParts& parts,
              uint32_t owner,
-             const std::function<uint32_t(uint32_t tag)>& ownerOf);
+             const std::function<uint32_t(uint32_t tag)>& ownerOf,
+             uint32_t ordinary = 0);
     void Clear();
+    /// Ordinary packets (TCP, UDP) are an owner's. They have no messages that tell: of them is
+    /// known what they carried over each port, and who waited behind them. \param bytes by port, IP
+    /// headers included, in the measured time
+    void SetOrdinary(uint32_t owner, std::vector<uint64_t> bytes);
 
     /// Of an owner:
-    ///     {"waited_us", "waited_for_others_us", "throttled_us",
+    ///     {"messages_us", "waited_us", "waited_for_others_us", "throttled_us",
     ///      "waited_for": [{"job", "waited_us"}], "behind": [{"job", "waited_us"}],
     ///      "links": [{"link", "waited_us", "waited_for_others_us", "slowed_by",
     ///                 "share_of_bytes_of_others"}],
@@ -79,7 +85,8 @@ class Interference
     struct Owner
     {
         std::string name;
-        int64_t throttled{0}; //!< ps, of messages' times, by the congestion control
+        int64_t time{0};      //!< ps, of all messages, from post to end
+        int64_t throttled{0}; //!< ps of it, by the congestion control
         std::map<uint32_t, Port> ports;
     };
 
@@ -99,6 +106,8 @@ class Interference
 
     const std::vector<std::string>& m_ports;
     std::vector<Owner> m_owners;
+    uint32_t m_ordinary{0};                //!< owner
+    std::vector<uint64_t> m_ordinaryBytes; //!< by port; empty: there are none
 };
 
 } // namespace results

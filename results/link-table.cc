@@ -6,6 +6,8 @@
 #include "results/output-errors.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 #include <unistd.h>
 #include <utility>
 
@@ -35,10 +37,71 @@ LinkTable::Restart(const std::string& path)
 }
 
 int64_t
+LinkTable::BeginOf(int64_t time) const
+{
+    return std::max((time - 1) / m_interval * m_interval, m_measuredFrom);
+}
+
+int64_t
 LinkTable::Covered(int64_t time) const
 {
-    const int64_t begin = (time - 1) / m_interval * m_interval;
-    return std::max<int64_t>(1, time - std::max(begin, m_measuredFrom));
+    return std::max<int64_t>(1, time - BeginOf(time));
+}
+
+void
+LinkTable::SetRates(RateOf rateOf, RateChanges changes)
+{
+    m_rateOf = std::move(rateOf);
+    m_rateChanges = std::move(changes);
+}
+
+double
+LinkTable::RateIn(const Row& row) const
+{
+    const double rate = m_rateOf ? m_rateOf(row.link, BeginOf(row.time), row.time) : 0;
+    return rate > 0 ? rate : m_links[row.link].rateGbps;
+}
+
+double
+LinkTable::MostBusyPs(const Row& row) const
+{
+    const double covered = static_cast<double>(Covered(row.time));
+    const double rate = RateIn(row);
+    const double cable = m_links[row.link].rateGbps;
+    return rate == cable ? covered : covered * rate / cable;
+}
+
+void
+LinkTable::AddRowsOfChanges(int64_t end)
+{
+    // Rows that should be there; in the file they are if somebody looked then and saw something.
+    std::set<std::pair<int64_t, uint32_t>> wanted;
+    for (const RateChange& change : m_rateChanges ? m_rateChanges() : std::vector<RateChange>())
+    {
+        const int64_t last = std::max(change.time, m_measuredFrom);
+        for (const int64_t begin : {m_measuredFrom, last, last + m_interval})
+        {
+            const int64_t time = std::min(end, (begin / m_interval + 1) * m_interval);
+            if (time > m_measuredFrom && BeginOf(time) < end)
+            {
+                wanted.insert({time, change.link});
+            }
+        }
+    }
+    if (wanted.empty())
+    {
+        return;
+    }
+    for (const Row& row : m_rows)
+    {
+        wanted.erase({row.time, row.link});
+    }
+    for (const auto& [time, link] : wanted)
+    {
+        m_rows.push_back({time, 0, 0, 0, 0, link});
+    }
+    JoinRows();
+    Rewrite();
 }
 
 void
@@ -53,7 +116,7 @@ void
 LinkTable::Add(Row row)
 {
     const int64_t covered = Covered(row.time);
-    row.busyPs = std::clamp<int64_t>(row.busyPs, 0, covered);
+    row.busyPs = std::clamp<int64_t>(row.busyPs, 0, std::llround(MostBusyPs(row)));
     row.pausedPs = std::min(row.pausedPs, covered);
     m_rows.push_back(row);
     Write(row);
@@ -156,7 +219,7 @@ LinkTable::MergeRanks(int64_t end,
         row.pausedPs = std::min(row.pausedPs, Covered(row.time));
     }
     Rewrite();
-    Close();
+    m_file.Close();
 }
 
 void
@@ -176,9 +239,9 @@ LinkTable::Write(const Row& row)
         AppendField(m_line, name);
     }
     m_line += ',';
-    AppendDecimal(m_line, link.rateGbps);
+    AppendDecimal(m_line, RateIn(row));
     m_line += ',';
-    AppendDecimal(m_line, static_cast<double>(row.busyPs) / covered);
+    AppendDecimal(m_line, std::min(1.0, static_cast<double>(row.busyPs) / MostBusyPs(row)));
     m_line += ',';
     AppendInteger(m_line, row.queueBytes);
     m_line += ',';
@@ -189,8 +252,9 @@ LinkTable::Write(const Row& row)
 }
 
 void
-LinkTable::Close()
+LinkTable::Close(int64_t end)
 {
+    AddRowsOfChanges(end);
     m_file.Close();
 }
 

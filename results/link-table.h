@@ -24,11 +24,15 @@ namespace results
  * longer), the interval doubles and the file is written anew: one interval for the whole run, and a
  * bounded file.
  *
- * time_us is the end of the interval. utilization is the share of it in which the transmitter was
- * busy, pause_share that in which PFC held at least one priority; the first and the last interval
- * may be shorter, then it is their share. queue_bytes is the egress queue at the end of the
- * interval, all priorities; what happens at the very end of an interval belongs to it. ecn_marks:
- * frames that were marked at this egress in the interval.
+ * time_us is the end of the interval. rate_gbps is the transmitter's mean rate in it, which differs
+ * from the cable's while a fault slows the link, and utilization what was sent of what that allows:
+ * as long as the rate is one, the share of the time in which the transmitter was busy. (A cut cable
+ * and a pause change no rate.) A link whose rate changes has a row in the first interval, in that
+ * of each change and in the one after, whatever it did: between rows its rate is that of the row
+ * before. pause_share is that in which PFC held at least one priority; the first and the last
+ * interval may be shorter, then it is their share. queue_bytes is the egress queue at the end of
+ * the interval, all priorities; what happens at the very end of an interval belongs to it.
+ * ecn_marks: frames that were marked at this egress in the interval.
  */
 class LinkTable
 {
@@ -45,13 +49,25 @@ class LinkTable
     /// What a link did in an interval.
     struct Row
     {
-        int64_t time; //!< end of the interval
-        int64_t busyPs;
+        int64_t time;   //!< end of the interval
+        int64_t busyPs; //!< time that what was sent takes at the cable's own rate
         int64_t pausedPs;
         uint64_t queueBytes;
         uint64_t marks;
         uint32_t link; //!< index
     };
+
+    /// A link has another rate from some time on.
+    struct RateChange
+    {
+        int64_t time;
+        uint32_t link;
+    };
+
+    /// \return mean rate in Gb/s of a link between two times; 0: it has always been the cable's
+    using RateOf = std::function<double(uint32_t link, int64_t from, int64_t until)>;
+    /// \return all changes so far
+    using RateChanges = std::function<std::vector<RateChange>()>;
 
     /// \param path empty: no file
     LinkTable(const std::string& path,
@@ -59,6 +75,8 @@ class LinkTable
               int64_t intervalPs,
               std::size_t rowLimit);
 
+    /// Rates may change. Before the first row.
+    void SetRates(RateOf rateOf, RateChanges changes);
     /// Rows are kept from here on, and those before are not.
     void StartMeasuring(int64_t now);
     /// \param row of a link that did something, cut to the interval that ends at its time
@@ -72,8 +90,8 @@ class LinkTable
     void MergeRanks(int64_t end,
                     const std::function<int64_t(int64_t)>& max,
                     const std::function<std::vector<Row>(const std::vector<Row>&)>& gather);
-    /// The file is complete.
-    void Close();
+    /// The file is complete. \param end of the simulation, ps
+    void Close(int64_t end);
 
     int64_t GetInterval() const
     {
@@ -89,8 +107,16 @@ class LinkTable
         "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks";
 
   private:
-    /// Length of the interval that ends at `time`, as far as it was measured.
+    /// Begin of the interval that ends at `time`, as far as it was measured.
+    int64_t BeginOf(int64_t time) const;
+    /// Its length.
     int64_t Covered(int64_t time) const;
+    /// \return mean rate in a row's interval, Gb/s
+    double RateIn(const Row& row) const;
+    /// \return Row::busyPs of a link that is never idle
+    double MostBusyPs(const Row& row) const;
+    /// Rows that a link has because its rate changes.
+    void AddRowsOfChanges(int64_t end);
     /// Rows of one link and time become one.
     void JoinRows();
     void Rewrite();
@@ -98,6 +124,8 @@ class LinkTable
     void Write(const Row& row);
 
     std::vector<Link> m_links;
+    RateOf m_rateOf; //!< null: no rate changes
+    RateChanges m_rateChanges;
     std::string m_path;
     std::size_t m_rowLimit;
     int64_t m_interval;

@@ -37,7 +37,7 @@ GetTimeShareWords(TimeShare share, const rdma::LinkWords& link)
     case TimeShare::THROTTLED:
         return "throttled by congestion control";
     case TimeShare::WINDOW:
-        return "waiting for acknowledgements, as the window was full";
+        return link.windowClosed;
     case TimeShare::REPEATING:
         return "repeating lost packets";
     case TimeShare::SERIALIZATION:

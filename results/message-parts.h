@@ -56,10 +56,11 @@ struct MessageParts
     /// Those it was queued behind in a switch.
     struct Others
     {
-        bool known{false}; //!< false: the queue was empty
+        bool known{false}; //!< false: the queue was empty, or `ordinary`
         uint32_t src{0};   //!< endpoints
         uint32_t dst{0};
         uint32_t tag{UINT32_MAX}; //!< of their message; UINT32_MAX: none is under way
+        bool ordinary{false};     //!< ordinary packets (TCP, UDP), of whichever flow; not `known`
     };
 
     /// A port that its last packet left: the sender's NIC first, then one for each switch.

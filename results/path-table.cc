@@ -44,37 +44,55 @@ PathTable::PathTable(const std::vector<std::string>& endpoints,
 {
 }
 
-void
-PathTable::Add(const FlowRecord& record, const MessageParts& parts)
+PathTable::Use*
+PathTable::Find(const Pair& pair, const Way& way, uint64_t& leftOut)
 {
-    const Pair pair(record.src, record.dst);
     const auto [known, isNew] = m_isWanted.try_emplace(pair, false);
     if (isNew)
     {
-        known->second = m_wanted(record.src, record.dst);
+        known->second = m_wanted(pair.first, pair.second);
     }
     if (!known->second)
     {
-        return;
+        return nullptr;
     }
     std::map<Way, Use>& ways = m_uses[pair];
-    const Way way = WayOf(parts);
-    auto use = ways.find(way);
-    if (use == ways.end())
+    const auto use = ways.find(way);
+    if (use != ways.end())
     {
-        if (m_rows == m_mostRows)
-        {
-            ++m_leftOut;
-            return;
-        }
-        ++m_rows;
-        use = ways.emplace(way, Use()).first;
+        return &use->second;
     }
-    const int64_t time = record.end - record.start;
-    ++use->second.messages;
-    use->second.bytes += record.bytes;
-    use->second.time += static_cast<uint64_t>(time);
-    use->second.longest = std::max(use->second.longest, time);
+    if (m_rows == m_mostRows)
+    {
+        ++leftOut;
+        return nullptr;
+    }
+    ++m_rows;
+    return &ways[way];
+}
+
+void
+PathTable::Add(const FlowRecord& record, const MessageParts& parts)
+{
+    if (Use* use = Find({record.src, record.dst}, WayOf(parts), m_leftOut))
+    {
+        const int64_t time = record.end - record.start;
+        ++use->messages;
+        use->bytes += record.bytes;
+        use->time += static_cast<uint64_t>(time);
+        use->longest = std::max(use->longest, time);
+    }
+}
+
+void
+PathTable::AddPackets(uint32_t src, uint32_t dst, const Way& way, uint64_t packets)
+{
+    uint64_t ways = 0;
+    if (Use* use = Find({src, dst}, way, ways))
+    {
+        use->packets += packets;
+    }
+    m_packetsLeftOut += ways * packets;
 }
 
 void
@@ -83,19 +101,21 @@ PathTable::Clear()
     m_uses.clear();
     m_rows = 0;
     m_leftOut = 0;
+    m_packetsLeftOut = 0;
 }
 
 void
 PathTable::Write(const std::string& path) const
 {
     LineLog file(path);
-    file.Write("src,dst,messages,bytes,fct_us_mean,fct_us_max,path");
+    file.Write("src,dst,messages,bytes,fct_us_mean,fct_us_max,packets,path");
     std::string line;
     for (const auto& [pair, ways] : m_uses)
     {
         std::vector<std::pair<Way, Use>> order(ways.begin(), ways.end());
         std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-            return a.second.messages > b.second.messages;
+            return std::make_pair(a.second.packets, a.second.messages) >
+                   std::make_pair(b.second.packets, b.second.messages);
         });
         for (const auto& [way, use] : order)
         {
@@ -108,9 +128,17 @@ PathTable::Write(const std::string& path) const
             line += ',';
             AppendInteger(line, use.bytes);
             line += ',';
-            AppendMicroseconds(line, static_cast<int64_t>(use.time / use.messages));
+            if (use.messages)
+            {
+                AppendMicroseconds(line, static_cast<int64_t>(use.time / use.messages));
+            }
             line += ',';
-            AppendMicroseconds(line, use.longest);
+            if (use.messages)
+            {
+                AppendMicroseconds(line, use.longest);
+            }
+            line += ',';
+            AppendInteger(line, use.packets);
             line += ',';
             AppendField(line, WayText(way, m_ports));
             file.Write(line);
@@ -122,7 +150,10 @@ PathTable::Write(const std::string& path) const
 nlohmann::ordered_json
 PathTable::ToJson() const
 {
-    return {{"rows", m_rows}, {"pairs", m_uses.size()}, {"messages_left_out", m_leftOut}};
+    return {{"rows", m_rows},
+            {"pairs", m_uses.size()},
+            {"messages_left_out", m_leftOut},
+            {"packets_left_out", m_packetsLeftOut}};
 }
 
 } // namespace results

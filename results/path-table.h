@@ -31,9 +31,9 @@ Way WayOf(const MessageParts& parts);
 std::string WayText(const Way& way, const std::vector<std::string>& ports);
 
 /**
- * Of pairs of endpoints, every way that a message between them came by, with how many did, their
- * bytes and their completion times. The way is that of a message's last packet: of a flow that
- * keeps its way (ECMP) it is everyone's, of one that is spread over several it is a sample.
+ * Of pairs of endpoints, every way that a packet between them came by, with how many did; and of
+ * the messages whose last packet was among them how many they were, their bytes and their
+ * completion times. Of a flow that keeps its way (ECMP) there is one, with all of its messages.
  *
  * Its memory is bounded: ways beyond a number of rows are counted and left out.
  */
@@ -50,11 +50,14 @@ class PathTable
               std::size_t mostRows = MOST_ROWS);
 
     void Add(const FlowRecord& record, const MessageParts& parts);
+    /// \param packets that came from src to dst by this way
+    void AddPackets(uint32_t src, uint32_t dst, const Way& way, uint64_t packets);
     void Clear();
 
-    /// Write paths.csv: by source, destination, and the most used way first.
+    /// Write paths.csv: by source, destination, and the way of most packets first, of most messages
+    /// among equals.
     void Write(const std::string& path) const;
-    /// \return rows, and how many messages took ways that were left out
+    /// \return rows, and how many messages and packets took ways that were left out
     nlohmann::ordered_json ToJson() const;
 
   private:
@@ -62,11 +65,15 @@ class PathTable
 
     struct Use
     {
+        uint64_t packets = 0;
         uint64_t messages = 0;
         uint64_t bytes = 0;
         unsigned __int128 time = 0; //!< sum of completion times, ps: 64 bits hold 100 days only
         int64_t longest = 0;        //!< ps
     };
+
+    /// \return of a way, which is new perhaps; null: nobody asked, or there is no room
+    Use* Find(const Pair& pair, const Way& way, uint64_t& leftOut);
 
     const std::vector<std::string>& m_endpoints;
     const std::vector<std::string>& m_ports;
@@ -76,6 +83,7 @@ class PathTable
     std::map<Pair, std::map<Way, Use>> m_uses;
     std::size_t m_rows = 0;
     uint64_t m_leftOut = 0; //!< messages
+    uint64_t m_packetsLeftOut = 0;
 };
 
 } // namespace results

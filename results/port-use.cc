@@ -238,7 +238,7 @@ PortUse::MergeRanks(Counters& end,
 }
 
 void
-PortUse::Finish(Counters end)
+PortUse::Finish(Counters end, const MeanRate& meanRate)
 {
     if (m_looksInBin)
     {
@@ -252,7 +252,8 @@ PortUse::Finish(Counters end)
     for (uint32_t p = 0; p < m_ports.size(); ++p)
     {
         PortClass& c = m_classes[m_ports[p].kind];
-        const double rate = static_cast<double>(m_ports[p].rateBps);
+        const double rate = meanRate ? meanRate(p, m_from.time, m_until.time)
+                                     : static_cast<double>(m_ports[p].rateBps);
         const double wire = static_cast<double>(m_until.wireBytes[p] - m_from.wireBytes[p]);
         const double busy = std::min(1.0, wire * 8e12 / rate / elapsed);
         const double paused =

@@ -87,8 +87,12 @@ class PortUse
     /// The measured time begins; it ends, before the run.
     void SetFrom(Counters counters);
     void SetUntil(Counters counters);
-    /// The run is over: sum up. \param end what ports have done by now
-    void Finish(Counters end);
+    /// \return mean rate of a port between two times, bit/s
+    using MeanRate = std::function<double(uint32_t port, int64_t from, int64_t until)>;
+
+    /// The run is over: sum up. \param end what ports have done by now \param rate of a port, if it
+    /// may have changed; else it is the port's
+    void Finish(Counters end, const MeanRate& rate = {});
 
     /// Of several ranks each looks at some of the ports, and what it knows of the others is
     /// nothing. Before Finish, collective: the first one gets all. \param end as for Finish, and

@@ -141,6 +141,10 @@ TailAttribution::Why(const Late& late) const
             {
                 text += " behind its own packets";
             }
+            else if (f.ordinary)
+            {
+                text += " behind TCP's or UDP's packets";
+            }
             else if (f.known)
             {
                 text += " behind " + m_endpoints[f.src] + "->" + m_endpoints[f.dst];

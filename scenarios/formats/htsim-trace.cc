@@ -29,14 +29,21 @@ NameOf(const HtsimFlow& flow)
            (flow.id > 0 ? std::to_string(flow.id) : "of line " + std::to_string(flow.line));
 }
 
-/// Why a trigger cannot be waited for; empty: it can.
+/// Why a trigger cannot be waited for; empty: it can. \param waiting flows that wait for it
 std::string
-WhyNot(const HtsimTrigger& trigger, std::size_t callers)
+WhyNot(const HtsimTrigger& trigger, std::size_t callers, std::size_t waiting)
 {
     switch (trigger.kind)
     {
     case HtsimTrigger::Kind::kMultiShot:
-        return "multishot triggers are not read; allowed: oneshot, barrier";
+        // Each call starts the next flow: of several it is not known which call comes first.
+        return callers == 1 && waiting == 1
+                   ? ""
+                   : "a multishot trigger with " + topo::Counted(callers, "caller") + " and " +
+                         topo::Counted(waiting, "flow") + " that " +
+                         (waiting == 1 ? "waits" : "wait") +
+                         ": which flow goes with which call is not known before; allowed: one of "
+                         "each, oneshot, barrier";
     case HtsimTrigger::Kind::kOneShot:
         return callers == 1
                    ? ""
@@ -76,9 +83,11 @@ ReadHtsimTrace(const std::string& text, const std::string& file, std::vector<top
                     1);
     }
     Callers callers;
+    std::map<uint64_t, std::size_t> waiting; // flows, by trigger
     for (std::size_t i = 0; i < matrix.flows.size(); ++i)
     {
         const HtsimFlow& flow = matrix.flows[i];
+        ++waiting[flow.trigger];
         for (const uint64_t trigger : {flow.sendDone, flow.recvDone})
         {
             if (trigger > 0)
@@ -89,7 +98,7 @@ ReadHtsimTrace(const std::string& text, const std::string& file, std::vector<top
     }
     for (const auto& [id, trigger] : matrix.triggers)
     {
-        const std::string why = WhyNot(trigger, callers[id].size());
+        const std::string why = WhyNot(trigger, callers[id].size(), waiting[id]);
         if (!why.empty())
         {
             return fail(why, trigger.line);

@@ -6,7 +6,8 @@
  *
  * A rank knows when its own flows are done and when it has got one. So a flow may wait for those of
  * its source and for those to its source; one that waits for a flow between two others is an error,
- * as are multishot triggers and several calls of a oneshot one, of which the first counts.
+ * as are multishot triggers but for those of one flow and one call (each call starts another flow:
+ * which one is not known before), and several calls of a oneshot one, of which the first counts.
  */
 #ifndef SCENARIOS_FORMATS_HTSIM_TRACE_H
 #define SCENARIOS_FORMATS_HTSIM_TRACE_H

@@ -28,7 +28,8 @@ using training::TaskKind;
 namespace
 {
 
-/// As c10d names its calls (ProcessGroupNCCL.cpp), without '_' in front.
+/// As c10d names its calls (ProcessGroupNCCL.cpp; "_single" since PyTorch 2.14, its
+/// test_collective_annotations.py and torchcomms), without '_' in front.
 constexpr std::pair<const char*, Op> kCalls[] = {
     {"allreduce", Op::kAllReduce},
     {"all_reduce", Op::kAllReduce},
@@ -38,11 +39,17 @@ constexpr std::pair<const char*, Op> kCalls[] = {
     {"allgather_base", Op::kAllGather},
     {"all_gather_base", Op::kAllGather},
     {"allgather_into_tensor_coalesced", Op::kAllGather},
+    {"all_gather_into_tensor_coalesced", Op::kAllGather},
+    {"all_gather_single", Op::kAllGather},
+    {"all_gather_single_coalesced", Op::kAllGather},
     {"reduce_scatter", Op::kReduceScatter},
     {"reduce_scatter_base", Op::kReduceScatter},
     {"reduce_scatter_tensor_coalesced", Op::kReduceScatter},
+    {"reduce_scatter_single", Op::kReduceScatter},
+    {"reduce_scatter_single_coalesced", Op::kReduceScatter},
     {"all_to_all", Op::kAllToAll},
     {"all_to_allv", Op::kAllToAll},
+    {"all_to_all_single", Op::kAllToAll},
     {"broadcast", Op::kBroadcast},
     {"reduce", Op::kReduce},
     {"gather", Op::kGather},

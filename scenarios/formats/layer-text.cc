@@ -57,15 +57,18 @@ PolicyOf(const std::string& word)
     return std::nullopt;
 }
 
+/// What may stand in front of a list, and which of them was meant.
 std::string
-PolicyNames()
+PolicyNames(const std::string& instead)
 {
-    std::string names;
+    std::string text;
+    std::vector<std::string> names;
     for (const auto& [name, policy] : kPolicies)
     {
-        names += (names.empty() ? "" : ", ") + std::string(name);
+        text += (text.empty() ? "" : ", ") + std::string(name);
+        names.emplace_back(name);
     }
-    return names;
+    return text + topo::DidYouMean(instead, names);
 }
 
 /// Whole numbers, also as Python may write them: "8388608.0".
@@ -77,6 +80,18 @@ ParseWhole(const std::string& word, uint64_t most, uint64_t* value)
     const bool whole = rest == end || (rest < end && *rest == '.' && rest + 1 < end &&
                                        std::all_of(rest + 1, end, [](char c) { return c == '0'; }));
     return bad == std::errc() && whole && *value <= most;
+}
+
+std::vector<std::string>
+WordsOf(const std::string& line)
+{
+    std::istringstream stream(line);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;)
+    {
+        words.push_back(std::move(word));
+    }
+    return words;
 }
 
 class Reader
@@ -161,7 +176,7 @@ Reader::ReadHeader(const std::vector<std::string>& words)
     const auto policy = PolicyOf(words[0]);
     if (!policy)
     {
-        return FailOn(words[0], "a policy: " + PolicyNames());
+        return FailOn(words[0], "a policy: " + PolicyNames(words[0]));
     }
     m_policy = *policy;
     std::size_t at = 1;
@@ -438,12 +453,7 @@ Reader::Read(const std::string& text)
     while (std::getline(lines, line))
     {
         ++m_line;
-        std::istringstream stream(line);
-        std::vector<std::string> words;
-        for (std::string word; stream >> word;)
-        {
-            words.push_back(std::move(word));
-        }
+        const std::vector<std::string> words = WordsOf(line);
         if (words.empty())
         {
             continue;
@@ -531,9 +541,27 @@ Reader::Read(const std::string& text)
 } // namespace
 
 bool
-IsLayerText(const std::string& first)
+IsLayerText(const std::string& text)
 {
-    return PolicyOf(first).has_value();
+    std::vector<std::vector<std::string>> rows;
+    std::istringstream lines(text);
+    for (std::string line; rows.size() < 3 && std::getline(lines, line);)
+    {
+        std::vector<std::string> words = WordsOf(line);
+        if (!words.empty() && rows.empty() && PolicyOf(words[0]))
+        {
+            return true;
+        }
+        if (!words.empty())
+        {
+            rows.push_back(std::move(words));
+        }
+    }
+    uint64_t number = 0;
+    return rows.size() == 3 && rows[1].size() == 1 &&
+           ParseWhole(rows[1][0], kMostLayers, &number) &&
+           (rows[2].size() == 12 || rows[2].size() == 13) &&
+           ParseWhole(rows[2][2], UINT64_MAX, &number);
 }
 
 std::optional<LayerText>

@@ -60,8 +60,9 @@ struct LayerText
     std::vector<std::string> notes;
 };
 
-/// Whether a text begins with the name of one of the policies above. \param first its first word
-bool IsLayerText(const std::string& first);
+/// Whether a text begins with the name of one of the policies above, or has behind another word the
+/// number of layers and a layer: then what is wrong is the word.
+bool IsLayerText(const std::string& text);
 
 /// Nothing, and an error with its line, if the text is not in order, or does not fit the cluster.
 /// \param file for errors

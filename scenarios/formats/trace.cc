@@ -163,7 +163,7 @@ ReadTrace(const std::string& path,
     {
         return TraceOf(ReadHtsimTrace(*text, path, errors));
     }
-    if (IsLayerText(std::string(first)))
+    if (IsLayerText(*text))
     {
         return TraceOf(ReadLayerText(*text, path, cluster, errors));
     }

@@ -37,6 +37,7 @@ Keys()
 }
 
 constexpr const char* kHosts = "hosts";
+constexpr const char* kTwice = "stands there twice; allowed: once";
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
@@ -237,7 +238,7 @@ MakeFlowsAmong(const Settings& settings,
         }
         if (!seen.insert(name).second)
         {
-            errors->push_back({at, text, "stands there twice; allowed: once", ""});
+            errors->push_back({at, text, kTwice, ""});
             continue;
         }
         Error error;
@@ -392,6 +393,13 @@ MakeBackground(Validation* v, const topo::Topology& topology, const FabricSpec& 
             v->errors.push_back({where + kHosts, text, problem, ""});
         }
         settings.erase(some);
+        for (const auto& [key, again] : settings)
+        {
+            if (key == kHosts)
+            {
+                v->errors.push_back({where + kHosts, again, kTwice, ""});
+            }
+        }
     }
     const Processes processes = ProcessesOf(v->values);
     if (processes.Several())

@@ -18,6 +18,7 @@
 #include "scenarios/spec/placement.h"
 #include "scenarios/spec/queue-pair-options.h"
 #include "scenarios/spec/rail-options.h"
+#include "scenarios/spec/recovery-options.h"
 #include "scenarios/spec/switch-groups.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
@@ -336,6 +337,12 @@ MakeCluster(Validation* v,
         return result;
     }
 
+    if (SparesOf(*v) > 0 && !fromFile && !(haveServers && haveTotal))
+    {
+        used = used ? used : installed;
+        installed += SparesOf(*v);
+    }
+
     const std::string blamed = haveTotal && !haveServers ? d.total : "servers";
     Network network = MakeNetwork(v, installed, c.server.nics, blamed, fabric);
     const bool whole = !haveServers && !fromFile &&
@@ -350,7 +357,8 @@ MakeCluster(Validation* v,
     }
     const uint32_t hosts = static_cast<uint32_t>(network.topology.Hosts().size());
     installed = installed ? installed : hosts;
-    used = used ? used : installed;
+    // A file's hosts are all there are.
+    used = used ? used : installed - std::min(SparesOf(*v), installed - 1);
     if (used > hosts)
     {
         v->Fail(d.total,

@@ -16,6 +16,7 @@
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/placement.h"
 #include "scenarios/spec/processes.h"
+#include "scenarios/spec/recovery-options.h"
 #include "scenarios/spec/training-options.h"
 #include "topologies/family.h"
 #include "topologies/json-reader.h"
@@ -612,6 +613,10 @@ ValidateJobs(const ReadResult& read)
     std::vector<Error>& errors = result.errors;
     Validation v{TrainingOptionTable(), read.values, {}, {}};
     v.MustNotBeGiven({"gpus"}, "has no meaning with --jobs; each job says its servers");
+    for (const Option& option : RecoveryOptionRows())
+    {
+        v.MustNotBeSet({option.name}, "is of a job that is alone; allowed: without --jobs");
+    }
     if (const Processes processes = ProcessesOf(v.values); processes.Several())
     {
         v.Fail("jobs", "is one process; allowed without " + processes.by);

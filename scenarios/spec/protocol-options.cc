@@ -28,6 +28,22 @@ constexpr Control kControls[] = {
     {"vegas", "ns3::TcpVegas", "Vegas"},
 };
 
+/// What RDMA's queue pairs do, and nothing else. (--cc-preset has thresholds of switches too, and
+/// --queue-pairs says which flows share a connection of TCP.)
+constexpr const char* kOfQueuePairs[] = {"cc",
+                                         "transport",
+                                         "window",
+                                         "variable-window",
+                                         "timeout-exponent",
+                                         "retry-count",
+                                         "loss-recovery",
+                                         "nak-interval",
+                                         "ack-every",
+                                         "ack-priority",
+                                         "cnp-priority",
+                                         "qps-per-connection",
+                                         "split-data-on-qps"};
+
 std::vector<NamedItem>
 ControlItems()
 {
@@ -113,7 +129,17 @@ ApplyProtocol(Validation* v, const FabricSpec& fabric)
                 "is of RDMA's senders; allowed with --protocol=tcp: ecmp, spray, flowlet, drill, "
                 "conga, adaptive");
     }
-    v->NoteIfSet({"cc", "transport"}, "is of RDMA's queue pairs: no effect with --protocol=tcp");
+    const bool ownRecovery = values.Text("transport") != "rc"; // which has decided on it
+    std::vector<std::string> ofQueuePairs;
+    for (const char* option : kOfQueuePairs)
+    {
+        const std::string name = option;
+        if (v->table.Find(name) && !(ownRecovery && name == "loss-recovery"))
+        {
+            ofQueuePairs.push_back(name);
+        }
+    }
+    v->NoteIfSet(ofQueuePairs, "is of RDMA's queue pairs: no effect with --protocol=tcp");
     spec.control = values.Text("tcp-control");
     for (const Control& control : kControls)
     {

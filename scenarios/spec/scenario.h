@@ -71,6 +71,7 @@ struct Processes
 
 struct Background;
 struct JobSet;
+struct RecoverySpec;
 
 /// Common to all programs.
 struct RunOptions
@@ -89,6 +90,7 @@ struct RunOptions
     std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
     CaptureOptions capture;        ///< of these
     FaultPlan faults;
+    std::shared_ptr<const RecoverySpec> recovery; ///< null: of nothing, and no checkpoints
     std::vector<std::pair<std::string, std::string>>
         optionAttributes; ///< that options are (Option::Sets), and their values; what follows wins
     std::vector<std::pair<std::string, std::string>>

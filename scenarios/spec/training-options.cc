@@ -19,6 +19,7 @@
 #include "scenarios/spec/nccl-environment.h"
 #include "scenarios/spec/parallel-options.h"
 #include "scenarios/spec/parse.h"
+#include "scenarios/spec/recovery-options.h"
 #include "scenarios/spec/strategy-options.h"
 #include "scenarios/spec/trace-options.h"
 #include "scenarios/training/training-plan.h"
@@ -328,6 +329,7 @@ MakeTable()
     t.Add(FabricOptionRows(Software::kNccl));
     t.Add(BackgroundOptionRows());
     t.Add(JobsOptionRows());
+    t.Add(RecoveryOptionRows());
     t.Add(RunOptionRows("dltrain"));
     t.lists = {{"models", "Models (--model), or a JSON file", ModelItems},
                {"gpus", "GPUs (--gpu), or a JSON file", GpuItems},

@@ -20,6 +20,7 @@
 #include "scenarios/spec/parallel-options.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
+#include "scenarios/spec/recovery-options.h"
 #include "scenarios/spec/strategy-options.h"
 #include "scenarios/spec/trace-options.h"
 #include "scenarios/spec/training-options.h"
@@ -599,7 +600,15 @@ ValidateTraining(const ReadResult& read)
     {
         s.model = NameOfTrace(values);
     }
-    return FinishedOn(std::move(cluster), read, std::move(v), std::move(s));
+    const std::shared_ptr<const RecoverySpec> recovery =
+        cluster.valid && v.errors.empty() ? MakeRecovery(&v, cluster.spec, s) : nullptr;
+    ParseResult<TrainingScenario> result =
+        FinishedOn(std::move(cluster), read, std::move(v), std::move(s));
+    if (result.scenario)
+    {
+        result.scenario->run.recovery = recovery;
+    }
+    return result;
 }
 
 } // namespace scenario

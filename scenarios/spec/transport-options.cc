@@ -3,6 +3,9 @@
  */
 #include "scenarios/spec/transport-options.h"
 
+#include "scenarios/spec/network-kinds.h"
+#include "scenarios/spec/scenario.h"
+
 namespace scenario
 {
 
@@ -242,6 +245,12 @@ ApplyTransport(Validation* v)
     if (spec.name == "rc")
     {
         return spec;
+    }
+    FabricSpec network;
+    network.network = v->values.Text("network");
+    if (!HasPackets(network))
+    {
+        return spec; // ApplyNetwork says so: what the transport would decide is nobody's fault
     }
     if (v->values.Text("fabric") == "ib")
     {

@@ -166,7 +166,9 @@ Reader::ReadFlow(const std::vector<std::string>& words)
         }
         else if (word == "size")
         {
-            fine = Number(words, &at, 1, kMostBytes, &flow.bytes);
+            fine = Number(words, &at, 0, kMostBytes, &flow.bytes) &&
+                   (flow.bytes > 0 || Fail("size 0 is a flow that never ends; allowed: 1 to " +
+                                           std::to_string(kMostBytes)));
         }
         else if (word == "id")
         {

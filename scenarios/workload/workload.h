@@ -62,9 +62,10 @@ struct Notice
     /// Their rounds, which only compute, are over with the tasks under way; before any is woken.
     /// Of those that are in none it means nothing.
     std::vector<coll::Rank> stop;
-    bool measure = false; ///< packets and links are counted from now on
-    bool end = false;     ///< the run is over
-    bool step = false;    ///< of plans with actors: a step has ended, with this round
+    bool measure = false;    ///< packets and links are counted from now on
+    bool end = false;        ///< the run is over
+    bool step = false;       ///< of plans with actors: a step has ended, with this round
+    bool checkpoint = false; ///< those that are woken go on when a checkpoint is written
 
     bool IsEmpty() const
     {

@@ -151,7 +151,15 @@ class Pictures:
         ]
         wide = wide.reindex(sorted({*every, *wide.index})).fillna(0)
         together = -(-len(wide) // 150)  # as many as a picture shows
-        stretches = wide.groupby([place // together for place in range(len(wide))]).mean()
+        groups = [place // together for place in range(len(wide))]
+        rates = table.pivot_table(index="time_us", columns="link", values="rate_gbps")
+        if (rates.max() > rates.min()).any():
+            # A link that is slower for a while counts less then; between rows its rate stays.
+            rates = rates.reindex(wide.index).ffill().bfill()
+            sums = (wide * rates).groupby(groups).sum()
+            stretches = sums / rates.groupby(groups).sum()
+        else:
+            stretches = wide.groupby(groups).mean()
         stretches.index = [max(0.0, time - interval) for time in wide.index[::together]]
         return stretches, together * interval
 

@@ -12,13 +12,27 @@ MOST_SERIES = 4000000  # values in memory: links x intervals
 class LinkSeries:
     """links.csv in coarser intervals: `per_bin` of its own make one, so each row belongs to one.
 
-    Shares are averaged over time; of queues the longest is kept."""
+    Shares are averaged over time; of queues the longest is kept. Where a link's rate changes, time
+    counts by it: utilization is what was sent of what could have been. Between rows a link's rate
+    is that of the row before."""
 
     class Link:
-        __slots__ = ("rate", "ends", "busy", "queue", "pause", "queue_peak", "paused", "marks")
+        __slots__ = (
+            "rate",  # Gb/s, of the first row
+            "told",  # the rate in its last row, as it stands there
+            "steps",  # [(from when on in us, rate over the first row's)]
+            "ends",
+            "busy",
+            "queue",
+            "pause",
+            "queue_peak",
+            "paused",
+            "marks",
+        )
 
-        def __init__(self, bins, rate, ends):
-            self.rate, self.ends = rate, ends
+        def __init__(self, bins, begin, told, ends):
+            self.rate, self.told, self.ends = number(told), told, ends
+            self.steps = [(begin, 1.0)]
             self.busy, self.pause, self.queue = [0.0] * bins, [0.0] * bins, [0] * bins
             self.queue_peak, self.paused, self.marks = 0, 0.0, None
 
@@ -40,7 +54,7 @@ class LinkSeries:
         queues, pauses = columns["queue_bytes"], columns["pause_share"]
         marks = columns.get("ecn_marks")
         self.has_marks = marks is not None
-        names, links = columns["link"], self.links
+        names, links, rates = columns["link"], self.links, columns["rate_gbps"]
         last, at, length = None, 0, 0.0
         for i, time in enumerate(times):
             if time != last:
@@ -55,10 +69,15 @@ class LinkSeries:
                     continue
                 link = links[names[i]] = self.Link(
                     self.bins,
-                    number(columns["rate_gbps"][i]),
+                    self.begin,
+                    rates[i],
                     (columns["from"][i], columns["to"][i]),
                 )
-            link.busy[at] += used[i] * length
+            if rates[i] != link.told:
+                link.told = rates[i]
+                slowness = max(0.0, number(rates[i])) / link.rate if link.rate > 0 else 1.0
+                link.steps.append((time - length, slowness))
+            link.busy[at] += used[i] * length * link.steps[-1][1]
             if queues[i] != "0":
                 queue = whole(queues[i])
                 if queue > link.queue[at]:
@@ -73,6 +92,25 @@ class LinkSeries:
                     link.marks = [0] * self.bins
                 link.marks[at] += whole(marks[i])
         self.rows += len(times)
+
+    def room(self, link, begin, end):
+        """What a link could send between two times: us at its first rate."""
+        if len(link.steps) == 1:
+            return max(1e-9, end - begin)
+        ends = [start for start, _ in link.steps[1:]] + [end]
+        return max(
+            1e-9,
+            sum(
+                max(0.0, min(end, until) - max(begin, start)) * slowness
+                for (start, slowness), until in zip(link.steps, ends)
+            ),
+        )
+
+    def room_of_bin(self, link, at):
+        if len(link.steps) == 1:
+            return self.length(at)
+        start = self.grid_begin + at * self.bin_us
+        return self.room(link, max(self.begin, start), min(self.end, start + self.bin_us))
 
     def carried(self, name):
         """Bytes on the wire, of the time that was measured."""
@@ -100,12 +138,27 @@ class LinkSeries:
             }
         return {
             "name": cut(name),
-            "mean": rounded(sum(link.busy) / max(1e-9, self.end - self.begin)),
+            "mean": rounded(sum(link.busy) / self.room(link, self.begin, self.end)),
             "bytes": round(self.carried(name)),
             "queue": link.queue_peak,
             "pause": self.paused_share(name),
             "over_time": [
-                round(1e4 * value / self.length(at)) for at, value in enumerate(link.busy)
+                round(1e4 * value / self.room_of_bin(link, at))
+                for at, value in enumerate(link.busy)
+            ],
+            **self._rates(link),
+        }
+
+    def _rates(self, link):
+        """Mean rates, of the whole time and of each bin, if they are not the cable's throughout."""
+        if len(link.steps) == 1:
+            return {}
+        whole_time = max(1e-9, self.end - self.begin)
+        return {
+            "rate": rounded(link.rate * self.room(link, self.begin, self.end) / whole_time),
+            "rates": [
+                rounded(link.rate * self.room_of_bin(link, at) / self.length(at))
+                for at in range(self.bins)
             ],
         }
 

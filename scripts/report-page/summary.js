@@ -105,7 +105,7 @@ function jobTable(parent) {
   const us = (value) => number(isNumber(value) ? time(value) : "\u2013");
   parent.append(element("div", { class: "wide", id: "jobs" }, table("Jobs: the time of a step, mean; of flows until the last has arrived",
     ["job", "kind", "servers", "time", "alone", "slower by others", "bytes", "waited longest for", "at"], jobs.map((job) => {
-      const links = (job.interference || {}).links, link = Array.isArray(links) && links[0] ? links[0] : {};
+      const links = waitedMuch(job.interference) ? job.interference.links : [], link = Array.isArray(links) && links[0] ? links[0] : {};
       return [String(job.name), String(job.kind), number(isNumber(job.servers) ? count(job.servers) : "\u2013"), us(job.time_us), us(job.time_alone_us),
         number(isNumber(job.slower_by_others) ? three(job.slower_by_others) + "\u00d7" : "\u2013"), number(isNumber(job.bytes) ? bytes(job.bytes) : "\u2013"),
         link.slowed_by ? String(link.slowed_by) : waitedWords(job.interference), link.link ? String(link.link) : ""];
@@ -113,11 +113,17 @@ function jobTable(parent) {
   jobBars(parent);
 }
 
+// Whether it waited for others for 1% of its messages' time: as the terminal says it (jobs-simulation.cc).
+// Older results do not know that time.
+function waitedMuch(interference) {
+  return Boolean(interference) && !(interference.waited_for_others_us < 0.01 * interference.messages_us);
+}
+
 // Of a job that waited for nobody in a queue: what else slowed it, and whom it meets.
 function waitedWords(interference) {
   if (!interference) return "not noted";
   const shares = interference.shares || {};
-  return "nobody" + (interference.throttled_us > 0 ? "; throttled for " + time(interference.throttled_us) + " in all" : "")
+  return (interference.waited_for_others_us > 0 && !waitedMuch(interference) ? "others below 1% of its messages\u2019 time" : "nobody") + (interference.throttled_us > 0 ? "; throttled for " + time(interference.throttled_us) + " in all" : "")
     + (shares.link ? ", meets " + shares.job + " at " + shares.link : "");
 }
 

@@ -31,9 +31,11 @@ function topology() {
 
   // ---- what a direction carried: at = 0 the whole time, else interval at - 1
   const share = (use, at) => (at === 0 ? use.mean : use.over_time ? use.over_time[at - 1] / 1e4 : 0);
+  // Gb/s: the mean, if a fault has changed it
+  const rateOf = (member, use, at) => (use.rates ? (at === 0 ? use.rate : use.rates[at - 1]) : member.rate_gbps);
   const span = (at) => at === 0 ? [net.begin_us, net.end_us] : [Math.max(net.begin_us, net.first_bin_us + (at - 1) * net.bin_us),
     Math.min(net.end_us, net.first_bin_us + at * net.bin_us)];
-  const traffic = (link, d, at) => d3.max(link.members, (member) => share(member.use[d], at) * member.rate_gbps);
+  const traffic = (link, d, at) => d3.max(link.members, (member) => share(member.use[d], at) * rateOf(member, member.use[d], at));
   const hottest = (link, d, at) => d3.max(link.members, (member) => share(member.use[d], at));
   const directions = [];
   graph.links.concat(graph.units).forEach((link) => [0, 1].forEach((d) => directions.push({ link, d })));
@@ -52,15 +54,15 @@ function topology() {
   function describe({ link, d }) {
     const member = link.members.reduce((a, b) => (share(b.use[d], at) > share(a.use[d], at) ? b : a));
     if (!known) return [member.use[d].name, [["traffic", "not measured"], ["rate", rate(member.rate_gbps)], ["propagation", time(member.delay_us)]]];
-    const use = member.use[d], [from, to] = span(at), carried = at === 0 ? use.bytes : share(use, at) * member.rate_gbps * 125 * (to - from);
+    const use = member.use[d], [from, to] = span(at), its = rateOf(member, use, at), carried = at === 0 ? use.bytes : share(use, at) * its * 125 * (to - from);
     const rowsOut = [["utilization" + (at ? " in this interval" : ""), percent(share(use, at), 2)], ["traffic", bytes(carried)
-      + " on the wire, " + rate(share(use, at) * member.rate_gbps) + " of " + rate(member.rate_gbps)]];
+      + " on the wire, " + rate(share(use, at) * its) + " of " + rate(its) + (its === member.rate_gbps ? "" : " (a fault slowed the cable of " + rate(member.rate_gbps) + ")")]];
     if (at) rowsOut.push(["whole time", percent(use.mean, 2)]);
     const other = member.use[1 - d];
     rowsOut.push(["other direction", percent(share(other, at), 2)]);
     rowsOut.push(["longest queue", bytes(use.queue)], ["paused", percent(use.pause, 2) + " of the time"]);
     if (member.delay_us) rowsOut.push(["propagation", time(member.delay_us)]);
-    if (link.members.length > 1) rowsOut.push(["links in this line", count(link.members.length) + ", " + rate(d3.sum(link.members, (each) => share(each.use[d], at) * each.rate_gbps)) + " together"]);
+    if (link.members.length > 1) rowsOut.push(["links in this line", count(link.members.length) + ", " + rate(d3.sum(link.members, (each) => share(each.use[d], at) * rateOf(each, each.use[d], at))) + " together"]);
     return [use.name, rowsOut];
   }
 
@@ -181,7 +183,7 @@ function topology() {
     const rowsOut = ranked.slice(0, 8).map((entry) => {
       const member = entry.link.members.reduce((a, b) => (share(b.use[entry.d], at) > share(a.use[entry.d], at) ? b : a)), use = member.use[entry.d];
       const button = element("button", { type: "button", on: { click: () => choose(entry), focus: () => choose(entry), blur: () => choose(null) } }, use.name);
-      return [button, number(percent(share(use, at), 2)), number(rate(member.rate_gbps)), number(bytes(use.queue)), number(percent(use.pause, 2))];
+      return [button, number(percent(share(use, at), 2)), number(rate(rateOf(member, use, at))), number(bytes(use.queue)), number(percent(use.pause, 2))];
     });
     listBox.replaceChildren(table("The busiest links" + (at ? " of this interval" : ""), ["link", "utilization", "rate", "longest queue, whole time", "paused, whole time"], rowsOut));
   }

@@ -28,6 +28,7 @@ PROGRAMS = os.environ.get("DLTRAIN_PROGRAMS") or os.path.join(ROOT, ".ns3", "pro
 sys.path.insert(0, os.path.join(ROOT, "tests", "system"))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
+import balancers  # noqa: E402
 from _cc_models import LINE, dcqcn_fixed_point, dcqcn_integrated, dctcp_bounds  # noqa: E402
 from _queues import Queue, late  # noqa: E402
 from _system_test import HEADERS, number  # noqa: E402
@@ -67,11 +68,12 @@ class Table:
     cells).
     """
 
-    def __init__(self, file, header, rows, more=False):
+    def __init__(self, file, header, rows, more=False, picture=None):
         self.file = file
         self.header = header
         self.rows = rows
         self.more = more  # of sentences: printed, in no file
+        self.picture = picture  # (file, function of the measured rows and its path), or None
 
 
 class Result(dict):
@@ -974,6 +976,18 @@ TABLES = {
 }
 
 
+def of_balancers():
+    yield Table(
+        balancers.PAGE,
+        balancers.HEADER,
+        balancers.rows(),
+        picture=(balancers.PICTURE, balancers.draw),
+    )
+
+
+TABLES["balancers"] = of_balancers
+
+
 def line_of(command):
     return " ".join(command.split())
 
@@ -1027,6 +1041,9 @@ def main():
                         text = merge(file.read(), name, measured)
                     with open(path, "w", encoding="utf-8") as file:
                         file.write(text)
+                    if table.picture:
+                        picture, draw = table.picture
+                        draw(measured, os.path.join(ROOT, picture))
     return 0
 
 

@@ -40,6 +40,10 @@ BackgroundTraffic::BackgroundTraffic(const scenario::Background& spec,
       m_isWarmup(warmup),
       m_nextFlow(FIRST_FLOW)
 {
+    if (spec.protocol.tcp)
+    {
+        collector.SetOwnerOfOrdinary(m_owner);
+    }
 }
 
 BackgroundTraffic::~BackgroundTraffic() = default;
@@ -198,8 +202,11 @@ BackgroundTraffic::ToJson(int64_t end) const
     json["fct_slowdown"] = results::ToJson(results::QuantilesOf(totals.slowdown));
     if (const results::Interference* interference = m_collector.GetInterference())
     {
+        // What TCP's packets waited, and for whom, is not known.
         json["interference"] = {{"job", interference->ToJson(0, "job")},
-                                {"background", interference->ToJson(m_owner, "job")}};
+                                {"background",
+                                 m_spec.protocol.tcp ? nlohmann::ordered_json()
+                                                     : interference->ToJson(m_owner, "job")}};
     }
     return json;
 }

@@ -82,7 +82,7 @@ EndsOfSets(const ns3::RdmaFabric& fabric)
 
 /// Of the switches of this rank.
 std::vector<results::LinkSetLoad>
-LoadsOfSets(const ns3::RdmaFabric& fabric, const FabricBaseline& base)
+LoadsOfSets(const ns3::RdmaFabric& fabric, const FabricBaseline& base, int64_t now)
 {
     const auto& ports = fabric.GetPorts();
     std::unordered_map<const ns3::RdmaPort*, uint32_t> indices;
@@ -116,7 +116,7 @@ LoadsOfSets(const ns3::RdmaFabric& fabric, const FabricBaseline& base)
                     index < base.txWireBytes.size() ? base.txWireBytes[index] : 0;
                 const double bytes = static_cast<double>(port->GetTxWireBytes() - before);
                 set.bytes += bytes;
-                loads.push_back(bytes / static_cast<double>(port->GetRate()));
+                loads.push_back(bytes / port->GetMeanRate(base.time, now));
             }
             set.spread = results::SpreadOf(loads);
             sets.push_back(set);
@@ -128,7 +128,7 @@ LoadsOfSets(const ns3::RdmaFabric& fabric, const FabricBaseline& base)
 } // namespace
 
 std::vector<results::LinkNotes::Load>
-LoadsOfLinks(const ns3::RdmaFabric& fabric, const FabricBaseline& base)
+LoadsOfLinks(const ns3::RdmaFabric& fabric, const FabricBaseline& base, int64_t now)
 {
     const auto& ports = fabric.GetPorts();
     const std::vector<uint32_t> tiers = TiersOfNodes(fabric);
@@ -141,7 +141,7 @@ LoadsOfLinks(const ns3::RdmaFabric& fabric, const FabricBaseline& base)
                          tiers[fabric.GetNodeOfEnd(end)],
                          tiers[fabric.GetNodeOfEnd(end ^ 1)],
                          static_cast<double>(ports[i]->GetTxWireBytes() - before) /
-                             static_cast<double>(ports[i]->GetRate())});
+                             ports[i]->GetMeanRate(base.time, now)});
     }
     return loads;
 }
@@ -149,6 +149,7 @@ LoadsOfLinks(const ns3::RdmaFabric& fabric, const FabricBaseline& base)
 results::BalanceStats
 CollectBalance(const ns3::RdmaFabric& fabric,
                const FabricBaseline& base,
+               int64_t now,
                const ns3::RdmaNicCounters& nics,
                const results::FlowWays* ways)
 {
@@ -186,7 +187,7 @@ CollectBalance(const ns3::RdmaFabric& fabric,
     {
         balance.hashCollisions = ways->CountCollisions(EndsOfSets(fabric));
     }
-    std::vector<results::LinkSetLoad> sets = LoadsOfSets(fabric, base);
+    std::vector<results::LinkSetLoad> sets = LoadsOfSets(fabric, base, now);
     if (ranks.Several())
     {
         std::string mine(sets.size() * sizeof(results::LinkSetLoad), '\0');

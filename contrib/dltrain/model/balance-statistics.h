@@ -19,13 +19,15 @@ namespace dltrain
 /// but for what is no sum \param ways of flows; null: not known
 results::BalanceStats CollectBalance(const ns3::RdmaFabric& fabric,
                                      const FabricBaseline& base,
+                                     int64_t now,
                                      const ns3::RdmaNicCounters& nics,
                                      const results::FlowWays* ways);
 
 /// What all directed links have carried since the baseline, for results::LinkNotes. In one rank
 /// only.
 std::vector<results::LinkNotes::Load> LoadsOfLinks(const ns3::RdmaFabric& fabric,
-                                                   const FabricBaseline& base);
+                                                   const FabricBaseline& base,
+                                                   int64_t now);
 
 } // namespace dltrain
 

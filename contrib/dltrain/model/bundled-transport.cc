@@ -229,6 +229,12 @@ BundledTransport::Close(ChannelId channel)
     }
 }
 
+void
+BundledTransport::Abort()
+{
+    m_below->Abort();
+}
+
 std::string
 BundledTransport::Describe(ChannelId channel) const
 {

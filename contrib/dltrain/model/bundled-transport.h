@@ -52,6 +52,7 @@ class BundledTransport : public Transport
     void Post(ChannelId channel, const TransportPost& post) override;
     void CarryCauses() override;
     void Close(ChannelId channel) override;
+    void Abort() override;
     std::string Describe(ChannelId channel) const override;
     uint64_t GetBytesArrived() const override;
 

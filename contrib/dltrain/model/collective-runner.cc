@@ -814,6 +814,10 @@ CollectiveRunner::GetConnection(Member& member, const EventPayload& send, uint16
 void
 CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
 {
+    if (m_aborted)
+    {
+        return;
+    }
     if (e.kind == EventKind::SEND)
     {
         e.member->cause = e.path; // it is the member's now
@@ -881,6 +885,10 @@ CollectiveRunner::Leave(Member& member, uint32_t sequence, CollectivePaths::Path
 void
 CollectiveRunner::OnDelivered(const Delivery& delivery, int64_t now)
 {
+    if (m_aborted)
+    {
+        return;
+    }
     const Address address = AddressOf(delivery.cookie);
     Member& member = m_communicators[address.communicator].members[address.to];
     ns3::RdmaOwner::Check(member.context, "delivers a collective's message to a rank");
@@ -916,7 +924,7 @@ CollectiveRunner::OnSent(ChannelId channel, uint64_t cookie, uint64_t, bool fail
 {
     // A rank goes on when data arrives, not when its own sends are acknowledged; of what failed the
     // collective is found unfinished.
-    if (!failed)
+    if (!failed || m_aborted)
     {
         return;
     }
@@ -932,6 +940,10 @@ CollectiveRunner::OnSent(ChannelId channel, uint64_t cookie, uint64_t, bool fail
         member.failure->first = "rank " + std::to_string(member.rank) + "'s for rank " +
                                 std::to_string(to) + " (" +
                                 m_interconnect.Serving(member.rank, to).Describe(channel) + ")";
+        if (m_onFailure)
+        {
+            m_onFailure(member.failure->first);
+        }
     }
     ++member.failure->messages;
 }

@@ -15,6 +15,7 @@
 
 #include <boost/container/small_vector.hpp>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -90,6 +91,18 @@ class CollectiveRunner : public TransportUser
     void SetSpeeds(const std::map<Rank, training::SpeedProfile>* speeds)
     {
         m_speeds = speeds->empty() ? nullptr : speeds;
+    }
+
+    /// Is told when messages of a rank begin to fail, in words, by an event of its server.
+    void SetFailureListener(std::function<void(const std::string& what)> listener)
+    {
+        m_onFailure = std::move(listener);
+    }
+
+    /// Between the nodes' events: nothing happens any more, and what comes is not heard.
+    void Abort()
+    {
+        m_aborted = true;
     }
 
     /// \param ranks in communicator order. \return the communicator's number
@@ -369,6 +382,8 @@ class CollectiveRunner : public TransportUser
     uint32_t m_job;
     const scenario::ClusterSpec& m_cluster;
     std::deque<Communicator> m_communicators;
+    std::function<void(const std::string& what)> m_onFailure; ///< empty: nobody listens
+    bool m_aborted = false;
     results::CollectivePaths* m_paths = nullptr;
     const std::map<Rank, training::SpeedProfile>* m_speeds = nullptr; ///< null: all are as ever
     std::deque<Events> m_events;                                      ///< by server

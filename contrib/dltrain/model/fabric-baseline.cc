@@ -21,6 +21,7 @@ FabricBaseline::FabricBaseline(const ns3::RdmaFabric& fabric, int64_t now)
     {
         txWireBytes.push_back(port->GetTxWireBytes());
         pausedPs.push_back(port->GetPausedPs(now));
+        ordinaryBytes.push_back(port->GetCounters().ordinaryBytes);
     }
 }
 

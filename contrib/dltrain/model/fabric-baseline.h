@@ -21,9 +21,10 @@ struct FabricBaseline
     int64_t time{0}; //!< ps
     ns3::RdmaNicCounters nics;
     ns3::RdmaPortCounters ports;
-    std::vector<uint64_t> drops;       //!< by reason
-    std::vector<uint64_t> txWireBytes; //!< by port of RdmaFabric::GetPorts
-    std::vector<uint64_t> pausedPs;    //!< the same
+    std::vector<uint64_t> drops;         //!< by reason
+    std::vector<uint64_t> txWireBytes;   //!< by port of RdmaFabric::GetPorts
+    std::vector<uint64_t> pausedPs;      //!< the same
+    std::vector<uint64_t> ordinaryBytes; //!< the same
     uint64_t rerouted{0};
     ns3::RdmaTrimCounters trims;
 };

@@ -21,6 +21,7 @@
 #include "scenarios/spec/background.h"
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/network-kinds.h"
+#include "scenarios/spec/recovery-options.h"
 
 #include "ns3/config.h"
 #include "ns3/node-window-ranks.h"
@@ -370,6 +371,11 @@ FabricRun::Run(FabricSimulation& simulation)
                       ? std::max(longest, fault.length.ps)
                       : longest;
     }
+    if (m_run.recovery)
+    {
+        // Until then it may be that nothing moves, and that this is ended.
+        longest = std::max(longest, m_run.recovery->watchdog.ps);
+    }
     m_control.Endure(longest);
     m_control.Watch(*m_collector);
     if (m_background && m_collector->HasPackets())
@@ -420,7 +426,8 @@ FabricRun::NoteLinks()
         return;
     }
     results::LinkNotes& notes = m_collector->GetLinkNotes();
-    notes.SetLoads(LoadsOfLinks(*m_fabric, m_collector->GetBaseline()));
+    notes.SetLoads(LoadsOfLinks(*m_fabric, m_collector->GetBaseline(), ns3::RdmaClock::Now()));
+    m_collector->NoteOrdinary();
     if (m_faults)
     {
         m_faults->AddTo(notes);

@@ -47,7 +47,7 @@ BusiestLinks(TraceCollector& collector, int64_t now, std::size_t most)
     for (uint32_t i = 0; i < ports.size(); ++i)
     {
         const ns3::RdmaPort& port = *ports[i];
-        const double rate = static_cast<double>(port.GetRate());
+        const double rate = port.GetMeanRate(base.time, now);
         const double wire = static_cast<double>(port.GetTxWireBytes() - base.txWireBytes[i]);
         const double paused = static_cast<double>(port.GetPausedPs(now) - base.pausedPs[i]);
         links.push_back({collector.GetPortNames()[collector.GetFabric().GetEnd(i)],
@@ -217,7 +217,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         s.pfcPauses = pauses;
         s.pfcPauseTimeUs = pausedUs;
     }
-    s.balance = CollectBalance(fabric, base, nics, collector.GetFlowWays());
+    s.balance = CollectBalance(fabric, base, nowPs, nics, collector.GetFlowWays());
     s.retransmittedPackets = nics.retransmittedPackets - base.nics.retransmittedPackets;
     s.timeouts = nics.timeouts - base.nics.timeouts;
     s.naks = nics.naksSent - base.nics.naksSent;

@@ -42,6 +42,12 @@ class Interconnect
         m_between->CarryCauses();
     }
 
+    /// Between the nodes' events: nothing is sent any more.
+    void Abort()
+    {
+        m_between->Abort();
+    }
+
     const Places& GetPlaces() const
     {
         return m_places;

@@ -36,17 +36,35 @@ JobListener::OnCallEnds(const results::CallRecord&)
 
 JobRunner::JobRunner(workload::Workload& workload,
                      JobListener& listener,
-                     const std::function<uint32_t(const std::string&)>& tagOf)
+                     const std::function<uint32_t(const std::string&)>& tagOf,
+                     JobStart start)
     : m_workload(workload),
       m_plan(workload.Plan()),
+      m_start(std::move(start)),
+      m_groupKinds(m_plan.groupKinds),
+      m_ranksHere(m_plan.ranks),
       m_listener(listener),
       m_decide([this](const workload::Notice& notice) {
           ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT,
                                               ns3::Time(0),
                                               [this, notice] { Act(notice); });
       }),
+      m_closed(m_start.first),
+      m_begun(m_start.first),
       m_tasks(workload.CountTasks())
 {
+    const auto isAbsent = [this](Rank rank) { return IsAbsent(rank); };
+    for (training::GroupKind& kind : m_groupKinds)
+    {
+        for (std::vector<Rank>& group : kind.groups)
+        {
+            group.erase(std::remove_if(group.begin(), group.end(), isAbsent), group.end());
+        }
+    }
+    for (Rank rank = 0; rank < m_plan.ranks; ++rank)
+    {
+        m_ranksHere -= IsAbsent(rank);
+    }
     for (const training::StepGraph& graph : m_plan.roles)
     {
         m_graphs.emplace_back(graph, tagOf);
@@ -71,11 +89,15 @@ JobRunner::SetServices(const RankServices& services)
 {
     m_collectives = &services.collectives;
     m_messages = &services.messages;
-    std::vector<std::vector<Seat>> seats(m_plan.ranks, std::vector<Seat>(m_plan.groupKinds.size()));
-    for (std::size_t kind = 0; kind < m_plan.groupKinds.size(); ++kind)
+    std::vector<std::vector<Seat>> seats(m_plan.ranks, std::vector<Seat>(m_groupKinds.size()));
+    for (std::size_t kind = 0; kind < m_groupKinds.size(); ++kind)
     {
-        for (const auto& group : m_plan.groupKinds[kind].groups)
+        for (const auto& group : m_groupKinds[kind].groups)
         {
+            if (group.empty())
+            {
+                continue; // all have left
+            }
             const uint32_t communicator = m_collectives->AddCommunicator(group);
             for (Rank position = 0; position < group.size(); ++position)
             {
@@ -88,10 +110,10 @@ JobRunner::SetServices(const RankServices& services)
     for (Rank runner = 0; runner < m_plan.Runners(); ++runner)
     {
         const Rank rank = m_plan.PlaceOf(runner);
-        if (m_collectives->IsHere(rank))
+        if (m_collectives->IsHere(rank) && !IsAbsent(rank))
         {
             // A slow GPU does not slow down the servers beside it.
-            const bool slow = runner < m_plan.ranks && !m_plan.slowness.empty();
+            const bool slow = runner < m_plan.ranks && !m_plan.slowness.empty() && !HasMoved(rank);
             m_ranks[runner] = std::make_unique<RankRunner>(
                 runner,
                 rank,
@@ -110,7 +132,7 @@ const training::SpeedProfile*
 JobRunner::FindSpeed(Rank rank) const
 {
     const auto found = m_plan.speeds.find(rank);
-    return found == m_plan.speeds.end() ? nullptr : &found->second;
+    return found == m_plan.speeds.end() || HasMoved(rank) ? nullptr : &found->second;
 }
 
 std::string
@@ -227,11 +249,11 @@ JobRunner::Join(OpenRound& round) const
 {
     results::StepRecord record;
     record.end = round.end;
-    record.computePs = static_cast<double>(round.computePs) / m_plan.ranks;
-    record.communicationPs = static_cast<double>(round.communicationPs) / m_plan.ranks;
-    record.bubblePs = static_cast<double>(round.bubblePs) / m_plan.ranks;
-    record.hostPs = static_cast<double>(round.hostPs) / m_plan.ranks;
-    record.loadingPs = static_cast<double>(round.loadingPs) / m_plan.ranks;
+    record.computePs = static_cast<double>(round.computePs) / m_ranksHere;
+    record.communicationPs = static_cast<double>(round.communicationPs) / m_ranksHere;
+    record.bubblePs = static_cast<double>(round.bubblePs) / m_ranksHere;
+    record.hostPs = static_cast<double>(round.hostPs) / m_ranksHere;
+    record.loadingPs = static_cast<double>(round.loadingPs) / m_ranksHere;
     record.messageBytes = round.messageBytes;
     record.collectives = std::move(round.collectives);
     // Whoever was simulated first at one time.
@@ -258,6 +280,10 @@ JobRunner::TellBegin(const uint32_t& round)
 void
 JobRunner::HearBegin(uint32_t round)
 {
+    if (m_aborted)
+    {
+        return;
+    }
     // With actors numbers are each runner's own: what begins is a step.
     const uint32_t number = m_plan.HasActors() ? m_closed : round;
     if (number >= m_begun && !m_workload.IsDone())
@@ -347,6 +373,10 @@ JobRunner::TellCall(const Call& ended)
 void
 JobRunner::HearCall(const Call& ended)
 {
+    if (m_aborted)
+    {
+        return;
+    }
     const results::CallRecord& call = ended.record;
     ++m_tasksDone;
     OpenRound& round = Open(m_plan.HasActors() ? m_closed : call.step);
@@ -385,10 +415,14 @@ JobRunner::TellRoundEnd(const RoundEnd& ended)
 void
 JobRunner::HearRoundEnd(const RoundEnd& ended)
 {
+    if (m_aborted)
+    {
+        return;
+    }
     const workload::Notice notice = m_workload.OnEnded(ended.rank, ended.round);
     OpenRound& open = Open(m_plan.HasActors() ? m_closed : ended.round.number);
     open.end = std::max(open.end, ended.time);
-    if (m_plan.HasActors() ? notice.step : ++open.ranksDone == m_plan.ranks)
+    if (m_plan.HasActors() ? notice.step : ++open.ranksDone == m_ranksHere)
     {
         // Each rank ends its rounds in their order: this number is the oldest of those open.
         const results::StepRecord record = Join(m_open.front());
@@ -399,6 +433,33 @@ JobRunner::HearRoundEnd(const RoundEnd& ended)
     {
         m_decide(notice);
     }
+}
+
+void
+JobRunner::Abort()
+{
+    m_aborted = true;
+    m_collectives->Abort();
+    m_messages->Abort();
+    for (const std::unique_ptr<RankRunner>& rank : m_ranks)
+    {
+        if (rank)
+        {
+            rank->Abort();
+        }
+    }
+}
+
+int64_t
+JobRunner::CommunicatesSince() const
+{
+    int64_t since = -1;
+    for (const std::unique_ptr<RankRunner>& rank : m_ranks)
+    {
+        const int64_t ofRank = rank ? rank->CommunicatesSince() : -1;
+        since = since < 0 || ofRank < 0 ? std::max(since, ofRank) : std::min(since, ofRank);
+    }
+    return since;
 }
 
 void

@@ -25,6 +25,14 @@ using Decider = std::function<void(const workload::Notice& notice)>;
 
 class RankNotes;
 
+/// What a job begins with that has begun before.
+struct JobStart
+{
+    uint32_t first = 0;            ///< round
+    std::vector<bool> absent = {}; ///< by rank: it has left, its replica too; empty: nobody
+    std::vector<bool> moved = {};  ///< by rank: it is at a GPU that is as fast as ever; empty: none
+};
+
 /// Hears of a job.
 class JobListener
 {
@@ -56,7 +64,8 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     /// \param tagOf gives the number of a collective's name
     JobRunner(workload::Workload& workload,
               JobListener& listener,
-              const std::function<uint32_t(const std::string&)>& tagOf);
+              const std::function<uint32_t(const std::string&)>& tagOf,
+              JobStart start = {});
 
     /// Without one, what is decided is done at the same time.
     void SetDecider(Decider decide)
@@ -86,6 +95,17 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         }
         return why;
     }
+
+    /// Between the nodes' events: nothing of it happens any more, and its listener hears nothing.
+    void Abort();
+
+    bool IsAborted() const
+    {
+        return m_aborted;
+    }
+
+    /// \return since when a rank has been in a collective or message, the longest, ps; -1: none is
+    int64_t CommunicatesSince() const;
 
     /// As decided.
     void Act(const workload::Notice& notice);
@@ -183,6 +203,17 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     void ForEachHere(std::size_t count,
                      const std::function<Rank(uint32_t i)>& runnerOf,
                      const std::function<void(Rank runner, uint32_t i)>& what);
+
+    bool IsAbsent(Rank rank) const
+    {
+        return !m_start.absent.empty() && m_start.absent[rank];
+    }
+
+    bool HasMoved(Rank rank) const
+    {
+        return !m_start.moved.empty() && m_start.moved[rank];
+    }
+
     /// \return null: the GPU is as fast as ever
     const training::SpeedProfile* FindSpeed(Rank rank) const;
     /// Makes a task's schedule. \return why the rank cannot do this task, or nothing
@@ -190,6 +221,10 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
 
     workload::Workload& m_workload;
     const training::TrainingPlan& m_plan;
+    const JobStart m_start;
+    std::vector<training::GroupKind> m_groupKinds; ///< of those that are there
+    uint32_t m_ranksHere;                          ///< of all processes
+    bool m_aborted = false;
     JobListener& m_listener;
     Decider m_decide;
     CollectiveRunner* m_collectives = nullptr;
@@ -200,8 +235,8 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     std::vector<std::vector<Rank>> m_rankAt;          ///< [communicator][position]
     results::CollectiveJoin m_join;
     std::deque<OpenRound> m_open; ///< numbers that not all ranks have ended: m_closed and on
-    uint32_t m_closed = 0;
-    uint32_t m_begun = 0; ///< numbers that some rank has begun
+    uint32_t m_closed;
+    uint32_t m_begun; ///< numbers that some rank has begun
     uint64_t m_tasks;
     uint64_t m_tasksDone = 0;
 

@@ -55,6 +55,10 @@ GpusOf(const scenario::Job& job)
     return cluster.servers * cluster.server.gpus;
 }
 
+/// Share of a job's messages' time that it has to have waited for others for one to be named
+/// (assumed).
+constexpr double WORTH_A_WORD = 0.01;
+
 /// For whom a job waited longest, in words; of Interference::ToJson(), null: it is not known.
 std::string
 WaitedLongest(const nlohmann::ordered_json& interference)
@@ -68,15 +72,16 @@ WaitedLongest(const nlohmann::ordered_json& interference)
                results::Format(" (%.0f%% of the bytes there are others')",
                                100 * link["share_of_bytes_of_others"].get<double>());
     };
-    if (!interference["links"].empty())
+    const bool waited = !interference["links"].empty();
+    if (waited && interference["waited_for_others_us"].get<double>() >=
+                      WORTH_A_WORD * interference["messages_us"].get<double>())
     {
         return "for " + at(interference["links"][0], "slowed_by");
     }
     const nlohmann::ordered_json& shares = interference["shares"];
     const double throttled = interference["throttled_us"].get<double>();
-    const std::string slowed =
-        throttled > 0 ? "for nobody; throttled for " + results::HumanTime(throttled) + " in all"
-                      : "for nobody";
+    std::string slowed = waited ? "for others below 1% of its messages' time" : "for nobody";
+    slowed += throttled > 0 ? "; throttled for " + results::HumanTime(throttled) + " in all" : "";
     return slowed + (shares.is_null() ? ", shares no link" : ", meets " + at(shares, "job"));
 }
 

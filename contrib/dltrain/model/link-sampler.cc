@@ -6,6 +6,7 @@
 #include "ranks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace dltrain
@@ -44,6 +45,25 @@ LinkSampler::LinkSampler(ns3::RdmaFabric& fabric,
       m_last(fabric.GetPorts().size()),
       m_timer(intervalPs, [this](int64_t now) { OnTimer(now); })
 {
+    m_table.SetRates(
+        [this](uint32_t link, int64_t from, int64_t until) {
+            const ns3::RdmaPort* port = m_fabric.GetPortOfEnd(link);
+            return port && !port->GetPastRates().empty() ? port->GetMeanRate(from, until) / 1e9 : 0;
+        },
+        [this] {
+            std::vector<results::LinkTable::RateChange> changes;
+            for (uint32_t end = 0; end < m_fabric.GetNEnds(); ++end)
+            {
+                if (const ns3::RdmaPort* port = m_fabric.GetPortOfEnd(end))
+                {
+                    for (const auto& past : port->GetPastRates())
+                    {
+                        changes.push_back({past.until, end});
+                    }
+                }
+            }
+            return changes;
+        });
 }
 
 void
@@ -105,8 +125,14 @@ LinkSampler::Look(int64_t now)
         }
         // Frames are counted when they start to be sent; of the one being sent only a part is in
         // this interval.
-        const int64_t residual = std::max<int64_t>(0, port.GetBusyUntil() - now);
-        const double sent = static_cast<double>(wire) * 8e12 / static_cast<double>(port.GetRate());
+        const double cable = static_cast<double>(m_fabric.GetLink(m_fabric.GetEnd(i)).rateBps);
+        const double rate = static_cast<double>(port.GetRate());
+        int64_t residual = std::max<int64_t>(0, port.GetBusyUntil() - now);
+        if (rate != cable) // in bits, as the cable's own rate would send them
+        {
+            residual = std::llround(static_cast<double>(residual) * rate / cable);
+        }
+        const double sent = static_cast<double>(wire) * 8e12 / cable;
         const int64_t busy = static_cast<int64_t>(sent + 0.5) + last.residualPs - residual;
         const uint64_t pausedPs = port.GetPausedPs(now);
         const int64_t paused = static_cast<int64_t>(pausedPs - last.pausedPs);
@@ -179,7 +205,7 @@ LinkSampler::Finish(int64_t now)
         Look(now);
     }
     m_finished = true;
-    m_table.Close();
+    m_table.Close(now);
 }
 
 } // namespace dltrain

@@ -191,6 +191,10 @@ MessageRunner::Receive(const MessageOrder& order, uint64_t cookie, int64_t now)
 void
 MessageRunner::OnEvent(const EventPayload& e, int64_t now)
 {
+    if (m_aborted)
+    {
+        return;
+    }
     if (e.send)
     {
         Post(e);
@@ -216,6 +220,10 @@ MessageRunner::End(Rank rank, uint64_t cookie, results::PathRecord* path, int64_
 void
 MessageRunner::OnDelivered(const Delivery& delivery, int64_t now)
 {
+    if (m_aborted)
+    {
+        return;
+    }
     const ChannelName& name = delivery.name;
     const MessageOrder order{name.communicator,
                              name.from,
@@ -246,11 +254,21 @@ MessageRunner::OnDelivered(const Delivery& delivery, int64_t now)
 void
 MessageRunner::OnSent(ChannelId channel, uint64_t cookie, uint64_t, bool failed, int64_t now)
 {
+    if (m_aborted)
+    {
+        return;
+    }
     Sending& sending = m_servers[cookie >> 32].sending[static_cast<uint32_t>(cookie)];
     ServerOf(sending.order.from, "ends a send of a rank");
     if (failed)
     {
+        const bool first = sending.failed.empty();
         sending.failed = sending.transport->Describe(channel);
+        if (m_onFailure && first)
+        {
+            m_onFailure("rank " + std::to_string(sending.order.from) + "'s for rank " +
+                        std::to_string(sending.order.to) + " (" + sending.failed + ")");
+        }
         return;
     }
     const uint64_t sent = sending.cookies.front();

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -85,6 +86,18 @@ class MessageRunner : public TransportUser
     {
         m_paths = paths;
         m_interconnect.CarryCauses();
+    }
+
+    /// CollectiveRunner::SetFailureListener
+    void SetFailureListener(std::function<void(const std::string& what)> listener)
+    {
+        m_onFailure = std::move(listener);
+    }
+
+    /// CollectiveRunner::Abort
+    void Abort()
+    {
+        m_aborted = true;
     }
 
     /// \param name tag of the message for observers (results::MessageId)
@@ -176,6 +189,8 @@ class MessageRunner : public TransportUser
     MessageUser& m_user;
     uint32_t m_job;
     results::CollectivePaths* m_paths = nullptr;
+    std::function<void(const std::string& what)> m_onFailure; ///< empty: nobody listens
+    bool m_aborted = false;
     std::deque<Server> m_servers;
 };
 

@@ -234,6 +234,35 @@ NetworkTransport::Close(ChannelId channel)
 }
 
 void
+NetworkTransport::Abort()
+{
+    for (const std::unique_ptr<Host>& host : m_hosts)
+    {
+        if (!host)
+        {
+            continue;
+        }
+        // As ibv_destroy_qp would, without completions: who is gone hears of none. They are not
+        // taken for another connection.
+        for (const End& end : host->opened.All())
+        {
+            if (end.queuePair)
+            {
+                m_collector.AbandonConnection(*end.queuePair);
+                end.queuePair->Modify(ns3::RdmaQueuePair::State::RESET);
+            }
+        }
+        for (const End& end : host->accepted.All())
+        {
+            if (end.queuePair)
+            {
+                end.queuePair->Modify(ns3::RdmaQueuePair::State::RESET);
+            }
+        }
+    }
+}
+
+void
 NetworkTransport::Expect(const ChannelName& name,
                          TransportUser& user,
                          uint64_t cookie,

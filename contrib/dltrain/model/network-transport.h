@@ -44,6 +44,7 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
     void Post(ChannelId channel, const TransportPost& post) override;
     void CarryCauses() override;
     void Close(ChannelId channel) override;
+    void Abort() override;
     void Expect(const ChannelName& name,
                 TransportUser& user,
                 uint64_t cookie,
@@ -148,8 +149,8 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
     ns3::RdmaConnections& m_connections;
     /// By endpoint; null: it has no end here. Of each of many jobs, most endpoints of the network.
     std::vector<std::unique_ptr<Host>> m_hosts;
-    std::mutex m_opening;      ///< other hosts look for what one has opened
-    bool m_carries = false;    ///< causes
+    std::mutex m_opening;   ///< other hosts look for what one has opened
+    bool m_carries = false; ///< causes
     std::deque<CauseQueue> m_causes;
     std::vector<CauseQueue*> m_idleCauses; ///< of closed channels
     std::vector<TransportUser*> m_users;

@@ -76,7 +76,7 @@ OrdinaryToJson(const scenario::ProtocolSpec& spec, const ns3::RdmaFabric& fabric
     json["bytes_received"] = totals.receivedBytes;
     json["packets_marked"] = totals.marked;
     json["packets_refused"] = totals.refused;
-    json["packets_lost_with_link"] = totals.lostWithLink;
+    json["packets_lost_with_link"] = totals.lostWithLink + fabric.GetPortTotals().ordinaryLost;
     return json;
 }
 

@@ -267,6 +267,10 @@ RankRunner::OrderOf(const Task& task) const
 void
 RankRunner::OnEvent(TaskId task, int64_t now)
 {
+    if (m_aborted)
+    {
+        return;
+    }
     if (task == BEGINNING)
     {
         m_resumes = -1;
@@ -344,6 +348,22 @@ RankRunner::Stop()
     ns3::RdmaOwner::Check(m_services.collectives.ContextOf(m_rank), "stops a round of a rank");
     NS_ASSERT_MSG(m_left == 0 || m_communicating == 0, "rank " << m_rank << " communicates");
     m_stopped = true;
+}
+
+int64_t
+RankRunner::CommunicatesSince() const
+{
+    int64_t since = -1;
+    for (uint32_t s = 0; s < m_streams.size(); ++s)
+    {
+        const Stream& stream = m_streams[s];
+        if (stream.busy &&
+            Communicates(m_tables->graph->tasks[m_tables->streams[s][stream.next - 1]]))
+        {
+            since = since < 0 ? stream.since : std::min(since, stream.since);
+        }
+    }
+    return since;
 }
 
 std::vector<std::string>

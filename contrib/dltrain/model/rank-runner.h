@@ -96,6 +96,16 @@ class RankRunner
     void Begin(const workload::Round& round, const GraphTables& tables, int64_t now);
     /// Its round, if it is in one, ends with the tasks under way. \pre the round only computes
     void Stop();
+
+    /// Nothing of it happens any more.
+    void Abort()
+    {
+        m_aborted = true;
+    }
+
+    /// \return since when it has been in the oldest of the collectives and messages that it is in,
+    /// ps; -1: it is in none
+    int64_t CommunicatesSince() const;
     /// A communication has ended.
     void EndTask(training::TaskId task, int64_t now);
 
@@ -195,7 +205,8 @@ class RankRunner
     int64_t m_bubble = 0;            ///< of the computation that runs
     uint32_t m_left = 0;             ///< tasks of this round
     bool m_stopped = false;          ///< the round
-    uint32_t m_communicating = 0;    ///< communication streams busy
+    bool m_aborted = false;
+    uint32_t m_communicating = 0; ///< communication streams busy
     int64_t m_communicatingSince = 0;
     EventPool<RankRunner, training::TaskId> m_events;
 };

@@ -76,6 +76,7 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
     {
         results::RemoveOldResults(options.out);
     }
+    m_words = fabric.GetLinkLayer().GetWords();
     NameAll();
     m_flows = std::make_unique<results::FlowTable>(InFolder(options.out, "flows.csv"),
                                                    m_endpointNames,
@@ -195,10 +196,12 @@ TraceCollector::NoteJourneys()
     {
         return;
     }
-    m_attribution = std::make_unique<results::TailAttribution>(m_endpointNames,
-                                                               m_portNames,
-                                                               m_tags,
-                                                               m_fabric.GetLinkLayer().GetWords());
+    if (const char* waitedFor = m_fabric.GetNic(0)->GetWaitedFor()) // all have the same transport
+    {
+        m_words.windowClosed = waitedFor;
+    }
+    m_attribution =
+        std::make_unique<results::TailAttribution>(m_endpointNames, m_portNames, m_tags, m_words);
     m_attribution->SetNotes(&m_linkNotes);
     if (!m_options.paths.empty())
     {
@@ -212,6 +215,17 @@ TraceCollector::NoteJourneys()
                                });
         };
         m_paths = std::make_unique<results::PathTable>(m_endpointNames, m_portNames, isWanted);
+        m_packets.resize(m_fabric.GetNEndpoints());
+        // Asked of each message: patterns are texts.
+        m_wanted = [isWanted, known = std::unordered_map<uint64_t, bool>()](uint32_t from,
+                                                                            uint32_t to) mutable {
+            const auto [at, isNew] = known.try_emplace(uint64_t{from} << 32 | to, false);
+            if (isNew)
+            {
+                at->second = isWanted(from, to);
+            }
+            return at->second;
+        };
     }
     m_journeys = std::make_unique<JourneyParts>(m_fabric);
     m_resolver = [this](uint32_t src, uint32_t dst, uint32_t destQp) {
@@ -220,6 +234,13 @@ TraceCollector::NoteJourneys()
     for (uint32_t e = 0; e < m_fabric.GetNEndpoints(); ++e)
     {
         m_fabric.GetNic(e)->NoteJourneys(m_resolver);
+        if (m_paths)
+        {
+            m_fabric.GetNic(e)->NoteWays(m_wanted);
+            m_fabric.GetNic(e)->TraceConnectWithoutContext(
+                "Way",
+                MakeCallback(&TraceCollector::OnWay, this));
+        }
         m_fabric.GetNic(e)->TraceConnectWithoutContext(
             "Journey",
             MakeCallback(&TraceCollector::OnJourney, this));
@@ -417,6 +438,12 @@ TraceCollector::EndConnection(const ns3::RdmaQueuePair& sender)
 }
 
 void
+TraceCollector::AbandonConnection(const ns3::RdmaQueuePair& sender)
+{
+    TellError(EndOf(sender));
+}
+
+void
 TraceCollector::TellEnd(const End& ended)
 {
     if (m_options.notes)
@@ -464,9 +491,28 @@ TraceCollector::OnJourney(ns3::RdmaQueuePair*,
     t_telling.journey = &journey; // the message itself is told next
 }
 
+void
+TraceCollector::OnWay(ns3::RdmaQueuePair* qp, const ns3::RdmaJourney& journey, int64_t)
+{
+    if (MessageId::IsWarmup(journey.request) || journey.posted < m_packetsSince)
+    {
+        return;
+    }
+    results::Way way{journey.nic->GetEnd()};
+    for (const ns3::RdmaJourney::Hop& hop : journey.hops)
+    {
+        way.push_back(hop.end);
+    }
+    ++m_packets[qp->GetNic()->GetEndpoint()][{qp->GetPeerEndpoint(), std::move(way)}];
+}
+
 uint32_t
 TraceCollector::TagOf(uint32_t src, uint32_t dst, uint32_t destQp)
 {
+    if (m_tags.size() == 1) // all are that; finding out whose it is costs a line of memory a step
+    {
+        return 0;
+    }
     const std::optional<uint32_t> number = m_fabric.FindSenderNumber(src, dst, destQp);
     const PendingMessages::Sender* sender = number ? m_pending.Known(src, *number) : nullptr;
     const PendingMessages::Message* oldest = sender ? m_pending.Oldest(*sender) : nullptr;
@@ -578,9 +624,12 @@ TraceCollector::HearComplete(const Completion& completion, const results::Messag
     }
     if (m_interference && parts)
     {
-        m_interference->Add(record, *parts, m_flows->OwnerOf(record.tag), [this](uint32_t tag) {
-            return m_flows->OwnerOf(tag);
-        });
+        m_interference->Add(
+            record,
+            *parts,
+            m_flows->OwnerOf(record.tag),
+            [this](uint32_t tag) { return m_flows->OwnerOf(tag); },
+            m_ownerOfOrdinary.value_or(0));
     }
     if (m_attribution && !m_flows->IsAside(record.tag))
     {
@@ -667,6 +716,11 @@ TraceCollector::StartMeasuring(int64_t nowPs)
         if (m_paths)
         {
             m_paths->Clear();
+            m_packetsSince = nowPs;
+            for (auto& packets : m_packets)
+            {
+                packets.clear();
+            }
         }
         if (m_interference)
         {
@@ -676,6 +730,23 @@ TraceCollector::StartMeasuring(int64_t nowPs)
     m_links->StartMeasuring(nowPs);
     m_baseline = FabricBaseline(m_fabric, nowPs);
     m_events->StartMeasuring(nowPs);
+}
+
+void
+TraceCollector::NoteOrdinary()
+{
+    if (!m_interference || !m_ownerOfOrdinary)
+    {
+        return;
+    }
+    std::vector<uint64_t> bytes(m_fabric.GetNEnds());
+    for (uint32_t i = 0; i < m_fabric.GetPorts().size(); ++i)
+    {
+        const uint64_t before =
+            i < m_baseline.ordinaryBytes.size() ? m_baseline.ordinaryBytes[i] : 0;
+        bytes[m_fabric.GetEnd(i)] = m_fabric.GetPorts()[i]->GetCounters().ordinaryBytes - before;
+    }
+    m_interference->SetOrdinary(*m_ownerOfOrdinary, std::move(bytes));
 }
 
 void
@@ -689,6 +760,13 @@ TraceCollector::Finish(int64_t nowPs)
     if (m_attribution && !m_options.out.empty())
     {
         m_attribution->Write(InFolder(m_options.out, "attribution.csv"));
+    }
+    for (uint32_t to = 0; to < m_packets.size(); ++to)
+    {
+        for (const auto& [way, packets] : m_packets[to])
+        {
+            m_paths->AddPackets(way.first, to, way.second, packets);
+        }
     }
     if (m_paths && !m_options.out.empty())
     {

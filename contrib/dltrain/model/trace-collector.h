@@ -19,7 +19,9 @@
 #include "ns3/rdma-fabric-helper.h"
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -93,6 +95,21 @@ class TraceCollector
         return m_linkNotes;
     }
 
+    /// \return what things are called on the fabric's links and by its transport
+    const rdma::LinkWords& GetWords() const
+    {
+        return m_words;
+    }
+
+    /// Ordinary packets are this owner's (AddOwner).
+    void SetOwnerOfOrdinary(uint32_t owner)
+    {
+        m_ownerOfOrdinary = owner;
+    }
+
+    /// The run is over: what interference has to know of ordinary packets.
+    void NoteOrdinary();
+
     /// \return null: there are no owners, or attribution is not noted
     const results::Interference* GetInterference() const
     {
@@ -110,6 +127,8 @@ class TraceCollector
     void BeginConnection(const ns3::RdmaQueuePair& sender, uint32_t from, uint32_t to);
     /// All that was posted to it is done, and its number will not come again.
     void EndConnection(const ns3::RdmaQueuePair& sender);
+    /// Between the nodes' events: what is under way on it never ends.
+    void AbandonConnection(const ns3::RdmaQueuePair& sender);
     /// The other end of a connection has been made: its first packet is here.
     void OnAccepted(ns3::RdmaQueuePair& qp);
 
@@ -306,6 +325,7 @@ class TraceCollector
     /// \return the tag of the message that a frame is of
     uint32_t TagOf(uint32_t src, uint32_t dst, uint32_t destQp);
     void TellPlain(const Completion& completion);
+    void OnWay(ns3::RdmaQueuePair* qp, const ns3::RdmaJourney& journey, int64_t now);
     void OnCompletion(ns3::RdmaQueuePair* qp,
                       const ns3::RdmaWorkRequest& request,
                       ns3::RdmaStatus status,
@@ -344,9 +364,15 @@ class TraceCollector
     std::vector<std::string> m_portNames;
     std::unique_ptr<results::FlowTable> m_flows;
     results::LinkNotes m_linkNotes;
+    rdma::LinkWords m_words{rdma::kEthernetWords};
+    std::optional<uint32_t> m_ownerOfOrdinary;
     results::FlowWays m_flowWays;
     std::unique_ptr<results::TailAttribution> m_attribution;
     std::unique_ptr<results::PathTable> m_paths; ///< null: nobody asked
+    ns3::RdmaJourney::Wanted m_wanted;           ///< by m_paths
+    /// By receiving endpoint, whose events alone touch it: packets by sending endpoint and way.
+    std::vector<std::map<std::pair<uint32_t, results::Way>, uint64_t>> m_packets;
+    int64_t m_packetsSince{0}; ///< ps: packets of messages posted before do not count
     std::unique_ptr<results::Interference> m_interference;
     std::unique_ptr<JourneyParts> m_journeys;
     ns3::RdmaJourney::Resolver m_resolver;

@@ -228,7 +228,12 @@ TrafficStatistics::Finish(int64_t now)
                 [&all](int64_t number) { return all.Max(number); },
                 [&all](const std::string& text) { return all.Gather(text); });
         }
-        m_ports->Finish(std::move(end));
+        m_ports->Finish(std::move(end), [this](uint32_t p, int64_t from, int64_t until) {
+            // Of several ranks' ports none changes its rate: there are no faults then.
+            const ns3::RdmaPort* port = m_fabric.GetPortOfEnd(p);
+            return port ? port->GetMeanRate(from, until)
+                        : static_cast<double>(m_fabric.GetLink(p).rateBps);
+        });
     }
     if (m_rates)
     {

@@ -5,7 +5,9 @@
 
 #include "ranks.h"
 #include "results/output-errors.h"
+#include "scenarios/spec/recovery-options.h"
 #include "scenarios/training/volumes.h"
+#include "scenarios/workload/checkpointed-steps.h"
 #include "scenarios/workload/served.h"
 
 #include "ns3/simulator.h"
@@ -19,12 +21,6 @@ namespace dltrain
 
 TrainingJob::TrainingJob(const scenario::TrainingScenario& scenario)
     : m_scenario(scenario),
-      m_workload(scenario.served ? workload::MakeServed(scenario.plan,
-                                                        *scenario.served,
-                                                        scenario.warmupSteps,
-                                                        scenario.steps)
-                                 : workload::Find(scenario.workload)
-                                       ->make(scenario.plan, scenario.warmupSteps, scenario.steps)),
       m_calls(scenario.plan, scenario.warmupSteps, scenario.steps),
       m_results(scenario)
 {
@@ -35,11 +31,29 @@ TrainingJob::~TrainingJob() = default;
 namespace
 {
 
-/// "measure? end? count of stopped, they, rank word rank word ...", for FabricRun::DecideForAll.
-std::string
-TextOf(const workload::Notice& notice)
+std::unique_ptr<workload::Workload>
+MakeWorkload(const scenario::TrainingScenario& s, const JobStart& start)
 {
-    std::string text = std::to_string(notice.measure) + " " + std::to_string(notice.end);
+    if (s.run.recovery)
+    {
+        return std::make_unique<workload::CheckpointedSteps>(s.plan,
+                                                             s.warmupSteps,
+                                                             s.steps,
+                                                             s.run.recovery->checkpointEvery,
+                                                             start.first,
+                                                             start.absent);
+    }
+    return s.served ? workload::MakeServed(s.plan, *s.served, s.warmupSteps, s.steps)
+                    : workload::Find(s.workload)->make(s.plan, s.warmupSteps, s.steps);
+}
+
+/// "attempt measure? end? checkpoint? count of stopped, they, rank word rank word ...", for
+/// FabricRun::DecideForAll.
+std::string
+TextOf(std::size_t attempt, const workload::Notice& notice)
+{
+    std::string text = std::to_string(attempt) + " " + std::to_string(notice.measure) + " " +
+                       std::to_string(notice.end) + " " + std::to_string(notice.checkpoint);
     text += " " + std::to_string(notice.stop.size());
     for (const Rank rank : notice.stop)
     {
@@ -53,12 +67,12 @@ TextOf(const workload::Notice& notice)
 }
 
 workload::Notice
-NoticeOf(const std::string& text)
+NoticeOf(const std::string& text, std::size_t* attempt)
 {
     std::istringstream words(text);
     workload::Notice notice;
     std::size_t stopped = 0;
-    words >> notice.measure >> notice.end >> stopped;
+    words >> *attempt >> notice.measure >> notice.end >> notice.checkpoint >> stopped;
     notice.stop.resize(stopped);
     for (Rank& rank : notice.stop)
     {
@@ -74,41 +88,99 @@ NoticeOf(const std::string& text)
 
 } // namespace
 
+void
+TrainingJob::Add(const scenario::ClusterSpec& cluster, const JobStart& start)
+{
+    const uint64_t bytesBefore = m_attempts.empty() ? 0 : CountBytes();
+    const std::size_t number = m_attempts.size();
+    Attempt& attempt = *m_attempts.emplace_back(std::make_unique<Attempt>());
+    attempt.bytesBefore = bytesBefore;
+    attempt.workload = MakeWorkload(m_scenario, start);
+    for (const auto& [rank, speed] : m_scenario.plan.speeds)
+    {
+        if (start.moved.empty() || !start.moved[rank])
+        {
+            attempt.speeds.emplace(rank, speed);
+        }
+    }
+    attempt.job = std::make_unique<JobRunner>(*attempt.workload, *this, m_setting.tagOf, start);
+    attempt.job->SetNotes(number == 0 ? m_run->Notes() : nullptr); // with several there is one
+    attempt.interconnect = m_run->Connect(cluster);
+    attempt.collectives = std::make_unique<CollectiveRunner>(cluster,
+                                                             m_scenario.collectives,
+                                                             *attempt.interconnect,
+                                                             attempt.job.get(),
+                                                             m_setting.number);
+    attempt.collectives->SetSpeeds(&attempt.speeds);
+    attempt.messages = std::make_unique<MessageRunner>(*attempt.interconnect,
+                                                       m_scenario.collectives,
+                                                       *attempt.job,
+                                                       m_setting.number);
+    attempt.job->SetServices({*attempt.collectives, *attempt.messages});
+    attempt.job->SetDecider(
+        [this, number](const workload::Notice& n) { m_setting.decide(TextOf(number, n)); });
+    if (TrainingJobWatcher* watcher = m_setting.watcher)
+    {
+        const auto tell = [watcher](const std::string& what) { watcher->OnMessageFails(what); };
+        attempt.collectives->SetFailureListener(tell);
+        attempt.messages->SetFailureListener(tell);
+    }
+}
+
+void
+TrainingJob::Abort(bool keep)
+{
+    if (keep)
+    {
+        Keep();
+    }
+    m_steps.clear();
+    Now().job->Abort();
+    Now().interconnect->Abort();
+}
+
+std::string
+TrainingJob::Resume(const JobStart& start, const std::vector<uint32_t>& hosts)
+{
+    auto cluster = std::make_unique<scenario::ClusterSpec>(m_scenario.cluster);
+    cluster->hostOfServer = hosts;
+    Add(*cluster, start);
+    Now().cluster = std::move(cluster);
+    m_lastEnd = ns3::RdmaClock::Now();
+    std::string why = Now().job->Prepare();
+    if (why.empty())
+    {
+        Now().job->Begin();
+    }
+    return why;
+}
+
 std::string
 TrainingJob::Populate(FabricRun& run, Setting setting)
 {
     m_setting = std::move(setting);
+    m_run = &run;
     m_collector = &run.Collector();
     m_lastEnd = m_setting.start;
-    m_job = std::make_unique<JobRunner>(*m_workload, *this, m_setting.tagOf);
-    m_job->SetNotes(run.Notes());
-    m_interconnect = run.Connect(m_scenario.cluster);
-    m_collectives = std::make_unique<CollectiveRunner>(m_scenario.cluster,
-                                                       m_scenario.collectives,
-                                                       *m_interconnect,
-                                                       m_job.get(),
-                                                       m_setting.number);
-    m_collectives->SetSpeeds(&m_scenario.plan.speeds);
-    m_messages = std::make_unique<MessageRunner>(*m_interconnect,
-                                                 m_scenario.collectives,
-                                                 *m_job,
-                                                 m_setting.number);
-    m_job->SetServices({*m_collectives, *m_messages});
-    m_job->SetDecider([this](const workload::Notice& n) { m_setting.decide(TextOf(n)); });
+    Add(m_scenario.cluster, {});
     // Of a step that replicas do each at its own pace there is no critical path, nor of one in
-    // which a pipeline goes on with what was sent in the step before.
-    if (m_scenario.run.attribution && !m_scenario.served && m_scenario.plan.fillRoles == 0)
+    // which a pipeline goes on with what was sent in the step before, nor of those that a failure
+    // may throw away.
+    const bool recovers = m_scenario.run.recovery &&
+                          m_scenario.run.recovery->policy != scenario::RecoveryPolicy::kNone;
+    if (m_scenario.run.attribution && !m_scenario.served && m_scenario.plan.fillRoles == 0 &&
+        !recovers)
     {
         const TraceCollector& collector = run.Collector();
         m_critical = std::make_unique<results::CriticalPath>(
             m_scenario.plan,
             collector.GetPortNames(),
             collector.GetTags(),
-            collector.GetFabric().GetLinkLayer().GetWords(),
+            collector.GetWords(),
             [&collector] { return collector.GetMessageParts(); });
         m_critical->SetNotes(&collector.GetLinkNotes());
-        m_collectives->SetPaths(&m_critical->GetPaths());
-        m_messages->SetPaths(&m_critical->GetPaths());
+        Now().collectives->SetPaths(&m_critical->GetPaths());
+        Now().messages->SetPaths(&m_critical->GetPaths());
     }
 
     if (Ranks::Get().IsFirst() && !m_setting.calls.empty() && !m_calls.Open(m_setting.calls))
@@ -129,68 +201,101 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
         uint32_t here = 0;
         for (Rank rank = 0; rank < m_scenario.plan.ranks; ++rank)
         {
-            here += m_interconnect->GetPlaces().IsHere(rank);
+            here += Now().interconnect->GetPlaces().IsHere(rank);
         }
         run.Control().SetPortion(static_cast<double>(here) / m_scenario.plan.ranks);
     }
-    const std::string error = m_job->Prepare();
+    const std::string error = Now().job->Prepare();
     if (!error.empty())
     {
         return error;
     }
     if (m_setting.start == 0)
     {
-        m_job->Begin();
+        Now().job->Begin();
         return {};
     }
     ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT,
                                         ns3::RdmaClock::At(m_setting.start),
-                                        [this] { m_job->Begin(); });
+                                        [this] { Now().job->Begin(); });
     return {};
 }
 
 void
 TrainingJob::Act(const std::string& what)
 {
-    m_job->Act(NoticeOf(what));
+    std::size_t attempt = 0;
+    workload::Notice notice = NoticeOf(what, &attempt);
+    if (attempt + 1 != m_attempts.size())
+    {
+        return; // it was aborted meanwhile
+    }
+    if (!notice.checkpoint)
+    {
+        Now().job->Act(notice);
+        return;
+    }
+    // What is decided for now is done now, those that rest are woken later.
+    workload::Notice later;
+    later.wake = std::exchange(notice.wake, {});
+    Now().job->Act(notice);
+    ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT,
+                                        ns3::RdmaClock::At(m_setting.watcher->OnCheckpointBegin()),
+                                        [this, attempt, later] {
+                                            if (attempt + 1 != m_attempts.size() ||
+                                                Now().job->IsAborted())
+                                            {
+                                                return;
+                                            }
+                                            m_setting.watcher->OnCheckpointEnd();
+                                            Keep();
+                                            m_lastEnd = ns3::RdmaClock::Now();
+                                            Now().job->Act(later);
+                                        });
 }
 
 double
 TrainingJob::GetShareDone() const
 {
     // Of all that takes wall time, bytes on the network are nearly all; computing costs nothing.
-    const auto [done, all] = m_job->GetProgress();
+    const auto [done, all] = Now().job->GetProgress();
     const double calls = std::min(1.0, static_cast<double>(done) / static_cast<double>(all));
-    const uint64_t bytes =
-        m_merged ? *m_merged : m_collectives->GetBytes() + m_messages->GetBytes();
+    const uint64_t bytes = m_merged ? *m_merged : CountBytes();
     return done == all || m_bytes == 0 ? calls
                                        : std::min(0.999, static_cast<double>(bytes) / m_bytes);
+}
+
+uint64_t
+TrainingJob::CountBytes() const
+{
+    return Now().bytesBefore + Now().collectives->GetBytes() + Now().messages->GetBytes();
 }
 
 void
 TrainingJob::MergeRanks()
 {
     const Ranks& ranks = Ranks::OfHosts();
-    const uint64_t all = ranks.Sum(m_collectives->GetBytes() + m_messages->GetBytes());
+    const uint64_t all = ranks.Sum(CountBytes());
     m_merged = ranks.IsFirst() ? all : 0; // the shares of all ranks are added up
 }
 
 void
 TrainingJob::Close()
 {
+    Keep();
     m_calls.Close();
 }
 
 nlohmann::ordered_json
 TrainingJob::GetStatistics() const
 {
-    return m_results.ToJson(m_critical.get(), m_collector->GetTags(), m_workload->Statistics());
+    return m_results.ToJson(m_critical.get(), m_collector->GetTags(), Now().workload->Statistics());
 }
 
 void
 TrainingJob::Print(std::ostream& os) const
 {
-    m_results.Print(os, m_critical.get(), m_workload->Statistics());
+    m_results.Print(os, m_critical.get(), Now().workload->Statistics());
 }
 
 void
@@ -202,21 +307,52 @@ TrainingJob::OnRoundBegin(uint32_t step)
 void
 TrainingJob::OnRoundEnd(uint32_t step, const results::StepRecord& record)
 {
-    if (IsMeasured(step))
+    if (m_setting.watcher)
     {
-        m_results.Add(record, m_lastEnd);
-        if (m_critical && SizeOf(step) == 0)
-        {
-            m_critical->OnStep(step, m_lastEnd);
-        }
+        m_setting.watcher->OnStepEnd(step, m_lastEnd, record.end);
+    }
+    if (m_scenario.run.recovery &&
+        m_scenario.run.recovery->policy == scenario::RecoveryPolicy::kRestart)
+    {
+        m_steps.push_back({step, m_lastEnd, record});
+    }
+    else
+    {
+        AddResults({step, m_lastEnd, record});
     }
     m_lastEnd = record.end;
 }
 
 void
+TrainingJob::AddResults(const KeptStep& step)
+{
+    if (IsMeasured(step.step))
+    {
+        m_results.Add(step.record, step.begin);
+        if (m_critical && SizeOf(step.step) == 0)
+        {
+            m_critical->OnStep(step.step, step.begin);
+        }
+    }
+}
+
+void
+TrainingJob::Keep()
+{
+    for (const KeptStep& step : m_steps)
+    {
+        AddResults(step);
+    }
+    m_steps.clear();
+}
+
+void
 TrainingJob::OnMeasure(int64_t now)
 {
-    m_setting.onMeasure(now);
+    if (!std::exchange(m_measuring, true)) // a job that begins again ends its warm-up twice
+    {
+        m_setting.onMeasure(now);
+    }
 }
 
 void

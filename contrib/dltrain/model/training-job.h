@@ -12,13 +12,30 @@
 #include "scenarios/workload/registry.h"
 
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 namespace dltrain
 {
+
+/// Hears what matters for recovery.
+class TrainingJobWatcher
+{
+  public:
+    virtual ~TrainingJobWatcher() = default;
+    /// Messages of a rank begin to fail, by an event of its server. \param what in words
+    virtual void OnMessageFails(const std::string& what) = 0;
+    /// All ranks have ended the step, counted from 0, the warm-up included.
+    virtual void OnStepEnd(uint32_t step, int64_t begin, int64_t end) = 0;
+    /// And wait until a checkpoint is written: after this time, ps, they are to go on. By an event
+    /// without context, as what follows.
+    virtual int64_t OnCheckpointBegin() = 0;
+    virtual void OnCheckpointEnd() = 0;
+};
 
 /**
  * The steps of one job on a fabric, alone or beside others: its workload, what runs it, and its
@@ -41,6 +58,8 @@ class TrainingJob : public JobListener
         std::function<void(int64_t now)> onMeasure; ///< the warm-up is over; between events
         std::function<void()> onEnd;                ///< the last step is over; between events
         std::string calls;                          ///< file of calls; empty: none
+        /// Of a scenario with a RecoverySpec, and else null.
+        TrainingJobWatcher* watcher = nullptr;
     };
 
     /// \param scenario kept by reference
@@ -52,23 +71,36 @@ class TrainingJob : public JobListener
     /// As decided.
     void Act(const std::string& what);
 
+    /// Between the nodes' events: the ranks end where they are. \param keep what they have done;
+    /// else what they did since the last checkpoint is forgotten
+    void Abort(bool keep);
+    /// They begin again, now, after Abort, by an event without context. \param hosts of the
+    /// servers, ClusterSpec::hostOfServer \return why they cannot, or nothing
+    std::string Resume(const JobStart& start, const std::vector<uint32_t>& hosts);
+
+    /// JobRunner::CommunicatesSince
+    int64_t CommunicatesSince() const
+    {
+        return Now().job->CommunicatesSince();
+    }
+
     /// Of the work, 0 to 1.
     double GetShareDone() const;
 
     bool IsDone() const
     {
-        return m_job->IsDone();
+        return Now().job->IsDone();
     }
 
     /// \return whether a rank computes or waits for a time
     bool GoesOnByItself() const
     {
-        return m_job->GoesOnByItself();
+        return Now().job->GoesOnByItself();
     }
 
     std::vector<std::string> DescribeUnfinished() const
     {
-        return m_job->DescribeUnfinished();
+        return Now().job->DescribeUnfinished();
     }
 
     /// With several Ranks: at the end, what all did.
@@ -93,6 +125,43 @@ class TrainingJob : public JobListener
     void OnJobEnd() override;
 
   private:
+    /// What runs the ranks, from a beginning to an end or an abort. What was aborted stays, as
+    /// frames and events still lead to it.
+    struct Attempt
+    {
+        /// As the scenario has them, but for where servers are and which GPUs are slow.
+        std::unique_ptr<scenario::ClusterSpec> cluster;
+        std::map<Rank, training::SpeedProfile> speeds;
+        std::unique_ptr<workload::Workload> workload;
+        std::unique_ptr<Interconnect> interconnect;
+        std::unique_ptr<JobRunner> job;
+        std::unique_ptr<CollectiveRunner> collectives;
+        std::unique_ptr<MessageRunner> messages;
+        uint64_t bytesBefore = 0; ///< that others had sent
+    };
+
+    struct KeptStep
+    {
+        uint32_t step;
+        int64_t begin;
+        results::StepRecord record;
+    };
+
+    const Attempt& Now() const
+    {
+        return *m_attempts.back();
+    }
+
+    Attempt& Now()
+    {
+        return *m_attempts.back();
+    }
+
+    /// A new attempt, all but its ranks' beginning. \param cluster kept
+    void Add(const scenario::ClusterSpec& cluster, const JobStart& start);
+    uint64_t CountBytes() const;
+    void AddResults(const KeptStep& step);
+    void Keep();
     /// \param step counts from 0, warm-up included
     std::string PhaseName(uint32_t step) const;
     /// \return which of the plan's sizes it has
@@ -101,12 +170,11 @@ class TrainingJob : public JobListener
 
     const scenario::TrainingScenario& m_scenario;
     Setting m_setting;
+    FabricRun* m_run = nullptr;
     const TraceCollector* m_collector = nullptr;
-    std::unique_ptr<workload::Workload> m_workload;
-    std::unique_ptr<Interconnect> m_interconnect;
-    std::unique_ptr<JobRunner> m_job;
-    std::unique_ptr<CollectiveRunner> m_collectives;
-    std::unique_ptr<MessageRunner> m_messages;
+    std::deque<std::unique_ptr<Attempt>> m_attempts; //!< the last one is what goes on
+    std::deque<KeptStep> m_steps;                    //!< that a restart could throw away
+    bool m_measuring = false;
     std::unique_ptr<results::CriticalPath> m_critical; //!< null: not asked for
     results::CallLog m_calls;
     results::TrainingResults m_results;

@@ -49,6 +49,12 @@ TrainingSimulation::Populate()
     setting.onMeasure = [this](int64_t now) { m_run.StartMeasuring(now); };
     setting.onEnd = [this] { m_run.End(); };
     setting.calls = m_scenario.run.out + "/calls.log";
+    if (m_scenario.run.recovery)
+    {
+        m_recovery = std::make_unique<RecoveryRun>(m_scenario, m_run, m_job);
+        setting.watcher = m_recovery.get();
+        m_recovery->Start();
+    }
     m_run.SetActor([this](const std::string& what) { m_job.Act(what); });
     return m_job.Populate(m_run, std::move(setting));
 }
@@ -74,12 +80,16 @@ TrainingSimulation::IsDone() const
 bool
 TrainingSimulation::GoesOnByItself() const
 {
-    return m_job.GoesOnByItself();
+    return m_job.GoesOnByItself() || (m_recovery && m_recovery->IsRecovering());
 }
 
 std::string
 TrainingSimulation::DescribeUnfinished() const
 {
+    if (m_recovery && m_recovery->IsRecovering())
+    {
+        return {}; // its ranks are gone
+    }
     std::string text = DescribeRanks(m_job.DescribeUnfinished());
     if (!m_scenario.run.faults.faults.empty())
     {
@@ -90,8 +100,12 @@ TrainingSimulation::DescribeUnfinished() const
 }
 
 void
-TrainingSimulation::OnEnd(results::RunOutcome&)
+TrainingSimulation::OnEnd(results::RunOutcome& outcome)
 {
+    if (m_recovery)
+    {
+        m_recovery->End(outcome.simulatedPs);
+    }
     m_job.Close();
 }
 
@@ -104,13 +118,22 @@ TrainingSimulation::GetFiles() const
 nlohmann::ordered_json
 TrainingSimulation::GetStatistics() const
 {
-    return m_job.GetStatistics();
+    nlohmann::ordered_json stats = m_job.GetStatistics();
+    if (m_recovery)
+    {
+        stats["recovery"] = results::ToJson(m_recovery->GetResults());
+    }
+    return stats;
 }
 
 void
 TrainingSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
 {
     m_job.Print(os);
+    if (m_recovery)
+    {
+        results::PrintRecovery(os, m_recovery->GetResults());
+    }
     results::PrintRunStats(os, network);
 }
 

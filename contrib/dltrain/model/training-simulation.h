@@ -5,8 +5,10 @@
 #define DLTRAIN_TRAINING_SIMULATION_H
 
 #include "fabric-run.h"
+#include "recovery-run.h"
 #include "training-job.h"
 
+#include <memory>
 #include <string>
 
 namespace dltrain
@@ -37,6 +39,7 @@ class TrainingSimulation : public FabricSimulation
     const scenario::TrainingScenario& m_scenario;
     FabricRun m_run;
     TrainingJob m_job;
+    std::unique_ptr<RecoveryRun> m_recovery; //!< null: nothing is to be recovered from
 };
 
 } // namespace dltrain

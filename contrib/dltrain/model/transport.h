@@ -283,6 +283,13 @@ class Transport
     }
 
     virtual void Close(ChannelId channel) = 0;
+
+    /// Between the nodes' events: all channels are given up, whatever is under way. Users may hear
+    /// of what comes later all the same.
+    virtual void Abort()
+    {
+    }
+
     /// With several Ranks, before the first event: a message that `from`, of another rank, will
     /// post at `at` ps to `to`, of this one. In the order of the posts.
     virtual void Expect(const ChannelName& name,

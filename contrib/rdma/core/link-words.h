@@ -21,6 +21,7 @@ struct LinkWords
     const char* heldLinks;    ///< several links that are so now
     const char* heldInNic;    ///< a message's packets are so where they are made
     const char* heldInSwitch; ///< and on their way
+    const char* windowClosed; ///< a sender may not send; transports with credits have another word
     const char* deadlock;     ///< begin of a sentence: "... of these links waits for the next one"
 };
 
@@ -34,6 +35,7 @@ inline constexpr LinkWords kEthernetWords{"Ethernet",
                                           "links paused by PFC",
                                           "in the sender's NIC, paused by PFC",
                                           "in switches paused by PFC",
+                                          "waiting for acknowledgements, as the window was full",
                                           "PFC deadlock, each"};
 
 inline constexpr LinkWords kInfiniBandWords{"InfiniBand",
@@ -46,6 +48,7 @@ inline constexpr LinkWords kInfiniBandWords{"InfiniBand",
                                             "links without credits",
                                             "in the sender's NIC, waiting for credits",
                                             "in switches waiting for credits",
+                                            "waiting for acknowledgements, as the window was full",
                                             "credit deadlock: no buffer empties, as each"};
 
 } // namespace rdma

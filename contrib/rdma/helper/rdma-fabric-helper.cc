@@ -299,6 +299,14 @@ std::string
 RdmaFabricHelper::CheckTrimming(const RdmaFabric& fabric, const RdmaSwitchBase& like) const
 {
     const RdmaRecoveryScheme* recovery = fabric.m_nicDefaults.recovery;
+    if (recovery && recovery->check)
+    {
+        const std::string error = recovery->check(PeekPointer(recovery->makeParameters()));
+        if (!error.empty())
+        {
+            return error;
+        }
+    }
     UintegerValue packets(0);
     if (!recovery || !recovery->needsTrimming ||
         std::find(fabric.m_isSwitch.begin(), fabric.m_isSwitch.end(), true) ==

@@ -65,7 +65,8 @@ class RdmaFabricHelper
 
   private:
     std::string CheckPartition(uint32_t nodes) const;
-    /// \return an error if NICs recover by trimming, and switches do not trim
+    /// \return an error if NICs recover by trimming, and switches do not trim, or if what is set of
+    /// the recovery does not go together
     std::string CheckTrimming(const RdmaFabric& fabric, const RdmaSwitchBase& like) const;
     /// What all NICs and switches have in common, those of other ranks too. \param like a switch
     /// as they all are

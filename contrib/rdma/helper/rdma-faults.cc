@@ -6,6 +6,7 @@
 #include "ns3/abort.h"
 #include "ns3/callback.h"
 #include "ns3/log.h"
+#include "ns3/rdma-packets.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>
@@ -32,6 +33,18 @@ IndexOf(RdmaFaults::Kind kind)
     return kind == RdmaFaults::Kind::DOWN ? 0 : kind == RdmaFaults::Kind::BIT_ERRORS ? 1 : 2;
 }
 
+/// What a frame's loss says of who is hit: data of a queue pair does, and an ordinary packet to one
+/// NIC, whatever is in it.
+void
+NotePair(std::set<uint64_t>& pairs, const RdmaFrame& frame)
+{
+    if (IsData(frame.opcode) ||
+        (frame.opcode == RdmaOpcode::ETHERNET && frame.dst != RdmaPacketAddresses::EVERYBODY))
+    {
+        pairs.insert(uint64_t{frame.src} << 32 | frame.dst);
+    }
+}
+
 } // namespace
 
 /// Notes whose frames are lost at an end: touched by the end's node, or between the nodes' events.
@@ -48,10 +61,7 @@ class RdmaFaults::Watcher
 
     void Note(Kind kind, const RdmaFrame& frame)
     {
-        if (IsData(frame.opcode))
-        {
-            losses[IndexOf(kind)].pairs.insert(uint64_t{frame.src} << 32 | frame.dst);
-        }
+        NotePair(losses[IndexOf(kind)].pairs, frame);
     }
 
     std::array<Losses, LOSSY_KINDS> losses;
@@ -94,9 +104,9 @@ class RdmaFaults::SwitchWatcher
         const bool stranded = reason == RdmaSwitchBase::DEAD_NEXT_HOP ||
                               reason == RdmaSwitchBase::NO_ROUTE ||
                               reason == RdmaSwitchBase::LINK_DOWN; // what waited for a dead link
-        if (stranded && IsData(frame->opcode))
+        if (stranded)
         {
-            pairs.insert(uint64_t{frame->src} << 32 | frame->dst);
+            NotePair(pairs, *frame);
         }
     }
 };

@@ -88,8 +88,8 @@ class RdmaFaults
         int64_t reroutedPs{NEVER};  //!< the first tables after that
         uint64_t times{0};          //!< that it began
         uint64_t framesLost{0};     //!< on the wire, sent in vain, dropped from queues
-        uint64_t pairsHit{0};       //!< of endpoints that lost data by it, by direction, those of
-                                    //!< framesStranded too
+        uint64_t pairsHit{0};       //!< of endpoints that lost data or ordinary packets by it, by
+                                    //!< direction, those of framesStranded too
         uint64_t framesStranded{0}; //!< for which a switch had no way, of the whole fabric while it
                                     //!< was there: dead_next_hop, no_route
     };

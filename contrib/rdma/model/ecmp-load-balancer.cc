@@ -35,4 +35,10 @@ EcmpLoadBalancer::Choose(const Candidates& candidates,
     return PortOfFlow(candidates, frame);
 }
 
+uint16_t
+EcmpLoadBalancer::Guess(const Candidates& candidates, const RdmaFrame& frame) const
+{
+    return PortOfFlow(candidates, frame);
+}
+
 } // namespace ns3

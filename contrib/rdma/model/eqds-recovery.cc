@@ -23,7 +23,10 @@ const RdmaRecoverySchemes::Registered g_eqds{
      EqdsRecovery::ROUND_TRIPS,
      true,
      true,
-     true}};
+     true,
+     0,
+     nullptr,
+     [](const Object*) { return "waiting for the receiver's credits"; }}};
 
 /// Where a packet says its sender's target: in what its kind has no other use for. (Immediate data
 /// stands in `aux`, the RETH's length, which nobody looks at here, in `dmaLength`.)

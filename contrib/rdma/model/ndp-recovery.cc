@@ -23,7 +23,10 @@ const RdmaRecoverySchemes::Registered g_ndp{
      NdpRecovery::ROUND_TRIPS,
      true,
      true,
-     true}};
+     true,
+     0,
+     nullptr,
+     [](const Object*) { return "waiting for the receiver's pulls"; }}};
 
 } // namespace
 

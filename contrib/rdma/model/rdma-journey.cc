@@ -13,6 +13,14 @@
 namespace ns3
 {
 
+namespace
+{
+
+/// Frames at the head of a queue that say behind whose a packet waits.
+constexpr uint32_t HEADS = 8; // assumed: enough to tell, and few lines of memory
+
+} // namespace
+
 void*
 RdmaJourney::operator new(std::size_t)
 {
@@ -31,21 +39,31 @@ RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
     Hop hop;
     hop.egress = egress;
     hop.end = egress->GetEnd();
-    m_pausedBefore = egress->GetPausedPs(frame.priority, now);
-    // The flow with most bytes among the first of the queue, where they are few kinds.
-    std::array<const RdmaFrame*, 8> kinds{};
-    std::array<uint64_t, 8> bytes{};
-    const RdmaFrame* queued = egress->GetQueueFront(frame.priority);
-    for (uint32_t n = 0; queued && n < 32; ++n, queued = queued->next)
+    if (wayOnly)
     {
-        for (std::size_t i = 0; i < kinds.size(); ++i)
+        hops.push_back(hop);
+        return;
+    }
+    m_pausedBefore = egress->GetPausedPs(frame.priority, now);
+    // Of the first of the queue: each is a line of memory that the one before it leads to.
+    std::array<const RdmaFrame*, HEADS> kinds{};
+    std::array<uint64_t, HEADS> bytes{};
+    const RdmaFrame* queued = egress->GetQueueFront(frame.priority);
+    for (uint32_t n = 0; queued && n < HEADS; ++n, queued = queued->next)
+    {
+        for (std::size_t i = 0; i <= n; ++i)
         {
             if (!kinds[i])
             {
                 kinds[i] = queued;
             }
-            if (kinds[i]->src == queued->src && kinds[i]->destQp == queued->destQp &&
-                kinds[i]->dst == queued->dst)
+            const bool ordinary = kinds[i]->opcode == RdmaOpcode::ETHERNET;
+            if (ordinary != (queued->opcode == RdmaOpcode::ETHERNET))
+            {
+                continue;
+            }
+            if (ordinary || (kinds[i]->src == queued->src && kinds[i]->destQp == queued->destQp &&
+                             kinds[i]->dst == queued->dst))
             {
                 bytes[i] += queued->wireBytes;
                 break;
@@ -58,7 +76,11 @@ RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
         most = bytes[i] > bytes[most] ? i : most;
     }
     const RdmaFrame* first = kinds[most];
-    if (first && first->opcode != RdmaOpcode::ETHERNET) // whose flow nobody knows by a number
+    if (first && first->opcode == RdmaOpcode::ETHERNET) // whose flow nobody knows by a number
+    {
+        hop.behind.ordinary = true;
+    }
+    else if (first)
     {
         hop.behind = {first->src, first->dst, first->destQp, 0, true};
     }
@@ -91,6 +113,10 @@ RdmaJourney::Discard(std::unique_ptr<RdmaJourney> journey)
 void
 RdmaJourney::Leave(RdmaPort& egress, const RdmaFrame& frame, int64_t joined, int64_t now)
 {
+    if (wayOnly)
+    {
+        return;
+    }
     Hop& hop = hops.back();
     hop.paused = egress.GetPausedPs(frame.priority, now) - m_pausedBefore;
     hop.queued = now - joined - hop.paused;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 namespace ns3
 {
@@ -26,15 +27,17 @@ struct RdmaFrame;
  *                                                        ---- overtook, lateByLoss ---> complete
  *
  * In the sender, from the post on: the line time of the message's other packets, and of earlier
- * messages of the queue pair that were waiting; then for all these together, pauses of the NIC's
- * port (PFC), the pace that the congestion control sets, a closed window; and what is left, which
- * is other queue pairs' turns, or repeating if packets were retransmitted meanwhile. Where these
- * overlap the first in this order counts.
+ * messages of the queue pair that were waiting; that of packets that went again, of whichever
+ * message; then for all these together, pauses of the NIC's port (PFC), the pace that the
+ * congestion control sets, a closed window (of those whose receivers give credits or pulls: none of
+ * these is there); and what is left, which is other queue pairs' turns. Where these overlap the
+ * first in this order counts. If the last packet itself goes again, all since it went first is
+ * repeating.
  *
  * In the network: serialization, propagation and pipelines of the last packet, and for each switch
  * the time it waits in the egress queue: while that port is paused, and otherwise, behind others.
  * Behind whom is told by the frames at the head of the queue when it joins it: whose are most bytes
- * of the first 32.
+ * of the first eight.
  */
 struct RdmaJourney
 {
@@ -45,7 +48,8 @@ struct RdmaJourney
         uint32_t dst{0};
         uint32_t destQp{0};
         uint32_t tag{0};
-        bool known{false}; //!< false: the queue was empty
+        bool known{false};    //!< false: the queue was empty, or as follows
+        bool ordinary{false}; //!< ordinary packets (RdmaPackets), of whichever flow
     };
 
     /// Switches of which a journey has room for what it notes there: those between two hosts of a
@@ -64,21 +68,28 @@ struct RdmaJourney
         Flow behind;
     };
 
+    /// Are the packets from one endpoint to another of interest, all of them?
+    using Wanted = std::function<bool(uint32_t from, uint32_t to)>;
+
     /// Who posted that message? Called when a frame has joined a queue, as NodeWindows::Note tells.
     /// \return the tag to remember
     using Resolver = std::function<uint32_t(uint32_t src, uint32_t dst, uint32_t destQp)>;
 
     const Resolver* resolver{nullptr};
+    uint64_t request{0}; //!< RdmaWorkRequest::id
     int64_t posted{0};
     int64_t backlog{0};    //!< line time of earlier messages of its queue pair
     int64_t ownPackets{0}; //!< line time of the message's other packets
     int64_t nicPaused{0};  //!< the NIC's port was paused
     int64_t throttled{0};  //!< paced by the congestion control
-    int64_t window{0};     //!< window closed
+    int64_t window{0};     //!< window closed, or no credit
     int64_t others{0};     //!< turns of other queue pairs of the NIC
-    int64_t repeating{0};  //!< instead of `others` if packets were retransmitted
+    int64_t repeating{0};  //!< line time of what went again; all since the last packet went first
     int64_t started{0};    //!< when the last packet starts to be sent
     uint32_t wireBytes{0}; //!< of the last packet
+    bool counts{false};    //!< its way is told when the packet comes: RdmaNic::NoteWays
+    bool wayOnly{false}; //!< of another packet than the last: of each hop only `end` is noted, and
+                         //!< of what is before them only `request`, `posted` and `nic`
     const RdmaPort* nic{nullptr};
     int64_t overtook{0};   //!< from there until all before it had come too, on slower ways
     int64_t lateByLoss{0}; //!< the same, if what came last had been sent again
@@ -117,28 +128,43 @@ struct RdmaJourney
  */
 struct RdmaSenderClock
 {
-    int64_t throttled{0};      //!< paced so far, ps
-    int64_t window{0};         //!< window closed so far, ps
-    int64_t windowSince{-1};   //!< closed since; -1: open
-    uint64_t retransmitted{0}; //!< packets so far
+    int64_t throttled{0};    //!< paced so far, ps
+    int64_t window{0};       //!< window closed so far, ps
+    int64_t windowSince{-1}; //!< closed since; -1: open
 
-    int64_t line{0}; //!< line time of all packets so far, ps
+    int64_t line{0};  //!< line time of all packets so far, the first time, ps
+    int64_t again{0}; //!< the same of those that went again, and what a receiver that was not ready
+                      //!< has asked to wait
+    bool ways{false}; //!< of the queue pair as it is connected, packets' ways are noted
 
     /// What these were at some time.
     struct Base
     {
         int64_t line{0};
+        int64_t again{0};
         int64_t paused{0};
         int64_t throttled{0};
         int64_t window{0};
-        uint64_t retransmitted{0};
+    };
+
+    /// A message whose last packet has been sent: where its time had gone by then.
+    struct Last
+    {
+        uint64_t psn{0}; //!< of the last packet
+        int64_t started{0};
+        int64_t backlog{0};
+        int64_t ownPackets{0};
+        int64_t nicPaused{0};
+        int64_t throttled{0};
+        int64_t window{0};
+        int64_t others{0};
+        int64_t repeating{0};
     };
 
     boost::container::small_vector<Base, 2>
-        bases;            //!< when each message was posted whose last packet is still to be sent
-    std::size_t first{0}; //!< of them: those before have been sent
-    Base lastBase;        //!< of the message whose last packet was sent last, the first time
-    uint64_t lastPsn{0};  //!< that message's first PSN
+        bases;              //!< when each message was posted whose last packet is still to be sent
+    std::size_t first{0};   //!< of them: those before have been sent
+    std::vector<Last> sent; //!< by PSN, the first time; of those acknowledged some
 };
 
 } // namespace ns3

@@ -60,6 +60,12 @@ struct RdmaRecoveryScheme
     /// TIME_STAMP, BASE_RTT.
     uint16_t needs{0};
     Ptr<Object> (*makeParameters)(){nullptr}; //!< its own attributes; null: it has none
+    /// What a sender that may not send waits for, in words; null: for acknowledgements, as its
+    /// window is closed. \param parameters what makeParameters has made
+    const char* (*waitsFor)(const Object* parameters){nullptr};
+    /// With makeParameters: whether they go together. \return what is wrong and allowed; empty:
+    /// nothing
+    std::string (*check)(const Object* parameters){nullptr};
 };
 
 /**

@@ -293,6 +293,10 @@ RdmaNic::GetTypeId()
                             "(NoteJourneys)",
                             MakeTraceSourceAccessor(&RdmaNic::m_journeyTrace),
                             "ns3::RdmaNic::JourneyTracedCallback")
+            .AddTraceSource("Way",
+                            "A packet has come of which the way was noted (NoteWays)",
+                            MakeTraceSourceAccessor(&RdmaNic::m_wayTrace),
+                            "ns3::RdmaNic::WayTracedCallback")
             .AddTraceSource(
                 "GoBack",
                 "The sender goes back to this PSN after a NAK or a time-out: all behind "

@@ -52,7 +52,9 @@ RdmaNic::PopReady(uint8_t priority)
     {
         m_readyMask &= ~(1U << priority);
         UpdatePullMask();
+        return qp;
     }
+    PrefetchTurns(ready.head); // while this one's packet is made
     return qp;
 }
 
@@ -374,6 +376,14 @@ RdmaNic::GetRecoveryParameters(const RdmaRecoveryScheme& scheme)
         m_recoveryParameters = scheme.makeParameters();
     }
     return PeekPointer(m_recoveryParameters);
+}
+
+const char*
+RdmaNic::GetWaitedFor() const
+{
+    const RdmaRecoveryScheme& scheme = GetLossRecovery();
+    const Ptr<Object> parameters = scheme.makeParameters ? scheme.makeParameters() : nullptr;
+    return scheme.waitsFor ? scheme.waitsFor(PeekPointer(parameters)) : nullptr;
 }
 
 void

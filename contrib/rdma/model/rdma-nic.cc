@@ -238,6 +238,12 @@ RdmaNic::NoteJourneys(const RdmaJourney::Resolver& resolver)
 }
 
 void
+RdmaNic::NoteWays(const RdmaJourney::Wanted& wanted)
+{
+    m_ways = &wanted;
+}
+
+void
 RdmaNic::SetCongestionOps(Ptr<RdmaCongestionOps> prototype)
 {
     NS_ABORT_MSG_IF(m_port, "a NIC's congestion control is set before Attach");
@@ -289,6 +295,25 @@ RdmaNic::OnFrame(RdmaPort*, RdmaFrame* frame, int64_t now)
 }
 
 void
+RdmaNic::PrefetchTurns(const RdmaQueuePair* next)
+{
+    const RdmaRequester::Sender& sender = *next->m_requester.m_sender;
+    PrefetchLine(sender.requests.data() + sender.cursor);
+    if (const RdmaSenderClock* clock = sender.clock.get())
+    {
+        PrefetchLines(clock, clock + 1);
+    }
+    if (const RdmaQueuePair* second = next->m_requester.m_nextReady)
+    {
+        PrefetchLines(second->m_requester.m_sender, second->m_requester.m_sender + 1);
+        if (const RdmaQueuePair* third = second->m_requester.m_nextReady)
+        {
+            PrefetchLines(third, third + 1);
+        }
+    }
+}
+
+void
 RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
 {
     // Of a queue pair first where it is found, then it, then its sender: each points to the next.
@@ -321,15 +346,14 @@ RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
     else if (depth == 1)
     {
         PrefetchLines(next->m_requester.m_sender, next->m_requester.m_sender + 1);
+        if (const RdmaQueuePair* second = next->m_requester.m_nextReady)
+        {
+            PrefetchLines(second, second + 1);
+        }
     }
     else
     {
-        const RdmaRequester::Sender& sender = *next->m_requester.m_sender;
-        PrefetchLine(sender.requests.data() + sender.cursor);
-        if (const RdmaSenderClock* clock = sender.clock.get())
-        {
-            PrefetchLines(clock, clock + 1);
-        }
+        PrefetchTurns(next);
     }
 }
 

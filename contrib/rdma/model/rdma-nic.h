@@ -320,6 +320,8 @@ class RdmaNic : public Object, public RdmaPortUser
 
     /// \return the attribute LossRecovery
     const RdmaRecoveryScheme& GetLossRecovery() const;
+    /// \return RdmaRecoveryScheme::waitsFor of it
+    const char* GetWaitedFor() const;
 
     /// The attribute PathSelector. \param name "": none
     void SetPathSelector(std::string name);
@@ -354,6 +356,11 @@ class RdmaNic : public Object, public RdmaPortUser
      */
     void NoteJourneys(const RdmaJourney::Resolver& resolver);
 
+    /// Of messages posted from now on, note the way of each packet, and tell of it at the receiver:
+    /// trace source Way. Not of READs. \pre NoteJourneys \param wanted whose packets; kept by
+    /// reference
+    void NoteWays(const RdmaJourney::Wanted& wanted);
+
     // RdmaPortUser
     void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) override;
     void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) override;
@@ -373,6 +380,8 @@ class RdmaNic : public Object, public RdmaPortUser
                                           const RdmaMessage& message,
                                           const RdmaJourney& journey,
                                           int64_t now);
+    /// (queue pair that has a packet, where it came along; of RdmaJourney::wayOnly or not, ps)
+    typedef void (*WayTracedCallback)(RdmaQueuePair* qp, const RdmaJourney& journey, int64_t now);
     typedef void (*PsnTracedCallback)(RdmaQueuePair* qp, uint64_t psn, int64_t now);
     /// Of Rate (bit/s) and Window (bytes).
     typedef void (*RateTracedCallback)(RdmaQueuePair* qp, uint64_t bps, int64_t now);
@@ -413,6 +422,9 @@ class RdmaNic : public Object, public RdmaPortUser
     /// it is prepared.
     template <bool Limited>
     RdmaFrame* Choose(uint8_t pausedMask, int64_t now);
+    /// Of queue pairs that send in turn each finds its state cold: fetches what the next will read,
+    /// of the one behind it less, of the third less still. \param next was fetched like that
+    static void PrefetchTurns(const RdmaQueuePair* next);
     /// A data packet is this host's now.
     void Deliver(RdmaFrame* frame, int64_t now);
 
@@ -491,6 +503,7 @@ class RdmaNic : public Object, public RdmaPortUser
     RdmaNicUser* m_user{nullptr};
     RdmaNicListener* m_listener{nullptr};
     const RdmaJourney::Resolver* m_journeys{nullptr}; //!< null: none are noted
+    const RdmaJourney::Wanted* m_ways{nullptr};       //!< null: of no packets
     const RdmaPathSource* m_paths{nullptr};
     std::unique_ptr<RdmaNicLimits> m_limits; //!< null: none
     std::unique_ptr<RdmaNicScan> m_scan;     //!< null: round robin
@@ -551,6 +564,7 @@ class RdmaNic : public Object, public RdmaPortUser
     TracedCallback<RdmaQueuePair*, const RdmaWorkRequest&, RdmaStatus, int64_t> m_completionTrace;
     TracedCallback<RdmaQueuePair*, const RdmaMessage&, int64_t> m_messageTrace;
     TracedCallback<RdmaQueuePair*, const RdmaMessage&, const RdmaJourney&, int64_t> m_journeyTrace;
+    TracedCallback<RdmaQueuePair*, const RdmaJourney&, int64_t> m_wayTrace;
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_goBackTrace;
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_timeoutTrace;
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_errorTrace;

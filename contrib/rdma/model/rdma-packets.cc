@@ -340,6 +340,7 @@ RdmaPackets::Take(uint8_t priority)
     }
     ++m_counters.sent;
     m_counters.sentBytes += frame->payload;
+    m_port->Count().ordinaryBytes += frame->payload;
     if (m_packets-- == m_mostPackets)
     {
         m_above->GetTxQueue(0)->Wake(); // by an event of its own, of this time

@@ -29,6 +29,7 @@ void
 RdmaPort::LoseWithLink(RdmaFrame* frame, int64_t now)
 {
     m_linkDownTrace(this, frame, now);
+    m_counters.ordinaryLost += frame->opcode == RdmaOpcode::ETHERNET;
     RdmaFramePool::Get().Free(frame);
 }
 
@@ -123,6 +124,7 @@ RdmaPort::LoseSent(RdmaFrame* frame, int64_t now)
 {
     ++m_counters.linkDownSent;
     m_cutSentTrace(this, frame, now);
+    m_counters.ordinaryLost += frame->opcode == RdmaOpcode::ETHERNET;
     RdmaFramePool::Get().Free(frame);
 }
 

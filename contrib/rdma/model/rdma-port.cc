@@ -12,6 +12,7 @@
 #include "ns3/node.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cmath>
 
 namespace ns3
@@ -44,6 +45,16 @@ class NoUser : public RdmaPortUser
 NoUser g_noUser;
 
 } // namespace
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof" // g++ and clang++ know it of such classes, too
+void
+RdmaPort::CheckLines()
+{
+    static_assert(offsetof(RdmaPort, m_busyUntil) - offsetof(RdmaPort, m_rxFrames) == 64);
+    static_assert(offsetof(RdmaPort, m_queue) - offsetof(RdmaPort, m_busyUntil) == 64);
+}
+#pragma GCC diagnostic pop
 
 RdmaPort::RdmaPort()
     : m_errorProne(false),
@@ -115,11 +126,43 @@ void
 RdmaPort::SetRate(uint64_t bps)
 {
     NS_ABORT_MSG_IF(bps == 0, "a port needs a rate");
+    const int64_t now = RdmaClock::Now();
+    const bool held = m_pastRates.empty() ? now > 0 : now > m_pastRates.back().until;
+    if (bps != m_rate && held)
+    {
+        m_pastRates.push_back({now, m_rate});
+    }
     m_rate = bps;
     const uint64_t perByte = 8000000000000ULL % bps == 0 ? 8000000000000ULL / bps : 0;
     const bool fits = perByte <= UINT32_MAX && perByte % static_cast<uint64_t>(m_timeUnit) == 0;
     m_psPerByte = fits ? static_cast<uint32_t>(perByte) : 0;
     m_serialization = {};
+}
+
+double
+RdmaPort::GetMeanRate(int64_t from, int64_t until) const
+{
+    auto past = std::find_if(m_pastRates.begin(), m_pastRates.end(), [from](const PastRate& rate) {
+        return rate.until > from;
+    });
+    if (past == m_pastRates.end() || from >= until)
+    {
+        return static_cast<double>(past == m_pastRates.end() ? m_rate : past->bps);
+    }
+    if (past->until >= until)
+    {
+        return static_cast<double>(past->bps);
+    }
+    double bits = 0; // x 1e12
+    int64_t begin = from;
+    for (; past != m_pastRates.end() && begin < until; ++past)
+    {
+        const int64_t end = std::min(past->until, until);
+        bits += static_cast<double>(past->bps) * static_cast<double>(end - begin);
+        begin = end;
+    }
+    bits += static_cast<double>(m_rate) * static_cast<double>(until - begin);
+    return bits / static_cast<double>(until - from);
 }
 
 void
@@ -679,6 +722,10 @@ NoteLeaving(RdmaPort& port, RdmaFrame& frame, int64_t now)
     if (extra.journey)
     {
         extra.journey->Leave(port, frame, frame.time, now);
+    }
+    if (frame.opcode == RdmaOpcode::ETHERNET)
+    {
+        port.Count().ordinaryBytes += frame.payload;
     }
     RdmaTelemetry& telemetry = extra.telemetry;
     if (!extra.hasTelemetry || frame.opcode == RdmaOpcode::ACKNOWLEDGE || IsNdpAnswer(frame.opcode))

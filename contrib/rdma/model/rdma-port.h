@@ -23,6 +23,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace ns3
 {
@@ -197,7 +198,14 @@ class RdmaPort : public NetDevice
         PrefetchLine(&m_queue[2]);
     }
 
-    /// and that one itself.
+    /// by one that joins a queue,
+    void PrefetchJoining(uint8_t priority) const
+    {
+        PrefetchLine(&m_busyUntil);
+        PrefetchLine(&m_queue[priority]);
+    }
+
+    /// and the one that has waited itself.
     void PrefetchFront() const
     {
         if (const uint8_t eligible = m_waiting & ~m_paused)
@@ -426,6 +434,27 @@ class RdmaPort : public NetDevice
     uint64_t GetRate() const
     {
         return m_rate;
+    }
+
+    /**
+     * What the transmitter could have sent, for its busy share: bits sent over this times the time.
+     * Neither a pause nor a cut cable takes from it: the rate is the transmitter's, and both are
+     * reasons why it sent less, or in vain. \param from, until ps; if they are one, the rate then
+     * \return mean rate in between, bit/s; if it did not change in between, that rate exactly
+     */
+    double GetMeanRate(int64_t from, int64_t until) const;
+
+    /// A rate that the port had, at a time when the simulation ran.
+    struct PastRate
+    {
+        int64_t until; //!< ps; ascending
+        uint64_t bps;
+    };
+
+    /// \return those before GetRate
+    const std::vector<PastRate>& GetPastRates() const
+    {
+        return m_pastRates;
     }
 
     /// \return bytes of a frame that only the line sees, not a buffer
@@ -753,7 +782,6 @@ class RdmaPort : public NetDevice
     uint64_t m_rxWireBytes{0};
     uint64_t m_txDataFrames{0}; //!< (leaving has no room)
     uint64_t m_maxQueueBytes{0};
-    rdma::PintLink m_pint;
     RdmaPortUser* m_user{nullptr};
     NodeWindows::Unit* m_unit{nullptr}; //!< whose table of arrivals has a slot for this port
     uint32_t m_context{0};              //!< of arrivals: RdmaEventOrder
@@ -796,7 +824,11 @@ class RdmaPort : public NetDevice
     alignas(64) std::array<Queue, PRIORITIES> m_queue;
     std::array<SerializationCache, 4> m_serialization;
 
+    /// Fails to compile if what a frame touches takes more lines than it should.
+    static void CheckLines();
+
     // cold
+    rdma::PintLink m_pint;
     RdmaPortCounters m_counters; //!< but for those above
     RdmaFrameList m_inFlight;    //!< towards this port, by arrival: but for NodeWindowUnit::bins
     RdmaPort* m_peer{nullptr};
@@ -827,6 +859,7 @@ class RdmaPort : public NetDevice
     double m_silentDrops{0};                    //!< probability
     Ptr<UniformRandomVariable> m_dropsAtRandom; //!< null: not MayFail
     uint64_t m_rate{100000000000};
+    std::vector<PastRate> m_pastRates;
     int64_t m_timeUnit{1}; //!< ps
     RdmaTimer<RdmaPort, &RdmaPort::OnPauseEvent> m_pauseEvent;
     std::unique_ptr<IbLinkCredits> m_credits;

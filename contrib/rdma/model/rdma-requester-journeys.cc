@@ -14,6 +14,21 @@
 namespace ns3
 {
 
+namespace
+{
+
+void
+Attach(RdmaFrame& frame, std::unique_ptr<RdmaJourney> journey)
+{
+    if (!frame.extra)
+    {
+        frame.extra = RdmaFramePool::Get().AllocateExtra();
+    }
+    frame.extra->journey = std::move(journey);
+}
+
+} // namespace
+
 RdmaSenderClock::Base
 RdmaRequester::ReadClock(int64_t now) const
 {
@@ -22,7 +37,7 @@ RdmaRequester::ReadClock(int64_t now) const
     base.paused = m_qp->m_nic->m_port->GetPausedPs(m_qp->m_priority, now);
     base.throttled = m_sender->clock->throttled;
     base.window = m_sender->clock->window;
-    base.retransmitted = m_sender->clock->retransmitted;
+    base.again = m_sender->clock->again;
     return base;
 }
 
@@ -35,6 +50,8 @@ RdmaRequester::StartClock(int64_t now)
         own.clock = std::make_unique<RdmaSenderClock>();
     }
     own.clock->bases.push_back(ReadClock(now));
+    const RdmaJourney::Wanted* ways = m_qp->m_nic->m_ways;
+    own.clock->ways = ways && (*ways)(m_qp->m_nic->m_endpoint, m_qp->m_peerEndpoint);
     if (own.nextSend > now) // the pace of what was sent before is still to be waited for
     {
         own.clock->bases.back().throttled -= own.nextSend - now;
@@ -57,38 +74,13 @@ RdmaRequester::NoteWindow(int64_t now)
     }
 }
 
-void
-RdmaRequester::StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, int64_t now)
+RdmaSenderClock::Last
+RdmaRequester::TimeInSender(const RdmaWorkRequest& request,
+                            const RdmaSenderClock::Base& base,
+                            int64_t now) const
 {
     const RdmaSenderClock::Base here = ReadClock(now);
-    RdmaSenderClock::Base base;
-    if (!(frame.flags & RdmaFrame::RETRANSMITTED) &&
-        m_sender->clock->first < m_sender->clock->bases.size())
-    {
-        base = m_sender->clock->lastBase = m_sender->clock->bases[m_sender->clock->first++];
-        if (m_sender->clock->first * 2 > m_sender->clock->bases.size())
-        {
-            m_sender->clock->bases.erase(m_sender->clock->bases.begin(),
-                                         m_sender->clock->bases.begin() +
-                                             static_cast<std::ptrdiff_t>(m_sender->clock->first));
-            m_sender->clock->first = 0;
-        }
-        m_sender->clock->lastPsn = request.firstPsn;
-    }
-    else
-    {
-        // One goes again: of those before the last how it began is forgotten.
-        base = request.firstPsn == m_sender->clock->lastPsn ? m_sender->clock->lastBase : here;
-    }
-    auto journey = std::make_unique<RdmaJourney>();
-    journey->resolver = m_qp->m_nic->m_journeys;
     RdmaPort& port = *m_qp->m_nic->m_port;
-    journey->nic = &port;
-    journey->line = port.GetSerialization(frame.wireBytes);
-    journey->reach = port.GetReachPs();
-    journey->posted = request.posted;
-    journey->started = now;
-    journey->wireBytes = frame.wireBytes;
     int64_t left = now - request.posted;
     const auto take = [&left](int64_t share) {
         share = std::min(std::max<int64_t>(share, 0), left);
@@ -105,17 +97,94 @@ RdmaRequester::StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, in
                                                                 : rdma::RoceOpcode::kWriteFirst,
                        m_qp->m_nic->m_mtu));
     const int64_t own = others ? first + full * static_cast<int64_t>(others - 1) : 0;
-    journey->ownPackets = take(own);
-    journey->backlog = take(here.line - base.line - own);
-    journey->nicPaused = take(here.paused - base.paused);
-    journey->throttled = take(here.throttled - base.throttled);
-    journey->window = take(here.window - base.window);
-    (here.retransmitted > base.retransmitted ? journey->repeating : journey->others) = left;
-    if (!frame.extra)
+    RdmaSenderClock::Last last;
+    last.started = now;
+    last.ownPackets = take(own);
+    last.backlog = take(here.line - base.line - own);
+    last.repeating = take(here.again - base.again);
+    last.nicPaused = take(here.paused - base.paused);
+    last.throttled = take(here.throttled - base.throttled);
+    last.window = take(here.window - base.window);
+    last.others = left;
+    return last;
+}
+
+void
+RdmaRequester::KeepLast(const RdmaSenderClock::Last& last)
+{
+    std::vector<RdmaSenderClock::Last>& sent = m_sender->clock->sent;
+    if (sent.size() == sent.capacity()) // make room before it grows
     {
-        frame.extra = RdmaFramePool::Get().AllocateExtra();
+        const auto acked = [this](const auto& other) { return other.psn < m_sender->ackedPsn; };
+        sent.erase(std::remove_if(sent.begin(), sent.end(), acked), sent.end());
     }
-    frame.extra->journey = std::move(journey);
+    sent.push_back(last);
+}
+
+void
+RdmaRequester::StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, int64_t now)
+{
+    RdmaSenderClock& clock = *m_sender->clock;
+    RdmaPort& port = *m_qp->m_nic->m_port;
+    auto journey = std::make_unique<RdmaJourney>();
+    journey->resolver = m_qp->m_nic->m_journeys;
+    journey->nic = &port;
+    journey->line = port.GetSerialization(frame.wireBytes);
+    journey->reach = port.GetReachPs();
+    journey->posted = request.posted;
+    journey->started = now;
+    journey->wireBytes = frame.wireBytes;
+    journey->request = request.id;
+    journey->counts = clock.ways;
+
+    const uint64_t psn = request.firstPsn + request.packets - 1;
+    RdmaSenderClock::Last last;
+    if (!(frame.flags & RdmaFrame::RETRANSMITTED) && clock.first < clock.bases.size())
+    {
+        last = TimeInSender(request, clock.bases[clock.first++], now);
+        if (clock.first * 2 > clock.bases.size())
+        {
+            clock.bases.erase(clock.bases.begin(),
+                              clock.bases.begin() + static_cast<std::ptrdiff_t>(clock.first));
+            clock.first = 0;
+        }
+        last.psn = psn;
+        KeepLast(last);
+    }
+    else
+    {
+        const auto sent = std::find_if(clock.sent.begin(),
+                                       clock.sent.end(),
+                                       [psn](const auto& other) { return other.psn == psn; });
+        if (sent != clock.sent.end())
+        {
+            last = *sent;
+            last.repeating += now - last.started;
+        }
+        else // it was posted before journeys were noted
+        {
+            last.others = now - request.posted;
+        }
+    }
+    journey->backlog = last.backlog;
+    journey->ownPackets = last.ownPackets;
+    journey->nicPaused = last.nicPaused;
+    journey->throttled = last.throttled;
+    journey->window = last.window;
+    journey->others = last.others;
+    journey->repeating = last.repeating;
+    Attach(frame, std::move(journey));
+}
+
+void
+RdmaRequester::StartWay(RdmaFrame& frame, const RdmaWorkRequest& request)
+{
+    auto journey = std::make_unique<RdmaJourney>();
+    journey->wayOnly = journey->counts = true;
+    journey->request = request.id;
+    journey->posted = request.posted;
+    journey->nic = PeekPointer(m_qp->m_nic->m_port);
+    Attach(frame, std::move(journey));
 }
 
 } // namespace ns3

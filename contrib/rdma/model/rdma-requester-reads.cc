@@ -101,7 +101,7 @@ RdmaRequester::MakeReadRequest(const RdmaWorkRequest& request, int64_t now)
     {
         recovery.ChooseNext(*this);
     }
-    Sent(0, frame->wireBytes, now);
+    Sent(0, frame->wireBytes, now, again);
     return frame;
 }
 
@@ -242,6 +242,10 @@ RdmaRequester::OnReceiverNotReady(uint64_t refused, uint8_t timer, int64_t now)
         return;
     }
     verbs.holdUntil = now + rdma::RnrDelay(timer).ps;
+    if (m_sender->clock)
+    {
+        m_sender->clock->again += verbs.holdUntil - now;
+    }
     m_qp->m_recovery->OnRefused(*this, refused, verbs.holdUntil, now);
     UpdateSendEnd();
     verbs.timer.ScheduleAt(verbs.holdUntil, m_qp->m_nic->m_port->GetContext());

@@ -24,9 +24,12 @@ RdmaRequester::Sender::Begin(const SenderNumbers& idle)
     if (clock) // its sums count from anywhere
     {
         auto bases = std::move(clock->bases);
+        auto sent = std::move(clock->sent);
         bases.clear();
+        sent.clear();
         *clock = RdmaSenderClock();
         clock->bases = std::move(bases);
+        clock->sent = std::move(sent);
     }
 }
 
@@ -92,6 +95,12 @@ RdmaRequester::Reset(uint64_t psn)
     Sender& s = *m_sender;
     s.requests.clear();
     s.first = s.told = s.cursor = 0;
+    if (s.clock) // what it remembers of messages is of those that are gone
+    {
+        s.clock->bases.clear();
+        s.clock->first = 0;
+        s.clock->sent.clear();
+    }
     StartAt(psn);
     s.sentBytes = s.ackedBytes = m_postedBytes = 0;
     m_maxOutstanding = RdmaQueuePair::MAX_OUTSTANDING;

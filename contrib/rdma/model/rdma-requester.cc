@@ -239,10 +239,6 @@ RdmaRequester::MakeFrame(int64_t now)
     if (own.nextPsn < own.highestPsn)
     {
         NoteRepeated(frame, own.nextPsn);
-        if (own.clock)
-        {
-            ++own.clock->retransmitted;
-        }
     }
     if (own.nextPsn == own.ackedPsn) // nothing was outstanding
     {
@@ -260,6 +256,10 @@ RdmaRequester::MakeFrame(int64_t now)
         ++own.cursor;
         frame->flags |= RdmaFrame::END_OF_POST;
     }
+    else if (own.clock && own.clock->ways)
+    {
+        StartWay(*frame, request);
+    }
     if (m_hearsAll)
     {
         m_qp->m_recovery->OnSent(*this, own.nextPsn - 1, *frame, now);
@@ -276,7 +276,7 @@ RdmaRequester::MakeFrame(int64_t now)
     {
         frame->flags |= RdmaFrame::ACK_REQUEST;
     }
-    Sent(payload, wire, now);
+    Sent(payload, wire, now, frame->flags & RdmaFrame::RETRANSMITTED);
     return frame;
 }
 
@@ -289,7 +289,7 @@ RdmaRequester::NoteRepeated(RdmaFrame* frame, uint64_t psn)
 }
 
 void
-RdmaRequester::Sent(uint32_t payload, uint32_t wireBytes, int64_t now)
+RdmaRequester::Sent(uint32_t payload, uint32_t wireBytes, int64_t now, bool again)
 {
     Sender& own = *m_sender;
     if (m_qp->m_needs & RdmaCongestionOps::ON_SEND)
@@ -309,7 +309,7 @@ RdmaRequester::Sent(uint32_t payload, uint32_t wireBytes, int64_t now)
     if (own.clock)
     {
         const int64_t line = m_qp->m_nic->m_port->GetSerialization(wireBytes);
-        own.clock->line += line;
+        (again ? own.clock->again : own.clock->line) += line;
         own.clock->throttled += std::max<int64_t>(0, own.nextSend - now - line);
     }
 }

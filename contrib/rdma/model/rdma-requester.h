@@ -299,7 +299,8 @@ class RdmaRequester
     /// Nothing was outstanding when the packet of the next PSN is sent.
     void StartTimer(int64_t now);
     /// Payload of this size leaves in a frame of this size: tell congestion control and pace.
-    void Sent(uint32_t payload, uint32_t wireBytes, int64_t now);
+    /// \param again it has been sent before
+    void Sent(uint32_t payload, uint32_t wireBytes, int64_t now, bool again = false);
     /// Where sending stops: at the end of what is posted, or before, for one of several reasons.
     void UpdateSendEnd();
     /// Where sending stops in SEND_QUEUE_DRAINED: what has begun is finished.
@@ -345,7 +346,15 @@ class RdmaRequester
     void NoteWindow(int64_t now);
     /// The last packet of a message starts to be sent.
     void StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, int64_t now);
+    /// The same of a packet that ends no message: only its way.
+    void StartWay(RdmaFrame& frame, const RdmaWorkRequest& request);
     RdmaSenderClock::Base ReadClock(int64_t now) const;
+    /// Where the time of a message has gone whose last packet starts to be sent the first time.
+    RdmaSenderClock::Last TimeInSender(const RdmaWorkRequest& request,
+                                       const RdmaSenderClock::Base& base,
+                                       int64_t now) const;
+    /// It may go again.
+    void KeepLast(const RdmaSenderClock::Last& last);
 
     Sender* m_sender{nullptr}; //!< its own, or its profile's that nobody changes
     RdmaQueuePair* m_qp;

@@ -16,6 +16,18 @@
 namespace ns3
 {
 
+namespace
+{
+
+/// The last packet of a message, which tells where the message's time went.
+bool
+EndsJourney(const RdmaFrame& frame)
+{
+    return frame.extra && frame.extra->journey && !frame.extra->journey->wayOnly;
+}
+
+} // namespace
+
 RdmaResponder::RdmaResponder(RdmaQueuePair* qp)
     : m_qp(qp)
 {
@@ -70,6 +82,10 @@ RdmaResponder::OnData(RdmaFrame* frame, int64_t now)
         return;
     }
     Notice(*frame, now);
+    if (frame->extra && frame->extra->journey && frame->extra->journey->counts)
+    {
+        m_qp->m_nic->m_wayTrace(m_qp, *frame->extra->journey, now);
+    }
     const uint64_t psn = rdma::ExtendPsn(frame->psn, m_expectedPsn);
     if (m_hearsAll && m_qp->m_recovery->OnArrival(*this, psn, *frame, now))
     {
@@ -82,7 +98,7 @@ RdmaResponder::OnData(RdmaFrame* frame, int64_t now)
             m_qp->m_recovery->OnOutOfOrder(*this, psn, *frame, now);
             m_holds = m_qp->m_recovery->HasHeld();
             NoteReorder(psn);
-            if (m_holds && frame->extra && frame->extra->journey)
+            if (m_holds && EndsJourney(*frame))
             {
                 KeepJourney(psn, *frame, now);
             }
@@ -243,7 +259,7 @@ RdmaResponder::ReleaseHeld(RdmaFrame* data, int64_t now)
     RdmaLossRecovery& recovery = *m_qp->m_recovery;
     const uint64_t first = m_expectedPsn;
     const bool repeats = data && (data->flags & RdmaFrame::RETRANSMITTED);
-    if (data && data->extra && data->extra->journey) // it fills the gap, and ends a message
+    if (data && EndsJourney(*data)) // it fills the gap, and ends a message
     {
         KeepJourney(first, *data, now);
     }

@@ -33,7 +33,22 @@ const RdmaRecoverySchemes::Registered g_uet{
      false,
      true,
      RdmaCongestionOps::ECN_ECHO | RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::BASE_RTT,
-     []() -> Ptr<Object> { return CreateObject<UetParameters>(); }}};
+     []() -> Ptr<Object> { return CreateObject<UetParameters>(); },
+     [](const Object* of) -> const char* {
+         const auto* parameters = static_cast<const UetParameters*>(of);
+         return !parameters->HasReceiverCredits() ? nullptr
+                : parameters->HasSenderWindow()
+                    ? "waiting for the receiver's credits, or for acknowledgements"
+                    : "waiting for the receiver's credits";
+     },
+     [](const Object* of) -> std::string {
+         const auto* parameters = static_cast<const UetParameters*>(of);
+         return parameters->HasSenderWindow() || parameters->HasReceiverCredits()
+                    ? ""
+                    : "ns3::UetParameters::SenderWindow: 0 without ReceiverCredits leaves nothing "
+                      "that slows a sender down; allowed: 1, or "
+                      "ns3::UetParameters::ReceiverCredits=1";
+     }}};
 
 } // namespace
 

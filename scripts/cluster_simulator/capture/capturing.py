@@ -4,6 +4,7 @@
 import contextlib
 import fcntl
 import functools
+import gc
 import json
 import os
 import shlex
@@ -397,7 +398,22 @@ def _read(job, gpus_per_server, host_us):
     # (SLURM and MPI may give each process a GPU of its own, the only one that it sees.)
     each = {"": gpus_per_server, "torchrun": job["each"]}.get(job["launcher"], 0)
     world = job["world"] if job["launcher"] else 0
-    return Capture(os.path.join(job["folder"], "raw"), world, died, each, host_us)
+    with _without_collecting():
+        return Capture(os.path.join(job["folder"], "raw"), world, died, each, host_us)
+
+
+@contextlib.contextmanager
+def _without_collecting():
+    """Millions of small objects are made, none of them in circles: looking for such would take as
+    long as making them.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 REFUSED = "capture: error: "  # of launch/command.py

@@ -64,8 +64,9 @@ PATHS = {
     "dst": "str",
     "messages": "int64",
     "bytes": "int64",
-    "fct_us_mean": "float64",
-    "fct_us_max": "float64",
+    "fct_us_mean": "float64?",
+    "fct_us_max": "float64?",
+    "packets": "int64*",
     "path": "str",
 }
 EVENTS = {"time_us": "float64", "what": "str", "where": "str", "details": "str"}

@@ -12,6 +12,10 @@ from .names import part
 class Links:
     """links.csv with its intervals: rows are of whole intervals of one grid, save the first and the
     last.
+
+    A link's rate may change; between its rows it is that of the row before. Time counts by it: what
+    a link could send in an interval is its length times its rate then over its largest rate, which
+    is the length alone where nothing changes.
     """
 
     def __init__(self, run):
@@ -33,10 +37,39 @@ class Links:
         self.names, self.link = numpy.unique(
             self.table["link"].to_numpy().astype(str), return_inverse=True
         )
-        busy = self.table["utilization"].to_numpy() * self.covered
-        self.mean = numpy.bincount(self.link, busy, len(self.names)) / max(
-            self.end - self.begin, 1e-6
-        )
+        self._find_rates()
+        busy = self.table["utilization"].to_numpy() * self.covered * self.slowness
+        span = numpy.full(len(self.names), max(self.end - self.begin, 1e-6))
+        for link in self.steps:
+            span[link] = max(float(self._capacity(link, self.end)), 1e-6)
+        self.mean = numpy.bincount(self.link, busy, len(self.names)) / span
+        #: bytes that each link carried
+        self.carried = self.mean * span * self.rate * 125
+
+    def _find_rates(self):
+        """Sets rate (the largest, by link), slowness (of each row, its rate over that) and steps:
+        {link whose rate changes: (us from which on a rate holds, rate over the largest)}.
+        """
+        rates = self.table["rate_gbps"].to_numpy(dtype=float)
+        self.rate = numpy.zeros(len(self.names))
+        numpy.maximum.at(self.rate, self.link, rates)
+        self.slowness = rates / numpy.maximum(self.rate, 1e-12)[self.link]
+        self.steps = {}
+        for link in numpy.unique(self.link[self.slowness != 1.0]):
+            mine = numpy.flatnonzero(self.link == link)
+            mine = mine[numpy.argsort(self.start[mine], kind="stable")]
+            begins = self.start[mine].copy()
+            begins[0] = self.begin
+            self.steps[int(link)] = begins, self.slowness[mine]
+
+    def _capacity(self, link, times):
+        """What a link of `steps` could send from the begin to each of these times: us at its
+        largest rate.
+        """
+        begins, slowness = self.steps[link]
+        before = numpy.concatenate([[0.0], numpy.cumsum(numpy.diff(begins) * slowness[:-1])])
+        at = numpy.clip(numpy.searchsorted(begins, times, side="right") - 1, 0, None)
+        return before[at] + (numpy.asarray(times) - begins[at]) * slowness[at]
 
     @property
     def has_marks(self):
@@ -61,7 +94,7 @@ class Links:
 
     def over_time(self, values, bins, chosen=None, how="mean", whole=False):
         """(edges in us from begin, array links x bins) of a column: its mean over time, its
-        maximum, or its sum.
+        maximum, or its sum; "use": a utilization's mean, by what a link could send then.
 
         Bins are equal, or, if `whole`, of whole intervals, so that each row belongs to one.
         """
@@ -84,12 +117,16 @@ class Links:
         elif how == "sum":
             result = numpy.bincount(flat, values, size * count)
         else:
-            result = numpy.bincount(flat, values * self.covered[keep], size * count)
+            weight = self.covered * self.slowness if how == "use" else self.covered
+            result = numpy.bincount(flat, values * weight[keep], size * count)
+            spans = numpy.tile(numpy.diff(edges), (size, 1))
+            for link in self.steps if how == "use" else ():
+                row = link if chosen is None else row_numbers(chosen, len(self.names))[link]
+                if row >= 0:
+                    spans[row] = numpy.diff(self._capacity(link, edges + self.begin))
             # Rows of idle intervals are not there, so the mean is over the bin's length; a row that
             # reaches over the bin's edge counts in one bin only, hence the limit.
-            result = numpy.minimum(
-                result / numpy.tile(numpy.maximum(numpy.diff(edges), 1e-6), size), 1.0
-            )
+            result = numpy.minimum(result / numpy.maximum(spans, 1e-6).reshape(-1), 1.0)
         return edges, result.reshape(size, count)
 
 

@@ -32,7 +32,7 @@ class Graph:
         table = links.table
         ends = (
             table.drop_duplicates("link")
-            .set_index("link")[["from", "to", "rate_gbps"]]
+            .set_index("link")[["from", "to"]]
             .loc[links.names]
         )
         all_nodes, all_links = run.topology()
@@ -46,9 +46,9 @@ class Graph:
             known_hosts = {node for node in nodes if re.fullmatch(r"server-\d+", node)}
         hosts = host_nodes(run) | known_hosts
         pairs = {}  # both directions, and all parallel links, of two nodes: one line
-        for place, (begin, end, rate) in enumerate(ends.itertuples(index=False)):
+        for place, (begin, end) in enumerate(ends.itertuples(index=False)):
             pair = pairs.setdefault(tuple(sorted((begin, end), key=natural)), [0.0, 0.0])
-            pair[0] += links.mean[place] * (links.end - links.begin) * 1e-6 * rate * 1e9 / 8
+            pair[0] += links.carried[place]
             pair[1] = max(pair[1], links.mean[place])
         for begin, end in all_links:
             pairs.setdefault(tuple(sorted((begin, end), key=natural)), [0.0, 0.0])

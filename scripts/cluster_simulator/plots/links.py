@@ -127,7 +127,7 @@ def draw_link_map(figure, axis, links, kinds, names, most=160):
 
     A kind of few links is drawn as high as its name needs.
     """
-    edges, image = links.over_time(links.table["utilization"].to_numpy(), 500)
+    edges, image = links.over_time(links.table["utilization"].to_numpy(), 500, how="use")
     factor, unit = unit_for(links.end - links.begin, TIMES)
     group = -(-len(links.names) // most)
     bands = []
@@ -201,7 +201,9 @@ def draw_links_of_several(items, every, directions, sides, width):
     named = []
     for item, links in zip(items, every):
         place = list(links.names).index(busiest) if busiest else int(links.mean.argmax())
-        edges, share = links.over_time(links.table["utilization"].to_numpy(), 150, [place])
+        edges, share = links.over_time(
+            links.table["utilization"].to_numpy(), 150, [place], "use"
+        )
         axes[-1].stairs(
             100 * share[0],
             edges / factor,

@@ -24,7 +24,7 @@ TEST_F(LinkTableFile, HasSharesOfTheIntervalAsFarAsItWasMeasured)
     table.Add({20 * US, 3 * US, 9 * US, 700, 2, 0});
     table.Add({20 * US, -5, 0, 800, 0, 1});
     table.Add({25 * US, 1 * US, 0, 0, 0, 1}); // the last one, of 5 us
-    table.Close();
+    table.Close(25 * US);
     EXPECT_EQ(ReadAll(Path("links.csv")),
               std::string(LinkTable::HEADER) +
                   "\n20,a->s,a,s,100,0.5,700,1,2\n20,s->a,s,a,100,0,800,0,0\n"
@@ -48,7 +48,7 @@ TEST_F(LinkTableFile, MergesPairsOfIntervalsWhenItIsFull)
     // There are enough at 30 us, but no grid of twice the interval has that time; at 40 us six...
     EXPECT_EQ(table.GetInterval(), 20 * US);
     EXPECT_EQ(table.GetRows(), 4U); // ...become those of two links in two intervals
-    table.Close();
+    table.Close(40 * US);
     const auto rows = ReadRows(Path("links.csv"));
     ASSERT_EQ(rows.size(), 4U);
     const std::vector<std::string> first{"20", "a->s", "a", "s", "100", "0.4", "20", "0.1", "2"};
@@ -56,6 +56,62 @@ TEST_F(LinkTableFile, MergesPairsOfIntervalsWhenItIsFull)
     EXPECT_EQ(rows[1][5], "0.1"); // 2 of 20 us
     EXPECT_EQ(rows[2][6], "40");  // of two queues the longer
     EXPECT_FALSE(std::filesystem::exists(Path("links.csv.part")));
+}
+
+// A cable of 100 Gb/s has 10 from 15 to 30 us, and never stops sending from 10 to 30: 5 us as ever,
+// and 15 us at a tenth, 1.5 us of the cable's own rate.
+TEST_F(LinkTableFile, SharesOutWhatARateThatChangesAllows)
+{
+    LinkTable table(Path("links.csv"), m_links, 10 * US, 100);
+    const auto rateOf = [](uint32_t link, int64_t from, int64_t until) {
+        if (link == 1)
+        {
+            return 0.0; // always the cable's
+        }
+        const int64_t slow =
+            std::max<int64_t>(0, std::min(until, 30 * US) - std::max(from, 15 * US));
+        const int64_t all = until - from;
+        return (static_cast<double>(all - slow) * 100 + static_cast<double>(slow) * 10) /
+               static_cast<double>(all);
+    };
+    table.SetRates(rateOf, [] {
+        return std::vector<LinkTable::RateChange>{{15 * US, 0}, {30 * US, 0}};
+    });
+    table.StartMeasuring(0);
+    table.Add({10 * US, 4 * US, 0, 0, 0, 1});
+    table.Add({20 * US, 5 * US + US / 2, 0, 0, 0, 0});
+    table.Add({30 * US, 2 * US, 0, 0, 0, 0}); // a frame too many: all of it
+    table.Add({65 * US, 1 * US, 0, 0, 0, 1});
+    table.Close(65 * US);
+    // Where nobody saw the changing one: the first interval, and the two from 30 us on.
+    EXPECT_EQ(ReadAll(Path("links.csv")),
+              std::string(LinkTable::HEADER) +
+                  "\n10,a->s,a,s,100,0,0,0,0\n10,s->a,s,a,100,0.4,0,0,0\n"
+                  "20,a->s,a,s,55,1,0,0,0\n30,a->s,a,s,10,1,0,0,0\n"
+                  "40,a->s,a,s,100,0,0,0,0\n50,a->s,a,s,100,0,0,0,0\n"
+                  "65,s->a,s,a,100,0.2,0,0,0\n");
+}
+
+// Merged, an interval has what both allowed and carried: half of it at 100 Gb/s, idle, half at 50,
+// of which a half was used: 2.5 us x 100 of 10 x 100 + 10 x 50.
+TEST_F(LinkTableFile, MergesIntervalsOfSeveralRates)
+{
+    LinkTable table(Path("links.csv"), m_links, 10 * US, 1);
+    table.SetRates(
+        [](uint32_t, int64_t from, int64_t until) {
+            return from >= 10 * US ? 50.0 : until <= 10 * US ? 100.0 : 75.0;
+        },
+        [] {
+            return std::vector<LinkTable::RateChange>{{10 * US, 0}};
+        });
+    table.StartMeasuring(0);
+    table.Add({20 * US, 5 * US / 2, 0, 0, 0, 0});
+    table.EndInterval(20 * US);
+    EXPECT_EQ(table.GetInterval(), 20 * US);
+    table.Close(20 * US);
+    const auto rows = ReadRows(Path("links.csv"));
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0][4] + " " + rows[0][5], "75 0.166667"); // 2.5 of 15 us at the cable's rate
 }
 
 // Two processes, one of which looked every 20 us and saw the same link as the other.

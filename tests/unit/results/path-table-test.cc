@@ -36,7 +36,7 @@ Message(uint32_t src, uint32_t dst, uint64_t bytes, int64_t us)
     return record;
 }
 
-const std::string kHeader = "src,dst,messages,bytes,fct_us_mean,fct_us_max,path\n";
+const std::string kHeader = "src,dst,messages,bytes,fct_us_mean,fct_us_max,packets,path\n";
 
 class PathTableFile : public ScratchFolder
 {
@@ -63,9 +63,18 @@ TEST_F(PathTableFile, SumsByWayTheMostUsedFirst)
     table.Add(Message(0, 1, 30, 6), Over({0, 2, 3}));
     // Two over t: 20 + 30 bytes, (2 + 6) / 2 us, 6 at most.
     EXPECT_EQ(Written(table),
-              kHeader + "a,b,2,50,4,6,a->s->t->b\n"
-                        "a,b,1,10,4,4,a->s->b\n");
-    EXPECT_EQ(table.ToJson().dump(), R"({"rows":2,"pairs":1,"messages_left_out":0})");
+              kHeader + "a,b,2,50,4,6,0,a->s->t->b\n"
+                        "a,b,1,10,4,4,0,a->s->b\n");
+    // Packets decide, and no message ended where they are alone.
+    table.AddPackets(0, 1, {0, 1}, 3);
+    table.AddPackets(0, 1, {0, 1}, 4);
+    table.AddPackets(0, 1, {0, 4, 3}, 5);
+    EXPECT_EQ(Written(table),
+              kHeader + "a,b,1,10,4,4,7,a->s->b\n"
+                        "a,b,0,0,,,5,a->s->t#1->b\n"
+                        "a,b,2,50,4,6,0,a->s->t->b\n");
+    EXPECT_EQ(table.ToJson().dump(),
+              R"({"rows":3,"pairs":1,"messages_left_out":0,"packets_left_out":0})");
     table.Clear();
     EXPECT_EQ(Written(table), kHeader);
 }
@@ -81,9 +90,11 @@ TEST_F(PathTableFile, AsksOnceOfEachPairAndTakesWhatIsWanted)
     {
         table.Add(Message(0, 1, 1, 1), Over({0, 1}));
         table.Add(Message(1, 2, 1, 1), Over({5}));
+        table.AddPackets(0, 1, {0, 1}, 1);
+        table.AddPackets(1, 2, {5}, 2);
     }
     EXPECT_EQ(asked, 2u);
-    EXPECT_EQ(Written(table), kHeader + "b,c:0,3,3,1,1,b->t\n");
+    EXPECT_EQ(Written(table), kHeader + "b,c:0,3,3,1,1,6,b->t\n");
 }
 
 TEST_F(PathTableFile, HoldsNoMoreRowsThanItMay)
@@ -97,8 +108,11 @@ TEST_F(PathTableFile, HoldsNoMoreRowsThanItMay)
     table.Add(Message(0, 1, 1, 1), Over({0, 2, 3}));
     table.Add(Message(0, 1, 1, 1), Over({0, 4, 3})); // no room
     table.Add(Message(0, 1, 1, 1), Over({0, 1}));    // has its row
-    EXPECT_EQ(table.ToJson().dump(), R"({"rows":2,"pairs":1,"messages_left_out":1})");
-    EXPECT_EQ(Written(table), kHeader + "a,b,2,2,1,1,a->s->b\na,b,1,1,1,1,a->s->t->b\n");
+    table.AddPackets(0, 1, {0, 4, 3}, 17);           // no room
+    table.AddPackets(0, 1, {0, 1}, 2);
+    EXPECT_EQ(table.ToJson().dump(),
+              R"({"rows":2,"pairs":1,"messages_left_out":1,"packets_left_out":17})");
+    EXPECT_EQ(Written(table), kHeader + "a,b,2,2,1,1,2,a->s->b\na,b,1,1,1,1,0,a->s->t->b\n");
 }
 
 } // namespace

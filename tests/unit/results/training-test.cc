@@ -151,6 +151,126 @@ TEST_F(Training, CriticalPathGoesThroughTheRankThatWasWaitedFor)
     EXPECT_EQ(paths.GetSize(), 0U) << "the step holds none";
 }
 
+// Two stages, messages of 2 us, receives that are posted as soon as their stream is free:
+//
+//     us        0         10   12       20    24      26          40
+//     stage 0   | A       | send, B            | send  |
+//     stage 1   | receive A     | A      |             | B          |
+//
+// Stage 1 has nothing to do for 10 us until A is sent, then for 4 us (20 to 24) until B is, though
+// its second receive has been there for 12 us (from 12 on).
+TEST_F(Training, CriticalPathCountsWaitingForASenderFromWhenNothingElseIsMissing)
+{
+    using training::TaskKind;
+    const auto task = [](TaskKind kind,
+                         uint16_t stream,
+                         const char* name,
+                         std::vector<training::TaskId> after,
+                         int32_t offset = 0) {
+        training::Task made;
+        made.kind = kind;
+        made.stream = stream;
+        made.name = name;
+        made.after = std::move(after);
+        made.peerOffset = offset;
+        made.bytes = offset == 0 ? 0 : 1000;
+        return made;
+    };
+    m_plan = {};
+    m_plan.ranks = 2;
+    m_plan.roleOf = {0, 1};
+    m_plan.groupKinds.push_back({"stages", {{0, 1}}});
+    m_plan.roles = {{{"compute", "send"},
+                     {task(TaskKind::kCompute, 0, "A", {}),
+                      task(TaskKind::kSend, 1, "send A", {0}, 1),
+                      task(TaskKind::kCompute, 0, "B", {}),
+                      task(TaskKind::kSend, 1, "send B", {2}, 1)}},
+                    {{"compute", "receive"},
+                     {task(TaskKind::kRecv, 1, "receive A", {}, -1),
+                      task(TaskKind::kCompute, 0, "A", {0}),
+                      task(TaskKind::kRecv, 1, "receive B", {}, -1),
+                      task(TaskKind::kCompute, 0, "B", {2})}}};
+    const std::vector<std::string> ports{"a->s"};
+    const std::vector<std::string> tags{"stages"};
+    const MessageParts parts;
+
+    struct Ended
+    {
+        coll::Rank rank;
+        std::size_t task;
+        int64_t start;
+        int64_t end;
+    };
+
+    const auto words = [&](const std::vector<Ended>& calls, const std::vector<double>& waited) {
+        CriticalPath critical(m_plan, ports, tags, rdma::kEthernetWords, [&] { return &parts; });
+        CollectivePaths& paths = critical.GetPaths();
+        std::vector<CollectivePaths::Path> held;
+        for (const Ended& call : calls)
+        {
+            const training::StepGraph& graph = m_plan.roles[call.rank];
+            CollectivePaths::Path leaving = CollectivePaths::NONE;
+            if (graph.tasks[call.task].kind != TaskKind::kCompute)
+            {
+                leaving = paths.Enter(0, 0, call.start * US);
+                held.push_back(leaving);
+                if (call.rank == 1)
+                {
+                    CollectivePaths::Hold(leaving);
+                    leaving = paths.Arrive(leaving, 1, 0, call.end * US);
+                    held.push_back(leaving);
+                }
+            }
+            paths.SetLeaving(leaving);
+            critical.OnCall(
+                {call.start * US, call.end * US, call.rank, &graph.tasks[call.task], &graph, 0});
+        }
+        critical.OnStep(0, 0);
+        std::vector<double> found;
+        const auto json = critical.ToJson();
+        for (const auto& part : json["path"])
+        {
+            if (part.contains("waited_us"))
+            {
+                found.push_back(part["waited_us"]);
+            }
+        }
+        EXPECT_EQ(found, waited);
+        std::string most;
+        for (const CriticalPath::Line& line : critical.InLines())
+        {
+            most += line.what == "waited most for" ? line.words : "";
+        }
+        for (const CollectivePaths::Path path : held)
+        {
+            paths.Drop(path);
+        }
+        return most;
+    };
+    std::vector<Ended> calls = {{0, 0, 0, 10},
+                                {1, 0, 0, 12},
+                                {0, 1, 10, 12},
+                                {1, 1, 12, 20},
+                                {0, 2, 10, 24},
+                                {1, 2, 12, 26},
+                                {0, 3, 24, 26},
+                                {1, 3, 26, 40}};
+    // Back from B over its message to stage 0, which computed all the time: A is not on the path.
+    EXPECT_EQ(words(calls, {4}), "GPU 0, 4.00 us at receive B");
+    // Without what follows B's message it is what the step ends with, a little later than the send
+    // has: stage 1 had ended A at 20.
+    m_plan.roles[1].tasks.pop_back();
+    calls.pop_back();
+    calls[5].end = 27;
+    EXPECT_EQ(words(calls, {4}), "GPU 0, 4.00 us at receive B");
+    // A of stage 1 takes until 25: nobody waited before 24, when B is sent.
+    calls[3].end = 25;
+    EXPECT_EQ(words(calls, {0}), "");
+    // Stage 1 alone on the path until A's message, which it waited for since the step began.
+    calls[3].end = 40;
+    EXPECT_EQ(words(calls, {10}), "GPU 0, 10.0 us at receive A");
+}
+
 TEST_F(Training, ResultsAreMeansOverTheMeasuredSteps)
 {
     scenario::TrainingScenario scenario;

@@ -77,6 +77,54 @@ GroupsOf(const LayerText& read, Op op, const std::string& part)
 
 } // namespace
 
+// All names that ASTRA-sim's Workload.cc decodes (astra-sim/astra-sim, decode_parallelsim), and
+// words that are none: a list is seen by its lines, and the error names the word.
+TEST(LayerText, IsSeenByItsPolicyOrByItsLines)
+{
+    for (const char* policy : {"MICRO",
+                               "DATA",
+                               "MODEL",
+                               "HYBRID_DATA_MODEL",
+                               "HYBRID_MODEL_DATA",
+                               "HYBRID_CUSTOMIZED",
+                               "HYBRID_DLRM 1",
+                               "HYBRID_DLRM_ENHANCED 1",
+                               "DISTRIBUTED_INFERENCE",
+                               "HYBRID_TRANSFORMER",
+                               "HYBRID_TRANSFORMER_FWD_IN_BCKWD"})
+    {
+        EXPECT_TRUE(IsLayerText(policy + std::string("\n"))) << policy;
+        EXPECT_TRUE(IsLayerText(TwoLayers(policy))) << policy;
+    }
+    for (const char* word : {"DATA_PARALLEL", "HYBRID_DATA_MODELS", "data"})
+    {
+        const std::string text = TwoLayers(word);
+        EXPECT_TRUE(IsLayerText(text));
+        std::string error;
+        EXPECT_FALSE(Read(text, 4, 2, &error));
+        EXPECT_EQ(error.find("w.txt:1: '" + std::string(word) +
+                             "' where there should be a policy: MICRO, DATA, MODEL, "),
+                  0U)
+            << error;
+    }
+    EXPECT_NE(
+        [] {
+            std::string error;
+            Read(TwoLayers("HYBRID_DATA_MODELS"), 4, 2, &error);
+            return error;
+        }()
+            .find("did you mean HYBRID_DATA_MODEL?"),
+        std::string::npos);
+    for (const char* text : {"",
+                             "Nodes 2\nConnections 1\n0->1 start 0 size 9\n",
+                             "num_ranks 1\n2\na b\n",
+                             "MICROS\n1\na -1 x NONE 0 1 NONE 0 1 NONE 0 1\n",
+                             "MICROS\n1 2\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n"})
+    {
+        EXPECT_FALSE(IsLayerText(text)) << text;
+    }
+}
+
 TEST(LayerText, StepOfEachPolicy)
 {
     // 4 GPUs, 2 in a server. An all-gather's bytes are a rank's part: of 4 ranks 4 times as many.

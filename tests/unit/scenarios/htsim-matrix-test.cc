@@ -114,7 +114,7 @@ TEST(HtsimMatrix, ErrorsHaveTheirLine)
         {head + "0->1 size 1\n", "a.cm:3: a flow with neither start nor trigger"},
         {head + "0->1 start 0 trigger 1 size 1\n", "a.cm:3: a flow with both"},
         {head + "0->1 start 0\n", "a.cm:3: a flow without a size"},
-        {head + "0->1 start 0 size 0\n", "a.cm:3: '0' where there should be the number of 'size'"},
+        {head + "0->1 start 0 size 0\n", "a.cm:3: size 0 is a flow that never ends"},
         {head + "0->1 start -1 size 1\n",
          "a.cm:3: '-1' where there should be the number of 'start'"},
         {head + "0->1 start nan size 1\n", "a.cm:3: 'nan' where"},
@@ -178,6 +178,45 @@ TEST(HtsimTrace, ABarrierWaitsForAll)
     EXPECT_EQ(onestep::Run(*plan).time, 700000 + MessageTime(9000) + MessageTime(10));
 }
 
+// One call of one flow: whatever the kind of the trigger, it is the same.
+TEST(HtsimTrace, AMultishotTriggerOfOneFlowIsAOneshotOne)
+{
+    std::vector<int64_t> times;
+    for (const char* kind : {"oneshot", "multishot", "barrier count 1"})
+    {
+        std::string error;
+        const auto plan = PlanOf("Nodes 3\nConnections 2\nTriggers 1\n"
+                                 "0->2 id 1 start 0 size 1000 recv_done_trigger 1\n"
+                                 "2->1 id 2 trigger 1 size 20\n"
+                                 "trigger id 1 " +
+                                     std::string(kind) + "\n",
+                                 &error);
+        ASSERT_TRUE(plan) << error;
+        times.push_back(onestep::Run(*plan).time);
+    }
+    EXPECT_EQ(times, std::vector<int64_t>(3, MessageTime(1000) + MessageTime(20)));
+}
+
+// The serial all-to-all that htsim's gen_serial_alltoall.py makes, of 3 nodes: each node sends to
+// the next but one when its first message is there.
+TEST(HtsimTrace, ASerialAllToAll)
+{
+    std::string error;
+    std::string text = "Nodes 3\nConnections 6\nTriggers 3\n";
+    for (int s = 0; s < 3; ++s)
+    {
+        const std::string trigger = std::to_string(s + 1);
+        text += std::to_string(s) + "->" + std::to_string((s + 1) % 3) + " id " +
+                std::to_string(2 * s + 1) + " start 0.0 size 4000 send_done_trigger " + trigger +
+                " prio 1\n" + std::to_string(s) + "->" + std::to_string((s + 2) % 3) + " id " +
+                std::to_string(2 * s + 2) + " trigger " + trigger + " size 4000 prio 2\n";
+    }
+    text += "trigger id 1 multishot\ntrigger id 2 multishot\ntrigger id 3 multishot\n";
+    const auto plan = PlanOf(text, &error);
+    ASSERT_TRUE(plan) << error;
+    EXPECT_EQ(onestep::Run(*plan).time, 2 * MessageTime(4000));
+}
+
 TEST(HtsimTrace, WhatNoRankKnowsIsRefused)
 {
     const std::string flows = "Nodes 4\nConnections 2\nTriggers 1\n"
@@ -185,7 +224,8 @@ TEST(HtsimTrace, WhatNoRankKnowsIsRefused)
     for (const auto& [rest, expected] : std::vector<std::pair<std::string, std::string>>{
              {"2->3 id 2 trigger 1 size 9\ntrigger id 1 oneshot\n",
               "a.cm:5: flow 2 of node 2 waits for flow 1, which is between nodes 0 and 1"},
-             {"1->3 id 2 trigger 1 size 9\ntrigger id 1 multishot\n", "a.cm:6: multishot"},
+             {"1->3 id 2 trigger 1 size 9 send_done_trigger 1\ntrigger id 1 multishot\n",
+              "a.cm:6: a multishot trigger with 2 callers and 1 flow that waits"},
              {"1->3 id 2 trigger 1 size 9\ntrigger id 1 barrier count 2\n",
               "a.cm:6: a barrier of 2 with 1 caller"},
              {"1->3 id 2 trigger 1 size 9 recv_done_trigger 1\ntrigger id 1 oneshot\n",

@@ -462,7 +462,10 @@ ResizeStorage(const at::Tensor& tensor, size_t bytes, bool shrink)
     }
     const StorageInfo before = InfoOf(tensor);
     const OnDevice on(tensor.device().index());
-    t_mostReal = MostReal(tensor.scalar_type());
+    // Storages that Python empties and makes large again (FSDP's) come as bytes, whatever their
+    // type: what nobody knew before stays unknown.
+    const bool known = before.bytes > 0 ? before.real : before.valid;
+    t_mostReal = known ? MostReal(tensor.scalar_type()) : kSmallBytes;
     c10::DataPtr data = g_gpuAllocator.allocate(bytes);
     t_mostReal = kSmallBytes;
     auto* info = static_cast<StorageInfo*>(data.get_context());

@@ -85,8 +85,8 @@ def ranks_of(job, given):
     if wanted == "auto":
         if job.world <= MOST_TOGETHER:
             return list(range(job.world)), True
-        # The first two, the last of the first server, one in the middle, the last of all.
-        return sorted({0, 1, job.each - 1, job.world // 2, job.world - 1}), False
+        # The first, the last of its server, one in the middle, the last of all.
+        return sorted({0, job.each - 1, job.world // 2, job.world - 1}), False
     if wanted == "all":
         return list(range(job.world)), job.world <= MOST_TOGETHER
     beyond = [rank for rank in wanted if rank >= job.world]

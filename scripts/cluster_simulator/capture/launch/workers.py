@@ -9,6 +9,7 @@
 """
 
 import ctypes
+import gc
 import json
 import os
 import runpy
@@ -20,10 +21,12 @@ import traceback
 # Seconds that other ranks get to say what they wait for, when one has failed.
 GRACE = 3
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
 
 def main(path):
     _die_with_parent()
+    _keep_memory()
     with open(path, encoding="utf-8") as file:
         job = json.load(file)
     # The import of torch makes the device; what most scripts import is there for all ranks.
@@ -32,6 +35,7 @@ def main(path):
             __import__(also)
         except ImportError:
             pass
+    gc.freeze()  # what is here is not copied for each rank by looking at it
     statuses = _play(job)
     with open(job["status"], "w", encoding="utf-8") as file:
         json.dump(statuses, file)
@@ -42,6 +46,15 @@ def main(path):
 def _die_with_parent():
     """However it ends."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _keep_memory():
+    """Tensors of some MiB that come and go (masks) do not give their pages back each time, which
+    costs more than to compute them. What is larger may never be touched, and is mapped as ever.
+    """
+    malloc_option = ctypes.CDLL(None).mallopt
+    malloc_option(M_MMAP_THRESHOLD, 8 << 20)
+    malloc_option(M_TRIM_THRESHOLD, 128 << 20)
 
 
 def _play(job):

@@ -4,10 +4,9 @@
 import json
 import os
 
-from . import graphs, mistakes, raw, roles
+from . import mistakes, raw, roles
 from .groups import Groups
 from .order import Tasks
-from .steps import Steps
 
 VERSION = 1
 
@@ -23,14 +22,24 @@ class Capture:
         told = [record.world for record in self.records.values() if record.world]
         self.world = world or max(told, default=max(len(self.records), 1))
         self.groups = Groups(self.records, self.world)
-        made = {
-            rank: Tasks(record, self.groups, host_us)
-            for rank, record in sorted(self.records.items())
-        }
+        made = {}
+        for rank, record in sorted(self.records.items()):
+            made[rank] = self._like(record, made) or Tasks(record, self.groups, host_us)
+        self._steps = {rank: one.steps for rank, one in made.items()}
         self.tasks = {rank: one.tasks for rank, one in made.items()}
         self.streams = {rank: one.streams for rank, one in made.items()}
         self.roles = roles.assign(self.tasks)
         self.mistakes = mistakes.find(self.records, self.tasks, self.groups, died, each)
+
+    def _like(self, record, made):
+        """The Tasks of an earlier rank that are this one's as well; None: it has its own."""
+        like = record.like
+        if like is None:
+            return None
+        if self.records.get(like.rank) is like and self.groups.are_alike(record.rank, like.rank):
+            return made[like.rank]
+        record.read_all()
+        return None
 
     @property
     def complete(self):
@@ -66,7 +75,7 @@ class Capture:
         return [self.roles.get(rank, usual) for rank in range(self.world)]
 
     def steps(self):
-        steps = Steps(graphs.replayed(self.records[min(self.records)].lines))
+        steps = self._steps[min(self._steps)]
         return {
             "count": steps.count,
             "ended_by": steps.told,

@@ -43,3 +43,12 @@ class Groups:
 
     def of(self, rank, number):
         return self._of[rank, number]
+
+    def are_alike(self, rank, other):
+        """Whether the groups that two ranks know by the same numbers are of the same kinds."""
+        return self._kinds_of(rank) == self._kinds_of(other)
+
+    def _kinds_of(self, rank):
+        return {
+            number: group.kind for (owner, number), group in self._of.items() if owner == rank
+        }

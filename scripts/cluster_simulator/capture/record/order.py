@@ -31,10 +31,10 @@ class Tasks:
 
     def _read(self, record):
         lines = graphs.replayed(record.lines)
-        self._step = steps.Steps(lines)
+        self.steps = steps.Steps(lines)
         for position, line in enumerate(lines):
             kind = line["t"]
-            self._number = self._step.at(position)
+            self._number = self.steps.at(position)
             if kind == "op":
                 self._operator(line)
             elif kind == "coll":

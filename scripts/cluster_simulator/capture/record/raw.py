@@ -2,9 +2,11 @@
 """Raw records, as device/record.h writes them."""
 
 import glob
+import hashlib
 import json
 import math
 import os
+import re
 from collections import namedtuple
 
 from . import one_process
@@ -44,35 +46,70 @@ def tensors(values):
             yield from tensors(item)
 
 
+# Lines that tell of the process, not of what its GPU did.
+OWN_LINES = re.compile(rb'^\{"t":"(rank|group|note|end|failed|mistake)".*$', re.M)
+FIRST_COLLECTIVE = re.compile(rb'^\{"t":"coll".*$', re.M)
+DEVICE = re.compile(rb'"d":(\d+)[,}]')
+
+
+def _mark(text):
+    """Equal for records of which the same tasks are made, whatever the number of the process's GPU;
+    None: nothing can be said of it before it is read.
+    """
+    device = DEVICE.search(text)
+    if device is None or b'"peer":' in text:
+        return None
+    mine = device[1]
+    told = sum(text.count(b'"d":' + mine + end) for end in (b",", b"}"))
+    if text.count(b'"d":') != told:
+        return None  # it uses several GPUs
+    for end in (b",", b"}"):
+        text = text.replace(b'"d":' + mine + end, b'"d":0' + end)
+    if mine != b"0":
+        # Of a tensor the last number, which GPU 0 does not have.
+        text = re.sub(rb"(\],\d+,\d+)," + mine + rb"\]\}", rb"\1]}", text)
+    return hashlib.sha256(OWN_LINES.sub(rb"\1", text)).digest()
+
+
 class Record:
     """Of one process: its rank, and its lines. `visible`: numbers or names of the server's GPUs
-    that it saw; None: all.
+    that it saw; None: all. `like`: a Record read before in which the GPU did the same; then `lines`
+    are those of the process and the first collective, until read_all().
     """
 
-    def __init__(self, path=None, rank=0, world=None, lines=()):
+    def __init__(self, path=None, rank=0, world=None, lines=(), like=None):
         self.path = path
         self.lines = list(lines)
         self.rank = rank
         self.world = world
         self.visible = None
+        self.like = like
         if path is not None:
-            self._read(path)
+            self._read(_text(path))
 
-    def _read(self, path):
+    def read_all(self):
+        self.lines, self.like = [], None
+        self._read(_text(self.path))
+
+    def _read(self, text):
         self.rank = None
-        with open(path, encoding="utf-8", errors="replace") as file:
-            for text in file:
-                try:
-                    line = json.loads(text)
-                except ValueError:
-                    break  # a process that was killed in the middle of a line
-                self.lines.append(line)
-                if line["t"] == "rank":
-                    self.rank, self.world = int(line["rank"]), int(line["world"])
-                    if line.get("visible"):
-                        self.visible = line["visible"].split(",")
+        if self.like is None:
+            lines = text.splitlines()
+        else:
+            first = FIRST_COLLECTIVE.search(text)
+            lines = [found[0] for found in OWN_LINES.finditer(text)] + ([first[0]] if first else [])
+        for one in lines:
+            try:
+                line = json.loads(one.decode("utf-8", "replace"))
+            except ValueError:
+                break  # a process that was killed in the middle of a line
+            self.lines.append(line)
+            if line["t"] == "rank":
+                self.rank, self.world = int(line["rank"]), int(line["world"])
+                if line.get("visible"):
+                    self.visible = line["visible"].split(",")
         if self.rank is None:
-            name = os.path.basename(path).split(".")[0]
+            name = os.path.basename(self.path).split(".")[0]
             self.rank = int(name[len("rank-") :]) if name.startswith("rank-") else 0
 
     def of_type(self, *types):
@@ -81,12 +118,25 @@ class Record:
     @property
     def works(self):
         """Whether it used a GPU at all: helpers of a script do not."""
+        if self.like is not None and self.like.works:
+            return True
         return any(line["t"] in ("op", "coll", "failed", "mistake") for line in self.lines)
+
+
+def _text(path):
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def read(folder):
     """{rank: Record}, of processes that used a GPU."""
-    records = [Record(path) for path in sorted(glob.glob(os.path.join(folder, "*.jsonl")))]
+    records, first = [], {}  # mark: Record
+    for path in sorted(glob.glob(os.path.join(folder, "*.jsonl")), key=lambda one: (len(one), one)):
+        mark = _mark(_text(path))
+        record = Record(path, like=first.get(mark))
+        if mark is not None:
+            first.setdefault(mark, record)
+        records.append(record)
     working = [record for record in records if record.works]
     if len(working) == 1 and not working[0].world:
         working = one_process.ranks_of(working[0])

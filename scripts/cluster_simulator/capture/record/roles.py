@@ -9,6 +9,8 @@ NOT_COMPARED = {"line", "module", "name"}
 
 def first_difference(one, other):
     """Index of the first task in which two ranks differ; None: in none."""
+    if one is other:
+        return None
     for i, (a, b) in enumerate(zip(one, other)):
         if a is not b and _seen(a) != _seen(b):
             return i

@@ -1,0 +1,163 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "results/recovery-record.h"
+
+#include "results/human-text.h"
+
+namespace results
+{
+
+namespace
+{
+
+nlohmann::ordered_json
+UsOrNull(int64_t ps)
+{
+    return ps < 0 ? nlohmann::ordered_json(nullptr)
+                  : nlohmann::ordered_json(static_cast<double>(ps) / 1e6);
+}
+
+std::string
+When(int64_t ps)
+{
+    return HumanTime(static_cast<double>(ps) / 1e6);
+}
+
+std::string
+Join(const std::vector<std::string>& words)
+{
+    std::string text;
+    for (const std::string& word : words)
+    {
+        text += (text.empty() ? "" : ", ") + word;
+    }
+    return text;
+}
+
+nlohmann::ordered_json
+ToJson(const RecoveryRecord& r)
+{
+    return {{"failed_us", UsOrNull(r.failed)},
+            {"known_us", UsOrNull(r.known)},
+            {"known_by", r.by},
+            {"what", r.what},
+            {"servers_failed", r.servers},
+            {"spares_taken", r.spares},
+            {"ranks_left", r.left},
+            {"from_step", r.fromStep},
+            {"steps_lost", r.lostSteps},
+            {"lost_us", UsOrNull(r.lostPs)},
+            {"abort_us", UsOrNull(r.abortPs)},
+            {"restart_us", UsOrNull(r.restartPs)},
+            {"read_us", UsOrNull(r.readPs)},
+            {"resumed_us", UsOrNull(r.resumed)},
+            {"recomputed_us", UsOrNull(r.recomputed)}};
+}
+
+std::string
+Steps(uint32_t n)
+{
+    return std::to_string(n) + (n == 1 ? " step" : " steps");
+}
+
+/// One failure in a sentence or two.
+std::string
+InWords(const RecoveryRecord& r)
+{
+    std::string text = r.failed < 0 ? "" : "failed at " + When(r.failed) + ", ";
+    text += "known at " + When(r.known) + " by the " + r.by + ": " + r.what;
+    if (!r.spares.empty())
+    {
+        text += "; " + Join(r.spares) + " for " + Join(r.servers);
+    }
+    else if (!r.servers.empty())
+    {
+        text += "; " + Join(r.servers) + " failed";
+    }
+    if (!r.left.empty())
+    {
+        text += "; rank " + std::to_string(r.left.front()) +
+                (r.left.size() > 1 ? " and " + std::to_string(r.left.size() - 1) + " more left"
+                                   : " left");
+    }
+    if (r.resumed >= 0)
+    {
+        text += "; goes on at " + When(r.resumed) + " with step " + std::to_string(r.fromStep + 1);
+    }
+    text += ", " + When(r.lostPs) + " of work lost";
+    if (r.lostSteps)
+    {
+        text += " (" + Steps(r.lostSteps) + " to do again" +
+                (r.recomputed >= 0 ? ", done at " + When(r.recomputed) : std::string()) + ")";
+    }
+    return text;
+}
+
+} // namespace
+
+double
+RecoveryResults::Goodput() const
+{
+    const int64_t all = ElapsedPs();
+    return all > 0 ? static_cast<double>(usefulPs) / static_cast<double>(all) : 0;
+}
+
+nlohmann::ordered_json
+ToJson(const RecoveryResults& r)
+{
+    nlohmann::ordered_json j;
+    j["policy"] = r.policy;
+    j["watchdog_us"] = r.watchdogPs ? UsOrNull(r.watchdogPs) : nlohmann::ordered_json();
+    j["queue_pair_gives_up_us"] = UsOrNull(r.queuePairPs);
+    j["checkpoint_every"] = r.checkpointEvery;
+    j["checkpoint_bytes_of_server"] = r.checkpointBytes;
+    j["checkpoint_time_us"] = UsOrNull(r.checkpointPs);
+    j["checkpoints"] = r.checkpoints;
+    j["ranks"] = r.ranks;
+    j["elapsed_us"] = UsOrNull(r.ElapsedPs());
+    j["useful_us"] = UsOrNull(r.usefulPs);
+    j["checkpoint_us"] = UsOrNull(r.writingPs);
+    j["lost_us"] = UsOrNull(r.lostPs);
+    j["recovering_us"] = UsOrNull(r.recoveringPs);
+    j["goodput"] = r.Goodput();
+    j["gave_up"] = r.gaveUp.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(r.gaveUp);
+    j["failures"] = nlohmann::ordered_json::array();
+    for (const RecoveryRecord& failure : r.failures)
+    {
+        j["failures"].push_back(ToJson(failure));
+    }
+    return j;
+}
+
+void
+PrintRecovery(std::ostream& os, const RecoveryResults& r)
+{
+    std::string text = r.policy == "none" ? "none" : r.policy;
+    if (r.checkpointEvery)
+    {
+        text += "; " + HumanCount(r.checkpoints) +
+                (r.checkpoints == 1 ? " checkpoint" : " checkpoints") + " of " +
+                HumanBytes(static_cast<double>(r.checkpointBytes)) + " a server, " +
+                When(r.checkpointPs) + " each";
+    }
+    text += Format("; goodput %.1f%%: ", 100 * r.Goodput()) + When(r.usefulPs) + " useful of " +
+            When(r.ElapsedPs());
+    const auto add = [&text](int64_t ps, const char* what) {
+        text += ps ? ", " + When(ps) + what : "";
+    };
+    add(r.writingPs, " writing");
+    add(r.lostPs, " lost");
+    add(r.recoveringPs, " recovering");
+    os << "Recovery         " << Wrapped(text, 17, 3) << "\n";
+    for (const RecoveryRecord& failure : r.failures)
+    {
+        os << "                 " << Wrapped(InWords(failure), 17, 2) << "\n";
+    }
+    if (!r.gaveUp.empty())
+    {
+        os << "                 " << Wrapped("gave up: " + r.gaveUp, 17, 2) << "\n";
+    }
+}
+
+} // namespace results

@@ -1,0 +1,71 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RESULTS_RECOVERY_RECORD_H
+#define RESULTS_RECOVERY_RECORD_H
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace results
+{
+
+/// A failure that a job heard of, and what it did. Times are ps of the run; -1: never.
+struct RecoveryRecord
+{
+    int64_t failed = -1; ///< the earliest fault that was there and new; -1: none was
+    int64_t known = -1;
+    std::string by;                   ///< "queue pair", "watchdog", "launcher"
+    std::string what;                 ///< in words
+    std::vector<std::string> servers; ///< hosts that failed
+    std::vector<std::string> spares;  ///< those in their place, in this order
+    std::vector<uint32_t> left;       ///< ranks that left, with their replicas
+    uint32_t fromStep = 0;            ///< where it goes on, counted from 0, the warm-up included
+    uint32_t lostSteps = 0;           ///< that had ended and are done again
+    int64_t lostPs = 0;               ///< of work that is thrown away
+    int64_t abortPs = 0;
+    int64_t restartPs = 0;
+    int64_t readPs = 0;
+    int64_t resumed = -1;    ///< the ranks begin again
+    int64_t recomputed = -1; ///< all steps that had ended have ended again
+};
+
+/// Where the time of a job with checkpoints or failures went:
+/// useful + checkpoint + lost + recovering = elapsed, to the picosecond.
+struct RecoveryResults
+{
+    std::string policy;
+    int64_t watchdogPs = 0;  ///< 0: there is none
+    int64_t queuePairPs = 0; ///< until a queue pair that hears nothing gives up
+    uint32_t checkpointEvery = 0;
+    uint64_t checkpointBytes = 0; ///< of a server
+    int64_t checkpointPs = 0;     ///< to write or read one
+    uint64_t checkpoints = 0;     ///< written
+    uint32_t ranks = 0;           ///< of the job at its end
+    int64_t usefulPs = 0; ///< of steps that did not have to be done again, the warm-up's too
+    int64_t writingPs = 0;
+    int64_t lostPs = 0;
+    int64_t recoveringPs = 0; ///< from when a failure is known until the ranks begin again
+    std::string gaveUp;       ///< why; empty: it did not
+    std::vector<RecoveryRecord> failures;
+
+    int64_t ElapsedPs() const
+    {
+        return usefulPs + writingPs + lostPs + recoveringPs;
+    }
+
+    /// Useful time over all; 0: no time has passed.
+    double Goodput() const;
+};
+
+nlohmann::ordered_json ToJson(const RecoveryResults& results);
+
+/// Lines for the terminal.
+void PrintRecovery(std::ostream& os, const RecoveryResults& results);
+
+} // namespace results
+
+#endif // RESULTS_RECOVERY_RECORD_H

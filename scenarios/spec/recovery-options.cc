@@ -1,0 +1,344 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/recovery-options.h"
+
+#include "scenarios/spec/processes.h"
+#include "scenarios/spec/scenario.h"
+#include "scenarios/training/memory-estimate.h"
+#include "scenarios/workload/registry.h"
+#include "topologies/names.h"
+
+#include <algorithm>
+#include <map>
+
+namespace scenario
+{
+
+namespace
+{
+
+/// With a policy that does something.
+const std::vector<std::string> kOfFailures = {"watchdog",
+                                              "monitor-interval",
+                                              "abort-time",
+                                              "restart-time",
+                                              "max-restarts"};
+
+/// All but --recovery itself.
+std::vector<std::string>
+AllNames()
+{
+    std::vector<std::string> names = kOfFailures;
+    names.insert(names.end(), {"checkpoint-every", "checkpoint-rate", "spares"});
+    return names;
+}
+
+RecoveryPolicy
+PolicyOf(const Validation& v)
+{
+    const std::string& name = v.values.Text("recovery");
+    return name == "restart"  ? RecoveryPolicy::kRestart
+           : name == "shrink" ? RecoveryPolicy::kShrink
+                              : RecoveryPolicy::kNone;
+}
+
+/// Why a run cannot have checkpoints or recover, or nothing.
+std::string
+WhyNot(const Validation& v, const ClusterSpec& cluster, const TrainingScenario& s)
+{
+    const Processes processes = ProcessesOf(v.values);
+    if (v.seat)
+    {
+        return "has no meaning in one of several jobs; allowed: without --jobs";
+    }
+    if (v.values.Given("trace") || v.values.Given("launch"))
+    {
+        return "needs the states of a model, which a recorded step does not tell; allowed: without "
+               "--trace, --launch";
+    }
+    if (processes.Several())
+    {
+        return "is of one process; allowed: without " + processes.by;
+    }
+    if (v.values.Text("network") != "packet")
+    {
+        return "has no meaning without packets; allowed: with --network=packet";
+    }
+    if (s.served || s.workload != workload::kDefaultWorkload)
+    {
+        return "is of steps that all GPUs do together; allowed: with --strategy=sync and "
+               "--workload=" +
+               std::string(workload::kDefaultWorkload);
+    }
+    if (s.plan.fillRoles > 0)
+    {
+        return "is of steps that end; allowed: without --schedule=" + s.options.schedule +
+               ", whose steps overlap";
+    }
+    if (s.plan.sizes.size() > 1)
+    {
+        return "is of the whole model; allowed: without --layers";
+    }
+    if (cluster.aggregators)
+    {
+        return "is not known of switches that add up between servers; allowed: with another "
+               "--algorithm";
+    }
+    return {};
+}
+
+/// Of the server that has most. \return bytes
+uint64_t
+CheckpointBytes(const training::TrainingOptions& given, uint32_t gpusPerServer)
+{
+    // What is offloaded is in the checkpoint, too.
+    training::TrainingOptions options = given;
+    options.offload = training::Offload::kNone;
+    const training::Layout layout = options.GetLayout();
+    std::map<uint32_t, uint64_t> ofStage;
+    uint64_t most = 0;
+    for (coll::Rank first = 0; first < options.ranks; first += gpusPerServer)
+    {
+        uint64_t bytes = 0;
+        for (coll::Rank rank = first; rank < first + gpusPerServer; ++rank)
+        {
+            const uint32_t stage = training::PlaceOf(layout, rank).pipeline;
+            const auto [known, isNew] = ofStage.try_emplace(stage, 0);
+            if (isNew)
+            {
+                const training::MemoryEstimate m = training::EstimateStageMemory(options, stage);
+                known->second = m.parameters + m.optimizer;
+            }
+            bytes += known->second;
+        }
+        most = std::max(most, bytes);
+    }
+    return most;
+}
+
+void
+TakeSpares(Validation* v, const ClusterSpec& cluster, RecoverySpec* spec)
+{
+    const uint32_t wanted = SparesOf(*v);
+    const std::vector<uint32_t>& taken = cluster.hostOfServer;
+    const uint32_t hosts =
+        std::min<uint32_t>(v->values.U32("servers"),
+                           static_cast<uint32_t>(cluster.topology.Hosts().size()));
+    for (uint32_t host = 0; host < hosts && spec->spares.size() < wanted; ++host)
+    {
+        if (std::find(taken.begin(), taken.end(), host) == taken.end())
+        {
+            spec->spares.push_back(host);
+        }
+    }
+    if (spec->spares.size() < wanted)
+    {
+        v->Fail("spares",
+                "the network has " + topo::Counted(hosts, "server") + ", of which the job takes " +
+                    std::to_string(taken.size()) + "; allowed: at most " +
+                    std::to_string(spec->spares.size()) + ", or more --servers");
+    }
+}
+
+} // namespace
+
+std::string
+RecoveryPolicyName(RecoveryPolicy policy)
+{
+    return policy == RecoveryPolicy::kRestart  ? "restart"
+           : policy == RecoveryPolicy::kShrink ? "shrink"
+                                               : "none";
+}
+
+rdma::Duration
+RecoverySpec::CheckpointTime() const
+{
+    const unsigned __int128 bitPs =
+        static_cast<unsigned __int128>(checkpointBytes) * 8 * 1000000000000;
+    const auto bps = static_cast<unsigned __int128>(checkpointRate.bps);
+    return rdma::Duration{static_cast<int64_t>(bps ? (bitPs + bps - 1) / bps : 0)};
+}
+
+std::vector<Option>
+RecoveryOptionRows()
+{
+    const std::string json = "/recovery";
+    const std::string group = "Recovery";
+    return {
+        Opt("recovery",
+            Kind::kName,
+            json,
+            group,
+            "what the job does about a failure (docs/faults.md): a GPU that has stopped for good, "
+            "a queue pair that fails, a collective that does not end")
+            .At("/recovery/policy")
+            .Names(
+                "recovery",
+                {{"none", "it stands still"},
+                 {"restart",
+                  "all ranks end, and the job begins again from its last checkpoint, on spare "
+                  "servers in place of those that failed"},
+                 {"shrink",
+                  "replicas that have lost a rank leave, the others do the step again (--zero=0, "
+                  "as other stages have lost a shard)"}})
+            .Default("none"),
+        Opt("watchdog",
+            Kind::kDuration,
+            json,
+            group,
+            "after so long in one collective or message a rank gives the job up")
+            .Otherwise("600s with --recovery, PyTorch's default")
+            .Range(1e6, 1e18)
+            .Example("30s"),
+        Opt("monitor-interval",
+            Kind::kDuration,
+            json,
+            group,
+            "until the launcher knows that a process is gone, as that of a GPU that has stopped "
+            "for good is")
+            .Otherwise("100ms with --recovery, as torch.distributed.launcher has it")
+            .Range(0, 1e18)
+            .Example("5s"),
+        Opt("abort-time",
+            Kind::kDuration,
+            json,
+            group,
+            "from when a failure is known until all ranks have ended their communication")
+            .Otherwise("1s with --recovery; assumed")
+            .Range(0, 1e18)
+            .Example("30s"),
+        Opt("restart-time",
+            Kind::kDuration,
+            json,
+            group,
+            "then, until they can communicate again: processes and NCCL, with shrink NCCL alone")
+            .Otherwise("30s with --recovery=restart, 1s with shrink; assumed")
+            .Range(0, 1e18)
+            .Example("2s"),
+        Opt("max-restarts",
+            Kind::kInteger,
+            json,
+            group,
+            "recoveries, after which the next failure ends the run")
+            .Otherwise("3 with --recovery, as torch.distributed.launcher has it")
+            .Range(0, 1000)
+            .Example("10"),
+        Opt("checkpoint-every",
+            Kind::kInteger,
+            json,
+            group,
+            "after so many steps, those of the warm-up included, all GPUs wait until each has "
+            "written its weights and states of the optimizer, also without --recovery")
+            .Otherwise("no checkpoints: a restart begins at the first step")
+            .Range(1, 1e9)
+            .Example("10"),
+        Opt("checkpoint-rate",
+            Kind::kRate,
+            json,
+            group,
+            "of a server to what keeps checkpoints, and back")
+            .Otherwise("16Gbps, 2 GB/s, with --checkpoint-every; assumed")
+            .Range(1e6, 1e15)
+            .Example("80Gbps"),
+        Opt("spares",
+            Kind::kInteger,
+            json,
+            group,
+            "servers of the network that do nothing until they replace one that failed "
+            "(--recovery=restart); they come on top of --servers, unless --gpus says how many of "
+            "these work")
+            .Otherwise("0")
+            .Range(0, 100000)
+            .Example("1"),
+    };
+}
+
+uint32_t
+SparesOf(const Validation& v)
+{
+    return v.table.Find("spares") && v.values.Present("spares") ? v.values.U32("spares") : 0;
+}
+
+std::shared_ptr<const RecoverySpec>
+MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& scenario)
+{
+    auto& values = v->values;
+    auto spec = std::make_shared<RecoverySpec>();
+    spec->policy = PolicyOf(*v);
+    const bool recovers = spec->policy != RecoveryPolicy::kNone;
+    const bool writes = values.Given("checkpoint-every");
+    if (!recovers)
+    {
+        v->MustNotBeGiven(kOfFailures, "has no meaning with --recovery=none");
+    }
+    if (!writes)
+    {
+        v->MustNotBeGiven({"checkpoint-rate"}, "has no meaning without --checkpoint-every");
+    }
+    if (spec->policy != RecoveryPolicy::kRestart)
+    {
+        v->MustNotBeSet({"spares"}, "has no meaning without --recovery=restart");
+    }
+    if (!recovers && !writes)
+    {
+        return nullptr;
+    }
+    const std::string why = WhyNot(*v, cluster, scenario);
+    if (!why.empty())
+    {
+        v->Fail(recovers ? "recovery" : "checkpoint-every", why);
+        return nullptr;
+    }
+    if (spec->policy == RecoveryPolicy::kShrink)
+    {
+        const training::TrainingOptions& o = scenario.options;
+        if (o.zero > 0)
+        {
+            v->Fail("recovery",
+                    "ZeRO stage " + std::to_string(o.zero) +
+                        " has shards of the optimizer's states on every rank, of which a failed "
+                        "one's are lost; allowed: shrink with --zero=0, or restart");
+        }
+        if (o.expert > 1)
+        {
+            v->Fail("recovery",
+                    "experts are shared out among replicas, and a failed one's are lost; allowed: "
+                    "shrink with --ep=1, or restart");
+        }
+        if (o.Data() < 2)
+        {
+            v->Fail("recovery",
+                    "there is one replica of the model, and nobody would be left; allowed: shrink "
+                    "with several, or restart");
+        }
+    }
+    if (recovers)
+    {
+        // ProcessGroupNCCL's default: pytorch/pytorch, pull request 110947. max_restarts and
+        // monitor_interval of LaunchConfig: pytorch/pytorch, torch/distributed/launcher/api.py.
+        v->DecideUnlessGiven("watchdog", "600s");
+        v->DecideUnlessGiven("monitor-interval", "100ms");
+        v->DecideUnlessGiven("max-restarts", "3");
+        // Assumed, both.
+        v->DecideUnlessGiven("abort-time", "1s");
+        v->DecideUnlessGiven("restart-time",
+                             spec->policy == RecoveryPolicy::kRestart ? "30s" : "1s");
+        spec->watchdog = values.Duration("watchdog");
+        spec->monitorInterval = values.Duration("monitor-interval");
+        spec->abort = values.Duration("abort-time");
+        spec->restart = values.Duration("restart-time");
+        spec->mostRestarts = values.U32("max-restarts");
+        TakeSpares(v, cluster, spec.get());
+    }
+    if (writes)
+    {
+        v->DecideUnlessGiven("checkpoint-rate", "16Gbps"); // assumed
+        spec->checkpointEvery = values.U32("checkpoint-every");
+        spec->checkpointRate = values.Rate("checkpoint-rate");
+        spec->checkpointBytes = CheckpointBytes(scenario.options, cluster.server.gpus);
+    }
+    return spec;
+}
+
+} // namespace scenario

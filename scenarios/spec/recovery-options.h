@@ -1,0 +1,67 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What a job does about a failure: --recovery, how it hears of one, what a checkpoint costs.
+ */
+#ifndef SCENARIOS_SPEC_RECOVERY_OPTIONS_H
+#define SCENARIOS_SPEC_RECOVERY_OPTIONS_H
+
+#include "contrib/rdma/core/units.h"
+#include "scenarios/spec/options.h"
+#include "scenarios/spec/validation.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+struct ClusterSpec;
+struct TrainingScenario;
+
+enum class RecoveryPolicy : uint8_t
+{
+    kNone,    ///< it stands still
+    kRestart, ///< all ranks end, the job begins again from its last checkpoint
+    kShrink,  ///< replicas that lost a rank leave, the others go on
+};
+
+/// "none", "restart", "shrink".
+std::string RecoveryPolicyName(RecoveryPolicy policy);
+
+struct RecoverySpec
+{
+    RecoveryPolicy policy = RecoveryPolicy::kNone;
+    rdma::Duration watchdog;        ///< of a collective or message that does not end
+    rdma::Duration monitorInterval; ///< until the launcher knows that a process is gone
+    rdma::Duration abort;           ///< until all ranks have given up
+    rdma::Duration restart;         ///< until they can communicate again, without reading
+    uint32_t mostRestarts = 0;
+    uint32_t checkpointEvery = 0; ///< steps; 0: there are no checkpoints
+    rdma::BitRate checkpointRate; ///< of a server to and from where checkpoints are
+    /// Of the server that has most to write: its GPUs' weights and states of the optimizer, each
+    /// GPU its shard.
+    uint64_t checkpointBytes = 0;
+    std::vector<uint32_t> spares; ///< hosts of the topology, in the order in which they are taken
+
+    /// Of a checkpoint, written or read by all servers at once.
+    rdma::Duration CheckpointTime() const;
+};
+
+/// Of dltrain.
+std::vector<Option> RecoveryOptionRows();
+
+/// Hosts that the network is to have beside the job's: --spares.
+uint32_t SparesOf(const Validation& v);
+
+/// Errors are added. \param cluster whose servers stand \param scenario plan and options are there
+/// \return null: no option of recovery is in use
+std::shared_ptr<const RecoverySpec> MakeRecovery(Validation* v,
+                                                 const ClusterSpec& cluster,
+                                                 const TrainingScenario& scenario);
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_RECOVERY_OPTIONS_H

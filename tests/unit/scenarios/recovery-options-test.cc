@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "parse-words.h"
+#include "scenarios/spec/recovery-options.h"
+#include "scenarios/training/memory-estimate.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+namespace scenario
+{
+namespace
+{
+
+TrainingScenario
+ScenarioOf(const std::string& options)
+{
+    auto result = ParseWords<TrainingScenario>("--model=gpt2 --micro-batch=1 " + options);
+    for (const Error& error : result.errors)
+    {
+        ADD_FAILURE() << options << "\n" << error.Text();
+    }
+    return result.scenario ? std::move(*result.scenario) : TrainingScenario();
+}
+
+void
+ExpectError(const std::string& options, const std::vector<std::string>& words)
+{
+    const auto result =
+        ParseWords<TrainingScenario>("--model=gpt2 --micro-batch=1 --servers=4 " + options);
+    ASSERT_EQ(result.errors.size(), 1u) << options;
+    for (const std::string& word : words)
+    {
+        EXPECT_NE(result.errors[0].Text().find(word), std::string::npos) << options << "\n"
+                                                                         << result.errors[0].Text();
+    }
+}
+
+TEST(RecoveryOptions, NobodyAsks)
+{
+    EXPECT_EQ(ScenarioOf("--servers=3").run.recovery, nullptr);
+    EXPECT_EQ(ScenarioOf("--servers=3 --recovery=none").run.recovery, nullptr);
+}
+
+// PyTorch's defaults, and what is assumed, as the help has them.
+TEST(RecoveryOptions, Defaults)
+{
+    const auto restart = ScenarioOf("--servers=3 --recovery=restart").run.recovery;
+    ASSERT_TRUE(restart);
+    EXPECT_EQ(restart->policy, RecoveryPolicy::kRestart);
+    EXPECT_EQ(restart->watchdog.ps, 600 * int64_t{1000000000000});
+    EXPECT_EQ(restart->monitorInterval.ps, 100 * int64_t{1000000000});
+    EXPECT_EQ(restart->abort.ps, 1000000000000);
+    EXPECT_EQ(restart->restart.ps, 30 * int64_t{1000000000000});
+    EXPECT_EQ(restart->mostRestarts, 3u);
+    EXPECT_EQ(restart->checkpointEvery, 0u);
+    EXPECT_EQ(restart->CheckpointTime().ps, 0);
+    const auto shrink = ScenarioOf("--servers=3 --zero=0 --recovery=shrink").run.recovery;
+    ASSERT_TRUE(shrink);
+    EXPECT_EQ(shrink->restart.ps, 1000000000000);
+    const auto writes = ScenarioOf("--servers=3 --checkpoint-every=7").run.recovery;
+    ASSERT_TRUE(writes);
+    EXPECT_EQ(writes->policy, RecoveryPolicy::kNone);
+    EXPECT_EQ(writes->checkpointEvery, 7u);
+    EXPECT_EQ(writes->checkpointRate.bps, 16000000000);
+}
+
+// Servers that do nothing are hosts of the network that the job does not have.
+TEST(RecoveryOptions, Spares)
+{
+    for (const std::string network :
+         {"--servers=5",
+          "--servers=5 --placement=random",
+          "--gpus=10 --gpus-per-server=2",
+          "--servers=5 --topology=leaf-spine --leaves=4 --hosts-per-leaf=2 --spines=2",
+          "--servers=8 --gpus=10 --gpus-per-server=2"})
+    {
+        for (const uint32_t spares : {0u, 1u, 3u})
+        {
+            const TrainingScenario s =
+                ScenarioOf(network + " --recovery=restart --spares=" + std::to_string(spares));
+            ASSERT_TRUE(s.run.recovery);
+            EXPECT_EQ(s.cluster.servers, 5u) << network;
+            EXPECT_EQ(s.cluster.hostOfServer.size(), 5u);
+            EXPECT_EQ(s.run.recovery->spares.size(), spares) << network;
+            for (const uint32_t host : s.run.recovery->spares)
+            {
+                EXPECT_LT(host, s.cluster.topology.Hosts().size());
+                const auto& taken = s.cluster.hostOfServer;
+                EXPECT_EQ(std::find(taken.begin(), taken.end(), host), taken.end()) << network;
+            }
+        }
+    }
+    ExpectError("--gpus=32 --gpus-per-server=8 --recovery=restart --spares=2",
+                {"--spares", "allowed: at most 0"});
+}
+
+// Each GPU of the server that holds most: weights and states of the optimizer of its stage.
+TEST(RecoveryOptions, CheckpointBytes)
+{
+    for (const std::string layout : {"--servers=3 --gpus-per-server=1",
+                                     "--servers=5 --gpus-per-server=2",
+                                     "--servers=2 --gpus-per-server=4 --tp=2",
+                                     "--servers=4 --gpus-per-server=2 --pp=4",
+                                     "--servers=2 --gpus-per-server=4 --pp=2 --tp=2"})
+    {
+        for (uint32_t zero = 0; zero <= (layout.find("--pp") == std::string::npos ? 3 : 1); ++zero)
+        {
+            const TrainingScenario s = ScenarioOf(
+                layout + " --checkpoint-every=1 --checkpoint-rate=8Gbps --accumulation=4 --zero=" +
+                std::to_string(zero));
+            ASSERT_TRUE(s.run.recovery);
+            uint64_t most = 0;
+            for (uint32_t server = 0; server < s.cluster.servers; ++server)
+            {
+                uint64_t bytes = 0;
+                for (uint32_t gpu = 0; gpu < s.cluster.server.gpus; ++gpu)
+                {
+                    const auto place = training::PlaceOf(s.options.GetLayout(),
+                                                         server * s.cluster.server.gpus + gpu);
+                    const auto m = training::EstimateStageMemory(s.options, place.pipeline);
+                    bytes += m.parameters + m.optimizer;
+                }
+                most = std::max(most, bytes);
+            }
+            EXPECT_EQ(s.run.recovery->checkpointBytes, most) << layout << zero;
+            // 8 Gb/s are a byte a ns.
+            EXPECT_EQ(s.run.recovery->CheckpointTime().ps, static_cast<int64_t>(most) * 1000);
+        }
+    }
+}
+
+TEST(RecoveryOptions, Refused)
+{
+    ExpectError("--recovery=restarts", {"--recovery", "restart"});
+    for (const std::string option : {"--watchdog=1s",
+                                     "--monitor-interval=1s",
+                                     "--abort-time=1s",
+                                     "--restart-time=1s",
+                                     "--max-restarts=1"})
+    {
+        ExpectError(option, {option.substr(0, option.find('=')), "--recovery=none"});
+    }
+    ExpectError("--spares=1", {"--spares", "--recovery=restart"});
+    ExpectError("--checkpoint-rate=1Gbps", {"without --checkpoint-every"});
+    ExpectError("--recovery=shrink --zero=1", {"--recovery", "--zero=0"});
+    ExpectError("--recovery=shrink --zero=0 --spares=1", {"--spares"});
+    ExpectError("--recovery=shrink --zero=0 --gpus-per-server=1 --pp=4", {"one replica"});
+    ExpectError("--recovery=restart --network=analytic", {"without packets"});
+    ExpectError("--checkpoint-every=2 --network=analytic", {"--checkpoint-every"});
+    ExpectError("--recovery=restart --mpi-ranks=2", {"one process"});
+    ExpectError("--recovery=restart --strategy=downpour --servers=4", {"--strategy=sync"});
+}
+
+// What a configuration as run says reads back as the same.
+TEST(RecoveryOptions, AsRun)
+{
+    const TrainingScenario s =
+        ScenarioOf("--servers=3 --recovery=restart --spares=2 --checkpoint-every=3 --watchdog=20s");
+    const nlohmann::json& json = s.run.asRun;
+    EXPECT_EQ(json["recovery"]["policy"], "restart");
+    EXPECT_EQ(json["recovery"]["spares"], 2);
+    EXPECT_EQ(json["recovery"]["checkpoint_every"], 3);
+    EXPECT_FALSE(ScenarioOf("--servers=3").run.asRun["recovery"].contains("watchdog"));
+}
+
+} // namespace
+} // namespace scenario
