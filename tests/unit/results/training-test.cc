@@ -503,6 +503,49 @@ TEST(CollperfTable, MeasuredTimesBesideItsOwn)
     EXPECT_FALSE(CollperfTable(scenario).ToJson().contains("reference"));
 }
 
+TEST(CollperfTable, SaysHowManySizesWereDone)
+{
+    scenario::CollperfScenario scenario;
+    scenario.ranks = 4;
+    scenario.sizes = {1024, 4096, 16384};
+    CollperfTable table(scenario);
+    for (std::size_t done = 0; done <= scenario.sizes.size(); ++done)
+    {
+        std::ostringstream os;
+        table.PrintEnd(os);
+        const bool all = done == scenario.sizes.size();
+        EXPECT_EQ(os.str().find("Out of bounds values : 0 OK") != std::string::npos, all);
+        const std::string some = "N/A (" + std::to_string(done) + " of 3 sizes done)";
+        EXPECT_EQ(os.str().find(some) != std::string::npos, !all) << os.str();
+        CollectiveRecord last;
+        last.algorithm = coll::AlgorithmsFor(scenario.op).front();
+        last.bytes = scenario.sizes[std::min<std::size_t>(done, 2)];
+        table.Add(os, {last, 8, last.bytes});
+    }
+}
+
+TEST(CollperfTable, OnlyTheLastRanksTimeHasABound)
+{
+    // 4 GPUs of a server, 1 GB/s each: an all-reduce of 4096 B moves 2 x 3/4 of them, 6.144 us.
+    for (const uint32_t average : {0, 1, 2, 3})
+    {
+        scenario::CollperfScenario scenario;
+        scenario.ranks = 4;
+        scenario.cluster.servers = 1;
+        scenario.collectives.machine.insideRate = 1e9;
+        scenario.average = average;
+        CollperfTable table(scenario);
+        CollectiveRecord last;
+        last.algorithm = coll::AlgorithmsFor(scenario.op).front();
+        last.bytes = 4096;
+        std::ostringstream os;
+        table.Add(os, {last, 3 + 0.5 * average, last.bytes});
+        const auto efficiency = table.ToJson()["collectives"][0]["efficiency"];
+        EXPECT_EQ(efficiency.is_null(), average != 3);
+        EXPECT_TRUE(average != 3 || std::abs(efficiency.get<double>() - 6.144 / 4.5) < 1e-9);
+    }
+}
+
 TEST(CollperfTable, TellsCountsReductionsAndRootsAsNcclTestsDo)
 {
     // Of 16384 bytes on 4 ranks: 4096 floats, or 1024 a rank where the vector is made of pieces.
