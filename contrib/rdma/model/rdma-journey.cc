@@ -17,7 +17,7 @@ namespace
 {
 
 /// Frames at the head of a queue that say behind whose a packet waits.
-constexpr uint32_t HEADS = 8; // assumed: enough to tell, and few lines of memory
+constexpr uint32_t HEADS = 32; // assumed: enough to tell whose queue it is
 
 } // namespace
 
@@ -45,13 +45,13 @@ RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
         return;
     }
     m_pausedBefore = egress->GetPausedPs(frame.priority, now);
-    // Of the first of the queue: each is a line of memory that the one before it leads to.
-    std::array<const RdmaFrame*, HEADS> kinds{};
-    std::array<uint64_t, HEADS> bytes{};
+    // The flow with most bytes among the first of the queue, where they are few kinds.
+    std::array<const RdmaFrame*, 8> kinds{};
+    std::array<uint64_t, 8> bytes{};
     const RdmaFrame* queued = egress->GetQueueFront(frame.priority);
     for (uint32_t n = 0; queued && n < HEADS; ++n, queued = queued->next)
     {
-        for (std::size_t i = 0; i <= n; ++i)
+        for (std::size_t i = 0; i < kinds.size(); ++i)
         {
             if (!kinds[i])
             {

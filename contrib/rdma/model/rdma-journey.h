@@ -37,7 +37,7 @@ struct RdmaFrame;
  * In the network: serialization, propagation and pipelines of the last packet, and for each switch
  * the time it waits in the egress queue: while that port is paused, and otherwise, behind others.
  * Behind whom is told by the frames at the head of the queue when it joins it: whose are most bytes
- * of the first eight.
+ * of the first 32.
  */
 struct RdmaJourney
 {
