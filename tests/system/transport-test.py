@@ -47,6 +47,35 @@ class Transport(SystemTest):
         self.assertEqual(irn.stats["flows"]["arrived"], 11)
         self.assertNotIn("trimming", irn.stats)
 
+    def test_uet_at_all_rates_and_sizes_of_packets(self):
+        """Its queues, marks and target follow both: an incast takes at most 1.4 times what the
+        receiver's line needs for it, a permutation (hashed ways, until entropies are learnt) 1.5
+        times a sender's. Of what was trimmed nothing is lost, and nothing waits for a time-out.
+        Store and forward over six links, 1 us and five switches of 500 ns.
+        """
+        for gbps in (10, 25, 100, 400, 800):
+            for mtu in (1500, 4096, 9000):
+                # Without extension headers frames are 14 + 20 + 8 + 12 + 4 B and 20 on the line
+                # alone, with RETHs and immediates 82 B at most.
+                words = "" if mtu == 4096 else f" --payload={mtu} --no-extension-headers"
+                for pattern, size, most in (
+                    ("incast --fan-in=15", 15 * 400000, 1.4),
+                    ("permutation", 2000000, 1.5),
+                ):
+                    flow = size // 15 if "incast" in pattern else size
+                    run = self.run_program(
+                        f"{TRAFFIC}--topology=fat-tree --k=4 --nic={gbps}GbE{words} --bytes={flow}B"
+                        f" --pattern={pattern} --transport=uet --attribution=0"
+                    )
+                    stats = run.stats
+                    what = (gbps, mtu, pattern, stats["flows"], stats["trimming"])
+                    wire = (mtu + 82) * 8e-3 / gbps
+                    ideal = size / mtu * wire + 6 + 5 * 0.5 + 5 * wire
+                    self.assertEqual(stats["flows"]["arrived"], stats["flows"]["all"], what)
+                    self.assertLess(stats["flows"]["last_arrival_us"], most * ideal, what)
+                    self.assertEqual(sum(stats["drops"].values()), 0, what)
+                    self.assertEqual(stats["timeouts"], 0, what)
+
     def test_rc_is_the_default(self):
         line = INCAST + "--bytes=700001 "
         self.same(self.run_program(line), self.run_program(line + "--transport=rc"))
