@@ -61,7 +61,6 @@ TEST(FabricSwitches, AreThereIfACollectiveOfTheRunUsesThem)
                                      servers + "--op=all_reduce --algorithm=ring --compare=sharp",
                                      h100 + "--algorithm=nvls",
                                      h100 + "--nccl-env=NCCL_ALGO=CollnetDirect",
-                                     h100 + "--nccl-env=NCCL_ALGO=Ring,CollnetChain",
                                      h100 + "--nccl-env=NCCL_ALGO=allreduce:CollnetChain",
                                      h100 + "--nccl-env=NCCL_ALGO=NVLS"})
     {
@@ -78,6 +77,7 @@ TEST(FabricSwitches, AreThereIfACollectiveOfTheRunUsesThem)
           h100 + "--algorithm=nvls-tree",
           h100 + "--nccl-env=NCCL_ALGO=Ring,NVLS",
           h100 + "--nccl-env=NCCL_ALGO=^Ring",
+          h100 + "--nccl-env=NCCL_ALGO=Ring,CollnetChain", // of which it takes the ring
           h100 + "--nccl-env=NCCL_ALGO=CollnetDirect --algorithm=ring",
           h100 + "--op=all_gather --nccl-env=NCCL_ALGO=ring;allreduce:CollnetDirect",
           std::string("--servers=1 --server=dgx-h100 --algorithm=nvls")})

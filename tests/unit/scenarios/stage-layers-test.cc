@@ -321,8 +321,8 @@ TEST(StageLayers, Perceptron)
 }
 
 // Two equal stages, GPipe, m micro-batches of F and B, a message of tau. In the background forward
-// passes follow each other, and only the first message each way is waited for: (m + 1)(F + B) +
-// 2 tau. Awaited, all m of each way are: (m + 1)(F + B) + 2 m tau.
+// passes follow each other, or messages do where they take longer: 2 F + (m - 1) max(F, tau) + tau,
+// and the same of B. Awaited, each is followed by its message: (m + 1)(F + B) + 2 m tau.
 TEST(PipelineSends, AwaitedAreAddedUp)
 {
     for (const uint32_t m : {1u, 2u, 3u, 7u, 16u})
@@ -349,7 +349,11 @@ TEST(PipelineSends, AwaitedAreAddedUp)
                 network.latency = tau;
                 const auto ends = StepsRunner(plan, 1, network).Run();
                 ASSERT_EQ(ends.size(), 1U);
-                EXPECT_NEAR(ends[0], (m + 1) * 7e-3 + (awaited ? 2 * m : 2) * tau, 1e-9)
+                const auto way = [&](double pass) {
+                    return awaited ? (m + 1) * pass + m * tau
+                                   : 2 * pass + (m - 1) * std::max(pass, tau) + tau;
+                };
+                EXPECT_NEAR(ends[0], way(2e-3) + way(5e-3), 1e-9)
                     << m << ' ' << tau << ' ' << awaited;
             }
         }
