@@ -184,6 +184,10 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
     if (m_stepUs.size() < MOST_STEP_TIMES)
     {
         m_stepUs.push_back(static_cast<double>(record.end - begin) * 1e-6);
+        if (m_scenario.run.recovery)
+        {
+            m_stepBegins.push_back(static_cast<double>(begin) / 1e6);
+        }
     }
     for (const CollectiveRecord& one : record.collectives)
     {
@@ -456,6 +460,10 @@ TrainingResults::ToJson(const CriticalPath* critical,
         body["critical_path"] = critical->ToJson();
     }
     body["step_times_us"] = m_stepUs;
+    if (m_scenario.run.recovery)
+    {
+        body["step_begins_us"] = m_stepBegins;
+    }
     body["step_times_left_out"] = m_measured - m_stepUs.size();
     body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
     for (const auto& [op, bytes] : BytesSent())

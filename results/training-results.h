@@ -129,6 +129,7 @@ class TrainingResults
     std::vector<Size> m_sizes; ///< of the plan's sizes, those that were begun
     uint64_t m_collectives = 0;
     std::vector<double> m_stepUs;     ///< of the first
+    std::vector<double> m_stepBegins; ///< us; of the same, where something is between them
     std::vector<ListedStep> m_listed; ///< the first
     uint64_t m_collectivesListed = 0;
 };
