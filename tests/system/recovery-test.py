@@ -291,15 +291,22 @@ class Shrink(RecoveryTest):
                 after = self.healthy(fewer + zero)
                 step = plain["useful_us"] / 5
                 at = 2.5 * step
-                of = self.recovery(
+                run = self.run_program(
                     f"{BASE} {shape} {zero} --recovery=shrink {SOON}"
                     f" --fault=gpu-stop,at={at:.6f}us,on=gpu-{left[-1]}"
                 )
+                self.check(run)
+                of = run.stats["recovery"]
                 (failure,) = of["failures"]
                 self.assertEqual(failure["ranks_left"], left)
                 self.assertEqual(of["ranks"], plain["ranks"] - len(left))
                 self.assertEqual(failure["steps_lost"], 0)
                 self.assertEqual(failure["from_step"], 2)
+                # Of the four measured steps one has all samples, three have fewer.
+                share = (1 + 3 * of["ranks"] / plain["ranks"]) / 4
+                stats = run.stats
+                samples = stats["global_batch"] * share / stats["step_time_us"] * 1e6
+                self.assertWithin(stats["samples_per_s"], samples, 1e-9)
                 self.assertAlmostEqual(failure["resumed_us"], at + 1 + ABORT + RESTART, places=5)
                 self.assertAlmostEqual(
                     of["elapsed_us"],
