@@ -18,6 +18,9 @@ namespace
 {
 
 constexpr training::TaskId NO_TASK = UINT32_MAX;
+/// Work on the host below a nanosecond, as a copy of a few bytes that a captured script reads, is
+/// on the path and in its sums, but no line of it.
+constexpr int64_t LEAST_TOLD_PS = 1000;
 
 /// Microseconds of what is not zero, by name.
 nlohmann::ordered_json
@@ -422,8 +425,19 @@ CriticalPath::ToJson() const
     };
     const int64_t total = m_path.back().end - m_path.front().start;
     auto list = nlohmann::ordered_json::array();
+    std::size_t calls = 0;
     for (const Part& part : m_path)
     {
+        const bool onHost = !Computes(*part.task) && !Communicates(*part.task);
+        if (onHost && part.end - part.start < LEAST_TOLD_PS)
+        {
+            continue;
+        }
+        ++calls;
+        if (list.size() == MOST_PARTS)
+        {
+            continue;
+        }
         nlohmann::ordered_json one{{"call", part.task->name},
                                    {"rank", part.rank},
                                    {"start_us", Us(part.start)},
@@ -437,10 +451,6 @@ CriticalPath::ToJson() const
         else if (part.straggling)
         {
             one["straggling_us"] = Us(part.straggling);
-        }
-        if (list.size() == MOST_PARTS)
-        {
-            break;
         }
         list.push_back(std::move(one));
     }
@@ -487,7 +497,7 @@ CriticalPath::ToJson() const
             j["hops"].back()["note"] = note;
         }
     }
-    j["calls"] = m_path.size();
+    j["calls"] = calls;
     j["path"] = std::move(list);
     j["messages"] = m_nMessages;
     j["longest_messages"] = nlohmann::ordered_json::array();

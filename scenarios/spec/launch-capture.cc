@@ -116,6 +116,10 @@ ArgumentOf(const LaunchSpec& launch, const std::string& folder)
     {
         given["multiprocessors"] = launch.multiprocessors;
     }
+    if (!launch.step.empty())
+    {
+        given["step"] = launch.step;
+    }
     if (launch.servers > 0)
     {
         given["servers"] = launch.servers;

@@ -89,6 +89,17 @@ LaunchOptionRows()
             .Range(0, 1e6)
             .Otherwise(std::to_string(kSteps))
             .Example("2"),
+        Opt("capture-step",
+            Kind::kText,
+            json,
+            group,
+            "what ends a training step: optimizer (an optimizer's step), a line of the script that "
+            "is reached (train.py:87), a function of it that returns (train_one_step), or one of a "
+            "library (call:torch.cuda.synchronize)")
+            .At("/launch/step")
+            .Shows("MARK")
+            .Otherwise("it is found")
+            .Example("train_one_step"),
         Opt("capture-network",
             Kind::kFlag,
             json,
@@ -132,7 +143,11 @@ CheckLaunch(Validation* v)
     const auto& values = v->values;
     if (!values.Given("launch"))
     {
-        v->MustNotBeSet({"capture-ranks", "capture-steps", "capture-network", "capture-patience"},
+        v->MustNotBeSet({"capture-ranks",
+                         "capture-steps",
+                         "capture-step",
+                         "capture-network",
+                         "capture-patience"},
                         "has no meaning without --launch");
         return;
     }
@@ -157,6 +172,12 @@ CheckLaunch(Validation* v)
         v->Fail("launch",
                 "is empty; allowed: a script (launch.sh, train.py) or a launcher's words");
     }
+    if (values.Given("capture-step") && values.Text("capture-step").empty())
+    {
+        v->Fail("capture-step",
+                "is empty; allowed: optimizer, a line of the script (train.py:87), a function of "
+                "it (train_one_step), or one of a library (call:torch.cuda.synchronize)");
+    }
     if (values.Given("capture-ranks") && !AreRanks(values.Text("capture-ranks")))
     {
         v->Fail("capture-ranks", "allowed: auto, all, or numbers of ranks such as 0,5,127");
@@ -176,6 +197,7 @@ MakeLaunch(Validation* v, const training::GpuSpec& gpu, const topo::ServerSpec& 
         values.Given("gpus-per-server") ? values.U32("gpus-per-server") : server.gpus;
     launch.ranks = values.Given("capture-ranks") ? values.Text("capture-ranks") : kRanks;
     launch.steps = values.Given("capture-steps") ? values.U32("capture-steps") : kSteps;
+    launch.step = values.Text("capture-step");
     launch.network = values.Flag("capture-network");
     launch.patienceS =
         values.Given("capture-patience") ? values.U32("capture-patience") : kPatienceS;

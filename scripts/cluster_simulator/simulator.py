@@ -74,8 +74,8 @@ class Simulator:
     def run(self, script="launch.sh", **options):
         """A training script of one's own, unmodified, or a launcher's words (["torchrun", ...]): it
         is captured on simulated GPUs (docs/capture.md), and a step of it runs as in train(). The
-        servers of this cluster are those of the job. capture_ranks, capture_steps and
-        capture_network are as those of ./ns3 capture; all others are train()'s. The capture is in
+        servers of this cluster are those of the job. capture_ranks, capture_steps, capture_step
+        and capture_network are as those of ./ns3 capture; all others are train()'s. The capture is in
         the folder "capture" of the results. (train(launch="torchrun ...") is dltrain --launch.)
 
         Also raises capture.NotInstalled and capture.CaptureFailed.
@@ -84,7 +84,7 @@ class Simulator:
 
         given = {
             name: options.pop(f"capture_{name}")
-            for name in ("ranks", "steps", "network")
+            for name in ("ranks", "steps", "step", "network")
             if f"capture_{name}" in options
         }
         if self.server:

@@ -34,8 +34,7 @@ class Rank:
             self.lines.append(
                 {"t": "group", "g": 1 if ranks == pair else -1, "ranks": ranks, "l": "train.py:2"}
             )
-        if rank == 0:
-            self.lines.append({"t": "note", "text": 'says "d":3, and ],1,4,3]}'})
+        self.lines.append({"t": "note", "text": f'rank {rank} says "d":3, and ],1,4,3]}}'})
         for number in range(self.random.randrange(20, 60)):
             self.random.choice([self.operator, self.operator, self.collective])(number)
         self.lines.append({"t": "step", "n": "SGD.step", **self.place(), "l": "train.py:9"})
@@ -123,7 +122,7 @@ class Records(SystemTest):
         """The same lines mean another collective where the group is another one."""
         ranks = [Rank(rank, rank, 3) for rank in range(WORLD)]
         whole = next(line for line in ranks[4].lines if line["t"] == "group" and line["g"] == 1)
-        whole["l"] = "train.py:3"  # of another kind
+        whole["ranks"] = [4]  # of another kind
         self.assertEqual(len(set(self.made(ranks).roles.values())), 2)
 
     def test_several_gpus(self):

@@ -35,7 +35,7 @@ class Mistakes(CudaTest):
         launcher = [] if name == "alone" else ["srun", "-n", ranks]
         done = self.run_capture(
             f"--out={out}",
-            "--gpus-per-server=2",
+            f"--gpus-per-server={ranks}",
             "--patience=2",
             *launcher,
             self.built["mistakes"],
@@ -49,9 +49,9 @@ class Mistakes(CudaTest):
         self.assertEqual(errors, [f"capture: error: {mistake['kind']}: {mistake['text']}"])
         return mistake
 
-    def expect(self, name, kind, words, lines, ranks=(0, 1)):
+    def expect(self, name, kind, words, lines, ranks=(0, 1), of=2):
         with self.subTest(name):
-            mistake = self.mistake(name)
+            mistake = self.mistake(name, ranks=of)
             self.assertEqual(mistake["kind"], kind, mistake)
             self.assertEqual(tuple(mistake["ranks"]), ranks, mistake)
             for word in words:
@@ -72,6 +72,15 @@ class Mistakes(CudaTest):
         expect("reduction", "mismatch", r"rank 0 .*\(sum\)", r"rank 1 .*\(max\)")
         expect("root", "mismatch", "with root 0", "with root 1")
         expect("order", "order", "rank 0 calls all_reduce", "rank 1 calls all_gather")
+
+    def test_the_odd_one_out(self):
+        """Of three ranks 1 is not as 0 and 2, whichever came first."""
+        where = line_of("nccl", '"count"')
+        words = [
+            "rank 1 is not as the others: rank 1 calls all_reduce of 99 x f32",
+            "; ranks 0, 2 call all_reduce of 100 x f32",
+        ]
+        self.expect("count", "mismatch", words, [where], (1,), of=3)
 
     def test_ranks_that_do_not_come(self):
         where = line_of("ncclAllReduce", '"absent"')
@@ -107,9 +116,9 @@ class Mistakes(CudaTest):
 
     def test_communicators_of_other_ranks(self):
         where = line_of("ncclCommInitRank", "main(")
-        said = ["GPU 0 of server 0", "GPU 0 of server 0, too"]
+        said = ["ranks 0, 1 use the same GPU, GPU 0 of server 0, .*by cudaSetDevice"]
         self.expect("same-gpu", "world-size", said, [where])
-        self.expect("ranks", "world-size", ["2 ranks", "3 ranks"], [where])
+        self.expect("ranks", "world-size", ["rank 0 of 2 ranks; rank 1 of 3 ranks"], [where])
 
     def test_check_ends_with_3(self):
         words = [self.built["mistakes"], "count", os.path.join(self.folder, "id")]

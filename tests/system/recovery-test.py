@@ -394,8 +394,10 @@ class Refused(RecoveryTest):
         self.refuse("dltrain --recovery=restart --network=analytic", "packets")
         self.refuse("dltrain --recovery=restart --mpi-ranks=2", "one process")
         self.refuse("dltrain --recovery=restart --layers=4", "--layers")
-        self.refuse("dltrain --servers=4 --gpus=32 --gpus-per-server=8 --recovery=restart --spares=1",
-                    "at most 0")
+        self.refuse(
+            "dltrain --servers=4 --gpus=32 --gpus-per-server=8 --recovery=restart --spares=1",
+            "at most 0",
+        )
         jobs = self.write("jobs.json", {"jobs": [{"name": "a", "servers": 2}]})
         self.refuse(f"dltrain --jobs={jobs} --recovery=restart", "without --jobs")
 

@@ -57,6 +57,13 @@ def parser():
         metavar="N",
         help="end the script after so many training steps (default 3; 0: never)",
     )
+    add(
+        "--capture-step",
+        metavar="MARK",
+        help="what ends a step, if it is not to be found: optimizer, a line of the script that is"
+        " reached (train.py:87), a function of it that returns (train_one_step), or one of a"
+        " library (call:torch.cuda.synchronize)",
+    )
     add("--capture-network", action="store_true", help="let the script use the network")
     add(
         "--capture-host",
@@ -107,6 +114,7 @@ OPTIONS = {
     "servers": "--servers",
     "ranks": "--capture-ranks",
     "steps": "--capture-steps",
+    "step": "--capture-step",
     "host": "--capture-host",
     "memory": "--memory",
     "patience": "--patience",
@@ -218,6 +226,7 @@ def _capture(given, out):
             servers=given.servers,
             ranks=ranks_of(given.capture_ranks),
             steps=given.capture_steps,
+            step=given.capture_step,
             memory=memory_of(given.memory),
             network=given.capture_network,
             patience=given.patience,

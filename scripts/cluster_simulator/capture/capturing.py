@@ -7,6 +7,7 @@ import functools
 import gc
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -31,6 +32,22 @@ ASKED = ("scontrol", "nvidia-smi")
 MOST_CHECKED = 64
 # A rank is a process of some 250 MB; so many at once where they need not run together.
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))
+# What may end a step; OPTIMIZER: only an optimizer's.
+OPTIMIZER = "optimizer"
+STEP = re.compile(r"[^:]+:\d+|[A-Za-z_]\w*(\.[A-Za-z_]\w*)*|call:(?P<call>[A-Za-z_][\w.]*\.\w+)")
+IS_FUNCTION = """
+import importlib, sys
+words = sys.argv[1].split(".")
+for length in range(len(words) - 1, 0, -1):
+    try:
+        owner = importlib.import_module(".".join(words[:length]))
+    except ImportError:
+        continue
+    for word in words[length:]:
+        owner = getattr(owner, word, None)
+    sys.exit(0 if callable(owner) else 1)
+sys.exit(1)
+"""
 RUNNING, READING = "running the script", "reading what its ranks did"
 TRACEBACK = "Traceback (most recent call last)"
 LOOK_EVERY_S = 0.2  # for progress
@@ -62,6 +79,7 @@ def capture(
     servers=None,
     ranks="auto",
     steps=3,
+    step=None,
     memory=None,
     network=False,
     patience=30,
@@ -78,7 +96,9 @@ def capture(
     multiprocessors: the same (of a GPU that is not in the table both are needed).
     servers: in place of what a launcher says (--nnodes). ranks: which are captured: "auto" (up to
     16 all; of more a sample, which is compared), "all", or a list of numbers. steps: training steps
-    after which the script is ended, 0: it runs to its end. network: the script may use it.
+    after which the script is ended, 0: it runs to its end. step: what ends a step, if it is not to
+    be found: "optimizer", a line ("train.py:87"), a function of the script ("train_one_step") or
+    one of a library ("call:torch.cuda.synchronize"). network: the script may use it.
     patience: seconds that a rank waits for another one. host: what the program does on the CPU
     between operators: "none", "measured" on this machine, or microseconds before each operator.
     check: it is for the mistakes: of up to 64 ranks all are captured.
@@ -105,6 +125,7 @@ def capture(
     extension = installing.extension()
     told = gpus.told(gpu, memory, multiprocessors)
     _check(gpus_per_server, servers, ranks, steps, patience)
+    _check_step(step)
     host_us = _host_us(host)
     say = say or (lambda text: None)
     progress = progress or (lambda done, total, text: None)
@@ -119,6 +140,7 @@ def capture(
                 "gpus": gpus_per_server,
                 "gpu": told,
                 "steps": steps,
+                "step": "" if step in (None, OPTIMIZER) else step,
                 "patience": patience,
                 "measures": host == "measured",
             },
@@ -128,6 +150,7 @@ def capture(
             check,
             say,
             progress,
+            step,
         )
 
 
@@ -148,7 +171,7 @@ def _alone(out):
         os.close(folder)
 
 
-def _captured(words, out, device, launch, network, host_us, check, say, progress):
+def _captured(words, out, device, launch, network, host_us, check, say, progress, step):
     ranks, gpus_per_server = launch["ranks"], launch["gpus"]
     notes = []
     if not network and not isolation.possible():
@@ -163,7 +186,7 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
             if not jobs:
                 break
             progress(0, 0, READING)
-            made = _read(jobs[-1], gpus_per_server, host_us)
+            made = _read(jobs[-1], gpus_per_server, host_us, bool(device["step"]))
             if not made.records and not status:
                 raise InvalidInput(
                     "capture: the script did nothing on a GPU: it ended without an operator on a"
@@ -183,6 +206,8 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
             notes.append(f"the command started {len(jobs)} jobs: the last one was captured")
         if not jobs:
             raise _nothing(status, out)
+        if step is not None and not status:
+            _check_ends(step, made.ends, device["steps"])
         more = {
             "command": words,
             "torch": installing.VERSION,
@@ -250,6 +275,50 @@ def _check(gpus_per_server, servers, ranks, steps, patience):
             raise InvalidInput(f"ranks={shown(ranks)}: allowed: auto, all, or numbers")
         for rank in ranks:
             whole("ranks", rank, 0)
+
+
+def _check_step(step):
+    if step is None or step == OPTIMIZER:
+        return
+    allowed = (
+        "optimizer, a line of the script (train.py:87), a function of it (train_one_step), or one of"
+        " a library (call:torch.cuda.synchronize)"
+    )
+    found = STEP.fullmatch(step) if isinstance(step, str) else None
+    if found is None:
+        raise InvalidInput(f"step={shown(step)}: allowed: {allowed}")
+    if found["call"]:
+        asked = subprocess.run(
+            [installing.PYTHON, "-c", IS_FUNCTION, found["call"]], capture_output=True, text=True
+        )
+        if asked.returncode != 0:
+            raise InvalidInput(f"step={shown(step)}: there is no such function; allowed: {allowed}")
+
+
+def _check_ends(step, ends, most):
+    """What was to end a step did so, twice at least, and on all ranks as often."""
+    what = "an optimizer's step" if step == OPTIMIZER else step
+    several = {rank: count for rank, count in ends.items() if count != ends[min(ends)]}
+    if not any(ends.values()):
+        raise InvalidInput(
+            f"step={shown(step)}: {what} never ended a step: "
+            + (
+                "no optimizer made one"
+                if step == OPTIMIZER
+                else "the script did not come there"
+            )
+        )
+    if several and step != OPTIMIZER:
+        rank, count = next(iter(several.items()))
+        raise InvalidInput(
+            f"step={shown(step)}: {what} ended a step {ends[min(ends)]} times on rank {min(ends)}"
+            f" and {count} times on rank {rank}; it has to do so as often on all"
+        )
+    if max(ends.values()) == 1 and most != 1:
+        raise InvalidInput(
+            f"step={shown(step)}: {what} ended a step only once; a step is what lies between two"
+            " times (to take all until then as one: --capture-steps=1)"
+        )
 
 
 def _host_us(host):
@@ -390,7 +459,7 @@ def _jobs_in(last):
     return found
 
 
-def _read(job, gpus_per_server, host_us):
+def _read(job, gpus_per_server, host_us, named):
     died = {}
     if os.path.isfile(job["status"]):
         with open(job["status"], encoding="utf-8") as file:
@@ -399,7 +468,7 @@ def _read(job, gpus_per_server, host_us):
     each = {"": gpus_per_server, "torchrun": job["each"]}.get(job["launcher"], 0)
     world = job["world"] if job["launcher"] else 0
     with _without_collecting():
-        return Capture(os.path.join(job["folder"], "raw"), world, died, each, host_us)
+        return Capture(os.path.join(job["folder"], "raw"), world, died, each, host_us, named)
 
 
 @contextlib.contextmanager

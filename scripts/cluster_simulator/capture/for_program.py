@@ -57,7 +57,8 @@ def main(argument):
         else:
             tell(failed=str(error), status=error.exit_status)
     except SimulatorError as error:
-        tell(error=str(error).removeprefix("capture: "))
+        text = str(error).removeprefix("capture: ")
+        tell(error=re.sub("^step=", "--capture-step=", text))
     except OSError as error:
         tell(error=f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except KeyboardInterrupt:

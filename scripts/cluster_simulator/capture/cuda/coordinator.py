@@ -22,9 +22,13 @@ import selectors
 import socket
 import time
 import urllib.parse
+from collections import namedtuple
 
 from . import matching, places, work
-from .matching import Communicator, Issued, Mistake, Operation
+from .matching import Communicator, Issued, Mistake, Operation, told_ranks
+
+# A rank that makes a communicator.
+Joining = namedtuple("Joining", "process request server gpu place ranks rank")
 
 # Messages of a group that meet while others beside them do not: so long until they go alone (s).
 ALONE_AFTER = 0.3
@@ -76,7 +80,8 @@ class Coordinator:
         self._selector.register(self._listener, selectors.EVENT_READ, None)
         self.processes = []
         self.communicators = {}
-        self._joining = {}  # key: {rank: (process, request, server, GPU, place, ranks)}
+        self._joining = {}  # key: [Joining]
+        self._wrong_since = None  # when something was seen that is a mistake, whatever else comes
         self._keys = {}  # key: how many communicators had it
         self._works = 0
         self._active = time.monotonic()
@@ -104,6 +109,8 @@ class Coordinator:
                 self._look_for_stuck(spoke)
                 if ended() and not spoke:
                     break
+            if self._wrong_since is not None:
+                self._tell_wrong()
         except Mistake as mistake:
             self._mistaken(mistake)
         for process in self.processes:
@@ -181,48 +188,108 @@ class Coordinator:
                     if member[0] is process and rank not in calls
                 ]
                 if arrived and absent and not all(one.done for one in calls.values()):
-                    self._miss(comm, arrived[0], absent)
+                    self._suspect()
+
+    # ---- mistakes: told once all ranks have come to where they wait, so that what is said does not
+    # depend on who comes first
+
+    def _suspect(self):
+        if self._wrong_since is None:
+            self._wrong_since = time.monotonic()
+
+    def _tell_wrong(self):
+        """Raises it."""
+        for key in sorted(self._joining, key=lambda key: min(self._ranks_of(key))):
+            clash = self._clash(self._joining[key])
+            if clash:
+                raise clash
+        for _, comm in sorted(self.communicators.items()):
+            mistake = comm.mistake(places.shown)
+            if mistake:
+                raise mistake
+        for _, comm in sorted(self.communicators.items()):
+            for calls in comm.rounds:
+                if not calls or all(one.done for one in calls.values()):
+                    continue
+                absent = [
+                    rank
+                    for rank, member in enumerate(comm.members)
+                    if rank not in calls and not member[0].alive
+                ]
+                if absent:
+                    raise self._miss(comm, calls[min(calls)], absent)
+        self._wrong_since = None
+
+    def _ranks_of(self, key):
+        return [one.rank for one in self._joining[key]]
 
     def _miss(self, comm, issued, absent):
         operation = issued.operations[0]
-        who = _ranks(absent)
-        raise Mistake(
+        who = told_ranks(absent)
+        ended = "its process has ended" if len(absent) == 1 else "their processes have ended"
+        return Mistake(
             "missing",
             [*absent, issued.rank],
             [operation.place],
             f"collective {issued.round + 1} of {comm.name}: rank {issued.rank} calls"
-            f" {operation.told(places.shown)}; {who} never calls it: its process has ended",
+            f" {operation.told(places.shown)}; {who} never call{'s' if len(absent) == 1 else ''} it:"
+            f" {ended}",
         )
 
     # ---- communicators
 
     def _on_init(self, process, request, key, ranks, rank, gpu, place):
-        joining = self._joining.setdefault(key, {})
-        ranks, rank, gpu = int(ranks), int(rank), int(gpu)
-        for other, (_, _, server, taken, at, wanted) in joining.items():
-            if wanted != ranks:
-                self._cannot_join(other, rank, at, place, f"{wanted} ranks", f"{ranks} ranks")
-            if other == rank:
-                self._cannot_join(other, rank, at, place, f"rank {rank}", f"rank {rank}, too")
-            if (server, taken) == (process.server, gpu):
-                where = f"GPU {gpu} of server {server}"
-                self._cannot_join(other, rank, at, place, where, f"{where}, too")
-        joining[rank] = (process, int(request), process.server, gpu, place, ranks)
-        if len(joining) == ranks:
-            del self._joining[key]
-            members = [joining[one][:1] + joining[one][2:4] for one in range(ranks)]
-            comm = self._new(members, "")
-            for one in range(ranks):
-                joining[one][0].tell("comm", joining[one][1], comm.id, one, ranks)
-
-    def _cannot_join(self, a, b, at_a, at_b, said_a, said_b):
-        raise Mistake(
-            "world-size",
-            sorted({a, b}),
-            [at_a, at_b],
-            f"a communicator is made of other ranks than were started: {said_a} at"
-            f" {places.shown(at_a)}; {said_b} at {places.shown(at_b)}",
+        joining = self._joining.setdefault(key, [])
+        joining.append(
+            Joining(process, int(request), process.server, int(gpu), place, int(ranks), int(rank))
         )
+        if self._clash(joining):
+            self._suspect()
+        elif len(joining) == int(ranks):
+            del self._joining[key]
+            joining.sort(key=lambda one: one.rank)
+            comm = self._new([(one.process, one.server, one.gpu) for one in joining], "")
+            for one in joining:
+                one.process.tell("comm", one.request, comm.id, one.rank, one.ranks)
+
+    @staticmethod
+    def _clash(joining):
+        """The Mistake of ranks that cannot make a communicator together; None: they can."""
+
+        def parties(key):
+            made = {}
+            for one in sorted(joining, key=lambda one: (one.rank, one.place)):
+                made.setdefault(key(one), []).append(one)
+            return made
+
+        def mistake(ranks, text):
+            at = sorted({one.place for one in ranks})
+            where = " and ".join(places.shown(place) for place in at)
+            return Mistake(
+                "world-size", sorted({one.rank for one in ranks}), at, text.format(where=where)
+            )
+
+        sizes = parties(lambda one: one.ranks)
+        if len(sizes) > 1:
+            said = "; ".join(
+                f"{told_ranks([one.rank for one in some])} of {size} ranks"
+                for size, some in sizes.items()
+            )
+            text = f"ranks make one communicator of different sizes: {said}, at {{where}}"
+            return mistake(joining, text)
+        for rank, some in parties(lambda one: one.rank).items():
+            if len(some) > 1:
+                text = f"rank {rank} of a communicator is taken by {len(some)} calls, at {{where}}"
+                return mistake(some, text)
+        for (server, gpu), some in sorted(parties(lambda one: (one.server, one.gpu)).items()):
+            if len(some) > 1:
+                return mistake(
+                    some,
+                    f"{told_ranks([one.rank for one in some])} use the same GPU, GPU {gpu} of"
+                    f" server {server}, in a communicator made at {{where}}: each needs its own,"
+                    " by cudaSetDevice before that",
+                )
+        return None
 
     def _new(self, members, name):
         made = Communicator(len(self.communicators), members)
@@ -291,8 +358,10 @@ class Coordinator:
         read = [Operation.read(operation) for operation in operations]
         issued = Issued(process, int(number), int(rank), read, communicator)
         process.calls[issued.number] = issued
-        communicator.issue(issued, places.shown)
+        communicator.issue(issued)
         communicator.open.add(id(issued))
+        if communicator.uneven or communicator.unfit:
+            self._suspect()
 
     def _on_arrive(self, process, number, at, *buffers):
         issued = process.calls[int(number)]
@@ -319,7 +388,7 @@ class Coordinator:
             if rank not in comm.rounds[issued.round] and not member[0].alive
         ]
         if absent:
-            self._miss(comm, issued, absent)
+            self._suspect()
 
     def _release_alone(self):
         now = time.monotonic()
@@ -397,6 +466,10 @@ class Coordinator:
         # Messages that may go alone are no standstill.
         if spoke or self._alone or not alive:
             return
+        if self._wrong_since is not None:
+            late = time.monotonic() - self._wrong_since > self._patience
+            if late or all(process.waits_alone for process in alive):
+                self._tell_wrong()
         waited = [
             issued
             for process in alive
@@ -422,15 +495,15 @@ class Coordinator:
     def _explain(self, waited, splits, late):
         why = f"for {self._patience} s nobody came" if late else "nobody is left who could come"
         for key, joining in self._joining.items():
-            ranks = next(iter(joining.values()))[5]
-            absent = sorted(set(range(ranks)) - set(joining))
-            at = joining[min(joining)][4]
+            first = min(joining, key=lambda one: one.rank)
+            ranks, at = first.ranks, first.place
+            absent = sorted(set(range(ranks)) - set(self._ranks_of(key)))
             raise Mistake(
                 "missing",
-                sorted(joining),
+                sorted(self._ranks_of(key)),
                 [at],
                 f"a communicator of {ranks} ranks is made at {places.shown(at)}:"
-                f" {_ranks(absent)} never joined; {why}",
+                f" {told_ranks(absent)} never joined; {why}",
             )
         for comm, kind, questions in splits:
             absent = sorted(set(range(comm.ranks)) - set(questions))
@@ -439,8 +512,8 @@ class Coordinator:
                 "missing",
                 sorted(questions),
                 [at],
-                f"{kind} of {comm.name} at {places.shown(at)}: {_ranks(absent)} never called it;"
-                f" {why}",
+                f"{kind} of {comm.name} at {places.shown(at)}: {told_ranks(absent)} never called"
+                f" it; {why}",
             )
         said, at, ranks = [], [], []
         messages = all(issued.is_messages for issued in waited)
@@ -476,9 +549,9 @@ class Coordinator:
         calls = comm.rounds[issued.round]
         never = [rank for rank in range(comm.ranks) if rank not in calls]
         behind = [rank for rank, one in calls.items() if one.arrived is None]
-        words = [f"{_ranks(never)} did not call it"] if never else []
+        words = [f"{told_ranks(never)} did not call it"] if never else []
         if behind:
-            words.append(f"{_ranks(behind)} called it behind something that waits")
+            words.append(f"{told_ranks(behind)} called it behind something that waits")
         return f" ({'; '.join(words)})" if words else ""
 
 
@@ -487,9 +560,3 @@ def _buffer(process, text):
     if text in ("-", ""):
         return None
     return process.pid, int(text[:-2]), text[-2] == "k", text[-1] == "w"
-
-
-def _ranks(ranks):
-    words = ", ".join(map(str, ranks[:8])) + (" and more" if len(ranks) > 8 else "")
-    return f"rank {words}" if len(ranks) == 1 else f"ranks {words}"
-

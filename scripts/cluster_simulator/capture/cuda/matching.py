@@ -90,13 +90,15 @@ class Communicator:
     waiting: dict = field(default_factory=dict)  # (sender, receiver): [sends], [receives] unmet
     open: set = field(default_factory=set)  # ids of calls that are not done
     splits: dict = field(default_factory=dict)  # kind: [{rank: question}]
+    uneven: set = field(default_factory=set)  # rounds in which ranks call different things
+    unfit: dict = field(default_factory=dict)  # (sender, receiver): send, receive of other sizes
 
     @property
     def ranks(self):
         return len(self.members)
 
-    def issue(self, issued, show):
-        """Takes a call. Raises Mistake where it does not fit those of others."""
+    def issue(self, issued):
+        """Takes a call. One that does not fit those of others is never complete: mistake()."""
         if not issued.is_messages:
             number = self.begun.get(issued.rank, 0)
             self.begun[issued.rank] = number + 1
@@ -105,7 +107,8 @@ class Communicator:
             calls = self.rounds[number]
             calls[issued.rank] = issued
             issued.round = number
-            self._compare(calls, number, show)
+            if len({one.operations[0].signature() for one in calls.values()}) > 1:
+                self.uneven.add(number)
             return
         issued.partners = [None] * len(issued.operations)
         for index, operation in enumerate(issued.operations):
@@ -117,43 +120,61 @@ class Communicator:
                 mine.append((issued, index))
                 continue
             other, at = others.pop(0)
-            self._compare_message(pair, issued, operation, other.operations[at], show)
+            theirs = other.operations[at]
+            if operation.bytes != theirs.bytes:
+                both = (operation, theirs) if sends else (theirs, operation)
+                self.unfit.setdefault(pair, both)
+                continue
             other.partners[at] = (issued, index)
             issued.partners[index] = (other, at)
 
-    def _compare(self, calls, number, show):
-        first, *rest = sorted(calls)
-        for rank in rest:
-            if calls[rank].operations[0].signature() != calls[first].operations[0].signature():
-                ranks = [first, rank]
-                said = [
-                    f"rank {one} calls {calls[one].operations[0].told(show)}" for one in ranks
-                ]
-                kinds = {calls[one].operations[0].kind for one in ranks}
-                raise Mistake(
-                    "mismatch" if len(kinds) == 1 else "order",
-                    ranks,
-                    [calls[one].operations[0].place for one in ranks],
-                    f"collective {number + 1} of {self.name}: " + "; ".join(said),
-                )
+    def mistake(self, show):
+        """Of all calls that there are, whichever came first; None: they fit."""
+        if self.uneven:
+            return self._uneven(min(self.uneven), show)
+        return self._unfit(min(self.unfit), show) if self.unfit else None
 
-    def _compare_message(self, pair, issued, operation, other, show):
-        if operation.bytes == other.bytes:
-            return
-        mine, theirs = (operation, other) if operation.kind == "send" else (other, operation)
-        raise Mistake(
+    def _uneven(self, number, show):
+        """With a majority, who is the odd one out."""
+        calls = self.rounds[number]
+        alike = {}
+        for rank in sorted(calls):
+            alike.setdefault(calls[rank].operations[0].signature(), []).append(rank)
+        parties = sorted(alike.values(), key=len)  # of parties as large, the lowest ranks first
+        odd = sorted(rank for ranks in parties[:-1] for rank in ranks)
+        told = f"collective {number + 1} of {self.name}: "
+        if 2 * len(odd) < len(calls):
+            told += f"{told_ranks(odd)} {'is' if len(odd) == 1 else 'are'} not as the others: "
+        told += "; ".join(
+            f"{told_ranks(ranks)} call{'s' if len(ranks) == 1 else ''}"
+            f" {calls[ranks[0]].operations[0].told(show)}"
+            for ranks in parties
+        )
+        kinds = {one.operations[0].kind for one in calls.values()}
+        return Mistake(
+            "mismatch" if len(kinds) == 1 else "order",
+            odd if 2 * len(odd) < len(calls) else sorted(calls),
+            [calls[ranks[0]].operations[0].place for ranks in parties],
+            told,
+        )
+
+    def _unfit(self, pair, show):
+        send, receive = self.unfit[pair]
+        return Mistake(
             "mismatch",
             list(pair),
-            [mine.place, theirs.place],
-            f"a message of {self.name}: rank {pair[0]} calls {mine.told(show)},"
-            f" {mine.bytes} bytes; rank {pair[1]} calls {theirs.told(show)}, {theirs.bytes} bytes",
+            [send.place, receive.place],
+            f"a message of {self.name}: rank {pair[0]} calls {send.told(show)},"
+            f" {send.bytes} bytes; rank {pair[1]} calls {receive.told(show)}, {receive.bytes} bytes",
         )
 
     def complete_round(self, issued):
         """The calls of all ranks, if all have arrived; else None."""
         calls = self.rounds[issued.round]
-        ready = len(calls) == self.ranks and all(
-            one.arrived is not None for one in calls.values()
+        ready = (
+            len(calls) == self.ranks
+            and issued.round not in self.uneven
+            and all(one.arrived is not None for one in calls.values())
         )
         return calls if ready else None
 
@@ -195,6 +216,11 @@ class Communicator:
                 elif operation.kind == "recv" and other and partner[0] not in calls:
                     pairs.append((operation.root, one.rank, operation.bytes, other, operation))
         return pairs
+
+
+def told_ranks(ranks):
+    words = ", ".join(map(str, ranks[:8])) + (" and more" if len(ranks) > 8 else "")
+    return f"rank {words}" if len(ranks) == 1 else f"ranks {words}"
 
 
 def pattern(pairs, ranks):

@@ -7,6 +7,7 @@
     raw         folder for raw records
     folder      the script's folder: lines are told relative to it
     steps       steps after which a script is ended; 0: never
+    step        what ends a step, if a user says so; "": an optimizer
     progress    file that gets a byte for each step of a rank; absent: none
     all         whether all ranks run at the same time, and tell each other values
     store       file through which they do
@@ -25,6 +26,7 @@ import multiprocessing
 import os
 import sys
 
+from . import step_mark
 
 # Files beside this one.
 PARTS = (
@@ -61,7 +63,8 @@ def apply(torch):
     process_groups.apply(torch, device, given)
     for name in PARTS:
         importlib.import_module(f".{name}", __package__).apply(torch, device)
-    step_limit.apply(torch, device, given["steps"], given.get("progress", ""))
+    if not given["step"]:
+        step_limit.apply(torch, device, given["steps"], given.get("progress", ""))
     if not given.get("forks"):
         begin(device, given)
 
@@ -78,6 +81,8 @@ def begin(device, given):
     device.open_record(os.path.join(given["raw"], f"{name}.jsonl"))
     if given["measures"]:
         device.measure_program()
+    if given["step"]:
+        step_mark.apply(device, given["step"], given["steps"], given.get("progress", ""))
     atexit.register(finish, device, os.getpid())
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes a capture of raw records: meta.json and a file for each role."""
 
+import collections
 import json
 import os
 
@@ -14,17 +15,18 @@ VERSION = 1
 class Capture:
     """`world`: ranks that the launcher meant to start, 0: as the script says. `died`: {rank: exit
     status}. `each`: ranks of a server that see all its GPUs; 0: not known. `host_us`: microseconds
-    of the program on the CPU before each operator, beside what was measured.
+    of the program on the CPU before each operator, beside what was measured. `named`: whether a
+    user has named what ends a step.
     """
 
-    def __init__(self, folder, world, died, each=0, host_us=0):
+    def __init__(self, folder, world, died, each=0, host_us=0, named=False):
         self.records = raw.read(folder)
         told = [record.world for record in self.records.values() if record.world]
         self.world = world or max(told, default=max(len(self.records), 1))
         self.groups = Groups(self.records, self.world)
         made = {}
         for rank, record in sorted(self.records.items()):
-            made[rank] = self._like(record, made) or Tasks(record, self.groups, host_us)
+            made[rank] = self._like(record, made) or Tasks(record, self.groups, host_us, named)
         self._steps = {rank: one.steps for rank, one in made.items()}
         self.tasks = {rank: one.tasks for rank, one in made.items()}
         self.streams = {rank: one.streams for rank, one in made.items()}
@@ -40,6 +42,11 @@ class Capture:
             return made[like.rank]
         record.read_all()
         return None
+
+    @property
+    def ends(self):
+        """{rank: how often something ended a step}."""
+        return {rank: steps.ends for rank, steps in sorted(self._steps.items())}
 
     @property
     def complete(self):
@@ -83,13 +90,38 @@ class Capture:
         }
 
     def notes(self):
-        return list(
-            dict.fromkeys(
-                line["text"]
-                for _, record in sorted(self.records.items())
-                for line in record.of_type("note")
-            )
+        told = dict.fromkeys(
+            line["text"]
+            for _, record in sorted(self.records.items())
+            for line in record.of_type("note")
         )
+        return [*told, *self._unsteady()]
+
+    def _unsteady(self):
+        """That the step which is simulated communicates what the one before did not, as where DDP
+        makes its buckets anew. (In the first step are beginnings of all kinds.)
+        """
+        last = self._steps[min(self._steps)].count - 1 if self._steps else 0
+        if last < 2:
+            return []
+        for rank in sorted(set(self.roles.values())):
+            before = collections.Counter(map(_sent, self._calls(rank, last - 1)))
+            for task in self._calls(rank, last):
+                if not before[_sent(task)]:
+                    return [
+                        f"step {last + 1}, which is simulated, is not like the one before it: on"
+                        f" rank {rank} it has {roles.describe(task)}, which that has not; if later"
+                        f" ones have not either, capture more (--capture-steps={last + 2})"
+                    ]
+                before[_sent(task)] -= 1
+        return []
+
+    def _calls(self, rank, step):
+        return [
+            task
+            for task in self.tasks[rank]
+            if task["step"] == step and task["kind"] in ("collective", "send", "recv")
+        ]
 
     def memory(self):
         found = []
@@ -133,6 +165,10 @@ class Capture:
             json.dump(meta, file, indent=1)
             file.write("\n")
         return meta
+
+
+def _sent(task):
+    return task["name"], task["bytes"], task.get("dtype"), task["group"], task.get("peer")
 
 
 def _write_lines(path, lines):

@@ -5,7 +5,7 @@ program issues for all of them is lost: each GPU has its own.
 """
 
 # Lines that every rank has: where steps end, and what graphs are.
-OF_ALL = ("step", "graph", "graph-end", "replay")
+OF_ALL = ("step", "mark", "graph", "graph-end", "replay")
 
 
 def ranks_of(record):

@@ -8,11 +8,13 @@ COLLECTIVE_KEYS = ("root", "reduce", "batch")
 
 class Tasks:
     """Of one rank, from its record. `groups`: a Groups, of all ranks. `host_us`: microseconds of
-    the program on the CPU before each operator, beside what was measured.
+    the program on the CPU before each operator, beside what was measured. `named`: whether a user
+    has named what ends a step.
     """
 
-    def __init__(self, record, groups, host_us=0):
+    def __init__(self, record, groups, host_us=0, named=False):
         self._host_us = host_us
+        self._named = named
         self.rank = record.rank
         self.groups = groups
         self.streams = ["default"]
@@ -31,7 +33,7 @@ class Tasks:
 
     def _read(self, record):
         lines = graphs.replayed(record.lines)
-        self.steps = steps.Steps(lines)
+        self.steps = steps.Steps(lines, self._named)
         for position, line in enumerate(lines):
             kind = line["t"]
             self._number = self.steps.at(position)

@@ -1,18 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ends a step: the optimizer's, or, where several take turns, the last one's."""
+"""What ends a step: the optimizer's, or, where several take turns, the last one's; or what a user
+has named (../inside/step_mark.py).
+"""
 
 import bisect
 
 
 class Steps:
-    def __init__(self, lines):
+    """`named`: whether only what a user has named ends one."""
+
+    def __init__(self, lines, named=False):
         marks = [
             (position, (line["n"], line.get("l", "?")))
             for position, line in enumerate(lines)
-            if line["t"] == "step"
+            if line["t"] == ("mark" if named else "step")
         ]
-        self.ended_by, ends = _ends([key for _, key in marks])
+        if named:
+            self.ended_by, ends = (marks[-1][1] if marks else None), range(len(marks))
+        else:
+            self.ended_by, ends = _ends([key for _, key in marks])
         self._ends = [marks[end][0] for end in ends]
+
+    @property
+    def ends(self):
+        """How often a step ended."""
+        return len(self._ends)
 
     @property
     def count(self):
@@ -27,7 +39,8 @@ class Steps:
     def told(self):
         if not self._ends:
             return "the end of the program: no optimizer made a step"
-        return f"{self.ended_by[0]} at {self.ended_by[1]}"
+        name, line = self.ended_by
+        return f"{name} at {line}" if line else name
 
 
 def _ends(keys):

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 600 RESOURCE_LOCK capture
+"""--capture-step: what ends a step where no optimizer does, or where a user wants another end."""
+
+import os
+import subprocess
+import sys
+
+from _capture import CaptureTest
+from _system_test import ROOT, main
+
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+
+from cluster_simulator.errors import InvalidInput  # noqa: E402
+
+# A product before the loop, one in each round, and a sum behind it.
+SCRIPT = """import torch
+import torch.cuda
+
+
+class Trainer:
+    def __init__(self):
+        self.weight = torch.zeros(256, 256, device="cuda")
+        self.result = self.weight @ self.weight
+
+    def one_step(self, left=2):
+        if left > 1:
+            return self.one_step(left - 1)
+        self.result = self.weight @ self.result
+        return self.result
+
+
+trainer = Trainer()
+for _ in range(8):
+    trainer.one_step()
+    total = trainer.result.sum()  # here
+    torch.cuda.synchronize()
+print("ended")
+"""
+LINE = 1 + SCRIPT.split("\n").index("    total = trainer.result.sum()  # here")
+
+DDP = """import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+layers = [torch.nn.Linear(1024, 1024) for _ in range(12)]
+model = DistributedDataParallel(torch.nn.Sequential(*layers).cuda(), static_graph=%s)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(9):
+    optimizer.zero_grad()
+    model(torch.ones(4, 1024, device="cuda")).sum().backward()
+    optimizer.step()
+"""
+
+
+class Step(CaptureTest):
+    def steps(self, mark, **options):
+        """(meta's steps, kinds of the products and sums of each step)."""
+        script = self.write("loop.py", SCRIPT)
+        captured = self.capture(script, step=mark, **options)
+        tasks = captured.tasks()
+        told = [
+            [task["kind"] for task in tasks if task["step"] == step and task["kind"] != "memory"]
+            for step in range(captured.meta["steps"]["count"])
+        ]
+        kinds = [[kind for kind in step if kind in ("gemm", "reduction")] for step in told]
+        return captured.meta["steps"], kinds
+
+    def test_marks(self):
+        """A function ends a step when it returns (the outermost call of it), a line when it is
+        reached, a library's function when it has returned. The first step has the set-up.
+        """
+        a_round = ["gemm", "reduction"]
+        for mark, ended_by, first, others in (
+            (None, "the end of the program: no optimizer made a step", ["gemm", *a_round * 8], []),
+            ("one_step", "one_step at loop.py:10", ["gemm", "gemm"], ["reduction", "gemm"]),
+            ("Trainer.one_step", "Trainer.one_step at loop.py:10", ["gemm"] * 2, a_round[::-1]),
+            (f"loop.py:{LINE}", f"loop.py:{LINE}", ["gemm", "gemm"], ["reduction", "gemm"]),
+            (
+                "call:torch.cuda.synchronize",
+                f"call:torch.cuda.synchronize at loop.py:{LINE + 1}",
+                ["gemm", *a_round],
+                a_round,
+            ),
+        ):
+            with self.subTest(mark):
+                steps, kinds = self.steps(mark)
+                self.assertEqual(steps["ended_by"], ended_by)
+                self.assertEqual(kinds, [first] + [others] * (2 if others else 0))
+                self.assertEqual(steps["take"], [len(kinds) - 1])
+
+    def test_to_the_end(self):
+        """--capture-steps=0: all rounds, of which the eighth is the last that a line ends."""
+        steps, kinds = self.steps("one_step", steps=0)
+        self.assertEqual((steps["count"], steps["take"]), (8, [7]))
+        self.assertEqual(kinds[1:], [["reduction", "gemm"]] * 7)
+
+    def test_marks_that_are_none(self):
+        for mark, words in (
+            ("other_step", "other_step never ended a step: the script did not come there"),
+            ("loop.py:4", "loop.py:4 never ended a step"),
+            ("optimizer", "an optimizer's step never ended a step: no optimizer made one"),
+            ("Trainer.__init__", "ended a step only once; .*--capture-steps=1"),
+            ("call:torch.cuda.synchronise", "there is no such function; allowed: optimizer, a"),
+            ("call:print", "allowed: optimizer, a line of the script"),
+            ("", "allowed: optimizer, a line of the script"),
+            ("one step", "allowed: optimizer, a line of the script"),
+            (7, "allowed: optimizer, a line of the script"),
+        ):
+            with self.subTest(mark):
+                with self.assertRaisesRegex(InvalidInput, f"^step='?.*{words}"):
+                    self.steps(mark)
+
+    def test_once_is_a_step_if_one_is_asked_for(self):
+        steps, kinds = self.steps("Trainer.__init__", steps=1)
+        self.assertEqual((steps["count"], kinds), (1, [["gemm"]]))
+
+    def test_ranks_that_differ(self):
+        script = self.write(
+            "ranks.py",
+            "import os\nimport torch\nimport torch.distributed as dist\n"
+            'dist.init_process_group("nccl")\ntorch.cuda.set_device(int(os.environ["LOCAL_RANK"]))\n'
+            "def log():\n    pass\nfor step in range(4):\n"
+            '    dist.all_reduce(torch.ones(9, device="cuda"))\n'
+            "    if dist.get_rank() == 0 or step > 1:\n        log()\n",
+        )
+        with self.assertRaisesRegex(InvalidInput, "log ended a step 4 times on rank 0 and 2 times"):
+            self.capture("torchrun", "--nproc_per_node=2", script, step="log", steps=0)
+
+    def test_command_line(self):
+        script = self.write("loop.py", SCRIPT)
+        done = subprocess.run(
+            [sys.executable, "-m", "cluster_simulator.capture", "--check", "--capture-step=nowhere"]
+            + [script],
+            env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "scripts")},
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("capture: error: --capture-step='nowhere': nowhere never ended", done.stderr)
+
+    def test_a_step_that_is_not_steady(self):
+        """DDP with a static graph makes its buckets anew in its third step; the next is steady. The
+        usual one makes them in its second.
+        """
+        for static, steps, said in ((True, 3, True), (True, 4, False), (False, 3, False)):
+            with self.subTest(static=static, steps=steps):
+                script = self.write("ddp.py", DDP % static)
+                captured = self.capture("torchrun", "--nproc_per_node=2", script, steps=steps)
+                notes = [note for note in captured.meta["notes"] if "not like the one before" in note]
+                self.assertEqual(len(notes), said, captured.meta["notes"])
+                if said:
+                    self.assertIn(f"(--capture-steps={steps + 1})", notes[0])
+
+
+if __name__ == "__main__":
+    main()
