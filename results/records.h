@@ -67,6 +67,7 @@ struct CallRecord
 struct StepRecord
 {
     int64_t end = 0;            ///< ps: the last rank's
+    double share = 1;           ///< of the plan's ranks that did it: others have left
     double computePs = 0;       ///< mean over the ranks: compute stream busy
     double communicationPs = 0; ///< mean over the ranks: a collective or a send is under way
     /// Mean over the ranks: computing stood still for a message of another stage. What a rank waits

@@ -115,6 +115,11 @@ ToJson(const RecoveryResults& r)
     j["checkpoint_bytes_of_server"] = r.checkpointBytes;
     j["checkpoint_time_us"] = UsOrNull(r.checkpointPs);
     j["checkpoints"] = r.checkpoints;
+    j["checkpoints_written_us"] = nlohmann::ordered_json::array();
+    for (const int64_t time : r.written)
+    {
+        j["checkpoints_written_us"].push_back(UsOrNull(time));
+    }
     j["ranks"] = r.ranks;
     j["elapsed_us"] = UsOrNull(r.ElapsedPs());
     j["useful_us"] = UsOrNull(r.usefulPs);

@@ -47,6 +47,7 @@ struct RecoveryResults
     uint64_t checkpointBytes = 0; ///< of a server
     int64_t checkpointPs = 0;     ///< to write or read one
     uint64_t checkpoints = 0;     ///< written
+    std::vector<int64_t> written; ///< when, of the first 1,000
     uint32_t ranks = 0;           ///< of the job at its end
     int64_t usefulPs = 0; ///< of steps that did not have to be done again, the warm-up's too
     int64_t writingPs = 0;
@@ -59,6 +60,8 @@ struct RecoveryResults
     {
         return usefulPs + writingPs + lostPs + recoveringPs;
     }
+
+    static constexpr std::size_t MOST_WRITTEN = 1000;
 
     /// Useful time over all; 0: no time has passed.
     double Goodput() const;

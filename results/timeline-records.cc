@@ -207,14 +207,8 @@ Records::ReadStats()
         }
     }
     measuredFrom = ToPs(Member(stats, "measured_from_us"));
-    // A step lasts from the last GPU's end of the one before to the last GPU's end of it.
-    int64_t begin = measuredFrom;
-    for (const ordered_json& time : Member(stats, "step_times_us"))
-    {
-        const int64_t end = begin + ToPs(time);
-        steps.push_back({begin, end, QuotedJson("step " + std::to_string(steps.size() + 1)), ""});
-        begin = end;
-    }
+    ReadSteps();
+    ReadRecovery();
     for (const ordered_json& one : Member(stats, "collectives"))
     {
         if (!Member(one, "start_us").is_number())
@@ -240,6 +234,67 @@ Records::ReadStats()
              members.substr(1, members.size() - 2)});
     }
     std::stable_sort(collectives.begin(), collectives.end(), [](const Bar& a, const Bar& b) {
+        return a.start < b.start;
+    });
+}
+
+void
+Records::ReadSteps()
+{
+    // A step lasts from the last GPU's end of the one before to the last GPU's end of it, unless
+    // there is something between them.
+    const ordered_json& begins = Member(stats, "step_begins_us");
+    int64_t begin = measuredFrom;
+    for (const ordered_json& time : Member(stats, "step_times_us"))
+    {
+        begin =
+            begins.is_array() && steps.size() < begins.size() ? ToPs(begins[steps.size()]) : begin;
+        const int64_t end = begin + ToPs(time);
+        steps.push_back({begin, end, QuotedJson("step " + std::to_string(steps.size() + 1)), ""});
+        begin = end;
+    }
+}
+
+void
+Records::ReadRecovery()
+{
+    const ordered_json& of = Member(stats, "recovery");
+    const int64_t writing = ToPs(Member(of, "checkpoint_time_us"));
+    for (const ordered_json& written : Member(of, "checkpoints_written_us"))
+    {
+        const int64_t end = ToPs(written);
+        recovery.push_back({end - writing, end, QuotedJson("checkpoint"), ""});
+    }
+    const ordered_json& failures = Member(of, "failures");
+    for (std::size_t i = 0; failures.is_array() && i < failures.size(); ++i)
+    {
+        const ordered_json& failure = failures[i];
+        const int64_t known = ToPs(Member(failure, "known_us"));
+        const ordered_json& what = Member(failure, "what");
+        const std::string details =
+            "\"what\":" + QuotedJson(what.is_string() ? what.get<std::string>() : "");
+        if (const int64_t lost = ToPs(Member(failure, "lost_us")); lost > 0)
+        {
+            recovery.push_back({known - lost, known, QuotedJson("lost"), details});
+        }
+        // Until the next failure, which ends what this one began.
+        const int64_t until = i + 1 < failures.size() && Member(failure, "resumed_us").is_null()
+                                  ? ToPs(Member(failures[i + 1], "known_us"))
+                                  : INT64_MAX;
+        int64_t begin = known;
+        for (const auto& [key, name] : {std::pair{"abort_us", "abort"},
+                                        std::pair{"restart_us", "restart"},
+                                        std::pair{"read_us", "read checkpoint"}})
+        {
+            const int64_t end = std::min(begin + ToPs(Member(failure, key)), until);
+            if (end > begin)
+            {
+                recovery.push_back({begin, end, QuotedJson(name), details});
+            }
+            begin = std::max(begin, end);
+        }
+    }
+    std::stable_sort(recovery.begin(), recovery.end(), [](const Bar& a, const Bar& b) {
         return a.start < b.start;
     });
 }

@@ -149,12 +149,15 @@ class Records
     std::string problem; ///< why the run is not complete
     int64_t measuredFrom{0};
     std::vector<Bar> steps;
+    std::vector<Bar> recovery; ///< what was lost, and what recovering and checkpoints took
     std::vector<Bar> collectives;
     std::vector<Loss> losses;
     std::unordered_map<uint32_t, Link> links; ///< by name; after ReadLinks
 
   private:
     void ReadStats();
+    void ReadSteps();
+    void ReadRecovery();
     void ReadLosses();
 
     std::string m_folder;

@@ -84,6 +84,12 @@ Tracks::WriteRun(TraceEventFile& trace) const
             trace.Slice(pid, tid, step.start, step.end, step.name, "step", step.details);
         }
     }
+    TraceLanes spans(trace, pid, "recovery");
+    for (const Bar& one : m_records.recovery)
+    {
+        const uint32_t tid = spans.Place(one.start, one.end);
+        trace.Slice(pid, tid, one.start, one.end, one.name, "recovery", one.details);
+    }
     TraceLanes lanes(trace, pid, "collectives");
     for (const Bar& one : m_records.collectives)
     {

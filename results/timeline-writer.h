@@ -28,6 +28,7 @@ constexpr uint64_t TIMELINE_EVENTS = 100000;
  * - run: threads "steps", "collectives" (from the first GPU's entry to the last one's leaving) and
  *   "losses": drops, retransmissions, time-outs, failed queue pairs (stats.json,
  *   network_events.log)
+ *   "recovery": work that was lost, what recovering took, checkpoints
  * - GPU n: a thread for every stream: its calls (calls.log)
  * - NIC h: threads "sends": messages from post to arrival (flows.csv); threads "receives": the same
  *   messages at the other end, as long as they take on an idle network, ending when the last byte

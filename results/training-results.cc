@@ -174,6 +174,7 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
     m_sizes.resize(size + 1);
     Size& of = m_sizes[size];
     ++of.measured;
+    m_shares += record.share;
     of.stepUs += static_cast<double>(record.end - begin) * 1e-6;
     of.computeUs += record.computePs * 1e-6;
     of.communicationUs += record.communicationPs * 1e-6;
@@ -184,6 +185,10 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
     if (m_stepUs.size() < MOST_STEP_TIMES)
     {
         m_stepUs.push_back(static_cast<double>(record.end - begin) * 1e-6);
+        if (m_scenario.run.recovery)
+        {
+            m_stepBegins.push_back(static_cast<double>(begin) / 1e6);
+        }
     }
     for (const CollectiveRecord& one : record.collectives)
     {
@@ -193,9 +198,11 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
         sum.bytes += static_cast<double>(one.bytes);
         sum.us += us;
         // Other groups' ranks are not in it.
-        sum.rankUs += one.meanPs * 1e-6 * one.ranks / m_scenario.plan.ranks;
+        sum.rankUs += one.meanPs * 1e-6 * one.ranks / (m_scenario.plan.ranks * record.share);
         sum.busBytes += coll::BandwidthOf(one.op, one.bytes, one.ranks, us).busbw * us;
-        sum.sent += one.bytesSent;
+        sum.sent += record.share == 1
+                        ? one.bytesSent
+                        : static_cast<uint64_t>(static_cast<double>(one.bytesSent) / record.share);
     }
     m_collectives += record.collectives.size();
     // Whole steps, and none after one that is left out.
@@ -296,6 +303,13 @@ TrainingResults::HasTokens() const
 }
 
 double
+TrainingResults::SamplesPerStep() const
+{
+    return static_cast<double>(m_scenario.plan.samplesPerStep) *
+           (m_measured ? m_shares / m_measured : 1);
+}
+
+double
 TrainingResults::Peak() const
 {
     return m_scenario.options.gpu.Peak(m_scenario.options.dtype);
@@ -332,8 +346,7 @@ TrainingResults::StepsToJson() const
     if (m_scenario.plan.samplesPerStep > 0)
     {
         const double stepUs = GetStepUs();
-        body["samples_per_s"] =
-            number(static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6);
+        body["samples_per_s"] = number(SamplesPerStep() / stepUs * 1e6);
         body["tflops_per_gpu"] = number(m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6);
     }
     body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
@@ -418,8 +431,7 @@ TrainingResults::ToJson(const CriticalPath* critical,
     body["bubble_time_us"] = number(BubbleUs(exposedUs));
     if (!traced)
     {
-        body["samples_per_s"] =
-            number(any ? static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6 : 0);
+        body["samples_per_s"] = number(any ? SamplesPerStep() / stepUs * 1e6 : 0);
         body["tflops_per_gpu"] =
             number(any ? m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6 : 0);
         body["mfu"] = number(any ? Utilization(stepUs) : 0);
@@ -456,6 +468,10 @@ TrainingResults::ToJson(const CriticalPath* critical,
         body["critical_path"] = critical->ToJson();
     }
     body["step_times_us"] = m_stepUs;
+    if (m_scenario.run.recovery)
+    {
+        body["step_begins_us"] = m_stepBegins;
+    }
     body["step_times_left_out"] = m_measured - m_stepUs.size();
     body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
     for (const auto& [op, bytes] : BytesSent())
@@ -687,7 +703,7 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
         os << "\n";
         return;
     }
-    const double samples = static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6;
+    const double samples = SamplesPerStep() / stepUs * 1e6;
     os << Format("Throughput             %.5g samples/s", samples);
     if (HasTokens())
     {

@@ -125,10 +125,15 @@ class TrainingResults
     void PrintServers(std::ostream& os, const workload::ServedStatistics& served) const;
 
     const scenario::TrainingScenario& m_scenario;
+    /// On average, of the ranks that did a step.
+    double SamplesPerStep() const;
+
     uint32_t m_measured = 0;
+    double m_shares = 0;       ///< StepRecord::share, summed up
     std::vector<Size> m_sizes; ///< of the plan's sizes, those that were begun
     uint64_t m_collectives = 0;
     std::vector<double> m_stepUs;     ///< of the first
+    std::vector<double> m_stepBegins; ///< us; of the same, where something is between them
     std::vector<ListedStep> m_listed; ///< the first
     uint64_t m_collectivesListed = 0;
 };

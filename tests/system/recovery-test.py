@@ -2,6 +2,7 @@
 # ctest: TIMEOUT 900
 """--recovery and --checkpoint-every: when a failure is known, what recovering from it costs."""
 
+import json
 import os
 import random
 
@@ -199,6 +200,79 @@ class Restart(RecoveryTest):
         )
 
 
+    def test_what_is_seen(self):
+        """The timeline's track adds up; steps do not lie on it; the log says when."""
+        run = self.run_program(
+            f"{BASE.replace('--timeline=0', '')} --servers=3 --gpus-per-server=1 --zero=2"
+            f" --recovery=restart --spares=1 {TIMES} --checkpoint-every=2"
+            " --checkpoint-rate=400Gbps --fault=gpu-stop,at=120ms,on=gpu-1"
+        )
+        of = run.stats["recovery"]
+        slices = [e for e in json.loads(run.text("timeline.json"))["traceEvents"] if "dur" in e]
+        lengths = {}
+        for slice_ in slices:
+            if slice_["cat"] == "recovery":
+                lengths[slice_["name"]] = lengths.get(slice_["name"], 0) + slice_["dur"]
+        (failure,) = of["failures"]
+        expected = {
+            "checkpoint": of["checkpoints"] * of["checkpoint_time_us"],
+            "lost": of["lost_us"],
+            "abort": ABORT,
+            "restart": RESTART,
+            "read checkpoint": of["checkpoint_time_us"],
+        }
+        self.assertEqual(sorted(lengths), sorted(expected))
+        for name, length in expected.items():
+            self.assertAlmostEqual(lengths[name], length, places=4)
+        tracks = [e for e in slices if e["cat"] in ("recovery", "step")]
+        tracks.sort(key=lambda e: e["ts"])
+        for before, after in zip(tracks, tracks[1:]):
+            self.assertLessEqual(before["ts"] + before["dur"], after["ts"] + 1e-4)
+        self.assertEqual(len([e for e in tracks if e["cat"] == "step"]), 4)
+        log = run.text("network_events.log")
+        self.assertIn(" fault job failure known by the launcher", log)
+        self.assertEqual(log.count(" fault job checkpoint of "), of["checkpoints"])
+
+
+class CutOff(RecoveryTest):
+    """Whom a dead NIC cuts off from whom, when nobody recovers."""
+
+    LINE = "--topology=single-switch --gpus-per-server=1 --timeout-exponent=4 " + QUIET
+
+    def test_a_tree_loses_its_leaves(self):
+        for ranks in (4, 7, 12):
+            for dead in (1, 2, 3):
+                run = self.run_program(
+                    f"collperf --op=all-reduce --algorithm=tree --ranks={ranks} -b 8M {self.LINE}"
+                    f" --fault=nic-down,at=300us,on=server-{dead}",
+                    status=3,
+                )
+                (cut,) = run.stats["cut_off"]
+                self.assertEqual(cut["algorithm"], "tree")
+                # All messages that failed have the dead rank at one end.
+                for pair in cut["lost"]:
+                    self.assertIn(dead, pair)
+                (lanes,) = cut["lanes"]
+                self.assertEqual(sorted(sum(lanes["parts"], [])), list(range(ranks)))
+                # A tree without edges at one rank: as many parts more as there were edges.
+                edges = {tuple(sorted(pair)) for pair in cut["lost"]}
+                self.assertEqual(len(lanes["parts"]), 1 + len(edges))
+                self.assertIn(" by tree, without the messages of rank ", run.err + run.out)
+
+    def test_a_ring_is_open(self):
+        run = self.run_program(
+            f"dltrain --model=gpt2 --micro-batch=1 --seq=128 --servers=5 --zero=1 {self.LINE}"
+            " --fault=nic-down,at=20ms,on=server-2",
+            status=3,
+        )
+        for cut in run.stats["cut_off"]:
+            self.assertEqual(cut["algorithm"], "ring")
+            pairs = {tuple(pair) for pair in cut["lost"]}
+            self.assertLessEqual(pairs, {(1, 2), (2, 3)})
+            (lanes,) = cut["lanes"]
+            self.assertEqual(len(lanes["parts"]), len(pairs))
+
+
 class Shrink(RecoveryTest):
     def test_a_replica_leaves(self):
         """Then steps take what those of a job without it take; what had ended stays."""
@@ -217,15 +291,22 @@ class Shrink(RecoveryTest):
                 after = self.healthy(fewer + zero)
                 step = plain["useful_us"] / 5
                 at = 2.5 * step
-                of = self.recovery(
+                run = self.run_program(
                     f"{BASE} {shape} {zero} --recovery=shrink {SOON}"
                     f" --fault=gpu-stop,at={at:.6f}us,on=gpu-{left[-1]}"
                 )
+                self.check(run)
+                of = run.stats["recovery"]
                 (failure,) = of["failures"]
                 self.assertEqual(failure["ranks_left"], left)
                 self.assertEqual(of["ranks"], plain["ranks"] - len(left))
                 self.assertEqual(failure["steps_lost"], 0)
                 self.assertEqual(failure["from_step"], 2)
+                # Of the four measured steps one has all samples, three have fewer.
+                share = (1 + 3 * of["ranks"] / plain["ranks"]) / 4
+                stats = run.stats
+                samples = stats["global_batch"] * share / stats["step_time_us"] * 1e6
+                self.assertWithin(stats["samples_per_s"], samples, 1e-9)
                 self.assertAlmostEqual(failure["resumed_us"], at + 1 + ABORT + RESTART, places=5)
                 self.assertAlmostEqual(
                     of["elapsed_us"],
@@ -313,8 +394,10 @@ class Refused(RecoveryTest):
         self.refuse("dltrain --recovery=restart --network=analytic", "packets")
         self.refuse("dltrain --recovery=restart --mpi-ranks=2", "one process")
         self.refuse("dltrain --recovery=restart --layers=4", "--layers")
-        self.refuse("dltrain --servers=4 --gpus=32 --gpus-per-server=8 --recovery=restart --spares=1",
-                    "at most 0")
+        self.refuse(
+            "dltrain --servers=4 --gpus=32 --gpus-per-server=8 --recovery=restart --spares=1",
+            "at most 0",
+        )
         jobs = self.write("jobs.json", {"jobs": [{"name": "a", "servers": 2}]})
         self.refuse(f"dltrain --jobs={jobs} --recovery=restart", "without --jobs")
 

@@ -249,6 +249,7 @@ JobRunner::Join(OpenRound& round) const
 {
     results::StepRecord record;
     record.end = round.end;
+    record.share = static_cast<double>(m_ranksHere) / m_plan.ranks;
     record.computePs = static_cast<double>(round.computePs) / m_ranksHere;
     record.communicationPs = static_cast<double>(round.communicationPs) / m_ranksHere;
     record.bubblePs = static_cast<double>(round.bubblePs) / m_ranksHere;

@@ -415,7 +415,10 @@ void
 RecoveryRun::OnCheckpointEnd()
 {
     const int64_t now = RdmaClock::Now();
-    ++m_results.checkpoints;
+    if (++m_results.checkpoints <= results::RecoveryResults::MOST_WRITTEN)
+    {
+        m_results.written.push_back(now);
+    }
     m_checkpoint = m_ended;
     m_results.usefulPs += std::exchange(m_useful, 0);
     m_results.writingPs += now - m_stepEnd;
