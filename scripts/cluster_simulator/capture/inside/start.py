@@ -40,6 +40,7 @@ PARTS = (
     "passes",
     "fsdp_order",
     "missing_packages",
+    "unused_parameters",
 )
 
 

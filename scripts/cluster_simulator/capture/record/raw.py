@@ -47,7 +47,7 @@ def tensors(values):
 
 
 # Lines that tell of the process, not of what its GPU did.
-OWN_LINES = re.compile(rb'^\{"t":"(rank|group|note|end|failed|mistake)".*$', re.M)
+OWN_LINES = re.compile(rb'^\{"t":"(rank|group|note|end|failed|mistake|unused)".*$', re.M)
 FIRST_COLLECTIVE = re.compile(rb'^\{"t":"coll".*$', re.M)
 DEVICE = re.compile(rb'"d":(\d+)[,}]')
 
