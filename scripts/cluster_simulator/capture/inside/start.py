@@ -41,6 +41,8 @@ PARTS = (
     "fsdp_order",
     "missing_packages",
     "unused_parameters",
+    "host_gradients",
+    "not_simulated",
 )
 
 
