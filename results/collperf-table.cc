@@ -15,6 +15,7 @@
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace results
 {
@@ -135,9 +136,14 @@ CollperfTable::Open(const std::string& path)
     {
         return false;
     }
-    m_file.Write("bytes,count,op,choice,algorithm,protocol,ranks,time_us,algbw_GBps,busbw_GBps,"
-                 "bound_us,efficiency,software_us,inside_servers_us,serialization_us,"
-                 "propagation_us,waiting_us");
+    std::string head = "bytes,count,op,choice,algorithm,protocol,ranks,time_us,algbw_GBps,"
+                       "busbw_GBps,bound_us,efficiency,software_us,inside_servers_us,"
+                       "serialization_us,propagation_us,waiting_us";
+    if (!m_scenario.reference.time.empty())
+    {
+        head += ",reference_time_us,reference_busbw_GBps,reference_factor";
+    }
+    m_file.Write(head);
     return true;
 }
 
@@ -221,7 +227,107 @@ CollperfTable::Write(const CollperfRow& row)
             AppendMicroseconds(line, part);
         }
     }
+    if (const auto measured = Measured(row))
+    {
+        const double busbw =
+            coll::BandwidthOf(m_scenario.op, row.last.bytes, ranks, *measured).busbw;
+        for (const double value : {*measured, busbw, row.timeUs / *measured})
+        {
+            line += ",";
+            AppendDecimal(line, value);
+        }
+    }
+    else if (!m_scenario.reference.time.empty())
+    {
+        line += ",,,";
+    }
     m_file.Write(line);
+}
+
+std::optional<double>
+CollperfTable::Measured(const CollperfRow& row) const
+{
+    const auto found = m_scenario.reference.time.find(row.asked);
+    return found != m_scenario.reference.time.end() && row.timeUs > 0 ? std::optional(found->second)
+                                                                      : std::nullopt;
+}
+
+double
+CollperfTable::ReferenceFactor() const
+{
+    double logs = 0;
+    std::size_t count = 0;
+    for (const CollperfRow& row : m_rows)
+    {
+        const auto measured = Measured(row);
+        if (measured && row.choice == 0)
+        {
+            logs += std::log(row.timeUs / *measured);
+            ++count;
+        }
+    }
+    return count ? std::exp(logs / static_cast<double>(count)) : 0;
+}
+
+nlohmann::ordered_json
+CollperfTable::ReferenceToJson() const
+{
+    nlohmann::ordered_json j = {{"file", m_scenario.reference.file}, {"factor", nullptr}};
+    auto rows = nlohmann::ordered_json::array();
+    for (const CollperfRow& row : m_rows)
+    {
+        const auto measured = Measured(row);
+        if (measured && row.choice == 0)
+        {
+            const coll::Bandwidth bw =
+                coll::BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, *measured);
+            rows.push_back({{"bytes", row.last.bytes},
+                            {"time_us", *measured},
+                            {"algbw_GBps", bw.algbw},
+                            {"busbw_GBps", bw.busbw},
+                            {"factor", row.timeUs / *measured}});
+        }
+    }
+    if (!rows.empty())
+    {
+        j["factor"] = ReferenceFactor();
+    }
+    j["rows"] = std::move(rows);
+    return j;
+}
+
+void
+CollperfTable::PrintReference(std::ostream& os) const
+{
+    if (m_scenario.reference.time.empty())
+    {
+        return;
+    }
+    os << "# measured, " << rdma::Shown(m_scenario.reference.file, 300)
+       << ": time (us) and busbw (GB/s), and of the table above: factor = its time over the "
+          "measured one\n"
+       << Format("# %11s  %20s  %20s  %7s\n", "size", "measured", "simulated", "factor");
+    for (const CollperfRow& row : m_rows)
+    {
+        const auto measured = Measured(row);
+        if (!measured || row.choice > 0)
+        {
+            continue;
+        }
+        os << Format("# %11llu", static_cast<unsigned long long>(row.last.bytes));
+        for (const double us : {*measured, row.timeUs})
+        {
+            const double busbw =
+                coll::BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, us).busbw;
+            os << Format("  %11s %8.2f", SevenColumns(us).c_str(), busbw);
+        }
+        os << Format("  %7.3f\n", row.timeUs / *measured);
+    }
+    if (const double factor = ReferenceFactor(); factor > 0)
+    {
+        os << Format("# factor, geometric mean: %.3f\n", factor);
+    }
+    os << "#\n";
 }
 
 void
@@ -289,6 +395,7 @@ CollperfTable::PrintEnd(std::ostream& os) const
        << Format("# Avg bus bandwidth    : %g\n#\n",
                  complete ? busbw / static_cast<double>(complete) : 0.0);
     PrintCompared(os);
+    PrintReference(os);
     os << std::flush;
 }
 
@@ -439,6 +546,10 @@ CollperfTable::ToJson() const
     if (!m_scenario.compare.empty())
     {
         body["compared"] = std::move(compared);
+    }
+    if (!m_scenario.reference.time.empty())
+    {
+        body["reference"] = ReferenceToJson();
     }
     body["bytes_sent_per_gpu"][coll::OpName(m_scenario.op)] =
         static_cast<double>(sent) / m_scenario.ranks;

@@ -78,6 +78,13 @@ class CollperfTable
                const scenario::Datatype& datatype,
                const std::string& reduction) const;
     void PrintCompared(std::ostream& os) const;
+    /// What was measured (--reference) beside the table's own rows.
+    void PrintReference(std::ostream& os) const;
+    /// A row's measured time, us; nothing: its size was not measured, or took no time here.
+    std::optional<double> Measured(const CollperfRow& row) const;
+    /// The table's own rows with measured times: how many times as long they take, geometric mean.
+    double ReferenceFactor() const;
+    nlohmann::ordered_json ReferenceToJson() const;
     void Write(const CollperfRow& row);
     /// "ring"; of those compared what was asked for.
     std::string NameOf(std::size_t choice) const;

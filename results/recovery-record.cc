@@ -45,6 +45,7 @@ ToJson(const RecoveryRecord& r)
             {"servers_failed", r.servers},
             {"spares_taken", r.spares},
             {"ranks_left", r.left},
+            {"cut_off", ToJson(r.cutOff)},
             {"from_step", r.fromStep},
             {"steps_lost", r.lostSteps},
             {"lost_us", UsOrNull(r.lostPs)},

@@ -4,6 +4,8 @@
 #ifndef RESULTS_RECOVERY_RECORD_H
 #define RESULTS_RECOVERY_RECORD_H
 
+#include "results/cut-off-record.h"
+
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -23,6 +25,7 @@ struct RecoveryRecord
     std::vector<std::string> servers; ///< hosts that failed
     std::vector<std::string> spares;  ///< those in their place, in this order
     std::vector<uint32_t> left;       ///< ranks that left, with their replicas
+    std::vector<CutOffRecord> cutOff; ///< of collectives that lost messages
     uint32_t fromStep = 0;            ///< where it goes on, counted from 0, the warm-up included
     uint32_t lostSteps = 0;           ///< that had ended and are done again
     int64_t lostPs = 0;               ///< of work that is thrown away

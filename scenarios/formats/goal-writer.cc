@@ -226,6 +226,7 @@ Writer::WriteRank(Rank rank)
     const training::StepGraph& graph = m_plan.roles[m_plan.roleOf[rank]];
     const double slowness = m_plan.slowness.empty() ? 1 : m_plan.slowness[rank];
     std::vector<TaskId> last(graph.streams.size(), UINT32_MAX);
+    std::vector<double> left(graph.streams.size(), 0); // ps that rounding left out so far
     m_os << "rank " << rank << " {\n";
     for (TaskId id = 0; id < graph.tasks.size(); ++id)
     {
@@ -247,8 +248,11 @@ Writer::WriteRank(Rank rank)
             break;
         default: {
             const bool host = task.kind == TaskKind::kHost;
-            const double ps = static_cast<double>(task.duration.ps) * (host ? 1 : slowness);
-            m_os << name << ": calc " << static_cast<uint64_t>(ps / 1000 + 0.5);
+            const double ps =
+                static_cast<double>(task.duration.ps) * (host ? 1 : slowness) + left[task.stream];
+            const auto ns = static_cast<uint64_t>(std::max(ps / 1000 + 0.5, 0.0));
+            left[task.stream] = ps - 1000.0 * static_cast<double>(ns);
+            m_os << name << ": calc " << ns;
             if (host)
             {
                 m_os << " cpu " << std::min<uint32_t>(task.stream, UINT8_MAX);

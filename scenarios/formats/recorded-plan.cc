@@ -3,19 +3,15 @@
  */
 #include "scenarios/formats/recorded-plan.h"
 
-#include "collectives/block-sizes.h"
-#include "collectives/registry.h"
-#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/recorded-lanes.h"
+#include "scenarios/formats/recorded-matches.h"
+#include "scenarios/formats/recorded-order.h"
 #include "scenarios/training/message-match.h"
-#include "topologies/names.h"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <queue>
-#include <stdexcept>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -59,29 +55,6 @@ class Builder
         return false;
     }
 
-    const Event& EventAt(const At& at) const
-    {
-        return m_recording.ranks[at.rank][at.event];
-    }
-
-    std::string Named(const At& at) const
-    {
-        return "\"" + rdma::Shown(EventAt(at).name, 60) + "\" of rank " + std::to_string(at.rank);
-    }
-
-    /// Of all ranks' events.
-    std::size_t Number(const At& at) const
-    {
-        return m_first[at.rank] + at.event;
-    }
-
-    bool CheckEvents();
-    bool LeaveOutNothings();
-    bool MatchMessages();
-    bool CheckCollectives();
-    /// One order of all events, m_place. \param keeps the order of the lists on each resource.
-    /// \return whether there is one; else events that are left over
-    bool Order(bool keeps, std::vector<At>* left);
     void MakeGroups();
     bool MakeRoles();
     std::vector<uint32_t> OrderOf(Rank rank) const;
@@ -92,438 +65,15 @@ class Builder
     const std::string m_file;
     const uint32_t m_ranks;
     std::vector<topo::Error>& m_errors;
-    std::vector<std::size_t> m_first;                  ///< per rank; and the end
-    OfEvents<std::vector<uint32_t>> m_after;           ///< [rank][event], no nothings
-    std::vector<std::vector<std::vector<At>>> m_calls; ///< [communicator][k]: members' events
-    std::vector<std::shared_ptr<const coll::BlockSizes>> m_blocks; ///< by number of event
-    Messages m_messages;
+    Matches m_found;
     OfEvents<Lane> m_laneOf;
-    std::vector<std::vector<uint32_t>> m_sendOf; ///< [rank][receive]: event of its peer
-    std::vector<std::vector<uint32_t>> m_callOf; ///< [rank][event]: k of m_calls
-    OfEvents<std::size_t> m_place;
+    OfEvents<std::size_t> m_place;  ///< OrderEvents
     bool m_kept = true;             ///< the order of the lists
     std::vector<uint32_t> m_kindOf; ///< of communicators
     uint32_t m_messageKind = kNone;
     training::TrainingPlan m_plan;
     std::unordered_map<std::size_t, std::vector<uint32_t>> m_rolesOf; ///< by hash
 };
-
-bool
-Builder::CheckEvents()
-{
-    m_first.push_back(0);
-    for (Rank rank = 0; rank < m_recording.ranks.size(); ++rank)
-    {
-        const auto& events = m_recording.ranks[rank];
-        m_first.push_back(m_first.back() + events.size());
-        for (uint32_t i = 0; i < events.size(); ++i)
-        {
-            const Event& event = events[i];
-            const bool message = event.kind == TaskKind::kSend || event.kind == TaskKind::kRecv;
-            if (event.nothing || !message)
-            {
-                continue;
-            }
-            if (event.peer >= m_recording.ranks.size())
-            {
-                return Fail(Named({rank, i}) + ": its peer is rank " + std::to_string(event.peer) +
-                            "; allowed: 0 to " + std::to_string(m_recording.ranks.size() - 1));
-            }
-            if (event.peer == rank)
-            {
-                return Fail(Named({rank, i}) +
-                            ": a message of a rank to itself; allowed: to others");
-            }
-        }
-    }
-    return true;
-}
-
-bool
-Builder::LeaveOutNothings()
-{
-    m_after.resize(m_recording.ranks.size());
-    for (Rank rank = 0; rank < m_recording.ranks.size(); ++rank)
-    {
-        const auto& events = m_recording.ranks[rank];
-        std::vector<std::vector<uint32_t>> next(events.size());
-        std::vector<uint32_t> waits(events.size());
-        for (uint32_t i = 0; i < events.size(); ++i)
-        {
-            for (const uint32_t before : events[i].after)
-            {
-                next[before].push_back(i);
-                ++waits[i];
-            }
-        }
-        auto& after = m_after[rank];
-        after.resize(events.size());
-        std::vector<uint32_t> ready;
-        for (uint32_t i = 0; i < events.size(); ++i)
-        {
-            if (waits[i] == 0)
-            {
-                ready.push_back(i);
-            }
-        }
-        std::size_t done = 0;
-        while (!ready.empty())
-        {
-            const uint32_t i = ready.back();
-            ready.pop_back();
-            ++done;
-            for (const uint32_t before : events[i].after)
-            {
-                if (events[before].nothing)
-                {
-                    after[i].insert(after[i].end(), after[before].begin(), after[before].end());
-                }
-                else
-                {
-                    after[i].push_back(before);
-                }
-            }
-            std::sort(after[i].begin(), after[i].end());
-            after[i].erase(std::unique(after[i].begin(), after[i].end()), after[i].end());
-            if (after[i].size() > kMostAfter)
-            {
-                return Fail(Named({rank, i}) + " waits for " + std::to_string(after[i].size()) +
-                            " others; allowed: at most " + std::to_string(kMostAfter));
-            }
-            for (const uint32_t behind : next[i])
-            {
-                if (--waits[behind] == 0)
-                {
-                    ready.push_back(behind);
-                }
-            }
-        }
-        if (done < events.size())
-        {
-            const auto found =
-                std::find_if(waits.begin(), waits.end(), [](uint32_t n) { return n > 0; });
-            return Fail(Named({rank, static_cast<uint32_t>(found - waits.begin())}) +
-                        " waits for itself: dependencies go round in a circle");
-        }
-    }
-    return true;
-}
-
-bool
-Builder::MatchMessages()
-{
-    using Key = std::tuple<Rank, Rank, uint64_t>; // from, to, tag
-
-    struct Ends
-    {
-        std::vector<uint32_t> sends;
-        std::vector<uint32_t> receives;
-    };
-
-    std::map<Key, Ends> ends;
-    m_sendOf.resize(m_recording.ranks.size());
-    for (Rank rank = 0; rank < m_recording.ranks.size(); ++rank)
-    {
-        const auto& events = m_recording.ranks[rank];
-        m_sendOf[rank].assign(events.size(), kNone);
-        for (uint32_t i = 0; i < events.size(); ++i)
-        {
-            const Event& event = events[i];
-            if (event.nothing)
-            {
-                continue;
-            }
-            if (event.kind == TaskKind::kSend)
-            {
-                ends[{rank, event.peer, event.tag}].sends.push_back(i);
-            }
-            else if (event.kind == TaskKind::kRecv)
-            {
-                ends[{event.peer, rank, event.tag}].receives.push_back(i);
-            }
-        }
-    }
-    for (const auto& [key, of] : ends)
-    {
-        const auto& [from, to, tag] = key;
-        if (of.sends.size() != of.receives.size())
-        {
-            return Fail("rank " + std::to_string(from) + " sends " +
-                        topo::Counted(of.sends.size(), "message") + " with tag " +
-                        std::to_string(tag) + " to rank " + std::to_string(to) +
-                        ", which receives " + std::to_string(of.receives.size()));
-        }
-        for (std::size_t k = 0; k < of.sends.size(); ++k)
-        {
-            const At send{from, of.sends[k]};
-            const At receive{to, of.receives[k]};
-            if (EventAt(send).bytes != EventAt(receive).bytes)
-            {
-                return Fail(Named(receive) + " expects " + std::to_string(EventAt(receive).bytes) +
-                            " B, and " + Named(send) + " sends it " +
-                            std::to_string(EventAt(send).bytes));
-            }
-            m_messages[{from, to}].push_back({send, receive});
-            m_sendOf[to][receive.event] = send.event;
-        }
-    }
-    return true;
-}
-
-bool
-Builder::CheckCollectives()
-{
-    const auto& communicators = m_recording.communicators;
-    std::vector<std::vector<std::vector<uint32_t>>> lists(communicators.size()); // [c][position]
-    std::vector<std::unordered_map<Rank, uint32_t>> positions(communicators.size());
-    for (std::size_t c = 0; c < communicators.size(); ++c)
-    {
-        const auto& ranks = communicators[c].ranks;
-        lists[c].resize(ranks.size());
-        if (ranks.empty())
-        {
-            return Fail("group \"" + rdma::Shown(communicators[c].name, 60) + "\" has no ranks");
-        }
-        for (uint32_t p = 0; p < ranks.size(); ++p)
-        {
-            if (ranks[p] >= m_recording.ranks.size() || !positions[c].emplace(ranks[p], p).second)
-            {
-                return Fail("group \"" + rdma::Shown(communicators[c].name, 60) + "\": rank " +
-                            std::to_string(ranks[p]) +
-                            (ranks[p] >= m_recording.ranks.size()
-                                 ? "; allowed: 0 to " + std::to_string(m_recording.ranks.size() - 1)
-                                 : " stands there twice; allowed: once"));
-            }
-        }
-    }
-    m_callOf.resize(m_recording.ranks.size());
-    for (Rank rank = 0; rank < m_recording.ranks.size(); ++rank)
-    {
-        const auto& events = m_recording.ranks[rank];
-        m_callOf[rank].assign(events.size(), kNone);
-        for (uint32_t i = 0; i < events.size(); ++i)
-        {
-            if (events[i].nothing || events[i].kind != TaskKind::kCollective)
-            {
-                continue;
-            }
-            const uint32_t c = events[i].communicator;
-            const auto found = positions[c].find(rank);
-            if (found == positions[c].end())
-            {
-                return Fail(Named({rank, i}) + ": the rank is not in its group \"" +
-                            rdma::Shown(communicators[c].name, 60) + "\"");
-            }
-            auto& list = lists[c][found->second];
-            m_callOf[rank][i] = static_cast<uint32_t>(list.size());
-            list.push_back(i);
-        }
-    }
-    m_calls.resize(communicators.size());
-    m_blocks.resize(m_first.back());
-    for (std::size_t c = 0; c < communicators.size(); ++c)
-    {
-        const auto& ranks = communicators[c].ranks;
-        const auto group = [&] {
-            return "group \"" + rdma::Shown(communicators[c].name, 60) + "\"";
-        };
-        for (uint32_t p = 1; p < ranks.size(); ++p)
-        {
-            if (lists[c][p].size() != lists[c][0].size())
-            {
-                return Fail(group() + ": rank " + std::to_string(ranks[0]) + " calls " +
-                            topo::Counted(lists[c][0].size(), "collective") + ", rank " +
-                            std::to_string(ranks[p]) + " " + std::to_string(lists[c][p].size()));
-            }
-        }
-        for (uint32_t k = 0; k < lists[c][0].size(); ++k)
-        {
-            auto& members = m_calls[c].emplace_back();
-            const At first{ranks[0], lists[c][0][k]};
-            std::vector<uint64_t> sizes;
-            for (uint32_t p = 0; p < ranks.size(); ++p)
-            {
-                const At at{ranks[p], lists[c][p][k]};
-                const Event& event = EventAt(at);
-                const Event& other = EventAt(first);
-                const bool uneven = event.op == coll::Op::kAllToAllV;
-                if (event.op != other.op || (!uneven && event.bytes != other.bytes))
-                {
-                    return Fail(group() + ", collective " + std::to_string(k) + ": " +
-                                Named(first) + " is " + coll::OpName(other.op) + " of " +
-                                std::to_string(other.bytes) + " B, " + Named(at) + " " +
-                                coll::OpName(event.op) + " of " + std::to_string(event.bytes));
-                }
-                if (uneven && event.sends.size() != ranks.size())
-                {
-                    return Fail(Named(at) + " has sizes for " + std::to_string(event.sends.size()) +
-                                " ranks; allowed: as many as its group has, " +
-                                std::to_string(ranks.size()));
-                }
-                sizes.insert(sizes.end(), event.sends.begin(), event.sends.end());
-                members.push_back(at);
-            }
-            if (EventAt(first).op == coll::Op::kAllToAllV)
-            {
-                std::shared_ptr<const coll::BlockSizes> blocks;
-                try
-                {
-                    blocks =
-                        std::make_shared<coll::BlockSizes>(static_cast<Rank>(ranks.size()), sizes);
-                }
-                catch (const std::invalid_argument& e)
-                {
-                    return Fail(Named(first) + ": " + e.what());
-                }
-                for (const At& at : members)
-                {
-                    m_blocks[Number(at)] = blocks;
-                }
-            }
-        }
-    }
-    return true;
-}
-
-bool
-Builder::Order(bool keeps, std::vector<At>* left)
-{
-    const auto ranks = static_cast<Rank>(m_recording.ranks.size());
-    // Collectives are one for all their members: what waits for one waits until all have begun.
-    std::vector<std::vector<uint32_t>> open(m_calls.size());
-    for (std::size_t c = 0; c < m_calls.size(); ++c)
-    {
-        for (const auto& members : m_calls[c])
-        {
-            open[c].push_back(static_cast<uint32_t>(members.size()));
-        }
-    }
-    std::vector<std::vector<std::vector<uint32_t>>> next(ranks);
-    std::vector<std::vector<uint32_t>> waits(ranks);
-    for (Rank rank = 0; rank < ranks; ++rank)
-    {
-        const auto& events = m_recording.ranks[rank];
-        next[rank].resize(events.size());
-        waits[rank].assign(events.size(), 0);
-        std::map<std::pair<uint32_t, uint32_t>, uint32_t> last; // of each resource
-        const auto add = [&](uint32_t before, uint32_t event) {
-            next[rank][before].push_back(event);
-            ++waits[rank][event];
-        };
-        for (uint32_t i = 0; i < events.size(); ++i)
-        {
-            const Event& event = events[i];
-            if (event.nothing)
-            {
-                continue;
-            }
-            for (const uint32_t before : m_after[rank][i])
-            {
-                add(before, i);
-            }
-            const bool host = event.kind == TaskKind::kHost;
-            const bool collective = event.kind == TaskKind::kCollective;
-            const bool computes =
-                event.kind == TaskKind::kCompute || event.kind == TaskKind::kMemory;
-            if (collective || (keeps && (host || computes)))
-            {
-                const std::pair<uint32_t, uint32_t> resource = {collective ? 2 : host,
-                                                                collective ? event.communicator
-                                                                : host     ? event.thread
-                                                                           : 0};
-                const auto [place, isNew] = last.try_emplace(resource, i);
-                if (!isNew)
-                {
-                    // Collectives: the next may begin when this one has, as they are posted.
-                    add(std::exchange(place->second, i), i);
-                }
-            }
-            waits[rank][i] += event.kind == TaskKind::kRecv; // for its send
-        }
-    }
-    std::map<std::pair<Rank, uint32_t>, At> receiveOf;
-    for (const auto& [pair, messages] : m_messages)
-    {
-        for (const Message& message : messages)
-        {
-            receiveOf[{message.send.rank, message.send.event}] = message.receive;
-        }
-    }
-    using Ready = std::pair<uint32_t, Rank>; // event, rank: near the order of all lists
-    std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
-    const auto release = [&](Rank rank, uint32_t event) {
-        if (--waits[rank][event] == 0)
-        {
-            ready.push({event, rank});
-        }
-    };
-    std::size_t all = 0;
-    m_place.assign(ranks, {});
-    for (Rank rank = 0; rank < ranks; ++rank)
-    {
-        m_place[rank].assign(waits[rank].size(), SIZE_MAX);
-        for (uint32_t i = 0; i < waits[rank].size(); ++i)
-        {
-            if (m_recording.ranks[rank][i].nothing)
-            {
-                continue;
-            }
-            ++all;
-            if (waits[rank][i] == 0)
-            {
-                ready.push({i, rank});
-            }
-        }
-    }
-    std::size_t done = 0;
-    while (!ready.empty())
-    {
-        const auto [i, rank] = ready.top();
-        ready.pop();
-        m_place[rank][i] = done++;
-        const Event& event = m_recording.ranks[rank][i];
-        if (event.kind == TaskKind::kCollective)
-        {
-            const uint32_t k = m_callOf[rank][i];
-            if (--open[event.communicator][k] == 0)
-            {
-                for (const At& at : m_calls[event.communicator][k])
-                {
-                    for (const uint32_t behind : next[at.rank][at.event])
-                    {
-                        release(at.rank, behind);
-                    }
-                }
-            }
-            continue;
-        }
-        if (event.kind == TaskKind::kSend)
-        {
-            const At receive = receiveOf.at({rank, i});
-            release(receive.rank, receive.event);
-        }
-        for (const uint32_t behind : next[rank][i])
-        {
-            release(rank, behind);
-        }
-    }
-    if (done == all)
-    {
-        return true;
-    }
-    for (Rank rank = 0; rank < ranks; ++rank)
-    {
-        for (uint32_t i = 0; i < m_place[rank].size(); ++i)
-        {
-            if (m_place[rank][i] == SIZE_MAX && !m_recording.ranks[rank][i].nothing)
-            {
-                left->push_back({rank, i});
-                break; // the first of each rank tells most
-            }
-        }
-    }
-    return false;
-}
 
 void
 Builder::MakeGroups()
@@ -533,7 +83,7 @@ Builder::MakeGroups()
     for (std::size_t c = 0; c < m_recording.communicators.size(); ++c)
     {
         const Communicator& communicator = m_recording.communicators[c];
-        if (m_calls[c].empty())
+        if (m_found.calls[c].empty())
         {
             m_kindOf.push_back(kNone);
             continue;
@@ -562,7 +112,7 @@ Builder::MakeGroups()
         }
         m_kindOf.push_back(kind);
     }
-    if (!m_messages.empty() || m_plan.groupKinds.empty())
+    if (!m_found.messages.empty() || m_plan.groupKinds.empty())
     {
         m_messageKind = static_cast<uint32_t>(m_plan.groupKinds.size());
         std::vector<Rank> all(m_ranks);
@@ -588,7 +138,7 @@ Builder::OrderOf(Rank rank) const
     for (auto i = order.begin(); kept && i != order.end(); ++i)
     {
         const Event& event = events[*i];
-        kept = m_after[rank][*i].empty() || m_after[rank][*i].back() < *i;
+        kept = m_found.after[rank][*i].empty() || m_found.after[rank][*i].back() < *i;
         if (event.kind == TaskKind::kSend || event.kind == TaskKind::kRecv)
         {
             const std::size_t place = m_place[rank][*i];
@@ -642,7 +192,7 @@ Builder::MakeGraph(Rank rank, StepGraph* graph) const
         task.name = event.name;
         task.duration = event.duration;
         task.bytes = event.bytes;
-        for (const uint32_t before : m_after[rank][i])
+        for (const uint32_t before : m_found.after[rank][i])
         {
             task.after.push_back(idOf[before]);
         }
@@ -661,7 +211,7 @@ Builder::MakeGraph(Rank rank, StepGraph* graph) const
             task.op = event.op;
             task.group = kind;
             task.stream = streamOf(2, kind, 0, m_plan.groupKinds[kind].name);
-            if ((task.blocks = m_blocks[m_first[rank] + i]))
+            if ((task.blocks = m_found.blocks[m_found.Number({rank, i})]))
             {
                 task.bytes = task.blocks->LargestInput();
             }
@@ -763,10 +313,12 @@ Builder::MakeRoles()
 std::optional<training::TrainingPlan>
 Builder::Make()
 {
-    if (!CheckEvents() || !LeaveOutNothings() || !MatchMessages() || !CheckCollectives())
+    auto found = MatchEvents(m_recording, m_file, m_errors);
+    if (!found)
     {
         return std::nullopt;
     }
+    m_found = std::move(*found);
     const auto isNothing = [](const Event& event) { return event.nothing; };
     if (std::all_of(m_recording.ranks.begin(), m_recording.ranks.end(), [&](const auto& events) {
             return std::all_of(events.begin(), events.end(), isNothing);
@@ -776,19 +328,20 @@ Builder::Make()
         return std::nullopt;
     }
     std::vector<At> left;
-    m_kept = Order(true, &left);
+    m_kept = OrderEvents(m_recording, m_found, true, &m_place, &left);
     left.clear();
-    if (!m_kept && !Order(false, &left))
+    if (!m_kept && !OrderEvents(m_recording, m_found, false, &m_place, &left))
     {
         std::string names;
         for (std::size_t i = 0; i < std::min<std::size_t>(left.size(), 3); ++i)
         {
-            names += (i > 0 ? ", " : "") + Named(left[i]);
+            names += (i > 0 ? ", " : "") + NameOf(m_recording, left[i]);
         }
         Fail("ranks wait for each other in a circle, so none of these can begin: " + names);
         return std::nullopt;
     }
-    const std::string crowded = AssignLanes(m_recording, m_place, m_messages, &m_after, &m_laneOf);
+    const std::string crowded =
+        AssignLanes(m_recording, m_place, m_found.messages, &m_found.after, &m_laneOf);
     if (!crowded.empty())
     {
         Fail(crowded);

@@ -99,6 +99,20 @@ LayerSpec::Flops() const
 }
 
 Work
+LayerSpec::ExpertFlops() const
+{
+    Work sum;
+    for (const Part& part : parts)
+    {
+        for (const Operator& op : part.operators)
+        {
+            sum += op.expert ? op.Flops() * part.routing->topK : Work{};
+        }
+    }
+    return sum;
+}
+
+Work
 LayerSpec::ActivationBytes() const
 {
     Work sum;

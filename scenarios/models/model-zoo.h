@@ -103,7 +103,8 @@ struct Kept
 {
     Work bytes; ///< with a 16-bit datatype, everything stored
     Split split = Split::kWhole;
-    bool core = false; ///< of the core of attention: selective recomputation drops it
+    bool core = false;   ///< of the core of attention: selective recomputation drops it
+    bool expert = false; ///< of the tokens that were sent to the rank's experts: of even shares
 };
 
 /// What a layer computes, whatever the batch is.
@@ -191,6 +192,7 @@ struct LayerSpec
     uint64_t Parameters() const; ///< elements this layer owns
     bool IsShared() const;       ///< it says how a tensor-parallel group divides it
     Work Flops() const;          ///< forward
+    Work ExpertFlops() const;    ///< of these those of experts, for all tokens
     Work ActivationBytes() const;
 };
 

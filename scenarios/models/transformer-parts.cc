@@ -246,6 +246,7 @@ Experts(const Transformer& t, const Work& tokens)
     for (Kept& kept : expert.kept)
     {
         kept.bytes = kept.bytes * e.topK;
+        kept.expert = true;
         part.kept.push_back(kept);
     }
     part.routing = Routing{e.count, e.topK, static_cast<double>(h)};

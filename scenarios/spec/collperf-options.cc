@@ -13,6 +13,7 @@
 #include "scenarios/spec/nccl-environment.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
+#include "scenarios/spec/reference-options.h"
 #include "scenarios/spec/validate.h"
 #include "topologies/family.h"
 
@@ -243,6 +244,7 @@ MakeTable()
             .Otherwise("none")
             .Distinct()
             .Example("ring,auto"),
+        ReferenceOptionRow(json, group),
         Opt("root",
             Kind::kInteger,
             json,
@@ -566,6 +568,7 @@ ValidateCollperf(const ReadResult& read)
                        std::to_string(kMostRanksChecked) + " ranks: 0");
         }
         TakeBlockSizes(&v, &s);
+        TakeReference(&v, cluster.spec.servers, &s);
         for (const uint64_t bytes : s.sizes)
         {
             // With blocks of their own the largest stands for all: a matrix each would be much.

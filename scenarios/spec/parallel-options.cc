@@ -174,6 +174,18 @@ ParallelOptionRows()
             .Shows("N-N-...")
             .Otherwise("--dp each")
             .Example("2-1-1"),
+        Opt("pipeline-sends",
+            Kind::kName,
+            json,
+            group,
+            "with --pp: whether computing waits for a message to the next stage")
+            .Names("sends",
+                   {{"background", "they run beside the next computation"},
+                    {"awaited",
+                     "the next computation begins when the message is there, as in Megatron-LM and "
+                     "DeepSpeed's pipelines"}})
+            .Default("background")
+            .Example("awaited"),
         Opt("vertical-sync",
             Kind::kFlag,
             json,
@@ -339,6 +351,18 @@ FindStages(Validation* v, training::TrainingOptions* o)
         return;
     }
     o->microBatch = values.U32("micro-batch");
+    if (const auto why = training::WhyNoStagesFound(*o))
+    {
+        v->Fail(values.Given("replicas") ? "replicas" : "partition", *why);
+        return;
+    }
+    const std::size_t groups = training::GroupsToCut(training::ResolvedOptions(*o)).groups.size();
+    if (groups <= 2 && o->model.layers.size() > 2)
+    {
+        v->notes.push_back("--replicas=auto: " + o->model.name +
+                           " is cut behind its first layer or nowhere: no other has fewer "
+                           "activations behind it than all before");
+    }
     *o = training::WithStagesFound(*o);
     v->Decide("pp", std::to_string(o->pipeline));
     v->Decide("replicas", training::ReplicasText(*o));
@@ -471,8 +495,10 @@ MakeParallel(Validation* v,
     }
     if (o->pipeline == 1)
     {
-        v->NoteIfSet({"partition", "pipeline-schedule"}, "has no effect with --pp=1");
+        v->NoteIfSet({"partition", "pipeline-schedule", "pipeline-sends"},
+                     "has no effect with --pp=1");
     }
+    o->awaitedSends = values.Text("pipeline-sends") == "awaited";
     o->tensorOverlap = values.Flag("tp-overlap");
     o->piecewiseOverlap = values.Flag("tp-comm-overlap");
     if (o->piecewiseOverlap && o->tensor == 1)

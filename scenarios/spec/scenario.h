@@ -21,6 +21,7 @@
 #include "scenarios/spec/launch-options.h"
 #include "scenarios/spec/load-balancing.h"
 #include "scenarios/spec/protocol.h"
+#include "scenarios/spec/reference.h"
 #include "scenarios/spec/transport-options.h"
 #include "scenarios/training/plan-options.h"
 #include "scenarios/training/step-graph.h"
@@ -329,6 +330,7 @@ struct CollperfScenario
     /// Of the ranks' times: 0 rank 0's, 1 the mean, 2 the least, 3 the largest.
     uint32_t average = 3;
     std::vector<Compared> compare;
+    Reference reference; ///< measured times
 
     /// The table's own, then those compared.
     std::vector<const CollectiveOptions*> Choices() const

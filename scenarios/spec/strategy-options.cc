@@ -179,7 +179,11 @@ MakeStrategy(Validation* v, uint32_t gpus, uint32_t servers)
             return served;
         }
     }
-    v->MustNotBeSet({"replicas", "partition", "pipeline-schedule", "vertical-sync"},
+    v->MustNotBeSet({"replicas",
+                     "partition",
+                     "pipeline-schedule",
+                     "pipeline-sends",
+                     "vertical-sync"},
                     "is of a pipeline, and a replica of --strategy=" +
                         training::StrategyName(served.strategy) + " is one GPU");
     if (served.strategy != Strategy::kDownpour)

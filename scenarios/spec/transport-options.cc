@@ -4,7 +4,10 @@
 #include "scenarios/spec/transport-options.h"
 
 #include "scenarios/spec/network-kinds.h"
+#include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/scenario.h"
+
+#include <cmath>
 
 namespace scenario
 {
@@ -79,20 +82,62 @@ struct Trimming
     const char* inWords;
     bool marks;              ///< it hears of ECN
     const char* balancer;    ///< unless the user says otherwise
-    const char* trimPackets; ///< ns3::RdmaSwitch::TrimPackets
+    const char* trimPackets; ///< ns3::RdmaSwitch::TrimPackets; empty: UetNetwork says
     const char* trimRate;    ///< TrimRate
     const char* trimReturn;  ///< TrimReturn
 };
 
 /// Where packets are trimmed. NDP: its paper. EQDS: main_eqds.cpp of its authors' simulator,
 /// DEFAULT_QUEUE_SIZE, with no packet sent back (eqds.cpp: one that comes back is an error). UET: a
-/// bandwidth-delay product, of 100 Gb/s and 12 us in the README of the consortium's simulator: 36
-/// packets of 4,178 B.
+/// bandwidth-delay product, see UetNetwork.
 constexpr Trimming kTrimming[] = {
     {"ndp", "NDP", false, "spray", "8", "0", "1"},
     {"eqds", "EQDS", false, "spray", "35", "0", "0"},
-    {"uet", "UET", true, "reps", "36", "100Gbps", "0"},
+    {"uet", "UET", true, "reps", "", "", "0"},
 };
+
+/// What UET's queues, marks and target are for. The README of the consortium's simulator has 100
+/// Gb/s and a round trip of 12 us. Of these, 2 us are taken to be those of a packet of 4,178 B on
+/// the six links of a three-tier network, which grow with packets and shrink with rates; the rest,
+/// of cables and switches, does not (assumed).
+struct UetNetwork
+{
+    rdma::BitRate rate;
+    uint32_t packet;     ///< bytes on the line
+    int64_t roundTrip;   ///< ps
+    double productBytes; ///< rate x round trip
+};
+
+UetNetwork
+UetNetworkOf(const Values& values)
+{
+    constexpr int64_t kReferencePs = 12000000;
+    constexpr uint32_t kLinks = 6;
+    constexpr uint32_t kReferencePacket = 4178;
+    constexpr uint32_t kOverhead = kReferencePacket - 4096;
+    UetNetwork network;
+    network.rate = rdma::Gbps(100);
+    for (const NicName& nic : NicNames())
+    {
+        network.rate = values.Text("nic") == nic.name ? nic.rate : network.rate;
+    }
+    network.packet =
+        kOverhead + (values.Present("payload") ? values.U32("payload") : values.U32("mtu"));
+    const int64_t onLine =
+        rdma::SerializationTime(rdma::Bytes(network.packet), network.rate).ps -
+        rdma::SerializationTime(rdma::Bytes(kReferencePacket), rdma::Gbps(100)).ps;
+    network.roundTrip = kReferencePs + kLinks * onLine;
+    network.productBytes =
+        static_cast<double>(network.roundTrip) * static_cast<double>(network.rate.bps) / 8e12;
+    return network;
+}
+
+/// In packets: from so many on a port of the NICs' rate trims.
+uint32_t
+TrimPacketsOf(const UetNetwork& network)
+{
+    return static_cast<uint32_t>(std::lround(network.productBytes / network.packet));
+}
 
 const Trimming*
 FindTrimming(const std::string& name)
@@ -112,9 +157,13 @@ FindTrimming(const std::string& name)
 void
 DecideMarking(Validation* v)
 {
-    for (const auto& [option, value] : {std::pair{"ecn-kmin", "37500"},
-                                        std::pair{"ecn-kmax", "112500"},
-                                        std::pair{"ecn-pmax", "1"}})
+    // Thresholds are told for 100 Gb/s.
+    const UetNetwork network = UetNetworkOf(v->values);
+    const double queue = network.productBytes * 100e9 / static_cast<double>(network.rate.bps);
+    const auto part = [queue](double of) { return std::to_string(std::llround(queue * of)); };
+    for (const auto& [option, value] : {std::pair{"ecn-kmin", part(0.25)},
+                                        std::pair{"ecn-kmax", part(0.75)},
+                                        std::pair{"ecn-pmax", std::string("1")}})
     {
         if (!IsMeant(*v, option))
         {
@@ -198,11 +247,22 @@ TransportAttributes(const Validation& v)
     {
         return {};
     }
-    return {{"ns3::RdmaNic::LossRecovery", transport->name},
-            {"ns3::RdmaNic::AckPriority", "5"}, // RdmaSwitch::TrimPriority
-            {"ns3::RdmaSwitch::TrimPackets", transport->trimPackets},
-            {"ns3::RdmaSwitch::TrimRate", transport->trimRate},
-            {"ns3::RdmaSwitch::TrimReturn", transport->trimReturn}};
+    std::vector<std::pair<std::string, std::string>> attributes{
+        {"ns3::RdmaNic::LossRecovery", transport->name},
+        {"ns3::RdmaNic::AckPriority", "5"}, // RdmaSwitch::TrimPriority
+        {"ns3::RdmaSwitch::TrimPackets", transport->trimPackets},
+        {"ns3::RdmaSwitch::TrimRate", transport->trimRate},
+        {"ns3::RdmaSwitch::TrimReturn", transport->trimReturn}};
+    if (transport->marks)
+    {
+        const UetNetwork network = UetNetworkOf(v.values);
+        attributes[2].second = std::to_string(TrimPacketsOf(network));
+        attributes[3].second = std::to_string(network.rate.bps / 1000000000) + "Gbps";
+        // 0.75 round trips (uec.cpp, with trimming).
+        attributes.emplace_back("ns3::UetParameters::TargetDelay",
+                                std::to_string(network.roundTrip * 3 / 4) + "ps");
+    }
+    return attributes;
 }
 
 std::vector<NamedItem>

@@ -58,6 +58,18 @@ ExpertRankShares(const Routing& routing, const TrainingOptions& o)
     return ranks;
 }
 
+uint32_t
+BusiestPosition(const TrainingOptions& o)
+{
+    const auto routing = RoutingOf(o.model);
+    if (!routing || !HasExpertLoad(o))
+    {
+        return 0;
+    }
+    const auto shares = ExpertRankShares(*routing, o);
+    return static_cast<uint32_t>(std::max_element(shares.begin(), shares.end()) - shares.begin());
+}
+
 bool
 AsksForExpertLoad(const TrainingOptions& o)
 {

@@ -36,6 +36,9 @@ std::vector<double> ExpertShares(uint32_t experts,
 /// The same of the ranks of an expert group: rank i has experts [i E / ep, (i + 1) E / ep).
 std::vector<double> ExpertRankShares(const Routing& routing, const TrainingOptions& options);
 
+/// The place in an expert group whose experts get most tokens.
+uint32_t BusiestPosition(const TrainingOptions& options);
+
 /// Whether either option is given.
 bool AsksForExpertLoad(const TrainingOptions& options);
 

@@ -91,26 +91,6 @@ std::vector<Problem> CheckProfile(const LayerProfile& profile, const ModelSpec& 
 /// \param name of the model, if the profile has none
 ModelSpec ModelOfProfile(LayerProfile& profile, const std::string& name);
 
-/// A profile taken with another batch, or on another GPU.
-struct ProfileScaling
-{
-    /// Wanted over measured samples: times, activations and FLOPs are proportional to it,
-    /// parameters are not.
-    double batch = 1;
-    /// FLOP/s of the GPU that is wanted: no pass takes less than its FLOPs at that rate (backward
-    /// twice the forward FLOPs). 0: no such bound.
-    double peakFlops = 0;
-};
-
-LayerProfile ScaleProfile(const LayerProfile& profile, const ProfileScaling& scaling);
-
-/// Layers joined as NarrowGroups says. A group has the sums of its layers, the activations of the
-/// last, and its name.
-LayerProfile JoinToNarrowCuts(const LayerProfile& profile);
-
-/// What the partitioner takes of it.
-std::vector<PartitionLayer> PartitionLayers(const LayerProfile& profile);
-
 } // namespace training
 
 #endif // SCENARIOS_TRAINING_LAYER_PROFILE_H

@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/memory-estimate.h"
 
+#include "scenarios/training/expert-load.h"
 #include "scenarios/training/parameter-gathers.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/zero-partition.h"
@@ -156,19 +157,28 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
     return m;
 }
 
+/// Resolved, of the rank whose experts get most tokens: it keeps most activations.
+TrainingOptions
+OfBusiest(const TrainingOptions& given)
+{
+    TrainingOptions o = ResolvedOptions(given);
+    o.expertPosition = BusiestPosition(o);
+    return o;
+}
+
 } // namespace
 
 MemoryEstimate
 EstimateStageMemory(const TrainingOptions& given, uint32_t stage)
 {
-    const TrainingOptions o = ResolvedOptions(given);
+    const TrainingOptions o = OfBusiest(given);
     return StageMemory(o, LayersOfModel(o), stage);
 }
 
 MemoryEstimate
 EstimateMemory(const TrainingOptions& given)
 {
-    const TrainingOptions o = ResolvedOptions(given);
+    const TrainingOptions o = OfBusiest(given);
     const std::vector<RankLayer> all = LayersOfModel(o);
     MemoryEstimate most;
     for (uint32_t stage = 0; stage < o.pipeline; ++stage)

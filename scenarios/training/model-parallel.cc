@@ -109,6 +109,10 @@ class Messages
             t.task.tag = TagOf(IsForward(done), to);
             t.task.name = "send " + NameOf(done);
             t.made = t.begin = done.span.last;
+            if (m_options.awaitedSends && done.span.last + 1 < m_work.order.size())
+            {
+                t.users = {done.span.last + 1};
+            }
             const auto behind = last.find(done.span.last);
             if (behind != last.end())
             {

@@ -126,6 +126,11 @@ struct TrainingOptions
     Partition partition = Partition::kUniform;
     /// For kPipeDream: machines and their links, as the partitioner counts them.
     std::vector<PartitionLevel> links;
+    /// Computing goes on behind an action when its message has arrived at the other stage
+    /// (_communicate of NVIDIA/Megatron-LM@178beeb megatron/p2p_communication.py, which waits for
+    /// its sends and for the device; send of microsoft/DeepSpeed@077e674
+    /// deepspeed/runtime/pipe/p2p.py).
+    bool awaitedSends = false;
     /// Layers of each piece of the pipeline, in the order of the model; empty: as kUniform.
     std::vector<uint32_t> pieceLayers;
     /// Of each stage, where not all have as many (PipeDream's "2-1-1"): micro-batch m is that of

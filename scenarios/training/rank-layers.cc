@@ -408,7 +408,9 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
             }
             Work bytes = o.fusedAttention ? kept.bytes.WithoutPairs() : kept.bytes;
             bytes.pair *= o.context; // the keys are those of the whole sequence
-            rank.keptBytes += bytes.At(o.microBatch, sequence) * ShareOf(kept.split, o);
+            const double routed =
+                kept.expert ? RoutedShare(*part.routing, o) / part.routing->topK : 1;
+            rank.keptBytes += bytes.At(o.microBatch, sequence) * ShareOf(kept.split, o) * routed;
         }
         for (const Operator& op : part.operators)
         {

@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/rank-work.h"
 
+#include "scenarios/training/expert-load.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/host-work.h"
 #include "scenarios/training/kernel-time.h"
@@ -511,8 +512,13 @@ OfMicroBatch(const TrainingOptions& o, uint32_t index)
 double
 StepFlops(const TrainingOptions& o)
 {
-    return 3.0 * o.accumulation * o.model.ForwardFlops(o.microBatch, o.Sequence()) * o.Data() /
-           o.ranks;
+    double forward = o.model.ForwardFlops(o.microBatch, o.Sequence());
+    const double dropped = DroppedShare(o);
+    for (std::size_t i = 0; dropped > 0 && i < o.model.layers.size(); ++i)
+    {
+        forward -= dropped * o.model.layers[i].ExpertFlops().At(o.microBatch, o.Sequence());
+    }
+    return 3.0 * o.accumulation * forward * o.Data() / o.ranks;
 }
 
 } // namespace training

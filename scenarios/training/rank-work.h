@@ -162,8 +162,8 @@ RankWork WorkOfRank(const TrainingOptions& options);
 /// " micro-batch 2", for names; of a single one nothing.
 std::string OfMicroBatch(const TrainingOptions& options, uint32_t index);
 
-/// Model FLOPs of a step per GPU: 3 x forward of all micro-batches, recomputation not counted, the
-/// mean of all ranks.
+/// Model FLOPs of a step per GPU: 3 x forward of all micro-batches, neither recomputation nor what
+/// experts drop counted, the mean of all ranks.
 double StepFlops(const TrainingOptions& options);
 
 } // namespace training

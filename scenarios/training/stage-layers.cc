@@ -44,6 +44,16 @@ LayersOf(const CutGroups& cut, const std::vector<PipeDreamStage>& stages)
     return layers;
 }
 
+/// A partitioner that would not end in time.
+std::string
+TooMany(const TrainingOptions& o, std::size_t groups, const std::string& among)
+{
+    return "would compare more than 1e10 ways to cut the " + std::to_string(groups) +
+           " layers of " + o.model.name + " for " + among +
+           "; allowed: fewer layers (join some of the profile), --partition=balanced or uniform "
+           "with --pp";
+}
+
 } // namespace
 
 CutGroups
@@ -103,7 +113,28 @@ WhyNotPartitioned(const TrainingOptions& o)
                     ? " with narrow places between them"
                     : " layers");
     }
+    const bool ofCosts = o.partition == Partition::kBalanced && o.replicas.empty();
+    if (o.pipeline > 1 && !ofCosts && CutSteps(groups, o.pipeline) > kMostPartitionSteps)
+    {
+        return TooMany(o, groups, std::to_string(o.pipeline) + " stages");
+    }
     return std::nullopt;
+}
+
+std::optional<std::string>
+WhyNoStagesFound(const TrainingOptions& o)
+{
+    const std::size_t groups = GroupsToCut(ResolvedOptions(o)).groups.size();
+    if (PipeDreamSteps(groups, o.links) <= kMostPartitionSteps)
+    {
+        return std::nullopt;
+    }
+    std::string machines;
+    for (const PartitionLevel& level : o.links)
+    {
+        machines += (machines.empty() ? "" : " x ") + std::to_string(level.machines);
+    }
+    return TooMany(o, groups, machines + " GPUs");
 }
 
 TrainingOptions

@@ -38,6 +38,9 @@ CutGroups GroupsToCut(const TrainingOptions& options);
 /// Why the layers cannot be shared out so; nothing if they can.
 std::optional<std::string> WhyNotPartitioned(const TrainingOptions& options);
 
+/// Why WithStagesFound() would not end in time; nothing if it does.
+std::optional<std::string> WhyNoStagesFound(const TrainingOptions& options);
+
 /// The same options with pieceLayers as `partition` says; of what cannot be partitioned without
 /// any. Degrees and micro-batch are given.
 TrainingOptions Partitioned(TrainingOptions options);

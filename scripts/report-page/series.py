@@ -146,12 +146,12 @@ class LinkSeries:
                 round(1e4 * value / self.room_of_bin(link, at))
                 for at, value in enumerate(link.busy)
             ],
-            **self._rates(link),
+            **self._rates(link, rate),
         }
 
-    def _rates(self, link):
+    def _rates(self, link, cable):
         """Mean rates, of the whole time and of each bin, if they are not the cable's throughout."""
-        if len(link.steps) == 1:
+        if len(link.steps) == 1 and link.rate == cable:
             return {}
         whole_time = max(1e-9, self.end - self.begin)
         return {

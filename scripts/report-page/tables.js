@@ -33,11 +33,19 @@ function collectives() {
   const node = section("collectives", "Collectives", "Time: from the first GPU\u2019s entry to the last one\u2019s leaving. algbw: bytes over time; busbw: comparable with the "
     + "rate of the hardware (as nccl-tests defines them). GB/s: 10\u2079 B/s."
     + (data.collectives_left_out ? " The first " + count(rows.length) + "; " + count(data.collectives_left_out) + " more are left out." : ""));
+  const measured = (stats.reference && stats.reference.rows) || []; // --reference
   if (stats.program === "collperf" && rows.length > 1) {
-    bandwidth(node, compared.length
+    const lines = compared.length
       ? d3.nest().key((row) => row.choice).entries(rows).map(({ key, values }) => ({ name: key, key: "busbw_GBps", rows: values }))
-      : [["busbw_GBps", "busbw"], ["algbw_GBps", "algbw"]].map(([key, name]) => ({ name, key, rows })), compared.length > 0);
-    times(node, d3.nest().key((row) => compared.length ? row.choice : row.op).entries(rows));
+      : [["busbw_GBps", "busbw"], ["algbw_GBps", "algbw"]].map(([key, name]) => ({ name, key, rows }));
+    bandwidth(node, measured.length ? lines.concat([{ name: "busbw measured", key: "busbw_GBps", rows: measured }]) : lines, compared.length > 0);
+    const took = d3.nest().key((row) => compared.length ? row.choice : row.op).entries(rows);
+    times(node, measured.length ? took.concat([{ key: "measured", values: measured }]) : took);
+  }
+  if (measured.length) {
+    node.append(element("div", { class: "wide tall", tabindex: 0 }, table("Measured, " + stats.reference.file + ": these take " + digit(stats.reference.factor, 3) + " times as long, geometric mean",
+      ["bytes", "time measured", "busbw measured", "time here over measured"], measured.map((row) => [number(count(row.bytes) + "\u00a0B"), number(time(row.time_us, 4)),
+        number(digit(row.busbw_GBps, 4) + "\u00a0GB/s"), number(digit(row.factor, 3))]))));
   }
   const groups = d3.nest().key((row) => row.op + " (" + row.algorithm + ")").entries(rows);
   if (stats.program !== "collperf") {

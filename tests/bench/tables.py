@@ -9,7 +9,7 @@ there; columns that are not measured (what happens, what a paper says) stay. Sen
 tables are for a human: read them again. What they draw from the runs beside the tables is printed
 as "NAME, more". --list: tables and commands, nothing is run. The programs have to be built (./ns3
 test -N does that). A run that --keep has from before is not run again, so take a new DIR after the
-simulator has changed. All of it: 130 runs, some 40 minutes of a core.
+simulator has changed. All of it: 500 runs, some 70 minutes of a core.
 """
 
 import argparse
@@ -985,7 +985,46 @@ def of_balancers():
     )
 
 
+def of_balancers_published():
+    yield Table(balancers.PAGE, balancers.PUBLISHED_HEADER, balancers.published())
+
+
+def spread_of_placements():
+    """The default job on hosts by chance: the step of each seed over that of hosts in order."""
+
+    def cells(linear, *runs):
+        times = [run["step_time_us"] / linear["step_time_us"] for run in runs]
+        low, median, high = statistics.quantiles(times, n=4)
+        return [
+            f"{min(times):.2f}",
+            f"{low:.2f}",
+            f"{median:.2f}",
+            f"{high:.2f}",
+            f"{max(times):.2f}",
+        ]
+
+    yield Table(
+        balancers.PAGE,
+        ["balancer", "least", "a quarter below", "half below", "three quarters below", "most"],
+        [
+            (
+                [name],
+                [f"{balancers.LINEAR}"]
+                + [
+                    f"dltrain --warmup=0 --placement=random {options} --seed={seed}"
+                    for seed in range(1, 17)
+                ],
+                cells,
+            )
+            for name, options in balancers.BALANCERS
+            if name in ("ecmp", "spray, round-robin")
+        ],
+    )
+
+
 TABLES["balancers"] = of_balancers
+TABLES["balancers-published"] = of_balancers_published
+TABLES["placements"] = spread_of_placements
 
 
 def line_of(command):

@@ -145,6 +145,13 @@ CHAKRA_JSON = (
     '{"id": "2", "type": "COMM_COLL_NODE", "dataDeps": ["1"], "attr": [{"name": "comm_size",'
     ' "int64Val": "4096"}, {"name": "comm_type", "int64Val": "0"}]}\n'
 )
+NCCL_TESTS = (
+    "# Collective test starting: all_reduce_perf\n"
+    "#  Rank  0 Group  0 Pid 10 on one device  0 [0x07] NVIDIA A100\n"
+    "#  Rank  1 Group  0 Pid 11 on two device  0 [0x07] NVIDIA A100\n"
+    "# size count type redop root time algbw busbw #wrong\n"
+    "1024 256 float sum -1 15.50 0.07 0.07 0\n2048 512 float sum -1 16.25 0.13 0.13 0\n"
+)
 HTSIM = "Nodes 2\nConnections 2\n0->1 id 1 start 0 size 3000\n1->0 id 2 start 1500 size 9\n"
 HTSIM_WAITING = (
     "Nodes 3\nConnections 2\nTriggers 1\n0->1 id 1 start 7 size 3000 recv_done_trigger 1\n"
@@ -184,6 +191,16 @@ def formats():
             [text for text in _presets() if '"collperf"' in text] or ['{"program": "collperf"}'],
             [["collperf", "--scenario=f.json", *DRY]],
             "f.json",
+        ),
+        Format(
+            "nccl-tests",
+            " ",
+            [NCCL_TESTS],
+            [
+                ["collperf", "--ranks=2", "-b", "1K", "-e", "2K", "--reference=f.txt", *end]
+                for end in (DRY, REAL)
+            ],
+            "f.txt",
         ),
         Format(
             "scenario-traffic",

@@ -107,7 +107,7 @@ class TablesTest(SystemTest):
                     line.replace(
                         f"--scenario={tables.FOLDER}",
                         f"--scenario={os.path.join(ROOT, tables.FOLDER)}",
-                    )
+                    ).replace("--topology=tests/", f"--topology={os.path.join(ROOT, 'tests/')}")
                     + " --dry-run"
                 )
 

@@ -69,6 +69,33 @@ class CollperfCompare(SystemTest):
             for text in both.out.splitlines():
                 self.assertTrue(text.startswith("#") or ROW.match(text), text)
 
+    def test_measured_times_beside_its_own(self):
+        # Its own table, as reference: all sizes take as long. Of one with half the times: twice.
+        line = "collperf --op=all_gather -g 2 --servers=3 -b 4K -e 1M -f 4 --timeline=0 --report=0"
+        own = self.run_program(line)
+        file = self.write("own.txt", own.out)
+        run = self.run_program(f"{line} --reference={file}")
+        table = rows(own.out)
+        self.assertEqual(len(run.stats["reference"]["rows"]), len(table))
+        self.assertWithin(run.stats["reference"]["factor"], 1, 1e-3)
+        self.assertIn("# factor, geometric mean: 1.000", run.out)
+        for row in self.csv_of(run):
+            self.assertWithin(float(row["reference_factor"]), 1, 1e-3)
+            self.assertWithin(float(row["reference_busbw_GBps"]), float(row["busbw_GBps"]), 1e-3)
+        for text in run.out.splitlines():
+            self.assertTrue(text.startswith("#") or ROW.match(text), text)
+        half = "# size count type redop root time\n" + "".join(
+            f"{row[0]} 1 float none -1 {float(row[5]) / 2}\n" for row in table[1:]
+        )
+        run = self.run_program(f"{line} --reference={self.write('half.txt', half)}")
+        self.assertWithin(run.stats["reference"]["factor"], 2, 1e-3)
+        self.assertEqual(len(run.stats["reference"]["rows"]), len(table) - 1)
+        self.assertEqual(self.csv_of(run)[0]["reference_time_us"], "")
+        self.assertIn("does not say how many GPUs", run.err)
+        # The configuration as run is read again.
+        again = self.run_program(f"collperf --scenario={run.path('stats.json')} --timeline=0")
+        self.assertWithin(again.stats["reference"]["factor"], 2, 1e-3)
+
     def test_efficiency_and_where_time_went(self):
         run = self.run_program(
             "collperf --op=all_reduce --ranks=8 -b 4K -e 64M -f 128 --algorithm=ring --library=none"

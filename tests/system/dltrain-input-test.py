@@ -395,6 +395,8 @@ class Help(SystemTest):
         collective = {"op": "all_reduce", "bytes": 4096}
         jobs = self.write("jobs.json", {"jobs": [{"servers": 2, "collective": collective}]})
         trace = self.write("trace.goal", "num_ranks 1\nrank 0 {\ncalc 1000\n}\n")
+        table = "# size count type redop root time\n1024 256 float sum -1 9.5\n"
+        reference = self.write("nccl.txt", table)
         files = {
             "profile": profile,
             "flows": flows,
@@ -402,6 +404,7 @@ class Help(SystemTest):
             "jobs": jobs,
             "trace": trace,
             "ib-lfts": None,
+            "reference": reference,
         }
         small = {
             "dltrain": (

@@ -2,11 +2,18 @@
 # ctest: TIMEOUT 900
 """--fault: what each costs, what the run says of it, and the same bytes whoever simulates it."""
 
+import csv
 import os
 import random
+import sys
 
 from _same_bytes import ALWAYS, SameBytesTest
-from _system_test import HEADERS, MTU, main, write_time_us
+from _system_test import HEADERS, MTU, ROOT, main, write_packets, write_time_us
+
+sys.path[:0] = [os.path.join(ROOT, "scripts"), os.path.join(ROOT, "scripts", "report-page")]
+from cluster_simulator import load  # noqa: E402
+from cluster_simulator.measures import Links as LinksOf  # noqa: E402
+from series import LinkSeries  # noqa: E402
 
 # Seeded runs of the property test: FAULT_RUNS=1000 for all of them.
 RUNS = int(os.environ.get("FAULT_RUNS", "24"))
@@ -28,6 +35,144 @@ def events(run, kind="fault"):
         if not line.startswith("#") and fields[1] == kind:
             found.append((float(fields[0]), fields[2], fields[3]))
     return found
+
+
+class Rate:
+    """Gb/s of a cable whose faults are (begin, end, Gb/s), in us: the slowest holds."""
+
+    def __init__(self, cable, faults):
+        self.cable, self.faults = cable, faults
+
+    def mean(self, begin, end):
+        times = {begin, end}
+        for fault in self.faults:
+            times.update(time for time in fault[:2] if begin < time < end)
+        times = sorted(times)
+        sent = 0.0
+        for a, b in zip(times, times[1:]):
+            now = [gbps for first, last, gbps in self.faults if first <= a and b <= last]
+            sent += min([self.cable, *now]) * (b - a)
+        return sent / (end - begin)
+
+
+class Rates(SameBytesTest):
+    """While a fault slows a link, its rate and busy share are the same wherever they are told."""
+
+    def check_link(self, run, link, rate):
+        """\return bits sent over a direction of it"""
+        stats = run.stats
+        begin, end = stats["measured_from_us"], stats["simulated_time_us"]
+        interval = stats["links_csv"]["interval_us"]
+        rows = [row for row in run.rows("links.csv") if row["link"] == link]
+        bits = 0.0
+        for row in rows:
+            start = max(begin, (-(-row["time_us"] // interval) - 1) * interval)
+            length = row["time_us"] - start
+            mean = rate.mean(start, row["time_us"])
+            self.assertAlmostEqual(row["rate_gbps"], mean, delta=1e-5 * mean, msg=(link, row))
+            self.assertLessEqual(row["utilization"], 1)
+            bits += row["utilization"] * mean * length * 1e3
+        most = rate.mean(begin, end) * (end - begin) * 1e3
+        share = bits / most
+        near = 2e-3 * share + 2e-5
+        for told in stats["links"]:
+            if told["link"] == link:
+                self.assertAlmostEqual(told["utilization"], share, delta=near, msg=str(told))
+                self.assertAlmostEqual(told["rate_gbps"], rate.mean(begin, end), places=4)
+                words = f"{100 * told['utilization']:5.1f}% of {told['rate_gbps']:.4g} Gb/s  {link}"
+                if "Busiest links" in run.out:  # not of collperf
+                    self.assertIn(words, run.out)
+        of_python = LinksOf(load(run.folder))
+        place = list(of_python.names).index(link)
+        self.assertAlmostEqual(of_python.mean[place], share, delta=1e-6)
+        self.assertAlmostEqual(of_python.carried[place] * 8, bits, delta=1e-5 * bits + 1)
+        series = LinkSeries(begin, end, interval, 3)
+        with open(run.path("links.csv"), encoding="utf-8", newline="") as file:
+            table = list(csv.DictReader(file))
+        columns = {name: [row[name] for row in table] for name in table[0]}
+        series.add(columns, lambda name: [float(text) for text in columns[name]])
+        self.assertAlmostEqual(series.summary(link, rate.cable)["mean"], share, delta=2e-6)
+        self.assertAlmostEqual(series.carried(link) * 8, bits, delta=1e-5 * bits + 1)
+        return bits
+
+    def test_a_link_that_is_slower_for_a_while(self):
+        """Three faults on a cable, one of them over the others' ends; both fabrics."""
+        size = 3000000
+        wire = sum(bytes_ * count for bytes_, count in write_packets(size, MTU)) * 8
+        pair = "traffic --topology=single-switch --hosts=3 --pattern=incast --fan-in=1 --cc=none"
+        for nic, cable, shape in (
+            ("100GbE", 100, [("rate,to=10Gbps", 0, 900, 10)]),
+            ("100GbE", 100, [("rate,to=20Gbps", 33, 400, 20), ("lane-down,to=1", 101, 611, 25)]),
+            ("400GbE", 400, [("lane-down,to=3", 7, 30, 300), ("rate,to=1Gbps", 11, 91, 1)]),
+            (
+                "EDR",
+                100,
+                [
+                    ("rate,to=50Gbps", 50, 150, 50),
+                    ("rate,to=7Gbps", 120, 130, 7),
+                    ("lane-down,to=2", 149, 307, 50),
+                ],
+            ),
+        ):
+            with self.subTest(nic, shape=shape):
+                faults = " ".join(
+                    f"--fault={what.split(',')[0]},at={begin}us,on=server-0-switch-0,"
+                    f"{what.split(',')[1]},for={end - begin}us"
+                    for what, begin, end, _ in shape
+                )
+                run = self.run_program(
+                    f"{pair} --nic={nic} --bytes={size}B {faults} {QUIET}"
+                )
+                rate = Rate(cable, [(begin, end, gbps) for _, begin, end, gbps in shape])
+                bits = self.check_link(run, "switch-0->server-0", rate)
+                if nic != "EDR":  # whose frames have other headers
+                    self.assertAlmostEqual(bits, wire, delta=1e-3 * wire)
+                self.check_link(run, "server-0->switch-0", rate)
+
+    def test_in_the_warm_up_and_of_port_classes(self):
+        run = self.run_program(
+            "traffic --topology=single-switch --hosts=4 --nic=25GbE --pattern=random --load=0.4"
+            " --sizes=fb-hadoop --warm-up=300us --duration=1ms --fault=rate,at=100us,"
+            f"on=server-2-switch-0,to=5Gbps,for=500us {QUIET}"
+        )
+        rate = Rate(25, [(100, 600, 5)])
+        for link in ("server-2->switch-0", "switch-0->server-2"):
+            self.check_link(run, link, rate)
+
+    def test_of_collectives_and_steps(self):
+        fault = "--fault=rate,at=0ns,on=server-1-switch-0,to=20Gbps,for=700us"
+        for line in (
+            "collperf --servers=3 --gpus-per-server=1 --topology=single-switch -b 2M -n 3",
+            "dltrain --model=gpt2 --servers=3 --gpus-per-server=1 --micro-batch=1 --seq=128"
+            " --warmup=0 --steps=1 --topology=single-switch",
+        ):
+            run = self.run_program(f"{line} {fault} {QUIET}")
+            for link in ("server-1->switch-0", "switch-0->server-1"):
+                self.check_link(run, link, Rate(100, [(0, 700, 20)]))
+
+    def test_a_slow_link_of_equals_is_no_less_loaded(self):
+        """Imbalance is of what links could have sent: the slow one of two has less and is as
+        busy.
+        """
+        line = (
+            "traffic --topology=leaf-spine --leaves=2 --spines=2 --hosts-per-leaf=8"
+            f" --pattern=permutation --offset=8 --bytes=2MB --load-balancer=adaptive {QUIET}"
+            " --loss-recovery=out-of-order"
+        )
+        slow = " --fault=rate,at=0ns,on=leaf-0-spine-0,to=25Gbps"
+        run = self.run_program(line + slow)
+        for link in ("leaf-0->spine-0", "spine-0->leaf-0"):
+            self.check_link(run, link, Rate(100, [(0, 1e9, 25)]))
+
+    def test_a_cut_changes_no_rate(self):
+        """What is sent into a cut cable is sent; rows have the cable's rate."""
+        run = self.run_program(
+            "traffic --topology=leaf-spine --leaves=2 --spines=2 --hosts-per-leaf=2"
+            " --pattern=permutation --offset=2 --bytes=2MB --timeout-exponent=8"
+            f" --fault=link-down,at=40us,on=leaf-0-spine-0,for=200us {QUIET}"
+        )
+        self.assertEqual({row["rate_gbps"] for row in run.rows("links.csv")}, {100})
+        self.check_link(run, "leaf-0->spine-1", Rate(100, []))
 
 
 class Links(SameBytesTest):

@@ -130,6 +130,46 @@ class Beside(SystemTest):
         )
         self.assertTrue(run.stats["completed"])
 
+    def test_who_waits_behind_it_is_told(self):
+        """Two servers' ring and TCP to one of them: what the job waits at that port is TCP's, which
+        has far more bytes there.
+        """
+        line = (
+            "collperf --servers=6 --ranks=2 --gpus-per-server=1 --topology=single-switch -b 1M -n 4"
+            " --cc=none --report=0 --timeline=0 --progress=0 --background=pattern=incast,fan-in=4,"
+            "target=0,bytes=4MB,protocol=tcp,hosts=0,2-5,priority=3"
+        )
+        run = self.run_program(line)
+        interference = run.stats["background"]["interference"]
+        self.assertIsNone(interference["background"])
+        job = interference["job"]
+        self.assertGreater(job["waited_for_others_us"], 0.5 * job["waited_us"])
+        self.assertGreater(job["waited_us"], 0)
+        self.assertEqual(job["links"][0]["link"], "switch-0->server-0")
+        self.assertEqual(job["links"][0]["slowed_by"], "background")
+        self.assertGreater(job["links"][0]["share_of_bytes_of_others"], 0.5)
+        self.assertIn("background", [one["job"] for one in job["behind"]])
+        self.assertIn("behind TCP's or UDP's packets", run.text("attribution.csv"))
+        alone = self.run_program(line.split(" --background")[0])
+        self.assertNotIn("TCP", alone.text("attribution.csv"))
+
+    def test_faults_that_hit_it_alone(self):
+        """A cable is cut while TCP's packets are on it, and nobody tells the NIC: they are lost
+        with the link, of the pair of hosts that sends, or of both directions.
+        """
+        for senders in (1, 2, 3):
+            run = self.run_program(
+                f"traffic --topology=single-switch --hosts=4 --pattern=incast --fan-in={senders}"
+                f" --target=0 --bytes=10MB --fault=link-down,at=300us,on=server-0-switch-0,for=1ms"
+                + TCP
+            )
+            (fault,) = run.stats["faults"]
+            self.assertGreaterEqual(fault["pairs_hit"], senders)
+            self.assertLessEqual(fault["pairs_hit"], 2 * senders)
+            lost = run.stats["ordinary"]["packets_lost_with_link"]
+            self.assertGreater(lost, 0)
+            self.assertEqual(lost, run.stats["drops"]["lost_with_link"])
+
 
 class Refused(SystemTest):
     def test_what_cannot_be(self):
@@ -138,6 +178,15 @@ class Refused(SystemTest):
         self.refuse(traffic + " --threads=2", "--threads", "2", "allowed: 1")
         self.refuse(traffic + " --mpi-ranks=2", "--protocol", "tcp", "--mpi-ranks")
         self.refuse(traffic + " --network=analytic", "--protocol", "tcp", "--network=analytic")
+        for name, value in (
+            ("window", "4096"),
+            ("timeout-exponent", "9"),
+            ("loss-recovery", "selective-repeat"),
+            ("retry-count", "3"),
+            ("ack-every", "4"),
+        ):
+            run = self.run_program(f"{traffic} --{name}={value} --dry-run")
+            self.assertIn(f"--{name} is of RDMA's queue pairs: no effect", run.err)
         self.refuse(traffic + " --operation=read", "--operation", "read", "write")
         self.refuse(traffic + " --rate-interval=1us", "--rate-interval", "1us", "allowed")
         self.refuse(traffic + " --trace-paths=*->server-0", "--trace-paths", "--protocol=tcp")

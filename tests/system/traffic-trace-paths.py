@@ -30,6 +30,10 @@ class TracePaths(SystemTest):
                 flows = run.rows("flows.csv")
                 self.assertEqual(sum(row["messages"] for row in rows), len(flows))
                 self.assertEqual(sum(row["bytes"] for row in rows), len(flows) * 300001)
+                # 73.2 packets of 4,096 B (InfiniBand the same), all on one way.
+                mtu = run.stats["configuration"]["fabric"]["mtu"]
+                for row in rows:
+                    self.assertEqual(row["packets"], row["messages"] * -(-300001 // mtu))
                 self.assertEqual(run.stats["paths_csv"]["rows"], len(rows))
                 self.assertEqual(run.stats["paths_csv"]["messages_left_out"], 0)
                 topology = json.loads(run.text("topology.json"))
@@ -72,6 +76,93 @@ class TracePaths(SystemTest):
         )
         spines = {row["path"].split("->")[2] for row in rows if row["path"].count("->") == 4}
         self.assertEqual(spines, {"spine-0", "spine-1", "spine-2", "spine-3"})
+
+    def one_flow(self, packets, more):
+        """Packets by spine of one flow of so many."""
+        table = self.write("flow.csv", f"start_ns,src,dst,bytes\n0,0,5,{packets * 1024 - 1}\n")
+        rows, run = self.paths(
+            f"--topology=leaf-spine --leaves=2 --spines=5 --hosts-per-leaf=4 --hosts=8 --mtu=1024"
+            f" --flows={table} --trace-paths=all {more}"
+        )
+        self.assertEqual(run.stats["paths_csv"]["packets_left_out"], 0)
+        self.assertEqual([row["messages"] for row in rows].count(1), 1)
+        for row in rows:
+            self.assertEqual(row["bytes"], (packets * 1024 - 1) * row["messages"])
+            self.assertEqual(row["fct_us_max"] == "", row["messages"] == 0)
+        counts = [row["packets"] for row in rows]
+        self.assertEqual(counts, sorted(counts, reverse=True), "the most used first")
+        return counts, run
+
+    def test_how_many_packets_took_each_of_five_ways(self):
+        for packets in (1, 4, 2003):
+            for fabric in ("", "--fabric=ib --nic=HDR "):
+                # In turns: as even as it can be.
+                counts, _ = self.one_flow(
+                    packets, fabric + "--load-balancer=spray --spray=round-robin"
+                )
+                share, more = divmod(packets, 5)
+                even = [share + 1] * more + [share] * (5 - more)
+                self.assertEqual(counts, [count for count in even if count])
+                # By chance: binomial, within 5 standard deviations of a fifth.
+                counts, _ = self.one_flow(packets, fabric + "--load-balancer=spray --spray=random")
+                self.assertEqual(sum(counts), packets)
+                if packets > 2000:
+                    self.assertEqual(len(counts), 5)
+                    for count in counts:
+                        self.assertLess(abs(count - packets / 5), 5 * (packets * 0.16) ** 0.5)
+                counts, _ = self.one_flow(packets, fabric + "--load-balancer=ecmp")
+                self.assertEqual(counts, [packets])
+
+    def test_packets_that_are_sent_again_count_again(self):
+        for more in (
+            "--load-balancer=spray --timeout-exponent=6",
+            "--transport=irn",
+            "--timeout-exponent=6",
+        ):
+            counts, run = self.one_flow(
+                3000, f"{more} --fault=drop,at=0us,on=leaf-0-spine-2,to=0.05"
+            )
+            # What was sent is what came, or was dropped on the way (ACKs too).
+            lost = sum(run.stats["drops"].values())
+            self.assertGreaterEqual(sum(counts), 3000, more)
+            self.assertLessEqual(sum(counts), run.stats["data_packets"], more)
+            self.assertGreaterEqual(sum(counts), run.stats["data_packets"] - lost, more)
+
+    def test_packets_of_measured_messages_and_nothing_else_is_changed(self):
+        for line in (
+            "--topology=leaf-spine --leaves=3 --spines=3 --hosts=9 --pattern=poisson --load=0.4"
+            " --sizes=websearch --warm-up=100us --duration=300us --load-balancer=spray",
+            "--k=4 --pattern=all-to-all --bytes=70kB --transport=ndp",
+            "--k=4 --pattern=all-to-all --bytes=70kB --load-balancer=reps --cc=dctcp",
+            "--k=4 --pattern=all-to-all --bytes=70kB --cc=hpcc --engine=ns3",
+        ):
+            with self.subTest(line):
+                rows, run = self.paths(line + " --trace-paths=all")
+                flows = run.rows("flows.csv")
+                # Nothing is lost for good, and with trimming what was trimmed comes again.
+                least = sum(-(-flow["bytes"] // 4096) for flow in flows)
+                again = run.stats["retransmitted_packets"]
+                self.assertGreaterEqual(sum(row["packets"] for row in rows), least)
+                self.assertLessEqual(sum(row["packets"] for row in rows), least + again)
+                other = self.run_program("traffic " + line + QUIET)
+                for name in ("flows.csv", "attribution.csv", "links.csv"):
+                    self.assertEqual(run.text(name), other.text(name), name)
+
+    def test_dltrain_counts_the_packets_of_measured_steps(self):
+        line = (
+            "dltrain --model=gpt2 --seq=64 --servers=4 --gpus-per-server=1 --topology=leaf-spine"
+            " --hosts-per-leaf=2 --leaves=2 --spines=3 --steps=1 --load-balancer=spray"
+            " --trace-paths=all" + QUIET
+        )
+        sums = []
+        for warmup in (0, 2):
+            run = self.run_program(f"{line} --warmup={warmup}")
+            rows = run.rows("paths.csv")
+            # A ring over two leaves: two pairs within one, two across by three spines.
+            self.assertEqual(len(rows), 2 + 2 * 3)
+            self.assertTrue(all(row["packets"] for row in rows))
+            sums.append(sum(row["packets"] for row in rows))
+        self.assertEqual(sums[0], sums[1])
 
     def test_refuses_what_cannot_be(self):
         for line, what in (

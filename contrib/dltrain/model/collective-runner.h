@@ -10,6 +10,7 @@
 #include "interconnect.h"
 #include "lane-arrivals.h"
 #include "library-times.h"
+#include "results/cut-off-record.h"
 #include "results/records.h"
 #include "scenarios/spec/scenario.h"
 
@@ -19,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -156,6 +158,9 @@ class CollectiveRunner : public TransportUser
     /// some of them wait for; and one for messages that failed
     std::vector<std::string> DescribeUnfinished() const;
 
+    /// \return of those with messages that failed, whom that cuts off from whom
+    std::vector<results::CutOffRecord> GetCutOff() const;
+
     // TransportUser
     void OnDelivered(const Delivery& delivery, int64_t now) override;
     void OnSent(ChannelId channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
@@ -232,6 +237,7 @@ class CollectiveRunner : public TransportUser
     struct Failure
     {
         uint64_t messages = 0;
+        std::set<Rank> to; ///< positions
         int64_t since = 0; ///< ps
         std::string first; ///< in words
     };

@@ -124,7 +124,18 @@ CollperfSimulation::DescribeUnfinished() const
 nlohmann::ordered_json
 CollperfSimulation::GetStatistics() const
 {
-    return m_table.ToJson();
+    nlohmann::ordered_json stats = m_table.ToJson();
+    std::vector<results::CutOffRecord> cutOff;
+    for (const Choice& choice : m_choices)
+    {
+        const std::vector<results::CutOffRecord> more = choice.runner->GetCutOff();
+        cutOff.insert(cutOff.end(), more.begin(), more.end());
+    }
+    if (!cutOff.empty() && !IsDone())
+    {
+        stats["cut_off"] = results::ToJson(cutOff);
+    }
+    return stats;
 }
 
 void

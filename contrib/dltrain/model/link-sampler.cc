@@ -48,7 +48,7 @@ LinkSampler::LinkSampler(ns3::RdmaFabric& fabric,
     m_table.SetRates(
         [this](uint32_t link, int64_t from, int64_t until) {
             const ns3::RdmaPort* port = m_fabric.GetPortOfEnd(link);
-            return port && !port->GetPastRates().empty() ? port->GetMeanRate(from, until) / 1e9 : 0;
+            return port ? port->GetMeanRate(from, until) / 1e9 : 0;
         },
         [this] {
             std::vector<results::LinkTable::RateChange> changes;
@@ -128,9 +128,12 @@ LinkSampler::Look(int64_t now)
         const double cable = static_cast<double>(m_fabric.GetLink(m_fabric.GetEnd(i)).rateBps);
         const double rate = static_cast<double>(port.GetRate());
         int64_t residual = std::max<int64_t>(0, port.GetBusyUntil() - now);
-        if (rate != cable) // in bits, as the cable's own rate would send them
+        if (rate != cable || !port.GetPastRates().empty())
         {
-            residual = std::llround(static_cast<double>(residual) * rate / cable);
+            // As the cable's own rate would send its bits: of a frame that began at another rate
+            // no more than a frame has.
+            const double most = m_fabric.GetLargestFrame() * 8e12 / cable;
+            residual = std::llround(std::min(static_cast<double>(residual) * rate / cable, most));
         }
         const double sent = static_cast<double>(wire) * 8e12 / cable;
         const int64_t busy = static_cast<int64_t>(sent + 0.5) + last.residualPs - residual;

@@ -251,6 +251,7 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
             record.lostPs = now - m_stepEnd;
         }
         m_useful = 0;
+        record.cutOff = m_job.GetCutOff();
         m_results.lostPs += record.lostPs;
         m_job.Abort(!restarts);
         m_recovering = true;

@@ -78,6 +78,12 @@ class TrainingJob : public JobListener
     /// servers, ClusterSpec::hostOfServer \return why they cannot, or nothing
     std::string Resume(const JobStart& start, const std::vector<uint32_t>& hosts);
 
+    /// CollectiveRunner::GetCutOff
+    std::vector<results::CutOffRecord> GetCutOff() const
+    {
+        return Now().collectives->GetCutOff();
+    }
+
     /// JobRunner::CommunicatesSince
     int64_t CommunicatesSince() const
     {

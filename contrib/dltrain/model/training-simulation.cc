@@ -123,6 +123,11 @@ TrainingSimulation::GetStatistics() const
     {
         stats["recovery"] = results::ToJson(m_recovery->GetResults());
     }
+    const std::vector<results::CutOffRecord> cutOff = m_job.GetCutOff();
+    if (!cutOff.empty() && !m_job.IsDone() && !(m_recovery && m_recovery->IsRecovering()))
+    {
+        stats["cut_off"] = results::ToJson(cutOff);
+    }
     return stats;
 }
 

@@ -9,7 +9,7 @@
  *
  * A selective-repeat receiver keeps one of what arrived out of order, the sender one of what was
  * selectively acknowledged (Mittal et al., SIGCOMM 2018: both as large as the cap on packets in
- * flight).
+ * flight), and one where trimmed packets are to be sent again, of these.
  */
 #ifndef RDMA_CORE_RECEIVE_BITMAP_H
 #define RDMA_CORE_RECEIVE_BITMAP_H
@@ -69,6 +69,34 @@ class ReceiveBitmap
         word |= bit;
         m_count += fresh;
         return fresh;
+    }
+
+    bool IsEmpty() const
+    {
+        return m_count == 0;
+    }
+
+    /// What the window does not cover is clear already.
+    void Clear(uint64_t n)
+    {
+        if (Test(n))
+        {
+            m_words[Word(n)] &= ~(1ULL << (n % 64));
+            --m_count;
+        }
+    }
+
+    /// The first whose bit is set. \pre not empty
+    uint64_t FirstSet() const
+    {
+        uint64_t n = m_base;
+        uint64_t rest = m_words[Word(n)] >> (n % 64);
+        while (!rest)
+        {
+            n += 64 - n % 64;
+            rest = m_words[Word(n)];
+        }
+        return n + static_cast<uint64_t>(__builtin_ctzll(rest));
     }
 
     /// The first n in [from, limit) whose bit is clear, or limit. What the window does not cover is

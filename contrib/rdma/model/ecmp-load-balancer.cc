@@ -35,10 +35,4 @@ EcmpLoadBalancer::Choose(const Candidates& candidates,
     return PortOfFlow(candidates, frame);
 }
 
-uint16_t
-EcmpLoadBalancer::Guess(const Candidates& candidates, const RdmaFrame& frame) const
-{
-    return PortOfFlow(candidates, frame);
-}
-
 } // namespace ns3

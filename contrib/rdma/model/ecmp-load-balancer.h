@@ -33,7 +33,6 @@ class EcmpLoadBalancer : public RdmaLoadBalancer
                     const RdmaFrame& frame,
                     const RdmaQueues& queues,
                     int64_t now) override;
-    uint16_t Guess(const Candidates& candidates, const RdmaFrame& frame) const override;
 
   protected:
     /// \return the port of the frame's flow

@@ -99,9 +99,9 @@ EqdsRecovery::OnPosted(RdmaRequester& requester, int64_t)
 }
 
 void
-EqdsRecovery::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t)
+EqdsRecovery::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now)
 {
-    NoteSent(requester, psn, frame);
+    NoteSent(requester, psn, frame, now);
     if (frame.flags & RdmaFrame::NOTHING_BEHIND)
     {
         m_saidAll = psn + 1;
@@ -143,7 +143,7 @@ EqdsRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
 {
     if (LoseUnheard(requester))
     {
-        requester.RepeatFrom(m_again.First(), now);
+        requester.RepeatFrom(m_again.FirstSet(), now);
     }
     TrimmingRecovery::ChooseNext(requester);
     if (m_asker.Credits() == 0)
@@ -167,7 +167,7 @@ EqdsRecovery::GetTimeout(const RdmaRequester& requester) const
 {
     if (GetUnheard(requester))
     {
-        return m_patience;
+        return GetTimeoutOfUnheard(requester);
     }
     // While each packet has been heard of, the turn may take its time: it asks ever more seldom.
     const int64_t quiet = std::max<int64_t>(0, m_heard - requester.GetTimerStart());

@@ -53,9 +53,9 @@ NdpRecovery::MaySend(const RdmaRequester&) const
 }
 
 void
-NdpRecovery::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t)
+NdpRecovery::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now)
 {
-    NoteSent(requester, psn, frame);
+    NoteSent(requester, psn, frame, now);
     m_credit -= m_credit > 0;
     ++m_expected;
     ChooseNext(requester);
@@ -98,7 +98,7 @@ NdpRecovery::OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now)
     m_heard = now;
     if (m_acked.Covers(psn) && psn < requester.GetHighestPsn() && !m_acked.Test(psn))
     {
-        m_again.Insert(psn);
+        m_again.Set(psn);
     }
     ExpectLess(1);
     if (m_expected == 0)
@@ -121,7 +121,7 @@ NdpRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
     }
     if (lost)
     {
-        requester.RepeatFrom(m_again.First(), now);
+        requester.RepeatFrom(m_again.FirstSet(), now);
     }
     ChooseNext(requester);
     requester.ArmTimer(now);
@@ -142,7 +142,7 @@ NdpRecovery::GetTimeout(const RdmaRequester& requester) const
 {
     if (GetUnheard(requester))
     {
-        return m_patience;
+        return GetTimeoutOfUnheard(requester);
     }
     // While each packet has been heard of, pulls may take their time.
     const int64_t quiet = std::max<int64_t>(0, m_heard - requester.GetTimerStart());

@@ -19,12 +19,6 @@ RdmaLoadBalancer::GetTypeId()
 
 RdmaLoadBalancer::~RdmaLoadBalancer() = default;
 
-uint16_t
-RdmaLoadBalancer::Guess(const Candidates&, const RdmaFrame&) const
-{
-    return NO_PORT;
-}
-
 void
 RdmaLoadBalancer::OnRoutes(uint32_t)
 {

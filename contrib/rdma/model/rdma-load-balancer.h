@@ -133,10 +133,6 @@ class RdmaLoadBalancer : public Object
                             const RdmaQueues& queues,
                             int64_t now) = 0;
 
-    /// Only to fetch ahead what that port will need. \return where Choose will probably send this
-    /// frame; NO_PORT: no idea, or not worth finding out
-    virtual uint16_t Guess(const Candidates& candidates, const RdmaFrame& frame) const;
-
     /// The switch has ways now, or others, as a link failed or works again. \param sets how many
     /// different sets of ports there are
     virtual void OnRoutes(uint32_t sets);

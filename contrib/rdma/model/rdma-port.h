@@ -198,14 +198,7 @@ class RdmaPort : public NetDevice
         PrefetchLine(&m_queue[2]);
     }
 
-    /// by one that joins a queue,
-    void PrefetchJoining(uint8_t priority) const
-    {
-        PrefetchLine(&m_busyUntil);
-        PrefetchLine(&m_queue[priority]);
-    }
-
-    /// and the one that has waited itself.
+    /// and that one itself.
     void PrefetchFront() const
     {
         if (const uint8_t eligible = m_waiting & ~m_paused)

@@ -219,15 +219,6 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
         return m_balancer->Choose(candidates, frame, m_queues, now);
     }
 
-    /// \return by which port a frame will probably leave; NO_PORT: no idea
-    uint16_t Guess(const RdmaFrame& frame) const
-    {
-        const Candidates ways = FindCandidates(frame.dst);
-        return ways.size == 1  ? ways.ports[0]
-               : ways.size > 1 ? m_balancer->Guess(ways, frame)
-                               : NO_PORT;
-    }
-
     /// A frame came in by a port.
     void CountReceived(const RdmaPort& port, RdmaFrame& frame, int64_t now)
     {

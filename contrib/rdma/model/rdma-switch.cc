@@ -128,17 +128,6 @@ RdmaSwitch::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
     {
         m_buffer.Prefetch(arrivals.begin()->frame->priority, PrefetchLines);
     }
-    else if (depth == 2)
-    {
-        for (const NodeWindowArrival& arrival : arrivals)
-        {
-            const uint16_t index = Guess(*arrival.frame);
-            if (index != NO_PORT)
-            {
-                m_ports[index]->PrefetchJoining(arrival.frame->priority);
-            }
-        }
-    }
 }
 
 void

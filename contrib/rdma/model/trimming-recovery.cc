@@ -49,7 +49,7 @@ void
 TrimmingRecovery::SendFrom(uint64_t psn)
 {
     m_acked = rdma::ReceiveBitmap(psn, m_cap);
-    m_again = rdma::PacketSet(psn, m_cap);
+    m_again = rdma::ReceiveBitmap(psn, m_cap);
 }
 
 void
@@ -60,14 +60,18 @@ TrimmingRecovery::OnFirstSent(int64_t now)
 }
 
 void
-TrimmingRecovery::NoteSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame)
+TrimmingRecovery::NoteSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now)
 {
     frame.flags |= RdmaFrame::TRIMMABLE;
     if (psn + 1 == requester.GetEndPsn())
     {
         frame.flags |= RdmaFrame::NOTHING_BEHIND;
     }
-    m_again.Erase(psn);
+    m_again.Clear(psn);
+    if (GetUnheard(requester) == 1)
+    {
+        m_unheardSince = now;
+    }
     m_sentFirst = std::max(m_sentFirst, requester.GetAckedPsn() + 1);
 }
 
@@ -84,11 +88,11 @@ TrimmingRecovery::NoteAnswer(RdmaRequester& requester, const RdmaFrame& frame, i
     if (frame.opcode == RdmaOpcode::NDP_ACK)
     {
         m_acked.Set(psn);
-        m_again.Erase(psn);
+        m_again.Clear(psn);
     }
     else if (!m_acked.Test(psn))
     {
-        m_again.Insert(psn);
+        m_again.Set(psn);
     }
 }
 
@@ -100,7 +104,7 @@ TrimmingRecovery::NoteArrivedBefore(RdmaRequester& requester, uint64_t expected)
     {
         if (m_acked.Set(psn))
         {
-            m_again.Erase(psn);
+            m_again.Clear(psn);
             ++fresh;
         }
     }
@@ -146,7 +150,7 @@ TrimmingRecovery::LoseUnheard(RdmaRequester& requester)
     const uint64_t end = std::min(m_sentFirst, requester.GetHighestPsn());
     for (uint64_t psn = requester.GetAckedPsn(); psn < end; ++psn)
     {
-        lost += !m_acked.Test(psn) && m_again.Insert(psn);
+        lost += !m_acked.Test(psn) && m_again.Set(psn);
     }
     m_sentFirst = requester.GetHighestPsn();
     return lost;
@@ -158,7 +162,7 @@ TrimmingRecovery::LoseFrom(RdmaRequester& requester, uint64_t psn, int64_t until
     m_acked = rdma::ReceiveBitmap(requester.GetAckedPsn(), m_cap);
     for (uint64_t lost = psn; lost < requester.GetHighestPsn(); ++lost)
     {
-        m_again.Insert(lost);
+        m_again.Set(lost);
     }
     m_heard = until; // the wait is not the network's fault
 }
@@ -171,8 +175,14 @@ TrimmingRecovery::OnSentAgain(uint64_t)
 void
 TrimmingRecovery::ChooseNext(RdmaRequester& requester)
 {
-    requester.SeekTo(m_again.IsEmpty() ? requester.GetHighestPsn() : m_again.First());
+    requester.SeekTo(m_again.IsEmpty() ? requester.GetHighestPsn() : m_again.FirstSet());
     requester.SetMaxOutstanding(MaySend(requester) ? static_cast<uint32_t>(m_cap) : 0);
+}
+
+int64_t
+TrimmingRecovery::GetTimeoutOfUnheard(const RdmaRequester& requester) const
+{
+    return m_patience + std::max<int64_t>(0, m_unheardSince - requester.GetTimerStart());
 }
 
 int64_t

@@ -4,7 +4,6 @@
 #ifndef TRIMMING_RECOVERY_H
 #define TRIMMING_RECOVERY_H
 
-#include "contrib/rdma/core/packet-set.h"
 #include "contrib/rdma/core/receive-bitmap.h"
 #include "selective-repeat-recovery.h"
 
@@ -65,7 +64,10 @@ class TrimmingRecovery : public SelectiveRepeatRecovery
     /// \return whether a packet may be sent now
     virtual bool MaySend(const RdmaRequester& requester) const = 0;
     /// A packet is sent.
-    void NoteSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame);
+    void NoteSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now);
+    /// \return the time-out while something has not been heard of: it runs from when that began,
+    /// not from the last progress, since which the sender may have waited for its turn, ps
+    int64_t GetTimeoutOfUnheard(const RdmaRequester& requester) const;
     /// What an ACK or NACK says of the packet that it answers.
     void NoteAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now);
     /// Marks all before `expected` as arrived. \return those that were not
@@ -96,11 +98,12 @@ class TrimmingRecovery : public SelectiveRepeatRecovery
     int64_t m_patience; //!< CreditTimeout, ps
     uint64_t m_cap;     //!< of PSNs from the first that is not acknowledged on
     rdma::ReceiveBitmap m_acked;
-    rdma::PacketSet m_again; //!< to be sent again
-    int64_t m_heard{0};      //!< the last answer came, or the first packet went, ps
+    rdma::ReceiveBitmap m_again; //!< to be sent again
+    int64_t m_heard{0};          //!< the last answer came, or the first packet went, ps
 
   private:
-    uint64_t m_sentFirst{0}; //!< PSNs before had been sent when the time-out began
+    uint64_t m_sentFirst{0};   //!< PSNs before had been sent when the time-out began
+    int64_t m_unheardSince{0}; //!< something was sent that had not been heard of before, ps
 
     uint64_t m_highest;  //!< responder: no packet from this PSN on has come
     bool m_isAll{false}; //!< the last one before m_highest said that nothing is behind it

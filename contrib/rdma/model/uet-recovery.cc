@@ -215,7 +215,7 @@ UetRecovery::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, in
         EqdsRecovery::OnSent(requester, psn, frame, now);
         return;
     }
-    NoteSent(requester, psn, frame);
+    NoteSent(requester, psn, frame, now);
     TrimmingRecovery::ChooseNext(requester);
 }
 
@@ -273,7 +273,7 @@ UetRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
     const uint64_t lost = LoseUnheard(requester);
     if (lost)
     {
-        requester.RepeatFrom(m_again.First(), now);
+        requester.RepeatFrom(m_again.FirstSet(), now);
         if (m_window)
         {
             m_window->OnLost(m_packet * static_cast<double>(lost));
@@ -304,7 +304,7 @@ UetRecovery::OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, in
 int64_t
 UetRecovery::GetTimeout(const RdmaRequester& requester) const
 {
-    return m_credits ? EqdsRecovery::GetTimeout(requester) : m_patience;
+    return m_credits ? EqdsRecovery::GetTimeout(requester) : GetTimeoutOfUnheard(requester);
 }
 
 // Responder --------------------------------------------------------------------------------------

@@ -507,12 +507,73 @@ class RdmaFaultsFlapTestCase : public TestCase
     bool m_infiniBand;
 };
 
+/// The mean rate of a port between any two times is that of its faults' steps, added up here ns by
+/// ns.
+class RdmaFaultsMeanRateTestCase : public TestCase
+{
+  public:
+    RdmaFaultsMeanRateTestCase()
+        : TestCase("the mean rate of a port between two times")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Bed bed;
+        bed.Star(2, 100 * GBPS);
+        bed.Build();
+        RdmaFaults faults(*bed.fabric, {0, 0});
+        // Of 90, 50 and 10 Gb/s: they overlap, begin together, and one ends when another begins.
+        const std::vector<RdmaFaults::Fault> all = {
+            {Kind::RATE, {0, 1}, {}, 50e9, 10 * US, 30 * US},
+            {Kind::RATE, {0, 1}, {}, 10e9, 17 * US, 41 * US},
+            {Kind::RATE, {0, 1}, {}, 0.9, 10 * US, 60 * US, true},
+            {Kind::RATE, {0, 1}, {}, 50e9, 60 * US, 61 * US},
+        };
+        for (const RdmaFaults::Fault& fault : all)
+        {
+            faults.Add(fault);
+        }
+        faults.Start();
+        Simulator::Run();
+        const auto rateAt = [&all](int64_t now) {
+            double rate = 100e9;
+            for (const RdmaFaults::Fault& fault : all)
+            {
+                const double value = fault.isShare ? fault.value * 100e9 : fault.value;
+                rate = now >= fault.beginPs && now < fault.endPs ? std::min(rate, value) : rate;
+            }
+            return rate;
+        };
+        const RdmaPort& port = *bed.fabric->GetPortOfEnd(0);
+        const RdmaPort& other = *bed.fabric->GetPortOfEnd(2);
+        for (int64_t from = 0; from < 70 * US; from += 3 * US)
+        {
+            double bits = 0;
+            int64_t until = from;
+            for (const int64_t length : {1 * US, 6 * US, 13 * US, 37 * US, 91 * US})
+            {
+                for (; until < from + length; until += NS)
+                {
+                    bits += rateAt(until);
+                }
+                const double mean = bits * NS / static_cast<double>(length);
+                NS_TEST_EXPECT_MSG_EQ_TOL(port.GetMeanRate(from, until), mean, 1e3, from);
+                NS_TEST_EXPECT_MSG_EQ(other.GetMeanRate(from, until), 100e9, "no fault there");
+            }
+            NS_TEST_EXPECT_MSG_EQ(port.GetMeanRate(from, from), rateAt(from), from);
+        }
+    }
+};
+
 class RdmaFaultsTestSuite : public TestSuite
 {
   public:
     RdmaFaultsTestSuite()
         : TestSuite("rdma-faults", UNIT)
     {
+        AddTestCase(new RdmaFaultsMeanRateTestCase, TestCase::QUICK);
         for (const bool infiniBand : {false, true})
         {
             for (const uint32_t spines : {2U, 3U, 5U})

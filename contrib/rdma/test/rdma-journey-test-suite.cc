@@ -247,6 +247,85 @@ class RdmaJourneyTestCase : public TestCase
     }
 };
 
+/// What goes again is "repeating" whatever recovers, and not the time of earlier messages: of 200
+/// full packets, 4,178 B x 80 ps each and 16 B in the first, one is lost.
+class RdmaRepeatingJourneyTestCase : public TestCase
+{
+  public:
+    explicit RdmaRepeatingJourneyTestCase(const std::string& recovery)
+        : TestCase("what goes again is told as that: " + recovery),
+          m_recovery(recovery),
+          m_trims(recovery == "ndp" || recovery == "eqds" || recovery == "uet")
+    {
+    }
+
+  private:
+    static constexpr int64_t SLOT = 4178 * 80;
+    static constexpr uint32_t PACKETS = 200;
+
+    void Run(uint32_t lost)
+    {
+        Journeys bed(2, [this](RdmaFabricHelper& helper) {
+            helper.SetNicAttribute("LossRecovery", StringValue(m_recovery));
+            helper.SetNicAttribute("TimeoutExponent", UintegerValue(6));
+            if (m_trims)
+            {
+                helper.SetNicAttribute("AckPriority", UintegerValue(5));
+                helper.SetSwitchAttribute("Pfc", BooleanValue(false));
+                helper.SetSwitchAttribute("TrimPackets", UintegerValue(8));
+            }
+        });
+        bool done = false;
+        Loser loser(bed.fabric->GetNic(1)->GetPort(), [&](const RdmaFrame& frame, int64_t) {
+            const bool here = IsData(frame.opcode) && frame.psn == lost && !done;
+            done = done || here;
+            if (here && m_trims && lost + 1 < PACKETS) // else nobody hears of it for a while
+            {
+                const_cast<RdmaFrame&>(frame).flags |= RdmaFrame::TRIMMED;
+                return false;
+            }
+            return here;
+        });
+        bed.Connect(0, 1).first->PostWrite(PACKETS * 4096, 1);
+        Simulator::Run();
+        NS_TEST_ASSERT_MSG_EQ(bed.told.size(), 1, m_recovery << ": told");
+        const RdmaJourney& j = bed.told[0].journey;
+        const auto again =
+            static_cast<int64_t>(bed.fabric->GetNic(0)->GetCounters().retransmittedPackets);
+        NS_TEST_EXPECT_MSG_GT(again, 0, m_recovery);
+        NS_TEST_EXPECT_MSG_EQ(Journeys::Sender(j), j.started - j.posted, m_recovery);
+        NS_TEST_EXPECT_MSG_EQ(j.backlog, 0, m_recovery << ": there was no earlier message");
+        NS_TEST_EXPECT_MSG_EQ(j.others, 0, m_recovery << ": there is no other queue pair");
+        NS_TEST_EXPECT_MSG_EQ(j.ownPackets, (PACKETS - 1) * SLOT + 16 * 80, m_recovery);
+        if (lost + 1 < PACKETS)
+        {
+            // All of it before the last packet goes; the first has an RETH.
+            NS_TEST_EXPECT_MSG_EQ(j.repeating,
+                                  again * SLOT + (lost == 0 ? 16 * 80 : 0),
+                                  m_recovery);
+        }
+        else
+        {
+            // From when it went first until it goes again: at least its way there and back.
+            NS_TEST_EXPECT_MSG_GT(j.repeating, 4 * US, m_recovery);
+            NS_TEST_EXPECT_MSG_EQ(j.repeating,
+                                  j.started - j.posted - j.ownPackets - j.window - j.throttled,
+                                  m_recovery);
+        }
+    }
+
+    void DoRun() override
+    {
+        for (const uint32_t lost : {0U, 5U, 101U, PACKETS - 1})
+        {
+            Run(lost);
+        }
+    }
+
+    std::string m_recovery;
+    bool m_trims;
+};
+
 class RdmaJourneyTestSuite : public TestSuite
 {
   public:
@@ -254,6 +333,10 @@ class RdmaJourneyTestSuite : public TestSuite
         : TestSuite("rdma-journey", UNIT)
     {
         AddTestCase(new RdmaJourneyTestCase, TestCase::QUICK);
+        for (const char* recovery : {"go-back-n", "selective-repeat", "ndp", "eqds", "uet"})
+        {
+            AddTestCase(new RdmaRepeatingJourneyTestCase(recovery), TestCase::QUICK);
+        }
     }
 };
 

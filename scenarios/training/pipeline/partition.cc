@@ -30,11 +30,20 @@ BalancedPartition(const std::vector<double>& costs, uint32_t pieces)
     {
         for (uint32_t i = 0; i + k < n; ++i)
         {
-            for (uint32_t cut = i + 1; cut + k <= n; ++cut)
+            // The piece grows with its end, what is left falls: the best cut is where they cross.
+            const auto at = [&](uint32_t cut) {
+                return std::max(before[cut] - before[i], least[k - 1][cut]);
+            };
+            uint32_t low = i + 1;
+            uint32_t high = n - k; // the last cut there is
+            while (low < high)
             {
-                least[k][i] =
-                    std::min(least[k][i], std::max(before[cut] - before[i], least[k - 1][cut]));
+                const uint32_t middle = low + (high - low) / 2;
+                const bool falls = before[middle] - before[i] < least[k - 1][middle];
+                low = falls ? middle + 1 : low;
+                high = falls ? high : middle;
             }
+            least[k][i] = low > i + 1 ? std::min(at(low - 1), at(low)) : at(low);
         }
     }
     std::vector<uint32_t> counts;

@@ -18,7 +18,7 @@ namespace training
 
 /// The partition whose costliest piece costs least. Of several, the one whose first cut comes
 /// earliest, of those the one whose second does, and so on: early stages of 1F1B hold the
-/// activations of most micro-batches.
+/// activations of most micro-batches. Takes layers x pieces x log layers.
 /// \pre 1 <= pieces <= costs.size(), costs not negative
 std::vector<uint32_t> BalancedPartition(const std::vector<double>& costs, uint32_t pieces);
 

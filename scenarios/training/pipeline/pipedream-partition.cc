@@ -176,6 +176,27 @@ PipeDreamPartition::Text() const
     return text;
 }
 
+double
+PipeDreamSteps(std::size_t layers, const std::vector<PartitionLevel>& levels)
+{
+    const auto n = static_cast<double>(layers);
+    double steps = 0;
+    for (const PartitionLevel& level : levels)
+    {
+        const bool outermost = &level == &levels.back();
+        const double pairs = static_cast<double>(level.machines) * level.machines / 2;
+        steps += pairs * (outermost ? n * n / 2 : n * n * n / 6);
+    }
+    return steps;
+}
+
+double
+CutSteps(std::size_t layers, std::size_t stages)
+{
+    const auto n = static_cast<double>(layers);
+    return n * n / 2 * static_cast<double>(stages);
+}
+
 PipeDreamPartition
 PartitionPipeDream(const std::vector<PartitionLayer>& layers, const PipeDreamOptions& options)
 {

@@ -75,6 +75,16 @@ struct PipeDreamPartition
     std::string Text() const; ///< "2-1-1"
 };
 
+/// Partitions that are compared, about: layers^2 machines^2 / 4 of the outermost level, and
+/// layers^3 machines^2 / 12 of each one inside, whose stages may begin anywhere.
+double PipeDreamSteps(std::size_t layers, const std::vector<PartitionLevel>& levels);
+
+/// The same of CutForReplicas: layers^2 stages / 2.
+double CutSteps(std::size_t layers, std::size_t stages);
+
+/// What takes more is not begun: some half a minute of a core, and at most 1 GB.
+constexpr double kMostPartitionSteps = 1e10;
+
 /// \pre at least one layer, one level, one machine in each, all rates above 0
 PipeDreamPartition PartitionPipeDream(const std::vector<PartitionLayer>& layers,
                                       const PipeDreamOptions& options);

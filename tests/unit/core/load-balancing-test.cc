@@ -113,6 +113,97 @@ TEST(LoadBalancing, HashedFlowsCollideAsBallsInBins)
     }
 }
 
+// The uplinks of a fat-tree's edge switches, of servers with 1 to 8 NICs: k / 2 flows on k / 2
+// ways, each of a NIC to the one a pod further, by queue pairs with numbers as the NICs give them.
+// 2,000 networks each, k / 2 edges of one pod: switches have seeds of their own.
+TEST(LoadBalancing, EdgesOfFatTreesAreBallsInBinsForAnyNumberOfNics)
+{
+    std::mt19937 random(11);
+    for (const uint32_t k : {4U, 6U, 8U})
+    {
+        for (uint32_t nics = 1; nics <= 8; ++nics)
+        {
+            const uint32_t ways = k / 2;
+            const uint32_t pod = ways * ways;
+            constexpr uint32_t networks = 2000;
+            double sum = 0;
+            double squares = 0;
+            uint32_t apart = 0;
+            for (uint32_t network = 0; network < networks; ++network)
+            {
+                for (uint32_t edge = 0; edge < ways; ++edge)
+                {
+                    const uint32_t seed = random();
+                    std::vector<uint32_t> load(ways, 0);
+                    for (uint32_t port = 0; port < ways; ++port)
+                    {
+                        // Server ports are counted through; a server's n-th NIC has opened n
+                        // queue pairs to others before.
+                        const uint32_t from = edge * ways + port;
+                        const uint32_t number = 2 + from % nics;
+                        const FlowTuple tuple{from,
+                                              from + pod,
+                                              RoceSourcePort(number, number + network % 7),
+                                              4791,
+                                              17};
+                        ++load[EcmpPick(FlowHash(tuple), seed, ways)];
+                    }
+                    const uint32_t most = *std::max_element(load.begin(), load.end());
+                    apart += most == 1;
+                    sum += most;
+                    squares += most * most;
+                }
+            }
+            const double draws = double(networks) * ways;
+            const double mean = sum / draws;
+            const double error = std::sqrt((squares / draws - mean * mean) / draws);
+            EXPECT_NEAR(mean, ExpectedMaximum(ways, ways), 5 * error) << k << ", " << nics;
+            const double p = ProbabilityOfAtMost(ways, ways, 1);
+            EXPECT_NEAR(apart / draws, p, 5 * std::sqrt(p * (1 - p) / draws)) << k << ", " << nics;
+        }
+    }
+}
+
+// Too many to share them out in all ways: against as many draws of a generator that is no hash. The
+// means of the two differ by at most 5 standard errors of their difference.
+TEST(LoadBalancing, ManyHashedFlowsAreAsManyDrawnOnes)
+{
+    std::mt19937 random(13);
+    for (const auto& [n, m] :
+         std::vector<std::pair<uint32_t, uint32_t>>{{1000, 48}, {256, 16}, {97, 101}, {64, 512}})
+    {
+        constexpr uint32_t draws = 1500;
+        double sums[2] = {0, 0};
+        double squares[2] = {0, 0};
+        for (uint32_t draw = 0; draw < draws; ++draw)
+        {
+            const uint32_t seed = random();
+            std::vector<uint32_t> hashed(m, 0);
+            std::vector<uint32_t> drawn(m, 0);
+            for (uint32_t flow = 0; flow < n; ++flow)
+            {
+                const FlowTuple tuple{flow, flow + n, RoceSourcePort(flow, draw), 4791, 17};
+                ++hashed[EcmpPick(FlowHash(tuple), seed, m)];
+                ++drawn[std::uniform_int_distribution<uint32_t>(0, m - 1)(random)];
+            }
+            for (const auto* loads : {&hashed, &drawn})
+            {
+                const double most = *std::max_element(loads->begin(), loads->end());
+                sums[loads == &drawn] += most;
+                squares[loads == &drawn] += most * most;
+            }
+        }
+        double variance = 0;
+        for (int i = 0; i < 2; ++i)
+        {
+            const double mean = sums[i] / draws;
+            variance += (squares[i] / draws - mean * mean) / draws;
+        }
+        EXPECT_NEAR(sums[0] / draws, sums[1] / draws, 5 * std::sqrt(variance))
+            << n << " over " << m;
+    }
+}
+
 TEST(LoadBalancing, ResilientHashMovesOnlyTheFlowsOfWhatGoes)
 {
     for (const uint32_t n : {2U, 3U, 5U, 8U, 13U, 32U})
@@ -177,6 +268,53 @@ TEST(LoadBalancing, FlowletsEndAfterTheGap)
         // The port has gone: another flowlet at once.
         const std::vector<uint16_t> others = {1, 2};
         EXPECT_EQ(table.Find(42, now, gap, others, [](uint16_t) { return uint16_t{2}; }), 2);
+    }
+}
+
+// Packets of Poisson processes: the gap before one is longer than T with exp(-T / mean), so of N
+// packets so many begin flowlets: binomial, within 5 standard deviations. Flows with entries of their own do
+// not disturb each other.
+TEST(LoadBalancing, FlowletsOfPoissonPacketsBeginAsOftenAsGapsAreLong)
+{
+    std::mt19937_64 random(17);
+    for (const uint32_t flows : {1U, 3U, 8U})
+    {
+        for (const double part : {0.1, 1.0, 2.5}) // T / mean
+        {
+            constexpr int64_t gap = 50000000; // ps
+            FlowletTable table(1024);
+            const std::vector<uint16_t> ports = {0, 1, 2, 3};
+            std::vector<int64_t> next(flows, 0);
+            std::vector<uint32_t> begun(flows, 0);
+            std::exponential_distribution<double> wait(part / gap);
+            constexpr uint32_t packets = 20000;
+            std::map<uint32_t, uint32_t> entries;
+            for (uint32_t key = 0; key < flows; ++key)
+            {
+                ++entries[Mix32(key) & (table.Entries() - 1)];
+            }
+            ASSERT_EQ(entries.size(), flows) << "two share an entry";
+            uint32_t flow = 0;
+            for (uint32_t i = 0; i < packets * flows; ++i)
+            {
+                flow = static_cast<uint32_t>(std::min_element(next.begin(), next.end()) -
+                                             next.begin());
+                table.Find(flow, next[flow], gap, ports, [&](uint16_t) {
+                    ++begun[flow];
+                    return uint16_t{1};
+                });
+                next[flow] += static_cast<int64_t>(wait(random)) + 1;
+            }
+            uint32_t all = 0;
+            for (const uint32_t count : begun)
+            {
+                all += count - (count > 0); // the first of each has no gap before it
+            }
+            const double n = double(packets) * flows;
+            const double p = std::exp(-part);
+            EXPECT_NEAR(all, n * p, 5 * std::sqrt(n * p * (1 - p)) + flows)
+                << flows << ", " << part;
+        }
     }
 }
 

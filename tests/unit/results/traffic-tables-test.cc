@@ -171,6 +171,29 @@ TEST_F(TrafficTables, PortsAreSummedUpByKindOverTheMeasuredTime)
     EXPECT_EQ(none.dump(), R"({"port_classes":null,"longest_queues":null})");
 }
 
+// 5,000 B in the measured 10 us, of 10,000 B at the cable's rate, of which a fault leaves a half on
+// one of the two.
+TEST_F(TrafficTables, UtilizationIsOfTheMeanRate)
+{
+    m_measuring.from = rdma::Duration(10 * US);
+    m_measuring.queueInterval = rdma::Duration(US);
+    constexpr uint64_t RATE = 8000000000;
+    PortUse use(m_measuring,
+                {{"a->s", RATE, PortUse::HOST_TO_SWITCH}, {"b->s", RATE, PortUse::HOST_TO_SWITCH}},
+                {0, {0, 0}, {0, 0}});
+    use.SetFrom({10 * US, {3000, 0}, {0, 0}});
+    use.Finish({20 * US, {8000, 5000}, {0, 0}}, [](uint32_t port, int64_t from, int64_t until) {
+        EXPECT_EQ(from, 10 * US);
+        EXPECT_EQ(until, 20 * US);
+        return static_cast<double>(port == 0 ? RATE / 2 : RATE);
+    });
+    nlohmann::ordered_json stats;
+    use.AddTo(stats, true);
+    const auto& kind = stats["port_classes"]["host_to_switch"];
+    EXPECT_DOUBLE_EQ(kind["utilization_max"], 1);
+    EXPECT_DOUBLE_EQ(kind["utilization"], 0.75);
+}
+
 TEST_F(TrafficTables, IntervalsOfQueuesDoubleWhenThereAreTooMany)
 {
     m_measuring.queueInterval = rdma::Duration(US);

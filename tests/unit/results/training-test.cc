@@ -434,6 +434,118 @@ TEST(CollperfTable, HasRowsOfNcclTests)
     EXPECT_EQ(json["bytes_sent_per_gpu"].begin().value(), 3 * 4096.0);
 }
 
+// All-reduce of 4 ranks: busbw = 2 x 3/4 of bytes over time. 3000 bytes measured in 3 us are 1 GB/s
+// and 1.5 of busbw, simulated in 6 us half of that: twice as long. 9000 bytes in 18 and 9 us: half
+// as long, so the geometric mean is 1. The third size was not measured.
+TEST(CollperfTable, MeasuredTimesBesideItsOwn)
+{
+    scenario::CollperfScenario scenario;
+    scenario.ranks = 4;
+    scenario.reference = {"n.txt", {{3000, 3}, {9000, 18}}};
+    scenario.compare.push_back({"ring", {}});
+    char name[] = "/tmp/dltrain-table-XXXXXX";
+    const std::string folder = mkdtemp(name);
+    CollperfTable table(scenario);
+    ASSERT_TRUE(table.Open(folder + "/collectives.csv"));
+    std::ostringstream os;
+    CollectiveRecord last;
+    last.algorithm = coll::AlgorithmsFor(scenario.op).front();
+    for (const auto& [bytes, us] : std::map<uint64_t, double>{{3000, 6}, {6000, 8}, {9000, 9}})
+    {
+        last.bytes = bytes;
+        table.Add(os, {last, us, bytes});
+        table.Add(os, {last, 2 * us, bytes, 1}); // of --compare: not in the mean
+    }
+    table.Close();
+    os.str("");
+    table.PrintEnd(os);
+    EXPECT_NE(os.str().find(
+                  "# measured, n.txt: time (us) and busbw (GB/s), and of the table above: factor "
+                  "= its time over the measured one\n"
+                  "#        size              measured             simulated   factor\n"
+                  "#        3000        3.000     1.50        6.000     0.75    2.000\n"
+                  "#        9000       18.000     0.75        9.000     1.50    0.500\n"
+                  "# factor, geometric mean: 1.000\n#\n"),
+              std::string::npos)
+        << os.str();
+    const auto json = table.ToJson();
+    EXPECT_EQ(json["reference"]["file"], "n.txt");
+    EXPECT_NEAR(json["reference"]["factor"], 1, 1e-12);
+    ASSERT_EQ(json["reference"]["rows"].size(), 2U);
+    EXPECT_EQ(json["reference"]["rows"][0]["bytes"], 3000);
+    EXPECT_NEAR(json["reference"]["rows"][0]["busbw_GBps"], 1.5, 1e-12);
+    EXPECT_NEAR(json["reference"]["rows"][1]["algbw_GBps"], 0.5, 1e-12);
+    EXPECT_EQ(json["reference"]["rows"][1]["factor"], 0.5);
+    std::ifstream file(folder + "/collectives.csv");
+    std::vector<std::string> ends;
+    for (std::string line; std::getline(file, line);)
+    {
+        // The last three columns of 20.
+        EXPECT_EQ(std::count(line.begin(), line.end(), ','), 19) << line;
+        std::size_t at = line.size();
+        for (int i = 0; i < 3; ++i)
+        {
+            at = line.rfind(',', at - 1);
+        }
+        ends.push_back(line.substr(at));
+    }
+    EXPECT_EQ(ends,
+              (std::vector<std::string>{",reference_time_us,reference_busbw_GBps,reference_factor",
+                                        ",3,1.5,2",
+                                        ",3,1.5,4",
+                                        ",,,",
+                                        ",,,",
+                                        ",18,0.75,0.5",
+                                        ",18,0.75,1"}));
+    std::filesystem::remove_all(folder);
+    // Without a reference: nothing of it.
+    scenario.reference = {};
+    EXPECT_FALSE(CollperfTable(scenario).ToJson().contains("reference"));
+}
+
+TEST(CollperfTable, SaysHowManySizesWereDone)
+{
+    scenario::CollperfScenario scenario;
+    scenario.ranks = 4;
+    scenario.sizes = {1024, 4096, 16384};
+    CollperfTable table(scenario);
+    for (std::size_t done = 0; done <= scenario.sizes.size(); ++done)
+    {
+        std::ostringstream os;
+        table.PrintEnd(os);
+        const bool all = done == scenario.sizes.size();
+        EXPECT_EQ(os.str().find("Out of bounds values : 0 OK") != std::string::npos, all);
+        const std::string some = "N/A (" + std::to_string(done) + " of 3 sizes done)";
+        EXPECT_EQ(os.str().find(some) != std::string::npos, !all) << os.str();
+        CollectiveRecord last;
+        last.algorithm = coll::AlgorithmsFor(scenario.op).front();
+        last.bytes = scenario.sizes[std::min<std::size_t>(done, 2)];
+        table.Add(os, {last, 8, last.bytes});
+    }
+}
+
+TEST(CollperfTable, OnlyTheLastRanksTimeHasABound)
+{
+    // 4 GPUs of a server, 1 GB/s each: an all-reduce of 4096 B moves 2 x 3/4 of them, 6.144 us.
+    for (const uint32_t average : {0, 1, 2, 3})
+    {
+        scenario::CollperfScenario scenario;
+        scenario.ranks = 4;
+        scenario.cluster.servers = 1;
+        scenario.collectives.machine.insideRate = 1e9;
+        scenario.average = average;
+        CollperfTable table(scenario);
+        CollectiveRecord last;
+        last.algorithm = coll::AlgorithmsFor(scenario.op).front();
+        last.bytes = 4096;
+        std::ostringstream os;
+        table.Add(os, {last, 3 + 0.5 * average, last.bytes});
+        const auto efficiency = table.ToJson()["collectives"][0]["efficiency"];
+        EXPECT_EQ(efficiency.is_null(), average != 3);
+        EXPECT_TRUE(average != 3 || std::abs(efficiency.get<double>() - 6.144 / 4.5) < 1e-9);
+    }
+}
+
 TEST(CollperfTable, TellsCountsReductionsAndRootsAsNcclTestsDo)
 {
     // Of 16384 bytes on 4 ranks: 4096 floats, or 1024 a rank where the vector is made of pieces.

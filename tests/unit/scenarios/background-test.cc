@@ -131,6 +131,7 @@ TEST(Background, WhatIsWrongNamesTheKey)
         {"pattern=random,hosts=0-15", "--background: hosts=0-15"},
         {"pattern=random,hosts=3-1", "hosts 0 to 14"},
         {"pattern=random,hosts=1,1", "twice"},
+        {"pattern=random,hosts=0-3,hosts=4-7", "hosts=4-7: stands there twice; allowed: once"},
         {"pattern=random,hosts=4", "a flow needs two"},
         {"pattern=incast,fan_in=15", "1 to 14"},
         {"pattern=incast,operation=read", "operation"},

@@ -6,6 +6,7 @@
 #include "collectives/block-sizes.h"
 #include "example-options.h"
 #include "scenarios/training/expert-load.h"
+#include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/plan-check.h"
 #include "scenarios/training/training-plan.h"
 
@@ -235,5 +236,62 @@ TEST(ExpertLoad, NeedsExperts)
         ASSERT_FALSE(problems.empty());
         EXPECT_TRUE(problems[0].error);
         EXPECT_EQ(problems[0].path, skew ? "moe-skew" : "capacity-factor");
+    }
+}
+
+// Activations are those of the rank with the busiest experts: affine in what it gets of an even
+// share, with the slope that the model's own list of what experts keep has.
+TEST(ExpertLoad, MemoryIsOfTheBusiest)
+{
+    for (const uint32_t ep : {1u, 2u, 4u, 8u})
+    {
+        const TrainingOptions even = Mixture(8, ep, 0, 0);
+        double kept = 0;
+        for (const LayerSpec& layer : even.model.layers)
+        {
+            for (const Part& part : layer.parts)
+            {
+                for (const Kept& one : part.kept)
+                {
+                    kept += one.expert ? one.bytes.At(1, 1021) : 0;
+                }
+            }
+        }
+        ASSERT_GT(kept, 0);
+        const auto usual = static_cast<double>(EstimateMemory(even).activations);
+        for (const double skew : {0.0, 0.5, 1.5})
+        {
+            for (const double capacity : {0.0, 0.7, 1.0, 2.0})
+            {
+                const TrainingOptions o = Mixture(8, ep, skew, capacity);
+                const auto shares = ExpertRankShares(*RoutingOf(o.model), o);
+                const double most = ep * *std::max_element(shares.begin(), shares.end());
+                const double times = HasExpertLoad(o) ? most : 1;
+                EXPECT_NEAR(static_cast<double>(EstimateMemory(o).activations),
+                            usual + kept * (times - 1),
+                            1e-6 * usual)
+                    << ep << " " << skew << " " << capacity;
+                EXPECT_TRUE(capacity == 0 || times <= capacity + 1e-9);
+            }
+        }
+    }
+}
+
+// Mixtral 8x7B: 32 layers, each expert 3 matrices of 4,096 x 14,336, 2 experts a token
+// (arXiv 2401.04088, table 1); 2 FLOPs an element, and twice as many backward as forward.
+TEST(ExpertLoad, WhatIsDroppedIsNoWork)
+{
+    const TrainingOptions all = Mixture(8, 8, 0, 0);
+    for (const double skew : {0.0, 1.0})
+    {
+        for (const double capacity : {0.5, 0.8, 1.25})
+        {
+            TrainingOptions o = Mixture(8, 8, skew, capacity);
+            o.accumulation = 3;
+            const double experts = 3.0 * 3 * 32 * 1021 * 2 * 3 * 2 * 4096 * 14336;
+            EXPECT_NEAR(StepFlops(o),
+                        3 * StepFlops(all) - DroppedShare(o) * experts,
+                        1e-9 * StepFlops(all));
+        }
     }
 }

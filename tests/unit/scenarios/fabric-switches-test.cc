@@ -204,3 +204,47 @@ TEST(FabricSwitches, ThatServeNobodyAreToldOnce)
     EXPECT_NE(none.find(said), std::string::npos) << none;
     EXPECT_EQ(none.find(said), none.rfind(said)) << none;
 }
+
+TEST(FabricSwitches, AreLeftOutWhereAListOfNcclsHasSomethingFaster)
+{
+    // Wherever they are, something uses them, and where something does, they are.
+    uint32_t with = 0;
+    uint32_t without = 0;
+    for (const char* list : {"CollnetDirect,Ring", "Ring,CollnetChain", "Tree,CollnetDirect"})
+    {
+        for (const char* size : {"8", "4K", "1M", "64M", "1G"})
+        {
+            for (const char* servers : {"2", "5"})
+            {
+                const std::string line = std::string("--server=dgx-h100 --servers=") + servers +
+                                         " -b " + size + " -e " + size +
+                                         " --nccl-env=NCCL_ALGO=" + list;
+                const auto s = Runs<CollperfScenario>(line);
+                const std::string chosen = *Chosen(s).begin();
+                const bool uses = chosen.rfind("collnet", 0) == 0;
+                EXPECT_EQ(s.cluster.aggregators != nullptr, uses) << line << ": " << chosen;
+                for (const topo::Node& node : s.cluster.topology.Nodes())
+                {
+                    EXPECT_TRUE(uses || !node.isUnit) << line;
+                }
+                (uses ? with : without) += 1;
+            }
+        }
+    }
+    EXPECT_GT(with, 0U);
+    EXPECT_GT(without, 0U);
+}
+
+TEST(FabricSwitches, AreWhatAnExclusionLeaves)
+{
+    const std::string line = "--server=dgx-h100 --servers=3 -b 1M -e 256M -f 16 --nccl-env=";
+    EXPECT_EQ(Chosen(Runs<CollperfScenario>(line + "NCCL_ALGO=^Ring,Tree,NVLS,NVLSTree,PAT")),
+              Chosen(Runs<CollperfScenario>(line + "NCCL_ALGO=CollnetDirect,CollnetChain")));
+    EXPECT_EQ(Chosen(Runs<CollperfScenario>(
+                  line + "NCCL_ALGO=^Ring,Tree,NVLS,NVLSTree,PAT,CollnetDirect")),
+              std::set<std::string>{"collnet-chain"});
+    // Nothing is left of all of them.
+    EXPECT_FALSE(ParseWords<CollperfScenario>(
+                     line + "NCCL_ALGO=^Ring,Tree,NVLS,NVLSTree,PAT,CollnetDirect,CollnetChain")
+                     .scenario);
+}

@@ -3,11 +3,7 @@
  *
  * Readers of foreign files get files that are damaged at random: each is read, or is one error that
  * names the file and can be printed; and what is read runs to its end. Here a sample of each; all
- * of them, 100,000 of each reader, with sanitizers (tests/fuzz/README.md):
- *
- *     cmake -S . -B /tmp/asan -DDLTRAIN_SANITIZE=memory && cmake --build /tmp/asan -t
- * unit_scenarios DLTRAIN_FORMATS_FUZZ=100000 /tmp/asan/tests/unit_scenarios
- * --gtest_filter='FormatsFuzz*'
+ * of them, 100,000 of each reader, with sanitizers, by the commands in tests/fuzz/README.md.
  */
 #include "contrib/rdma/core/shown-text.h"
 #include "example-options.h"
@@ -20,6 +16,7 @@
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/kineto.h"
 #include "scenarios/formats/layer-text.h"
+#include "scenarios/formats/nccl-output.h"
 #include "scenarios/formats/recorded-plan.h"
 #include "scenarios/formats/trace.h"
 #include "scenarios/training/training-plan.h"
@@ -390,6 +387,42 @@ TEST(FormatsFuzz, Captures)
         EXPECT_LT(fine, Cases() / 10);
     }
     EXPECT_EQ(std::system(("rm -r " + folder).c_str()), 0);
+}
+
+TEST(FormatsFuzz, TablesOfNcclTests)
+{
+    const std::string seed =
+        "# Collective test starting: all_reduce_perf\n"
+        "#  Rank  0 Group  0 Pid 10 on one device  0 [0x07] NVIDIA A100\n"
+        "#  Rank  1 Group  0 Pid 11 on two device  1 [0x0f] NVIDIA A100\n"
+        "# all_reduce, algorithm ring; 2 ranks on 2 servers, single-switch\n"
+        "#       size   count    type   redop    root     time   algbw   busbw #wrong\n"
+        "[1,0]<stdout>:        1024  256   float  sum  -1    15.50    0.07    0.10      0\n"
+        "0: 2048           512     float     sum      -1    16.25    0.13    0.19      0\n";
+    std::mt19937_64 random(14);
+    uint32_t fine = 0;
+    for (uint32_t i = 0; i < Cases(); ++i)
+    {
+        const std::string text = Damaged(seed, random);
+        std::vector<topo::Error> errors;
+        const auto output = ReadNcclOutput(text, "f", errors);
+        ASSERT_EQ(output.has_value(), errors.empty()) << i;
+        ASSERT_LE(errors.size(), 1U) << i;
+        for (const topo::Error& error : errors)
+        {
+            ASSERT_EQ(error.file.compare(0, 1, "f"), 0) << i;
+            ASSERT_LT(error.Sentence().size(), 3000U) << i;
+            ASSERT_EQ(rdma::Printable(error.Sentence()), error.Sentence()) << i;
+        }
+        for (const auto& [bytes, us] : output ? output->time : std::map<uint64_t, double>())
+        {
+            ASSERT_GT(bytes, 0U) << i;
+            ASSERT_GT(us, 0) << i;
+        }
+        fine += output.has_value();
+    }
+    EXPECT_GT(fine, 0U);
+    EXPECT_LT(fine, Cases());
 }
 
 TEST(FormatsFuzz, PackedFiles)

@@ -221,6 +221,45 @@ TEST(Kineto, TheLastStepOfAllRanks)
     EXPECT_EQ(onestep::Run(*plan).time, 50 * kUs);
 }
 
+// Names of c10d before and since PyTorch 2.14: the same collectives and bytes.
+TEST(Kineto, NamesOfCollectives)
+{
+    const auto bytesOf = [](const std::string& name, int in, int out) {
+        std::vector<std::string> texts;
+        for (int rank = 0; rank < 2; ++rank)
+        {
+            Trace trace(rank, 2);
+            trace.Kernel("k", 1, 2, 3);
+            trace.Collective(name, 2, 10, 5, in, out, "[0, 1]");
+            texts.push_back(trace.Text());
+        }
+        const auto plan = PlanOf(texts);
+        std::pair<coll::Op, uint64_t> found{coll::Op::kBarrier, 0};
+        for (const auto& task : plan->roles[0].tasks)
+        {
+            if (task.kind == training::TaskKind::kCollective)
+            {
+                found = {task.op, task.bytes};
+            }
+        }
+        return found;
+    };
+    for (const char* name : {"_allgather_base",
+                             "all_gather_single",
+                             "all_gather_single_coalesced",
+                             "all_gather_into_tensor_coalesced"})
+    {
+        EXPECT_EQ(bytesOf(name, 100, 200), std::pair(coll::Op::kAllGather, uint64_t{800})) << name;
+    }
+    for (const char* name :
+         {"_reduce_scatter_base", "reduce_scatter_single", "reduce_scatter_single_coalesced"})
+    {
+        EXPECT_EQ(bytesOf(name, 200, 100), std::pair(coll::Op::kReduceScatter, uint64_t{800}))
+            << name;
+    }
+    EXPECT_EQ(bytesOf("all_to_all_single", 30, 30), std::pair(coll::Op::kAllToAll, uint64_t{120}));
+}
+
 TEST(Kineto, BytesAndGroups)
 {
     // 3 ranks, groups {0, 2} (with a name alone) and all; 4 B an element.

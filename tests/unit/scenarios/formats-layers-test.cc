@@ -102,8 +102,8 @@ TEST(LayerText, IsSeenByItsPolicyOrByItsLines)
         EXPECT_TRUE(IsLayerText(text));
         std::string error;
         EXPECT_FALSE(Read(text, 4, 2, &error));
-        EXPECT_EQ(error.find("w.txt:1: '" + std::string(word) +
-                             "' where there should be a policy: MICRO, DATA, MODEL, "),
+        EXPECT_EQ(error.find("w.txt:1: \"" + std::string(word) +
+                             "\" where there should be a policy: MICRO, DATA, MODEL, "),
                   0U)
             << error;
     }

@@ -81,54 +81,13 @@ TEST(LayerProfile, CsvOfPipeDream)
     EXPECT_EQ(profile.layers[0].name.substr(0, 13), "Conv2d(3, 64,");
 }
 
-TEST(LayerProfile, Scaling)
-{
-    LayerProfile profile;
-    profile.layers = {{"a", 4, 8, 100, 7, 1000}, {"b", 1, 1, 10, 3, 0}};
-    const auto half = ScaleProfile(profile, {0.5, 0}).layers;
-    EXPECT_EQ(half[0].forwardSeconds, 2);
-    EXPECT_EQ(half[0].backwardSeconds, 4);
-    EXPECT_EQ(half[0].activationBytes, 50);
-    EXPECT_EQ(half[0].parameterBytes, 7);
-    EXPECT_EQ(half[0].forwardFlops, 500);
-    // 500 FLOPs at 200 a second: 2.5 s forward, 5 backward; b has none.
-    const auto bound = ScaleProfile(profile, {0.5, 200}).layers;
-    EXPECT_EQ(bound[0].forwardSeconds, 2.5);
-    EXPECT_EQ(bound[0].backwardSeconds, 5);
-    EXPECT_EQ(bound[1].forwardSeconds, 0.5);
-    EXPECT_EQ(PartitionLayers(profile)[0].seconds, 12);
-}
-
 TEST(LayerProfile, NarrowCuts)
 {
-    LayerProfile profile;
-    profile.layers = {{"conv", 1, 2, 100, 8, 10},
-                      {"relu", 1, 1, 100, 0, 0},
-                      {"pool", 1, 1, 50, 0, 0},
-                      {"wide", 1, 1, 70, 4, 5},
-                      {"view", 0, 0, 4, 0, 0},
-                      {"fc", 2, 3, 20, 16, 7},
-                      {"head", 1, 1, 30, 2, 1}};
-    const LayerProfile joined = JoinToNarrowCuts(profile);
-    std::vector<std::string> names;
-    ProfiledLayer sum;
-    for (const auto& layer : joined.layers)
-    {
-        names.push_back(layer.name);
-        sum.forwardSeconds += layer.forwardSeconds;
-        sum.backwardSeconds += layer.backwardSeconds;
-        sum.parameterBytes += layer.parameterBytes;
-        sum.forwardFlops += layer.forwardFlops;
-    }
-    EXPECT_EQ(names, (std::vector<std::string>{"conv", "pool", "fc", "head"}));
-    EXPECT_EQ(joined.layers[1].activationBytes, 50);
-    EXPECT_EQ(joined.layers[2].activationBytes, 20);
-    EXPECT_EQ(joined.layers[2].parameterBytes, 20);
-    EXPECT_EQ(sum.forwardSeconds, 7);
-    EXPECT_EQ(sum.backwardSeconds, 9);
-    EXPECT_EQ(sum.parameterBytes, 30);
-    EXPECT_EQ(sum.forwardFlops, 23);
-    EXPECT_TRUE(JoinToNarrowCuts({}).layers.empty());
+    // conv, relu, pool, wide, a view, fc, head: seconds, activations, parameters
+    const std::vector<PartitionLayer> layers =
+        {{3, 100, 8}, {2, 100, 0}, {2, 50, 0}, {2, 70, 4}, {0, 4, 0}, {5, 20, 16}, {2, 30, 2}};
+    EXPECT_EQ(NarrowGroups(layers), (std::vector<uint32_t>{1, 2, 3, 1}));
+    EXPECT_TRUE(NarrowGroups({}).empty());
 }
 
 TEST(LayerProfile, CsvErrors)

@@ -11,6 +11,7 @@
 #include "scenarios/training/plan-check.h"
 #include "scenarios/training/training-plan.h"
 #include "scenarios/training/volumes.h"
+#include "steps-runner.h"
 
 #include <algorithm>
 #include <functional>
@@ -24,178 +25,16 @@ using namespace training;
 namespace
 {
 
-/// Runs one step of all ranks. A collective ends for all its ranks when the last has come, a
-/// message when it is sent; neither takes time.
-class Runner
+/// When the last task of a step ends, s, where messages and collectives take no time; negative:
+/// ranks wait for one another for ever. \param size index into plan.sizes
+double
+StepSeconds(TrainingPlan plan, uint32_t size = 0)
 {
-  public:
-    explicit Runner(const TrainingPlan& plan, uint32_t size = 0)
-        : m_plan(OfSize(plan, size)),
-          m_match(m_plan)
-    {
-        for (coll::Rank rank = 0; rank < plan.ranks; ++rank)
-        {
-            const auto& graph = m_plan.roles[m_plan.roleOf[rank]];
-            m_graphs.push_back(&graph);
-            m_end.emplace_back(graph.tasks.size(), -1.0);
-            auto& streams = m_streams.emplace_back(graph.streams.size());
-            for (TaskId id = 0; id < graph.tasks.size(); ++id)
-            {
-                streams[graph.tasks[id].stream].push_back(id);
-            }
-            m_next.emplace_back(graph.streams.size(), 0);
-            m_free.emplace_back(graph.streams.size(), 0.0);
-        }
-        for (uint32_t kind = 0; kind < plan.groupKinds.size(); ++kind)
-        {
-            auto& groupOf = m_groupOf.emplace_back(plan.ranks, -1);
-            for (std::size_t g = 0; g < plan.groupKinds[kind].groups.size(); ++g)
-            {
-                for (const coll::Rank rank : plan.groupKinds[kind].groups[g])
-                {
-                    groupOf[rank] = static_cast<int>(g);
-                }
-            }
-        }
-    }
-
-    /// \return the time at which the last task ends, s; negative: ranks wait for one another for
-    /// ever
-    double Run()
-    {
-        bool moved = true;
-        while (moved)
-        {
-            moved = false;
-            for (coll::Rank rank = 0; rank < m_plan.ranks; ++rank)
-            {
-                for (uint32_t s = 0; s < m_streams[rank].size(); ++s)
-                {
-                    while (m_next[rank][s] < m_streams[rank][s].size() && TryStart(rank, s))
-                    {
-                        moved = true;
-                    }
-                }
-            }
-        }
-        double end = 0;
-        for (const auto& ofRank : m_end)
-        {
-            for (const double e : ofRank)
-            {
-                if (e < 0)
-                {
-                    return -1;
-                }
-                end = std::max(end, e);
-            }
-        }
-        return end;
-    }
-
-  private:
-    static TrainingPlan OfSize(TrainingPlan plan, uint32_t size)
-    {
-        plan.roles.erase(plan.roles.begin(), plan.roles.begin() + plan.sizes[size].firstRole);
-        return plan;
-    }
-
-    bool TryStart(coll::Rank rank, uint32_t s)
-    {
-        const TaskId id = m_streams[rank][s][m_next[rank][s]];
-        const Task& task = m_graphs[rank]->tasks[id];
-        double begin = m_free[rank][s];
-        for (const TaskId before : task.after)
-        {
-            if (m_end[rank][before] < 0)
-            {
-                return false;
-            }
-            begin = std::max(begin, m_end[rank][before]);
-        }
-        double end = begin;
-        switch (task.kind)
-        {
-        case TaskKind::kCompute:
-        case TaskKind::kMemory:
-            end += task.duration.Seconds();
-            break;
-        case TaskKind::kSend:
-            break;
-        case TaskKind::kRecv: {
-            const RankTask* send = m_match.SendOf(rank, id);
-            if (!send || m_end[send->rank][send->task] < 0)
-            {
-                return false;
-            }
-            end = std::max(begin, m_end[send->rank][send->task]);
-            break;
-        }
-        case TaskKind::kCollective:
-            return Join(rank, s, id, task, begin);
-        }
-        Finish(rank, s, id, end);
-        return true;
-    }
-
-    bool Join(coll::Rank rank, uint32_t s, TaskId id, const Task& task, double begin)
-    {
-        const int group = m_groupOf[task.group][rank];
-        EXPECT_GE(group, 0) << task.name;
-        const auto& members = m_plan.groupKinds[task.group].groups[group];
-        auto& open = m_open[{task.group, group}];
-        if (open.waiting.count(rank) > 0)
-        {
-            return false;
-        }
-        if (open.waiting.empty())
-        {
-            open.op = task.op;
-            open.bytes = task.bytes;
-        }
-        // All of a group do the same in the same order.
-        EXPECT_EQ(open.op, task.op) << task.name;
-        EXPECT_EQ(open.bytes, task.bytes) << task.name;
-        open.waiting[rank] = {s, id};
-        open.begin = std::max(open.begin, begin);
-        if (open.waiting.size() < members.size())
-        {
-            return false;
-        }
-        const Open done = std::move(open);
-        m_open.erase({task.group, group});
-        for (const auto& [member, where] : done.waiting)
-        {
-            Finish(member, where.first, where.second, done.begin);
-        }
-        return true;
-    }
-
-    void Finish(coll::Rank rank, uint32_t s, TaskId id, double end)
-    {
-        m_end[rank][id] = end;
-        m_free[rank][s] = end;
-        ++m_next[rank][s];
-    }
-
-    struct Open
-    {
-        coll::Op op = coll::Op::kAllReduce;
-        uint64_t bytes = 0;
-        double begin = 0;
-        std::map<coll::Rank, std::pair<uint32_t, TaskId>> waiting;
-    };
-
-    const TrainingPlan m_plan;
-    MessageMatch m_match;
-    std::vector<const StepGraph*> m_graphs;
-    std::vector<std::vector<double>> m_end;
-    std::vector<std::vector<std::vector<TaskId>>> m_streams;
-    std::vector<std::vector<std::size_t>> m_next;
-    std::vector<std::vector<double>> m_free;
-    std::vector<std::vector<int>> m_groupOf;
-    std::map<std::pair<uint32_t, int>, Open> m_open;
-};
+    plan.roles.erase(plan.roles.begin(), plan.roles.begin() + plan.sizes[size].firstRole);
+    plan.sizes = {{}};
+    const auto ends = StepsRunner(plan, 1).Run();
+    return ends.empty() ? -1 : ends.front();
+}
 
 /// `layers` equal layers of 1 ms forward and 2 ms backward, no optimizer time, one per stage chunk.
 TrainingOptions
@@ -347,7 +186,7 @@ TEST(TensorParallel, AllReducesOfALayer)
                 const auto& [count, bytes] = sums.at({"tp", coll::Op::kAllReduce});
                 EXPECT_EQ(count, m * (whole + 3));
                 EXPECT_EQ(bytes, m * (whole * bsh + 3 * 4ull * o.microBatch * o.sequence));
-                EXPECT_GE(Runner(plan).Run(), 0);
+                EXPECT_GE(StepSeconds(plan), 0);
             }
         }
     }
@@ -386,7 +225,7 @@ TEST(TensorParallel, PiecewiseOverlapIsTheSameWork)
             EXPECT_EQ(Exchanged(pieces, 0), Exchanged(plain, 0));
             EXPECT_GT(pieces.roles[0].tasks.size(), plain.roles[0].tasks.size());
             // Each computation is rounded to a picosecond.
-            EXPECT_NEAR(Runner(pieces).Run(), Runner(plain).Run(), 1e-8);
+            EXPECT_NEAR(StepSeconds(pieces), StepSeconds(plain), 1e-8);
             // What is awaited at the two ends of a part, t - 1 of t pieces of the products there
             // run beside it: the computations that nothing but their successor waits for.
             const auto all = LayersOfModel(ResolvedOptions(o));
@@ -490,9 +329,9 @@ TEST(Pipeline, Bubble)
         {
             auto o = Even(2 * p, p, 1, m);
             ASSERT_TRUE(IsFine(o));
-            EXPECT_NEAR(Runner(MakePlan(o)).Run(), (m + p - 1) * 2 * 3e-3, 1e-9) << p << " " << m;
+            EXPECT_NEAR(StepSeconds(MakePlan(o)), (m + p - 1) * 2 * 3e-3, 1e-9) << p << " " << m;
             o.schedule = "gpipe";
-            EXPECT_NEAR(Runner(MakePlan(o)).Run(), (m + p - 1) * 2 * 3e-3, 1e-9) << p << " " << m;
+            EXPECT_NEAR(StepSeconds(MakePlan(o)), (m + p - 1) * 2 * 3e-3, 1e-9) << p << " " << m;
         }
         for (const uint32_t v : {2u, 3u})
         {
@@ -501,7 +340,7 @@ TEST(Pipeline, Bubble)
             if (p > 1)
             {
                 ASSERT_TRUE(IsFine(o));
-                EXPECT_NEAR(Runner(MakePlan(o)).Run(), (m * v + p - 1) * 3e-3, 1e-9);
+                EXPECT_NEAR(StepSeconds(MakePlan(o)), (m * v + p - 1) * 3e-3, 1e-9);
             }
         }
     }
@@ -567,7 +406,7 @@ TEST(ModelParallel, EveryCombinationEnds)
                             const MessageMatch match(plan);
                             EXPECT_TRUE(match.Problems().empty());
                             EXPECT_TRUE(match.Unmatched().empty());
-                            EXPECT_GT(Runner(plan).Run(), 0)
+                            EXPECT_GT(StepSeconds(plan), 0)
                                 << tensor << " " << pipeline << " " << data << " " << context << " "
                                 << zero << " " << schedule;
                             ++ran;
@@ -630,7 +469,7 @@ TEST(ModelParallel, EveryWayOfDataParallelismEnds)
                         const MessageMatch match(plan);
                         EXPECT_TRUE(match.Problems().empty());
                         EXPECT_TRUE(match.Unmatched().empty());
-                        EXPECT_GT(Runner(plan).Run(), 0) << tensor << " " << pipeline << " "
+                        EXPECT_GT(StepSeconds(plan), 0) << tensor << " " << pipeline << " "
                                                          << replicas << " " << zero << " " << way;
                         ++ran[way];
                     }
@@ -669,7 +508,7 @@ TEST(FewerLayers, ExtrapolatesWhatIsStraight)
         auto o = OptionsOf("gpt3-6.7b", 8 * pipeline, 1, 8);
         o.ignoreMemory = true;
         o.pipeline = pipeline;
-        const double whole = Runner(MakePlan(o)).Run();
+        const double whole = StepSeconds(MakePlan(o));
         o.layers = 12;
         ASSERT_TRUE(IsFine(o));
         const auto plan = MakePlan(o);
@@ -678,7 +517,7 @@ TEST(FewerLayers, ExtrapolatesWhatIsStraight)
         for (uint32_t i = 0; i < plan.sizes.size(); ++i)
         {
             sizes.push_back(plan.sizes[i].blocks);
-            times.push_back(Runner(plan, i).Run());
+            times.push_back(StepSeconds(plan, i));
         }
         EXPECT_EQ(
             sizes,

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <numeric>
+#include <random>
 
 using namespace training;
 
@@ -358,7 +359,7 @@ TEST(PipelinePartition, PipeDreamPublished)
     {
         for (const double gigabits : {25.0, 30.0})
         {
-            const auto layers = PartitionLayers(ScaleProfile(profile, {32.0 / 128, peak}));
+            const auto layers = PartitionLayers(ScaleProfile(profile, 32.0 / 128, peak));
             const double rate = gigabits * 1e9 / 8;
             EXPECT_EQ(PartitionPipeDream(layers, {{{4, rate}}, false}).Text(), "2-1-1")
                 << peak << ' ' << gigabits;
@@ -366,13 +367,13 @@ TEST(PipelinePartition, PipeDreamPublished)
                 << peak << ' ' << gigabits;
         }
     }
-    const auto layers = PartitionLayers(ScaleProfile(profile, {32.0 / 128, 11e12}));
+    const auto layers = PartitionLayers(ScaleProfile(profile, 32.0 / 128, 11e12));
     double one = 0;
     for (const auto& layer : layers)
     {
         one += layer.seconds;
     }
-    const auto maxwell = PartitionLayers(ScaleProfile(profile, {32.0 / 128, 6.6e12}));
+    const auto maxwell = PartitionLayers(ScaleProfile(profile, 32.0 / 128, 6.6e12));
     EXPECT_EQ(PartitionPipeDream(maxwell, {{{4, 25e9 / 8}}, false}).Text(), "3-1");
     EXPECT_EQ(PartitionPipeDream(layers, {{{4, 25e9 / 8}}, true}).Text(), "3-1");
     EXPECT_NEAR(one, 0.314, 0.05 * 0.314);
@@ -394,8 +395,7 @@ TEST(PipelinePartition, PipeDreamPublished)
 // (90 and 95%), within 5 points.
 TEST(PipelinePartition, PipeDreamPublishedAtNarrowCuts)
 {
-    const LayerProfile profile = JoinToNarrowCuts(ScaleProfile(Vgg16(), {32.0 / 128, 11e12}));
-    const auto layers = PartitionLayers(profile);
+    const auto layers = NarrowLayers(ScaleProfile(Vgg16(), 32.0 / 128, 11e12));
     double one = 0;
     double parameters = 0;
     for (const auto& layer : layers)
@@ -439,11 +439,73 @@ TEST(PipelinePartition, PipeDreamPublishedAtNarrowCuts)
 // gpus=4 and gpus=8).
 TEST(PipelinePartition, PipeDreamReleased)
 {
-    const auto layers = PartitionLayers(ScaleProfile(Vgg16(), {64.0 / 128, 0}));
+    const auto layers = PartitionLayers(ScaleProfile(Vgg16(), 64.0 / 128, 0));
     for (const double gigabits : {10.0, 25.0})
     {
         const double rate = gigabits * 1e9 / 8;
         EXPECT_EQ(PartitionPipeDream(layers, {{{4, rate}}, true}).Text(), "3-1");
         EXPECT_EQ(PartitionPipeDream(layers, {{{8, rate}}, true}).Text(), "7-1");
     }
+}
+
+// As the programme over all cuts has it, which the crossing replaces: for many shapes, with layers
+// that take nothing and layers that are alike among them.
+TEST(PipelinePartition, BalancedIsTheBestOfAllCuts)
+{
+    std::mt19937 engine(7);
+    for (uint32_t n = 1; n <= 12; ++n)
+    {
+        for (uint32_t pieces = 1; pieces <= n; ++pieces)
+        {
+            for (uint32_t round = 0; round < 20; ++round)
+            {
+                std::vector<double> costs(n);
+                for (double& cost : costs)
+                {
+                    cost = static_cast<double>(engine() % (round % 2 ? 3 : 1000));
+                }
+                // Every set of pieces - 1 cuts among the n - 1 places.
+                double least = std::numeric_limits<double>::infinity();
+                for (uint32_t cuts = 0; cuts < 1U << (n - 1); ++cuts)
+                {
+                    uint32_t count = 1;
+                    double most = 0;
+                    double piece = 0;
+                    for (uint32_t i = 0; i < n; ++i)
+                    {
+                        piece += costs[i];
+                        const bool cut = i + 1 < n && (cuts >> i & 1);
+                        most = std::max(most, piece);
+                        piece = cut ? 0 : piece;
+                        count += cut;
+                    }
+                    least = count == pieces ? std::min(least, most) : least;
+                }
+                const auto counts = BalancedPartition(costs, pieces);
+                ASSERT_EQ(counts.size(), pieces);
+                double most = 0;
+                uint32_t next = 0;
+                for (const uint32_t count : counts)
+                {
+                    ASSERT_GT(count, 0U);
+                    double piece = 0;
+                    for (uint32_t i = 0; i < count; ++i)
+                    {
+                        piece += costs[next++];
+                    }
+                    most = std::max(most, piece);
+                }
+                EXPECT_EQ(next, n);
+                EXPECT_EQ(most, least) << n << " layers, " << pieces << " pieces";
+            }
+        }
+    }
+}
+
+// Of the programme over all cuts these would be 8e12 steps.
+TEST(PipelinePartition, BalancedOfManyLayers)
+{
+    const uint32_t n = 300000;
+    const auto counts = BalancedPartition(std::vector<double>(n, 1), 100);
+    EXPECT_EQ(counts, std::vector<uint32_t>(100, n / 100));
 }

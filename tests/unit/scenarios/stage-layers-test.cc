@@ -319,3 +319,132 @@ TEST(StageLayers, Perceptron)
     EXPECT_LT(shared, piped);
     EXPECT_LT(piped, one);
 }
+
+// Two equal stages, GPipe, m micro-batches of F and B, a message of tau. In the background forward
+// passes follow each other, and only the first message each way is waited for: (m + 1)(F + B) +
+// 2 tau. Awaited, all m of each way are: (m + 1)(F + B) + 2 m tau.
+TEST(PipelineSends, AwaitedAreAddedUp)
+{
+    for (const uint32_t m : {1u, 2u, 3u, 7u, 16u})
+    {
+        for (const double tau : {0.0, 1e-4, 0.0137})
+        {
+            TrainingOptions o;
+            o.profile.emplace();
+            o.profile->layers = {{"a", 2e-3, 5e-3, 4000, 0, 0}, {"b", 2e-3, 5e-3, 0, 0, 0}};
+            o.profile->batch = 4;
+            o.profile->optimizerSeconds = 0;
+            o.model = ModelOfProfile(*o.profile, "two");
+            o.model.parameters = 2; // of which none is added up among copies: there is one
+            o.gpu = *FindGpu("A100");
+            o.microBatch = 4;
+            o.ranks = o.pipeline = 2;
+            o.accumulation = m;
+            o.schedule = "gpipe";
+            for (const bool awaited : {false, true})
+            {
+                o.awaitedSends = awaited;
+                const TrainingPlan plan = MakePlan(o);
+                NetworkOfSteps network;
+                network.latency = tau;
+                const auto ends = StepsRunner(plan, 1, network).Run();
+                ASSERT_EQ(ends.size(), 1U);
+                EXPECT_NEAR(ends[0], (m + 1) * 7e-3 + (awaited ? 2 * m : 2) * tau, 1e-9)
+                    << m << ' ' << tau << ' ' << awaited;
+            }
+        }
+    }
+}
+
+// In every schedule: it ends, is no faster than with sends in the background and as fast where
+// messages take no time, and nothing is computed behind an action before its message is there.
+TEST(PipelineSends, OfEverySchedule)
+{
+    for (const PipelineSchedule* schedule : PipelineSchedules())
+    {
+        for (const uint32_t stages : {2u, 3u, 4u})
+        {
+            TrainingOptions o = OptionsOf("gpt2", stages, schedule->Flushes() ? 1 : 0, 2 * stages);
+            o.pipeline = stages;
+            o.schedule = schedule->Name();
+            o.virtualStages = schedule->Name() == std::string("interleaved") ? 2 : 1;
+            if (!Check(o).empty() && Check(o).front().error)
+            {
+                continue;
+            }
+            for (const double latency : {0.0, 1e-3, 0.05})
+            {
+                NetworkOfSteps network;
+                network.latency = latency;
+                o.awaitedSends = false;
+                const auto background = StepsRunner(MakePlan(o), 3, network).Run();
+                o.awaitedSends = true;
+                const TrainingPlan plan = MakePlan(o);
+                const auto awaited = StepsRunner(plan, 3, network).Run();
+                ASSERT_EQ(awaited.size(), 3U) << schedule->Name();
+                EXPECT_GE(awaited[2], background[2] - 1e-9) << schedule->Name();
+                EXPECT_TRUE(latency > 0 || awaited[2] < background[2] + 1e-9) << schedule->Name();
+                for (const StepGraph& role : plan.roles)
+                {
+                    std::vector<TaskId> sent; // that nobody has waited for yet
+                    for (TaskId id = 0; id < role.tasks.size(); ++id)
+                    {
+                        const Task& task = role.tasks[id];
+                        if (task.kind == TaskKind::kSend)
+                        {
+                            sent.push_back(id);
+                        }
+                        for (; Computes(task) && !sent.empty(); sent.pop_back())
+                        {
+                            EXPECT_TRUE(std::find(task.after.begin(),
+                                                  task.after.end(),
+                                                  sent.back()) != task.after.end())
+                                << schedule->Name() << ": " << task.name;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+// A list of layers whose outputs fall, so that there is a place to cut behind each of them.
+TEST(StageLayers, WhatWouldTakeTooLongIsNotBegun)
+{
+    const auto options = [](uint32_t layers, std::vector<PartitionLevel> links) {
+        TrainingOptions o;
+        o.profile.emplace();
+        for (uint32_t i = 0; i < layers; ++i)
+        {
+            ProfiledLayer layer;
+            layer.forwardSeconds = layer.backwardSeconds = 1e-3;
+            layer.activationBytes = 4.0 * (layers - i);
+            o.profile->layers.push_back(layer);
+        }
+        o.profile->batch = 1;
+        o.model = ModelOfProfile(*o.profile, "long");
+        o.gpu = *FindGpu("A100");
+        o.microBatch = 1;
+        o.partition = Partition::kPipeDream;
+        o.links = std::move(links);
+        o.ranks = 1;
+        for (const PartitionLevel& level : o.links)
+        {
+            o.ranks *= level.machines;
+        }
+        return o;
+    };
+    // 4,000^3 / 6 * 8^2 / 2 = 3.4e11; 40 layers are nothing.
+    const auto large = WhyNoStagesFound(options(4000, {{8, 1e11}, {4, 1e10}}));
+    ASSERT_TRUE(large);
+    EXPECT_NE(large->find("4000 layers of long for 8 x 4 GPUs"), std::string::npos) << *large;
+    EXPECT_FALSE(WhyNoStagesFound(options(40, {{8, 1e11}, {4, 1e10}})));
+    // 30,000^2 / 2 * 32 = 1.4e10
+    TrainingOptions cut = options(30000, {{32, 1e10}});
+    cut.pipeline = 32;
+    ASSERT_TRUE(WhyNotPartitioned(cut));
+    EXPECT_NE(WhyNotPartitioned(cut)->find("for 32 stages"), std::string::npos);
+    cut.partition = Partition::kBalanced;
+    EXPECT_FALSE(WhyNotPartitioned(cut));
+    EXPECT_EQ(Partitioned(cut).pieceLayers.size(), 32U);
+}

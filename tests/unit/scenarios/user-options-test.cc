@@ -349,6 +349,23 @@ TEST(NamedServer, SingleOptionsOverrideIt)
     EXPECT_EQ(s.scenario->ranks, 16u);
 }
 
+TEST(NamedServer, WithFewerGpusKeepsItsNicsAndSaysSo)
+{
+    const auto note = [](const std::vector<std::string>& args) {
+        const auto parsed = Train(args);
+        EXPECT_TRUE(parsed.scenario) << parsed.errors.front().Text();
+        return std::any_of(parsed.notes.begin(), parsed.notes.end(), [](const std::string& text) {
+            return text.find("keeps its 8 NICs") != std::string::npos;
+        });
+    };
+    EXPECT_TRUE(note({"--server=dgx-h100", "--gpus-per-server=4", "--servers=2"}));
+    EXPECT_TRUE(note({"--server=dgx-h100", "--gpus=3", "--model=gpt2"}));
+    EXPECT_FALSE(note({"--server=dgx-h100", "--servers=2"}));
+    EXPECT_FALSE(note({"--gpus-per-server=4", "--servers=2"})); // one NIC, as nothing is named
+    EXPECT_FALSE(
+        note({"--server=dgx-h100", "--gpus-per-server=4", "--nics-per-server=8", "--servers=2"}));
+}
+
 TEST(NamedServer, WithoutOneTheClusterIsAsItWas)
 {
     const auto train = Train({});

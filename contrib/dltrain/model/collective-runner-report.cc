@@ -1,0 +1,188 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * CollectiveRunner: what it says of collectives that have not ended.
+ */
+#include "collective-runner.h"
+#include "collectives/cut-off.h"
+#include "collectives/registry.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace dltrain
+{
+
+std::string
+CollectiveRunner::DescribeUnfinished(const Communicator& comm, uint32_t sequence) const
+{
+    uint32_t here = 0;
+    uint32_t entered = 0;
+    uint32_t left = 0;
+    const Plan* plan = nullptr;
+    std::string waits;
+    for (const Member& member : comm.members)
+    {
+        const bool isHere =
+            member.kind == Kind::RANK && m_interconnect.GetPlaces().IsHere(member.rank);
+        here += isHere;
+        if (!isHere || member.entered <= sequence)
+        {
+            continue;
+        }
+        ++entered;
+        const Part* part = FindPart(member, sequence);
+        if (!part)
+        {
+            ++left;
+            continue;
+        }
+        plan = part->plan;
+        for (const LaneState& lane : part->lanes)
+        {
+            if (waits.empty() && lane.index < lane.steps && lane.recvPeer != coll::kNoRank)
+            {
+                const Member& peer = comm.members[lane.recvPeer];
+                waits = "; rank " + std::to_string(member.rank) + " waits for " +
+                        (peer.kind == Kind::RANK            ? "rank " + std::to_string(peer.rank)
+                         : peer.kind == Kind::SERVER_SWITCH ? "its server's switch"
+                                                            : "a switch that adds up") +
+                        " at step " + std::to_string(lane.index) + " of " +
+                        std::to_string(lane.steps);
+            }
+        }
+    }
+    if (left == here)
+    {
+        return {};
+    }
+    std::string what = "a collective"; // those who knew have left
+    if (plan)
+    {
+        const coll::Collective& collective = plan->schedule->What();
+        what = coll::OpName(collective.op) + " of " + std::to_string(collective.bytes) + " B";
+    }
+    return what + ": " + std::to_string(entered) + " of " + std::to_string(here) + " ranks " +
+           (here == comm.ranks.size() ? "" : "of this process ") + "entered, " +
+           std::to_string(left) + " left" + waits;
+}
+
+std::vector<std::string>
+CollectiveRunner::DescribeUnfinished() const
+{
+    std::vector<std::string> lines;
+    uint64_t failed = 0;
+    const Failure* first = nullptr;
+    for (const Communicator& comm : m_communicators)
+    {
+        // Those that some ranks have entered and not all have left.
+        uint32_t begin = UINT32_MAX;
+        uint32_t end = 0;
+        for (const Member& member : comm.members)
+        {
+            if (!m_interconnect.GetPlaces().IsHere(member.rank))
+            {
+                continue;
+            }
+            if (member.failure)
+            {
+                failed += member.failure->messages;
+                first =
+                    !first || member.failure->since < first->since ? member.failure.get() : first;
+            }
+            if (member.kind != Kind::RANK)
+            {
+                continue;
+            }
+            begin = std::min(begin, member.entered);
+            end = std::max(end, member.entered);
+            if (member.part.used)
+            {
+                begin = std::min(begin, member.part.sequence);
+            }
+            if (!member.others.empty())
+            {
+                begin = std::min(begin, member.others.begin()->first);
+            }
+        }
+        for (uint32_t sequence = begin; sequence < end; ++sequence)
+        {
+            const std::string line = DescribeUnfinished(comm, sequence);
+            if (!line.empty())
+            {
+                lines.push_back(line);
+            }
+        }
+    }
+    if (failed)
+    {
+        lines.push_back("messages that failed: " + std::to_string(failed) + ", the first " +
+                        first->first);
+        for (const results::CutOffRecord& record : GetCutOff())
+        {
+            lines.push_back(record.InWords());
+        }
+    }
+    return lines;
+}
+
+std::vector<results::CutOffRecord>
+CollectiveRunner::GetCutOff() const
+{
+    std::vector<results::CutOffRecord> records;
+    for (const Communicator& comm : m_communicators)
+    {
+        std::set<coll::Edge> lost;      // positions, both ways
+        std::vector<coll::Edge> failed; // ranks
+        std::vector<const Plan*> plans; // of what is under way
+        for (const Member& member : comm.members)
+        {
+            // What adds up in switches has members that are no ranks: of these nothing is told.
+            if (member.kind != Kind::RANK || !m_interconnect.GetPlaces().IsHere(member.rank))
+            {
+                continue;
+            }
+            for (const Rank to : member.failure ? member.failure->to : std::set<Rank>())
+            {
+                if (to < comm.ranks.size())
+                {
+                    lost.insert({{member.position, to}, {to, member.position}});
+                    failed.emplace_back(member.rank, comm.ranks[to]);
+                }
+            }
+            const Plan* plan = member.part.used ? member.part.plan : nullptr;
+            if (plan && std::find(plans.begin(), plans.end(), plan) == plans.end())
+            {
+                plans.push_back(plan);
+            }
+        }
+        for (const Plan* plan : plans)
+        {
+            const coll::Collective& what = plan->schedule->What();
+            results::CutOffRecord record{what.op,
+                                         what.bytes,
+                                         plan->algorithm->Name(),
+                                         failed,
+                                         coll::SplitWithout(*plan->schedule, lost)};
+            for (coll::SplitLanes& split : record.split)
+            {
+                for (std::vector<Rank>& part : split.parts)
+                {
+                    for (Rank& rank : part)
+                    {
+                        rank = comm.ranks[rank];
+                    }
+                }
+            }
+            if (!record.split.empty())
+            {
+                records.push_back(std::move(record));
+            }
+        }
+    }
+    return records;
+}
+
+} // namespace dltrain

@@ -1,0 +1,107 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "results/cut-off-record.h"
+
+#include "collectives/registry.h"
+
+#include <algorithm>
+
+namespace results
+{
+
+namespace
+{
+
+constexpr std::size_t MOST_NAMED = 8; ///< ranks in a line
+
+/// "0, 1, 2 and 5 more"
+std::string
+Named(const std::vector<coll::Rank>& ranks)
+{
+    std::string text;
+    for (std::size_t i = 0; i < std::min(ranks.size(), MOST_NAMED); ++i)
+    {
+        text += (i ? ", " : "") + std::to_string(ranks[i]);
+    }
+    return ranks.size() > MOST_NAMED
+               ? text + " and " + std::to_string(ranks.size() - MOST_NAMED) + " more"
+               : text;
+}
+
+} // namespace
+
+std::string
+CutOffRecord::InWords() const
+{
+    std::string text =
+        coll::OpName(op) + " of " + std::to_string(bytes) + " B by " + algorithm +
+        ", without the messages of rank " + std::to_string(lost[0].first) + " for rank " +
+        std::to_string(lost[0].second) +
+        (lost.size() > 1 ? " and of " + std::to_string(lost.size() - 1) + " more" : std::string());
+    for (const coll::SplitLanes& one : split)
+    {
+        text += split.size() == 1 ? ": "
+                                  : "; lane " + std::to_string(one.lanes.front()) +
+                                        (one.lanes.size() > 1 ? " and others: " : ": ");
+        if (one.parts.size() == 1)
+        {
+            text += "open, nobody is cut off";
+            continue;
+        }
+        // The largest part is what the others are cut off from.
+        const auto largest =
+            std::max_element(one.parts.begin(), one.parts.end(), [](const auto& a, const auto& b) {
+                return a.size() < b.size();
+            });
+        std::string off;
+        for (auto part = one.parts.begin(); part != one.parts.end(); ++part)
+        {
+            if (part != largest)
+            {
+                off += (off.empty() ? "" : "; ") + Named(*part);
+            }
+        }
+        text += "cut off " +
+                std::string(off.find_first_of(",;") == std::string::npos ? "rank " : "ranks ") +
+                off + " from " + Named(*largest);
+    }
+    return text;
+}
+
+namespace
+{
+
+nlohmann::ordered_json
+OneToJson(const CutOffRecord& r)
+{
+    nlohmann::ordered_json j = {{"op", coll::OpName(r.op)},
+                                {"bytes", r.bytes},
+                                {"algorithm", r.algorithm},
+                                {"lost", nlohmann::ordered_json::array()},
+                                {"lanes", nlohmann::ordered_json::array()}};
+    for (const coll::Edge& edge : r.lost)
+    {
+        j["lost"].push_back({edge.first, edge.second});
+    }
+    for (const coll::SplitLanes& one : r.split)
+    {
+        j["lanes"].push_back({{"lanes", one.lanes}, {"parts", one.parts}});
+    }
+    return j;
+}
+
+} // namespace
+
+nlohmann::ordered_json
+ToJson(const std::vector<CutOffRecord>& records)
+{
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const CutOffRecord& record : records)
+    {
+        list.push_back(OneToJson(record));
+    }
+    return list;
+}
+
+} // namespace results

@@ -1,0 +1,35 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RESULTS_CUT_OFF_RECORD_H
+#define RESULTS_CUT_OFF_RECORD_H
+
+#include "collectives/cut-off.h"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace results
+{
+
+/// A collective that cannot end as messages in it have failed, and whom that cuts off from whom.
+/// Ranks are those of the job.
+struct CutOffRecord
+{
+    coll::Op op{};
+    uint64_t bytes = 0;
+    std::string algorithm;
+    std::vector<coll::Edge> lost;        ///< a rank's messages for another one failed
+    std::vector<coll::SplitLanes> split; ///< both ways of `lost` taken away
+
+    /// In a line.
+    std::string InWords() const;
+};
+
+nlohmann::ordered_json ToJson(const std::vector<CutOffRecord>& records);
+
+} // namespace results
+
+#endif // RESULTS_CUT_OFF_RECORD_H

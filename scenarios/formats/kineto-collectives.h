@@ -1,0 +1,70 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Which collective or message a kernel of NCCL is, by the arguments that PyTorch's profiler gives
+ * it, and among whom.
+ */
+#ifndef SCENARIOS_FORMATS_KINETO_COLLECTIVES_H
+#define SCENARIOS_FORMATS_KINETO_COLLECTIVES_H
+
+#include "scenarios/formats/kineto-events.h"
+#include "scenarios/formats/recording.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace formats
+{
+
+class KinetoCollectives
+{
+  public:
+    /// \param run kept by reference
+    explicit KinetoCollectives(const KinetoRun& run)
+        : m_run(run)
+    {
+    }
+
+    /// Makes it an event of this rank. False: Problem() says why not.
+    bool Make(const KinetoEntry& entry, coll::Rank rank, Event* event);
+
+    const std::string& Problem() const
+    {
+        return m_problem;
+    }
+
+    /// Whether one of them has a root, which traces do not tell.
+    bool AnyRoot() const
+    {
+        return m_anyRoot;
+    }
+
+    /// Recording::communicators of all events so far.
+    std::vector<Communicator> TakeCommunicators()
+    {
+        return std::move(m_list);
+    }
+
+  private:
+    bool Fail(const std::string& problem)
+    {
+        m_problem = problem;
+        return false;
+    }
+
+    bool FindGroup(const KinetoEntry& entry, uint32_t* communicator);
+
+    const KinetoRun& m_run;
+    std::string m_problem;
+    std::vector<Communicator> m_list;
+    std::map<std::pair<std::string, std::vector<coll::Rank>>, uint32_t> m_communicators; ///< of it
+    std::map<std::string, uint64_t> m_tags; ///< of messages, by group
+    bool m_anyRoot = false;
+};
+
+} // namespace formats
+
+#endif // SCENARIOS_FORMATS_KINETO_COLLECTIVES_H

@@ -1,0 +1,33 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * One order of all events of all ranks in which everything stands behind what it waits for: streams
+ * that follow it do not wait for each other for ever. The second step of MakePlan
+ * (recorded-plan.h).
+ */
+#ifndef SCENARIOS_FORMATS_RECORDED_ORDER_H
+#define SCENARIOS_FORMATS_RECORDED_ORDER_H
+
+#include "scenarios/formats/recorded-matches.h"
+
+#include <vector>
+
+namespace formats
+{
+
+/**
+ * \param keeps the order of the lists on each resource (recording.h), too; collectives keep it
+ * always
+ * \param [out] placeOf events in the order; of nothings SIZE_MAX
+ * \param [out] left if there is no order: of each rank the first event that is left over
+ * \return whether there is one
+ */
+bool OrderEvents(const Recording& recording,
+                 const Matches& matches,
+                 bool keeps,
+                 OfEvents<std::size_t>* placeOf,
+                 std::vector<At>* left);
+
+} // namespace formats
+
+#endif // SCENARIOS_FORMATS_RECORDED_ORDER_H
