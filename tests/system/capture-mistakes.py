@@ -143,7 +143,24 @@ class Mistakes(CaptureTest):
         self.one("died.py", "died", [1], ["dies"], "FileNotFoundError", "/no/such/file")
 
     def test_unused_parameters(self):
-        self.one("unused.py", "unused-parameters", [0, 1], ["second time"], each=2)
+        self.one(
+            "unused.py",
+            "unused-parameters",
+            [0, 1],
+            ["second time"],
+            "for the parameters unused.weight, unused.bias; use them for the loss, leave",
+            "find_unused_parameters=True (so does rank 1)",
+            each=2,
+        )
+        with open(os.path.join(SCRIPTS, "mistakes", "unused.py"), encoding="utf-8") as file:
+            many = file.read().replace("= torch.nn.Linear(8, 8)", "= torch.nn.LSTM(8, 8, 2)")
+        many = many.replace("return self.used(x)", "return self.used(x)[0]")
+        error = self.fails("torchrun", "--nproc_per_node=2", self.write("many.py", many))
+        self.assertRegex(
+            error.mistakes[0]["text"],
+            r"unused\.weight_ih_l0, unused\.weight_hh_l0, unused\.bias_ih_l0,"
+            r" unused\.bias_hh_l0 and 4 more; use them",
+        )
 
     def test_shapes(self):
         self.one("shapes.py", "shapes", [1], ["differ"], "[9, 8]", each=2)

@@ -13,6 +13,7 @@ and there are mistakes.
 """
 
 import argparse
+import contextlib
 import os
 import re
 import shlex
@@ -160,8 +161,10 @@ def _main(given):
             raise InvalidInput(f"--out={given.out}: is no folder")
         if is_program:
             return _run_program(given)
+        if given.out:
+            return _capture(given, given.out)
         with tempfile.TemporaryDirectory(prefix="capture-") as nowhere:
-            return _capture(given, given.out or nowhere)
+            return _capture(given, nowhere)
     except CaptureFailed as error:
         _say(error)
         return error.exit_status if 0 < error.exit_status < 256 else 1
@@ -181,28 +184,35 @@ def _run_program(given):
     """A program of C or C++: its output is passed on, as it comes."""
     if given.out:
         os.makedirs(given.out, exist_ok=True)
-        capturing.remove_old(given.out)
     try:
-        captured = cuda.run(
-            given.command,
-            given.out,
-            gpu=given.gpu,
-            gpus_per_server=given.gpus_per_server,
-            servers=given.servers,
-            memory=memory_of(given.memory),
-            network=given.capture_network,
-            patience=given.patience,
-            cluster=shlex.split(given.cluster),
-            keep=cuda_options.size(given.keep),
-            clock=given.clock,
-            kernel_times=given.kernel_times,
-            say=_say_on,
-        )
+        with contextlib.ExitStack() as held:
+            if given.out:
+                held.enter_context(capturing.alone(given.out))
+                capturing.remove_old(given.out)
+            return _run_alone(given)
     except CaptureFailed as error:
         _say(error)
         if given.check and error.mistakes:
             return MISTAKES
         return error.exit_status if 0 < error.exit_status < 256 else 1
+
+
+def _run_alone(given):
+    captured = cuda.run(
+        given.command,
+        given.out,
+        gpu=given.gpu,
+        gpus_per_server=given.gpus_per_server,
+        servers=given.servers,
+        memory=memory_of(given.memory),
+        network=given.capture_network,
+        patience=given.patience,
+        cluster=shlex.split(given.cluster),
+        keep=cuda_options.size(given.keep),
+        clock=given.clock,
+        kernel_times=given.kernel_times,
+        say=_say_on,
+    )
     if captured is not None:
         print("\n".join(captured.summary()), file=sys.stderr)
     return 0

@@ -13,11 +13,10 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 
 from ..errors import InvalidInput
 from ..shown import shown
-from . import cuda, gpus, installing, isolation
+from . import cuda, ending, gpus, installing, isolation
 from .captured import Captured, CaptureFailed
 from .launch import allocation, environment
 from .launch.words import MOST_RANKS
@@ -51,6 +50,7 @@ sys.exit(1)
 RUNNING, READING = "running the script", "reading what its ranks did"
 TRACEBACK = "Traceback (most recent call last)"
 LOOK_EVERY_S = 0.2  # for progress
+LITTLE = 4 << 20  # bytes that a disk has left when it counts as full
 
 
 def _half_is_none(function):
@@ -130,7 +130,7 @@ def capture(
     say = say or (lambda text: None)
     progress = progress or (lambda done, total, text: None)
     os.makedirs(out, exist_ok=True)
-    with _alone(out):
+    with alone(out):
         remove_old(out)
         return _captured(
             words,
@@ -155,7 +155,7 @@ def capture(
 
 
 @contextlib.contextmanager
-def _alone(out):
+def alone(out):
     """No other capture writes into the folder."""
     folder = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -187,10 +187,12 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
                 break
             progress(0, 0, READING)
             made = _read(jobs[-1], gpus_per_server, host_us, bool(device["step"]))
+            if not status:
+                _check_whole(made, scratch)
             if not made.records and not status:
                 raise InvalidInput(
                     "capture: the script did nothing on a GPU: it ended without an operator on a"
-                    " tensor of torch.cuda"
+                    " tensor of torch.cuda, or by os._exit(), with which nothing is written"
                 )
             if ranks != "auto" or status or made.complete:
                 break
@@ -233,8 +235,9 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
 def _program(command, out, **options):
     """The same of a program of C or C++ (docs/cuda-programs.md), whose output goes to files."""
     os.makedirs(out, exist_ok=True)
-    remove_old(out)
-    return cuda.run(command, out, echo=False, **options)
+    with alone(out):
+        remove_old(out)
+        return cuda.run(command, out, echo=False, **options)
 
 
 def _command(command):
@@ -391,11 +394,14 @@ def _run(words, out, scratch, device, launch, network, progress):
                 stderr=errors,
                 start_new_session=True,
             )
+            watcher = ending.watch(process.pid, scratch)
             try:
                 status = _wait(process, jobs, device["steps"], progress)
                 return status if status >= 0 else 128 - status
             finally:
-                _end(process, jobs)
+                ending.end(process.pid, scratch)
+                process.wait()
+                ending.stop_watching(watcher)
 
 
 def _wait(process, jobs, steps, progress):
@@ -414,31 +420,6 @@ def _done(jobs, steps):
     done = os.path.getsize(started[-1]["progress"])
     total = steps * len(started[-1]["ranks"])
     return (done, total) if done <= total else (0, 0)
-
-
-def _end(process, jobs):
-    """What is left of the command's session; and what began one of its own, as its environment has
-    the folder of this run.
-    """
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
-    mark = os.path.dirname(jobs).encode()
-    while any([_killed(number, mark) for number in os.listdir("/proc") if number.isdigit()]):
-        time.sleep(0.02)
-
-
-def _killed(number, mark):
-    try:
-        with open(f"/proc/{number}/environ", "rb") as file:
-            if mark not in file.read():
-                return False
-        os.kill(int(number), signal.SIGKILL)
-        return True
-    except OSError:
-        return False  # it has ended, or is another user's
 
 
 def _jobs(scratch):
@@ -469,6 +450,23 @@ def _read(job, gpus_per_server, host_us, named):
     world = job["world"] if job["launcher"] else 0
     with _without_collecting():
         return Capture(os.path.join(job["folder"], "raw"), world, died, each, host_us, named)
+
+
+def _check_whole(made, scratch):
+    """Nothing of a cut record is simulated."""
+    cut = [rank for rank, record in sorted(made.records.items()) if record.is_cut]
+    if not cut:
+        return
+    free = shutil.disk_usage(scratch).free
+    raise InvalidInput(
+        f"capture: what rank {cut[0]} did is not recorded to its end: "
+        + (
+            f"{os.path.dirname(scratch)} is full ({free >> 20} MiB left; TMPDIR names another"
+            " folder)"
+            if free < LITTLE
+            else "the script ends itself by os._exit(), with which nothing is written; use sys.exit()"
+        )
+    )
 
 
 @contextlib.contextmanager

@@ -40,6 +40,9 @@ PARTS = (
     "passes",
     "fsdp_order",
     "missing_packages",
+    "unused_parameters",
+    "host_gradients",
+    "not_simulated",
 )
 
 

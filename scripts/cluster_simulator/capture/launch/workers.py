@@ -15,6 +15,7 @@ import os
 import runpy
 import signal
 import sys
+import tempfile
 import time
 import traceback
 
@@ -30,11 +31,14 @@ def main(path):
     with open(path, encoding="utf-8") as file:
         job = json.load(file)
     # The import of torch makes the device; what most scripts import is there for all ranks.
+    # Torch makes a folder, which a killed process would leave.
+    tempfile.tempdir = os.path.dirname(job["ended"])
     for also in ("torch", "torch.distributed", "torch.distributed.fsdp", "torchvision"):
         try:
             __import__(also)
         except ImportError:
             pass
+    tempfile.tempdir = None
     gc.freeze()  # what is here is not copied for each rank by looking at it
     statuses = _play(job)
     with open(job["status"], "w", encoding="utf-8") as file:
@@ -61,6 +65,7 @@ def _play(job):
     """{rank: exit status}"""
     todo = list(job["ranks"])
     running, statuses = {}, {}
+    ended = set()  # ranks that are ended here, as another one has failed
     failed_at = None
     while todo or running:
         while todo and len(running) < job["at_once"] and failed_at is None:
@@ -79,18 +84,14 @@ def _play(job):
             if statuses[rank] and failed_at is None:
                 failed_at = time.monotonic()
         elif time.monotonic() > failed_at + GRACE:
-            for other in running:
+            for other, rank in running.items():
+                ended.add(rank)
                 os.kill(other, signal.SIGKILL)
             failed_at = time.monotonic() + 3600
         else:
             time.sleep(0.02)
-    return _without_ended(statuses)
-
-
-def _without_ended(statuses):
-    """What we ended did not fail by itself, if another one did."""
-    own = {rank: status for rank, status in statuses.items() if status != -signal.SIGKILL}
-    return own if any(own.values()) else statuses
+    # What is ended here did not fail by itself.
+    return {rank: status for rank, status in statuses.items() if rank not in ended}
 
 
 def _be(rank, environment, job):

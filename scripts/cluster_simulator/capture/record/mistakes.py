@@ -5,10 +5,12 @@ On GPUs most of them are a job that hangs.
 """
 
 import collections
+import json
 
 from . import waiting
 from .roles import describe
 
+NAMES_TOLD = 4  # of unused parameters
 # Words of PyTorch's own errors, and what they mean.
 FAILURES = (
     ("out-of-memory", ("CUDA out of memory",)),
@@ -104,6 +106,9 @@ def _failed(records, died):
         )
         where = line.get("l") or ""
         text = line["text"].strip().split("\n")[0]
+        unused = record.of_type("unused")
+        if kind == "unused-parameters" and unused:
+            text = _of_unused(json.loads(unused[-1]["names"]))
         found.append(
             _mistake(
                 kind,
@@ -112,8 +117,18 @@ def _failed(records, died):
                 f"rank {rank} failed{' at ' + where if where else ''}: {line['type']}: {text}",
             )
         )
-        found[-1]["what"] = line["type"]
+        found[-1]["what"] = (line["type"], text) if unused else line["type"]
     return found
+
+
+def _of_unused(names):
+    told = ", ".join(names[:NAMES_TOLD])
+    more = f" and {len(names) - NAMES_TOLD} more" if len(names) > NAMES_TOLD else ""
+    return (
+        f"DDP waits for gradients that never come: the step before made none for the"
+        f" parameter{'s' if len(names) > 1 else ''} {told}{more}; use them for the loss, leave them"
+        " out, or give DistributedDataParallel find_unused_parameters=True"
+    )
 
 
 def _shared_gpus(records, each):

@@ -47,7 +47,7 @@ def tensors(values):
 
 
 # Lines that tell of the process, not of what its GPU did.
-OWN_LINES = re.compile(rb'^\{"t":"(rank|group|note|end|failed|mistake)".*$', re.M)
+OWN_LINES = re.compile(rb'^\{"t":"(rank|group|note|end|failed|mistake|unused)".*$', re.M)
 FIRST_COLLECTIVE = re.compile(rb'^\{"t":"coll".*$', re.M)
 DEVICE = re.compile(rb'"d":(\d+)[,}]')
 
@@ -73,7 +73,7 @@ def _mark(text):
 
 class Record:
     """Of one process: its rank, and its lines. `visible`: numbers or names of the server's GPUs
-    that it saw; None: all. `like`: a Record read before in which the GPU did the same; then `lines`
+    that it saw; None: all. `is_cut`: its end is missing. `like`: a Record read before in which the GPU did the same; then `lines`
     are those of the process and the first collective, until read_all().
     """
 
@@ -83,6 +83,7 @@ class Record:
         self.rank = rank
         self.world = world
         self.visible = None
+        self.is_cut = False
         self.like = like
         if path is not None:
             self._read(_text(path))
@@ -102,12 +103,16 @@ class Record:
             try:
                 line = json.loads(one.decode("utf-8", "replace"))
             except ValueError:
-                break  # a process that was killed in the middle of a line
+                self.is_cut = True
+                break  # a process that was killed in the middle of a line, or a full disk
             self.lines.append(line)
             if line["t"] == "rank":
                 self.rank, self.world = int(line["rank"]), int(line["world"])
                 if line.get("visible"):
                     self.visible = line["visible"].split(",")
+        # (A process that a script forks by itself does not say that it ends.)
+        if os.path.basename(self.path).startswith("rank-"):
+            self.is_cut = self.is_cut or not self.of_type("end")
         if self.rank is None:
             name = os.path.basename(self.path).split(".")[0]
             self.rank = int(name[len("rank-") :]) if name.startswith("rank-") else 0

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a capture has started ends with it, and its temporary folder goes, however it ends: this
+file, run as a program, waits for its standard input to be closed without a word, as it is when the
+capture is killed.
+
+    ending.py SESSION FOLDER    (SESSION: process that began the command's session)
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+
+def watch(session, folder):
+    """The process that does it; to be told by stop_watching()."""
+    command = [sys.executable, "-I", "-S", os.path.abspath(__file__), str(session), folder]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # what ends the capture's session does not end this
+    )
+
+
+def stop_watching(watcher):
+    try:
+        watcher.communicate(b".")
+    except OSError:
+        pass
+
+
+def end(session, folder):
+    """Ends a session; and what began one of its own, as its environment has the folder."""
+    try:
+        os.killpg(session, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    mark = folder.encode()
+    while any([_killed(number, mark) for number in os.listdir("/proc") if number.isdigit()]):
+        time.sleep(0.02)
+
+
+def _killed(number, mark):
+    try:
+        with open(f"/proc/{number}/environ", "rb") as file:
+            if mark not in file.read():
+                return False
+        os.kill(int(number), signal.SIGKILL)
+        return True
+    except OSError:
+        return False  # it has ended, or is another user's
+
+
+if __name__ == "__main__":
+    if not os.read(0, 1):
+        end(int(sys.argv[1]), sys.argv[2])
+        shutil.rmtree(sys.argv[2], ignore_errors=True)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 600 RESOURCE_LOCK capture
+"""A capture that is killed, or whose disk is full: nothing hangs, nothing stays, the next works."""
+
+import glob
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from _capture import CaptureTest
+from _system_test import ROOT, main
+
+# Says that it has begun, and then takes its time.
+SLOW = """import os, sys, time, torch
+x = torch.ones(8, device="cuda") + 1
+open(sys.argv[1] + "-" + os.environ.get("RANK", "0"), "w").write(str(os.getpid()))
+time.sleep(600)
+"""
+LAUNCH = """sleep 600 &
+setsid sleep 601 &
+torchrun --nproc_per_node=2 %s %s
+"""
+QUICK = """import torch
+for _ in range(%d):
+    x = torch.ones(8, device="cuda") + 1
+"""
+
+
+class Killed(CaptureTest):
+    def setUp(self):
+        super().setUp()
+        self.temporary = os.path.join(self.folder, "tmp")
+        os.makedirs(self.temporary, exist_ok=True)
+        self.out = os.path.join(self.folder, "out")
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": os.path.join(ROOT, "scripts"),
+            "TMPDIR": self.temporary,
+        }
+
+    def start(self, *words):
+        return subprocess.Popen(
+            [sys.executable, "-m", "cluster_simulator.capture", f"--out={self.out}", *words],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def begun(self, name, ranks):
+        """Process numbers of ranks, once all are in the script."""
+        until = time.monotonic() + 200
+        while True:
+            there = sorted(glob.glob(os.path.join(self.folder, f"{name}-*")))
+            numbers = []
+            for path in there:
+                with open(path, encoding="utf-8") as file:
+                    numbers.append(file.read())
+            if len(numbers) == ranks and all(numbers):
+                return [int(number) for number in numbers]
+            self.assertLess(time.monotonic(), until, "the script did not begin")
+            time.sleep(0.1)
+
+    def left(self):
+        """Processes that the captures of this test started: TMPDIR is theirs alone."""
+        found = []
+        for number in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{number}/environ", "rb") as file:
+                    environment = file.read()
+                with open(f"/proc/{number}/stat", encoding="utf-8") as file:
+                    state = file.read().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if self.temporary.encode() in environment and state != "Z":
+                found.append(int(number))
+        return found
+
+    def nothing_stays(self):
+        until = time.monotonic() + 60
+        while self.left() or os.listdir(self.temporary):
+            self.assertLess(time.monotonic(), until, (self.left(), os.listdir(self.temporary)))
+            time.sleep(0.1)
+
+    def works_again(self):
+        script = self.write("quick.py", QUICK % 3)
+        done = self.start(script)
+        said, errors = done.communicate(timeout=200)
+        self.assertEqual(done.returncode, 0, said + errors)
+        self.assertTrue(os.path.isfile(os.path.join(self.out, "rank-0.jsonl")))
+
+    def test_the_capture_is_killed(self):
+        """With its session, where a script of bash has started more than ranks."""
+        slow = self.write("slow.py", SLOW)
+        mark = os.path.join(self.folder, "session")
+        capture = self.start(self.write("launch.sh", LAUNCH % (slow, mark)))
+        self.begun("session", 2)
+        os.killpg(capture.pid, signal.SIGKILL)
+        capture.communicate()
+        self.nothing_stays()
+        self.works_again()
+
+    def test_a_rank_is_killed(self):
+        slow = self.write("slow.py", SLOW)
+        mark = os.path.join(self.folder, "rank")
+        capture = self.start("torchrun", "--nproc_per_node=3", slow, mark)
+        os.kill(self.begun("rank", 3)[1], signal.SIGKILL)
+        said, errors = capture.communicate(timeout=100)
+        self.assertEqual(capture.returncode, 128 + signal.SIGKILL, said + errors)
+        self.assertIn("mistake (died): rank 1 ended with signal 9", said)
+        self.nothing_stays()
+        self.works_again()
+
+    def test_two_at_once(self):
+        slow = self.write("slow.py", SLOW)
+        first = self.start(slow, os.path.join(self.folder, "first"))
+        self.begun("first", 1)
+        second = self.start(slow, os.path.join(self.folder, "second"))
+        _, errors = second.communicate(timeout=100)
+        self.assertEqual(second.returncode, 2, errors)
+        self.assertIn("another capture writes into this folder", errors)
+        first.send_signal(signal.SIGTERM)
+        first.communicate(timeout=100)
+        self.nothing_stays()
+        self.works_again()
+
+    def test_a_full_disk(self):
+        """Of 1 MiB for temporary files, which the record of 20,000 operators needs more of."""
+        script = self.write("long.py", QUICK % 10000)
+        words = f"{sys.executable} -m cluster_simulator.capture --out={self.out} {script}"
+        mounted = f"mount -t tmpfs -o size=1m small {self.temporary}"
+        possible = ["unshare", "-m", "sh", "-c", f"{mounted} 2> /dev/null"]
+        if subprocess.run(possible, stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("no small file system can be mounted")
+        done = subprocess.run(
+            ["unshare", "-m", "sh", "-c", f"{mounted} && exec {words}"],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, r"capture: error: .*tmp is full \(\d MiB left; TMPDIR names")
+        self.assertNotIn("Traceback", done.stderr)
+        self.works_again()
+
+    def test_a_script_that_writes_nothing(self):
+        for operators, words in ((3, "did nothing on a GPU"), (10000, "not recorded to its end")):
+            script = self.write("exit.py", (QUICK % operators) + "import os\nos._exit(0)\n")
+            done = self.start(script)
+            _, errors = done.communicate(timeout=100)
+            self.assertEqual(done.returncode, 2, errors)
+            self.assertRegex(errors, f"{words}.*os._exit")
+
+
+if __name__ == "__main__":
+    main()
