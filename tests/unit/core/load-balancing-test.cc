@@ -272,8 +272,8 @@ TEST(LoadBalancing, FlowletsEndAfterTheGap)
 }
 
 // Packets of Poisson processes: the gap before one is longer than T with exp(-T / mean), so of N
-// packets so many begin flowlets: binomial, within 5 standard deviations. Flows with entries of their own do
-// not disturb each other.
+// packets so many begin flowlets: binomial, within 5 standard deviations. Flows with entries of
+// their own do not disturb each other.
 TEST(LoadBalancing, FlowletsOfPoissonPacketsBeginAsOftenAsGapsAreLong)
 {
     std::mt19937_64 random(17);
