@@ -14,10 +14,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <sys/stat.h>
 #include <unordered_map>
 #include <utility>
@@ -162,8 +164,9 @@ class Object
         const double real = value.is_number() ? value.get<double>() : -1;
         if (!(real >= 0 && real <= most))
         {
-            Fail(std::string(key) + " is no number that is allowed: 0 to " +
-                 std::to_string(static_cast<uint64_t>(most)));
+            std::ostringstream limit; // which may be above what whole numbers have
+            limit << std::setprecision(15) << most;
+            Fail(std::string(key) + " is no number that is allowed: 0 to " + limit.str());
             return otherwise;
         }
         return real;

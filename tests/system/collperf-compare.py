@@ -93,7 +93,8 @@ class CollperfCompare(SystemTest):
         self.assertEqual(self.csv_of(run)[0]["reference_time_us"], "")
         self.assertIn("does not say how many GPUs", run.err)
         # The configuration as run is read again.
-        again = self.run_program(f"collperf --scenario={run.path('stats.json')} --timeline=0")
+        again = self.write("again.json", run.stats["configuration"])
+        again = self.run_program(f"collperf --scenario={again} --timeline=0")
         self.assertWithin(again.stats["reference"]["factor"], 2, 1e-3)
 
     def test_efficiency_and_where_time_went(self):

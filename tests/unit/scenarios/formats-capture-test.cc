@@ -300,6 +300,10 @@ TEST(Capture, Errors)
     const std::pair<const char*, const char*> kWrong[] = {
         {R"("kind": "gemm", "stream": 0, "m": 8, "n": 8)", "k is missing"},
         {R"("kind": "pointwise", "read": 8)", "stream is missing"},
+        {R"("kind": "pointwise", "stream": 0, "flops": -1)",
+         "flops is no number that is allowed: 0 to 1e+21"},
+        {R"("kind": "pointwise", "stream": 0, "launches": "x")",
+         "launches is no number that is allowed: 0 to 1000000000"},
         {R"("kind": "pointwise", "stream": 0, "dtype": "f17")", "dtype is \"f17\""},
         {R"("kind": "pointwise", "stream": 0, "phase": "back")", "phase is \"back\""},
         {R"("kind": "memcpy", "stream": 0, "bytes": 8, "direction": "up")", "direction is \"up\""},

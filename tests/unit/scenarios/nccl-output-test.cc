@@ -177,12 +177,12 @@ class ReferenceOption : public testing::Test
 
 TEST_F(ReferenceOption, SizesOfTheRunThatWereMeasured)
 {
-    const auto read = Parse(Head() + Table(), "--ranks=4 --servers=2 -b 512 -e 2048 -f 2");
+    const auto read = Parse(Head() + Table(), "-g 2 --servers=2 -b 512 -e 2048 -f 2");
     ASSERT_TRUE(read.scenario);
     EXPECT_EQ(read.scenario->reference.file, m_file);
     EXPECT_EQ(read.scenario->reference.time, kTimes);
     EXPECT_TRUE(read.notes.empty()) << read.notes[0];
-    const auto one = Parse(Head() + Table(), "--ranks=4 --servers=2 -b 2048");
+    const auto one = Parse(Head() + Table(), "-g 2 --servers=2 -b 2048");
     ASSERT_TRUE(one.scenario);
     EXPECT_EQ(one.scenario->reference.time.size(), 1U);
     const auto none = scenario::ParseWords<scenario::CollperfScenario>("--ranks=4");
