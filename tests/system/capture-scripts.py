@@ -92,6 +92,51 @@ class Scripts(CaptureTest):
         self.assertRegex(made.output, r"saved \d\d")
         self.assertIn("PyTorch CUDA memory summary", made.output)
 
+    def test_fsdp_on_the_host(self):
+        """Half of 4 x 512 x 512 gradients, in fp16's size or fp32's, go to the host for each of two
+        micro-batches. (That it ends at all: 1.13 looks at each of them by itself.)
+        """
+        made = self.correct("torchrun", "--nproc_per_node=2", "fsdp_offload.py")
+        self.assertEqual(made.meta["steps"]["count"], 3)
+        copies = [
+            task["bytes"]
+            for task in of_kind(made.tasks(0, 1), "memcpy")
+            if task["direction"] == "from-gpu" and task["bytes"] > 1 << 16
+        ]
+        self.assertIn(set(copies), ({4 * 512 * 512 // 2 * 2}, {4 * 512 * 512 // 2 * 4}))
+        self.assertEqual(len(copies), 2)
+
+    def test_what_is_not_simulated(self):
+        """One error that says what to do."""
+        start = "import torch\nfrom torch import nn\n"
+        words = 'torch.randint(0, 9, (4, 4), device="cuda")'
+        for script, said in (
+            (f"nn.Embedding(9, 8, sparse=True).cuda()({words})", "embedding without sparse=True"),
+            (
+                f"nn.functional.embedding_bag({words}, torch.nn.Parameter(torch.ones(9, 8,"
+                ' device="cuda")), None, None, 2, False, "sum", True)',
+                "embedding_bag without sparse=True",
+            ),
+            ('torch.eye(4, device="cuda").to_sparse()', "sparse tensors of GPUs"),
+            ('torch.sparse_coo_tensor(size=(2, 2), device="cuda")', "sparse tensors of GPUs"),
+            (
+                'torch.distributed.rpc.init_rpc("worker", rank=0, world_size=1)',
+                "rpc.* are not simulated: use torchrun with sends and receives",
+            ),
+        ):
+            with self.subTest(script):
+                error = self.fails(self.write("not.py", f"{start}torch.ones(2).cuda()\n{script}\n"))
+                self.assertRegex(str(error), said)
+                self.assertNotIn("registered at", str(error))
+        # On the host they are what they are.
+        self.correct(
+            self.write(
+                "host.py",
+                start + "nn.Embedding(9, 8, sparse=True)(torch.arange(3)).sum().backward()\n"
+                'torch.eye(4).to_sparse()\nx = torch.ones(2, device="cuda") + 1\n',
+            )
+        )
+
     def test_recurrent_language_model(self):
         """cuDNN has one call of a network: for each layer a product of all steps' inputs, and for
         each step one of the state, and the gates.

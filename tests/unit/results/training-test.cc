@@ -409,6 +409,34 @@ TEST_F(Training, CriticalPathGoesThroughTheHost)
     EXPECT_TRUE(told);
 }
 
+// What a captured program reads of a GPU, a few bytes, is in the sums and no line of the path.
+TEST_F(Training, CriticalPathHasNoLineForLessThanANanosecond)
+{
+    training::Task host;
+    host.kind = training::TaskKind::kHost;
+    host.stream = 2;
+    host.name = "_local_scalar_dense";
+    host.after = {0};
+    m_plan.roles[0].streams.emplace_back("host");
+    m_plan.roles[0].tasks[1] = host;
+    const std::vector<std::string> none;
+    for (const int64_t ps : {0, 140, 999, 1000, 2000})
+    {
+        CriticalPath critical(m_plan, none, none, rdma::kEthernetWords, [] { return nullptr; });
+        for (const coll::Rank rank : {0, 1})
+        {
+            critical.OnCall(Call(0, rank, 0, 0, 10 * US));
+            critical.OnCall(Call(0, rank, 1, 10 * US, 10 * US + ps));
+        }
+        critical.OnStep(0, 0);
+        const auto json = critical.ToJson();
+        const std::size_t lines = ps < 1000 ? 1 : 2;
+        EXPECT_EQ(json["path"].size(), lines) << ps;
+        EXPECT_EQ(json["calls"], lines) << ps;
+        EXPECT_DOUBLE_EQ(json["total_us"].get<double>(), 10 + static_cast<double>(ps) * 1e-6) << ps;
+    }
+}
+
 TEST(CollperfTable, HasRowsOfNcclTests)
 {
     scenario::CollperfScenario scenario;
