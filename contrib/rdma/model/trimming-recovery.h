@@ -96,7 +96,7 @@ class TrimmingRecovery : public SelectiveRepeatRecovery
     uint64_t m_cap;     //!< of PSNs from the first that is not acknowledged on
     rdma::ReceiveBitmap m_acked;
     rdma::ReceiveBitmap m_again; //!< to be sent again
-    int64_t m_heard{0};      //!< the last answer came, or the first packet went, ps
+    int64_t m_heard{0};          //!< the last answer came, or the first packet went, ps
 
   private:
     uint64_t m_sentFirst{0}; //!< PSNs before had been sent when the time-out began
