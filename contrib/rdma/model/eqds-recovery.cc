@@ -99,9 +99,9 @@ EqdsRecovery::OnPosted(RdmaRequester& requester, int64_t)
 }
 
 void
-EqdsRecovery::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now)
+EqdsRecovery::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t)
 {
-    NoteSent(requester, psn, frame, now);
+    NoteSent(requester, psn, frame);
     if (frame.flags & RdmaFrame::NOTHING_BEHIND)
     {
         m_saidAll = psn + 1;
@@ -167,7 +167,7 @@ EqdsRecovery::GetTimeout(const RdmaRequester& requester) const
 {
     if (GetUnheard(requester))
     {
-        return GetTimeoutOfUnheard(requester);
+        return m_patience;
     }
     // While each packet has been heard of, the turn may take its time: it asks ever more seldom.
     const int64_t quiet = std::max<int64_t>(0, m_heard - requester.GetTimerStart());

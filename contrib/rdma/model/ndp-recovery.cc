@@ -53,9 +53,9 @@ NdpRecovery::MaySend(const RdmaRequester&) const
 }
 
 void
-NdpRecovery::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now)
+NdpRecovery::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t)
 {
-    NoteSent(requester, psn, frame, now);
+    NoteSent(requester, psn, frame);
     m_credit -= m_credit > 0;
     ++m_expected;
     ChooseNext(requester);
@@ -142,7 +142,7 @@ NdpRecovery::GetTimeout(const RdmaRequester& requester) const
 {
     if (GetUnheard(requester))
     {
-        return GetTimeoutOfUnheard(requester);
+        return m_patience;
     }
     // While each packet has been heard of, pulls may take their time.
     const int64_t quiet = std::max<int64_t>(0, m_heard - requester.GetTimerStart());

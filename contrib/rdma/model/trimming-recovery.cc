@@ -60,7 +60,7 @@ TrimmingRecovery::OnFirstSent(int64_t now)
 }
 
 void
-TrimmingRecovery::NoteSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now)
+TrimmingRecovery::NoteSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame)
 {
     frame.flags |= RdmaFrame::TRIMMABLE;
     if (psn + 1 == requester.GetEndPsn())
@@ -68,10 +68,6 @@ TrimmingRecovery::NoteSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& fr
         frame.flags |= RdmaFrame::NOTHING_BEHIND;
     }
     m_again.Clear(psn);
-    if (GetUnheard(requester) == 1)
-    {
-        m_unheardSince = now;
-    }
     m_sentFirst = std::max(m_sentFirst, requester.GetAckedPsn() + 1);
 }
 
@@ -177,12 +173,6 @@ TrimmingRecovery::ChooseNext(RdmaRequester& requester)
 {
     requester.SeekTo(m_again.IsEmpty() ? requester.GetHighestPsn() : m_again.FirstSet());
     requester.SetMaxOutstanding(MaySend(requester) ? static_cast<uint32_t>(m_cap) : 0);
-}
-
-int64_t
-TrimmingRecovery::GetTimeoutOfUnheard(const RdmaRequester& requester) const
-{
-    return m_patience + std::max<int64_t>(0, m_unheardSince - requester.GetTimerStart());
 }
 
 int64_t

@@ -64,10 +64,7 @@ class TrimmingRecovery : public SelectiveRepeatRecovery
     /// \return whether a packet may be sent now
     virtual bool MaySend(const RdmaRequester& requester) const = 0;
     /// A packet is sent.
-    void NoteSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now);
-    /// \return the time-out while something has not been heard of: it runs from when that began,
-    /// not from the last progress, since which the sender may have waited for its turn, ps
-    int64_t GetTimeoutOfUnheard(const RdmaRequester& requester) const;
+    void NoteSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame);
     /// What an ACK or NACK says of the packet that it answers.
     void NoteAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now);
     /// Marks all before `expected` as arrived. \return those that were not
@@ -102,8 +99,7 @@ class TrimmingRecovery : public SelectiveRepeatRecovery
     int64_t m_heard{0};          //!< the last answer came, or the first packet went, ps
 
   private:
-    uint64_t m_sentFirst{0};   //!< PSNs before had been sent when the time-out began
-    int64_t m_unheardSince{0}; //!< something was sent that had not been heard of before, ps
+    uint64_t m_sentFirst{0}; //!< PSNs before had been sent when the time-out began
 
     uint64_t m_highest;  //!< responder: no packet from this PSN on has come
     bool m_isAll{false}; //!< the last one before m_highest said that nothing is behind it

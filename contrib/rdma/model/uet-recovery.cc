@@ -215,7 +215,7 @@ UetRecovery::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, in
         EqdsRecovery::OnSent(requester, psn, frame, now);
         return;
     }
-    NoteSent(requester, psn, frame, now);
+    NoteSent(requester, psn, frame);
     TrimmingRecovery::ChooseNext(requester);
 }
 
@@ -304,7 +304,7 @@ UetRecovery::OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, in
 int64_t
 UetRecovery::GetTimeout(const RdmaRequester& requester) const
 {
-    return m_credits ? EqdsRecovery::GetTimeout(requester) : GetTimeoutOfUnheard(requester);
+    return m_credits ? EqdsRecovery::GetTimeout(requester) : m_patience;
 }
 
 // Responder --------------------------------------------------------------------------------------

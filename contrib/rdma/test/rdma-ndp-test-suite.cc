@@ -106,60 +106,6 @@ class RdmaNdpSingleTestCase : public RdmaNdpTestCase
     }
 };
 
-/// Who waits for its turn longer than a time-out has lost nothing: pulls come every few ms, and an
-/// answer is there well within the ms after which a packet counts as lost.
-class RdmaNdpSlowPullsTestCase : public RdmaNdpTestCase
-{
-  public:
-    RdmaNdpSlowPullsTestCase()
-        : RdmaNdpTestCase("a turn that is long in coming is no time-out")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        for (const std::string transport : {"ndp", "eqds"})
-        {
-            for (const int64_t delay : {50 * US, 110 * US, 200 * US}) // round trips below 0.9 ms
-            {
-                for (const double rate : {0.031, 0.017, 0.011}) // a pull in 1.1, 2, 3 ms
-                {
-                    TrimmingBed bed(transport);
-                    bed.helper.SetNicAttribute("FirstWindow", UintegerValue(4));
-                    bed.helper.SetNicAttribute("PullRate", DoubleValue(rate));
-                    bed.helper.SetNicAttribute("PullTimeout", TimeValue(MilliSeconds(100)));
-                    bed.Star(2, GBPS, delay);
-                    bed.Build();
-                    // The first is trimmed, so that nothing is acknowledged in order for long.
-                    uint32_t trimmed = 0;
-                    Loser loser(bed.fabric->GetNic(1)->GetPort(),
-                                [&trimmed](const RdmaFrame& frame, int64_t) {
-                                    if (IsData(frame.opcode) && frame.psn == 0 && trimmed < 3)
-                                    {
-                                        ++trimmed;
-                                        const_cast<RdmaFrame&>(frame).flags |= RdmaFrame::TRIMMED;
-                                    }
-                                    return false;
-                                });
-                    bed.Send(0, 1, 20 * 4096);
-                    Simulator::Run();
-                    const std::string what =
-                        transport + ", " + std::to_string(delay) + " ps, " + std::to_string(rate);
-                    CheckArrived(bed, what);
-                    NS_TEST_EXPECT_MSG_EQ(trimmed, 3, what);
-                    NS_TEST_EXPECT_MSG_EQ(bed.Totals().retransmittedPackets, 3, what);
-                    if (transport == "ndp") // EQDS' senders ask for credits then
-                    {
-                        NS_TEST_EXPECT_MSG_EQ(bed.Totals().timeouts, 0, what);
-                    }
-                    bed.Destroy();
-                }
-            }
-        }
-    }
-};
-
 /// Incast: conservation, and a completion time near what the receiver's line allows.
 class RdmaNdpIncastTestCase : public RdmaNdpTestCase
 {
@@ -491,7 +437,6 @@ class RdmaNdpTestSuite : public TestSuite
         : TestSuite("rdma-ndp", UNIT)
     {
         AddTestCase(new RdmaNdpSingleTestCase, TestCase::QUICK);
-        AddTestCase(new RdmaNdpSlowPullsTestCase, TestCase::QUICK);
         for (const uint32_t senders : {3U, 7U, 16U, 41U, 100U})
         {
             for (const uint64_t bytes : {5003ULL, 135001ULL, 450007ULL})
