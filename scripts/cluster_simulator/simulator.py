@@ -75,8 +75,8 @@ class Simulator:
         """A training script of one's own, unmodified, or a launcher's words (["torchrun", ...]): it
         is captured on simulated GPUs (docs/capture.md), and a step of it runs as in train(). The
         servers of this cluster are those of the job. capture_ranks, capture_steps, capture_step
-        and capture_network are as those of ./ns3 capture; all others are train()'s. The capture is in
-        the folder "capture" of the results. (train(launch="torchrun ...") is dltrain --launch.)
+        and capture_network are as those of ./ns3 capture; all others are train()'s. The capture is
+        in the folder "capture" of the results. (train(launch="torchrun ...") is dltrain --launch.)
 
         Also raises capture.NotInstalled and capture.CaptureFailed.
         """

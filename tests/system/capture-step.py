@@ -150,7 +150,8 @@ class Step(CaptureTest):
             with self.subTest(static=static, steps=steps):
                 script = self.write("ddp.py", DDP % static)
                 captured = self.capture("torchrun", "--nproc_per_node=2", script, steps=steps)
-                notes = [note for note in captured.meta["notes"] if "not like the one before" in note]
+                told = "not like the one before"
+                notes = [note for note in captured.meta["notes"] if told in note]
                 self.assertEqual(len(notes), said, captured.meta["notes"])
                 if said:
                     self.assertIn(f"(--capture-steps={steps + 1})", notes[0])

@@ -284,8 +284,8 @@ def _check_step(step):
     if step is None or step == OPTIMIZER:
         return
     allowed = (
-        "optimizer, a line of the script (train.py:87), a function of it (train_one_step), or one of"
-        " a library (call:torch.cuda.synchronize)"
+        "optimizer, a line of the script (train.py:87), a function of it (train_one_step), or one"
+        " of a library (call:torch.cuda.synchronize)"
     )
     found = STEP.fullmatch(step) if isinstance(step, str) else None
     if found is None:
@@ -464,7 +464,8 @@ def _check_whole(made, scratch):
             f"{os.path.dirname(scratch)} is full ({free >> 20} MiB left; TMPDIR names another"
             " folder)"
             if free < LITTLE
-            else "the script ends itself by os._exit(), with which nothing is written; use sys.exit()"
+            else "the script ends itself by os._exit(), with which nothing is written; use"
+            " sys.exit()"
         )
     )
 

@@ -232,8 +232,8 @@ class Coordinator:
             [*absent, issued.rank],
             [operation.place],
             f"collective {issued.round + 1} of {comm.name}: rank {issued.rank} calls"
-            f" {operation.told(places.shown)}; {who} never call{'s' if len(absent) == 1 else ''} it:"
-            f" {ended}",
+            f" {operation.told(places.shown)}; {who} never call{'s' if len(absent) == 1 else ''}"
+            f" it: {ended}",
         )
 
     # ---- communicators

@@ -165,7 +165,8 @@ class Communicator:
             list(pair),
             [send.place, receive.place],
             f"a message of {self.name}: rank {pair[0]} calls {send.told(show)},"
-            f" {send.bytes} bytes; rank {pair[1]} calls {receive.told(show)}, {receive.bytes} bytes",
+            f" {send.bytes} bytes; rank {pair[1]} calls {receive.told(show)},"
+            f" {receive.bytes} bytes",
         )
 
     def complete_round(self, issued):

@@ -3,7 +3,9 @@
 
 import functools
 
-SPARSE = "sparse tensors of GPUs are not simulated: use dense gradients ({name} without sparse=True)"
+SPARSE = (
+    "sparse tensors of GPUs are not simulated: use dense gradients ({name} without sparse=True)"
+)
 RPC = (
     "torch.distributed.rpc, and torch.distributed.pipeline.sync.Pipe, which needs it, are not"
     " simulated: use torchrun with sends and receives of torch.distributed"

@@ -73,8 +73,9 @@ def _mark(text):
 
 class Record:
     """Of one process: its rank, and its lines. `visible`: numbers or names of the server's GPUs
-    that it saw; None: all. `is_cut`: its end is missing. `like`: a Record read before in which the GPU did the same; then `lines`
-    are those of the process and the first collective, until read_all().
+    that it saw; None: all. `is_cut`: its end is missing. `like`: a Record read before in which the
+    GPU did the same; then `lines` are those of the process and the first collective, until
+    read_all().
     """
 
     def __init__(self, path=None, rank=0, world=None, lines=(), like=None):
