@@ -51,6 +51,13 @@ QuotedIn(const std::string& what)
            "'";
 }
 
+/// \param what of a json::out_of_range
+std::string
+TooLarge(const std::string& what)
+{
+    return "the number " + QuotedIn(what) + " is beyond the range of double-precision numbers";
+}
+
 } // namespace
 
 std::string
@@ -58,6 +65,10 @@ JsonReason(const std::string& what)
 {
     static const std::string kMark = "column ";
     std::string reason = what;
+    if (what.find("number overflow") != std::string::npos)
+    {
+        return TooLarge(what);
+    }
     if (const auto at = what.find(kMark); at != std::string::npos)
     {
         if (const auto colon = what.find(": ", at); colon != std::string::npos)
@@ -128,8 +139,7 @@ ParseJsonText(const std::string& text, const std::string& file)
     {
         result.error = {"",
                         "",
-                        "malformed JSON: the number " + QuotedIn(e.what()) +
-                            " is beyond the range of double-precision numbers",
+                        "malformed JSON: " + TooLarge(e.what()),
                         "",
                         file};
         return result;

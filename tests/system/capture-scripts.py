@@ -111,11 +111,10 @@ class Scripts(CaptureTest):
         start = "import torch\nfrom torch import nn\n"
         words = 'torch.randint(0, 9, (4, 4), device="cuda")'
         for script, said in (
-            (f"nn.Embedding(9, 8, sparse=True).cuda()({words})", "embedding without sparse=True"),
+            (f"nn.Embedding(9, 8, sparse=True).cuda()({words})", "Embedding without sparse=True"),
             (
-                f"nn.functional.embedding_bag({words}, torch.nn.Parameter(torch.ones(9, 8,"
-                ' device="cuda")), None, None, 2, False, "sum", True)',
-                "embedding_bag without sparse=True",
+                f'nn.EmbeddingBag(9, 8, mode="sum", sparse=True).cuda()({words})',
+                "EmbeddingBag without sparse=True",
             ),
             ('torch.eye(4, device="cuda").to_sparse()', "sparse tensors of GPUs"),
             ('torch.sparse_coo_tensor(size=(2, 2), device="cuda")', "sparse tensors of GPUs"),

@@ -285,6 +285,13 @@ class Help(SystemTest):
         "collperf aggregation-groups": "--servers=2 --algorithm=sharp --aggregation-groups=3",
         "dltrain occupied": "--servers=24 --gpus=128 --placement=fragmented --occupied=0.25",
         "collperf occupied": "--servers=24 --ranks=16 --placement=fragmented --occupied=0.25",
+        "watchdog": "--recovery=restart --watchdog=30s",
+        "monitor-interval": "--recovery=restart --monitor-interval=5s",
+        "abort-time": "--recovery=restart --abort-time=30s",
+        "restart-time": "--recovery=restart --restart-time=2s",
+        "max-restarts": "--recovery=restart --max-restarts=2",
+        "checkpoint-rate": "--recovery=restart --checkpoint-every=2 --checkpoint-rate=80Gbps",
+        "spares": "--recovery=restart --spares=1 --servers=17 --gpus=128",
         "prefetch": "--zero=3 --prefetch=100MB",
         "first-bucket": "--zero=0 --first-bucket=4MiB",
         "zero-quantized-weights": "--zero=3 --zero-quantized-weights",
@@ -429,7 +436,7 @@ class Help(SystemTest):
                         given = self.STOPS[name]
                     elif name in files:
                         given = f"--{name}={files[name] or tables}" + (
-                            f" --nic=EDR {small[program]}" if name == "ib-lfts" else ""
+                            f" --nic=EDR {small[program]}" if name == "ib-lfts" else " -b 1024" if name == "reference" else ""
                         )
                     elif name == "launch" or name.startswith("capture-"):
                         # Scripts run in capture-launch.py; without one the others mean nothing.

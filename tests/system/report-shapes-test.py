@@ -250,7 +250,7 @@ class ShapesTest(SystemTest):
         """Of a sweep in powers of two MiB, on the axis and in the tile, as scripts/plot has them;
         of another one MB.
         """
-        ticks = """return [...document.querySelectorAll("#collectives .axis text")].map((t) => t.textContent.replace("\u00a0", " ")).filter((t) => / /.test(t));"""
+        ticks = """return [...document.querySelector("#collectives svg").querySelectorAll(".axis text")].map((t) => t.textContent.replace("\u00a0", " ")).filter((t) => / /.test(t));"""
         for sizes, shown in (
             ("-b 1M -e 4M", ["1 MiB", "2 MiB", "4 MiB"]),
             ("-b 1MB -e 4MB", ["1 MB", "2 MB", "4 MB"]),

@@ -17,26 +17,29 @@ class NotSimulated(NotImplementedError):
 
 
 def apply(torch, device):
-    functional = torch.nn.functional
-    for name, at in (("embedding", 6), ("embedding_bag", 7)):
-        setattr(functional, name, _dense_only(getattr(functional, name), name, at))
-    torch.sparse_coo_tensor = _on_host(torch.sparse_coo_tensor)
+    for module in (torch.nn.Embedding, torch.nn.EmbeddingBag):
+        module.__init__ = _dense_only(module.__init__, module.__name__)
+    made = _on_host(torch.sparse_coo_tensor)
+    # TorchScript knows functions of C++ by themselves: this one stands for the same.
+    torch.jit._builtins._register_builtin(made, "aten::sparse_coo_tensor")
+    torch.sparse_coo_tensor = made
     torch.Tensor.to_sparse = _of_host(torch.Tensor.to_sparse)
     _without_rpc(torch)
 
 
-def _dense_only(function, name, at):
-    """`at`: place of `sparse` among the arguments."""
-
-    @functools.wraps(function)
-    def checked(*arguments, **options):
-        sparse = options.get("sparse") or (len(arguments) > at and arguments[at])
-        weight = options.get("weight", arguments[1] if len(arguments) > 1 else None)
-        if sparse and getattr(weight, "is_cuda", False) and weight.requires_grad:
+def _dense_only(function, name):
+    def forward(self, arguments):
+        if self.weight.is_cuda and self.weight.requires_grad:
             raise NotSimulated(f"capture: {SPARSE.format(name=name)}")
-        return function(*arguments, **options)
 
-    return checked
+    # Not the function of torch.nn.functional, which TorchScript compiles from its source.
+    @functools.wraps(function)
+    def made(self, *arguments, **options):
+        function(self, *arguments, **options)
+        if self.sparse:
+            self.register_forward_pre_hook(forward)
+
+    return made
 
 
 def _on_host(function):
@@ -46,7 +49,7 @@ def _on_host(function):
         if any(getattr(one, "is_cuda", False) for one in given) or "cuda" in str(
             options.get("device", "")
         ):
-            raise NotSimulated(f"capture: {SPARSE.format(name='embedding')}")
+            raise NotSimulated(f"capture: {SPARSE.format(name='Embedding')}")
         return function(*arguments, **options)
 
     return checked
@@ -56,7 +59,7 @@ def _of_host(function):
     @functools.wraps(function)
     def checked(self, *arguments, **options):
         if self.is_cuda:
-            raise NotSimulated(f"capture: {SPARSE.format(name='embedding')}")
+            raise NotSimulated(f"capture: {SPARSE.format(name='Embedding')}")
         return function(self, *arguments, **options)
 
     return checked

@@ -40,11 +40,7 @@ class Tasks:
             if kind == "op":
                 self._operator(line)
             elif kind == "coll":
-                follower = lines[position + 1] if position + 1 < len(lines) else {}
-                # (The event of its future stands between.)
-                if follower.get("t") == "record" and position + 2 < len(lines):
-                    follower = lines[position + 2]
-                waited = follower.get("t") == "done" and follower["c"] == line["c"]
+                waited = self._is_waited_for(lines, position)
                 self._collective(line, not waited)
             elif kind == "record":
                 stream = self._stream(line)
@@ -91,6 +87,19 @@ class Tasks:
         """Tasks of one stream: the same, or parts of a grouped call."""
         batch = self.tasks[one].get("batch")
         return one == other or (batch is not None and batch == self.tasks[other].get("batch"))
+
+    @staticmethod
+    def _is_waited_for(lines, position):
+        """Whether a collective is waited for before anything else is issued. Between may stand the
+        event of its future, and what another thread frees at that time.
+        """
+        for at in range(position + 1, len(lines)):
+            line = lines[at]
+            if line["t"] == "done" and line["c"] == lines[position]["c"]:
+                return True
+            if line["t"] in ("op", "coll"):
+                return False
+        return False
 
     def _wait(self, stream, ids):
         mine = self._last.get(stream, -1)
