@@ -436,7 +436,11 @@ class Help(SystemTest):
                         given = self.STOPS[name]
                     elif name in files:
                         given = f"--{name}={files[name] or tables}" + (
-                            f" --nic=EDR {small[program]}" if name == "ib-lfts" else " -b 1024" if name == "reference" else ""
+                            f" --nic=EDR {small[program]}"
+                            if name == "ib-lfts"
+                            else " -b 1024"
+                            if name == "reference"
+                            else ""
                         )
                     elif name == "launch" or name.startswith("capture-"):
                         # Scripts run in capture-launch.py; without one the others mean nothing.
