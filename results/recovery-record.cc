@@ -68,6 +68,7 @@ InWords(const RecoveryRecord& r)
 {
     std::string text = r.failed < 0 ? "" : "failed at " + When(r.failed) + ", ";
     text += "known at " + When(r.known) + " by the " + r.by + ": " + r.what;
+    text += r.failed < 0 ? " (no fault explains it)" : "";
     if (!r.spares.empty())
     {
         text += "; " + Join(r.spares) + " for " + Join(r.servers);
@@ -79,8 +80,9 @@ InWords(const RecoveryRecord& r)
     if (!r.left.empty())
     {
         text += "; rank " + std::to_string(r.left.front()) +
-                (r.left.size() > 1 ? " and " + std::to_string(r.left.size() - 1) + " more left"
-                                   : " left");
+                (r.left.size() > 1 ? " and " + std::to_string(r.left.size() - 1) + " more leave"
+                                   : " leaves") +
+                " the job";
     }
     if (r.resumed >= 0)
     {

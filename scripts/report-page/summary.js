@@ -164,38 +164,71 @@ function networkTiles() {
   return tiles;
 }
 
-// The step as one bar: computing alone, with communication hidden behind it, exposed, idle.
-function stepBar(parent) {
-  const mean = data.timeline && data.timeline.mean_us;
-  if (!mean || !isNumber(stats.step_time_us)) return;
-  const parts = [["C", "compute", "computing"], ["O", "overlap", "computing, communication hidden behind it"],
-    ["X", "exposed", "communication alone, exposed"], ["I", "idle", idleName]].filter(([state]) => mean[state] > 0);
-  const whole = d3.sum(parts, ([state]) => mean[state]);
-  parent.append(element("h3", {}, "A GPU\u2019s step, mean over all GPUs"));
-  chart(parent, "The step as one bar: " + parts.map(([state, , text]) => text + " " + time(mean[state])).join(", "), (svg, width) => {
+// Parts of a time as one bar, each [name of its colour, text, us]; and what the colours mean.
+function oneBar(parent, label, parts) {
+  const whole = d3.sum(parts, ([, , us]) => us);
+  chart(parent, label + parts.map(([, text, us]) => text + " " + time(us)).join(", "), (svg, width) => {
     const x = d3.scale.linear().domain([0, whole]).range([14, width - 14]);
     let at = 0;
-    for (const [state, name, text] of parts) {
+    for (const [name, text, us] of parts) {
       const group = svg.append("g");
-      group.append("rect").attr("x", x(at)).attr("width", Math.max(0, x(at + mean[state]) - x(at) - 1)).attr("y", 0).attr("height", 34).style("fill", colour(name));
-      if (x(mean[state]) - x(0) > 110) {
-        group.append("text").attr("x", x(at) + 8).attr("y", 22).style("fill", state === "I" ? colour("text") : isDark() ? "#10151b" : "#fff")
-          .style("font-weight", 600).text(time(mean[state]) + " \u00b7 " + percent(mean[state] / whole));
+      group.append("rect").attr("x", x(at)).attr("width", Math.max(0, x(at + us) - x(at) - 1)).attr("y", 0).attr("height", 34).style("fill", colour(name));
+      if (x(us) - x(0) > 110) {
+        group.append("text").attr("x", x(at) + 8).attr("y", 22).style("fill", name === "idle" ? colour("text") : isDark() ? "#10151b" : "#fff")
+          .style("font-weight", 600).text(time(us) + " \u00b7 " + percent(us / whole));
       }
-      group.append("title").text(text + ": " + time(mean[state]));
-      at += mean[state];
+      group.append("title").text(text + ": " + time(us));
+      at += us;
     }
     svg.append("g").attr("class", "axis").attr("transform", "translate(0,36)").call(niceTicks(x, Math.max(3, width / 130), (us) => time(us)));
     return 64;
   });
   const keys = element("div");
   parent.append(keys);
+  redraws.push(() => keys.replaceChildren(legend(parts.map(([name, text, us]) => [colour(name), text + ", " + time(us)]))));
+}
+
+function failures() {
+  return stats.recovery && Array.isArray(stats.recovery.failures) ? stats.recovery.failures : [];
+}
+
+// The step as one bar: computing alone, with communication hidden behind it, exposed, idle.
+function stepBar(parent) {
+  const mean = data.timeline && data.timeline.mean_us;
+  if (!mean || !isNumber(stats.step_time_us)) return;
+  const parts = [["C", "compute", "computing"], ["O", "overlap", "computing, communication hidden behind it"],
+    ["X", "exposed", "communication alone, exposed"], ["I", "idle", idleName]].filter(([state]) => mean[state] > 0)
+    .map(([state, name, text]) => [name, text, mean[state]]);
+  const whole = d3.sum(parts, ([, , us]) => us);
+  parent.append(element("h3", {}, failures().length ? "A GPU\u2019s time for each step measured, mean over all GPUs: with what was lost, and waited for between steps"
+    : "A GPU\u2019s step, mean over all GPUs"));
+  oneBar(parent, "The step as one bar: ", parts);
   const waiting = stats.step_time_us - whole;
   if (waiting > 0.001 * stats.step_time_us) {
     parent.append(element("p", { class: "muted" }, "GPUs end " + time(waiting) + " before the step does, on average: it ends with the slowest of them. The figures above are of the whole "
       + time(stats.step_time_us) + " and count that, and what is idle, as exposed communication."));
   }
-  redraws.push(() => keys.replaceChildren(legend(parts.map(([state, name, text]) => [colour(name), text + ", " + time(mean[state])]))));
+}
+
+// What failures and checkpoints cost: the time of the job, warm-up included, and each failure.
+function recovery(parent) {
+  const r = stats.recovery;
+  if (!r || !isNumber(r.elapsed_us)) return;
+  const parts = [["compute", "steps that count", r.useful_us], ["overlap", "writing checkpoints", r.checkpoint_us],
+    ["exposed", "lost: steps done again, and what did not end", r.lost_us], ["idle", "aborting, starting again, reading", r.recovering_us]]
+    .filter(([, , us]) => us > 0);
+  const box = element("div", { id: "recovery" }, element("h3", {}, "Recovery (" + String(r.policy) + "): goodput " + percent(r.goodput)));
+  parent.append(box);
+  oneBar(box, "The time of the job as one bar: ", parts);
+  const us = (value) => number(isNumber(value) ? time(value) : "\u2013");
+  const names = (list) => (Array.isArray(list) ? list : []).join(", ");
+  if (failures().length) {
+    box.append(table("Failures, in the time of the run", ["failed", "known", "by", "what", "who", "goes on at", "with step", "work lost"],
+      failures().map((f) => [us(f.failed_us), us(f.known_us), String(f.known_by), String(f.what),
+        names(f.servers_failed) + (names(f.spares_taken) ? "; in their place " + names(f.spares_taken) : "") + (names(f.ranks_left) ? "; ranks that leave: " + names(f.ranks_left) : ""),
+        us(f.resumed_us), number(isNumber(f.resumed_us) ? count(f.from_step + 1) : "\u2013"), us(f.lost_us)])));
+  }
+  if (r.gave_up) box.append(element("p", {}, "The job gave up: " + String(r.gave_up) + "."));
 }
 
 function summary() {
@@ -211,4 +244,5 @@ function summary() {
   }
   jobTable(node);
   stepBar(node);
+  recovery(node);
 }

@@ -463,6 +463,20 @@ JobRunner::CommunicatesSince() const
     return since;
 }
 
+std::string
+JobRunner::DescribeCommunicating() const
+{
+    const int64_t since = CommunicatesSince();
+    for (const std::unique_ptr<RankRunner>& rank : m_ranks)
+    {
+        if (rank && since >= 0 && rank->CommunicatesSince() == since)
+        {
+            return rank->DescribeCommunicating();
+        }
+    }
+    return {};
+}
+
 void
 JobRunner::Act(const workload::Notice& notice)
 {

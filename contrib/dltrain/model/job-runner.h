@@ -106,6 +106,8 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
 
     /// \return since when a rank has been in a collective or message, the longest, ps; -1: none is
     int64_t CommunicatesSince() const;
+    /// \return of that rank, a line that says what it is in; empty: none is
+    std::string DescribeCommunicating() const;
 
     /// As decided.
     void Act(const workload::Notice& notice);

@@ -350,20 +350,47 @@ RankRunner::Stop()
     m_stopped = true;
 }
 
+const Task&
+RankRunner::TaskOf(uint32_t stream) const
+{
+    return m_tables->graph->tasks[m_tables->streams[stream][m_streams[stream].next - 1]];
+}
+
+std::optional<uint32_t>
+RankRunner::FindCommunicating() const
+{
+    std::optional<uint32_t> longest;
+    for (uint32_t s = 0; s < m_streams.size(); ++s)
+    {
+        if (m_streams[s].busy && Communicates(TaskOf(s)) &&
+            (!longest || m_streams[s].since < m_streams[*longest].since))
+        {
+            longest = s;
+        }
+    }
+    return longest;
+}
+
 int64_t
 RankRunner::CommunicatesSince() const
 {
-    int64_t since = -1;
-    for (uint32_t s = 0; s < m_streams.size(); ++s)
-    {
-        const Stream& stream = m_streams[s];
-        if (stream.busy &&
-            Communicates(m_tables->graph->tasks[m_tables->streams[s][stream.next - 1]]))
-        {
-            since = since < 0 ? stream.since : std::min(since, stream.since);
-        }
-    }
-    return since;
+    const std::optional<uint32_t> stream = FindCommunicating();
+    return stream ? m_streams[*stream].since : -1;
+}
+
+std::string
+RankRunner::DescribeCommunicating() const
+{
+    const std::optional<uint32_t> stream = FindCommunicating();
+    return stream ? Describe(*stream) : std::string();
+}
+
+std::string
+RankRunner::Describe(uint32_t stream) const
+{
+    return (m_runner == m_rank ? "rank " : "a server beside rank ") + std::to_string(m_rank) +
+           ", step " + std::to_string(m_round.number) + ", stream " +
+           m_tables->graph->streams[stream] + ": in \"" + TaskOf(stream).name + "\"";
 }
 
 std::vector<std::string>
@@ -374,11 +401,7 @@ RankRunner::DescribeUnfinished() const
     {
         if (m_streams[s].busy)
         {
-            const training::StepGraph& graph = *m_tables->graph;
-            const Task& task = graph.tasks[m_tables->streams[s][m_streams[s].next - 1]];
-            lines.push_back((m_runner == m_rank ? "rank " : "a server beside rank ") +
-                            std::to_string(m_rank) + ", step " + std::to_string(m_round.number) +
-                            ", stream " + graph.streams[s] + ": in \"" + task.name + "\"");
+            lines.push_back(Describe(s));
         }
     }
     return lines;

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -106,6 +107,8 @@ class RankRunner
     /// \return since when it has been in the oldest of the collectives and messages that it is in,
     /// ps; -1: it is in none
     int64_t CommunicatesSince() const;
+    /// \return a line that says which one; empty: it is in none
+    std::string DescribeCommunicating() const;
     /// A communication has ended.
     void EndTask(training::TaskId task, int64_t now);
 
@@ -145,6 +148,13 @@ class RankRunner
     std::vector<std::string> DescribeUnfinished() const;
 
   private:
+    /// \pre the stream is busy \return what it is in
+    const training::Task& TaskOf(uint32_t stream) const;
+    /// \return the stream that has been in a collective or message for the longest time
+    std::optional<uint32_t> FindCommunicating() const;
+    /// \pre the stream is busy \return a line that says what it is in
+    std::string Describe(uint32_t stream) const;
+
     struct Stream
     {
         uint32_t next = 0; ///< index into GraphTables::streams

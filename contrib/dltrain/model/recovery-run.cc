@@ -177,8 +177,7 @@ RecoveryRun::Watch()
     const int64_t since = m_recovering ? -1 : m_job.CommunicatesSince();
     if (since >= 0 && since + m_spec.watchdog.ps <= now)
     {
-        const std::vector<std::string> lines = m_job.DescribeUnfinished();
-        Know(OF_WATCHDOG, lines.empty() ? "a collective does not end" : lines.front());
+        Know(OF_WATCHDOG, m_job.DescribeCommunicating());
     }
     if (!m_over)
     {
@@ -230,14 +229,6 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     record.known = now;
     record.by = by;
     record.what = what;
-    for (std::size_t i = 0; i < m_scenario.run.faults.faults.size(); ++i)
-    {
-        const Fault& fault = m_scenario.run.faults.faults[i];
-        if (fault.at.ps <= now && m_seen.insert(i).second)
-        {
-            record.failed = record.failed < 0 ? fault.at.ps : std::min(record.failed, fault.at.ps);
-        }
-    }
     if (!m_recovering)
     {
         if (restarts)
@@ -283,11 +274,12 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
             record.servers.push_back(NameOf(m_hosts[server]));
         }
     }
+    record.failed = FindFailed(stopped, servers);
     std::string why;
     if (m_recoveries >= m_spec.mostRestarts)
     {
-        why = "it has recovered " + std::to_string(m_recoveries) +
-              (m_recoveries == 1 ? " time" : " times") + ", which --max-restarts allows";
+        why = "--max-restarts=" + std::to_string(m_spec.mostRestarts) +
+              " allows no other recovery";
     }
     else
     {
@@ -307,6 +299,41 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     {
         GiveUp(why);
     }
+}
+
+int64_t
+RecoveryRun::FindFailed(const std::set<coll::Rank>& stopped, const std::set<uint32_t>& servers)
+{
+    const int64_t now = RdmaClock::Now();
+    const topo::Topology& topology = m_scenario.cluster.topology;
+    const auto cuts = [&](const Fault& fault) {
+        return std::any_of(servers.begin(), servers.end(), [&](uint32_t server) {
+            const auto& links = topology.Nodes()[topology.Hosts()[m_hosts[server]]].ports;
+            return std::any_of(links.begin(), links.end(), [&](topo::LinkId link) {
+                return std::binary_search(fault.ends.begin(), fault.ends.end(), 2 * link);
+            });
+        });
+    };
+    int64_t failed = -1;
+    for (std::size_t i = 0; i < m_scenario.run.faults.faults.size(); ++i)
+    {
+        const Fault& fault = m_scenario.run.faults.faults[i];
+        if (fault.at.ps > now)
+        {
+            continue;
+        }
+        const bool isNew = m_seen.insert(i).second;
+        // What made servers fail; if none did, whatever may have lost frames or held them up.
+        const bool explains =
+            servers.empty() ? isNew && fault.kind != FaultKind::kGpuSlow
+            : fault.kind == FaultKind::kGpuStop ? isNew && !stopped.empty()
+                                                : fault.IsCut() && IsThere(fault, now) && cuts(fault);
+        if (explains)
+        {
+            failed = failed < 0 ? fault.at.ps : std::min(failed, fault.at.ps);
+        }
+    }
+    return failed;
 }
 
 std::string

@@ -69,6 +69,8 @@ class RecoveryRun : public TrainingJobWatcher
     void OnFailed(uint32_t generation, const std::string& what);
     void OnProcessGone();
     void Know(const std::string& by, const std::string& what);
+    /// \return when what is known now began: the earliest fault that explains it, ps; -1: none does
+    int64_t FindFailed(const std::set<coll::Rank>& stopped, const std::set<uint32_t>& servers);
     /// Whoever has failed is replaced. \return why that cannot be, or nothing
     std::string Replace(const std::set<uint32_t>& servers, results::RecoveryRecord* record);
     /// Their replicas leave. \return the same

@@ -84,6 +84,12 @@ class TrainingJob : public JobListener
         return Now().collectives->GetCutOff();
     }
 
+    /// JobRunner::DescribeCommunicating
+    std::string DescribeCommunicating() const
+    {
+        return Now().job->DescribeCommunicating();
+    }
+
     /// JobRunner::CommunicatesSince
     int64_t CommunicatesSince() const
     {

@@ -135,6 +135,7 @@ struct RdmaSenderClock
     int64_t line{0};  //!< line time of all packets so far, the first time, ps
     int64_t again{0}; //!< the same of those that went again, and what a receiver that was not ready
                       //!< has asked to wait
+    int64_t lineBefore{0}; //!< `line` when the message's first packet went whose turn it is
     bool ways{false}; //!< of the queue pair as it is connected, packets' ways are noted
 
     /// What these were at some time.

@@ -3,8 +3,6 @@
  *
  * Requester: where the time of a message goes before its last packet leaves (RdmaJourney).
  */
-#include "contrib/rdma/core/roce-sizes.h"
-#include "contrib/rdma/core/roce-wire.h"
 #include "rdma-nic.h"
 #include "rdma-queue-pair.h"
 
@@ -80,23 +78,13 @@ RdmaRequester::TimeInSender(const RdmaWorkRequest& request,
                             int64_t now) const
 {
     const RdmaSenderClock::Base here = ReadClock(now);
-    RdmaPort& port = *m_qp->m_nic->m_port;
     int64_t left = now - request.posted;
     const auto take = [&left](int64_t share) {
         share = std::min(std::max<int64_t>(share, 0), left);
         left -= share;
         return share;
     };
-    // All packets but the last are full, and the first is longer by an RETH.
-    const rdma::FrameSizes& sizes = m_qp->m_nic->m_sizes;
-    const uint64_t others = request.packets - 1;
-    const int64_t full =
-        port.GetSerialization(sizes.DataWire(rdma::RoceOpcode::kWriteMiddle, m_qp->m_nic->m_mtu));
-    const int64_t first = port.GetSerialization(
-        sizes.DataWire(request.operation == RdmaOperation::SEND ? rdma::RoceOpcode::kSendFirst
-                                                                : rdma::RoceOpcode::kWriteFirst,
-                       m_qp->m_nic->m_mtu));
-    const int64_t own = others ? first + full * static_cast<int64_t>(others - 1) : 0;
+    const int64_t own = here.line - m_sender->clock->lineBefore; // at the rates of their times
     RdmaSenderClock::Last last;
     last.started = now;
     last.ownPackets = take(own);

@@ -240,6 +240,10 @@ RdmaRequester::MakeFrame(int64_t now)
     {
         NoteRepeated(frame, own.nextPsn);
     }
+    else if (own.clock && own.nextPsn == request.firstPsn)
+    {
+        own.clock->lineBefore = own.clock->line;
+    }
     if (own.nextPsn == own.ackedPsn) // nothing was outstanding
     {
         StartTimer(now);
