@@ -174,7 +174,7 @@ class TransportFailureTestCase : public TestCase
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(job.ranksDone, 0, "it is stuck");
         const std::vector<std::string> lines = job.runner.DescribeUnfinished();
-        NS_TEST_ASSERT_MSG_EQ(lines.size(), 2, "the collective, and why");
+        NS_TEST_ASSERT_MSG_EQ(lines.size(), 3, "the collective, why, and whom that cuts off");
         // Rank 0 sends two: one that is under way when its queue pair fails, and one that it posts
         // there when rank 1's first has arrived, over another. Rank 1 waits for the first.
         NS_TEST_EXPECT_MSG_EQ(
