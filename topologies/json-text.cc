@@ -137,11 +137,7 @@ ParseJsonText(const std::string& text, const std::string& file)
     }
     catch (const json::out_of_range& e) // the only one that parsing throws beside: a number
     {
-        result.error = {"",
-                        "",
-                        "malformed JSON: " + TooLarge(e.what()),
-                        "",
-                        file};
+        result.error = {"", "", "malformed JSON: " + TooLarge(e.what()), "", file};
         return result;
     }
     if (tooDeep)

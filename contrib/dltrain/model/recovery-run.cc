@@ -278,8 +278,7 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     std::string why;
     if (m_recoveries >= m_spec.mostRestarts)
     {
-        why = "--max-restarts=" + std::to_string(m_spec.mostRestarts) +
-              " allows no other recovery";
+        why = "--max-restarts=" + std::to_string(m_spec.mostRestarts) + " allows no other recovery";
     }
     else
     {
@@ -324,10 +323,10 @@ RecoveryRun::FindFailed(const std::set<coll::Rank>& stopped, const std::set<uint
         }
         const bool isNew = m_seen.insert(i).second;
         // What made servers fail; if none did, whatever may have lost frames or held them up.
-        const bool explains =
-            servers.empty() ? isNew && fault.kind != FaultKind::kGpuSlow
-            : fault.kind == FaultKind::kGpuStop ? isNew && !stopped.empty()
-                                                : fault.IsCut() && IsThere(fault, now) && cuts(fault);
+        const bool explains = servers.empty() ? isNew && fault.kind != FaultKind::kGpuSlow
+                              : fault.kind == FaultKind::kGpuStop
+                                  ? isNew && !stopped.empty()
+                                  : fault.IsCut() && IsThere(fault, now) && cuts(fault);
         if (explains)
         {
             failed = failed < 0 ? fault.at.ps : std::min(failed, fault.at.ps);
