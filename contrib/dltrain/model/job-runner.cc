@@ -53,7 +53,7 @@ JobRunner::JobRunner(workload::Workload& workload,
       m_begun(m_start.first),
       m_tasks(workload.CountTasks())
 {
-    const auto isAbsent = [this](Rank rank) { return IsAbsent(rank); };
+    const auto isAbsent = [this](Rank rank) { return m_start.IsAbsent(rank); };
     for (training::GroupKind& kind : m_groupKinds)
     {
         for (std::vector<Rank>& group : kind.groups)
@@ -63,7 +63,7 @@ JobRunner::JobRunner(workload::Workload& workload,
     }
     for (Rank rank = 0; rank < m_plan.ranks; ++rank)
     {
-        m_ranksHere -= IsAbsent(rank);
+        m_ranksHere -= m_start.IsAbsent(rank);
     }
     for (const training::StepGraph& graph : m_plan.roles)
     {
@@ -110,10 +110,11 @@ JobRunner::SetServices(const RankServices& services)
     for (Rank runner = 0; runner < m_plan.Runners(); ++runner)
     {
         const Rank rank = m_plan.PlaceOf(runner);
-        if (m_collectives->IsHere(rank) && !IsAbsent(rank))
+        if (m_collectives->IsHere(rank) && !m_start.IsAbsent(rank))
         {
             // A slow GPU does not slow down the servers beside it.
-            const bool slow = runner < m_plan.ranks && !m_plan.slowness.empty() && !HasMoved(rank);
+            const bool slow =
+                runner < m_plan.ranks && !m_plan.slowness.empty() && !m_start.HasMoved(rank);
             m_ranks[runner] = std::make_unique<RankRunner>(
                 runner,
                 rank,
@@ -132,7 +133,7 @@ const training::SpeedProfile*
 JobRunner::FindSpeed(Rank rank) const
 {
     const auto found = m_plan.speeds.find(rank);
-    return found == m_plan.speeds.end() || HasMoved(rank) ? nullptr : &found->second;
+    return found == m_plan.speeds.end() || m_start.HasMoved(rank) ? nullptr : &found->second;
 }
 
 std::string

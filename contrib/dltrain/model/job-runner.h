@@ -31,6 +31,16 @@ struct JobStart
     uint32_t first = 0;            ///< round
     std::vector<bool> absent = {}; ///< by rank: it has left, its replica too; empty: nobody
     std::vector<bool> moved = {};  ///< by rank: it is at a GPU that is as fast as ever; empty: none
+
+    bool IsAbsent(Rank rank) const
+    {
+        return !absent.empty() && absent[rank];
+    }
+
+    bool HasMoved(Rank rank) const
+    {
+        return !moved.empty() && moved[rank];
+    }
 };
 
 /// Hears of a job.
@@ -205,16 +215,6 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     void ForEachHere(std::size_t count,
                      const std::function<Rank(uint32_t i)>& runnerOf,
                      const std::function<void(Rank runner, uint32_t i)>& what);
-
-    bool IsAbsent(Rank rank) const
-    {
-        return !m_start.absent.empty() && m_start.absent[rank];
-    }
-
-    bool HasMoved(Rank rank) const
-    {
-        return !m_start.moved.empty() && m_start.moved[rank];
-    }
 
     /// \return null: the GPU is as fast as ever
     const training::SpeedProfile* FindSpeed(Rank rank) const;

@@ -102,18 +102,6 @@ RecoveryRun::Start()
     }
 }
 
-bool
-RecoveryRun::HasLeft(coll::Rank rank) const
-{
-    return !m_start.absent.empty() && m_start.absent[rank];
-}
-
-bool
-RecoveryRun::HasMoved(coll::Rank rank) const
-{
-    return !m_start.moved.empty() && m_start.moved[rank];
-}
-
 std::set<coll::Rank>
 RecoveryRun::StoppedRanks(int64_t sooner) const
 {
@@ -121,8 +109,8 @@ RecoveryRun::StoppedRanks(int64_t sooner) const
     const int64_t now = RdmaClock::Now();
     for (const auto& [rank, speed] : m_scenario.plan.speeds)
     {
-        if (!HasLeft(rank) && !HasMoved(rank) && now >= sooner && speed.IsStopped(now - sooner) &&
-            speed.IsStopped(now))
+        if (!m_start.IsAbsent(rank) && !m_start.HasMoved(rank) && now >= sooner &&
+            speed.IsStopped(now - sooner) && speed.IsStopped(now))
         {
             ranks.insert(rank);
         }
@@ -131,22 +119,23 @@ RecoveryRun::StoppedRanks(int64_t sooner) const
 }
 
 bool
-RecoveryRun::IsCutOff(uint32_t host) const
+RecoveryRun::CutsOff(const Fault& fault, uint32_t host) const
 {
     const topo::Topology& topology = m_scenario.cluster.topology;
-    const int64_t now = RdmaClock::Now();
-    for (const topo::LinkId link : topology.Nodes()[topology.Hosts()[host]].ports)
-    {
-        for (const Fault& fault : m_scenario.run.faults.faults)
-        {
-            if (fault.IsCut() && IsThere(fault, now) &&
-                std::binary_search(fault.ends.begin(), fault.ends.end(), 2 * link))
-            {
-                return true;
-            }
-        }
-    }
-    return false;
+    const auto& links = topology.Nodes()[topology.Hosts()[host]].ports;
+    return fault.IsCut() && IsThere(fault, RdmaClock::Now()) &&
+           std::any_of(links.begin(), links.end(), [&fault](topo::LinkId link) {
+               return std::binary_search(fault.ends.begin(), fault.ends.end(), 2 * link);
+           });
+}
+
+bool
+RecoveryRun::IsCutOff(uint32_t host) const
+{
+    const std::vector<Fault>& faults = m_scenario.run.faults.faults;
+    return std::any_of(faults.begin(), faults.end(), [this, host](const Fault& fault) {
+        return CutsOff(fault, host);
+    });
 }
 
 std::string
@@ -262,7 +251,7 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
         bool failed = false;
         for (coll::Rank rank = server * gpus; rank < (server + 1) * gpus; ++rank)
         {
-            if (!HasLeft(rank) && (cut || stopped.count(rank)))
+            if (!m_start.IsAbsent(rank) && (cut || stopped.count(rank)))
             {
                 failed = true;
                 ranks.insert(rank);
@@ -304,13 +293,9 @@ int64_t
 RecoveryRun::FindFailed(const std::set<coll::Rank>& stopped, const std::set<uint32_t>& servers)
 {
     const int64_t now = RdmaClock::Now();
-    const topo::Topology& topology = m_scenario.cluster.topology;
-    const auto cuts = [&](const Fault& fault) {
+    const auto cuts = [this, &servers](const Fault& fault) {
         return std::any_of(servers.begin(), servers.end(), [&](uint32_t server) {
-            const auto& links = topology.Nodes()[topology.Hosts()[m_hosts[server]]].ports;
-            return std::any_of(links.begin(), links.end(), [&](topo::LinkId link) {
-                return std::binary_search(fault.ends.begin(), fault.ends.end(), 2 * link);
-            });
+            return CutsOff(fault, m_hosts[server]);
         });
     };
     int64_t failed = -1;
@@ -324,9 +309,8 @@ RecoveryRun::FindFailed(const std::set<coll::Rank>& stopped, const std::set<uint
         const bool isNew = m_seen.insert(i).second;
         // What made servers fail; if none did, whatever may have lost frames or held them up.
         const bool explains = servers.empty() ? isNew && fault.kind != FaultKind::kGpuSlow
-                              : fault.kind == FaultKind::kGpuStop
-                                  ? isNew && !stopped.empty()
-                                  : fault.IsCut() && IsThere(fault, now) && cuts(fault);
+                              : fault.kind == FaultKind::kGpuStop ? isNew && !stopped.empty()
+                                                                  : cuts(fault);
         if (explains)
         {
             failed = failed < 0 ? fault.at.ps : std::min(failed, fault.at.ps);

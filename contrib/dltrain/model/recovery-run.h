@@ -80,11 +80,11 @@ class RecoveryRun : public TrainingJobWatcher
 
     /// Ranks of the job whose GPU stands still, and that stood still so much sooner, ps.
     std::set<coll::Rank> StoppedRanks(int64_t sooner) const;
+    /// \return whether a fault that is there now cuts a cable of a host
+    bool CutsOff(const scenario::Fault& fault, uint32_t host) const;
     bool IsCutOff(uint32_t host) const;
     std::string NameOf(uint32_t host) const;
     void Log(const std::string& text);
-    bool HasLeft(coll::Rank rank) const;
-    bool HasMoved(coll::Rank rank) const;
 
     const scenario::TrainingScenario& m_scenario;
     const scenario::RecoverySpec& m_spec;
