@@ -243,6 +243,22 @@ FaultRun::DescribeActive() const
     return lines;
 }
 
+int64_t
+QueuePairPatience::GetPs() const
+{
+    return std::llround(4.096e6 * std::ldexp(1.0, static_cast<int>(exponent)) * tries);
+}
+
+QueuePairPatience
+GetPatience(const ns3::RdmaNic& nic)
+{
+    ns3::UintegerValue exponent;
+    ns3::UintegerValue retries;
+    nic.GetAttribute("TimeoutExponent", exponent);
+    nic.GetAttribute("RetryCount", retries);
+    return {static_cast<uint32_t>(exponent.Get()), static_cast<uint32_t>(retries.Get() + 1)};
+}
+
 std::string
 DescribeTimeOuts(const ns3::RdmaFabric& fabric)
 {
@@ -254,22 +270,15 @@ DescribeTimeOuts(const ns3::RdmaFabric& fabric)
         {
             continue;
         }
-        ns3::UintegerValue exponent;
-        ns3::UintegerValue retries;
-        fabric.GetNic(e)->GetAttribute("TimeoutExponent", exponent);
-        fabric.GetNic(e)->GetAttribute("RetryCount", retries);
-        // InfiniBand Architecture 1, 9.7.6.1.3: 4.096 us x 2^exponent, the first time and after
-        // each retry.
-        const double giveUp = 4.096e-6 * std::ldexp(1.0, static_cast<int>(exponent.Get())) *
-                              static_cast<double>(retries.Get() + 1);
+        const QueuePairPatience patience = GetPatience(*fabric.GetNic(e));
         char text[200];
         std::snprintf(text,
                       sizeof(text),
                       "time-outs: a queue pair that hears nothing gives up after %.3g s "
                       "(4.096 us x 2^%u x %u), PyTorch's watchdog ends a job on NCCL after %g s",
-                      giveUp,
-                      static_cast<unsigned>(exponent.Get()),
-                      static_cast<unsigned>(retries.Get() + 1),
+                      static_cast<double>(patience.GetPs()) * 1e-12,
+                      patience.exponent,
+                      patience.tries,
                       WATCHDOG_S);
         return text;
     }

@@ -66,6 +66,20 @@ class FaultRun
     std::map<std::size_t, OfGpu> m_ofGpus;
 };
 
+/// When queue pairs give up that hear nothing: 4.096 us x 2^exponent, the first time and after each
+/// retry (InfiniBand Architecture 1, 9.7.6.1.3).
+struct QueuePairPatience
+{
+    uint32_t exponent = 0;
+    uint32_t tries = 0;
+
+    /// \return ps
+    int64_t GetPs() const;
+};
+
+/// \return that of a NIC, as its attributes have it
+QueuePairPatience GetPatience(const ns3::RdmaNic& nic);
+
 /// What ends a real job that stands still, for people: when queue pairs like those of this fabric
 /// give up, and PyTorch's watchdog.
 std::string DescribeTimeOuts(const ns3::RdmaFabric& fabric);

@@ -3,15 +3,14 @@
  */
 #include "recovery-run.h"
 
+#include "fault-run.h"
 #include "results/human-text.h"
 #include "scenarios/training/layout.h"
 
 #include "ns3/node-windows.h"
 #include "ns3/simulator.h"
-#include "ns3/uinteger.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace dltrain
@@ -40,19 +39,6 @@ IsThere(const Fault& fault, int64_t now)
     }
     return fault.kind != FaultKind::kFlap || static_cast<double>(since % fault.period.ps) <
                                                  static_cast<double>(fault.period.ps) * fault.duty;
-}
-
-/// \return ps until a queue pair that hears nothing gives up (DescribeTimeOuts)
-int64_t
-QueuePairTimeOut(const ns3::RdmaFabric& fabric)
-{
-    ns3::UintegerValue exponent;
-    ns3::UintegerValue retries;
-    fabric.GetNic(0)->GetAttribute("TimeoutExponent", exponent);
-    fabric.GetNic(0)->GetAttribute("RetryCount", retries);
-    const double us = 4.096 * std::ldexp(1.0, static_cast<int>(exponent.Get()));
-    return exponent.Get() == 0 ? -1 // never
-                               : std::llround(us * 1e6 * static_cast<double>(retries.Get() + 1));
 }
 
 } // namespace
@@ -86,7 +72,8 @@ RecoveryRun::At(int64_t time, std::function<void()> what)
 void
 RecoveryRun::Start()
 {
-    m_results.queuePairPs = QueuePairTimeOut(m_run.Fabric());
+    const QueuePairPatience patience = GetPatience(*m_run.Fabric().GetNic(0));
+    m_results.queuePairPs = patience.exponent == 0 ? -1 /* never */ : patience.GetPs();
     if (m_spec.policy == RecoveryPolicy::kNone)
     {
         return;
