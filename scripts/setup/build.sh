@@ -176,7 +176,7 @@ knows_program() { grep -q "/ns[0-9.a-z]*-${1##*/}$(profile_suffix)'" "$(tree_loc
 # build_targets <target>...: only what they need.
 build_targets() {
     compgen -G "$(tree_value out_dir)/lib/*.so" >/dev/null ||
-        say "building ns-3 $NS3_VERSION and dltrain ($(tree_value BUILD_PROFILE)): about two" \
+        say "building ns-3 $NS3_VERSION and dltrain ($(tree_value BUILD_PROFILE)): about ten" \
             "minutes on two cores, once"
     build_in "$TREE/cmake-cache" "$LOGS/build.log" "$@"
 }
@@ -227,10 +227,14 @@ show_progress() {
     [[ -z $shown ]] || printf '\r\033[K' >&2
 }
 
+# ns-3's own script never takes the last core (it caps -j at the number of cores less one), so
+# everything is built without it; targets and options have its names.
 build_all() {
-    local jobs=(-j "$JOBS")
-    has_option -j "$@" && jobs=()
-    real_ns3 build "${jobs[@]}" "$@" || exit
+    if (($# == 0)); then
+        build_targets
+    else
+        real_ns3 build "$@" || exit
+    fi
     link_programs
 }
 
