@@ -3,6 +3,7 @@
  */
 #include "node-windows.h"
 
+#include "node-window-foreseen.h"
 #include "node-window-ranks.h"
 #include "rdma-event-order.h"
 #include "rdma-grid-timer.h"
