@@ -847,7 +847,7 @@ CollectiveRunner::PrefetchEvent(const EventPayload& e, uint32_t depth) const
     const Member& member = *e.member;
     if (depth == 0)
     {
-        ns3::PrefetchLines(&member, e.lane ? &member.connections : &member.others);
+        ns3::PrefetchLines(&member, &member.connections);
         if (e.path)
         {
             ns3::PrefetchLine(e.path);
