@@ -60,7 +60,8 @@ NodeWindowUnit::SetPorts(std::vector<RdmaPort*> ports)
     users.clear();
     for (const RdmaPort* port : ports)
     {
-        if (std::find(users.begin(), users.end(), port->GetUser()) == users.end())
+        if (port->GetUser() &&
+            std::find(users.begin(), users.end(), port->GetUser()) == users.end())
         {
             users.push_back(port->GetUser());
         }
