@@ -89,6 +89,9 @@ class Cases(BenchTest):
         self.assertEqual([line.split()[0] for line in lines], cases.NAMES)
         self.assertEqual(len(set(cases.NAMES)), len(cases.NAMES))
         self.assertIn("collperf --op=all_reduce --algorithm=ring --ranks=1024", "\n".join(lines))
+        # The yardstick has an ACK for every packet, and so has one all-to-all.
+        (acks,) = [line for line in lines if line.startswith("all-to-all-128-acks ")]
+        self.assertIn("--pattern=all-to-all --bytes=64kB --ack-every=1", acks)
         some = self.bench("--list", "--cases=growth-*,permutation-k4").stdout.splitlines()
         self.assertEqual(
             [line.split()[0] for line in some],

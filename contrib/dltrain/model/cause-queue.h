@@ -5,6 +5,7 @@
 #define DLTRAIN_CAUSE_QUEUE_H
 
 #include "ns3/assert.h"
+#include "ns3/prefetch-line.h"
 
 #include <atomic>
 #include <cstddef>
@@ -57,6 +58,13 @@ class CauseQueue
         node->next.store(nullptr, std::memory_order_relaxed);
         m_last->next.store(node, std::memory_order_release);
         m_last = node;
+    }
+
+    /// Add will soon be called; this has been fetched.
+    void PrefetchAdd() const
+    {
+        ns3::PrefetchLine(m_last);
+        ns3::PrefetchLine(m_oldest);
     }
 
     /// By the receiver. \pre one was added that was not taken

@@ -842,6 +842,34 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
 }
 
 void
+CollectiveRunner::PrefetchEvent(const EventPayload& e, uint32_t depth) const
+{
+    const Member& member = *e.member;
+    if (depth == 0)
+    {
+        ns3::PrefetchLines(&member, &member.connections);
+        if (e.path)
+        {
+            ns3::PrefetchLine(e.path);
+        }
+        return;
+    }
+    if (e.kind != EventKind::SEND || e.lane >= std::max<std::size_t>(1, member.lastOfLanes.size()))
+    {
+        return;
+    }
+    const Connection& connection = e.lane ? member.lastOfLanes[e.lane] : member.last;
+    if (e.lane && depth == 1)
+    {
+        ns3::PrefetchLine(&connection);
+    }
+    else if (connection.transport && connection.peer == e.to) // else it is one not used last
+    {
+        connection.transport->PrefetchPost(connection.channel, depth - (e.lane ? 2 : 1));
+    }
+}
+
+void
 CollectiveRunner::Leave(Member& member, uint32_t sequence, CollectivePaths::Path path, int64_t now)
 {
     if (member.kind != Kind::RANK)

@@ -325,6 +325,7 @@ class CollectiveRunner : public TransportUser
     using Events = EventPool<CollectiveRunner, EventPayload>;
     friend Events;
     void OnEvent(const EventPayload& payload, int64_t now);
+    void PrefetchEvent(const EventPayload& payload, uint32_t depth) const;
 
     /// \return null: not prepared
     const Plan* FindPlan(uint32_t communicator, const coll::Collective& what) const;

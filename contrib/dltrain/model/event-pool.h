@@ -4,34 +4,45 @@
 #ifndef DLTRAIN_EVENT_POOL_H
 #define DLTRAIN_EVENT_POOL_H
 
+#include "contrib/rdma/core/object-pool.h"
+
+#include "ns3/node-window-foreseen.h"
 #include "ns3/rdma-event.h"
 
-#include <memory>
-#include <vector>
+#include <cstddef>
+#include <new>
+#include <type_traits>
+#include <utility>
 
 namespace dltrain
 {
 
 /**
  * One-shot events that carry a small payload, recycled: a run schedules hundreds of millions of
- * them (a message inside a server, the end of a computation), so none may cost an allocation.
+ * them (a message inside a server, the end of a computation), so none may cost an allocation. Their
+ * memory is of the thread that schedules them, not of the pool: what one event gives back the next
+ * one finds in the cache, whose pool it is.
  *
- * \tparam Owner has `void OnEvent(const Payload&, int64_t nowPs)`
+ * \tparam Owner has `void OnEvent(const Payload&, int64_t nowPs)`, and may have
+ * `void PrefetchEvent(const Payload&, uint32_t depth) const`: ns3::NodeWindowForeseen's
  */
 template <class Owner, class Payload>
 class EventPool
 {
   public:
     explicit EventPool(Owner* owner)
-        : m_shared(std::make_shared<Shared>(Shared{owner, {}, 0}))
+        : m_shared(new Shared{owner, 0})
     {
     }
 
     ~EventPool()
     {
-        // Events still pending hold the pool's shared part, and find nobody to call.
+        // Events still pending hold what they share, and find nobody to call.
         m_shared->owner = nullptr;
-        m_shared->free.clear();
+        if (m_shared->pending == 0)
+        {
+            delete m_shared;
+        }
     }
 
     EventPool(const EventPool&) = delete;
@@ -40,72 +51,120 @@ class EventPool
     /// Call OnEvent(payload, at) at `at` (ps), in the context of node `context`.
     void Schedule(int64_t at, uint32_t context, const Payload& payload)
     {
-        ns3::Ptr<Event> event;
-        if (m_shared->free.empty())
+        auto* event = new Event(m_shared, at, payload); // the event set has the reference
+        if (ns3::NodeWindows* windows = ns3::NodeWindows::Active())
         {
-            event = ns3::Ptr<Event>(new Event(m_shared), false);
-            ++m_shared->made;
+            windows->ScheduleForeseen(context, ns3::RdmaClock::TickAt(at), event);
+            return;
         }
-        else
-        {
-            event = m_shared->free.back();
-            m_shared->free.pop_back();
-        }
-        event->at = at;
-        event->payload = payload;
-        event->Ref(); // the event set's
         ns3::Simulator::ScheduleWithContext(context,
                                             ns3::RdmaClock::At(at) - ns3::Simulator::Now(),
-                                            ns3::PeekPointer(event));
+                                            event);
     }
 
     /// \return whether one is still to come
     bool IsPending() const
     {
-        return m_shared->free.size() < m_shared->made;
+        return m_shared->pending > 0;
     }
 
   private:
-    class Event;
-
+    /// What events and their pool know of each other: touched by the owner's events only.
     struct Shared
     {
-        Owner* owner;
-        std::vector<ns3::Ptr<Event>> free;
-        std::size_t made;
+        Owner* owner;        ///< null: it is gone
+        std::size_t pending; ///< events
     };
 
-    class Event : public ns3::EventImpl
+    template <class T, class = void>
+    struct Foresees : std::false_type
+    {
+    };
+
+    template <class T>
+    struct Foresees<T,
+                    std::void_t<decltype(std::declval<const T&>()
+                                             .PrefetchEvent(std::declval<const Payload&>(), 0U))>>
+        : std::true_type
+    {
+    };
+
+    class Event final : public ns3::NodeWindowForeseen
     {
       public:
-        explicit Event(std::shared_ptr<Shared> shared)
-            : m_shared(std::move(shared))
+        static constexpr bool FORESEEN = Foresees<Owner>::value;
+
+        Event(Shared* shared, int64_t at, const Payload& payload)
+            : m_shared(shared),
+              m_at(at),
+              m_payload(payload)
         {
+            ++m_shared->pending;
         }
 
-        int64_t at{0};
-        Payload payload{};
+        ~Event() override
+        {
+            if (m_shared)
+            {
+                Leave();
+            }
+        }
+
+        void Prefetch([[maybe_unused]] uint32_t depth) const override
+        {
+            if constexpr (FORESEEN)
+            {
+                if (m_shared->owner)
+                {
+                    m_shared->owner->PrefetchEvent(m_payload, depth);
+                }
+            }
+        }
+
+        static void* operator new(std::size_t)
+        {
+            return rdma::ThreadPools<Memory>::Get().Allocate();
+        }
+
+        static void operator delete(void* memory)
+        {
+            rdma::ThreadPools<Memory>::Get().Free(static_cast<Memory*>(memory));
+        }
 
       protected:
         void Notify() override
         {
             Owner* owner = m_shared->owner;
-            if (!owner)
+            Leave();
+            if (owner)
             {
-                return;
+                owner->OnEvent(m_payload, m_at);
             }
-            const int64_t now = at;
-            const Payload copy = payload;
-            // Free for reuse before the call: what it schedules next may take this very object.
-            m_shared->free.push_back(ns3::Ptr<Event>(this));
-            owner->OnEvent(copy, now);
         }
 
       private:
-        std::shared_ptr<Shared> m_shared;
+        /// It is no longer pending.
+        void Leave()
+        {
+            Shared* shared = std::exchange(m_shared, nullptr);
+            if (--shared->pending == 0 && !shared->owner)
+            {
+                delete shared;
+            }
+        }
+
+        Shared* m_shared; ///< null: it has happened
+        int64_t m_at;
+        Payload m_payload;
     };
 
-    std::shared_ptr<Shared> m_shared;
+    /// Of an event, or where the next free piece is.
+    union Memory {
+        Memory* next;
+        alignas(64) unsigned char bytes[sizeof(Event)];
+    };
+
+    Shared* m_shared;
 };
 
 } // namespace dltrain

@@ -104,7 +104,7 @@ NetworkTransport::Add(uint32_t endpoint, const End& end, bool accepted)
         m_hosts[endpoint] = std::make_unique<Host>();
     }
     Host& host = *m_hosts[endpoint];
-    Slots<End, std::deque<End>>& ends = accepted ? host.accepted : host.opened;
+    Host::Ends& ends = accepted ? host.accepted : host.opened;
     const uint32_t index = ends.Take();
     ends[index] = end;
     ends[index].channel = accepted ? end.channel : MakeChannel(endpoint, index);
@@ -214,6 +214,71 @@ NetworkTransport::Post(ChannelId channel, const TransportPost& post)
         end.causes->Add(post.cause);
     }
     end.queuePair->Post(request);
+}
+
+void
+NetworkTransport::PrefetchPost(ChannelId channel, uint32_t depth) const
+{
+    const Host* host = m_hosts[HostOf(channel)].get();
+    if (!host)
+    {
+        return;
+    }
+    if (depth == 0)
+    {
+        ns3::PrefetchLine(&host->opened);
+        return;
+    }
+    if (depth == 1)
+    {
+        host->opened.Prefetch(IndexOf(channel));
+        return;
+    }
+    const End& end = host->opened[IndexOf(channel)];
+    if (end.queuePair && depth < 4)
+    {
+        ns3::RdmaNic::PrefetchPost(end.queuePair, depth - 2);
+    }
+    if (end.causes && depth == 2)
+    {
+        ns3::PrefetchLine(end.causes);
+    }
+    else if (end.causes && depth == 3)
+    {
+        end.causes->PrefetchAdd();
+    }
+}
+
+void
+NetworkTransport::Prefetch(const ns3::RdmaQueuePair* qp, uint32_t depth) const
+{
+    const Host* host = m_hosts[qp->GetNic()->GetEndpoint()].get();
+    if (!host)
+    {
+        return; // its first message: OnAccepted will make it
+    }
+    const bool accepted = qp->cookie & ACCEPTED;
+    const Host::Ends& ends = accepted ? host->accepted : host->opened;
+    if (depth == 0)
+    {
+        ns3::PrefetchLine(&ends);
+        return;
+    }
+    if (depth == 1)
+    {
+        ends.Prefetch(IndexOf(qp->cookie));
+        return;
+    }
+    const End& end = ends[IndexOf(qp->cookie)];
+    if (!accepted || !end.user)
+    {
+        return; // who has sent it is told of what has failed only
+    }
+    end.user->Prefetch(end.cookie, nullptr);
+    if (end.causes)
+    {
+        ns3::PrefetchLine(end.causes);
+    }
 }
 
 void

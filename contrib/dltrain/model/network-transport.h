@@ -5,6 +5,7 @@
 #define DLTRAIN_NETWORK_TRANSPORT_H
 
 #include "cause-queue.h"
+#include "contrib/rdma/core/fixed-list.h"
 #include "slots.h"
 #include "transport.h"
 
@@ -42,6 +43,7 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
                    uint64_t cookie,
                    uint64_t mostBps) override;
     void Post(ChannelId channel, const TransportPost& post) override;
+    void PrefetchPost(ChannelId channel, uint32_t depth) const override;
     void CarryCauses() override;
     void Close(ChannelId channel) override;
     void Abort() override;
@@ -80,6 +82,7 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
                       ns3::RdmaStatus status,
                       int64_t now) override;
     void OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now) override;
+    void Prefetch(const ns3::RdmaQueuePair* qp, uint32_t depth) const override;
 
     // RdmaConnectionUser
     void OnAccepted(ns3::RdmaQueuePair* qp, uint64_t channel, int64_t now) override;
@@ -101,8 +104,10 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
     /// Of an endpoint: its queue pairs' cookies are indices, of `accepted` or'ed with ACCEPTED.
     struct Host
     {
-        Slots<End, std::deque<End>> opened;
-        Slots<End, std::deque<End>> accepted;
+        using Ends = Slots<End, rdma::FixedList<End>>;
+
+        Ends opened;
+        Ends accepted;
         uint64_t bytesBefore = 0; ///< that have arrived here over channels that are closed
     };
 

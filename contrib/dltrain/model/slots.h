@@ -14,7 +14,8 @@ namespace dltrain
 {
 
 /// A list with gaps: things by number, and numbers that are given back serve again, the last one
-/// first. \tparam List a std::deque<T> leaves things where they are when others come
+/// first. \tparam List an rdma::FixedList<T> or std::deque<T> leaves things where they are when
+/// others come
 template <class T, class List = std::vector<T>>
 class Slots
 {

@@ -166,10 +166,7 @@ TraceCollector::Listen()
             continue;
         }
         ns3::RdmaNic& nic = *m_fabric.GetNic(e);
-        nic.TraceConnectWithoutContext("Post", MakeCallback(&TraceCollector::OnPost, this));
-        nic.TraceConnectWithoutContext("Message", MakeCallback(&TraceCollector::OnMessage, this));
-        nic.TraceConnectWithoutContext("Completion",
-                                       MakeCallback(&TraceCollector::OnCompletion, this));
+        nic.SetWatcher(this);
         nic.TraceConnectWithoutContext("GoBack", MakeCallback(&TraceCollector::OnRetry, this));
         nic.TraceConnectWithoutContext("Timeout", MakeCallback(&TraceCollector::OnRetry, this));
         nic.TraceConnectWithoutContext("Error", MakeCallback(&TraceCollector::OnError, this));
@@ -241,9 +238,6 @@ TraceCollector::NoteJourneys()
                 "Way",
                 MakeCallback(&TraceCollector::OnWay, this));
         }
-        m_fabric.GetNic(e)->TraceConnectWithoutContext(
-            "Journey",
-            MakeCallback(&TraceCollector::OnJourney, this));
     }
 }
 

@@ -43,7 +43,7 @@ class RankNotes;
  * minus it was posted; of a READ, its last byte has come to who posted it, and its source is the
  * other end. PendingMessages match them to their posts.
  */
-class TraceCollector
+class TraceCollector : public ns3::RdmaNicWatcher
 {
   public:
     struct Options
@@ -66,7 +66,7 @@ class TraceCollector
 
     /// Old results go: make it before other outputs are opened.
     TraceCollector(ns3::RdmaFabric& fabric, const Options& options);
-    ~TraceCollector();
+    ~TraceCollector() override;
 
     /// \return the index of a tag, a new one if need be
     uint32_t Tag(const std::string& name);
@@ -312,16 +312,16 @@ class TraceCollector
     };
 
     static End EndOf(const ns3::RdmaQueuePair& qp);
-    void OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& request);
+    void OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& request) override;
     void TellPost(const Post& post);
     void TellBegin(const Connection& begun);
     void TellEnd(const End& ended);
     void TellAccepted(const QueuePairLog::Sight& accepted);
-    void OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now);
+    void OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now) override;
     void OnJourney(ns3::RdmaQueuePair* qp,
                    const ns3::RdmaMessage& message,
                    const ns3::RdmaJourney& journey,
-                   int64_t now);
+                   int64_t now) override;
     /// \return the tag of the message that a frame is of
     uint32_t TagOf(uint32_t src, uint32_t dst, uint32_t destQp);
     void TellPlain(const Completion& completion);
@@ -329,7 +329,7 @@ class TraceCollector
     void OnCompletion(ns3::RdmaQueuePair* qp,
                       const ns3::RdmaWorkRequest& request,
                       ns3::RdmaStatus status,
-                      int64_t now);
+                      int64_t now) override;
     void TellStatus(const Status& status);
     void OnRetry(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);

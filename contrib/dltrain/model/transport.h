@@ -230,7 +230,7 @@ class TransportUser
                         int64_t now) = 0;
 
     /// A message of a channel will soon be delivered: PrefetchLine what that needs.
-    /// \param cookie the channel's \param cause the message's
+    /// \param cookie the channel's \param cause the message's; null: it is not known
     virtual void Prefetch(uint64_t /* cookie */, const results::PathRecord* /* cause */) const
     {
     }
@@ -276,6 +276,12 @@ class Transport
     }
 
     virtual void Post(ChannelId channel, const TransportPost& post) = 0;
+
+    /// Post will soon be called: PrefetchLine what it needs, in turns of growing depth, each a
+    /// while before the next, which looks at what the one before has fetched. \param depth from 0
+    virtual void PrefetchPost(ChannelId /* channel */, uint32_t /* depth */) const
+    {
+    }
 
     /// Deliveries say what their posts did, from the first channel on.
     virtual void CarryCauses()

@@ -4,6 +4,7 @@
 #include "node-window-pace.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ns3
 {
@@ -31,6 +32,30 @@ NodeWindowPace::EndPeriod()
 }
 
 void
+NodeWindowPace::BeginTrial()
+{
+    m_parallel = !m_parallel;
+    m_trying = m_settling = true;
+    m_tried = 0;
+    m_slow = false;
+}
+
+void
+NodeWindowPace::EndTrial()
+{
+    const bool parallel = m_cost[1] < GAIN * m_cost[0];
+    m_trying = false;
+    m_settling = parallel != m_parallel;
+    if (!m_settling) // it has won: several threads may have to be looked at again at once
+    {
+        m_interval = parallel ? SOON : AT_ONCE;
+    }
+    m_left = m_interval;
+    m_interval = std::min(std::max(2 * m_interval, SOON), SELDOM);
+    m_parallel = parallel;
+}
+
+void
 NodeWindowPace::Decide(double cost, bool crowded)
 {
     if (m_settling)
@@ -39,29 +64,34 @@ NodeWindowPace::Decide(double cost, bool crowded)
         return;
     }
     double& mine = m_cost[m_parallel];
-    if (m_parallel && !m_trying && mine > 0 && cost > LOST * mine)
-    {
-        m_interval = SOON;
-        m_left = 1; // see now whether one is faster
-    }
-    mine = m_trying || mine == 0 ? cost : (mine + cost) / 2;
     if (m_trying)
     {
-        m_trying = false;
-        const bool parallel = m_cost[1] < GAIN * m_cost[0];
-        m_interval = parallel == m_parallel ? SOON : std::min(2 * m_interval, SELDOM);
-        m_left = m_interval;
-        m_settling = parallel != m_parallel;
-        m_parallel = parallel;
+        mine = m_tried++ ? std::min(mine, cost) : cost;
+        if (m_tried == TRIAL || cost > LOST * m_cost[!m_parallel])
+        {
+            EndTrial();
+        }
+        return;
     }
-    else if (m_left > 1)
+    if (m_parallel && mine > 0 && cost > LOST * mine)
+    {
+        if (!std::exchange(m_slow, true))
+        {
+            return; // the next one says whether it stays so
+        }
+        mine = cost;
+        BeginTrial(); // see now whether one is faster
+        return;
+    }
+    m_slow = false;
+    mine = mine == 0 ? cost : (mine + cost) / 2;
+    if (m_left > 1)
     {
         --m_left;
     }
     else if (m_parallel || crowded)
     {
-        m_parallel = !m_parallel;
-        m_trying = m_settling = true;
+        BeginTrial();
     }
 }
 

@@ -12,10 +12,14 @@ namespace ns3
 
 /**
  * \ingroup rdma
- * Whether windows are worth several threads, found out by trying: both ways in turn, seldom the
- * one that was slower; and at once when several threads have become much slower than they were, as
- * somebody else has taken a core. So small networks, and threads without a core of their own, cost
- * nothing but the trials. Results do not depend on it.
+ * Whether windows are worth several threads, found out by trying: both ways in turn, less and less
+ * often the one that was slower; and when several threads have become much slower than they were
+ * and stay so, as somebody else has taken a core. So small networks, and threads without a core of
+ * their own, cost nothing but the trials. Results do not depend on it.
+ *
+ * Times of periods are noisy, and a wrong choice holds until the next trial. So a trial goes by the
+ * best of TRIAL periods, unless the first is much slower already, and what has lost a trial soon
+ * gets another one.
  */
 class NodeWindowPace
 {
@@ -48,7 +52,10 @@ class NodeWindowPace
   private:
     /// Fewer events than that in a window are done before the threads know of it: assumed.
     static constexpr uint64_t LEAST_EVENTS = 64;
-    /// Periods between two trials: at first, and at most.
+    /// Periods of a trial, behind the first, which counts for nothing.
+    static constexpr uint32_t TRIAL = 2;
+    /// Periods between two trials: until several threads get their second one, then, and at most.
+    static constexpr uint32_t AT_ONCE = 4;
     static constexpr uint32_t SOON = 16;
     static constexpr uint32_t SELDOM = 256;
     /// Several threads must gain that much of the time: others may want the cores.
@@ -59,16 +66,20 @@ class NodeWindowPace
     static constexpr uint64_t OFTEN = 32;
 
     bool EndPeriod();
+    void BeginTrial();
+    void EndTrial();
 
     using Clock = std::chrono::steady_clock;
 
     bool m_always{false};
     bool m_parallel{false};
     bool m_settling{true}; //!< this period is the first of its kind, which counts for nothing
+    uint32_t m_tried{0};   //!< periods of the trial so far
     bool m_trying{false};
-    double m_cost[2]{};        //!< s an event, with one thread and with all; 0: unknown
-    uint32_t m_interval{SOON}; //!< between trials
-    uint32_t m_left{1};        //!< until the next one
+    bool m_slow{false};           //!< the period before was much slower than those before it
+    double m_cost[2]{};           //!< s an event, with one thread and with all; 0: unknown
+    uint32_t m_interval{AT_ONCE}; //!< after the next trial, if that changes nothing
+    uint32_t m_left{1};           //!< until the next one
     uint64_t m_events{0};
     uint64_t m_windows{0};
     Clock::time_point m_begin;

@@ -16,6 +16,7 @@
 namespace ns3
 {
 
+class EventImpl;
 class NodeWindowShard;
 struct NodeWindowUnit;
 class RdmaPort;
@@ -27,9 +28,32 @@ struct NodeWindowEvent
 {
     int64_t ts;     //!< ticks
     uint64_t tie;   //!< context << 32 | uid: RdmaEventOrder
-    uintptr_t what; //!< EventImpl, or RdmaPort | PORT
+    uintptr_t what; //!< EventImpl, NodeWindowForeseen | FORESEEN, or RdmaPort | PORT
 
-    static constexpr uintptr_t PORT = 1; //!< its transmitter is idle
+    static constexpr uintptr_t PORT = 1;     //!< its transmitter is idle
+    static constexpr uintptr_t FORESEEN = 2; //!< it says what it will need
+
+    bool IsPort() const
+    {
+        return what & PORT;
+    }
+
+    bool IsForeseen() const
+    {
+        return what & FORESEEN;
+    }
+
+    /// \pre IsPort()
+    RdmaPort* GetPort() const
+    {
+        return reinterpret_cast<RdmaPort*>(what & ~PORT);
+    }
+
+    /// \pre not IsPort()
+    EventImpl* GetImpl() const
+    {
+        return reinterpret_cast<EventImpl*>(what & ~FORESEEN);
+    }
 
     /// Time, context and uid.
     struct Rank
@@ -278,6 +302,8 @@ struct alignas(64) NodeWindowUnit
     uint32_t raised{0};                    //!< Raise: the last context
     int64_t raisedAt{-1};                  //!< Raise: of this time
     bool together{false};                  //!< NodeWindows::KeepTogether
+    bool foresees{false};                  //!< it has had events that say what they will need
+    uint8_t depths{0};                     //!< RdmaPortUser::GetDepths of its ports' users, most
     uint8_t kind{0};                       //!< NodeWindows::SetKind
     std::vector<NodeWindowMail> inbox;     //!< frames that ports take when they are sent
     NodeWindowList<NodeWindowSent> outbox; //!< what its ports have sent to other units
@@ -328,8 +354,12 @@ struct alignas(64) NodeWindowUnit
     // \param bin of that window
     void PrefetchLists(const NodeWindowBin& bin) const;
     void PrefetchPorts(const NodeWindowBin& bin) const;
-    /// \param depth RdmaPortUser::Prefetch
-    void PrefetchState(const NodeWindowBin& bin, uint32_t depth) const;
+    /// \param cut its events before that, a tick, will run \param depth RdmaPortUser::Prefetch
+    void PrefetchState(const NodeWindowBin& bin, int64_t cut, uint32_t depth) const;
+
+    /// \return whether it looks further ahead than a switch has to: what it is told of leads from
+    /// one thing to the next
+    bool IsDeep() const;
 
     /// Of this thread. The library is loaded with the program, so its place is known by then.
     [[gnu::tls_model("initial-exec")]] static inline thread_local NodeWindowUnit* t_running =

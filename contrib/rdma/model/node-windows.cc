@@ -3,6 +3,7 @@
  */
 #include "node-windows.h"
 
+#include "node-window-foreseen.h"
 #include "node-window-ranks.h"
 #include "rdma-event-order.h"
 #include "rdma-grid-timer.h"
@@ -49,9 +50,9 @@ NodeWindows::~NodeWindows()
         while (unit.events.Front())
         {
             const Event event = unit.events.TakeFront();
-            if (!(event.what & Event::PORT))
+            if (!event.IsPort())
             {
-                reinterpret_cast<EventImpl*>(event.what)->Unref();
+                event.GetImpl()->Unref();
             }
         }
         for (const Mail& mail : unit.inbox)
@@ -123,6 +124,7 @@ NodeWindows::Join(uint32_t context, uint32_t other)
     into.now = std::max(into.now, from.now);
     into.together |= from.together;
     into.ahead = into.ahead ? into.ahead : from.ahead;
+    into.foresees |= from.foresees;
     --m_unitCount;
     std::replace(m_unitOf.begin(), m_unitOf.end(), &from, &into);
 }
@@ -191,6 +193,23 @@ NodeWindows::ScheduleNode(uint32_t context, int64_t ts, EventImpl* event)
     return here->shard->letters.back().key.uid;
 }
 
+void
+NodeWindows::ScheduleForeseen(uint32_t context, int64_t ts, NodeWindowForeseen* event)
+{
+    Unit& unit = UnitOf(RdmaEventOrder::NodeOf(context));
+    const Unit* here = Unit::Running();
+    if (here && here != &unit)
+    {
+        ScheduleNode(context, ts, event); // a letter says nothing of what it brings
+        return;
+    }
+    unit.foresees = true;
+    Schedule(unit,
+             ts,
+             context,
+             reinterpret_cast<uintptr_t>(static_cast<EventImpl*>(event)) | Event::FORESEEN);
+}
+
 uint32_t
 NodeWindows::ScheduleGlobal(int64_t ts, EventImpl* event, bool before)
 {
@@ -245,7 +264,7 @@ NodeWindows::Find(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* e
     {
         auto& events = m_unitOf[context]->events;
         const Event* found = events.Find([=](const Event& e) {
-            return e.what == reinterpret_cast<uintptr_t>(event) && e.ts == ts &&
+            return !e.IsPort() && e.GetImpl() == event && e.ts == ts &&
                    static_cast<uint32_t>(e.tie) == uid;
         });
         if (found && take && here && here != m_unitOf[context])

@@ -20,6 +20,7 @@
 namespace ns3
 {
 
+class NodeWindowForeseen;
 class NodeWindowRanks;
 struct NodeWindowPlan;
 class RdmaGridTimer;
@@ -185,6 +186,8 @@ class NodeWindows
     /// By any event: of another unit than the one that runs at least the look-ahead later.
     /// \param context of a node \return its uid
     uint32_t ScheduleNode(uint32_t context, int64_t ts, EventImpl* event);
+    /// As ScheduleNode; what the event will need is fetched before it runs.
+    void ScheduleForeseen(uint32_t context, int64_t ts, NodeWindowForeseen* event);
     /// Without a node. \param before whether it runs ahead of all nodes' events of its time
     /// \return its uid
     uint32_t ScheduleGlobal(int64_t ts, EventImpl* event, bool before = false);

@@ -37,7 +37,7 @@ RdmaDatagrams::Post(const RdmaSendRequest& request, int64_t now)
     posted.firstPsn = requester.m_endPsn;
     posted.packets = 1;
     posted.firstByte = requester.m_postedBytes;
-    nic->m_postTrace(m_qp, posted);
+    nic->TellPost(m_qp, posted);
     if (m_qp->m_state == RdmaQueuePair::State::ERROR ||
         m_qp->m_state == RdmaQueuePair::State::SEND_QUEUE_ERROR)
     {

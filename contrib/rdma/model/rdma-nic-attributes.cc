@@ -27,6 +27,54 @@ constexpr uint32_t HEADER_BYTES = RdmaFrame::DATA_OVERHEAD_BYTES - RdmaFrame::WI
 
 } // namespace
 
+/// Of a trace source of messages: the NIC knows from the first callback on that there are any, and
+/// looks at none of their lists before.
+class RdmaNic::MessageTraceAccessor : public TraceSourceAccessor
+{
+  public:
+    template <class Trace>
+    static Ptr<const TraceSourceAccessor> Of(Trace RdmaNic::*trace)
+    {
+        return Ptr<const TraceSourceAccessor>(
+            new MessageTraceAccessor(MakeTraceSourceAccessor(trace)),
+            false);
+    }
+
+    bool ConnectWithoutContext(ObjectBase* obj, const CallbackBase& cb) const override
+    {
+        return m_plain->ConnectWithoutContext(obj, cb) && Note(obj);
+    }
+
+    bool Connect(ObjectBase* obj, std::string context, const CallbackBase& cb) const override
+    {
+        return m_plain->Connect(obj, context, cb) && Note(obj);
+    }
+
+    bool DisconnectWithoutContext(ObjectBase* obj, const CallbackBase& cb) const override
+    {
+        return m_plain->DisconnectWithoutContext(obj, cb);
+    }
+
+    bool Disconnect(ObjectBase* obj, std::string context, const CallbackBase& cb) const override
+    {
+        return m_plain->Disconnect(obj, context, cb);
+    }
+
+  private:
+    explicit MessageTraceAccessor(Ptr<const TraceSourceAccessor> plain)
+        : m_plain(plain)
+    {
+    }
+
+    static bool Note(ObjectBase* obj)
+    {
+        dynamic_cast<RdmaNic&>(*obj).m_traced = true;
+        return true;
+    }
+
+    Ptr<const TraceSourceAccessor> m_plain;
+};
+
 TypeId
 RdmaNic::GetTypeId()
 {
@@ -278,20 +326,20 @@ RdmaNic::GetTypeId()
                 MakeObjectVectorChecker<RdmaCongestionOps>())
             .AddTraceSource("Post",
                             "A work request is posted",
-                            MakeTraceSourceAccessor(&RdmaNic::m_postTrace),
+                            MessageTraceAccessor::Of(&RdmaNic::m_postTrace),
                             "ns3::RdmaNic::PostTracedCallback")
             .AddTraceSource("Completion",
                             "A work request is acknowledged whole, or failed",
-                            MakeTraceSourceAccessor(&RdmaNic::m_completionTrace),
+                            MessageTraceAccessor::Of(&RdmaNic::m_completionTrace),
                             "ns3::RdmaNic::CompletionTracedCallback")
             .AddTraceSource("Message",
                             "A message has arrived whole, at the receiver",
-                            MakeTraceSourceAccessor(&RdmaNic::m_messageTrace),
+                            MessageTraceAccessor::Of(&RdmaNic::m_messageTrace),
                             "ns3::RdmaNic::MessageTracedCallback")
             .AddTraceSource("Journey",
                             "A message has arrived whole with its last packet: where its time went "
                             "(NoteJourneys)",
-                            MakeTraceSourceAccessor(&RdmaNic::m_journeyTrace),
+                            MessageTraceAccessor::Of(&RdmaNic::m_journeyTrace),
                             "ns3::RdmaNic::JourneyTracedCallback")
             .AddTraceSource("Way",
                             "A packet has come of which the way was noted (NoteWays)",

@@ -26,8 +26,8 @@ namespace ns3
 {
 
 RdmaNic::RdmaNic()
-    : m_goBackN(RdmaRecoverySchemes::GoBackN().make({})),
-      m_wakeEvent(this)
+    : m_wakeEvent(this),
+      m_goBackN(RdmaRecoverySchemes::GoBackN().make({}))
 {
 }
 
@@ -219,6 +219,13 @@ RdmaNic::SetUser(RdmaNicUser* user)
 }
 
 void
+RdmaNic::SetWatcher(RdmaNicWatcher* watcher)
+{
+    NS_ABORT_MSG_IF(watcher && m_watcher, "somebody watches this NIC already");
+    m_watcher = watcher;
+}
+
+void
 RdmaNic::SetMarking(rdma::Bytes threshold, rdma::BitRate at)
 {
     m_marking = threshold;
@@ -314,25 +321,67 @@ RdmaNic::PrefetchTurns(const RdmaQueuePair* next)
 }
 
 void
+RdmaNic::PrefetchPost(const RdmaQueuePair* qp, uint32_t depth)
+{
+    if (depth == 0)
+    {
+        PrefetchLines(qp, qp + 1);
+        return;
+    }
+    // A requester that rests takes the sender that was given back last.
+    const auto& resting = qp->m_nic->m_restingSenders;
+    const RdmaRequester::Sender* sender = qp->m_requester.IsSending() || resting.empty()
+                                              ? qp->m_requester.m_sender
+                                              : resting.back().get();
+    PrefetchLines(sender, sender + 1);
+}
+
+void
 RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
 {
-    // Of a queue pair first where it is found, then it, then its sender: each points to the next.
+    // Of a queue pair first where it is found, then it, then its sender, and what its user will
+    // need if it is told of a message: each points to the next.
     for (const NodeWindowArrival& arrival : arrivals)
     {
+        const RdmaFrame& frame = *arrival.frame;
         if (depth == 0)
         {
-            PrefetchLine(m_numbers.Where(arrival.frame->destQp));
+            PrefetchLine(m_numbers.Where(frame.destQp));
             continue;
         }
-        const RdmaQueuePair* qp = FindQueuePair(arrival.frame->destQp);
-        if (qp && depth == 1)
+        const RdmaQueuePair* qp = FindQueuePair(frame.destQp);
+        if (!qp)
+        {
+            continue;
+        }
+        if (depth == 1)
         {
             PrefetchLines(qp, qp + 1);
+            continue;
         }
-        else if (qp && !IsRequest(arrival.frame->opcode))
+        const bool request = IsRequest(frame.opcode);
+        const RdmaRequester::Sender* sender = qp->m_requester.m_sender;
+        if (depth == 2 && !request)
         {
-            PrefetchLines(qp->m_requester.m_sender, qp->m_requester.m_sender + 1);
+            PrefetchLines(sender, sender + 1);
         }
+        else if (depth == 3 && frame.opcode == RdmaOpcode::ACKNOWLEDGE)
+        {
+            PrefetchLine(sender->requests.data() + sender->first);
+        }
+        const bool tells =
+            request ? (frame.flags & RdmaFrame::END_OF_POST) : qp->m_requester.IsSending();
+        const RdmaNicUser* user = tells ? qp->GetUser() : nullptr;
+        if (user)
+        {
+            user->Prefetch(qp, depth - 2);
+        }
+    }
+    if (depth == 0)
+    {
+        // Behind what every user of a port has fetched already.
+        PrefetchLines(&m_ready, &m_counters.retransmittedPackets);
+        PrefetchLine(m_restingSenders.data() + m_restingSenders.size());
     }
     if (!m_readyMask)
     {
@@ -351,7 +400,7 @@ RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
             PrefetchLines(second, second + 1);
         }
     }
-    else
+    else if (depth == 2)
     {
         PrefetchTurns(next);
     }

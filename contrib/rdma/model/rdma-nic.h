@@ -6,6 +6,7 @@
 
 #include "contrib/rdma/core/frame-sizes.h"
 #include "contrib/rdma/core/number-table.h"
+#include "rdma-nic-watcher.h"
 #include "rdma-path-selector.h"
 #include "rdma-port.h"
 #include "rdma-queue-pair.h"
@@ -68,6 +69,16 @@ class RdmaNicUser
                               int64_t now) = 0;
     /// At the receiver: a message has arrived whole. \param now ps
     virtual void OnMessage(RdmaQueuePair* qp, const RdmaMessage& message, int64_t now) = 0;
+
+    /// How often Prefetch is called for one queue pair.
+    static constexpr uint32_t DEPTHS = RdmaPortUser::DEPTHS - 2;
+
+    /// One of the calls above may soon come: PrefetchLine what it will need, in turns of growing
+    /// depth, each a while before the next, which looks at what the one before has fetched.
+    /// \param depth 0 to DEPTHS - 1
+    virtual void Prefetch(const RdmaQueuePair* /* qp */, uint32_t /* depth */) const
+    {
+    }
 };
 
 /**
@@ -76,16 +87,18 @@ class RdmaNicUser
  */
 struct RdmaNicCounters
 {
+    // What most packets count stands together:
     uint64_t dataPackets{0}; //!< sent, retransmissions included
     uint64_t dataBytes{0};   //!< payload sent, retransmissions included
-    uint64_t retransmittedPackets{0};
     uint64_t acksSent{0};
-    uint64_t naksSent{0};
+    uint64_t messagesReceived{0};
+    uint64_t ecnMarkedReceived{0};
     uint64_t cnpsSent{0};
     uint64_t cnpsReceived{0};
+    uint64_t retransmittedPackets{0};
+    uint64_t naksSent{0};
     uint64_t timeouts{0};
     uint64_t failedQps{0};
-    uint64_t ecnMarkedReceived{0};
     uint64_t outOfOrderReceived{0}; //!< data packets behind one that had not come
     uint64_t outOfOrderDropped{0};  //!< of these: not kept
     uint64_t largestReorder{0};     //!< PSNs that one of them was ahead; not a sum
@@ -93,7 +106,6 @@ struct RdmaNicCounters
     uint64_t pathChanges{0};        //!< with a path selector: packets with another entropy than the
                                     //!< one before
     uint64_t duplicatesReceived{0};
-    uint64_t messagesReceived{0};
     uint64_t readRequests{0}; //!< sent, repeated ones included
     uint64_t rnrNaksSent{0};  //!< among naksSent
     uint64_t rnrNaksReceived{0};
@@ -178,6 +190,9 @@ class RdmaNic : public Object, public RdmaPortUser
     void Attach(Ptr<RdmaPort> port, uint32_t endpoint);
     /// Of the queue pairs that have no user of their own. \param user null: nobody
     void SetUser(RdmaNicUser* user);
+    /// Is told of all messages. \param watcher kept; null: nobody \pre one of the two is: a NIC has
+    /// one watcher, others connect to its trace sources
+    void SetWatcher(RdmaNicWatcher* watcher);
     /// The prototype that every new queue pair's congestion control is forked from.
     void SetCongestionOps(Ptr<RdmaCongestionOps> prototype);
 
@@ -368,6 +383,15 @@ class RdmaNic : public Object, public RdmaPortUser
     uint8_t GetPausing(const RdmaPort* port) const override;
     void Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const override;
 
+    uint32_t GetDepths() const override
+    {
+        return DEPTHS;
+    }
+
+    /// A work request will soon be posted to a queue pair: what that needs. \param depth 0: of the
+    /// queue pair; 1: of what it points to
+    static void PrefetchPost(const RdmaQueuePair* qp, uint32_t depth);
+
     typedef void (*PostTracedCallback)(RdmaQueuePair* qp, const RdmaWorkRequest& request);
     typedef void (*CompletionTracedCallback)(RdmaQueuePair* qp,
                                              const RdmaWorkRequest& request,
@@ -401,6 +425,8 @@ class RdmaNic : public Object, public RdmaPortUser
     friend class RdmaRequester;
     friend class RdmaResponder;
 
+    class MessageTraceAccessor;
+
     static constexpr int64_t NEVER = INT64_MAX;
 
     struct Throttled
@@ -425,6 +451,63 @@ class RdmaNic : public Object, public RdmaPortUser
     /// Of queue pairs that send in turn each finds its state cold: fetches what the next will read,
     /// of the one behind it less, of the third less still. \param next was fetched like that
     static void PrefetchTurns(const RdmaQueuePair* next);
+
+    // Of messages, what watches the NIC hears before the queue pair's user does.
+
+    void TellPost(RdmaQueuePair* qp, const RdmaWorkRequest& request)
+    {
+        if (m_watcher)
+        {
+            m_watcher->OnPost(qp, request);
+        }
+        if (m_traced)
+        {
+            m_postTrace(qp, request);
+        }
+    }
+
+    void TellCompletion(RdmaQueuePair* qp,
+                        const RdmaWorkRequest& request,
+                        RdmaStatus status,
+                        int64_t now)
+    {
+        if (m_watcher)
+        {
+            m_watcher->OnCompletion(qp, request, status, now);
+        }
+        if (m_traced)
+        {
+            m_completionTrace(qp, request, status, now);
+        }
+    }
+
+    void TellMessage(RdmaQueuePair* qp, const RdmaMessage& message, int64_t now)
+    {
+        if (m_watcher)
+        {
+            m_watcher->OnMessage(qp, message, now);
+        }
+        if (m_traced)
+        {
+            m_messageTrace(qp, message, now);
+        }
+    }
+
+    void TellJourney(RdmaQueuePair* qp,
+                     const RdmaMessage& message,
+                     const RdmaJourney& journey,
+                     int64_t now)
+    {
+        if (m_watcher)
+        {
+            m_watcher->OnJourney(qp, message, journey, now);
+        }
+        if (m_traced)
+        {
+            m_journeyTrace(qp, message, journey, now);
+        }
+    }
+
     /// A data packet is this host's now.
     void Deliver(RdmaFrame* frame, int64_t now);
 
@@ -481,7 +564,8 @@ class RdmaNic : public Object, public RdmaPortUser
     void Agree(RdmaQueuePair* qp, const RdmaRecoveryScheme& theirs, uint64_t peerBdpCap);
     void OnWake();
 
-    // hot
+    // What a packet touches, by cache line from the RdmaPortUser on; all of it is fetched with the
+    // NIC (NodeWindowUnit::PrefetchPorts and Prefetch).
     Ptr<RdmaPort> m_port;
     uint32_t m_endpoint{0};
     uint8_t m_readyMask{0};
@@ -489,28 +573,33 @@ class RdmaNic : public Object, public RdmaPortUser
     uint8_t m_packetMask{0};   //!< priorities of which ordinary packets wait
     uint8_t m_ackPriority;     //!< QUEUE_PAIRS: each its queue pair's
     uint8_t m_cnpPriority;
+    bool m_traced{false}; //!< somebody has connected to a trace source of messages
     uint32_t m_mtu;
     uint32_t m_ackEvery;
-    std::array<Ready, RdmaPort::PRIORITIES> m_ready;
-    std::vector<std::unique_ptr<RdmaQueuePairProfile>>
-        m_profiles; //!< one; more if paths have rates
-    std::vector<std::unique_ptr<RdmaRequester::Sender>> m_restingSenders; //!< whose work is done
-    rdma::NumberTable<RdmaQueuePair*> m_numbers;                          //!< of m_qps
-    std::vector<Ptr<RdmaQueuePair>> m_qps;
-    std::vector<Throttled> m_throttled; //!< min-heap
-    int64_t m_wakeDue{NEVER};
-    RdmaNicCounters m_counters;
-    RdmaNicUser* m_user{nullptr};
-    RdmaNicListener* m_listener{nullptr};
-    const RdmaJourney::Resolver* m_journeys{nullptr}; //!< null: none are noted
-    const RdmaJourney::Wanted* m_ways{nullptr};       //!< null: of no packets
     const RdmaPathSource* m_paths{nullptr};
     std::unique_ptr<RdmaNicLimits> m_limits; //!< null: none
     std::unique_ptr<RdmaNicScan> m_scan;     //!< null: round robin
-    std::unique_ptr<RdmaPullQueue> m_pulls;  //!< null: none has been owed
-    Ptr<RdmaPackets> m_packets;              //!< null: none
     rdma::FrameSizes m_sizes;
-    int64_t m_timeUnit{1}; //!< the port's
+    int64_t m_timeUnit{1};                       //!< the port's
+    rdma::NumberTable<RdmaQueuePair*> m_numbers; //!< of m_qps
+    RdmaNicWatcher* m_watcher{nullptr};          //!< null: nobody
+    RdmaNicUser* m_user{nullptr};
+    const RdmaJourney::Resolver* m_journeys{nullptr};                     //!< null: none are noted
+    std::vector<std::unique_ptr<RdmaRequester::Sender>> m_restingSenders; //!< whose work is done
+    std::vector<Throttled> m_throttled;                                   //!< min-heap
+    int64_t m_wakeDue{NEVER};
+    RdmaTimer<RdmaNic, &RdmaNic::OnWake> m_wakeEvent;
+    std::array<Ready, RdmaPort::PRIORITIES> m_ready;
+    RdmaNicCounters m_counters;
+
+    // What messages seldom and packets never touch.
+    std::vector<std::unique_ptr<RdmaQueuePairProfile>>
+        m_profiles; //!< one; more if paths have rates
+    std::vector<Ptr<RdmaQueuePair>> m_qps;
+    RdmaNicListener* m_listener{nullptr};
+    const RdmaJourney::Wanted* m_ways{nullptr}; //!< null: of no packets
+    std::unique_ptr<RdmaPullQueue> m_pulls;     //!< null: none has been owed
+    Ptr<RdmaPackets> m_packets;                 //!< null: none
 
     uint32_t m_timeoutExponent;
     uint32_t m_retryCount;
@@ -558,7 +647,6 @@ class RdmaNic : public Object, public RdmaPortUser
     uint64_t m_chance{0};                 //!< seed of its queue pairs' path selectors
     rdma::Bytes m_marking{0};             //!< 0: none is known
     rdma::BitRate m_markingAt{0};
-    RdmaTimer<RdmaNic, &RdmaNic::OnWake> m_wakeEvent;
 
     TracedCallback<RdmaQueuePair*, const RdmaWorkRequest&> m_postTrace;
     TracedCallback<RdmaQueuePair*, const RdmaWorkRequest&, RdmaStatus, int64_t> m_completionTrace;

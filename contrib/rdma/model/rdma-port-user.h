@@ -44,11 +44,22 @@ class RdmaPortUser
     /// they are lost: RdmaPort::LoseWithLink.
     virtual void OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now);
 
+    /// Most of GetDepths.
+    static constexpr uint32_t DEPTHS = 5;
+    /// Of a user that needs little more than the frames and itself.
+    static constexpr uint32_t FEW_DEPTHS = 2;
+
     /// These frames will arrive soon, and others may be made: what that needs may be fetched into
-    /// the cache. \param depth asked a few times, a while apart, with 0, 1, ...: what the one
-    /// before has fetched may be looked at
+    /// the cache. \param depth asked a few times, a while apart, with 0, 1, ... GetDepths() - 1:
+    /// what the one before has fetched may be looked at
     virtual void Prefetch(const NodeWindowBin&, uint32_t) const
     {
+    }
+
+    /// \return how many things that it needs for a frame each lead to the next
+    virtual uint32_t GetDepths() const
+    {
+        return FEW_DEPTHS;
     }
 
     /// \return priorities that this user wants the peer of a port to pause

@@ -430,7 +430,7 @@ RdmaQueuePair::MakeCompletion(uint64_t id, RdmaOperation operation, int64_t now)
 void
 RdmaQueuePair::TellMessage(const RdmaMessage& message, int64_t now)
 {
-    m_nic->m_messageTrace(this, message, now);
+    m_nic->TellMessage(this, message, now);
     if (RdmaNicUser* user = GetUser())
     {
         user->OnMessage(this, message, now);

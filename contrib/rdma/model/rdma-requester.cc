@@ -75,7 +75,7 @@ RdmaRequester::Post(const RdmaSendRequest& posted)
     request.firstPsn = m_endPsn;
     request.packets = std::max<uint64_t>(1, (posted.bytes + mtu - 1) / mtu);
     request.firstByte = m_postedBytes;
-    nic->m_postTrace(m_qp, request);
+    nic->TellPost(m_qp, request);
     if (m_qp->m_state == RdmaQueuePair::State::ERROR)
     {
         Complete(request, RdmaStatus::FLUSHED, request.posted);
@@ -538,7 +538,7 @@ RdmaRequester::TellCompleted(int64_t now)
 void
 RdmaRequester::Complete(const RdmaWorkRequest& request, RdmaStatus status, int64_t now)
 {
-    m_qp->m_nic->m_completionTrace(m_qp, request, status, now);
+    m_qp->m_nic->TellCompletion(m_qp, request, status, now);
     if (RdmaNicUser* user = m_qp->GetUser())
     {
         user->OnCompletion(m_qp, request, status, now);

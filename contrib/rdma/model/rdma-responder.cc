@@ -189,7 +189,7 @@ RdmaResponder::DeliverMessage(bool hasImmediate,
     ++nic->m_counters.messagesReceived;
     if (journey)
     {
-        nic->m_journeyTrace(m_qp, message, *journey, now);
+        nic->TellJourney(m_qp, message, *journey, now);
     }
     m_qp->TellMessage(message, now);
     if (m_qp->m_verbs)

@@ -7,6 +7,7 @@
 #include "rdma-test-fabric.h"
 
 #include "ns3/hpcc-congestion-ops.h"
+#include "ns3/node-window-foreseen.h"
 #include "ns3/node-window-simulator-impl.h"
 #include "ns3/node.h"
 #include "ns3/rdma-grid-timer.h"
@@ -495,6 +496,84 @@ class NodeWindowNewLinkTestCase : public TestCase
     }
 };
 
+/// Notes how it is asked for what it will need.
+class Foreseen : public NodeWindowForeseen
+{
+  public:
+    void Prefetch(uint32_t depth) const override
+    {
+        depths.push_back(depth);
+    }
+
+    mutable std::vector<uint32_t> depths;
+    std::size_t before{0}; //!< depths so far when it ran
+    std::size_t later{0};  //!< of `next` then
+    const Foreseen* next{nullptr};
+    uint32_t runs{0};
+
+  protected:
+    void Notify() override
+    {
+        before = depths.size();
+        later = next ? next->depths.size() : 0;
+        ++runs;
+    }
+};
+
+class NodeWindowForeseenTestCase : public TestCase
+{
+  public:
+    NodeWindowForeseenTestCase()
+        : TestCase("an event is asked what it will need while the units before its own run")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Engine engine(Kind::WINDOWS);
+        std::vector<Pair> pairs(40); // 80 units: a window of fewer than 64 fetches nothing ahead
+        std::vector<Ptr<Foreseen>> first;
+        std::vector<Ptr<Foreseen>> second;
+        Simulator::GetImplementation();
+        NodeWindows& windows = *NodeWindows::Active();
+        for (const Pair& pair : pairs)
+        {
+            for (const Ptr<Node>& node : {pair.a, pair.b})
+            {
+                // In the first window, which is as long as the cable's delay, and in a later one.
+                for (auto* events : {&first, &second})
+                {
+                    const Ptr<Foreseen> event(new Foreseen, false);
+                    event->Ref(); // the event set's
+                    windows.ScheduleForeseen(node->GetId(),
+                                             events == &first ? 100 : 50000,
+                                             PeekPointer(event));
+                    events->push_back(event);
+                }
+                first.back()->next = PeekPointer(second.back());
+            }
+        }
+        Simulator::Run();
+        // Asked at depth d when the unit 5 - d places before it is about to run.
+        for (uint32_t place = 0; place < first.size(); ++place)
+        {
+            std::vector<uint32_t> depths;
+            for (uint32_t d = place < 5 ? 5 - place : 0; d < 5; ++d)
+            {
+                depths.push_back(d);
+            }
+            for (const Ptr<Foreseen>& event : {first[place], second[place]})
+            {
+                NS_TEST_EXPECT_MSG_EQ(event->runs, 1, "place " << place);
+                NS_TEST_EXPECT_MSG_EQ((event->depths == depths), true, "place " << place);
+                NS_TEST_EXPECT_MSG_EQ(event->before, depths.size(), "before it runs");
+            }
+            NS_TEST_EXPECT_MSG_EQ(first[place]->later, 0, "of another window");
+        }
+    }
+};
+
 class NodeWindowCoverTestCase : public TestCase
 {
   public:
@@ -526,6 +605,7 @@ class NodeWindowTestSuite : public TestSuite
             AddTestCase(new NodeWindowFabricsTestCase(seed), TestCase::QUICK);
         }
         AddTestCase(new NodeWindowNewLinkTestCase, TestCase::QUICK);
+        AddTestCase(new NodeWindowForeseenTestCase, TestCase::QUICK);
         AddTestCase(new NodeWindowCoverTestCase, TestCase::QUICK);
     }
 };

@@ -6,6 +6,9 @@
  */
 #include "rdma-test-fabric.h"
 
+#include <algorithm>
+#include <string>
+
 using namespace ns3;
 using namespace ns3::rdmatest;
 
@@ -105,6 +108,100 @@ class RdmaNicUsersEndTestCase : public TestCase
     }
 };
 
+/// Notes letters, as the trace sources' callbacks do: P, C, M, and p, c, m of these.
+class Watcher : public RdmaNicWatcher
+{
+  public:
+    void OnPost(RdmaQueuePair*, const RdmaWorkRequest&) override
+    {
+        heard += 'P';
+    }
+
+    void OnCompletion(RdmaQueuePair*, const RdmaWorkRequest&, RdmaStatus, int64_t) override
+    {
+        heard += 'C';
+    }
+
+    void OnMessage(RdmaQueuePair*, const RdmaMessage&, int64_t) override
+    {
+        heard += 'M';
+    }
+
+    void TracePost(RdmaQueuePair*, const RdmaWorkRequest&)
+    {
+        heard += 'p';
+    }
+
+    void TraceCompletion(RdmaQueuePair*, const RdmaWorkRequest&, RdmaStatus, int64_t)
+    {
+        heard += 'c';
+    }
+
+    void TraceMessage(RdmaQueuePair*, const RdmaMessage&, int64_t)
+    {
+        heard += 'm';
+    }
+
+    std::string heard;
+};
+
+class RdmaNicWatcherTestCase : public TestCase
+{
+  public:
+    RdmaNicWatcherTestCase()
+        : TestCase("a watcher hears what trace sources tell, before them, with and without any")
+    {
+    }
+
+  private:
+    std::string Run(bool watched, bool traced)
+    {
+        Bed bed(2, 100 * GBPS);
+        bed.Build();
+        Watcher watcher;
+        for (uint32_t e = 0; e < 2; ++e)
+        {
+            RdmaNic& nic = *bed.fabric->GetNic(e);
+            nic.SetWatcher(watched ? &watcher : nullptr);
+            if (traced)
+            {
+                nic.TraceConnectWithoutContext("Post", MakeCallback(&Watcher::TracePost, &watcher));
+                nic.TraceConnectWithoutContext("Completion",
+                                               MakeCallback(&Watcher::TraceCompletion, &watcher));
+                nic.TraceConnectWithoutContext("Message",
+                                               MakeCallback(&Watcher::TraceMessage, &watcher));
+            }
+        }
+        RdmaQueuePair* qp = bed.Connect(0, 1).first;
+        qp->PostWrite(10000, 0);
+        qp->PostSend(100, 1);
+        qp->PostRead(5000, 2);
+        Simulator::Run();
+        return watcher.heard;
+    }
+
+    void DoRun() override
+    {
+        // All is posted at once. The WRITE and the SEND arrive, as their last packets do; nobody
+        // tells the other end of a READ. Then come their ACK and the READ's response.
+        const std::string watched = Run(true, false);
+        NS_TEST_EXPECT_MSG_EQ(watched.substr(0, 4), "PPPM", "the posts, and what arrives first");
+        NS_TEST_EXPECT_MSG_EQ(std::count(watched.begin(), watched.end(), 'M'), 2, "messages");
+        NS_TEST_EXPECT_MSG_EQ(std::count(watched.begin(), watched.end(), 'C'), 3, "completions");
+        NS_TEST_EXPECT_MSG_EQ(watched.size(), 8, "nothing else");
+        std::string traced;
+        std::string both;
+        for (const char c : watched)
+        {
+            const char small = static_cast<char>(c - 'A' + 'a');
+            traced += small;
+            both += {c, small};
+        }
+        NS_TEST_EXPECT_MSG_EQ(Run(false, true), traced, "trace sources alone");
+        NS_TEST_EXPECT_MSG_EQ(Run(true, true), both, "the watcher first");
+    }
+};
+
 class RdmaNicUsersTestSuite : public TestSuite
 {
   public:
@@ -113,6 +210,7 @@ class RdmaNicUsersTestSuite : public TestSuite
     {
         AddTestCase(new RdmaNicUsersTestCase, TestCase::QUICK);
         AddTestCase(new RdmaNicUsersEndTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaNicWatcherTestCase, TestCase::QUICK);
     }
 };
 
