@@ -106,10 +106,13 @@ FaultRun::ScheduleOfGpu(std::size_t index)
                                             std::move(what));
     };
     at(fault.at.ps, [this, index] {
-        m_ofGpus[index].begun = ns3::RdmaClock::Now();
-        Write(ns3::RdmaClock::Now(),
+        OfGpu& of = m_ofGpus[index];
+        of.begun = ns3::RdmaClock::Now();
+        of.missed = m_whyMissed ? m_whyMissed(index) : std::string();
+        Write(of.begun,
               m_plan.faults[index].where,
-              m_plan.faults[index].what + " begins");
+              m_plan.faults[index].what + " begins" +
+                  (of.missed.empty() ? "" : " and hits nobody: " + of.missed));
     });
     if (fault.length.ps)
     {
@@ -193,6 +196,7 @@ FaultRun::GetRecords() const
         {
             record.begun = m_ofGpus.at(i).begun;
             record.ended = m_ofGpus.at(i).ended;
+            record.missed = m_ofGpus.at(i).missed;
             record.times = record.begun >= 0;
         }
         records.push_back(std::move(record));
