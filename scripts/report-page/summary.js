@@ -113,17 +113,17 @@ function jobTable(parent) {
   jobBars(parent);
 }
 
-// Whether it waited for others for 1% of its messages' time: as the terminal says it (jobs-simulation.cc).
-// Older results do not know that time.
+// Whether it waited for others for so much of its messages' time that one of them is named, as on the terminal.
+// Older results do not know from which share on.
 function waitedMuch(interference) {
-  return Boolean(interference) && !(interference.waited_for_others_us < 0.01 * interference.messages_us);
+  return Boolean(interference) && !(interference.waited_for_others_us < interference.named_from_share * interference.messages_us);
 }
 
 // Of a job that waited for nobody in a queue: what else slowed it, and whom it meets.
 function waitedWords(interference) {
   if (!interference) return "not noted";
   const shares = interference.shares || {};
-  return (interference.waited_for_others_us > 0 && !waitedMuch(interference) ? "others below 1% of its messages\u2019 time" : "nobody") + (interference.throttled_us > 0 ? "; throttled for " + time(interference.throttled_us) + " in all" : "")
+  return (interference.waited_for_others_us > 0 && !waitedMuch(interference) ? "others below " + percent(interference.named_from_share) + " of its messages\u2019 time" : "nobody") + (interference.throttled_us > 0 ? "; throttled for " + time(interference.throttled_us) + " in all" : "")
     + (shares.link ? ", meets " + shares.job + " at " + shares.link : "");
 }
 

@@ -276,6 +276,16 @@ DescribeTimeOuts(const ns3::RdmaFabric& fabric)
         }
         const QueuePairPatience patience = GetPatience(*fabric.GetNic(e));
         char text[200];
+        if (patience.exponent == 0)
+        {
+            std::snprintf(
+                text,
+                sizeof(text),
+                "time-outs: a queue pair that hears nothing waits for ever "
+                "(--timeout-exponent=0), PyTorch's watchdog ends a job on NCCL after %g s",
+                WATCHDOG_S);
+            return text;
+        }
         std::snprintf(text,
                       sizeof(text),
                       "time-outs: a queue pair that hears nothing gives up after %.3g s "
