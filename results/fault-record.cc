@@ -32,6 +32,11 @@ ToJson(const FaultRecord& r)
                                 {"begun", r.begun >= 0},
                                 {"until_us", us(r.ended)},
                                 {"times", r.times}};
+    if (!r.ofNetwork)
+    {
+        j["hits_nobody_because"] =
+            r.missed.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(r.missed);
+    }
     if (r.isCut)
     {
         j["detected_us"] = us(r.detected);
@@ -62,6 +67,7 @@ PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults)
             text += r.times > 1 ? ", " + HumanCount(r.times) + " times from " + When(r.begun)
                                 : " at " + When(r.begun);
             text += r.ended >= 0 ? " to " + When(r.ended) : " to the end of the run";
+            text += r.missed.empty() ? "" : "; it hit nobody: " + r.missed;
             if (r.isCut)
             {
                 text += r.detected < 0 ? "; no switch noticed" : "; noticed at " + When(r.detected);

@@ -27,6 +27,7 @@ struct FaultRecord
     int64_t detected{-1};         //!< the first switch knew
     int64_t rerouted{-1};         //!< all switches had new tables
     uint64_t times{0};            //!< that it began
+    std::string missed;           //!< why it hit nobody when it began; empty: it did
     uint64_t framesLost{0};       //!< on the wire, sent in vain, dropped from queues
     uint64_t framesWithoutWay{0}; //!< dropped by switches that had no way for them
     uint64_t pairsHit{0};         //!< of a sender and a receiver, by direction, that lost data

@@ -170,6 +170,7 @@ Interference::ToJson(uint32_t owner, const std::string& nameless, std::size_t mo
     json["messages_us"] = static_cast<double>(mine.time) * 1e-6;
     json["waited_us"] = all * 1e-6;
     json["waited_for_others_us"] = (all - waitedFor[owner]) * 1e-6;
+    json["named_from_share"] = NAMED_FROM_SHARE;
     json["throttled_us"] = static_cast<double>(mine.throttled) * 1e-6;
     json["waited_for"] = nlohmann::ordered_json::array();
     json["behind"] = nlohmann::ordered_json::array();

@@ -69,6 +69,10 @@ class Interference
     /// `shares` is where most bytes of others passed, of the ports of its own messages, whether or
     /// not anybody waited there: congestion control that slows senders down in time leaves no
     /// queues. null: it shares no port.
+    /// Share of the time of an owner's messages that it has to have waited for others for one of them
+    /// to be named, in words for people (assumed). Who prints reads it from ToJson.
+    static constexpr double NAMED_FROM_SHARE = 0.01;
+
     /// \param nameless what owner 0 is called \param mostLinks where it waited longest for others
     nlohmann::ordered_json ToJson(uint32_t owner,
                                   const std::string& nameless,

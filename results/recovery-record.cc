@@ -18,6 +18,12 @@ UsOrNull(int64_t ps)
                   : nlohmann::ordered_json(static_cast<double>(ps) / 1e6);
 }
 
+nlohmann::ordered_json
+TextOrNull(const std::string& text)
+{
+    return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
+}
+
 std::string
 When(int64_t ps)
 {
@@ -42,12 +48,16 @@ ToJson(const RecoveryRecord& r)
             {"known_us", UsOrNull(r.known)},
             {"known_by", r.by},
             {"what", r.what},
+            {"action", TextOrNull(r.action)},
+            {"not_rebuilt_because", TextOrNull(r.notRebuilt)},
             {"servers_failed", r.servers},
+            {"nics_lost", r.nics},
             {"spares_taken", r.spares},
             {"ranks_left", r.left},
             {"cut_off", ToJson(r.cutOff)},
             {"from_step", r.fromStep},
             {"steps_lost", r.lostSteps},
+            {"collectives_repeated", r.repeated},
             {"lost_us", UsOrNull(r.lostPs)},
             {"abort_us", UsOrNull(r.abortPs)},
             {"restart_us", UsOrNull(r.restartPs)},
@@ -77,6 +87,14 @@ InWords(const RecoveryRecord& r)
     {
         text += "; " + Join(r.servers) + " failed";
     }
+    if (!r.nics.empty())
+    {
+        text += "; without " + Join(r.nics);
+    }
+    if (!r.notRebuilt.empty())
+    {
+        text += "; restart instead of rebuild, as " + r.notRebuilt;
+    }
     if (!r.left.empty())
     {
         text += "; rank " + std::to_string(r.left.front()) +
@@ -86,7 +104,13 @@ InWords(const RecoveryRecord& r)
     }
     if (r.resumed >= 0)
     {
-        text += "; goes on at " + When(r.resumed) + " with step " + std::to_string(r.fromStep + 1);
+        text += "; goes on at " + When(r.resumed) + (r.action == "rebuild" ? " in" : " with") +
+                " step " + std::to_string(r.fromStep + 1);
+        if (r.action == "rebuild")
+        {
+            text += ", with " + HumanCount(r.repeated) +
+                    (r.repeated == 1 ? " collective anew" : " collectives anew");
+        }
     }
     text += ", " + When(r.lostPs) + " of work lost";
     if (r.lostSteps)
@@ -129,7 +153,7 @@ ToJson(const RecoveryResults& r)
     j["lost_us"] = UsOrNull(r.lostPs);
     j["recovering_us"] = UsOrNull(r.recoveringPs);
     j["goodput"] = r.Goodput();
-    j["gave_up"] = r.gaveUp.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(r.gaveUp);
+    j["gave_up"] = TextOrNull(r.gaveUp);
     j["failures"] = nlohmann::ordered_json::array();
     for (const RecoveryRecord& failure : r.failures)
     {

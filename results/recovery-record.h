@@ -20,14 +20,18 @@ struct RecoveryRecord
 {
     int64_t failed = -1; ///< the earliest fault that was there and new; -1: none was
     int64_t known = -1;
-    std::string by;                   ///< "queue pair", "watchdog", "launcher"
-    std::string what;                 ///< in words
+    std::string by;         ///< "queue pair", "watchdog", "launcher"
+    std::string what;       ///< in words
+    std::string action;     ///< "restart", "shrink", "rebuild"; empty: it gave up
+    std::string notRebuilt; ///< why not, where the policy is to rebuild; empty: it is, or is not
     std::vector<std::string> servers; ///< hosts that failed
+    std::vector<std::string> nics; ///< ports that are left out, of servers that go on without them
     std::vector<std::string> spares;  ///< those in their place, in this order
     std::vector<uint32_t> left;       ///< ranks that left, with their replicas
     std::vector<CutOffRecord> cutOff; ///< of collectives that lost messages
     uint32_t fromStep = 0;            ///< where it goes on, counted from 0, the warm-up included
     uint32_t lostSteps = 0;           ///< that had ended and are done again
+    uint64_t repeated = 0;            ///< collectives that began anew
     int64_t lostPs = 0;               ///< of work that is thrown away
     int64_t abortPs = 0;
     int64_t restartPs = 0;

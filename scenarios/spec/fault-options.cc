@@ -8,6 +8,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/capture-options.h"
+#include "scenarios/spec/recovery-options.h"
 #include "scenarios/spec/scenario.h"
 #include "scenarios/training/speed-profile.h"
 #include "topologies/limits.h"
@@ -520,17 +521,22 @@ class Placer
     rdma::Selection m_how = rdma::Selection::kNo;
 };
 
-/// Of "gpu-5", or of "server-0:gpu-5", whose host stands in the topology. \return why not, or
-/// nothing
+/// Of "gpu-5", or of "server-0:gpu-5", whose host stands in the topology. \param spares hosts whose
+/// servers may be named, too \return why not, or nothing
 std::string
-FindGpu(const ClusterSpec& cluster, const std::string& name, uint32_t* rank)
+FindGpu(const ClusterSpec& cluster,
+        const std::vector<uint32_t>& spares,
+        const std::string& name,
+        GpuPlace* place)
 {
     const uint32_t gpus = cluster.server.gpus;
     const uint32_t ranks = gpus * cluster.servers;
-    const std::string allowed = "; allowed: gpu-0 to gpu-" + std::to_string(ranks - 1) +
-                                ", or of a server " +
-                                cluster.topology.Nodes()[cluster.topology.Hosts()[0]].name +
-                                ":gpu-0 to :gpu-" + std::to_string(gpus - 1);
+    const std::vector<topo::NodeId>& hosts = cluster.topology.Hosts();
+    const auto nameOf = [&](uint32_t host) { return cluster.topology.Nodes()[hosts[host]].name; };
+    const std::string allowed =
+        "; allowed: gpu-0 to gpu-" + std::to_string(ranks - 1) + ", or of a server " +
+        nameOf(cluster.hostOfServer[0]) + ":gpu-0 to :gpu-" + std::to_string(gpus - 1) +
+        (spares.empty() ? "" : ", of a spare one " + nameOf(spares[0]) + ":gpu-0 and so on");
     const std::size_t colon = name.rfind(':');
     const std::string gpu = colon == std::string::npos ? name : name.substr(colon + 1);
     uint32_t number = 0;
@@ -546,19 +552,65 @@ FindGpu(const ClusterSpec& cluster, const std::string& name, uint32_t* rank)
     }
     if (colon == std::string::npos)
     {
-        *rank = number;
-        return number < ranks ? "" : "is no GPU of this job" + allowed;
+        if (number >= ranks)
+        {
+            return "is no GPU of this job" + allowed;
+        }
+        *place = {cluster.hostOfServer[number / gpus], number % gpus};
+        return {};
     }
     const auto node = cluster.topology.FindNode(name.substr(0, colon));
-    for (uint32_t server = 0; node && server < cluster.hostOfServer.size(); ++server)
+    for (const std::vector<uint32_t>* among : {&cluster.hostOfServer, &spares})
     {
-        if (cluster.topology.Hosts()[cluster.hostOfServer[server]] == *node)
+        for (const uint32_t host : node ? *among : std::vector<uint32_t>())
         {
-            *rank = server * gpus + number;
-            return number < gpus ? "" : "is no GPU of that server" + allowed;
+            if (hosts[host] == *node)
+            {
+                *place = {host, number};
+                return number < gpus ? "" : "is no GPU of that server" + allowed;
+            }
         }
     }
     return "names no server of this job" + allowed;
+}
+
+/// What the fault does to the GPU's speed.
+training::SpeedProfile::Span
+SpanOf(const Fault& fault)
+{
+    return {fault.at.ps,
+            fault.length.ps ? fault.at.ps + fault.length.ps : INT64_MAX,
+            fault.kind == FaultKind::kGpuStop ? 0 : 1 / fault.value};
+}
+
+/// Each fault of a GPU, in their order. \param take whose number and place these are
+void
+ForEachOfGpus(
+    Validation* v,
+    const ClusterSpec& cluster,
+    const std::function<void(std::size_t number, const Fault& fault, const GpuPlace& place)>& take)
+{
+    Reader reader(v);
+    const std::vector<uint32_t> spares = SpareHosts(*v, cluster);
+    for (std::size_t i = 0; i < v->values["fault"].entries.size(); ++i)
+    {
+        const std::size_t before = v->errors.size();
+        const Known* known = nullptr;
+        const std::optional<Fault> fault = reader.Read(i, &known);
+        v->errors.resize(before); // MakeFaults tells
+        if (!fault || fault->IsOfNetwork())
+        {
+            continue;
+        }
+        GpuPlace place;
+        const std::string wrong = FindGpu(cluster, spares, fault->where, &place);
+        if (!wrong.empty())
+        {
+            reader.Fail("on", wrong);
+            continue;
+        }
+        take(i, *fault, place);
+    }
 }
 
 } // namespace
@@ -699,28 +751,27 @@ MakeFaults(Validation* v, const topo::Topology* topology, const std::string& sev
 void
 MakeGpuFaults(Validation* v, const ClusterSpec& cluster, training::TrainingPlan* plan)
 {
-    Reader reader(v);
-    for (std::size_t i = 0; i < v->values["fault"].entries.size(); ++i)
-    {
-        const std::size_t before = v->errors.size();
-        const Known* known = nullptr;
-        const std::optional<Fault> fault = reader.Read(i, &known);
-        v->errors.resize(before); // MakeFaults tells
-        if (!fault || fault->IsOfNetwork())
+    const std::vector<uint32_t>& hosts = cluster.hostOfServer;
+    ForEachOfGpus(v, cluster, [&](std::size_t, const Fault& fault, const GpuPlace& place) {
+        const auto server = std::find(hosts.begin(), hosts.end(), place.host);
+        if (server != hosts.end())
         {
-            continue;
+            const auto number = static_cast<uint32_t>(server - hosts.begin());
+            plan->speeds[number * cluster.server.gpus + place.gpu].Add(SpanOf(fault));
         }
-        uint32_t rank = 0;
-        const std::string wrong = FindGpu(cluster, fault->where, &rank);
-        if (!wrong.empty())
+    });
+}
+
+void
+PlaceGpuFaults(Validation* v, const ClusterSpec& cluster, RecoverySpec* spec)
+{
+    ForEachOfGpus(v, cluster, [&](std::size_t i, const Fault& fault, const GpuPlace& place) {
+        spec->faultyGpus[i] = place;
+        if (std::find(spec->spares.begin(), spec->spares.end(), place.host) != spec->spares.end())
         {
-            reader.Fail("on", wrong);
-            continue;
+            spec->spareSpeeds[place].Add(SpanOf(fault));
         }
-        plan->speeds[rank].Add({fault->at.ps,
-                                fault->length.ps ? fault->at.ps + fault->length.ps : INT64_MAX,
-                                fault->kind == FaultKind::kGpuStop ? 0 : 1 / fault->value});
-    }
+    });
 }
 
 } // namespace scenario

@@ -38,9 +38,10 @@ RecoveryPolicy
 PolicyOf(const Validation& v)
 {
     const std::string& name = v.values.Text("recovery");
-    return name == "restart"  ? RecoveryPolicy::kRestart
-           : name == "shrink" ? RecoveryPolicy::kShrink
-                              : RecoveryPolicy::kNone;
+    return name == "restart"   ? RecoveryPolicy::kRestart
+           : name == "shrink"  ? RecoveryPolicy::kShrink
+           : name == "rebuild" ? RecoveryPolicy::kRebuild
+                               : RecoveryPolicy::kNone;
 }
 
 /// Why a run cannot have checkpoints or recover, or nothing.
@@ -117,22 +118,21 @@ CheckpointBytes(const training::TrainingOptions& given, uint32_t gpusPerServer)
     return most;
 }
 
+/// Hosts among which spares are.
+uint32_t
+CountHosts(const Validation& v, const ClusterSpec& cluster)
+{
+    return std::min<uint32_t>(v.values.U32("servers"),
+                              static_cast<uint32_t>(cluster.topology.Hosts().size()));
+}
+
 void
 TakeSpares(Validation* v, const ClusterSpec& cluster, RecoverySpec* spec)
 {
-    const uint32_t wanted = SparesOf(*v);
     const std::vector<uint32_t>& taken = cluster.hostOfServer;
-    const uint32_t hosts =
-        std::min<uint32_t>(v->values.U32("servers"),
-                           static_cast<uint32_t>(cluster.topology.Hosts().size()));
-    for (uint32_t host = 0; host < hosts && spec->spares.size() < wanted; ++host)
-    {
-        if (std::find(taken.begin(), taken.end(), host) == taken.end())
-        {
-            spec->spares.push_back(host);
-        }
-    }
-    if (spec->spares.size() < wanted)
+    const uint32_t hosts = CountHosts(*v, cluster);
+    spec->spares = SpareHosts(*v, cluster);
+    if (spec->spares.size() < SparesOf(*v))
     {
         v->Fail("spares",
                 "the network has " + topo::Counted(hosts, "server") + ", of which the job takes " +
@@ -146,9 +146,10 @@ TakeSpares(Validation* v, const ClusterSpec& cluster, RecoverySpec* spec)
 std::string
 RecoveryPolicyName(RecoveryPolicy policy)
 {
-    return policy == RecoveryPolicy::kRestart  ? "restart"
-           : policy == RecoveryPolicy::kShrink ? "shrink"
-                                               : "none";
+    return policy == RecoveryPolicy::kRestart   ? "restart"
+           : policy == RecoveryPolicy::kShrink  ? "shrink"
+           : policy == RecoveryPolicy::kRebuild ? "rebuild"
+                                                : "none";
 }
 
 rdma::Duration
@@ -181,7 +182,10 @@ RecoveryOptionRows()
                   "servers in place of those that failed"},
                  {"shrink",
                   "replicas that have lost a rank leave, the others do the step again (--zero=0, "
-                  "as other stages have lost a shard)"}})
+                  "as other stages have lost a shard)"},
+                 {"rebuild",
+                  "the ranks that are left, or with the NICs that are left, repeat the collectives "
+                  "that were under way, and go on; a restart where a failed rank's state is lost"}})
             .Default("none"),
         Opt("watchdog",
             Kind::kDuration,
@@ -212,8 +216,10 @@ RecoveryOptionRows()
             Kind::kDuration,
             json,
             group,
-            "then, until they can communicate again: processes and NCCL, with shrink NCCL alone")
-            .Otherwise("30s with --recovery=restart, 1s with shrink; assumed")
+            "then, until they can communicate again: processes and NCCL, with shrink and rebuild "
+            "NCCL alone")
+            .Otherwise("30s with --recovery=restart, 1s with shrink and rebuild (30s where it has "
+                       "to restart); assumed")
             .Range(0, 1e18)
             .Example("2s"),
         Opt("max-restarts",
@@ -246,7 +252,8 @@ RecoveryOptionRows()
             json,
             group,
             "servers of the network that do nothing until they replace one that failed "
-            "(--recovery=restart); they come on top of --servers, unless --gpus says how many of "
+            "(--recovery=restart, and rebuild where it has to restart); they come on top of "
+            "--servers, unless --gpus says how many of "
             "these work")
             .Otherwise("0")
             .Range(0, 100000)
@@ -258,6 +265,37 @@ uint32_t
 SparesOf(const Validation& v)
 {
     return v.table.Find("spares") && v.values.Present("spares") ? v.values.U32("spares") : 0;
+}
+
+std::vector<uint32_t>
+SpareHosts(const Validation& v, const ClusterSpec& cluster)
+{
+    const std::vector<uint32_t>& taken = cluster.hostOfServer;
+    const uint32_t wanted = SparesOf(v);
+    const uint32_t hosts = wanted ? CountHosts(v, cluster) : 0;
+    std::vector<uint32_t> spares;
+    for (uint32_t host = 0; host < hosts && spares.size() < wanted; ++host)
+    {
+        if (std::find(taken.begin(), taken.end(), host) == taken.end())
+        {
+            spares.push_back(host);
+        }
+    }
+    return spares;
+}
+
+const training::SpeedProfile*
+SpeedAt(const TrainingScenario& scenario, uint32_t host, coll::Rank rank)
+{
+    const uint32_t gpus = scenario.cluster.server.gpus;
+    if (host == scenario.cluster.hostOfServer[rank / gpus])
+    {
+        const auto found = scenario.plan.speeds.find(rank);
+        return found == scenario.plan.speeds.end() ? nullptr : &found->second;
+    }
+    const auto& speeds = scenario.run.recovery->spareSpeeds;
+    const auto found = speeds.find({host, rank % gpus});
+    return found == speeds.end() ? nullptr : &found->second;
 }
 
 std::shared_ptr<const RecoverySpec>
@@ -276,9 +314,9 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
     {
         v->MustNotBeGiven({"checkpoint-rate"}, "has no meaning without --checkpoint-every");
     }
-    if (spec->policy != RecoveryPolicy::kRestart)
+    if (!spec->MayRestart())
     {
-        v->MustNotBeSet({"spares"}, "has no meaning without --recovery=restart");
+        v->MustNotBeSet({"spares"}, "has no meaning without --recovery=restart or rebuild");
     }
     if (!recovers && !writes)
     {
@@ -322,6 +360,8 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
         v->DecideUnlessGiven("max-restarts", "3");
         // Assumed, both.
         v->DecideUnlessGiven("abort-time", "1s");
+        spec->restartInstead = values.Given("restart-time") ? values.Duration("restart-time")
+                                                            : rdma::Duration{30 * 1000000000000};
         v->DecideUnlessGiven("restart-time",
                              spec->policy == RecoveryPolicy::kRestart ? "30s" : "1s");
         spec->watchdog = values.Duration("watchdog");
@@ -330,6 +370,7 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
         spec->restart = values.Duration("restart-time");
         spec->mostRestarts = values.U32("max-restarts");
         TakeSpares(v, cluster, spec.get());
+        PlaceGpuFaults(v, cluster, spec.get());
     }
     if (writes)
     {

@@ -6,13 +6,17 @@
 #ifndef SCENARIOS_SPEC_RECOVERY_OPTIONS_H
 #define SCENARIOS_SPEC_RECOVERY_OPTIONS_H
 
+#include "collectives/schedule.h"
 #include "contrib/rdma/core/units.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/validation.h"
+#include "scenarios/training/speed-profile.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace scenario
@@ -25,11 +29,24 @@ enum class RecoveryPolicy : uint8_t
 {
     kNone,    ///< it stands still
     kRestart, ///< all ranks end, the job begins again from its last checkpoint
-    kShrink,  ///< replicas that lost a rank leave, the others go on
+    kShrink,  ///< replicas that lost a rank leave, the others do the step again
+    kRebuild, ///< those that are left repeat the collectives that were under way
 };
 
-/// "none", "restart", "shrink".
+/// "none", "restart", "shrink", "rebuild".
 std::string RecoveryPolicyName(RecoveryPolicy policy);
+
+/// A GPU as a thing, whoever computes on it.
+struct GpuPlace
+{
+    uint32_t host = 0; ///< of the topology
+    uint32_t gpu = 0;  ///< of its server
+
+    bool operator<(const GpuPlace& other) const
+    {
+        return std::pair(host, gpu) < std::pair(other.host, other.gpu);
+    }
+};
 
 struct RecoverySpec
 {
@@ -38,6 +55,7 @@ struct RecoverySpec
     rdma::Duration monitorInterval; ///< until the launcher knows that a process is gone
     rdma::Duration abort;           ///< until all ranks have given up
     rdma::Duration restart;         ///< until they can communicate again, without reading
+    rdma::Duration restartInstead;  ///< the same, where kRebuild has to restart
     uint32_t mostRestarts = 0;
     uint32_t checkpointEvery = 0; ///< steps; 0: there are no checkpoints
     rdma::BitRate checkpointRate; ///< of a server to and from where checkpoints are
@@ -45,6 +63,14 @@ struct RecoverySpec
     /// GPU its shard.
     uint64_t checkpointBytes = 0;
     std::vector<uint32_t> spares; ///< hosts of the topology, in the order in which they are taken
+    std::map<std::size_t, GpuPlace> faultyGpus; ///< by the fault's place in FaultPlan::faults
+    std::map<GpuPlace, training::SpeedProfile> spareSpeeds; ///< of spares' GPUs that have faults
+
+    /// Whether steps that have ended may have to be done again.
+    bool MayRestart() const
+    {
+        return policy == RecoveryPolicy::kRestart || policy == RecoveryPolicy::kRebuild;
+    }
 
     /// Of a checkpoint, written or read by all servers at once.
     rdma::Duration CheckpointTime() const;
@@ -55,6 +81,17 @@ std::vector<Option> RecoveryOptionRows();
 
 /// Hosts that the network is to have beside the job's: --spares.
 uint32_t SparesOf(const Validation& v);
+
+/// The servers of these, as far as there are any.
+std::vector<uint32_t> SpareHosts(const Validation& v, const ClusterSpec& cluster);
+
+/// \return of the GPU where a rank is, if its server is at this host; null: as fast as ever
+const training::SpeedProfile* SpeedAt(const TrainingScenario& scenario,
+                                      uint32_t host,
+                                      coll::Rank rank);
+
+/// RecoverySpec::faultyGpus and spareSpeeds. \param spec its spares are there
+void PlaceGpuFaults(Validation* v, const ClusterSpec& cluster, RecoverySpec* spec);
 
 /// Errors are added. \param cluster whose servers stand \param scenario plan and options are there
 /// \return null: no option of recovery is in use

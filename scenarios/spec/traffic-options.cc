@@ -471,6 +471,12 @@ ValidateTraffic(const ReadResult& read)
                "follows a flow to its last byte at the receiver; allowed: without "
                "--completion=sender");
     }
+    if (s.operation == FlowOperation::kRead && !v.values.List("trace-paths").empty())
+    {
+        v.Fail("trace-paths",
+               "follows what a flow's sender posts, and the answers to a READ are posted by nobody; "
+               "allowed: with --operation=write or send");
+    }
     if (s.completionAtSender && v.values.Given("attribution") && v.values.Flag("attribution"))
     {
         v.Fail("attribution",

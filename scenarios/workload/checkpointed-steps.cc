@@ -21,7 +21,8 @@ CheckpointedSteps::CheckpointedSteps(const training::TrainingPlan& plan,
       m_first(first),
       m_absent(std::move(absent)),
       m_begun(plan.ranks, first),
-      m_ended(first)
+      m_ended(first),
+      m_endedOf(plan.ranks, first)
 {
     for (coll::Rank rank = 0; rank < plan.ranks; ++rank)
     {
@@ -53,7 +54,26 @@ CheckpointedSteps::Woken(coll::Rank rank, uint32_t)
 }
 
 Notice
-CheckpointedSteps::OnEnded(coll::Rank, const Round& round)
+CheckpointedSteps::EndOldest()
+{
+    m_ranksEnded.pop_front();
+    ++m_ended;
+    Notice notice;
+    notice.measure = m_ended == m_warmup;
+    notice.end = m_ended == m_steps;
+    notice.checkpoint = IsBehindCheckpoint(m_ended);
+    for (coll::Rank rank = 0; notice.checkpoint && rank < m_plan.ranks; ++rank)
+    {
+        if (!IsAbsent(rank))
+        {
+            notice.wake.emplace_back(rank);
+        }
+    }
+    return notice;
+}
+
+Notice
+CheckpointedSteps::OnEnded(coll::Rank rank, const Round& round)
 {
     // Each rank ends its steps in their order, so they end in their order.
     const uint32_t open = round.number - m_ended;
@@ -61,23 +81,29 @@ CheckpointedSteps::OnEnded(coll::Rank, const Round& round)
     {
         m_ranksEnded.resize(open + 1);
     }
-    Notice notice;
-    if (++m_ranksEnded[open] == m_ranks)
+    m_endedOf[rank] = round.number + 1;
+    return ++m_ranksEnded[open] == m_ranks ? EndOldest() : Notice();
+}
+
+std::vector<Notice>
+CheckpointedSteps::Leave(const std::vector<coll::Rank>& ranks)
+{
+    m_absent.resize(m_plan.ranks);
+    for (const coll::Rank rank : ranks)
     {
-        m_ranksEnded.pop_front();
-        ++m_ended;
-        notice.measure = m_ended == m_warmup;
-        notice.end = m_ended == m_steps;
-        notice.checkpoint = IsBehindCheckpoint(m_ended);
-        for (coll::Rank rank = 0; notice.checkpoint && rank < m_plan.ranks; ++rank)
+        m_absent[rank] = true;
+        --m_ranks;
+        for (std::size_t open = 0; open < m_ranksEnded.size(); ++open)
         {
-            if (!IsAbsent(rank))
-            {
-                notice.wake.emplace_back(rank);
-            }
+            m_ranksEnded[open] -= m_endedOf[rank] > m_ended + open;
         }
     }
-    return notice;
+    std::vector<Notice> notices;
+    while (m_ranks > 0 && !m_ranksEnded.empty() && m_ranksEnded.front() == m_ranks)
+    {
+        notices.push_back(EndOldest());
+    }
+    return notices;
 }
 
 bool

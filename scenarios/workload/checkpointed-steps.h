@@ -37,6 +37,7 @@ class CheckpointedSteps : public Workload
     std::optional<Round> Next(coll::Rank rank) override;
     std::optional<Round> Woken(coll::Rank rank, uint32_t word) override;
     Notice OnEnded(coll::Rank rank, const Round& round) override;
+    std::vector<Notice> Leave(const std::vector<coll::Rank>& ranks) override;
     bool IsDone() const override;
     uint64_t CountTasks() const override;
 
@@ -58,6 +59,9 @@ class CheckpointedSteps : public Workload
         return m_every > 0 && step > m_first && step < m_steps && step % m_every == 0;
     }
 
+    /// All ranks have ended the oldest step that is open.
+    Notice EndOldest();
+
     const training::TrainingPlan& m_plan;
     uint32_t m_warmup;
     uint32_t m_steps;
@@ -69,6 +73,7 @@ class CheckpointedSteps : public Workload
     // Of all ranks, joined:
     std::deque<uint32_t> m_ranksEnded; ///< of the steps that not all ranks have ended
     uint32_t m_ended;                  ///< steps that all have
+    std::vector<uint32_t> m_endedOf;   ///< by rank
 };
 
 } // namespace workload

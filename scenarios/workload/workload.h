@@ -28,6 +28,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 namespace workload
@@ -93,6 +94,14 @@ class Workload
 
     /// It has ended this round, which Next gave it.
     virtual Notice OnEnded(coll::Rank rank, const Round& round) = 0;
+
+    /// Ranks take part in nothing any more. \return what that means, as OnEnded, if it knows ranks
+    /// that leave
+    virtual std::vector<Notice> Leave(const std::vector<coll::Rank>& /* ranks */)
+    {
+        throw std::logic_error("the workload goes on with all its ranks");
+    }
+
     virtual bool IsDone() const = 0;
     /// \return tasks of all ranks from the beginning to the end, for the share that is done
     virtual uint64_t CountTasks() const = 0;

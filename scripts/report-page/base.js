@@ -4,6 +4,9 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const meanings = JSON.parse(document.getElementById("meanings").textContent);
 const stats = data.stats;
+// With recovery all times count from the run's beginning, as those of failures do; else those of a picture from where it begins.
+const onRunClock = Boolean(stats.recovery);
+const clockName = (usual) => onRunClock ? "time since the run began" : usual;
 const redraws = []; // called when the width or the colours change
 
 // ---- numbers

@@ -4,6 +4,7 @@ function ports() {
   const source = data.ports, net = data.topology;
   if (!source || !net || !isNumber(stats.simulated_time_us) && !source.ports.length) return;
   const list = source.ports, start = net.first_bin_us, bin = net.bin_us, n = net.bins, length = net.end_us - net.begin_us;
+  const first = onRunClock ? net.begin_us : 0, last = first + length; // on the clock that is shown
   const held = stats.credits ? "without credits" : "paused";
   const intervals = " in intervals of " + time(bin);
   const node = section("ports", stats.credits ? "Queues, marks and waits for credits" : "Queues, marks and pauses", list.length
@@ -19,14 +20,14 @@ function ports() {
   const keys = element("div");
   node.append(keys);
   list.forEach((port) => { port.marksBy = new Map(port.marks_in); });
-  const span = (at) => [Math.max(0, start + at * bin - net.begin_us), Math.min(length, start + (at + 1) * bin - net.begin_us)];
+  const span = (at) => [Math.max(first, start + at * bin - net.begin_us + first), Math.min(last, start + (at + 1) * bin - net.begin_us + first)];
   const markBins = Math.min(20000, Math.ceil(length / source.marks_bin_us));
-  // Each measure as [from, to, value] in us since measuring began.
+  // Each measure as [from, to, value] in us on that clock.
   const series = (port) => ({
     queue: d3.range(n).map((at) => [...span(at), port.queue_bytes[at] || 0]),
     pause: d3.range(n).map((at) => [...span(at), port.pause[at] || 0]),
     marks: source.marks_by_interval ? d3.range(n).map((at) => [...span(at), port.marks_over_time[at] || 0])
-      : d3.range(markBins).map((at) => [at * source.marks_bin_us, Math.min(length, (at + 1) * source.marks_bin_us), port.marksBy.get(at) || 0]),
+      : d3.range(markBins).map((at) => [first + at * source.marks_bin_us, Math.min(last, first + (at + 1) * source.marks_bin_us), port.marksBy.get(at) || 0]),
   });
   const all = list.map(series);
   const peak = (what) => d3.max(all, (of) => d3.max(of[what], (b) => b[2])) || 0;
@@ -40,7 +41,7 @@ function ports() {
   chart(node, "Queue, marks and pauses over time", (svg, width) => {
     svg.attr("tabindex", 0).attr("id", "ports-chart");
     const left = 62, right = 12, area = 54, strip = 13, each = 26 + area + strips.length * (strip + 3) + 14, height = each * list.length + 40;
-    const x = d3.scale.linear().domain([0, length]).range([left, width - right]);
+    const x = d3.scale.linear().domain([first, last]).range([left, width - right]);
     const y = d3.scale.linear().domain([0, peaks.queue || 1]).range([area, 0]);
     const wide = (b) => Math.max(0.4, x(b[1]) - x(b[0]));
     svg.append("g").attr("class", "grid").attr("transform", `translate(0,${height - 40})`).call(niceTicks(x, width / 130, "").tickSize(-(height - 40)));
@@ -62,13 +63,13 @@ function ports() {
       });
     });
     svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - 40})`).call(niceTicks(x, width / 130, (us) => time(us)));
-    svg.append("text").attr("class", "muted").attr("x", width - right).attr("y", height - 4).attr("text-anchor", "end").text("time since measuring began");
+    svg.append("text").attr("class", "muted").attr("x", width - right).attr("y", height - 4).attr("text-anchor", "end").text(clockName("time since measuring began"));
     readAlong(svg, x, { left, top: 0, width: width - left - right, height: height - 40, markTop: 8 }, (us) => {
-      cursor = Math.max(0, Math.min(length - 1e-6, us));
+      cursor = Math.max(first, Math.min(last - 1e-6, us));
       const value = (of) => { const b = of[Math.max(0, d3.bisector((b) => b[0]).right(of, cursor) - 1)]; return b ? b[2] : 0; };
       return [cursor, "at " + time(cursor, 4),
         list.map((port, i) => [port.name, bytes(value(all[i].queue)) + " queued, " + count(value(all[i].marks)) + " marks, " + percent(value(all[i].pause), 2) + " " + held])];
-    }, (step) => cursor === null ? 0 : Math.max(0, cursor + step * length / 60));
+    }, (step) => cursor === null ? first : Math.max(first, cursor + step * length / 60));
     return height;
   });
   node.append(wideTable("Over the measured time", ["port", stats.credits ? "FECN marks" : "ECN marks", "times " + held, held, "longest queue"],

@@ -113,17 +113,17 @@ function jobTable(parent) {
   jobBars(parent);
 }
 
-// Whether it waited for others for 1% of its messages' time: as the terminal says it (jobs-simulation.cc).
-// Older results do not know that time.
+// Whether it waited for others for so much of its messages' time that one of them is named, as on the terminal.
+// Older results do not know from which share on.
 function waitedMuch(interference) {
-  return Boolean(interference) && !(interference.waited_for_others_us < 0.01 * interference.messages_us);
+  return Boolean(interference) && !(interference.waited_for_others_us < interference.named_from_share * interference.messages_us);
 }
 
 // Of a job that waited for nobody in a queue: what else slowed it, and whom it meets.
 function waitedWords(interference) {
   if (!interference) return "not noted";
   const shares = interference.shares || {};
-  return (interference.waited_for_others_us > 0 && !waitedMuch(interference) ? "others below 1% of its messages\u2019 time" : "nobody") + (interference.throttled_us > 0 ? "; throttled for " + time(interference.throttled_us) + " in all" : "")
+  return (interference.waited_for_others_us > 0 && !waitedMuch(interference) ? "others below " + percent(interference.named_from_share) + " of its messages\u2019 time" : "nobody") + (interference.throttled_us > 0 ? "; throttled for " + time(interference.throttled_us) + " in all" : "")
     + (shares.link ? ", meets " + shares.job + " at " + shares.link : "");
 }
 
@@ -225,7 +225,9 @@ function recovery(parent) {
   if (failures().length) {
     box.append(table("Failures, in the time of the run", ["failed", "known", "by", "what", "who", "goes on at", "with step", "work lost"],
       failures().map((f) => [us(f.failed_us), us(f.known_us), String(f.known_by), String(f.what),
-        names(f.servers_failed) + (names(f.spares_taken) ? "; in their place " + names(f.spares_taken) : "") + (names(f.ranks_left) ? "; ranks that leave: " + names(f.ranks_left) : ""),
+        names(f.servers_failed) + (names(f.spares_taken) ? "; in their place " + names(f.spares_taken) : "") + (names(f.ranks_left) ? "; ranks that leave: " + names(f.ranks_left) : "")
+          + (names(f.nics_lost) ? "; without " + names(f.nics_lost) : "") + (f.not_rebuilt_because ? "; a restart, as " + f.not_rebuilt_because : "")
+          + (f.collectives_repeated ? "; collectives anew: " + count(f.collectives_repeated) : ""),
         us(f.resumed_us), number(isNumber(f.resumed_us) ? count(f.from_step + 1) : "\u2013"), us(f.lost_us)])));
   }
   if (r.gave_up) box.append(element("p", {}, "The job gave up: " + String(r.gave_up) + "."));

@@ -8,14 +8,15 @@ function timeline() {
   const source = data.timeline;
   if (!source) return;
   const order = ["C", "O", "X", "I"];
+  const origin = onRunClock && isNumber(source.begin_us) ? source.begin_us * 1000 : 0; // ns, of all that the source has
   const sequences = source.sequences.map(([states, durations]) => {
     const ends = new Float64Array(durations.length); // from the sequence's own start
     let at = 0;
     durations.forEach((duration, i) => { at += duration; ends[i] = at; });
     return { states: Uint8Array.from(states, (state) => order.indexOf(state)), ends };
   });
-  const gpus = source.gpus.map(([rank, start, sequence]) => ({ rank, start, ...sequences[sequence] }));
-  const whole = [0, d3.max(gpus, (gpu) => gpu.start + (gpu.ends.length ? gpu.ends[gpu.ends.length - 1] : 0))];
+  const gpus = source.gpus.map(([rank, start, sequence]) => ({ rank, start: start + origin, ...sequences[sequence] }));
+  const whole = [origin, d3.max(gpus, (gpu) => gpu.start + (gpu.ends.length ? gpu.ends[gpu.ends.length - 1] : 0))];
   const perServer = source.gpus_per_server;
   const serverOf = (gpu) => Math.floor(gpu.rank / perServer);
   const servers = d3.set(gpus.map(serverOf)).size();
@@ -134,7 +135,8 @@ function timeline() {
     }
     context.strokeStyle = colour("text");
     context.lineWidth = 1;
-    for (const [step, begin] of source.steps) {
+    for (const [step, since] of source.steps) {
+      const begin = since + origin;
       if (step === source.steps[0][0] || begin < view[0] || begin > view[1]) continue;
       context.beginPath(); context.moveTo(x(begin), 0); context.lineTo(x(begin), height); context.stroke();
     }
@@ -152,7 +154,7 @@ function timeline() {
     const step = (view[1] - view[0]) / Math.max(2, width / 110), precision = Math.ceil(Math.log(view[1] / step) / Math.LN10) + 1;
     svg.append("g").attr("class", "axis").attr("transform", "translate(0,25)").call(d3.svg.axis().scale(x).orient("top")
       .ticks(Math.max(2, width / 130)).tickSize(5).tickFormat((ns) => time(ns / 1000, Math.max(3, precision))));
-    svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 15).text("time since start");
+    svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 15).text(clockName("time since start"));
     range.textContent = "shown: " + time(view[0] / 1000, 5) + " to " + time(view[1] / 1000, 5);
     range.dataset.from = view[0]; range.dataset.to = view[1];
   }
@@ -228,7 +230,8 @@ function timeline() {
     if (n === 1) {
       const flat = source.calls[row.gpus[0].rank] || [];
       for (let i = 0; i < flat.length; i += 4) {
-        if (flat[i + 2] <= at && at < flat[i + 2] + flat[i + 3]) {
+        const begin = flat[i + 2] + origin;
+        if (begin <= at && at < begin + flat[i + 3]) {
           lines.push([source.streams[flat[i + 1]], source.names[flat[i]] + ", " + time(flat[i + 3] / 1000)]);
         }
       }

@@ -165,8 +165,9 @@ function topology() {
       thickness.append("text").attr("class", "muted").attr("x", i * 140 + 40).attr("y", 5).text(rate(Number((scale * part).toPrecision(3))));
     });
     const [from, to] = span(at);
+    const zero = onRunClock ? 0 : net.begin_us;
     shown.textContent = at === 0 ? "the whole measured time, " + time(net.end_us - net.begin_us)
-      : "interval " + at + " of " + bins + ": " + time(from - net.begin_us, 4) + " to " + time(to - net.begin_us, 4) + " after measuring began";
+      : "interval " + at + " of " + bins + ": " + time(from - zero, 4) + " to " + time(to - zero, 4) + (onRunClock ? " after the run began" : " after measuring began");
     slider.setAttribute("aria-valuetext", shown.textContent);
     list();
     mark();

@@ -3,6 +3,8 @@
 docs/load-balancing.md and its picture (tests/bench/tables.py --only=balancers --update).
 """
 
+import statistics
+
 PAGE = "docs/load-balancing.md"
 PICTURE = "docs/load-balancing.png"
 
@@ -222,6 +224,11 @@ def digits(value):
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 
+# A value so many times the median of its panel is written beside its mark, as the scale alone says
+# little; what it comes from is told below the table.
+OUTLIER = 8
+
+
 def draw(measured, path):
     """A panel for each traffic and control: balancers below one another, a mark for each
     narrowness. \\param measured the table's rows
@@ -252,6 +259,19 @@ def draw(measured, path):
                         color=style.COLOURS[n],
                         label=f"{by}:1",
                     )
+                usual = statistics.median(value for values in table for value in values)
+                for y, values in enumerate(table):
+                    for n, value in enumerate(values):
+                        if value > OUTLIER * usual:
+                            panel.annotate(
+                                f"{digits(value)} at {NARROW[n]}:1",
+                                (value, y),
+                                xytext=(-4, -6),
+                                textcoords="offset points",
+                                ha="right",
+                                va="top",
+                                fontsize="small",
+                            )
                 if traffic != "training":
                     panel.set_xscale("log", base=2)
                     panel.xaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))

@@ -323,6 +323,199 @@ class Shrink(RecoveryTest):
         self.assertIn("no replica of the model is left", of["gave_up"])
 
 
+class Rebuild(RecoveryTest):
+    """Collectives that were under way begin anew with whoever is left; nothing is done twice but
+    these.
+    """
+
+    # One all-reduce behind all computing: a step is C, the all-reduce, the optimizer.
+    APART = f"{BASE} --zero=0 --overlap=0 --buckets=1GB"
+
+    def collective(self, line):
+        """Of a step of a job that nothing happens to: when its all-reduce begins and ends, and the
+        length of the step, us.
+        """
+        run = self.run_program(line + " --recovery=rebuild")
+        step = run.stats["recovery"]["useful_us"] / 5
+        first, last = [], []
+        for line_ in run.text("calls.log").splitlines():
+            if line_.startswith("#"):
+                continue
+            begin, end, number, _, _, kind, *_ = line_.split("\t")
+            if int(number) == 2 and kind not in ("compute", "memory", "host"):
+                first.append(float(begin))
+                last.append(float(end))
+        return min(first) - 2 * step, max(last) - 2 * step, step
+
+    def test_a_rank_leaves_in_a_collective(self):
+        """The all-reduce begins anew when the ring is there; the rest is as of a smaller job."""
+        for servers, lost, more in (
+            (3, 1, ""),
+            (3, 0, " --nic=EDR"),
+            (5, 4, " --cc=none"),
+            (2, 1, ""),
+        ):
+            shape = f" --servers={servers} --gpus-per-server=1{more}"
+            with self.subTest(shape):
+                begin, end, step = self.collective(self.APART + shape)
+                fewer = self.APART + shape.replace(f"={servers} ", f"={servers - 1} ")
+                begin2, _, step2 = self.collective(fewer) if servers > 2 else (begin, 0, None)
+                at = 2 * step + (begin + end) / 2
+                run = self.run_program(
+                    f"{self.APART}{shape} --recovery=rebuild {SOON}"
+                    f" --fault=gpu-stop,at={at:.6f}us,on=gpu-{lost}"
+                )
+                self.check(run)
+                of = run.stats["recovery"]
+                (failure,) = of["failures"]
+                self.assertEqual(failure["action"], "rebuild")
+                self.assertEqual(failure["ranks_left"], [lost])
+                self.assertEqual(failure["from_step"], 2)
+                self.assertEqual(failure["steps_lost"], 0)
+                self.assertEqual(failure["collectives_repeated"], 1)
+                resumed = at + 1 + ABORT + RESTART
+                self.assertAlmostEqual(failure["resumed_us"], resumed, places=5)
+                # From when the ranks were in the all-reduce until the launcher knew.
+                near = 1e-3 * step
+                self.assertAlmostEqual(failure["lost_us"], at + 1 - 2 * step - begin, delta=near)
+                self.assertAlmostEqual(of["recovering_us"], ABORT + RESTART, places=5)
+                if step2:
+                    # The rest of step 3, from its all-reduce on, and two more, all of fewer ranks.
+                    expected = resumed + (step2 - begin2) + 2 * step2
+                    self.assertAlmostEqual(of["elapsed_us"], expected, delta=3 * near)
+                self.assertEqual(of["ranks"], servers - 1)
+
+    def test_behind_computing_it_costs_nothing(self):
+        """Ranks compute on: what is rebuilt by the time they communicate has cost no time."""
+        shape = " --servers=3 --gpus-per-server=1"
+        begin, _, step = self.collective(self.APART + shape)
+        _, _, step2 = self.collective(self.APART + shape.replace("=3", "=2"))
+        self.assertGreater(begin, 1.1 * (ABORT + RESTART))
+        at = 2 * step + begin - 1.05 * (1 + ABORT + RESTART)
+        of = self.recovery(
+            f"{self.APART}{shape} --recovery=rebuild {SOON}"
+            f" --fault=gpu-stop,at={at:.6f}us,on=gpu-2"
+        )
+        (failure,) = of["failures"]
+        self.assertEqual(failure["lost_us"], 0)
+        self.assertEqual(failure["collectives_repeated"], 0)
+        self.assertAlmostEqual(of["elapsed_us"], 2 * step + 3 * step2, delta=3e-3 * step)
+
+    def test_a_nic_is_lost(self):
+        """Nobody leaves: steps are then those of servers without that NIC."""
+        for gpus, nics, zero, more in ((4, 4, 0, ""), (4, 2, 2, ""), (3, 3, 3, " --nic=EDR")):
+            line = f"{BASE} --servers=3 --gpus-per-server={gpus} --zero={zero}{more}"
+            with self.subTest(line):
+                plain = self.recovery(f"{line} --nics-per-server={nics} --recovery=rebuild")
+                after = self.recovery(f"{line} --nics-per-server={nics - 1} --recovery=rebuild")
+                at = 0.45 * plain["useful_us"]
+                run = self.run_program(
+                    f"{line} --nics-per-server={nics} --recovery=rebuild {TIMES}"
+                    f" --timeout-exponent=8 --fault=nic-down,at={at:.3f}us,on=server-1:1"
+                )
+                self.check(run)
+                of = run.stats["recovery"]
+                (failure,) = of["failures"]
+                self.assertEqual(failure["action"], "rebuild")
+                self.assertEqual(failure["known_by"], "queue pair")
+                self.assertEqual(failure["nics_lost"], ["server-1:1"])
+                self.assertEqual(failure["ranks_left"], [])
+                self.assertEqual(failure["servers_failed"], [])
+                self.assertGreater(failure["collectives_repeated"], 0)
+                self.assertEqual(of["ranks"], 3 * gpus)
+                # Two steps as before; of the rest the third began before and was held up.
+                steps = run.stats["step_times_us"]
+                self.assertWithin(steps[0], plain["useful_us"] / 5, 0.01)
+                for time in steps[2:]:
+                    self.assertWithin(time, after["useful_us"] / 5, 0.02)
+                self.assertIn("without server-1:1", " ".join(run.out.split()))
+
+    def test_a_restart_where_state_is_lost(self):
+        """As --recovery=restart, to the picosecond, and it says why."""
+        for shape, word in (
+            ("--servers=3 --gpus-per-server=1 --zero=2", "ZeRO stage 2"),
+            ("--servers=2 --gpus-per-server=4 --zero=0 --tp=2", "several ranks"),
+            ("--servers=4 --gpus-per-server=1 --zero=0 --pp=2 --accumulation=2", "messages"),
+        ):
+            with self.subTest(shape):
+                line = f"{BASE} {shape} --spares=1 {TIMES} --fault=gpu-stop,at=9ms,on=gpu-1"
+                of = self.recovery(line + " --recovery=rebuild")
+                same = self.recovery(line + " --recovery=restart")
+                (failure,) = of["failures"]
+                self.assertEqual(failure["action"], "restart")
+                self.assertIn(word, failure["not_rebuilt_because"])
+                self.assertEqual(failure["spares_taken"], same["failures"][0]["spares_taken"])
+                for key in ("elapsed_us", "lost_us", "recovering_us", "useful_us"):
+                    self.assertEqual(of[key], same[key])
+
+    def test_one_after_another(self):
+        """A second failure while the ring is rebuilt begins that anew; the last rank is alone."""
+        line = f"{self.APART} --servers=4 --gpus-per-server=1 --recovery=rebuild {TIMES}"
+        of = self.recovery(
+            f"{line} --fault=gpu-stop,at=1ms,on=gpu-1 --fault=gpu-stop,at=2ms,on=gpu-3"
+            " --fault=gpu-stop,at=40ms,on=gpu-0"
+        )
+        first, second, third = of["failures"]
+        self.assertIsNone(first["resumed_us"])
+        self.assertEqual(second["resumed_us"], 2000 + MONITOR + ABORT + RESTART)
+        self.assertEqual(third["ranks_left"], [0])
+        self.assertEqual(of["ranks"], 1)
+        of = self.recovery(
+            f"{line} --max-restarts=1 --fault=gpu-stop,at=1ms,on=gpu-1"
+            " --fault=gpu-stop,at=9ms,on=gpu-3",
+            status=3,
+        )
+        self.assertIn("--max-restarts", of["gave_up"])
+        self.assertIsNone(of["failures"][1]["action"])
+
+    def test_with_checkpoints(self):
+        """They are written by whoever is there, and a failure meanwhile is no double cost."""
+        shape = " --servers=3 --gpus-per-server=1 --checkpoint-every=2 --checkpoint-rate=400Gbps"
+        plain = self.recovery(f"{self.APART}{shape} --recovery=rebuild")
+        step, writing = plain["useful_us"] / 5, plain["checkpoint_time_us"]
+        for at in (2 * step + writing / 2, 2 * step - 1, 3.9 * step + writing):
+            of = self.recovery(
+                f"{self.APART}{shape} --recovery=rebuild {SOON}"
+                f" --fault=gpu-stop,at={at:.6f}us,on=gpu-1"
+            )
+            self.assertEqual(of["failures"][0]["action"], "rebuild")
+            self.assertEqual(of["checkpoints"], 2)
+            self.assertEqual(of["ranks"], 2)
+
+
+class MovedRanks(RecoveryTest):
+    """A fault is of a GPU, not of the rank that was there once."""
+
+    LINE = f"{BASE} --servers=3 --gpus-per-server=2 --zero=1 --recovery=restart {TIMES}"
+
+    def test_who_has_moved_is_not_hit(self):
+        line = f"{self.LINE} --spares=1 --fault=gpu-stop,at=1ms,on=gpu-1"
+        plain = self.recovery(line)
+        run = self.run_program(line + " --fault=gpu-slow,at=15ms,on=gpu-1,to=3")
+        self.assertEqual(run.stats["recovery"]["elapsed_us"], plain["elapsed_us"])
+        hit, missed = run.stats["faults"]
+        self.assertIsNone(hit["hits_nobody_because"])
+        self.assertEqual(missed["hits_nobody_because"], "rank 1 has moved to server-3")
+        self.assertIn("it hit nobody: rank 1 has moved to server-3", " ".join(run.out.split()))
+        self.assertIn("hits nobody", run.text("network_events.log"))
+
+    def test_a_spares_gpu(self):
+        """It makes the rank that is there slow, or stop; one that is dead is not taken."""
+        line = f"{self.LINE} --spares=2 --fault=gpu-stop,at=1ms,on=gpu-1"
+        plain = self.recovery(line)
+        slow = self.recovery(line + " --fault=gpu-slow,at=10ms,on=server-3:gpu-1,to=3")
+        self.assertGreater(slow["elapsed_us"], 1.02 * plain["elapsed_us"])
+        again = self.recovery(line + " --fault=gpu-stop,at=15ms,on=server-3:gpu-0")
+        self.assertEqual(
+            [f["spares_taken"] for f in again["failures"]], [["server-3"], ["server-4"]]
+        )
+        self.assertEqual(again["failures"][1]["known_us"], 15000 + MONITOR)
+        run = self.run_program(line + " --fault=gpu-stop,at=500us,on=server-3:gpu-0")
+        (failure,) = run.stats["recovery"]["failures"]
+        self.assertEqual(failure["spares_taken"], ["server-4"])
+        self.assertIn("spare that nobody has taken", run.stats["faults"][1]["hits_nobody_because"])
+
+
 class SameBytes(RecoveryTest):
     def test_engines_and_threads(self):
         line = (
@@ -330,6 +523,17 @@ class SameBytes(RecoveryTest):
             " --recovery=restart --spares=1"
             f" --checkpoint-every=2 --checkpoint-rate=400Gbps --timeout-exponent=6 {TIMES}"
             " --fault=nic-down,at=6ms,on=server-1"
+        )
+        expected = self.written(line + " --threads=1", without=["events"])
+        for more in (" --engine=ns3", " --threads=2" + ALWAYS):
+            with self.subTest(more):
+                self.check_same(self.written(line + more, without=["events"]), expected)
+
+    def test_rebuild_with_engines_and_threads(self):
+        line = (
+            f"{BASE.replace(' --progress=0', '')} --servers=3 --gpus-per-server=2"
+            f" --nics-per-server=2 --zero=0 --recovery=rebuild --timeout-exponent=6 {TIMES}"
+            " --fault=nic-down,at=6ms,on=server-1:1 --fault=gpu-stop,at=15ms,on=gpu-5"
         )
         expected = self.written(line + " --threads=1", without=["events"])
         for more in (" --engine=ns3", " --threads=2" + ALWAYS):
@@ -344,7 +548,7 @@ class Property(RecoveryTest):
         for seed in range(RUNS):
             chance = random.Random(seed)
             servers = chance.choice([2, 3, 5])
-            policy = chance.choice(["restart", "restart", "shrink"])
+            policy = chance.choice(["restart", "rebuild", "rebuild", "shrink"])
             zero = 0 if policy == "shrink" else chance.randint(0, 3)
             words = []
             for _ in range(chance.randint(1, 3)):
@@ -368,7 +572,7 @@ class Property(RecoveryTest):
                 " --topology=leaf-spine --leaves=4 --spines=2 --hosts-per-leaf=2"
                 f" --servers=8 --gpus={servers} --gpus-per-server=1 --zero={zero} --seed={seed}"
                 f" {'--nic=EDR' if chance.random() < 0.3 else ''} --recovery={policy}"
-                f" {'--spares=' + str(chance.randint(0, 3)) if policy == 'restart' else ''}"
+                f" {'' if policy == 'shrink' else '--spares=' + str(chance.randint(0, 3))}"
                 f" {'--checkpoint-every=1 --checkpoint-rate=1Tbps' if seed % 2 else ''}"
                 f" --timeout-exponent=5 --watchdog={chance.choice([2, 20, 200])}ms {TIMES}"
                 f" {' '.join(words)} {QUIET}"

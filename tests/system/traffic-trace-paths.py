@@ -170,6 +170,8 @@ class TracePaths(SystemTest):
             ("--trace-paths=all --network=analytic", "--trace-paths"),
             ("--trace-paths=sever-1", "did you mean 'server-1'?"),
             ("--trace-paths=all --completion=sender", "without --completion=sender"),
+            ("--trace-paths=all --operation=read", "--operation=write or send"),
+            ("--trace-paths=all --operation=read --fabric=ib", "--operation=write or send"),
             ("--trace-paths=all --mpi-ranks=2", "does not cross processes"),
             ("--trace-paths=server-1,server-1", "--trace-paths"),
         ):

@@ -222,7 +222,9 @@ BackgroundTraffic::Print(std::ostream& os, int64_t end) const
         os << "nothing measured\n";
         return;
     }
-    os << results::Format("%.3g", 100 * GetLoad(end)) << "% of their links asked for";
+    os << results::Format("asked for %.3g", 100 * GetLoad(end))
+       << (m_spec.protocol.tcp ? "% of their links' rate, without headers"
+                               : "% of their links' rate");
     if (totals.fct.Count() == 0)
     {
         os << ", no flow ended\n";

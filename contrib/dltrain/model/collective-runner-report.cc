@@ -15,6 +15,36 @@
 namespace dltrain
 {
 
+std::vector<CollectiveRunner::Entered>
+CollectiveRunner::GetEntered(uint32_t communicator, Rank position) const
+{
+    const Member& member = m_communicators[communicator].members[position];
+    std::map<uint32_t, const Part*> parts;
+    if (member.part.used)
+    {
+        parts.emplace(member.part.sequence, &member.part);
+    }
+    for (const auto& [sequence, part] : member.others)
+    {
+        parts.emplace(sequence, &part);
+    }
+    std::vector<Entered> entered;
+    for (const auto& [sequence, part] : parts)
+    {
+        if (part->plan) // else something has come for it, no more
+        {
+            entered.push_back({sequence, part->plan->schedule->What(), part->tag, part->cookie});
+        }
+    }
+    return entered;
+}
+
+uint32_t
+CollectiveRunner::CountEntered(uint32_t communicator, Rank position) const
+{
+    return m_communicators[communicator].members[position].entered;
+}
+
 std::string
 CollectiveRunner::DescribeUnfinished(const Communicator& comm, uint32_t sequence) const
 {

@@ -369,6 +369,10 @@ CollectiveRunner::Start(uint32_t communicator,
     Part& part = Enter(member, sequence, *plan, position, now);
     part.cookie = cookie;
     part.tag = tag;
+    if (m_aborted)
+    {
+        return;
+    }
     if (plan->formula >= 0)
     {
         Meet(member, part, now);

@@ -101,11 +101,26 @@ class CollectiveRunner : public TransportUser
         m_onFailure = std::move(listener);
     }
 
-    /// Between the nodes' events: nothing happens any more, and what comes is not heard.
+    /// Between the nodes' events: nothing happens any more, and what comes is not heard. What ranks
+    /// enter all the same does not begin, and is kept for GetEntered.
     void Abort()
     {
         m_aborted = true;
     }
+
+    /// A collective that a rank is in.
+    struct Entered
+    {
+        uint32_t sequence;
+        coll::Collective what;
+        uint32_t tag;
+        uint64_t cookie;
+    };
+
+    /// \return what a rank has entered and not left, in their order
+    std::vector<Entered> GetEntered(uint32_t communicator, Rank position) const;
+    /// \return how many collectives of the communicator a rank has entered
+    uint32_t CountEntered(uint32_t communicator, Rank position) const;
 
     /// \param ranks in communicator order. \return the communicator's number
     uint32_t AddCommunicator(std::vector<Rank> ranks);

@@ -245,9 +245,13 @@ FabricRun::Build(FabricSimulation& simulation)
 }
 
 std::unique_ptr<Interconnect>
-FabricRun::Connect(const scenario::ClusterSpec& cluster) const
+FabricRun::Connect(const scenario::ClusterSpec& cluster, const Places::NicsInUse& nicsInUse) const
 {
-    return std::make_unique<Interconnect>(cluster, m_spec.network, *m_fabric, *m_collector);
+    return std::make_unique<Interconnect>(cluster,
+                                          m_spec.network,
+                                          *m_fabric,
+                                          *m_collector,
+                                          nicsInUse);
 }
 
 void

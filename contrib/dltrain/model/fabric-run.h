@@ -131,7 +131,14 @@ class FabricRun
     }
 
     /// What carries the messages of a job on this network. \param cluster whose topology it is
-    std::unique_ptr<Interconnect> Connect(const scenario::ClusterSpec& cluster) const;
+    std::unique_ptr<Interconnect> Connect(const scenario::ClusterSpec& cluster,
+                                          const Places::NicsInUse& nicsInUse = {}) const;
+
+    /// \return null: there are none
+    FaultRun* Faults()
+    {
+        return m_faults.get();
+    }
 
     RunControl& Control()
     {

@@ -106,10 +106,13 @@ FaultRun::ScheduleOfGpu(std::size_t index)
                                             std::move(what));
     };
     at(fault.at.ps, [this, index] {
-        m_ofGpus[index].begun = ns3::RdmaClock::Now();
-        Write(ns3::RdmaClock::Now(),
+        OfGpu& of = m_ofGpus[index];
+        of.begun = ns3::RdmaClock::Now();
+        of.missed = m_whyMissed ? m_whyMissed(index) : std::string();
+        Write(of.begun,
               m_plan.faults[index].where,
-              m_plan.faults[index].what + " begins");
+              m_plan.faults[index].what + " begins" +
+                  (of.missed.empty() ? "" : " and hits nobody: " + of.missed));
     });
     if (fault.length.ps)
     {
@@ -193,6 +196,7 @@ FaultRun::GetRecords() const
         {
             record.begun = m_ofGpus.at(i).begun;
             record.ended = m_ofGpus.at(i).ended;
+            record.missed = m_ofGpus.at(i).missed;
             record.times = record.begun >= 0;
         }
         records.push_back(std::move(record));
@@ -272,6 +276,16 @@ DescribeTimeOuts(const ns3::RdmaFabric& fabric)
         }
         const QueuePairPatience patience = GetPatience(*fabric.GetNic(e));
         char text[200];
+        if (patience.exponent == 0)
+        {
+            std::snprintf(
+                text,
+                sizeof(text),
+                "time-outs: a queue pair that hears nothing waits for ever "
+                "(--timeout-exponent=0), PyTorch's watchdog ends a job on NCCL after %g s",
+                WATCHDOG_S);
+            return text;
+        }
         std::snprintf(text,
                       sizeof(text),
                       "time-outs: a queue pair that hears nothing gives up after %.3g s "

@@ -12,10 +12,12 @@
 #include "ns3/rdma-faults.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dltrain
@@ -35,6 +37,13 @@ class FaultRun
     /// Before the first event.
     void Start();
 
+    /// \param why says of a GPU's fault that begins, by its place in the plan, why it hits nobody;
+    /// empty: it does
+    void SetMissed(std::function<std::string(std::size_t fault)> why)
+    {
+        m_whyMissed = std::move(why);
+    }
+
     /// As of now; of the whole run.
     std::vector<results::FaultRecord> GetRecords() const;
     /// Which links had which fault, and when.
@@ -49,6 +58,7 @@ class FaultRun
     {
         int64_t begun{-1};
         int64_t ended{-1};
+        std::string missed; ///< why it hits nobody; empty: it does
     };
 
     /// \return as RdmaFaults takes it
@@ -64,6 +74,7 @@ class FaultRun
     std::vector<std::optional<uint32_t>> m_numbers; //!< in m_faults; nothing: a GPU's
     std::vector<std::size_t> m_indices;             //!< in the plan, of those in m_faults
     std::map<std::size_t, OfGpu> m_ofGpus;
+    std::function<std::string(std::size_t fault)> m_whyMissed; //!< empty: all hit somebody
 };
 
 /// When queue pairs give up that hear nothing: 4.096 us x 2^exponent, the first time and after each

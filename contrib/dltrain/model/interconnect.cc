@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <utility>
 
 namespace dltrain
 {
@@ -16,8 +17,9 @@ namespace dltrain
 Interconnect::Interconnect(const scenario::ClusterSpec& cluster,
                            const std::string& network,
                            ns3::RdmaFabric& fabric,
-                           TraceCollector& collector)
-    : m_places(cluster, fabric),
+                           TraceCollector& collector,
+                           Places::NicsInUse nicsInUse)
+    : m_places(cluster, fabric, std::move(nicsInUse)),
       m_inside(std::make_unique<ScaleUpTransport>(m_places, cluster.server)),
       m_between(NetworkKind::Make(network, {fabric, collector, m_places})),
       m_groups(m_places.GetNHosts() - m_places.GetNServers(), 0),

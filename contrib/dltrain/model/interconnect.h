@@ -19,10 +19,12 @@ class Interconnect
 {
   public:
     /// \param network a NetworkKind \param fabric must have been built from cluster.topology
+    /// \param nicsInUse of its servers
     Interconnect(const scenario::ClusterSpec& cluster,
                  const std::string& network,
                  ns3::RdmaFabric& fabric,
-                 TraceCollector& collector);
+                 TraceCollector& collector,
+                 Places::NicsInUse nicsInUse = {});
     ~Interconnect();
 
     Transport& Serving(uint32_t from, uint32_t to) const

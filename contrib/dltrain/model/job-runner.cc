@@ -49,6 +49,7 @@ JobRunner::JobRunner(workload::Workload& workload,
                                               ns3::Time(0),
                                               [this, notice] { Act(notice); });
       }),
+      m_roundsEnded(m_plan.ranks, m_start.first),
       m_closed(m_start.first),
       m_begun(m_start.first),
       m_tasks(workload.CountTasks())
@@ -87,25 +88,9 @@ JobRunner::SetNotes(RankNotes* notes)
 void
 JobRunner::SetServices(const RankServices& services)
 {
-    m_collectives = &services.collectives;
-    m_messages = &services.messages;
-    std::vector<std::vector<Seat>> seats(m_plan.ranks, std::vector<Seat>(m_groupKinds.size()));
-    for (std::size_t kind = 0; kind < m_groupKinds.size(); ++kind)
-    {
-        for (const auto& group : m_groupKinds[kind].groups)
-        {
-            if (group.empty())
-            {
-                continue; // all have left
-            }
-            const uint32_t communicator = m_collectives->AddCommunicator(group);
-            for (Rank position = 0; position < group.size(); ++position)
-            {
-                seats[group[position]][kind] = {communicator, position, &group};
-            }
-            m_rankAt.push_back(group);
-        }
-    }
+    m_collectives = services.collectives;
+    m_messages = services.messages;
+    const std::vector<std::vector<Seat>> seats = MakeSeats();
     m_ranks.resize(m_plan.Runners());
     for (Rank runner = 0; runner < m_plan.Runners(); ++runner)
     {
@@ -129,11 +114,35 @@ JobRunner::SetServices(const RankServices& services)
     }
 }
 
+std::vector<std::vector<Seat>>
+JobRunner::MakeSeats()
+{
+    std::vector<std::vector<Seat>> seats(m_plan.ranks, std::vector<Seat>(m_groupKinds.size()));
+    for (std::size_t kind = 0; kind < m_groupKinds.size(); ++kind)
+    {
+        for (const auto& group : m_groupKinds[kind].groups)
+        {
+            if (group.empty())
+            {
+                continue; // all have left
+            }
+            const uint32_t communicator = m_collectives->AddCommunicator(group);
+            for (Rank position = 0; position < group.size(); ++position)
+            {
+                seats[group[position]][kind] = {communicator, position, &group};
+            }
+            m_rankAt.push_back(group);
+        }
+    }
+    return seats;
+}
+
 const training::SpeedProfile*
 JobRunner::FindSpeed(Rank rank) const
 {
-    const auto found = m_plan.speeds.find(rank);
-    return found == m_plan.speeds.end() || m_start.HasMoved(rank) ? nullptr : &found->second;
+    const auto& speeds = m_start.speeds ? *m_start.speeds : m_plan.speeds;
+    const auto found = speeds.find(rank);
+    return found == speeds.end() ? nullptr : &found->second;
 }
 
 std::string
@@ -170,9 +179,15 @@ JobRunner::Prepare()
     {
         return match.Problems().front();
     }
+    return PrepareCollectives();
+}
+
+std::string
+JobRunner::PrepareCollectives()
+{
     for (Rank rank = 0; rank < m_plan.ranks; ++rank)
     {
-        if (!m_ranks[rank])
+        if (!m_ranks[rank] || m_start.IsAbsent(rank))
         {
             continue;
         }
@@ -251,11 +266,12 @@ JobRunner::Join(OpenRound& round) const
     results::StepRecord record;
     record.end = round.end;
     record.share = static_cast<double>(m_ranksHere) / m_plan.ranks;
-    record.computePs = static_cast<double>(round.computePs) / m_ranksHere;
-    record.communicationPs = static_cast<double>(round.communicationPs) / m_ranksHere;
-    record.bubblePs = static_cast<double>(round.bubblePs) / m_ranksHere;
-    record.hostPs = static_cast<double>(round.hostPs) / m_ranksHere;
-    record.loadingPs = static_cast<double>(round.loadingPs) / m_ranksHere;
+    const uint32_t ranks = m_ranksHere + round.ranksLeft;
+    record.computePs = static_cast<double>(round.computePs) / ranks;
+    record.communicationPs = static_cast<double>(round.communicationPs) / ranks;
+    record.bubblePs = static_cast<double>(round.bubblePs) / ranks;
+    record.hostPs = static_cast<double>(round.hostPs) / ranks;
+    record.loadingPs = static_cast<double>(round.loadingPs) / ranks;
     record.messageBytes = round.messageBytes;
     record.collectives = std::move(round.collectives);
     // Whoever was simulated first at one time.
@@ -298,11 +314,16 @@ JobRunner::HearBegin(uint32_t round)
 void
 JobRunner::OnRankDone(const results::CollectivePart& left, uint64_t cookie)
 {
-    RankRunner& rank = *m_ranks[m_rankAt[left.communicator][left.position]];
     results::CollectivePart part = left;
-    part.round = rank.GetRound().number;
+    part.communicator += static_cast<uint32_t>(m_firstAt);
+    RankRunner& rank = *m_ranks[m_rankAt[part.communicator][left.position]];
+    // Of those it is of: who only helps others may be in the next one.
+    part.round = cookie == GHOST ? 0 : rank.GetRound().number;
     NodeWindows::Note<&JobRunner::TellPart>(this, part);
-    rank.EndTask(RankRunner::TaskOf(cookie), part.left);
+    if (cookie != GHOST)
+    {
+        rank.EndTask(RankRunner::TaskOf(cookie), part.left);
+    }
 }
 
 void
@@ -380,6 +401,10 @@ JobRunner::HearCall(const Call& ended)
         return;
     }
     const results::CallRecord& call = ended.record;
+    if (m_start.IsAbsent(call.rank))
+    {
+        return;
+    }
     ++m_tasksDone;
     OpenRound& round = Open(m_plan.HasActors() ? m_closed : call.step);
     round.messageBytes += call.task->kind == TaskKind::kSend ? call.task->bytes : 0;
@@ -417,24 +442,34 @@ JobRunner::TellRoundEnd(const RoundEnd& ended)
 void
 JobRunner::HearRoundEnd(const RoundEnd& ended)
 {
-    if (m_aborted)
+    if (m_aborted || (!m_plan.HasActors() && m_start.IsAbsent(ended.rank)))
     {
         return;
     }
     const workload::Notice notice = m_workload.OnEnded(ended.rank, ended.round);
+    if (!m_plan.HasActors())
+    {
+        m_roundsEnded[ended.rank] = ended.round.number + 1;
+    }
     OpenRound& open = Open(m_plan.HasActors() ? m_closed : ended.round.number);
     open.end = std::max(open.end, ended.time);
     if (m_plan.HasActors() ? notice.step : ++open.ranksDone == m_ranksHere)
     {
         // Each rank ends its rounds in their order: this number is the oldest of those open.
-        const results::StepRecord record = Join(m_open.front());
-        m_open.pop_front();
-        m_listener.OnRoundEnd(m_closed++, record);
+        EndOldest();
     }
     if (!notice.IsEmpty())
     {
         m_decide(notice);
     }
+}
+
+void
+JobRunner::EndOldest()
+{
+    const results::StepRecord record = Join(m_open.front());
+    m_open.pop_front();
+    m_listener.OnRoundEnd(m_closed++, record);
 }
 
 void
@@ -458,7 +493,7 @@ JobRunner::CommunicatesSince() const
     int64_t since = -1;
     for (const std::unique_ptr<RankRunner>& rank : m_ranks)
     {
-        const int64_t ofRank = rank ? rank->CommunicatesSince() : -1;
+        const int64_t ofRank = rank && !rank->IsAborted() ? rank->CommunicatesSince() : -1;
         since = since < 0 || ofRank < 0 ? std::max(since, ofRank) : std::min(since, ofRank);
     }
     return since;
@@ -470,7 +505,7 @@ JobRunner::DescribeCommunicating() const
     const int64_t since = CommunicatesSince();
     for (const std::unique_ptr<RankRunner>& rank : m_ranks)
     {
-        if (rank && since >= 0 && rank->CommunicatesSince() == since)
+        if (rank && !rank->IsAborted() && since >= 0 && rank->CommunicatesSince() == since)
         {
             return rank->DescribeCommunicating();
         }
@@ -509,7 +544,7 @@ bool
 JobRunner::GoesOnByItself() const
 {
     return std::any_of(m_ranks.begin(), m_ranks.end(), [](const auto& rank) {
-        return rank && rank->GoesOnByItself();
+        return rank && !rank->IsAborted() && rank->GoesOnByItself();
     });
 }
 
@@ -519,7 +554,8 @@ JobRunner::DescribeUnfinished() const
     std::vector<std::string> lines;
     for (auto rank = m_ranks.begin(); rank != m_ranks.end() && lines.size() < MOST_LINES; ++rank)
     {
-        const auto more = *rank ? (*rank)->DescribeUnfinished() : std::vector<std::string>();
+        const bool isThere = *rank && !(*rank)->IsAborted();
+        const auto more = isThere ? (*rank)->DescribeUnfinished() : std::vector<std::string>();
         lines.insert(lines.end(), more.begin(), more.end());
     }
     for (const auto& more : {m_messages->DescribeUnfinished(), m_collectives->DescribeUnfinished()})

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,7 +31,9 @@ struct JobStart
 {
     uint32_t first = 0;            ///< round
     std::vector<bool> absent = {}; ///< by rank: it has left, its replica too; empty: nobody
-    std::vector<bool> moved = {};  ///< by rank: it is at a GPU that is as fast as ever; empty: none
+    std::vector<bool> moved = {};  ///< by rank: it is at another GPU; empty: none
+    /// Of the GPUs where ranks are, by rank, kept; null: as the plan has them.
+    const std::map<Rank, training::SpeedProfile>* speeds = nullptr;
 
     bool IsAbsent(Rank rank) const
     {
@@ -109,6 +112,16 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     /// Between the nodes' events: nothing of it happens any more, and its listener hears nothing.
     void Abort();
 
+    /// Between the nodes' events: ranks compute on, but nothing that they communicate happens.
+    void Suspend();
+    /// By an event without context, after Suspend: other services carry out the communication, what
+    /// was under way begins anew, with those who had left a collective that others had not, and
+    /// ranks leave. \param leaving that had not left \param repeated out: how many collectives
+    /// \return why that cannot be, or nothing
+    std::string Rebuild(const RankServices& services,
+                        const std::vector<Rank>& leaving,
+                        uint64_t* repeated);
+
     bool IsAborted() const
     {
         return m_aborted;
@@ -149,7 +162,8 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     /// Rounds of one number, not ended by all ranks.
     struct OpenRound
     {
-        uint32_t ranksDone = 0;
+        uint32_t ranksDone = 0; ///< of those that are there
+        uint32_t ranksLeft = 0; ///< that have left in it, and may have done a part
         int64_t end = 0;
         // Sums over the ranks; of 100 days and a million ranks, which are too many for 64 bits.
         unsigned __int128 computePs = 0;
@@ -209,6 +223,29 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
 
     OpenRound& Open(uint32_t number);
     results::StepRecord Join(OpenRound& round) const;
+    /// All ranks have ended the oldest that is open.
+    void EndOldest();
+
+    /// A collective that is to begin anew.
+    struct Again
+    {
+        Rank rank;
+        std::size_t kind;
+        coll::Collective what; ///< of those that stay
+        uint32_t tag;
+        uint64_t cookie; ///< GHOST: the rank had left it
+    };
+
+    /// Of collectives: nobody waits for it.
+    static constexpr uint64_t GHOST = UINT64_MAX;
+
+    /// \param leaving by rank \param again out, in the order of each communicator \return how many
+    /// collectives; -1: nobody knows any more what one was
+    int64_t FindInterrupted(const std::vector<bool>& leaving, std::vector<Again>* again) const;
+    void Leave(const std::vector<Rank>& leaving);
+    /// Communicators of the groups as they are. \return by rank, by group kind
+    std::vector<std::vector<Seat>> MakeSeats();
+    std::string PrepareCollectives();
     /// \param round nothing: it rests
     void Begin(Rank runner, const std::optional<workload::Round>& round, int64_t now);
     /// Of runners, in their order, those of this process.
@@ -223,7 +260,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
 
     workload::Workload& m_workload;
     const training::TrainingPlan& m_plan;
-    const JobStart m_start;
+    JobStart m_start;
     std::vector<training::GroupKind> m_groupKinds; ///< of those that are there
     uint32_t m_ranksHere;                          ///< of all processes
     bool m_aborted = false;
@@ -234,7 +271,9 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     RankNotes* m_notes = nullptr;
     std::vector<GraphTables> m_graphs;
     std::vector<std::unique_ptr<RankRunner>> m_ranks; ///< and actors; null: of another process
-    std::vector<std::vector<Rank>> m_rankAt;          ///< [communicator][position]
+    std::vector<std::vector<Rank>> m_rankAt;          ///< [communicator][position], of all services
+    std::size_t m_firstAt = 0;                        ///< in m_rankAt, of these services
+    std::vector<uint32_t> m_roundsEnded;              ///< by rank
     results::CollectiveJoin m_join;
     std::deque<OpenRound> m_open; ///< numbers that not all ranks have ended: m_closed and on
     uint32_t m_closed;

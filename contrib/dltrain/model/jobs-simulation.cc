@@ -55,10 +55,6 @@ GpusOf(const scenario::Job& job)
     return cluster.servers * cluster.server.gpus;
 }
 
-/// Share of a job's messages' time that it has to have waited for others for one to be named
-/// (assumed).
-constexpr double WORTH_A_WORD = 0.01;
-
 /// For whom a job waited longest, in words; of Interference::ToJson(), null: it is not known.
 std::string
 WaitedLongest(const nlohmann::ordered_json& interference)
@@ -73,14 +69,17 @@ WaitedLongest(const nlohmann::ordered_json& interference)
                                100 * link["share_of_bytes_of_others"].get<double>());
     };
     const bool waited = !interference["links"].empty();
+    const auto share = interference["named_from_share"].get<double>();
     if (waited && interference["waited_for_others_us"].get<double>() >=
-                      WORTH_A_WORD * interference["messages_us"].get<double>())
+                      share * interference["messages_us"].get<double>())
     {
         return "for " + at(interference["links"][0], "slowed_by");
     }
     const nlohmann::ordered_json& shares = interference["shares"];
     const double throttled = interference["throttled_us"].get<double>();
-    std::string slowed = waited ? "for others below 1% of its messages' time" : "for nobody";
+    std::string slowed =
+        waited ? results::Format("for others below %g%% of its messages' time", 100 * share)
+               : "for nobody";
     slowed += throttled > 0 ? "; throttled for " + results::HumanTime(throttled) + " in all" : "";
     return slowed + (shares.is_null() ? ", shares no link" : ", meets " + at(shares, "job"));
 }

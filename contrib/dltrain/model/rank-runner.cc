@@ -80,7 +80,7 @@ RankRunner::RankRunner(Rank runner,
 void
 RankRunner::Begin(const workload::Round& round, const GraphTables& tables, int64_t now)
 {
-    ns3::RdmaOwner::Check(m_services.collectives.ContextOf(m_rank), "begins a round of a rank");
+    ns3::RdmaOwner::Check(m_services.collectives->ContextOf(m_rank), "begins a round of a rank");
     NS_ASSERT_MSG(m_left == 0, "rank " << m_rank << " is in round " << m_round.number);
     m_round = round;
     m_factor = m_slowness * training::JitterOf(m_jitter, m_rank, round.number);
@@ -95,7 +95,7 @@ RankRunner::Begin(const workload::Round& round, const GraphTables& tables, int64
     if (m_left == 0 || round.earliest.ps > now)
     {
         m_events.Schedule(std::max(now, round.earliest.ps),
-                          m_services.collectives.ContextOf(m_rank),
+                          m_services.collectives->ContextOf(m_rank),
                           BEGINNING);
         return;
     }
@@ -127,7 +127,7 @@ RankRunner::StandsStill(int64_t now)
     if (resumes != training::SpeedProfile::NEVER && resumes > now && m_resumes != resumes)
     {
         m_resumes = resumes;
-        m_events.Schedule(resumes, m_services.collectives.ContextOf(m_rank), BEGINNING);
+        m_events.Schedule(resumes, m_services.collectives->ContextOf(m_rank), BEGINNING);
     }
     return resumes > now;
 }
@@ -158,7 +158,7 @@ RankRunner::TryStart(uint32_t s, int64_t now)
     {
         Account(now);
         ++m_hosting[IsLoading(task)];
-        m_events.Schedule(now + task.duration.ps, m_services.collectives.ContextOf(m_rank), id);
+        m_events.Schedule(now + task.duration.ps, m_services.collectives->ContextOf(m_rank), id);
         return;
     }
     // A receive only waits.
@@ -200,7 +200,7 @@ RankRunner::Compute(TaskId id, int64_t now)
     const int64_t end = m_speed ? m_speed->EndOf(now, slowed) : now + slowed;
     if (end != training::SpeedProfile::NEVER)
     {
-        m_events.Schedule(end, m_services.collectives.ContextOf(m_rank), id);
+        m_events.Schedule(end, m_services.collectives->ContextOf(m_rank), id);
     }
 }
 
@@ -224,10 +224,10 @@ RankRunner::Communicate(TaskId id, int64_t now)
     switch (task.kind)
     {
     case TaskKind::kSend:
-        m_services.messages.Send(OrderOf(task), task.bytes, tag, cookie, now);
+        m_services.messages->Send(OrderOf(task), task.bytes, tag, cookie, now);
         return;
     case TaskKind::kRecv:
-        m_services.messages.Receive(OrderOf(task), cookie, now);
+        m_services.messages->Receive(OrderOf(task), cookie, now);
         return;
     default:
         if (m_computing)
@@ -235,12 +235,12 @@ RankRunner::Communicate(TaskId id, int64_t now)
             Progress(now);
         }
         ++m_collectivesBusy;
-        m_services.collectives.Start(m_seats[task.group].communicator,
-                                     m_seats[task.group].position,
-                                     CollectiveOf(task),
-                                     tag,
-                                     cookie,
-                                     now);
+        m_services.collectives->Start(m_seats[task.group].communicator,
+                                      m_seats[task.group].position,
+                                      CollectiveOf(task),
+                                      tag,
+                                      cookie,
+                                      now);
     }
 }
 
@@ -290,7 +290,7 @@ RankRunner::OnEvent(TaskId task, int64_t now)
             const int64_t end = m_speed ? m_speed->EndOf(now, m_workLeft) : now + m_workLeft;
             if (end != training::SpeedProfile::NEVER)
             {
-                m_events.Schedule(end, m_services.collectives.ContextOf(m_rank), task);
+                m_events.Schedule(end, m_services.collectives->ContextOf(m_rank), task);
             }
             return;
         }
@@ -301,7 +301,7 @@ RankRunner::OnEvent(TaskId task, int64_t now)
 void
 RankRunner::EndTask(TaskId id, int64_t now)
 {
-    ns3::RdmaOwner::Check(m_services.collectives.ContextOf(m_rank), "ends a task of a rank");
+    ns3::RdmaOwner::Check(m_services.collectives->ContextOf(m_rank), "ends a task of a rank");
     const Task& task = m_tables->graph->tasks[id];
     Stream& stream = m_streams[task.stream];
     stream.busy = false;
@@ -345,7 +345,7 @@ RankRunner::EndTask(TaskId id, int64_t now)
 void
 RankRunner::Stop()
 {
-    ns3::RdmaOwner::Check(m_services.collectives.ContextOf(m_rank), "stops a round of a rank");
+    ns3::RdmaOwner::Check(m_services.collectives->ContextOf(m_rank), "stops a round of a rank");
     NS_ASSERT_MSG(m_left == 0 || m_communicating == 0, "rank " << m_rank << " communicates");
     m_stopped = true;
 }

@@ -15,6 +15,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dltrain
@@ -51,8 +52,8 @@ struct Seat
 /// What carries out a rank's communication; of the whole job.
 struct RankServices
 {
-    CollectiveRunner& collectives;
-    MessageRunner& messages;
+    CollectiveRunner* collectives;
+    MessageRunner* messages;
 };
 
 /// Hears of ranks and actors.
@@ -102,6 +103,19 @@ class RankRunner
     void Abort()
     {
         m_aborted = true;
+    }
+
+    bool IsAborted() const
+    {
+        return m_aborted;
+    }
+
+    /// Others carry out its communication from now on. Whoever sets them starts anew what the rank
+    /// is in.
+    void SetServices(RankServices services, std::vector<Seat> seats)
+    {
+        m_services = services;
+        m_seats = std::move(seats);
     }
 
     /// \return since when it has been in the oldest of the collectives and messages that it is in,

@@ -5,7 +5,6 @@
 
 #include "fault-run.h"
 #include "results/human-text.h"
-#include "scenarios/training/layout.h"
 
 #include "ns3/node-windows.h"
 #include "ns3/simulator.h"
@@ -28,19 +27,6 @@ constexpr const char* OF_QUEUE_PAIR = "queue pair";
 constexpr const char* OF_WATCHDOG = "watchdog";
 constexpr const char* OF_LAUNCHER = "launcher";
 
-/// Whether it is there at a time, ps.
-bool
-IsThere(const Fault& fault, int64_t now)
-{
-    const int64_t since = now - fault.at.ps;
-    if (since < 0 || (fault.length.ps > 0 && since >= fault.length.ps))
-    {
-        return false;
-    }
-    return fault.kind != FaultKind::kFlap || static_cast<double>(since % fault.period.ps) <
-                                                 static_cast<double>(fault.period.ps) * fault.duty;
-}
-
 } // namespace
 
 RecoveryRun::RecoveryRun(const scenario::TrainingScenario& scenario,
@@ -51,7 +37,17 @@ RecoveryRun::RecoveryRun(const scenario::TrainingScenario& scenario,
       m_run(run),
       m_job(job),
       m_hosts(scenario.cluster.hostOfServer),
-      m_spares(m_spec.spares)
+      m_spares(m_spec.spares),
+      m_hasMessages(std::any_of(scenario.plan.roles.begin(),
+                                scenario.plan.roles.end(),
+                                [](const training::StepGraph& role) {
+                                    return std::any_of(role.tasks.begin(),
+                                                       role.tasks.end(),
+                                                       [](const training::Task& task) {
+                                                           return task.kind ==
+                                                                  training::TaskKind::kSend;
+                                                       });
+                                }))
 {
     m_results.policy = scenario::RecoveryPolicyName(m_spec.policy);
     m_results.watchdogPs = m_spec.watchdog.ps;
@@ -78,6 +74,10 @@ RecoveryRun::Start()
     {
         return;
     }
+    if (FaultRun* faults = m_run.Faults())
+    {
+        faults->SetMissed([this](std::size_t fault) { return WhyMissed(fault); });
+    }
     At(m_spec.watchdog.ps, [this] { Watch(); });
     for (const Fault& fault : m_scenario.run.faults.faults)
     {
@@ -87,42 +87,6 @@ RecoveryRun::Start()
             At(fault.at.ps + m_spec.monitorInterval.ps, [this] { OnProcessGone(); });
         }
     }
-}
-
-std::set<coll::Rank>
-RecoveryRun::StoppedRanks(int64_t sooner) const
-{
-    std::set<coll::Rank> ranks;
-    const int64_t now = RdmaClock::Now();
-    for (const auto& [rank, speed] : m_scenario.plan.speeds)
-    {
-        if (!m_start.IsAbsent(rank) && !m_start.HasMoved(rank) && now >= sooner &&
-            speed.IsStopped(now - sooner) && speed.IsStopped(now))
-        {
-            ranks.insert(rank);
-        }
-    }
-    return ranks;
-}
-
-bool
-RecoveryRun::CutsOff(const Fault& fault, uint32_t host) const
-{
-    const topo::Topology& topology = m_scenario.cluster.topology;
-    const auto& links = topology.Nodes()[topology.Hosts()[host]].ports;
-    return fault.IsCut() && IsThere(fault, RdmaClock::Now()) &&
-           std::any_of(links.begin(), links.end(), [&fault](topo::LinkId link) {
-               return std::binary_search(fault.ends.begin(), fault.ends.end(), 2 * link);
-           });
-}
-
-bool
-RecoveryRun::IsCutOff(uint32_t host) const
-{
-    const std::vector<Fault>& faults = m_scenario.run.faults.faults;
-    return std::any_of(faults.begin(), faults.end(), [this, host](const Fault& fault) {
-        return CutsOff(fault, host);
-    });
 }
 
 std::string
@@ -150,7 +114,8 @@ RecoveryRun::Watch()
         return;
     }
     const int64_t now = RdmaClock::Now();
-    const int64_t since = m_recovering ? -1 : m_job.CommunicatesSince();
+    int64_t since = m_recovering ? -1 : m_job.CommunicatesSince();
+    since = since < 0 ? since : std::max(since, m_rebuilt); // what began anew is younger than that
     if (since >= 0 && since + m_spec.watchdog.ps <= now)
     {
         Know(OF_WATCHDOG, m_job.DescribeCommunicating());
@@ -197,158 +162,129 @@ RecoveryRun::OnProcessGone()
 }
 
 void
+RecoveryRun::Settle(int64_t now)
+{
+    if (m_recovering && now > m_settled)
+    {
+        const int64_t passed = now - std::exchange(m_settled, now);
+        m_results.recoveringPs += passed;
+        m_takenSince += passed;
+        m_takenOfStep += passed;
+    }
+}
+
+int64_t
+RecoveryRun::Lose(int64_t now, bool restarts)
+{
+    if (!restarts)
+    {
+        m_results.usefulPs += m_useful;
+    }
+    m_useful = 0;
+    const int64_t lost = restarts ? now - m_since - m_takenSince : now - m_stepEnd - m_takenOfStep;
+    m_job.Abort(!restarts);
+    m_suspended = false;
+    m_leaving.clear();
+    m_since = m_stepEnd = now;
+    m_takenSince = m_takenOfStep = 0;
+    return lost;
+}
+
+void
 RecoveryRun::Know(const std::string& by, const std::string& what)
 {
     const int64_t now = RdmaClock::Now();
-    const bool restarts = m_spec.policy == RecoveryPolicy::kRestart;
+    const Failed failed = FindFailed();
     results::RecoveryRecord record;
     record.known = now;
     record.by = by;
     record.what = what;
+    Settle(now);
+    RecoveryPolicy policy = m_spec.policy;
+    if (policy == RecoveryPolicy::kRebuild)
+    {
+        // Ranks that have ended for a restart cannot go on any more.
+        record.notRebuilt =
+            m_recovering && !m_suspended ? "the job begins again already" : WhyNotRebuilt(failed);
+        policy = record.notRebuilt.empty() ? policy : RecoveryPolicy::kRestart;
+    }
+    const bool rebuilds = policy == RecoveryPolicy::kRebuild;
+    const bool restarts = policy == RecoveryPolicy::kRestart;
+    const bool givesUp = m_recoveries >= m_spec.mostRestarts;
     if (!m_recovering)
     {
-        if (restarts)
-        {
-            record.lostPs = now - m_since;
-            record.lostSteps = m_ended - m_checkpoint;
-        }
-        else
-        {
-            m_results.usefulPs += m_useful;
-            record.lostPs = now - m_stepEnd;
-        }
-        m_useful = 0;
         record.cutOff = m_job.GetCutOff();
-        m_results.lostPs += record.lostPs;
-        m_job.Abort(!restarts);
-        m_recovering = true;
-        m_known = now;
     }
-    ++m_generation;
-    m_start.first = record.fromStep = restarts ? m_checkpoint : m_ended;
-    Log("failure known by the " + by + ": " + what);
-
-    const std::set<coll::Rank> stopped = StoppedRanks(0);
-    std::set<coll::Rank> ranks = stopped;
-    std::set<uint32_t> servers;
-    const uint32_t gpus = m_scenario.cluster.server.gpus;
-    for (uint32_t server = 0; server < m_hosts.size(); ++server)
+    if (rebuilds && !givesUp)
     {
-        const bool cut = IsCutOff(m_hosts[server]);
-        bool failed = false;
-        for (coll::Rank rank = server * gpus; rank < (server + 1) * gpus; ++rank)
+        if (!m_recovering)
         {
-            if (!m_start.IsAbsent(rank) && (cut || stopped.count(rank)))
-            {
-                failed = true;
-                ranks.insert(rank);
-            }
+            const int64_t since = m_job.CommunicatesSince();
+            record.lostPs =
+                since < 0 ? 0 : std::max<int64_t>(0, now - std::max({since, m_stepEnd, m_rebuilt}));
+            m_takenSince += record.lostPs;
+            m_takenOfStep += record.lostPs;
+            m_job.Suspend();
+            m_suspended = true;
         }
-        if (failed)
-        {
-            servers.insert(server);
-            record.servers.push_back(NameOf(m_hosts[server]));
-        }
-    }
-    record.failed = FindFailed(stopped, servers);
-    std::string why;
-    if (m_recoveries >= m_spec.mostRestarts)
-    {
-        why = "--max-restarts=" + std::to_string(m_spec.mostRestarts) + " allows no other recovery";
     }
     else
     {
-        why = restarts ? Replace(servers, &record) : Leave(ranks, &record);
+        record.lostSteps = restarts ? m_ended - m_checkpoint : 0;
+        record.lostPs = Lose(now, restarts);
+        m_ended = restarts ? m_checkpoint : m_ended;
+    }
+    m_results.lostPs += record.lostPs;
+    m_recovering = true;
+    m_settled = now;
+    ++m_generation;
+    m_start.first = record.fromStep = m_ended;
+    record.action = scenario::RecoveryPolicyName(policy);
+    Log("failure known by the " + by + ": " + what);
+
+    for (const uint32_t server : failed.servers)
+    {
+        record.servers.push_back(NameOf(m_hosts[server]));
+    }
+    for (const uint32_t server : failed.lame)
+    {
+        for (const std::string& port : LostPorts(server))
+        {
+            record.nics.push_back(port);
+        }
+    }
+    record.failed = FindBegin(failed);
+    std::string why;
+    if (givesUp)
+    {
+        why = "--max-restarts=" + std::to_string(m_spec.mostRestarts) + " allows no other recovery";
+    }
+    else if (restarts)
+    {
+        why = Replace(failed.servers, &record);
+    }
+    else
+    {
+        why = Leave(failed.ranks, &record);
     }
     if (why.empty())
     {
         ++m_recoveries;
         record.abortPs = m_spec.abort.ps;
-        record.restartPs = m_spec.restart.ps;
+        record.restartPs = (record.notRebuilt.empty() ? m_spec.restart : m_spec.restartInstead).ps;
         record.readPs = restarts && m_checkpoint > 0 ? m_results.checkpointPs : 0;
         At(now + record.abortPs + record.restartPs + record.readPs,
            [this, generation = m_generation] { Resume(generation); });
+    }
+    else
+    {
+        record.action.clear();
     }
     m_results.failures.push_back(std::move(record));
     if (!why.empty())
     {
         GiveUp(why);
     }
-}
-
-int64_t
-RecoveryRun::FindFailed(const std::set<coll::Rank>& stopped, const std::set<uint32_t>& servers)
-{
-    const int64_t now = RdmaClock::Now();
-    const auto cuts = [this, &servers](const Fault& fault) {
-        return std::any_of(servers.begin(), servers.end(), [&](uint32_t server) {
-            return CutsOff(fault, m_hosts[server]);
-        });
-    };
-    int64_t failed = -1;
-    for (std::size_t i = 0; i < m_scenario.run.faults.faults.size(); ++i)
-    {
-        const Fault& fault = m_scenario.run.faults.faults[i];
-        if (fault.at.ps > now)
-        {
-            continue;
-        }
-        const bool isNew = m_seen.insert(i).second;
-        // What made servers fail; if none did, whatever may have lost frames or held them up.
-        const bool explains = servers.empty() ? isNew && fault.kind != FaultKind::kGpuSlow
-                              : fault.kind == FaultKind::kGpuStop ? isNew && !stopped.empty()
-                                                                  : cuts(fault);
-        if (explains)
-        {
-            failed = failed < 0 ? fault.at.ps : std::min(failed, fault.at.ps);
-        }
-    }
-    return failed;
-}
-
-std::string
-RecoveryRun::Replace(const std::set<uint32_t>& servers, results::RecoveryRecord* record)
-{
-    const uint32_t gpus = m_scenario.cluster.server.gpus;
-    m_start.moved.resize(m_scenario.plan.ranks);
-    for (const uint32_t server : servers)
-    {
-        const auto spare = std::find_if(m_spares.begin(), m_spares.end(), [this](uint32_t host) {
-            return !IsCutOff(host);
-        });
-        if (spare == m_spares.end())
-        {
-            return "no spare server works that could take the place of " + NameOf(m_hosts[server]) +
-                   " (--spares=" + std::to_string(m_spec.spares.size()) + ")";
-        }
-        record->spares.push_back(NameOf(*spare));
-        m_hosts[server] = *spare;
-        m_spares.erase(spare);
-        std::fill_n(m_start.moved.begin() + server * gpus, gpus, true);
-    }
-    return {};
-}
-
-std::string
-RecoveryRun::Leave(const std::set<coll::Rank>& ranks, results::RecoveryRecord* record)
-{
-    const training::Layout layout = m_scenario.options.GetLayout();
-    std::set<uint32_t> replicas;
-    for (const coll::Rank rank : ranks)
-    {
-        replicas.insert(training::PlaceOf(layout, rank).data);
-    }
-    m_start.absent.resize(m_scenario.plan.ranks);
-    for (coll::Rank rank = 0; rank < m_scenario.plan.ranks; ++rank)
-    {
-        if (!m_start.absent[rank] && replicas.count(training::PlaceOf(layout, rank).data))
-        {
-            m_start.absent[rank] = true;
-            record->left.push_back(rank);
-        }
-    }
-    m_results.ranks -= static_cast<uint32_t>(record->left.size());
-    return m_results.ranks == 0 ? "no replica of the model is left" : "";
 }
 
 void
@@ -359,18 +295,32 @@ RecoveryRun::Resume(uint32_t generation)
         return; // another failure became known meanwhile
     }
     const int64_t now = RdmaClock::Now();
-    m_results.recoveringPs += now - m_known;
+    Settle(now);
     m_recovering = false;
-    m_since = now;
-    m_stepEnd = now;
-    m_results.failures.back().resumed = now;
-    Log("the ranks begin again with step " + std::to_string(m_start.first + 1));
-    m_ended = m_start.first;
-    if (m_results.failures.back().lostSteps == 0)
+    m_rebuilt = now;
+    results::RecoveryRecord& last = m_results.failures.back();
+    last.resumed = now;
+    if (last.lostSteps == 0)
     {
-        m_results.failures.back().recomputed = now;
+        last.recomputed = now;
     }
-    const std::string why = m_job.Resume(m_start, m_hosts);
+    std::string why;
+    if (m_suspended)
+    {
+        m_suspended = false;
+        why = m_job.Rebuild(std::exchange(m_leaving, {}), {m_hosts, FindNics()}, &last.repeated);
+        Log("the ranks go on; collectives that begin anew: " + std::to_string(last.repeated));
+    }
+    else
+    {
+        m_since = m_stepEnd = now;
+        m_takenSince = m_takenOfStep = 0;
+        Log("the ranks begin again with step " + std::to_string(m_start.first + 1));
+        why = m_job.Resume(
+            m_start,
+            {m_hosts,
+             m_spec.policy == RecoveryPolicy::kRebuild ? FindNics() : Places::NicsInUse()});
+    }
     if (!why.empty())
     {
         GiveUp(why);
@@ -388,9 +338,10 @@ RecoveryRun::GiveUp(const std::string& why)
 void
 RecoveryRun::OnStepEnd(uint32_t step, int64_t begin, int64_t end)
 {
+    Settle(end);
     m_ended = step + 1;
     m_stepEnd = end;
-    m_useful += end - begin;
+    m_useful += end - begin - std::exchange(m_takenOfStep, 0);
     m_over = m_ended == m_scenario.warmupSteps + m_scenario.steps;
     if (!m_results.failures.empty())
     {
@@ -418,9 +369,10 @@ RecoveryRun::OnCheckpointEnd()
     }
     m_checkpoint = m_ended;
     m_results.usefulPs += std::exchange(m_useful, 0);
-    m_results.writingPs += now - m_stepEnd;
-    m_since = now;
-    m_stepEnd = now;
+    Settle(now);
+    m_results.writingPs += now - m_stepEnd - m_takenOfStep;
+    m_since = m_stepEnd = now;
+    m_takenSince = m_takenOfStep = 0;
     Log("checkpoint of " + std::to_string(m_ended) + (m_ended == 1 ? " step" : " steps") +
         " written");
 }
@@ -429,13 +381,10 @@ void
 RecoveryRun::End(int64_t now)
 {
     m_results.usefulPs += std::exchange(m_useful, 0);
-    if (m_recovering)
+    Settle(now);
+    if (!m_over)
     {
-        m_results.recoveringPs += now - m_known;
-    }
-    else if (!m_over)
-    {
-        m_results.lostPs += now - m_stepEnd; // of a step that did not end
+        m_results.lostPs += now - m_stepEnd - m_takenOfStep; // of a step that did not end
     }
 }
 

@@ -26,9 +26,22 @@ namespace dltrain
  *                                                       + read     the last checkpoint
  *                                                       resumed    TrainingJob::Resume
  *
- * A failure that becomes known meanwhile begins this anew. Who has failed is what faults say at
- * that time: servers of which a NIC's cable is cut, GPUs that stand still. Steps that were lost are
- * simulated again.
+ * With kRebuild ranks compute on, and nothing is read:
+ *
+ *                                                       known      TrainingJob::Suspend
+ *                                                       + abort
+ *                                                       + restart  of NCCL
+ *                                                       resumed    TrainingJob::Rebuild
+ *
+ * but where the state of who failed is lost: that is a restart. A failure that becomes known
+ * meanwhile begins this anew. Who has failed is what faults say at that time: servers of which a
+ * NIC's cable is cut (kRebuild: those of all NICs are), GPUs that stand still. Steps that were lost
+ * are simulated again.
+ *
+ * Each picosecond from the beginning to the end is useful, writing, lost or recovering. Of a step
+ * in which communication began anew, lost is what passed from when the first rank was in what was
+ * under way until the failure was known, recovering what passed from then until it began anew; the
+ * rest of the step is useful.
  *
  * One process. All by events without context, but for OnMessageFails.
  */
@@ -55,6 +68,10 @@ class RecoveryRun : public TrainingJobWatcher
         return m_results;
     }
 
+    /// \param fault of a GPU that begins now: its place in FaultPlan::faults \return why it hits
+    /// nobody, in words; empty: it does
+    std::string WhyMissed(std::size_t fault) const;
+
     // TrainingJobWatcher
     void OnMessageFails(const std::string& what) override;
     void OnStepEnd(uint32_t step, int64_t begin, int64_t end) override;
@@ -69,8 +86,28 @@ class RecoveryRun : public TrainingJobWatcher
     void OnFailed(uint32_t generation, const std::string& what);
     void OnProcessGone();
     void Know(const std::string& by, const std::string& what);
+
+    /// What has failed by now.
+    struct Failed
+    {
+        std::set<coll::Rank> stopped; ///< whose GPU stands still
+        std::set<coll::Rank> ranks;   ///< these, and those of servers that are cut off
+        std::set<uint32_t> servers;   ///< of these ranks
+        std::set<uint32_t> lame;      ///< servers that are not cut off, and have lost NICs
+    };
+
+    Failed FindFailed() const;
+    /// \return why collectives cannot be repeated without them, or nothing
+    std::string WhyNotRebuilt(const Failed& failed) const;
+    /// Of the job's servers, what is to be used from now on. \return empty: all
+    Places::NicsInUse FindNics() const;
+    /// What passed since all was put down last is recovering.
+    void Settle(int64_t now);
+    /// What was done since then is lost, and the ranks end. \return ps
+    int64_t Lose(int64_t now, bool restarts);
+    void Rebuild();
     /// \return when what is known now began: the earliest fault that explains it, ps; -1: none does
-    int64_t FindFailed(const std::set<coll::Rank>& stopped, const std::set<uint32_t>& servers);
+    int64_t FindBegin(const Failed& failed);
     /// Whoever has failed is replaced. \return why that cannot be, or nothing
     std::string Replace(const std::set<uint32_t>& servers, results::RecoveryRecord* record);
     /// Their replicas leave. \return the same
@@ -82,7 +119,16 @@ class RecoveryRun : public TrainingJobWatcher
     std::set<coll::Rank> StoppedRanks(int64_t sooner) const;
     /// \return whether a fault that is there now cuts a cable of a host
     bool CutsOff(const scenario::Fault& fault, uint32_t host) const;
+    /// A NIC is lost with any of its cables.
+    bool HasLostNic(uint32_t host) const;
+    /// \return of a host
+    std::vector<uint32_t> LostNics(uint32_t host) const;
+    /// By policy: by one NIC, or by all of them.
     bool IsCutOff(uint32_t host) const;
+    /// \return whether a GPU of a spare stands still
+    bool HasStopped(uint32_t spare) const;
+    /// \return "server-3:1", as --pcap names ports
+    std::vector<std::string> LostPorts(uint32_t server) const;
     std::string NameOf(uint32_t host) const;
     void Log(const std::string& text);
 
@@ -99,9 +145,16 @@ class RecoveryRun : public TrainingJobWatcher
     uint32_t m_recoveries = 0;
     bool m_recovering = false;
     bool m_over = false;
-    int64_t m_since = 0;       //!< ps: what was done since then would be lost (restart)
-    int64_t m_stepEnd = 0;     //!< of the last step of this attempt, or its checkpoint; ps
-    int64_t m_known = 0;       //!< when what is being recovered from was known
+    std::vector<coll::Rank> m_leaving; //!< when the job is rebuilt
+    bool m_suspended = false;          //!< ranks compute on, and are to be rebuilt
+    int64_t m_since = 0;               //!< ps: what was done since then would be lost (restart)
+    int64_t m_stepEnd = 0;             //!< of the last step of this attempt, or its checkpoint; ps
+    int64_t m_settled = 0;             //!< ps: until then it is put down what was recovering
+    int64_t m_rebuilt = 0;             //!< ps: communication began anew
+    // Put down as lost or recovering already, ps:
+    int64_t m_takenSince = 0;  //!< since m_since
+    int64_t m_takenOfStep = 0; //!< since m_stepEnd
+    bool m_hasMessages;        //!< other than those of collectives
     uint32_t m_ended = 0;      //!< steps
     uint32_t m_checkpoint = 0; //!< steps that the last checkpoint has
     int64_t m_useful = 0;      //!< of steps since m_since

@@ -89,42 +89,67 @@ NoticeOf(const std::string& text, std::size_t* attempt)
 } // namespace
 
 void
-TrainingJob::Add(const scenario::ClusterSpec& cluster, const JobStart& start)
+TrainingJob::Add(const Whereabouts& where, const JobStart& start)
 {
     const uint64_t bytesBefore = m_attempts.empty() ? 0 : CountBytes();
     const std::size_t number = m_attempts.size();
     Attempt& attempt = *m_attempts.emplace_back(std::make_unique<Attempt>());
     attempt.bytesBefore = bytesBefore;
     attempt.workload = MakeWorkload(m_scenario, start);
-    for (const auto& [rank, speed] : m_scenario.plan.speeds)
+    const uint32_t gpus = m_scenario.cluster.server.gpus;
+    for (Rank rank = 0; rank < m_scenario.plan.ranks; ++rank)
     {
-        if (start.moved.empty() || !start.moved[rank])
+        if (const auto* speed = scenario::SpeedAt(m_scenario, where.hosts[rank / gpus], rank))
         {
-            attempt.speeds.emplace(rank, speed);
+            attempt.speeds.emplace(rank, *speed);
         }
     }
-    attempt.job = std::make_unique<JobRunner>(*attempt.workload, *this, m_setting.tagOf, start);
+    JobStart from = start;
+    from.speeds = &attempt.speeds;
+    attempt.job = std::make_unique<JobRunner>(*attempt.workload, *this, m_setting.tagOf, from);
     attempt.job->SetNotes(number == 0 ? m_run->Notes() : nullptr); // with several there is one
-    attempt.interconnect = m_run->Connect(cluster);
-    attempt.collectives = std::make_unique<CollectiveRunner>(cluster,
-                                                             m_scenario.collectives,
-                                                             *attempt.interconnect,
-                                                             attempt.job.get(),
-                                                             m_setting.number);
-    attempt.collectives->SetSpeeds(&attempt.speeds);
-    attempt.messages = std::make_unique<MessageRunner>(*attempt.interconnect,
-                                                       m_scenario.collectives,
-                                                       *attempt.job,
-                                                       m_setting.number);
-    attempt.job->SetServices({*attempt.collectives, *attempt.messages});
+    attempt.job->SetServices(Wire(where));
     attempt.job->SetDecider(
         [this, number](const workload::Notice& n) { m_setting.decide(TextOf(number, n)); });
+}
+
+RankServices
+TrainingJob::Wire(const Whereabouts& where)
+{
+    Attempt& attempt = Now();
+    Wiring& wiring = attempt.wirings.emplace_back();
+    const scenario::ClusterSpec* cluster = &m_scenario.cluster;
+    scenario::CollectiveOptions options = m_scenario.collectives;
+    if (where.hosts != cluster->hostOfServer || !where.nics.empty())
+    {
+        auto changed = std::make_unique<scenario::ClusterSpec>(*cluster);
+        changed->hostOfServer = where.hosts;
+        if (!where.nics.empty())
+        {
+            changed->server.nics = static_cast<uint32_t>(where.nics.front().size());
+            options.machine.nics = changed->server.nics;
+        }
+        wiring.cluster = std::move(changed);
+        cluster = wiring.cluster.get();
+    }
+    wiring.interconnect = m_run->Connect(*cluster, where.nics);
+    wiring.collectives = std::make_unique<CollectiveRunner>(*cluster,
+                                                            options,
+                                                            *wiring.interconnect,
+                                                            attempt.job.get(),
+                                                            m_setting.number);
+    wiring.collectives->SetSpeeds(&attempt.speeds);
+    wiring.messages = std::make_unique<MessageRunner>(*wiring.interconnect,
+                                                      options,
+                                                      *attempt.job,
+                                                      m_setting.number);
     if (TrainingJobWatcher* watcher = m_setting.watcher)
     {
         const auto tell = [watcher](const std::string& what) { watcher->OnMessageFails(what); };
-        attempt.collectives->SetFailureListener(tell);
-        attempt.messages->SetFailureListener(tell);
+        wiring.collectives->SetFailureListener(tell);
+        wiring.messages->SetFailureListener(tell);
     }
+    return {wiring.collectives.get(), wiring.messages.get()};
 }
 
 void
@@ -135,17 +160,24 @@ TrainingJob::Abort(bool keep)
         Keep();
     }
     m_steps.clear();
+    Suspend();
     Now().job->Abort();
-    Now().interconnect->Abort();
+}
+
+void
+TrainingJob::Suspend()
+{
+    if (!std::exchange(Now().suspended, true))
+    {
+        Now().job->Suspend();
+        Now().Wires().interconnect->Abort();
+    }
 }
 
 std::string
-TrainingJob::Resume(const JobStart& start, const std::vector<uint32_t>& hosts)
+TrainingJob::Resume(const JobStart& start, const Whereabouts& where)
 {
-    auto cluster = std::make_unique<scenario::ClusterSpec>(m_scenario.cluster);
-    cluster->hostOfServer = hosts;
-    Add(*cluster, start);
-    Now().cluster = std::move(cluster);
+    Add(where, start);
     m_lastEnd = ns3::RdmaClock::Now();
     std::string why = Now().job->Prepare();
     if (why.empty())
@@ -156,13 +188,20 @@ TrainingJob::Resume(const JobStart& start, const std::vector<uint32_t>& hosts)
 }
 
 std::string
+TrainingJob::Rebuild(const std::vector<Rank>& leaving, const Whereabouts& where, uint64_t* repeated)
+{
+    Now().suspended = false;
+    return Now().job->Rebuild(Wire(where), leaving, repeated);
+}
+
+std::string
 TrainingJob::Populate(FabricRun& run, Setting setting)
 {
     m_setting = std::move(setting);
     m_run = &run;
     m_collector = &run.Collector();
     m_lastEnd = m_setting.start;
-    Add(m_scenario.cluster, {});
+    Add({m_scenario.cluster.hostOfServer}, {});
     // Of a step that replicas do each at its own pace there is no critical path, nor of one in
     // which a pipeline goes on with what was sent in the step before, nor of those that a failure
     // may throw away.
@@ -179,8 +218,8 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
             collector.GetWords(),
             [&collector] { return collector.GetMessageParts(); });
         m_critical->SetNotes(&collector.GetLinkNotes());
-        Now().collectives->SetPaths(&m_critical->GetPaths());
-        Now().messages->SetPaths(&m_critical->GetPaths());
+        Now().Wires().collectives->SetPaths(&m_critical->GetPaths());
+        Now().Wires().messages->SetPaths(&m_critical->GetPaths());
     }
 
     if (Ranks::Get().IsFirst() && !m_setting.calls.empty() && !m_calls.Open(m_setting.calls))
@@ -201,7 +240,7 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
         uint32_t here = 0;
         for (Rank rank = 0; rank < m_scenario.plan.ranks; ++rank)
         {
-            here += Now().interconnect->GetPlaces().IsHere(rank);
+            here += Now().Wires().interconnect->GetPlaces().IsHere(rank);
         }
         run.Control().SetPortion(static_cast<double>(here) / m_scenario.plan.ranks);
     }
@@ -268,7 +307,12 @@ TrainingJob::GetShareDone() const
 uint64_t
 TrainingJob::CountBytes() const
 {
-    return Now().bytesBefore + Now().collectives->GetBytes() + Now().messages->GetBytes();
+    uint64_t bytes = Now().bytesBefore;
+    for (const Wiring& wiring : Now().wirings)
+    {
+        bytes += wiring.collectives->GetBytes() + wiring.messages->GetBytes();
+    }
+    return bytes;
 }
 
 void
@@ -311,8 +355,7 @@ TrainingJob::OnRoundEnd(uint32_t step, const results::StepRecord& record)
     {
         m_setting.watcher->OnStepEnd(step, m_lastEnd, record.end);
     }
-    if (m_scenario.run.recovery &&
-        m_scenario.run.recovery->policy == scenario::RecoveryPolicy::kRestart)
+    if (m_scenario.run.recovery && m_scenario.run.recovery->MayRestart())
     {
         m_steps.push_back({step, m_lastEnd, record});
     }

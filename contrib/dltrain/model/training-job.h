@@ -62,6 +62,13 @@ class TrainingJob : public JobListener
         TrainingJobWatcher* watcher = nullptr;
     };
 
+    /// Where a job is, if not as at its beginning.
+    struct Whereabouts
+    {
+        std::vector<uint32_t> hosts; ///< of servers: ClusterSpec::hostOfServer
+        Places::NicsInUse nics = {}; ///< as many of each server; empty: all
+    };
+
     /// \param scenario kept by reference
     explicit TrainingJob(const scenario::TrainingScenario& scenario);
     ~TrainingJob() override;
@@ -74,14 +81,20 @@ class TrainingJob : public JobListener
     /// Between the nodes' events: the ranks end where they are. \param keep what they have done;
     /// else what they did since the last checkpoint is forgotten
     void Abort(bool keep);
-    /// They begin again, now, after Abort, by an event without context. \param hosts of the
-    /// servers, ClusterSpec::hostOfServer \return why they cannot, or nothing
-    std::string Resume(const JobStart& start, const std::vector<uint32_t>& hosts);
+    /// They begin again, now, after Abort, by an event without context. \return why they cannot, or
+    /// nothing
+    std::string Resume(const JobStart& start, const Whereabouts& where);
+    /// JobRunner::Suspend
+    void Suspend();
+    /// JobRunner::Rebuild
+    std::string Rebuild(const std::vector<Rank>& leaving,
+                        const Whereabouts& where,
+                        uint64_t* repeated);
 
     /// CollectiveRunner::GetCutOff
     std::vector<results::CutOffRecord> GetCutOff() const
     {
-        return Now().collectives->GetCutOff();
+        return Now().Wires().collectives->GetCutOff();
     }
 
     /// JobRunner::DescribeCommunicating
@@ -137,19 +150,31 @@ class TrainingJob : public JobListener
     void OnJobEnd() override;
 
   private:
+    /// What carries out the ranks' communication.
+    struct Wiring
+    {
+        std::unique_ptr<const scenario::ClusterSpec> cluster; ///< null: the scenario's
+        std::unique_ptr<Interconnect> interconnect;
+        std::unique_ptr<CollectiveRunner> collectives;
+        std::unique_ptr<MessageRunner> messages;
+    };
+
     /// What runs the ranks, from a beginning to an end or an abort. What was aborted stays, as
     /// frames and events still lead to it.
     struct Attempt
     {
-        /// As the scenario has them, but for where servers are and which GPUs are slow.
-        std::unique_ptr<scenario::ClusterSpec> cluster;
+        /// As the scenario has them, but for those of ranks that have moved.
         std::map<Rank, training::SpeedProfile> speeds;
         std::unique_ptr<workload::Workload> workload;
-        std::unique_ptr<Interconnect> interconnect;
         std::unique_ptr<JobRunner> job;
-        std::unique_ptr<CollectiveRunner> collectives;
-        std::unique_ptr<MessageRunner> messages;
+        std::deque<Wiring> wirings; ///< the last one is in use
+        bool suspended = false;
         uint64_t bytesBefore = 0; ///< that others had sent
+
+        const Wiring& Wires() const
+        {
+            return wirings.back();
+        }
     };
 
     struct KeptStep
@@ -169,8 +194,10 @@ class TrainingJob : public JobListener
         return *m_attempts.back();
     }
 
-    /// A new attempt, all but its ranks' beginning. \param cluster kept
-    void Add(const scenario::ClusterSpec& cluster, const JobStart& start);
+    /// A new attempt, all but its ranks' beginning.
+    void Add(const Whereabouts& where, const JobStart& start);
+    /// The last attempt gets what carries out its communication.
+    RankServices Wire(const Whereabouts& where);
     uint64_t CountBytes() const;
     void AddResults(const KeptStep& step);
     void Keep();

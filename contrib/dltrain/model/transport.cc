@@ -11,6 +11,7 @@
 
 #include <map>
 #include <stdexcept>
+#include <utility>
 
 namespace dltrain
 {
@@ -29,11 +30,14 @@ Places::Places(const ns3::RdmaFabric& fabric)
     m_servers = fabric.GetNEndpoints();
 }
 
-Places::Places(const scenario::ClusterSpec& cluster, const ns3::RdmaFabric& fabric)
+Places::Places(const scenario::ClusterSpec& cluster,
+               const ns3::RdmaFabric& fabric,
+               NicsInUse nicsInUse)
     : m_areGpus(true),
       m_gpus(cluster.server.gpus),
       m_nics(cluster.server.nics),
       m_planes(cluster.topology.About().planes),
+      m_nicsInUse(std::move(nicsInUse)),
       m_servers(cluster.servers),
       m_firstSwitch(cluster.servers * cluster.server.gpus),
       m_aggregators(cluster.aggregators.get())

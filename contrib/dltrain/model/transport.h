@@ -37,9 +37,15 @@ class Places
   public:
     /// Place e is endpoint e.
     explicit Places(const ns3::RdmaFabric& fabric);
+    /// NICs of servers that are to be used, as many of each as ClusterSpec::server has: by server;
+    /// empty: all that there are.
+    using NicsInUse = std::vector<std::vector<uint32_t>>;
+
     /// Place r is rank r: GPU r mod g of logical server r / g. \param fabric built from
     /// cluster.topology; both outlive this
-    Places(const scenario::ClusterSpec& cluster, const ns3::RdmaFabric& fabric);
+    Places(const scenario::ClusterSpec& cluster,
+           const ns3::RdmaFabric& fabric,
+           NicsInUse nicsInUse = {});
 
     bool IsGpu(uint32_t place) const
     {
@@ -71,7 +77,7 @@ class Places
     {
         const uint32_t server = ServerOf(place);
         return m_firstEndpoint[server] + (IsUnit(place) ? PortOfUnit(server, rail % m_nics, towards)
-                                                        : rail % m_nics * m_planes + plane);
+                                                        : NicOf(server, rail) * m_planes + plane);
     }
 
     /// Where a channel begins. \return endpoint
@@ -142,6 +148,11 @@ class Places
     }
 
   private:
+    uint32_t NicOf(uint32_t server, uint32_t rail) const
+    {
+        return m_nicsInUse.empty() ? rail % m_nics : m_nicsInUse[server][rail % m_nics];
+    }
+
     /// Of several planes a channel takes one, the same at both ends: by a hash of who talks to
     /// whom, and those of the same two NICs in turns (ChannelName::turn).
     uint32_t PlaneOf(const ChannelName& name) const;
@@ -153,6 +164,7 @@ class Places
     uint32_t m_gpus = 1;
     uint32_t m_nics = 1;
     uint32_t m_planes = 1; ///< topo::Description::planes
+    NicsInUse m_nicsInUse;
     uint32_t m_servers = 0;
     uint32_t m_firstSwitch = UINT32_MAX; ///< place
     const scenario::Aggregators* m_aggregators = nullptr;

@@ -130,6 +130,36 @@ TEST(CheckpointedSteps, WhenTheyRest)
     }
 }
 
+// Who leaves is no longer waited for: not in the step that it is in, nor in one that it had ended
+// before others, nor when ranks wake behind a checkpoint.
+TEST(CheckpointedSteps, RanksLeave)
+{
+    const auto plan = Plan(3);
+    // The last two leave when rank 0 has ended two steps, rank 1 one and rank 2 none.
+    CheckpointedSteps steps(plan, 1, 3, 2, 0, {});
+    std::vector<Round> rounds;
+    for (uint32_t r = 0; r < 3; ++r)
+    {
+        rounds.push_back(*steps.Next(r));
+    }
+    EXPECT_TRUE(steps.OnEnded(0, rounds[0]).IsEmpty());
+    EXPECT_TRUE(steps.OnEnded(1, rounds[1]).IsEmpty());
+    EXPECT_TRUE(steps.OnEnded(0, *steps.Next(0)).IsEmpty());
+    EXPECT_TRUE(steps.Leave({1}).empty()); // rank 2 has ended nothing
+    EXPECT_EQ(steps.CountRanks(), 2u);
+    const std::vector<Notice> notices = steps.Leave({2});
+    ASSERT_EQ(notices.size(), 2u); // of both steps
+    EXPECT_TRUE(notices[0].measure);
+    EXPECT_TRUE(notices[1].checkpoint);
+    ASSERT_EQ(notices[1].wake.size(), 1u);
+    EXPECT_EQ(notices[1].wake[0].rank, 0u);
+    EXPECT_FALSE(steps.Next(1));
+    EXPECT_FALSE(steps.Woken(2, 0));
+    EXPECT_TRUE(steps.OnEnded(0, *steps.Woken(0, 0)).IsEmpty());
+    EXPECT_TRUE(steps.OnEnded(0, *steps.Next(0)).end);
+    EXPECT_TRUE(steps.IsDone());
+}
+
 // Without checkpoints they are RepeatedSteps.
 TEST(CheckpointedSteps, AsRepeatedSteps)
 {

@@ -57,6 +57,17 @@ TEST(RecoveryOptions, Defaults)
     const auto shrink = ScenarioOf("--servers=3 --zero=0 --recovery=shrink").run.recovery;
     ASSERT_TRUE(shrink);
     EXPECT_EQ(shrink->restart.ps, 1000000000000);
+    // Rebuild: NCCL alone, unless it has to restart; what is given holds for both.
+    const auto rebuild = ScenarioOf("--servers=3 --recovery=rebuild --spares=1").run.recovery;
+    ASSERT_TRUE(rebuild);
+    EXPECT_EQ(rebuild->policy, RecoveryPolicy::kRebuild);
+    EXPECT_EQ(rebuild->restart.ps, 1000000000000);
+    EXPECT_EQ(rebuild->restartInstead.ps, 30 * int64_t{1000000000000});
+    EXPECT_EQ(rebuild->spares.size(), 1u);
+    const auto both = ScenarioOf("--servers=3 --recovery=rebuild --restart-time=7s").run.recovery;
+    ASSERT_TRUE(both);
+    EXPECT_EQ(both->restart.ps, 7 * int64_t{1000000000000});
+    EXPECT_EQ(both->restartInstead.ps, 7 * int64_t{1000000000000});
     const auto writes = ScenarioOf("--servers=3 --checkpoint-every=7").run.recovery;
     ASSERT_TRUE(writes);
     EXPECT_EQ(writes->policy, RecoveryPolicy::kNone);
@@ -127,6 +138,30 @@ TEST(RecoveryOptions, CheckpointBytes)
             EXPECT_EQ(s.run.recovery->CheckpointTime().ps, static_cast<int64_t>(most) * 1000);
         }
     }
+}
+
+// A fault is of a GPU as a thing: where a rank is decides which one it feels.
+TEST(RecoveryOptions, SparesGpus)
+{
+    const TrainingScenario s = ScenarioOf(
+        "--servers=2 --gpus-per-server=4 --recovery=restart --spares=2 --zero=1"
+        " --fault=gpu-stop,at=1ms,on=gpu-6 --fault=gpu-slow,at=2ms,on=server-3:gpu-2,to=2");
+    ASSERT_TRUE(s.run.recovery);
+    const RecoverySpec& spec = *s.run.recovery;
+    ASSERT_EQ(spec.spares, (std::vector<uint32_t>{2, 3}));
+    EXPECT_EQ(spec.faultyGpus.at(0).host, 1u);
+    EXPECT_EQ(spec.faultyGpus.at(0).gpu, 2u);
+    EXPECT_EQ(spec.faultyGpus.at(1).host, 3u);
+    ASSERT_TRUE(SpeedAt(s, 1, 6)); // where it is at the beginning
+    EXPECT_TRUE(SpeedAt(s, 1, 6)->IsStopped(1000000000));
+    EXPECT_FALSE(SpeedAt(s, 2, 6)); // at the first spare
+    ASSERT_TRUE(SpeedAt(s, 3, 6));
+    // Half as fast from 2 ms on: 3 ms of work take 2 + 2.
+    EXPECT_EQ(SpeedAt(s, 3, 6)->EndOf(0, 3000000000), 4000000000);
+    EXPECT_FALSE(SpeedAt(s, 3, 5));
+    ExpectError("--recovery=restart --spares=1 --fault=gpu-stop,at=1ms,on=server-5:gpu-0",
+                {"server-5:gpu-0", "no server of this job", "of a spare one server-4:gpu-0"});
+    ExpectError("--fault=gpu-stop,at=1ms,on=server-4:gpu-0", {"no server of this job"});
 }
 
 TEST(RecoveryOptions, Refused)

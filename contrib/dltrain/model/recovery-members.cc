@@ -1,0 +1,361 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * RecoveryRun: who has failed, and who or what takes its place.
+ */
+#include "recovery-run.h"
+#include "scenarios/training/layout.h"
+
+#include <algorithm>
+
+namespace dltrain
+{
+
+namespace
+{
+
+using ns3::RdmaClock;
+using scenario::Fault;
+using scenario::FaultKind;
+using scenario::RecoveryPolicy;
+
+/// Whether it is there at a time, ps.
+bool
+IsThere(const Fault& fault, int64_t now)
+{
+    const int64_t since = now - fault.at.ps;
+    if (since < 0 || (fault.length.ps > 0 && since >= fault.length.ps))
+    {
+        return false;
+    }
+    return fault.kind != FaultKind::kFlap || static_cast<double>(since % fault.period.ps) <
+                                                 static_cast<double>(fault.period.ps) * fault.duty;
+}
+
+} // namespace
+
+std::set<coll::Rank>
+RecoveryRun::StoppedRanks(int64_t sooner) const
+{
+    std::set<coll::Rank> ranks;
+    const int64_t now = RdmaClock::Now();
+    const uint32_t gpus = m_scenario.cluster.server.gpus;
+    for (coll::Rank rank = 0; rank < m_scenario.plan.ranks; ++rank)
+    {
+        const auto* speed = scenario::SpeedAt(m_scenario, m_hosts[rank / gpus], rank);
+        if (speed && !m_start.IsAbsent(rank) && now >= sooner && speed->IsStopped(now - sooner) &&
+            speed->IsStopped(now))
+        {
+            ranks.insert(rank);
+        }
+    }
+    return ranks;
+}
+
+bool
+RecoveryRun::CutsOff(const Fault& fault, uint32_t host) const
+{
+    const topo::Topology& topology = m_scenario.cluster.topology;
+    const auto& links = topology.Nodes()[topology.Hosts()[host]].ports;
+    return fault.IsCut() && IsThere(fault, RdmaClock::Now()) &&
+           std::any_of(links.begin(), links.end(), [&fault](topo::LinkId link) {
+               return std::binary_search(fault.ends.begin(), fault.ends.end(), 2 * link);
+           });
+}
+
+std::vector<uint32_t>
+RecoveryRun::LostNics(uint32_t host) const
+{
+    const topo::Topology& topology = m_scenario.cluster.topology;
+    const auto& links = topology.Nodes()[topology.Hosts()[host]].ports;
+    const int64_t now = RdmaClock::Now();
+    const std::size_t planes = std::max(1U, topology.About().planes);
+    std::vector<uint32_t> lost;
+    for (uint32_t nic = 0; nic < m_scenario.cluster.server.nics; ++nic)
+    {
+        bool isCut = false;
+        for (std::size_t port = nic * planes; port < (nic + 1) * planes; ++port)
+        {
+            for (const Fault& fault : m_scenario.run.faults.faults)
+            {
+                isCut = isCut ||
+                        (port < links.size() && fault.IsCut() && IsThere(fault, now) &&
+                         std::binary_search(fault.ends.begin(), fault.ends.end(), 2 * links[port]));
+            }
+        }
+        if (isCut)
+        {
+            lost.push_back(nic);
+        }
+    }
+    return lost;
+}
+
+bool
+RecoveryRun::HasLostNic(uint32_t host) const
+{
+    return !LostNics(host).empty();
+}
+
+bool
+RecoveryRun::IsCutOff(uint32_t host) const
+{
+    return m_spec.policy == RecoveryPolicy::kRebuild
+               ? LostNics(host).size() == m_scenario.cluster.server.nics
+               : HasLostNic(host);
+}
+
+bool
+RecoveryRun::HasStopped(uint32_t spare) const
+{
+    const int64_t now = RdmaClock::Now();
+    return std::any_of(m_spec.spareSpeeds.begin(), m_spec.spareSpeeds.end(), [&](const auto& of) {
+        return of.first.host == spare && of.second.IsStopped(now);
+    });
+}
+
+std::string
+RecoveryRun::WhyMissed(std::size_t fault) const
+{
+    const auto found = m_spec.faultyGpus.find(fault);
+    if (found == m_spec.faultyGpus.end())
+    {
+        return {};
+    }
+    const uint32_t gpus = m_scenario.cluster.server.gpus;
+    const uint32_t host = found->second.host;
+    const auto rankAt = [&](const std::vector<uint32_t>& hosts) {
+        const auto server = std::find(hosts.begin(), hosts.end(), host) - hosts.begin();
+        return static_cast<coll::Rank>(server) * gpus + found->second.gpu;
+    };
+    const coll::Rank rank = rankAt(m_hosts);
+    if (rank < m_scenario.plan.ranks)
+    {
+        return m_start.IsAbsent(rank) ? "rank " + std::to_string(rank) + " has left the job" : "";
+    }
+    const coll::Rank before = rankAt(m_scenario.cluster.hostOfServer);
+    return before < m_scenario.plan.ranks
+               ? "rank " + std::to_string(before) + " has moved to " +
+                     NameOf(m_hosts[before / gpus])
+               : NameOf(host) + " is a spare that nobody has taken so far";
+}
+
+std::vector<std::string>
+RecoveryRun::LostPorts(uint32_t server) const
+{
+    std::vector<std::string> names;
+    for (const uint32_t nic : LostNics(m_hosts[server]))
+    {
+        names.push_back(
+            NameOf(m_hosts[server]) + ":" +
+            std::to_string(nic * std::max(1U, m_scenario.cluster.topology.About().planes)));
+    }
+    return names;
+}
+
+RecoveryRun::Failed
+RecoveryRun::FindFailed() const
+{
+    Failed failed;
+    failed.stopped = StoppedRanks(0);
+    failed.ranks = failed.stopped;
+    const uint32_t gpus = m_scenario.cluster.server.gpus;
+    for (uint32_t server = 0; server < m_hosts.size(); ++server)
+    {
+        const bool cut = IsCutOff(m_hosts[server]);
+        bool isThere = false;
+        for (coll::Rank rank = server * gpus; rank < (server + 1) * gpus; ++rank)
+        {
+            if (m_start.IsAbsent(rank))
+            {
+                continue;
+            }
+            isThere = true;
+            if (cut || failed.stopped.count(rank))
+            {
+                failed.servers.insert(server);
+                failed.ranks.insert(rank);
+            }
+        }
+        if (isThere && !cut && HasLostNic(m_hosts[server]))
+        {
+            failed.lame.insert(server);
+        }
+    }
+    return failed;
+}
+
+std::string
+RecoveryRun::WhyNotRebuilt(const Failed& failed) const
+{
+    if (m_hasMessages)
+    {
+        return "messages between stages are not repeated, only collectives are";
+    }
+    if (failed.ranks.empty())
+    {
+        return {};
+    }
+    const training::TrainingOptions& options = m_scenario.options;
+    const training::Layout layout = options.GetLayout();
+    if (options.zero > 0)
+    {
+        return "ZeRO stage " + std::to_string(options.zero) +
+               " has shards of the states on every rank, and those of the ranks that failed are "
+               "lost";
+    }
+    if (options.Data() != m_scenario.plan.ranks)
+    {
+        return "a replica of the model takes several ranks, and what those that failed had of it "
+               "is "
+               "lost";
+    }
+    if (layout.expert > 1)
+    {
+        return "experts are shared out among replicas, and those of the ranks that failed are lost";
+    }
+    if (layout.local > 0)
+    {
+        return "gradients are reduced in groups of equal size first";
+    }
+    uint32_t left = 0;
+    for (coll::Rank rank = 0; rank < m_scenario.plan.ranks; ++rank)
+    {
+        left += !m_start.IsAbsent(rank) && !failed.ranks.count(rank);
+    }
+    return left == 0 ? "no rank is left" : "";
+}
+
+Places::NicsInUse
+RecoveryRun::FindNics() const
+{
+    const uint32_t all = m_scenario.cluster.server.nics;
+    const uint32_t gpus = m_scenario.cluster.server.gpus;
+    Places::NicsInUse left(m_hosts.size());
+    std::vector<uint32_t> common; // of all servers, so that rails stay apart
+    std::size_t least = all;
+    for (uint32_t nic = 0; nic < all; ++nic)
+    {
+        common.push_back(nic);
+    }
+    for (uint32_t server = 0; server < m_hosts.size(); ++server)
+    {
+        bool isThere = false;
+        for (coll::Rank rank = server * gpus; rank < (server + 1) * gpus; ++rank)
+        {
+            isThere = isThere || !m_start.IsAbsent(rank);
+        }
+        const std::vector<uint32_t> lost =
+            isThere ? LostNics(m_hosts[server]) : std::vector<uint32_t>();
+        for (uint32_t nic = 0; nic < all; ++nic)
+        {
+            if (!std::binary_search(lost.begin(), lost.end(), nic))
+            {
+                left[server].push_back(nic);
+            }
+        }
+        least = std::min(least, left[server].size());
+        common.erase(std::remove_if(common.begin(),
+                                    common.end(),
+                                    [&lost](uint32_t nic) {
+                                        return std::binary_search(lost.begin(), lost.end(), nic);
+                                    }),
+                     common.end());
+    }
+    if (common.size() == all || least == 0)
+    {
+        return {};
+    }
+    for (std::vector<uint32_t>& nics : left)
+    {
+        // Without a NIC that all have each takes as many as the one that has fewest.
+        if (common.empty())
+        {
+            nics.resize(least);
+        }
+        else
+        {
+            nics = common;
+        }
+    }
+    return left;
+}
+
+int64_t
+RecoveryRun::FindBegin(const Failed& failed)
+{
+    const int64_t now = RdmaClock::Now();
+    std::set<uint32_t> servers = failed.servers;
+    servers.insert(failed.lame.begin(), failed.lame.end());
+    const auto cuts = [this, &servers](const Fault& fault) {
+        return std::any_of(servers.begin(), servers.end(), [&](uint32_t server) {
+            return CutsOff(fault, m_hosts[server]);
+        });
+    };
+    int64_t begin = -1;
+    for (std::size_t i = 0; i < m_scenario.run.faults.faults.size(); ++i)
+    {
+        const Fault& fault = m_scenario.run.faults.faults[i];
+        if (fault.at.ps > now)
+        {
+            continue;
+        }
+        const bool isNew = m_seen.insert(i).second;
+        // What made servers fail; if none did, whatever may have lost frames or held them up.
+        const bool explains = servers.empty() ? isNew && fault.kind != FaultKind::kGpuSlow
+                              : fault.kind == FaultKind::kGpuStop ? isNew && !failed.stopped.empty()
+                                                                  : cuts(fault);
+        if (explains)
+        {
+            begin = begin < 0 ? fault.at.ps : std::min(begin, fault.at.ps);
+        }
+    }
+    return begin;
+}
+
+std::string
+RecoveryRun::Replace(const std::set<uint32_t>& servers, results::RecoveryRecord* record)
+{
+    const uint32_t gpus = m_scenario.cluster.server.gpus;
+    m_start.moved.resize(m_scenario.plan.ranks);
+    for (const uint32_t server : servers)
+    {
+        const auto works = [this](uint32_t host) { return !HasLostNic(host) && !HasStopped(host); };
+        const auto spare = std::find_if(m_spares.begin(), m_spares.end(), works);
+        if (spare == m_spares.end())
+        {
+            return "no spare server works that could take the place of " + NameOf(m_hosts[server]) +
+                   " (--spares=" + std::to_string(m_spec.spares.size()) + ")";
+        }
+        record->spares.push_back(NameOf(*spare));
+        m_hosts[server] = *spare;
+        m_spares.erase(spare);
+        std::fill_n(m_start.moved.begin() + server * gpus, gpus, true);
+    }
+    return {};
+}
+
+std::string
+RecoveryRun::Leave(const std::set<coll::Rank>& ranks, results::RecoveryRecord* record)
+{
+    const training::Layout layout = m_scenario.options.GetLayout();
+    std::set<uint32_t> replicas;
+    for (const coll::Rank rank : ranks)
+    {
+        replicas.insert(training::PlaceOf(layout, rank).data);
+    }
+    m_start.absent.resize(m_scenario.plan.ranks);
+    for (coll::Rank rank = 0; rank < m_scenario.plan.ranks; ++rank)
+    {
+        if (!m_start.absent[rank] && replicas.count(training::PlaceOf(layout, rank).data))
+        {
+            m_start.absent[rank] = true;
+            m_leaving.push_back(rank);
+            record->left.push_back(rank);
+        }
+    }
+    m_results.ranks -= static_cast<uint32_t>(record->left.size());
+    return m_results.ranks == 0 ? "no replica of the model is left" : "";
+}
+
+} // namespace dltrain
