@@ -78,7 +78,7 @@ def parser():
         type=int,
         default=30,
         metavar="SECONDS",
-        help="how long a rank waits for another one (default 30)",
+        help="how long a rank waits for another one that does not compute (default 30)",
     )
     cuda_options.add(words)
     add("command", nargs=argparse.REMAINDER, help="script, or launcher with its words")

@@ -99,7 +99,7 @@ def capture(
     after which the script is ended, 0: it runs to its end. step: what ends a step, if it is not to
     be found: "optimizer", a line ("train.py:87"), a function of the script ("train_one_step") or
     one of a library ("call:torch.cuda.synchronize"). network: the script may use it.
-    patience: seconds that a rank waits for another one. host: what the program does on the CPU
+    patience: seconds that a rank waits for another one that does not compute. host: what the program does on the CPU
     between operators: "none", "measured" on this machine, or microseconds before each operator.
     check: it is for the mistakes: of up to 64 ranks all are captured.
     say: is called with what happens.
