@@ -16,15 +16,13 @@ import tempfile
 
 from ..errors import InvalidInput
 from ..shown import shown
-from . import cuda, ending, gpus, installing, isolation
+from . import command_line, cuda, ending, gpus, installing, isolation
 from .captured import Captured, CaptureFailed
 from .launch import allocation, environment
 from .launch.words import MOST_RANKS
 from .record.capture_files import Capture
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# What a script may start its processes with, and what then answers: launch/command.py.
-LAUNCHERS = ("torchrun", "python", "python3", "srun", "mpirun", "mpiexec")
 # Other programs of a cluster that scripts ask: launch/allocation.py.
 ASKED = ("scontrol", "nvidia-smi")
 # To look for mistakes so many ranks are captured; of more a sample.
@@ -89,8 +87,8 @@ def capture(
     progress=None,
     multiprocessors=None,
 ):
-    """Runs a command (a list of words, or the name of a script: launch.sh, train.py) and returns a
-    Captured.
+    """Runs a command (a list of words, the name of a script: launch.sh, train.py, or a line for a
+    shell) and returns a Captured.
 
     gpu, gpus_per_server: the simulated machines; memory: bytes of a GPU, if not the model's own;
     multiprocessors: the same (of a GPU that is not in the table both are needed).
@@ -121,7 +119,7 @@ def capture(
             patience=patience,
             say=say,
         )
-    words = _command(command)
+    words = command_line.of_command(command)
     extension = installing.extension()
     told = gpus.told(gpu, memory, multiprocessors)
     _check(gpus_per_server, servers, ranks, steps, patience)
@@ -240,25 +238,6 @@ def _program(command, out, **options):
         return cuda.run(command, out, echo=False, **options)
 
 
-def _command(command):
-    """Words to run. A script by its name: a Python script by python3, another one by bash."""
-    words = [command] if isinstance(command, (str, os.PathLike)) else list(command)
-    words = [os.fspath(word) for word in words]
-    if not words or not words[0]:
-        raise InvalidInput("capture: there is no command: a script (train.py, launch.sh) or words")
-    first = words[0]
-    if os.path.isfile(first) and not (os.path.basename(first) in LAUNCHERS):
-        if first.endswith(".py"):
-            return ["python3", *words]
-        return ["bash", *words]
-    if os.path.basename(first) not in LAUNCHERS and not shutil.which(first):
-        raise InvalidInput(
-            f"capture: {shown(first)}: no such script, and no program; allowed: a script of Python"
-            f" or bash, or {', '.join(LAUNCHERS)} with their words"
-        )
-    return words
-
-
 def _check(gpus_per_server, servers, ranks, steps, patience):
     def whole(name, value, least):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -353,7 +332,7 @@ def _run(words, out, scratch, device, launch, network, progress):
     programs = os.path.join(scratch, "programs")
     if not os.path.isdir(programs):
         os.makedirs(programs)
-        for name in (*LAUNCHERS, *ASKED):
+        for name in (*command_line.LAUNCHERS, *ASKED):
             path = os.path.join(programs, name)
             with open(path, "w", encoding="utf-8") as file:
                 answer = shlex.quote(os.path.join(HERE, "launch", "command.py"))

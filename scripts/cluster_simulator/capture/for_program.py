@@ -15,24 +15,12 @@ SIGTERM ends it and all that the script has started.
 import json
 import os
 import re
-import shlex
 import signal
 
-from ..errors import InvalidInput, SimulatorError
+from ..errors import SimulatorError
+from . import command_line
 from .captured import CaptureFailed
 from .capturing import capture
-
-VARIABLE = re.compile(r"[A-Za-z_]\w*=")
-
-
-def words_of(text):
-    """Of a command as a shell has it, without its operators: "A=1 torchrun train.py -x 'a b'"."""
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise InvalidInput(f"{text!r}: {error}") from None
-    # What the shell would set for it.
-    return ["env", *words] if words and VARIABLE.match(words[0]) else words
 
 
 def main(argument):
@@ -44,7 +32,7 @@ def main(argument):
         os.write(1, (json.dumps(line) + "\n").encode())
 
     try:
-        words = words_of(given.pop("command"))
+        words = command_line.of_line(given.pop("command"))
         capture(
             words,
             say=lambda text: tell(note=text),
