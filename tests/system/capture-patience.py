@@ -45,7 +45,7 @@ class Patience(CaptureTest):
 
     def test_one_that_sleeps(self):
         for where, said in (
-            ("group", r"rank \d makes group 1 at late.py:\d+ and waits for rank 1, which did not start"),
+            ("group", r"rank \d makes group 1 at late.py:\d+ and waits for rank 1, which did not"),
             ("collective", r"waits for rank 1, which does something else: it did not compute for"),
         ):
             with self.subTest(where):

@@ -54,9 +54,9 @@ def parser():
     add(
         "--capture-steps",
         type=int,
-        default=3,
         metavar="N",
-        help="end the script after so many training steps (default 3; 0: never)",
+        help="end the script after so many training steps (default 3, or up to 5 until the last one"
+        " is like the one before; 0: never)",
     )
     add(
         "--capture-step",

@@ -45,6 +45,9 @@ for length in range(len(words) - 1, 0, -1):
     sys.exit(0 if callable(owner) else 1)
 sys.exit(1)
 """
+# Steps that are captured where nobody says how many: the first has beginnings of all kinds, the
+# next two may be alike; else more, of which each is the whole script anew.
+USUAL_STEPS, MOST_STEPS = 3, 5
 RUNNING, READING = "running the script", "reading what its ranks did"
 TRACEBACK = "Traceback (most recent call last)"
 LOOK_EVERY_S = 0.2  # for progress
@@ -76,7 +79,7 @@ def capture(
     gpus_per_server=8,
     servers=None,
     ranks="auto",
-    steps=3,
+    steps=None,
     step=None,
     memory=None,
     network=False,
@@ -94,11 +97,13 @@ def capture(
     multiprocessors: the same (of a GPU that is not in the table both are needed).
     servers: in place of what a launcher says (--nnodes). ranks: which are captured: "auto" (up to
     16 all; of more a sample, which is compared), "all", or a list of numbers. steps: training steps
-    after which the script is ended, 0: it runs to its end. step: what ends a step, if it is not to
+    after which the script is ended, 0: it runs to its end; None: 3, or up to 5 until the last one
+    communicates as the one before. step: what ends a step, if it is not to
     be found: "optimizer", a line ("train.py:87"), a function of the script ("train_one_step") or
     one of a library ("call:torch.cuda.synchronize"). network: the script may use it.
-    patience: seconds that a rank waits for another one that does not compute. host: what the program does on the CPU
-    between operators: "none", "measured" on this machine, or microseconds before each operator.
+    patience: seconds that a rank waits for another one that does not compute. host: what the
+    program does on the CPU between operators: "none", "measured" on this machine, or microseconds
+    before each operator.
     check: it is for the mistakes: of up to 64 ranks all are captured.
     say: is called with what happens.
     progress: is called with (training steps that ranks have done, of how many, what goes on); of
@@ -152,6 +157,11 @@ def capture(
         )
 
 
+def _goes_on(made, steps):
+    """Whether a later step may be one that is like the one before it."""
+    return steps < MOST_STEPS and made.step_count >= steps and bool(made.unsteady())
+
+
 @contextlib.contextmanager
 def alone(out):
     """No other capture writes into the folder."""
@@ -176,6 +186,9 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
         notes.append("the script was not isolated: it could use the network")
     with tempfile.TemporaryDirectory(prefix="capture-") as scratch:
         wanted = ranks
+        until_alike = device["steps"] is None
+        if until_alike:
+            device = {**device, "steps": USUAL_STEPS}
         while True:
             status = _run(
                 words, out, scratch, device, {**launch, "ranks": wanted}, network, progress
@@ -192,16 +205,26 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
                     "capture: the script did nothing on a GPU: it ended without an operator on a"
                     " tensor of torch.cuda, or by os._exit(), with which nothing is written"
                 )
-            if ranks != "auto" or status or made.complete:
+            if status:
                 break
-            if check and made.world <= MOST_CHECKED:
-                wanted = "all"
-                say(f"capturing all {made.world} ranks, to compare them")
-                continue
-            if made.usual_role is not None:
+            if wanted == "auto" and not made.complete:
+                if check and made.world <= MOST_CHECKED:
+                    wanted = "all"
+                    say(f"capturing all {made.world} ranks, to compare them")
+                    continue
+                if made.usual_role is None:
+                    say(f"sampled ranks differ ({made.difference()}): capturing all {made.world}")
+                    wanted = "all"
+                    continue
+            if not until_alike or check or not _goes_on(made, device["steps"]):
                 break
-            say(f"sampled ranks differ ({made.difference()}): capturing all {made.world}")
-            wanted = "all"
+            say(f"{made.unsteady()}: capturing {device['steps'] + 1} steps")
+            device = {**device, "steps": device["steps"] + 1}
+        if until_alike and device["steps"] > USUAL_STEPS and not status and not made.unsteady():
+            notes.append(
+                f"step {device['steps']} is simulated, which is like the one before it; step"
+                f" {device['steps'] - 1} was not"
+            )
         if len(jobs) > 1:
             notes.append(f"the command started {len(jobs)} jobs: the last one was captured")
         if not jobs:
@@ -250,7 +273,8 @@ def _check(gpus_per_server, servers, ranks, steps, patience):
         whole("servers", servers, 1)
         if servers > MOST_RANKS:
             raise InvalidInput(f"servers={servers}: allowed: 1 to {MOST_RANKS}")
-    whole("steps", steps, 0)
+    if steps is not None:
+        whole("steps", steps, 0)
     whole("patience", patience, 1)
     if ranks not in ("auto", "all"):
         if isinstance(ranks, str) or not ranks:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Captures for dltrain --launch, which starts this as a process (scenarios/spec/launch-capture.cc).
 
-The one argument is a JSON object: "command" as one types it, and what capture() takes by name.
+The one argument is a JSON object: "command" as one types it, "made": folders that were made for
+this capture, and that go where it is ended, and what capture() takes by name.
 Standard output gets a JSON object a line:
 
     {"done": 3, "of": 15, "what": "running the script"}     training steps of ranks
@@ -25,6 +26,7 @@ from .capturing import capture
 
 def main(argument):
     given = json.loads(argument)
+    made = given.pop("made", [])
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
 
@@ -50,6 +52,11 @@ def main(argument):
     except OSError as error:
         tell(error=f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except KeyboardInterrupt:
+        for folder in reversed(made):
+            try:
+                os.rmdir(folder)  # not if there is anything in it
+            except OSError:
+                break
         return 130
     return 0
 

@@ -11,7 +11,7 @@
     progress    file that gets a byte for each step of a rank; absent: none
     all         whether all ranks run at the same time, and tell each other values
     store       file through which they do
-    ended       folder with a file "rank-N" for each rank that ended, and "process-N" with its number
+    ended       folder with a file "rank-N" for each rank that ended; "process-N" has its number
     patience    seconds that a rank waits for another one that does not compute
     world       ranks that the launcher starts, 0: it does not say
     measures    whether operators are told with the program's time before them
