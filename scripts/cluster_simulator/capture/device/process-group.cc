@@ -128,7 +128,9 @@ class RecordedWork : public c10d::Work
 
     bool wait(std::chrono::milliseconds) override
     {
-        Line("done").Add("c", m_number).Add("d", CurrentDevice()).Add("s", CurrentStream()).Write();
+        const int device = m_tensors.empty() ? CurrentDevice() : m_tensors[0].get_device();
+        const int64_t stream = CurrentStreamOf(device);
+        Line("done").Add("c", m_number).Add("d", device).Add("s", stream).Write();
         return true;
     }
 
@@ -210,6 +212,9 @@ SimulatedNccl::Recorded(const Call& call)
         }
     }
     const OwnWork own;
+    // As NCCL's group of PyTorch: what counts is where the tensors are, whatever set_device said.
+    const Tensors& first = call.inputs.empty() ? call.outputs : call.inputs;
+    const OnDevice there(first.empty() ? CurrentDevice() : first[0].get_device());
     const int64_t number = g_collectives++;
     const int64_t stream = StreamFor(call.peer);
     Line line("coll");

@@ -153,8 +153,11 @@ class Tasks:
         if "b" not in line:
             # The node that autograd made for it, just before it ran.
             self._forward.setdefault(line["q"] - 1, (line.get("l"), line.get("m")))
+        made = kernels.of_operator(line)
+        if not made:
+            return  # a stream on which nothing ever runs is none
         stream = self._stream(line)
-        for kernel in kernels.of_operator(line):
+        for kernel in made:
             phase = self._phase_of(line)
             if phase == "optimizer" and kernel["kind"] in ("pointwise", "reduction", "memory"):
                 kernel["kind"] = "optimizer"
