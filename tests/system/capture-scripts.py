@@ -63,7 +63,9 @@ class Scripts(CaptureTest):
         self.assertEqual(made.meta["world"], 2)
         # 16 pictures, 2 ranks of 4 each
         self.assertEqual(made.meta["steps"]["count"], 4)
-        self.assertTrue(os.path.exists(os.path.join(self.folder, "checkpoint.pth.tar")))
+        # A checkpoint of weights that nobody trained is kept beside the capture.
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "checkpoint.pth.tar")))
+        self.assertTrue(os.path.exists(os.path.join(made.folder, "files", "checkpoint.pth.tar")))
         # Accuracies, sum and count, of the top 1 and the top 5, behind each epoch.
         sums = [task for task in collectives(made.tasks(1)) if task["bytes"] == 8]
         self.assertEqual(len([task for task in sums if task["op"] == "all_reduce"]), 2 * 2)

@@ -16,7 +16,7 @@ import tempfile
 
 from ..errors import InvalidInput
 from ..shown import shown
-from . import command_line, cuda, ending, gpus, installing, isolation
+from . import command_line, cuda, ending, gpus, installing, isolation, kept_files
 from .captured import Captured, CaptureFailed
 from .launch import allocation, environment
 from .launch.words import MOST_RANKS
@@ -51,6 +51,9 @@ USUAL_STEPS, MOST_STEPS = 3, 5
 RUNNING, READING = "running the script", "reading what its ranks did"
 TRACEBACK = "Traceback (most recent call last)"
 LOOK_EVERY_S = 0.2  # for progress
+# In the capture's folder: what the script wrote elsewhere, where its files are as they were.
+FILES = "files"
+MOST_NAMED = 4  # of them, in the note
 LITTLE = 4 << 20  # bytes that a disk has left when it counts as full
 
 
@@ -157,6 +160,22 @@ def capture(
         )
 
 
+def _of_files(folder):
+    """That the script wrote files, in words; [] if it did not."""
+    names = sorted(
+        os.path.relpath(os.path.join(where, name), folder)
+        for where, _, files in os.walk(folder)
+        for name in files
+    )
+    if not names:
+        return []
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return [
+        f"the script wrote {', '.join(names[:MOST_NAMED])}{more}: that is in the capture's folder"
+        f" {FILES}, and where it was written all is as it was before"
+    ]
+
+
 def _goes_on(made, steps):
     """Whether a later step may be one that is like the one before it."""
     return steps < MOST_STEPS and made.step_count >= steps and bool(made.unsteady())
@@ -239,6 +258,7 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
             "exit_status": status,
             "notes": notes,
         }
+        notes += _of_files(os.path.join(out, FILES))
         notes += [jobs[-1]["note"]] if jobs[-1]["note"] else []
         servers = launch["servers"]
         if servers > 1 and not jobs[-1]["launcher"]:
@@ -348,6 +368,7 @@ def remove_old(out):
             name.startswith("rank-") and name.endswith(".jsonl")
         ):
             os.remove(os.path.join(out, name))
+    shutil.rmtree(os.path.join(out, FILES), ignore_errors=True)
 
 
 def _run(words, out, scratch, device, launch, network, progress):
@@ -362,11 +383,17 @@ def _run(words, out, scratch, device, launch, network, progress):
                 answer = shlex.quote(os.path.join(HERE, "launch", "command.py"))
                 file.write(f'#!/bin/sh\nexec {installing.PYTHON} {answer} {name} "$@"\n')
             os.chmod(path, 0o755)
+    copies = os.path.join(scratch, ending.FILES)
+    shutil.rmtree(copies, ignore_errors=True)
+    os.mkdir(copies)
+    if network:
+        open(os.path.join(copies, kept_files.NEW_STAY), "w").close()
     alone = {"raw": jobs, "ended": jobs, "store": "", "folder": "", "world": 0, "all": False}
     given = {
         **os.environ,
         "DLTRAIN_CAPTURE": json.dumps({**device, **alone, "forks": True}),
         "DLTRAIN_CAPTURE_LAUNCH": json.dumps({**launch, "folder": jobs, "processes": AT_ONCE}),
+        kept_files.FOLDER: copies,
         "PATH": programs + os.pathsep + os.environ.get("PATH", os.defpath),
         "PYTHONPATH": os.pathsep.join(
             filter(None, [os.path.join(HERE, "inside", "path"), os.environ.get("PYTHONPATH")])
@@ -404,6 +431,8 @@ def _run(words, out, scratch, device, launch, network, progress):
             finally:
                 ending.end(process.pid, scratch)
                 process.wait()
+                shutil.rmtree(os.path.join(out, FILES), ignore_errors=True)
+                kept_files.put_back(copies, os.path.join(out, FILES))
                 ending.stop_watching(watcher)
 
 

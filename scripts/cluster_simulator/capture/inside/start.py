@@ -43,6 +43,7 @@ PARTS = (
     "unused_parameters",
     "host_gradients",
     "not_simulated",
+    "saved_files",
 )
 
 
