@@ -172,7 +172,7 @@ def _main(given):
         _say(error)
         return 2
     except OSError as error:
-        _say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        _say(capturing.told(error, given.out))
         return 2
 
 

@@ -57,6 +57,26 @@ MOST_NAMED = 4  # of them, in the note
 LITTLE = 4 << 20  # bytes that a disk has left when it counts as full
 
 
+def told(error, out):
+    """An OSError in words. Writing tells no path: that is the folder that is full, or the two there
+    are.
+    """
+    path = error.filename2 or error.filename  # of a copy: what is written
+    if path:
+        return f"{path}: {error.strerror}"
+    folders = [folder for folder in (out, tempfile.gettempdir()) if folder]
+    full = [folder for folder in folders if _free(folder) < LITTLE]
+    which = full[:1] or folders
+    return f"{' or '.join(which)}: {error.strerror or error}"
+
+
+def _free(folder):
+    """Bytes that its disk has left."""
+    while folder and not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    return shutil.disk_usage(folder or ".").free
+
+
 def _half_is_none(function):
     """Interrupted, a capture leaves nothing of itself in its folder."""
 

@@ -21,7 +21,7 @@ import signal
 from ..errors import SimulatorError
 from . import command_line
 from .captured import CaptureFailed
-from .capturing import capture
+from .capturing import capture, told
 
 
 def main(argument):
@@ -50,7 +50,7 @@ def main(argument):
         text = str(error).removeprefix("capture: ")
         tell(error=re.sub("^step=", "--capture-step=", text))
     except OSError as error:
-        tell(error=f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        tell(error=told(error, given["out"]))
     except KeyboardInterrupt:
         for folder in reversed(made):
             try:

@@ -166,11 +166,13 @@ def _copy(number, path):
 
 def put_back(folder, to=None):
     """All is as it was. What the script wrote goes below `to`, by its path from the current folder
-    (or from the root); None: it is gone. Returns these paths.
+    (or from the root); None: it is gone. Returns these paths. Raises OSError where it could not
+    all be kept; it is put back all the same.
     """
     import json
 
     kept = []
+    failed = None
     folders = []
     stays = os.path.exists(os.path.join(folder, NEW_STAY))
     for name in sorted(os.listdir(folder)):
@@ -189,14 +191,19 @@ def put_back(folder, to=None):
             continue
         before = os.path.join(folder, name.removesuffix(".json") + ".was")
         if was != "device" and not _is(path, was, told.get("to"), before):
-            if os.path.lexists(path):
-                kept.append(_take(path, to))
+            try:
+                kept += [_take(path, to)] if os.path.lexists(path) else []
+            except OSError as error:
+                failed = failed or error
+                _take(path, None)
             _restore(path, was, told.get("to"), before)
     for path in sorted(folders, key=len, reverse=True):
         try:
             os.rmdir(path)  # not if there is anything in it
         except OSError:
             pass
+    if failed is not None:
+        raise failed
     return sorted(filter(None, kept))
 
 
