@@ -44,6 +44,7 @@ PARTS = (
     "host_gradients",
     "not_simulated",
     "saved_files",
+    "logs",
 )
 
 
