@@ -102,16 +102,22 @@ ScriptsFolder()
 
 /// What cluster_simulator.capture.capture() takes.
 std::string
-ArgumentOf(const LaunchSpec& launch, const std::string& folder)
+ArgumentOf(const LaunchSpec& launch,
+           const std::string& folder,
+           const std::vector<std::string>& made)
 {
     json given = {{"command", launch.command},
                   {"out", folder},
+                  {"made", made},
                   {"gpu", launch.gpu},
                   {"memory", launch.memoryBytes},
                   {"gpus_per_server", launch.gpusPerServer},
-                  {"steps", launch.steps},
                   {"network", launch.network},
                   {"patience", launch.patienceS}};
+    if (launch.steps != kUntilAlike)
+    {
+        given["steps"] = launch.steps;
+    }
     if (launch.multiprocessors > 0)
     {
         given["multiprocessors"] = launch.multiprocessors;
@@ -144,7 +150,9 @@ class Capture
     {
     }
 
-    void Run(const LaunchSpec& launch, const std::string& folder);
+    void Run(const LaunchSpec& launch,
+             const std::string& folder,
+             const std::vector<std::string>& made);
 
   private:
     /// \return 0, or errno
@@ -293,7 +301,9 @@ Capture::Attend()
 }
 
 void
-Capture::Run(const LaunchSpec& launch, const std::string& folder)
+Capture::Run(const LaunchSpec& launch,
+             const std::string& folder,
+             const std::vector<std::string>& made)
 {
     const std::string scripts = ScriptsFolder();
     if (scripts.empty())
@@ -303,7 +313,7 @@ Capture::Run(const LaunchSpec& launch, const std::string& folder)
     }
     const Signals signals;
     Signals::Last() = 0;
-    if (const int error = Start({kPython, "-c", kStart, scripts, ArgumentOf(launch, folder)}))
+    if (const int error = Start({kPython, "-c", kStart, scripts, ArgumentOf(launch, folder, made)}))
     {
         m_end.error = std::string(kPython) + " cannot be started: " + std::strerror(error);
         return;
@@ -321,10 +331,13 @@ Capture::Run(const LaunchSpec& launch, const std::string& folder)
 } // namespace
 
 CaptureEnd
-CaptureScript(const std::string& program, const LaunchSpec& launch, const std::string& folder)
+CaptureScript(const std::string& program,
+              const LaunchSpec& launch,
+              const std::string& folder,
+              const std::vector<std::string>& made)
 {
     CaptureEnd end;
-    Capture(program, &end).Run(launch, folder);
+    Capture(program, &end).Run(launch, folder, made);
     return end;
 }
 

@@ -8,10 +8,16 @@
 
 #include "scenarios/spec/launch-options.h"
 
+#include <cstdint>
+#include <limits>
 #include <string>
+#include <vector>
 
 namespace scenario
 {
+
+/// LaunchSpec::steps where nobody says how many: the capture goes on until two are alike.
+constexpr uint32_t kUntilAlike = std::numeric_limits<uint32_t>::max();
 
 /// How it ended; all empty: the capture is there.
 struct CaptureEnd
@@ -25,13 +31,14 @@ struct CaptureEnd
 /**
  * Captures into a folder. Meanwhile rdma::SetUpPhase says how far it is, and SIGINT, SIGTERM and
  * SIGHUP (those that are not ignored) end the capture with all that the script has started. Whoever
- * kills this process ends it too.
+ * kills this process ends it too, and `made`, the folders that were made for it, go with it.
  *
  * What a capture has to say beside goes to standard error behind "PROGRAM: ".
  */
 CaptureEnd CaptureScript(const std::string& program,
                          const LaunchSpec& launch,
-                         const std::string& folder);
+                         const std::string& folder,
+                         const std::vector<std::string>& made);
 
 } // namespace scenario
 

@@ -3,6 +3,7 @@
  */
 #include "scenarios/spec/launch-options.h"
 
+#include "scenarios/spec/launch-capture.h"
 #include "scenarios/spec/launcher.h"
 
 #include <charconv>
@@ -14,7 +15,6 @@ namespace
 {
 
 // As cluster_simulator.capture.capture() has them.
-constexpr uint32_t kSteps = 3;
 constexpr uint32_t kPatienceS = 30;
 constexpr const char* kRanks = "auto";
 
@@ -83,11 +83,12 @@ LaunchOptionRows()
             json,
             group,
             "end it after so many training steps, of which the last one is simulated; 0: where it "
-            "ends itself")
+            "ends itself; without it after 3, or 4 or 5 where the last one is not like the one "
+            "before")
             .At("/launch/steps")
             .Shows("N")
             .Range(0, 1e6)
-            .Otherwise(std::to_string(kSteps))
+            .Otherwise("3 to 5")
             .Example("2"),
         Opt("capture-step",
             Kind::kText,
@@ -196,7 +197,7 @@ MakeLaunch(Validation* v, const training::GpuSpec& gpu, const topo::ServerSpec& 
     launch.gpusPerServer =
         values.Given("gpus-per-server") ? values.U32("gpus-per-server") : server.gpus;
     launch.ranks = values.Given("capture-ranks") ? values.Text("capture-ranks") : kRanks;
-    launch.steps = values.Given("capture-steps") ? values.U32("capture-steps") : kSteps;
+    launch.steps = values.Given("capture-steps") ? values.U32("capture-steps") : kUntilAlike;
     launch.step = values.Text("capture-step");
     launch.network = values.Flag("capture-network");
     launch.patienceS =

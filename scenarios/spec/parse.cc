@@ -240,12 +240,14 @@ class Launched
         {
             return Refused({error});
         }
+        DropAtEarlyEnd(m_run.made);
         m_folder = m_run.dryRun ? MakeTemporary(&error) : m_run.out + "/capture";
         if (m_folder.empty())
         {
             return Refused({error});
         }
-        const CaptureEnd end = CaptureScript(program, *result.scenario->launch, m_folder);
+        const CaptureEnd end =
+            CaptureScript(program, *result.scenario->launch, m_folder, m_run.made);
         if (end.signal != 0)
         {
             Refused({});

@@ -147,6 +147,37 @@ class Killed(CaptureTest):
         self.assertNotIn("Traceback", done.stderr)
         self.works_again()
 
+    def test_a_full_disk_for_the_capture(self):
+        """64 KiB, of which the tasks of 20,000 operators need more; what the script wrote does not
+        fit either, and its file is as it was before.
+        """
+        small = os.path.join(self.folder, "small")
+        os.mkdir(small)
+        mine = self.write("mine.bin", "as it was")
+        for name, text in (
+            ("tasks.py", QUICK % 10000),
+            ("files.py", (QUICK % 3) + f"open({mine!r}, 'wb').write(bytes(1 << 20))\n"),
+        ):
+            script = self.write(name, text)
+            words = f"{sys.executable} -m cluster_simulator.capture --out={small}/out {script}"
+            mounted = f"mount -t tmpfs -o size=64k small {small}"
+            possible = ["unshare", "-m", "sh", "-c", f"{mounted} 2> /dev/null"]
+            if subprocess.run(possible, stderr=subprocess.DEVNULL).returncode != 0:
+                self.skipTest("no small file system can be mounted")
+            done = subprocess.run(
+                ["unshare", "-m", "sh", "-c", f"{mounted} && exec {words}"],
+                env=self.environment,
+                capture_output=True,
+                text=True,
+                timeout=200,
+            )
+            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+            self.assertRegex(
+                done.stderr, f"capture: error: {small}/out[^:]*: No space left on device\n$"
+            )
+            with open(mine, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "as it was")
+
     def test_a_script_that_writes_nothing(self):
         for operators, words in ((3, "did nothing on a GPU"), (10000, "not recorded to its end")):
             script = self.write("exit.py", (QUICK % operators) + "import os\nos._exit(0)\n")

@@ -4,14 +4,18 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
 
-from _capture import SCRIPTS, CaptureTest
+from _capture import SCRIPTS, CaptureFailed, CaptureTest, capture
 from _report import page_data
 from _system_test import PROGRAMS, ROOT, captured, main
+
+from cluster_simulator.capture import command_line  # noqa: E402
+from cluster_simulator.errors import InvalidInput  # noqa: E402
 
 PARAMETERS = 25557032  # of ResNet-50
 FILES = ("calls.log", "network_events.log", "stats.json", "stdout.txt", "stderr.txt", "report.html")
@@ -87,6 +91,80 @@ class OneCommand(CaptureTest):
         self.assertEqual(run.text("stdout.txt").split("]")[0], "['b c', 'd'")
         self.assertIn(" 1 2 ", run.text("stdout.txt"))
         self.assertNotIn(os.path.join(ROOT, "scripts") + "\n", run.text("stdout.txt"))
+
+
+class Lines(CaptureTest):
+    """What a line is run by: itself, or a shell, where there is something for one."""
+
+    def test_words(self):
+        shell = ["bash", "-o", "pipefail", "-c"]
+        for line, words in (
+            ("torchrun --nproc_per_node=8 train.py -x 'a b'", None),
+            ("A=1 B='x y' torchrun train.py", ["env", "A=1", "B=x y", "torchrun", "train.py"]),
+            ("train.py --lr 1e-3 --where=a~b,c#d -- '|' \"&& ;\" \\;", None),
+            ("train.py 'a $HOME `x` *'", None),
+            (" launch.sh\n", ["launch.sh"]),
+        ):
+            self.assertEqual(command_line.of_line(line), words or shlex.split(line), line)
+        for line in (
+            "cd there && torchrun train.py",
+            "python a.py; python b.py",
+            "python a.py | tee log",
+            "python a.py > log 2>&1",
+            "python a.py &",
+            'python a.py "$HOME"',
+            "python a.py ${STEPS:-3}",
+            'python a.py "`pwd`"',
+            "python $(ls)",
+            "python a.py *.json",
+            "python a.py ~/data",
+            "python {a,b}.py",
+            "python a.py # of today",
+        ):
+            self.assertEqual(command_line.of_line(line), [*shell, line])
+        with self.assertRaisesRegex(InvalidInput, "No closing quotation"):
+            command_line.of_line("python 'a.py")
+
+    def test_a_line_for_a_shell(self):
+        os.mkdir(os.path.join(self.folder, "there"))
+        self.write(
+            "there/say.py", "import sys, torch\ntorch.ones(2).cuda()\nprint(sys.argv[1:])\n"
+        )
+        line = f"cd {self.folder}/there && python3 say.py $((2 + 3)) | tr 5 6 && echo done > log"
+        made = self.capture_line(line)
+        self.assertEqual((made.meta["world"], made.output), (1, "['6']\n"))
+        self.assertTrue(os.path.isfile(os.path.join(self.folder, "there", "log")))
+        self.assertEqual(made.meta["command"][0], "bash")
+        self.write("five.py", "import sys, torch\ntorch.ones(2).cuda()\nsys.exit(5)\n")
+        with self.assertRaises(CaptureFailed) as caught:
+            self.capture_line(f"python3 {self.folder}/five.py | cat")
+        self.assertEqual(caught.exception.exit_status, 5)
+
+    def capture_line(self, line):
+        return capture(line, os.path.join(self.folder, f"line-{len(os.listdir(self.folder))}"))
+
+    def test_files_that_are_no_scripts(self):
+        python = "import torch\ntorch.ones(2).cuda()\nprint('ran')\n"
+        shell = f"python3 {self.write('run.py', python)}\n"
+        for name, text, mode, runs in (
+            ("words.txt", shell, 0o644, False),
+            ("words.sh", shell, 0o644, True),
+            ("words", shell, 0o644, False),
+            ("words-x", shell, 0o755, True),
+            ("first", f"#!/bin/bash\n{shell}", 0o644, True),
+            ("tool", f"#!/usr/bin/env python3\n{python}", 0o644, True),
+            ("perl", f"#!/usr/bin/perl\n{python}", 0o644, False),
+        ):
+            with self.subTest(name):
+                path = self.write(name, text)
+                os.chmod(path, mode)
+                if runs:
+                    self.assertEqual(self.capture_line(path).output, "ran\n")
+                    continue
+                with self.assertRaisesRegex(InvalidInput, f"{name}.*: is no script of Python"):
+                    self.capture_line(path)
+        with self.assertRaisesRegex(InvalidInput, "'/etc/passwd': is no script of Python or bash"):
+            self.capture_line("/etc/passwd")
 
 
 class Failures(CaptureTest):

@@ -84,11 +84,50 @@ class Mistakes(CaptureTest):
             "world-size",
             [2, 3],
             ["not the local rank"],
-            "invalid device ordinal",
+            "invalid device ordinal: there is no GPU 2: this process sees 2 GPUs (0 to 1)",
             each=2,
             servers=2,
             gpus_per_server=2,
         )
+
+    def test_more_processes_than_gpus(self):
+        """9 on servers of 8; the error says it as well as the mistake."""
+        script = self.write(
+            "nine.py",
+            "import os, torch, torch.distributed as dist\n"
+            'dist.init_process_group("nccl")\n'
+            'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))\n'
+            'dist.all_reduce(torch.ones(4, device="cuda"))\n',
+        )
+        error = self.fails("torchrun", "--nproc_per_node=9", script)
+        said = (
+            "there is no GPU 8: this process sees 8 GPUs (0 to 7), and 9 processes were started on"
+            " its server"
+        )
+        self.assertTrue(str(error).endswith(said), error)
+        found = error.captured.mistakes
+        self.assertEqual([(one["kind"], one["ranks"]) for one in found], [("world-size", [8])])
+        self.assertIn(said, found[0]["text"])
+
+    def test_devices_of_tensors(self):
+        """A script that never says set_device, and puts its tensors where they belong: NCCL works
+        on the tensors' GPUs, so nothing is wrong.
+        """
+        script = self.write(
+            "to_device.py",
+            "import os, torch, torch.distributed as dist\n"
+            'dist.init_process_group("nccl")\n'
+            """device = f"cuda:{os.environ['LOCAL_RANK']}"\n"""
+            "total = torch.ones(4).to(device) * 2\n"
+            "dist.all_reduce(total)\n"
+            "model = torch.nn.Linear(4, 4).to(device)\n"
+            "model = torch.nn.parallel.DistributedDataParallel(model)\n"
+            "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+            "for _ in range(3):\n    model(total).sum().backward()\n    optimizer.step()\n",
+        )
+        made = self.capture("torchrun", "--nproc_per_node=3", script)
+        self.assertEqual(made.mistakes, [])
+        self.assertEqual(set(made.meta["role_of"]), {0})
 
     def test_all_receive_first(self):
         self.one(

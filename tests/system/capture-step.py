@@ -156,6 +156,42 @@ class Step(CaptureTest):
                 if said:
                     self.assertIn(f"(--capture-steps={steps + 1})", notes[0])
 
+    def test_steps_until_two_are_alike(self):
+        """Where nobody says how many: the static graph's fourth, the other one's third."""
+        for static, steps in ((True, 4), (False, 3)):
+            with self.subTest(static=static):
+                script = self.write("ddp.py", DDP % static)
+                said = []
+                words = ("torchrun", "--nproc_per_node=2", script)
+                captured = self.capture(*words, say=said.append)
+                self.assertEqual(captured.meta["steps"]["count"], steps)
+                self.assertEqual(captured.meta["steps"]["take"], [steps - 1])
+                self.assertEqual(len(said), static, said)
+                notes = [note for note in captured.meta["notes"] if "simulated" in note]
+                self.assertEqual(len(notes), static, notes)
+                if static:
+                    self.assertIn("step 4 is simulated, which is like the one before it", notes[0])
+
+    def test_steps_that_never_are(self):
+        """What is sent grows: after five steps it is said. A script of three steps has no more."""
+        for rounds, count in ((9, 5), (3, 3)):
+            script = self.write(
+                "grows.py",
+                "import os\nimport torch\nimport torch.distributed as dist\n"
+                'dist.init_process_group("nccl")\n'
+                'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))\n'
+                'weight = torch.nn.Parameter(torch.ones(4, device="cuda"))\n'
+                "optimizer = torch.optim.SGD([weight], lr=1.0)\n"
+                f"for step in range({rounds}):\n"
+                '    dist.all_reduce(torch.ones(9 + step, device="cuda"))\n'
+                "    (weight * 2).sum().backward()\n    optimizer.step()\n",
+            )
+            captured = self.capture("torchrun", "--nproc_per_node=2", script)
+            self.assertEqual(captured.meta["steps"]["count"], count)
+            notes = [note for note in captured.meta["notes"] if "not like" in note]
+            self.assertEqual(len(notes), 1, captured.meta["notes"])
+            self.assertIn(f"step {count} is not like the one before it: on rank 0", notes[0])
+
 
 if __name__ == "__main__":
     main()

@@ -54,9 +54,9 @@ def parser():
     add(
         "--capture-steps",
         type=int,
-        default=3,
         metavar="N",
-        help="end the script after so many training steps (default 3; 0: never)",
+        help="end the script after so many training steps (default 3, or up to 5 until the last one"
+        " is like the one before; 0: never)",
     )
     add(
         "--capture-step",
@@ -78,7 +78,7 @@ def parser():
         type=int,
         default=30,
         metavar="SECONDS",
-        help="how long a rank waits for another one (default 30)",
+        help="how long a rank waits for another one that does not compute (default 30)",
     )
     cuda_options.add(words)
     add("command", nargs=argparse.REMAINDER, help="script, or launcher with its words")
@@ -172,7 +172,7 @@ def _main(given):
         _say(error)
         return 2
     except OSError as error:
-        _say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        _say(capturing.told(error, given.out))
         return 2
 
 

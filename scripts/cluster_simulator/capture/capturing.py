@@ -16,15 +16,13 @@ import tempfile
 
 from ..errors import InvalidInput
 from ..shown import shown
-from . import cuda, ending, gpus, installing, isolation
+from . import command_line, cuda, ending, gpus, installing, isolation, kept_files
 from .captured import Captured, CaptureFailed
 from .launch import allocation, environment
 from .launch.words import MOST_RANKS
 from .record.capture_files import Capture
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# What a script may start its processes with, and what then answers: launch/command.py.
-LAUNCHERS = ("torchrun", "python", "python3", "srun", "mpirun", "mpiexec")
 # Other programs of a cluster that scripts ask: launch/allocation.py.
 ASKED = ("scontrol", "nvidia-smi")
 # To look for mistakes so many ranks are captured; of more a sample.
@@ -47,10 +45,36 @@ for length in range(len(words) - 1, 0, -1):
     sys.exit(0 if callable(owner) else 1)
 sys.exit(1)
 """
+# Steps that are captured where nobody says how many: the first has beginnings of all kinds, the
+# next two may be alike; else more, of which each is the whole script anew.
+USUAL_STEPS, MOST_STEPS = 3, 5
 RUNNING, READING = "running the script", "reading what its ranks did"
 TRACEBACK = "Traceback (most recent call last)"
 LOOK_EVERY_S = 0.2  # for progress
+# In the capture's folder: what the script wrote elsewhere, where its files are as they were.
+FILES = "files"
+MOST_NAMED = 4  # of them, in the note
 LITTLE = 4 << 20  # bytes that a disk has left when it counts as full
+
+
+def told(error, out):
+    """An OSError in words. Writing tells no path: that is the folder that is full, or the two there
+    are.
+    """
+    path = error.filename2 or error.filename  # of a copy: what is written
+    if path:
+        return f"{path}: {error.strerror}"
+    folders = [folder for folder in (out, tempfile.gettempdir()) if folder]
+    full = [folder for folder in folders if _free(folder) < LITTLE]
+    which = full[:1] or folders
+    return f"{' or '.join(which)}: {error.strerror or error}"
+
+
+def _free(folder):
+    """Bytes that its disk has left."""
+    while folder and not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    return shutil.disk_usage(folder or ".").free
 
 
 def _half_is_none(function):
@@ -78,7 +102,7 @@ def capture(
     gpus_per_server=8,
     servers=None,
     ranks="auto",
-    steps=3,
+    steps=None,
     step=None,
     memory=None,
     network=False,
@@ -89,18 +113,20 @@ def capture(
     progress=None,
     multiprocessors=None,
 ):
-    """Runs a command (a list of words, or the name of a script: launch.sh, train.py) and returns a
-    Captured.
+    """Runs a command (a list of words, the name of a script: launch.sh, train.py, or a line for a
+    shell) and returns a Captured.
 
     gpu, gpus_per_server: the simulated machines; memory: bytes of a GPU, if not the model's own;
     multiprocessors: the same (of a GPU that is not in the table both are needed).
     servers: in place of what a launcher says (--nnodes). ranks: which are captured: "auto" (up to
     16 all; of more a sample, which is compared), "all", or a list of numbers. steps: training steps
-    after which the script is ended, 0: it runs to its end. step: what ends a step, if it is not to
+    after which the script is ended, 0: it runs to its end; None: 3, or up to 5 until the last one
+    communicates as the one before. step: what ends a step, if it is not to
     be found: "optimizer", a line ("train.py:87"), a function of the script ("train_one_step") or
     one of a library ("call:torch.cuda.synchronize"). network: the script may use it.
-    patience: seconds that a rank waits for another one. host: what the program does on the CPU
-    between operators: "none", "measured" on this machine, or microseconds before each operator.
+    patience: seconds that a rank waits for another one that does not compute. host: what the
+    program does on the CPU between operators: "none", "measured" on this machine, or microseconds
+    before each operator.
     check: it is for the mistakes: of up to 64 ranks all are captured.
     say: is called with what happens.
     progress: is called with (training steps that ranks have done, of how many, what goes on); of
@@ -121,7 +147,7 @@ def capture(
             patience=patience,
             say=say,
         )
-    words = _command(command)
+    words = command_line.of_command(command)
     extension = installing.extension()
     told = gpus.told(gpu, memory, multiprocessors)
     _check(gpus_per_server, servers, ranks, steps, patience)
@@ -154,6 +180,27 @@ def capture(
         )
 
 
+def _of_files(folder):
+    """That the script wrote files, in words; [] if it did not."""
+    names = sorted(
+        os.path.relpath(os.path.join(where, name), folder)
+        for where, _, files in os.walk(folder)
+        for name in files
+    )
+    if not names:
+        return []
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return [
+        f"the script wrote {', '.join(names[:MOST_NAMED])}{more}: that is in the capture's folder"
+        f" {FILES}, and where it was written all is as it was before"
+    ]
+
+
+def _goes_on(made, steps):
+    """Whether a later step may be one that is like the one before it."""
+    return steps < MOST_STEPS and made.step_count >= steps and bool(made.unsteady())
+
+
 @contextlib.contextmanager
 def alone(out):
     """No other capture writes into the folder."""
@@ -178,6 +225,9 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
         notes.append("the script was not isolated: it could use the network")
     with tempfile.TemporaryDirectory(prefix="capture-") as scratch:
         wanted = ranks
+        until_alike = device["steps"] is None
+        if until_alike:
+            device = {**device, "steps": USUAL_STEPS}
         while True:
             status = _run(
                 words, out, scratch, device, {**launch, "ranks": wanted}, network, progress
@@ -194,16 +244,26 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
                     "capture: the script did nothing on a GPU: it ended without an operator on a"
                     " tensor of torch.cuda, or by os._exit(), with which nothing is written"
                 )
-            if ranks != "auto" or status or made.complete:
+            if status:
                 break
-            if check and made.world <= MOST_CHECKED:
-                wanted = "all"
-                say(f"capturing all {made.world} ranks, to compare them")
-                continue
-            if made.usual_role is not None:
+            if wanted == "auto" and not made.complete:
+                if check and made.world <= MOST_CHECKED:
+                    wanted = "all"
+                    say(f"capturing all {made.world} ranks, to compare them")
+                    continue
+                if made.usual_role is None:
+                    say(f"sampled ranks differ ({made.difference()}): capturing all {made.world}")
+                    wanted = "all"
+                    continue
+            if not until_alike or check or not _goes_on(made, device["steps"]):
                 break
-            say(f"sampled ranks differ ({made.difference()}): capturing all {made.world}")
-            wanted = "all"
+            say(f"{made.unsteady()}: capturing {device['steps'] + 1} steps")
+            device = {**device, "steps": device["steps"] + 1}
+        if until_alike and device["steps"] > USUAL_STEPS and not status and not made.unsteady():
+            notes.append(
+                f"step {device['steps']} is simulated, which is like the one before it; step"
+                f" {device['steps'] - 1} was not"
+            )
         if len(jobs) > 1:
             notes.append(f"the command started {len(jobs)} jobs: the last one was captured")
         if not jobs:
@@ -218,6 +278,7 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
             "exit_status": status,
             "notes": notes,
         }
+        notes += _of_files(os.path.join(out, FILES))
         notes += [jobs[-1]["note"]] if jobs[-1]["note"] else []
         servers = launch["servers"]
         if servers > 1 and not jobs[-1]["launcher"]:
@@ -240,25 +301,6 @@ def _program(command, out, **options):
         return cuda.run(command, out, echo=False, **options)
 
 
-def _command(command):
-    """Words to run. A script by its name: a Python script by python3, another one by bash."""
-    words = [command] if isinstance(command, (str, os.PathLike)) else list(command)
-    words = [os.fspath(word) for word in words]
-    if not words or not words[0]:
-        raise InvalidInput("capture: there is no command: a script (train.py, launch.sh) or words")
-    first = words[0]
-    if os.path.isfile(first) and not (os.path.basename(first) in LAUNCHERS):
-        if first.endswith(".py"):
-            return ["python3", *words]
-        return ["bash", *words]
-    if os.path.basename(first) not in LAUNCHERS and not shutil.which(first):
-        raise InvalidInput(
-            f"capture: {shown(first)}: no such script, and no program; allowed: a script of Python"
-            f" or bash, or {', '.join(LAUNCHERS)} with their words"
-        )
-    return words
-
-
 def _check(gpus_per_server, servers, ranks, steps, patience):
     def whole(name, value, least):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -271,7 +313,8 @@ def _check(gpus_per_server, servers, ranks, steps, patience):
         whole("servers", servers, 1)
         if servers > MOST_RANKS:
             raise InvalidInput(f"servers={servers}: allowed: 1 to {MOST_RANKS}")
-    whole("steps", steps, 0)
+    if steps is not None:
+        whole("steps", steps, 0)
     whole("patience", patience, 1)
     if ranks not in ("auto", "all"):
         if isinstance(ranks, str) or not ranks:
@@ -345,6 +388,7 @@ def remove_old(out):
             name.startswith("rank-") and name.endswith(".jsonl")
         ):
             os.remove(os.path.join(out, name))
+    shutil.rmtree(os.path.join(out, FILES), ignore_errors=True)
 
 
 def _run(words, out, scratch, device, launch, network, progress):
@@ -353,17 +397,23 @@ def _run(words, out, scratch, device, launch, network, progress):
     programs = os.path.join(scratch, "programs")
     if not os.path.isdir(programs):
         os.makedirs(programs)
-        for name in (*LAUNCHERS, *ASKED):
+        for name in (*command_line.LAUNCHERS, *ASKED):
             path = os.path.join(programs, name)
             with open(path, "w", encoding="utf-8") as file:
                 answer = shlex.quote(os.path.join(HERE, "launch", "command.py"))
                 file.write(f'#!/bin/sh\nexec {installing.PYTHON} {answer} {name} "$@"\n')
             os.chmod(path, 0o755)
+    copies = os.path.join(scratch, ending.FILES)
+    shutil.rmtree(copies, ignore_errors=True)
+    os.mkdir(copies)
+    if network:
+        open(os.path.join(copies, kept_files.NEW_STAY), "w").close()
     alone = {"raw": jobs, "ended": jobs, "store": "", "folder": "", "world": 0, "all": False}
     given = {
         **os.environ,
         "DLTRAIN_CAPTURE": json.dumps({**device, **alone, "forks": True}),
         "DLTRAIN_CAPTURE_LAUNCH": json.dumps({**launch, "folder": jobs, "processes": AT_ONCE}),
+        kept_files.FOLDER: copies,
         "PATH": programs + os.pathsep + os.environ.get("PATH", os.defpath),
         "PYTHONPATH": os.pathsep.join(
             filter(None, [os.path.join(HERE, "inside", "path"), os.environ.get("PYTHONPATH")])
@@ -401,6 +451,8 @@ def _run(words, out, scratch, device, launch, network, progress):
             finally:
                 ending.end(process.pid, scratch)
                 process.wait()
+                shutil.rmtree(os.path.join(out, FILES), ignore_errors=True)
+                kept_files.put_back(copies, os.path.join(out, FILES))
                 ending.stop_watching(watcher)
 
 

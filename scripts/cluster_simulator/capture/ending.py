@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a capture has started ends with it, and its temporary folder goes, however it ends: this
-file, run as a program, waits for its standard input to be closed without a word, as it is when the
-capture is killed.
+"""What a capture has started ends with it, its temporary folder goes, and files that the script
+wrote are as they were (kept_files.py), however it ends: this file, run as a program, waits for its
+standard input to be closed without a word, as it is when the capture is killed.
 
     ending.py SESSION FOLDER    (SESSION: process that began the command's session)
 """
@@ -12,6 +12,8 @@ import signal
 import subprocess
 import sys
 import time
+
+FILES = "files"  # folder below the temporary one: copies of what the script writes
 
 
 def watch(session, folder):
@@ -58,4 +60,9 @@ def _killed(number, mark):
 if __name__ == "__main__":
     if not os.read(0, 1):
         end(int(sys.argv[1]), sys.argv[2])
+        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+        import kept_files
+
+        if os.path.isdir(os.path.join(sys.argv[2], FILES)):
+            kept_files.put_back(os.path.join(sys.argv[2], FILES))
         shutil.rmtree(sys.argv[2], ignore_errors=True)

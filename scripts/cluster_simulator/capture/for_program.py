@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Captures for dltrain --launch, which starts this as a process (scenarios/spec/launch-capture.cc).
 
-The one argument is a JSON object: "command" as one types it, and what capture() takes by name.
+The one argument is a JSON object: "command" as one types it, "made": folders that were made for
+this capture, and that go where it is ended, and what capture() takes by name.
 Standard output gets a JSON object a line:
 
     {"done": 3, "of": 15, "what": "running the script"}     training steps of ranks
@@ -15,28 +16,17 @@ SIGTERM ends it and all that the script has started.
 import json
 import os
 import re
-import shlex
 import signal
 
-from ..errors import InvalidInput, SimulatorError
+from ..errors import SimulatorError
+from . import command_line
 from .captured import CaptureFailed
-from .capturing import capture
-
-VARIABLE = re.compile(r"[A-Za-z_]\w*=")
-
-
-def words_of(text):
-    """Of a command as a shell has it, without its operators: "A=1 torchrun train.py -x 'a b'"."""
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise InvalidInput(f"{text!r}: {error}") from None
-    # What the shell would set for it.
-    return ["env", *words] if words and VARIABLE.match(words[0]) else words
+from .capturing import capture, told
 
 
 def main(argument):
     given = json.loads(argument)
+    made = given.pop("made", [])
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
 
@@ -44,7 +34,7 @@ def main(argument):
         os.write(1, (json.dumps(line) + "\n").encode())
 
     try:
-        words = words_of(given.pop("command"))
+        words = command_line.of_line(given.pop("command"))
         capture(
             words,
             say=lambda text: tell(note=text),
@@ -60,8 +50,13 @@ def main(argument):
         text = str(error).removeprefix("capture: ")
         tell(error=re.sub("^step=", "--capture-step=", text))
     except OSError as error:
-        tell(error=f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        tell(error=told(error, given["out"]))
     except KeyboardInterrupt:
+        for folder in reversed(made):
+            try:
+                os.rmdir(folder)  # not if there is anything in it
+            except OSError:
+                break
         return 130
     return 0
 

@@ -8,9 +8,12 @@ import fcntl
 import glob
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
+import threading
+import time
 
 from ..errors import SimulatorError
 
@@ -23,6 +26,10 @@ PACKAGES = (
     "libpython3-dev",
     "g++",
 )
+# Two that install wait for each other; where it is goes to standard output (sudo closes others).
+APT = ("-o", "DPkg::Lock::Timeout=900", "-o", "APT::Status-Fd=1")
+STATUS = re.compile(r"(dlstatus|pmstatus):[^:]*(?::[^:\d][^:]*)?:(\d+(?:\.\d*)?):")
+DOES = {"dlstatus": "downloading packages", "pmstatus": "unpacking and setting up packages"}
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "device")
 # What is included of PyTorch is of this version: other ones have other interfaces.
 VERSION = "1.13"
@@ -100,8 +107,10 @@ def set_up(say=None):
     with open(os.path.join(os.path.dirname(path), "lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # of two that set up, one builds
         if not _intact(path):
-            say("building the simulated GPUs (a minute, once)")
-            _build(path)
+            say("building the simulated GPUs (a minute or two, once)")
+            began = time.monotonic()
+            _build(path, say)
+            say(f"built in {time.monotonic() - began:.0f} s")
     return path
 
 
@@ -115,23 +124,54 @@ def _install(say):
     if not missing:
         return
     root = [] if os.geteuid() == 0 else ["sudo", "-n"]
-    command = ["apt-get", "-y", "install", "--no-install-recommends", *missing]
+    command = ["apt-get", *APT, "-y", "install", "--no-install-recommends", *missing]
     told = f"type:  sudo apt-get install --no-install-recommends {' '.join(missing)}"
     if os.environ.get("DLTRAIN_NO_INSTALL") or (root and not shutil.which("sudo")):
         raise NotInstalled(f"these packages are missing; {told}")
     say(f"installing with apt (600 MB, once): {' '.join(missing)}")
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for attempt in (command, ["apt-get", "update"], command):
-        done = subprocess.run(
-            [*root, *attempt],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
+    for attempt in (command, ["apt-get", *APT, "update"], command):
+        say(
+            "reading apt's lists of packages anew"
+            if "update" in attempt
+            else f"apt-get install: {len(missing)} packages and what they need"
         )
-        if attempt is command and done.returncode == 0:
+        status, errors = _run_apt([*root, *attempt], say)
+        if attempt is command and status == 0:
             return
-    raise NotInstalled(f"apt could not install what is missing; {told}\n{done.stderr.strip()}")
+    raise NotInstalled(f"apt could not install what is missing; {told}\n{errors}")
+
+
+def _run_apt(command, say):
+    """(exit status, what it says of errors). Tells how far it is, a line each tenth."""
+    with subprocess.Popen(
+        command,
+        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    ) as process:
+        errors = []
+        reader = threading.Thread(target=lambda: errors.append(process.stderr.read()))
+        reader.start()
+        before = None
+        for line in process.stdout:
+            done = progress_of_apt(line)
+            if done and done != before:
+                say(f"{done[0]}: {done[1]}%")
+                before = done
+        reader.join()
+    return process.returncode, errors[0].strip()
+
+
+def progress_of_apt(line):
+    """(what it does, per cent in whole tenths) of a line of its status; None: of another one. As
+    apt 2.6 writes them: dlstatus:NUMBER:PERCENT:WORDS while it downloads,
+    pmstatus:PACKAGE:PERCENT:WORDS while it unpacks and sets up.
+    """
+    found = STATUS.match(line)
+    return found and (DOES[found[1]], int(float(found[2])) // 10 * 10)
 
 
 def _sources():
@@ -166,7 +206,7 @@ def folder_of_builds():
     return os.path.join(cache, "capture")
 
 
-def _build(path):
+def _build(path, say):
     version = _torch_version()
     if not version.startswith(VERSION):
         raise NotInstalled(
@@ -197,10 +237,15 @@ def _build(path):
     def compile_one(source):
         made = os.path.join(folder, os.path.basename(source) + ".o")
         _run([*compiler, *flags, "-c", source, "-o", made])
-        return made
 
+    sources = _sources()
     with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
-        objects = list(pool.map(compile_one, _sources()))
+        running = {pool.submit(compile_one, source): source for source in sources}
+        for done, one in enumerate(concurrent.futures.as_completed(running), 1):
+            one.result()
+            say(f"compiled {os.path.basename(running[one])} ({done} of {len(sources)})")
+    objects = [os.path.join(folder, os.path.basename(source) + ".o") for source in sources]
+    say("linking")
     libraries = ["-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
     made = os.path.join(folder, "device.so")
     _run(["g++", "-shared", *objects, "-o", made, *libraries])

@@ -77,8 +77,21 @@ CheckDevice(int64_t device)
 {
     // The first one is nearly always there, and this is on the way of every operator.
     const bool known = device >= 0 && device < g_devices;
-    TORCH_CHECK(known && (device == 0 || device < DeviceCount()),
-                "CUDA error: invalid device ordinal");
+    if (known && (device == 0 || device < DeviceCount()))
+    {
+        return;
+    }
+    const int count = DeviceCount();
+    const char* const each = std::getenv("LOCAL_WORLD_SIZE");
+    TORCH_CHECK(false,
+                "CUDA error: invalid device ordinal: there is no GPU ",
+                device,
+                ": this process sees ",
+                count,
+                count == 1 ? " GPU (0)" : " GPUs (0 to " + std::to_string(count - 1) + ")",
+                each != nullptr && std::atoi(each) > count
+                    ? std::string(", and ") + each + " processes were started on its server"
+                    : std::string());
 }
 
 int

@@ -5,6 +5,7 @@
  */
 #include "device.h"
 #include "host-kernels.h"
+#include "patience.h"
 #include "process-group.h"
 #include "record.h"
 #include "storage.h"
@@ -132,6 +133,9 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
     m.def("set_exchange", [](bool all, const std::string& ended, double patience) {
         SetExchange({all, ended, patience});
     });
+    py::class_<Patience>(m, "Patience")
+        .def(py::init<double, std::string>())
+        .def("is_over", &Patience::IsOver);
     m.def("operators_seen", &OperatorsSeen);
 
     m.def("device_count", &DeviceCount);

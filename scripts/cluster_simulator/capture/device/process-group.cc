@@ -4,6 +4,7 @@
 #include "process-group.h"
 
 #include "device.h"
+#include "patience.h"
 #include "record.h"
 #include "storage.h"
 
@@ -127,7 +128,9 @@ class RecordedWork : public c10d::Work
 
     bool wait(std::chrono::milliseconds) override
     {
-        Line("done").Add("c", m_number).Add("d", CurrentDevice()).Add("s", CurrentStream()).Write();
+        const int device = m_tensors.empty() ? CurrentDevice() : m_tensors[0].get_device();
+        const int64_t stream = CurrentStreamOf(device);
+        Line("done").Add("c", m_number).Add("d", device).Add("s", stream).Write();
         return true;
     }
 
@@ -209,6 +212,9 @@ SimulatedNccl::Recorded(const Call& call)
         }
     }
     const OwnWork own;
+    // As NCCL's group of PyTorch: what counts is where the tensors are, whatever set_device said.
+    const Tensors& first = call.inputs.empty() ? call.outputs : call.inputs;
+    const OnDevice there(first.empty() ? CurrentDevice() : first[0].get_device());
     const int64_t number = g_collectives++;
     const int64_t stream = StreamFor(call.peer);
     Line line("coll");
@@ -301,13 +307,12 @@ SimulatedNccl::WaitFor(const std::string& key, int from, const char* what)
 {
     const int64_t peer = m_ranks.empty() ? from : m_ranks[from];
     const std::string ended = g_exchange.ended + "/rank-" + std::to_string(peer);
-    const auto begin = std::chrono::steady_clock::now();
+    Patience patience(g_exchange.patience, g_exchange.ended + "/process-" + std::to_string(peer));
     auto pause = std::chrono::microseconds(100);
     while (!m_store->check({key}))
     {
         const bool isOver = access(ended.c_str(), F_OK) == 0 && !m_store->check({key});
-        const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
-        if (isOver || waited.count() > g_exchange.patience)
+        if (isOver || patience.IsOver())
         {
             FlushRecord();
             TORCH_CHECK(false,
@@ -317,7 +322,10 @@ SimulatedNccl::WaitFor(const std::string& key, int from, const char* what)
                         SourceLine(),
                         " waits for rank ",
                         peer,
-                        isOver ? ", which has ended" : ", which does something else");
+                        isOver ? std::string(", which has ended")
+                               : ", which does something else: it did not compute for " +
+                                     std::to_string(std::lround(g_exchange.patience)) +
+                                     " s (the capture's patience)");
         }
         std::this_thread::sleep_for(pause);
         pause = std::min(pause * 2, std::chrono::microseconds(20000));

@@ -23,9 +23,10 @@ using Tensors = std::vector<at::Tensor>;
 /// How ranks find each other's values. Set once, before groups are made.
 struct Exchange
 {
-    bool all = false;     ///< all ranks run: wait for their values. Else only one's own are known.
-    std::string ended;    ///< folder in which a file "rank-N" says that rank N ended
-    double patience = 30; ///< seconds that a rank waits for one that runs
+    bool all = false; ///< all ranks run: wait for their values. Else only one's own are known.
+    /// Folder in which a file "rank-N" says that rank N ended, and "process-N" has its number.
+    std::string ended;
+    double patience = 30; ///< seconds that a rank waits for one that does not compute
 };
 
 void SetExchange(Exchange exchange);

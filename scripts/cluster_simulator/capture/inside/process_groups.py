@@ -41,6 +41,7 @@ def _rendezvous(distributed, device, given):
                 "visible": os.environ.get("CUDA_VISIBLE_DEVICES", ""),
             },
         )
+        tell_process(given, rank)
         if given["world"] and world != given["world"]:
             _complain(
                 device,
@@ -67,6 +68,10 @@ def _complain(device, kind, text):
 def _barrier(c10d, device, given):
     """Where a group is made: all ranks come, or it is told who does not."""
     made = [0]
+    asleep = (
+        "did not start, or do something else: they did not compute for"
+        f" {given['patience']} s (the capture's patience)"
+    )
 
     def barrier(rank, store, timeout):
         made[0] += 1
@@ -76,27 +81,45 @@ def _barrier(c10d, device, given):
         prefix = f"barrier {made[0]}"
         store.add(f"{prefix} {rank}", 1)
         missing = set(range(world))
-        until = time.monotonic() + given["patience"]
+        patience = {
+            other: device.Patience(given["patience"], _process_file(given, other))
+            for other in missing
+        }
         pause = 0.0002
         while missing:
             ended = _ended(given)
             missing = {other for other in missing if not store.add(f"{prefix} {other}", 0)}
             gone = sorted(missing & ended)
-            if missing and (gone or time.monotonic() > until):
-                absent = gone or sorted(missing)
+            late = [other for other in sorted(missing) if patience[other].is_over()]
+            if missing and (gone or late):
+                absent = gone or late
                 _complain(
                     device,
                     "missing",
                     f"rank {rank} makes group {made[0]} at {device.source_line()} and waits for"
                     f" rank{'s' if len(absent) > 1 else ''}"
                     f" {', '.join(map(str, absent))}, which"
-                    f" {'ended' if gone else 'did not start, or do something else'}",
+                    f" {'ended' if gone else asleep}",
                 )
             if missing:
                 time.sleep(pause)
                 pause = min(2 * pause, 0.05)
 
     return barrier
+
+
+def _process_file(given, rank):
+    return os.path.join(given["ended"], f"process-{rank}")
+
+
+def tell_process(given, rank):
+    """Whoever waits for this rank sees whether it computes (device/patience.h)."""
+    if not given["all"]:
+        return
+    path = _process_file(given, rank)
+    with open(f"{path}.part", "w", encoding="ascii") as file:
+        file.write(f"{os.getpid()}\n")
+    os.replace(f"{path}.part", path)
 
 
 def _ended(given):

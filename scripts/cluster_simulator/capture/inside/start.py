@@ -11,8 +11,8 @@
     progress    file that gets a byte for each step of a rank; absent: none
     all         whether all ranks run at the same time, and tell each other values
     store       file through which they do
-    ended       folder with a file "rank-N" for each rank that ended
-    patience    seconds that a rank waits for another one
+    ended       folder with a file "rank-N" for each rank that ended; "process-N" has its number
+    patience    seconds that a rank waits for another one that does not compute
     world       ranks that the launcher starts, 0: it does not say
     measures    whether operators are told with the program's time before them
     forks       true: this process is no rank, and forks those that are
@@ -26,7 +26,7 @@ import multiprocessing
 import os
 import sys
 
-from . import step_mark
+from . import process_groups, step_mark
 
 # Files beside this one.
 PARTS = (
@@ -43,6 +43,8 @@ PARTS = (
     "unused_parameters",
     "host_gradients",
     "not_simulated",
+    "saved_files",
+    "logs",
 )
 
 
@@ -59,7 +61,7 @@ def apply(torch):
     device = load_extension(given["extension"])
     with _Quiet():
         device.start(given["gpus"], given["gpu"]["memory_bytes"])
-    from . import cuda_bindings, process_groups, repairs, step_limit
+    from . import cuda_bindings, repairs, step_limit
 
     repairs.apply()
     cuda_bindings.apply(torch, device, given["gpu"])
@@ -80,6 +82,8 @@ def begin(device, given):
     device.set_exchange(given["all"], given["ended"], given["patience"])
     rank = os.environ.get("RANK")
     spawned = multiprocessing.parent_process() is not None
+    if rank is not None and not spawned:
+        process_groups.tell_process(given, rank)
     name = f"rank-{rank}" if rank is not None and not spawned else f"process-{os.getpid()}"
     device.open_record(os.path.join(given["raw"], f"{name}.jsonl"))
     if given["measures"]:

@@ -162,7 +162,8 @@ def _tell(error, device):
             where = f"{told}:{frame.tb_lineno}"
         frame = frame.tb_next
     device.mark_at("failed", {"type": type(error).__name__, "text": str(error)}, where)
-    traceback.print_exception(type(error), error, frames)
+    # At once: other ranks fail at the same time, and their lines are not to be among these.
+    sys.stderr.write("".join(traceback.format_exception(type(error), error, frames)))
 
 
 if __name__ == "__main__":

@@ -95,26 +95,36 @@ class Capture:
             for _, record in sorted(self.records.items())
             for line in record.of_type("note")
         )
-        return [*told, *self._unsteady()]
+        unsteady = self.unsteady()
+        if unsteady:
+            told[
+                f"{unsteady}; it is simulated: if later ones are not like it either, capture more"
+                f" (--capture-steps={self.step_count + 1})"
+            ] = None
+        return list(told)
 
-    def _unsteady(self):
-        """That the step which is simulated communicates what the one before did not, as where DDP
-        makes its buckets anew. (In the first step are beginnings of all kinds.)
+    @property
+    def step_count(self):
+        return self._steps[min(self._steps)].count if self._steps else 0
+
+    def unsteady(self):
+        """That the last step, which is simulated, communicates what the one before did not, as
+        where DDP makes its buckets anew; "": it does not. (In the first step are beginnings of all
+        kinds.)
         """
-        last = self._steps[min(self._steps)].count - 1 if self._steps else 0
+        last = self.step_count - 1
         if last < 2:
-            return []
+            return ""
         for rank in sorted(set(self.roles.values())):
             before = collections.Counter(map(_sent, self._calls(rank, last - 1)))
             for task in self._calls(rank, last):
                 if not before[_sent(task)]:
-                    return [
-                        f"step {last + 1}, which is simulated, is not like the one before it: on"
-                        f" rank {rank} it has {roles.describe(task)}, which that has not; if later"
-                        f" ones have not either, capture more (--capture-steps={last + 2})"
-                    ]
+                    return (
+                        f"step {last + 1} is not like the one before it: on rank {rank} it has"
+                        f" {roles.describe(task)}, which that has not"
+                    )
                 before[_sent(task)] -= 1
-        return []
+        return ""
 
     def _calls(self, rank, step):
         return [

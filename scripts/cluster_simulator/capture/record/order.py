@@ -3,6 +3,11 @@
 
 from . import graphs, kernels, raw, steps
 
+# What writes in place, and updates nothing: new inputs, zeros, lots.
+NO_UPDATES = {
+    f"aten::{name}_"
+    for name in "copy zero fill normal uniform bernoulli random exponential resize set detach".split()
+}
 COLLECTIVE_KEYS = ("root", "reduce", "batch")
 
 
@@ -28,12 +33,15 @@ class Tasks:
         self._sequence = {}
         self._forward = {}  # sequence number of a node: (line, module)
         self._phase = "other"
+        self._backward = set()  # sequence numbers of nodes that run in backward
+        self._read_forward = set()  # storages that forward has read, and not written
         self._numbers = {}  # group's number in the process: its index there
         self._read(record)
 
     def _read(self, record):
         lines = graphs.replayed(record.lines)
         self.steps = steps.Steps(lines, self._named)
+        self._backward = {line["b"] for line in lines if line.get("b", -1) >= 0}
         for position, line in enumerate(lines):
             kind = line["t"]
             self._number = self.steps.at(position)
@@ -127,15 +135,39 @@ class Tasks:
         return task["id"]
 
     def _phase_of(self, line):
+        """Backward is what autograd runs, and optimizer what an optimizer's step does, or an update
+        in place of what forward reads. Forward is what a module does, or what backward has a node
+        of, and what follows on that.
+        """
         if line.get("p"):
             self._phase = "other"
             return "optimizer"
         if "b" in line:
             self._phase = "other"
             return "backward"
-        if line.get("m"):
+        if line.get("m") or line.get("node") in self._backward:
             self._phase = "forward"
-        return self._phase
+        return "optimizer" if line.get("update") else self._phase
+
+    def _look_at(self, line):
+        """Adds to an operator's line what tells its phase: "node", the number of the node that
+        autograd made for it, just before it ran, and "update".
+        """
+        if "b" in line:
+            return
+        if line["q"] - 1 not in self._forward:
+            self._forward[line["q"] - 1] = (line.get("l"), line.get("m"))
+            line["node"] = line["q"] - 1
+        if line.get("p"):
+            return
+        used, written = list(raw.storages(line["a"])), set(raw.storages(line["o"]))
+        if self._phase_of(line) == "forward":
+            self._read_forward |= set(used) - written
+            self._read_forward -= written
+        elif line["n"].partition(".")[0] not in NO_UPDATES:
+            # (What is written is an argument as well: of sub_(), and of sub(out=...).)
+            in_place = {one for one in written if used[:1] == [one]}
+            line["update"] = not in_place.isdisjoint(self._read_forward)
 
     def _source(self, line):
         here = line.get("l"), line.get("m")
@@ -149,12 +181,13 @@ class Tasks:
             self._add(task, line, None)
 
     def _operator(self, line):
+        self._look_at(line)
         self._host_work(line)
-        if "b" not in line:
-            # The node that autograd made for it, just before it ran.
-            self._forward.setdefault(line["q"] - 1, (line.get("l"), line.get("m")))
+        made = kernels.of_operator(line)
+        if not made:
+            return  # a stream on which nothing ever runs is none
         stream = self._stream(line)
-        for kernel in kernels.of_operator(line):
+        for kernel in made:
             phase = self._phase_of(line)
             if phase == "optimizer" and kernel["kind"] in ("pointwise", "reduction", "memory"):
                 kernel["kind"] = "optimizer"

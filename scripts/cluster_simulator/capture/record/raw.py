@@ -46,6 +46,16 @@ def tensors(values):
             yield from tensors(item)
 
 
+def storages(raw):
+    """Of all tensors on the GPU in a list as the record has it."""
+    for item in raw:
+        if isinstance(item, dict):
+            if item["T"][2] >= 0:
+                yield item["T"][2]
+        elif isinstance(item, list):
+            yield from storages(item)
+
+
 # Lines that tell of the process, not of what its GPU did.
 OWN_LINES = re.compile(rb'^\{"t":"(rank|group|note|end|failed|mistake|unused)".*$', re.M)
 FIRST_COLLECTIVE = re.compile(rb'^\{"t":"coll".*$', re.M)

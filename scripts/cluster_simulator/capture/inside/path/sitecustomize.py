@@ -10,10 +10,23 @@ import os
 import sys
 
 PACKAGE = "dltrain_capture_inside"
+KEPT_FILES = "dltrain_capture_kept_files"  # ../../kept_files.py
+
+
+def _folder():
+    return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def _watch_files():
+    path = os.path.join(os.path.dirname(_folder()), "kept_files.py")
+    spec = importlib.util.spec_from_file_location(KEPT_FILES, path)
+    sys.modules[KEPT_FILES] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[KEPT_FILES])
+    sys.modules[KEPT_FILES].watch()
 
 
 def _start():
-    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    folder = _folder()
     spec = importlib.util.spec_from_file_location(
         PACKAGE, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
     )
@@ -42,3 +55,4 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
 
 if os.environ.get("DLTRAIN_CAPTURE"):
     sys.meta_path.insert(0, _AfterTorch())
+    _watch_files()
