@@ -232,6 +232,7 @@ struct Role
     StepGraph graph;
     /// All-to-all-v: task, and what it has for each position.
     std::vector<std::pair<TaskId, std::vector<uint64_t>>> sends;
+    std::vector<uint32_t> modules; ///< by task: ModulesOfTasks::ofTask
 };
 
 class Reader
@@ -257,6 +258,7 @@ class Reader
     bool SetMessage(Object& line, bool sends, Task* task);
     uint16_t StreamOf(StepGraph* graph, const std::string& name);
     uint32_t KindWithRoot(uint32_t kind, uint64_t root);
+    uint32_t ModuleOf(const std::string& path);
     bool MakePlan();
     bool SetBlocks();
 
@@ -268,6 +270,7 @@ class Reader
     std::vector<Rank> m_roleOf;
     uint64_t m_step = 0; ///< that is taken
     std::map<std::pair<uint32_t, uint64_t>, uint32_t> m_rootKinds;
+    std::unordered_map<std::string, uint32_t> m_modules; ///< index into Captured::modules.paths
 
     // Of the rank:
     std::vector<std::string> m_streamNames;
@@ -530,6 +533,23 @@ Reader::KindWithRoot(uint32_t kind, uint64_t root)
             }
         }
         kinds.push_back(std::move(turned));
+    }
+    return found->second;
+}
+
+uint32_t
+Reader::ModuleOf(const std::string& path)
+{
+    auto& paths = m_captured.modules.paths;
+    if (paths.empty())
+    {
+        paths.emplace_back();
+        m_modules[""] = 0;
+    }
+    const auto [found, isNew] = m_modules.try_emplace(path, static_cast<uint32_t>(paths.size()));
+    if (isNew)
+    {
+        paths.push_back(path);
     }
     return found->second;
 }
@@ -860,6 +880,7 @@ Reader::ReadTask(Object& line, Role* role)
         m_program = own;
     }
     graph.tasks.push_back(std::move(task));
+    role->modules.push_back(ModuleOf(line.Text("module")));
     return true;
 }
 
@@ -1052,6 +1073,7 @@ Reader::SetBlocks()
         }
         plan.roleOf[rank] = static_cast<uint32_t>(plan.roles.size());
         plan.roles.push_back(std::move(graph));
+        m_captured.modules.ofTask.push_back(role.modules);
     }
     return true;
 }
@@ -1065,6 +1087,7 @@ Reader::MakePlan()
     {
         numberOf[rank] = static_cast<uint32_t>(plan.roles.size());
         plan.roles.push_back(role.graph);
+        m_captured.modules.ofTask.push_back(role.modules);
     }
     for (const Rank role : m_roleOf)
     {

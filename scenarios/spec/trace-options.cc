@@ -49,6 +49,7 @@ const std::set<std::string> kWithTrace = {"trace",
                                           "workload",
                                           "steps",
                                           "warmup",
+                                          "layers",
                                           "slow-gpu",
                                           "jitter",
                                           "collective-sms"};
@@ -328,6 +329,44 @@ ReadTraceFiles(Validation* v,
     return trace;
 }
 
+namespace
+{
+
+/// --layers of a captured step.
+void
+SetLayers(Validation* v, const formats::Trace& trace, training::TrainingPlan* plan)
+{
+    if (!v->values.Present("layers"))
+    {
+        return;
+    }
+    if (trace.modules.paths.empty())
+    {
+        v->Fail("layers",
+                "leaves out blocks of a model, and this step is of " + trace.format +
+                    ", which does not tell them; allowed: with --model, --launch or a capture's "
+                    "folder");
+        return;
+    }
+    const auto fewer = formats::SetFewerBlocks(v->values.U32("layers"), trace.modules, plan);
+    if (!fewer.whyNot.empty())
+    {
+        v->Fail("layers", fewer.whyNot);
+    }
+    else if (fewer.period > 0)
+    {
+        v->notes.push_back(
+            "--layers: of the " + std::to_string(plan->blocks) + " blocks of each rank" +
+            (fewer.module.empty() ? "" : " (\"" + rdma::Shown(fewer.module, 60) + "\")") +
+            " those in the middle are left out" +
+            (fewer.period == 1 ? ""
+                               : ", " + std::to_string(fewer.period) +
+                                     " together, after which the step repeats itself"));
+    }
+}
+
+} // namespace
+
 void
 MakeTraced(Validation* v,
            const formats::Trace& trace,
@@ -370,6 +409,7 @@ MakeTraced(Validation* v,
                            std::to_string(gpus - ranks) + " of " + topo::Counted(gpus, "GPU") +
                            " do nothing, and count in what is a mean of GPUs");
     }
+    SetLayers(v, trace, &*plan);
     s->plan = std::move(*plan);
     s->plan.contention =
         values.U32("collective-sms") > 0

@@ -1,0 +1,55 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * A captured step with fewer of the model's repeated blocks (--layers).
+ *
+ * Blocks are the numbered children of one module ("blocks.0", "blocks.1", ...). In the order of
+ * issue a rank goes through them up (forward) and down (backward), for each micro-batch. Where what
+ * it does repeats itself exactly, operators, collectives and waits, with a period of one block or
+ * of a few (buckets of gradients that end within blocks),
+ *
+ *   embed | b0 b1 b2 b3 b4 b5 | head | b5' b4' b3' b2' b1' b0' | optimizer
+ *                ^^^^^ cut                    ^^^^^^^ cut
+ *
+ * some periods are cut out, of the same blocks everywhere. What waited for a task that was cut
+ * waits for the same one of the block before. All else stays as it was, also what depends on the
+ * number of blocks without being repeated (an optimizer's one kernel for all parameters): it is the
+ * same in all sizes, and so it is in what is extrapolated from them.
+ */
+#ifndef SCENARIOS_FORMATS_CAPTURE_BLOCKS_H
+#define SCENARIOS_FORMATS_CAPTURE_BLOCKS_H
+
+#include "scenarios/training/step-graph.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace formats
+{
+
+/// Where in the model the tasks of a plan come from.
+struct ModulesOfTasks
+{
+    std::vector<std::string> paths;            ///< "blocks.3.attention"; [0] is ""
+    std::vector<std::vector<uint32_t>> ofTask; ///< by role and task: index into paths
+};
+
+/// What became of --layers.
+struct FewerBlocks
+{
+    std::string whyNot;  ///< empty: it was done, or all blocks are asked for
+    std::string module;  ///< whose children the blocks are
+    uint32_t period = 0; ///< blocks after which a step repeats itself; 0: none is left out
+};
+
+/// Gives a plan of one size up to three, the largest with `layers` blocks of each rank that has
+/// any. \param modules of the plan's roles; of roles behind them nothing is cut
+/// \param plan blocks, sizes and roles are set, if it can be done
+FewerBlocks SetFewerBlocks(uint32_t layers,
+                           const ModulesOfTasks& modules,
+                           training::TrainingPlan* plan);
+
+} // namespace formats
+
+#endif // SCENARIOS_FORMATS_CAPTURE_BLOCKS_H
