@@ -153,16 +153,19 @@ NodeWindowUnit::PrefetchState(const NodeWindowBin& bin, int64_t cut, uint32_t de
     {
         user->Prefetch(bin, depth);
     }
-    for (const NodeWindowArrival& arrival : bin)
+    if (depth < 2)
     {
-        const RdmaFrameExtra* extra = arrival.frame->extra;
-        if (extra && depth == 0)
+        for (const NodeWindowArrival& arrival : bin)
         {
-            PrefetchLine(extra);
-        }
-        else if (extra && depth == 1 && extra->journey)
-        {
-            PrefetchLines(extra->journey.get(), extra->journey.get() + 1);
+            const RdmaFrameExtra* extra = arrival.frame->extra;
+            if (extra && depth == 0)
+            {
+                PrefetchLine(extra);
+            }
+            else if (extra && extra->journey)
+            {
+                PrefetchLines(extra->journey.get(), extra->journey.get() + 1);
+            }
         }
     }
     if (ahead)

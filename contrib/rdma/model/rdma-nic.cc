@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/nearest-name.h"
+#include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/shared-buffer.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "none-congestion-ops.h"
@@ -336,6 +337,22 @@ RdmaNic::PrefetchPost(const RdmaQueuePair* qp, uint32_t depth)
     PrefetchLines(sender, sender + 1);
 }
 
+namespace
+{
+
+/// What the user of a queue pair will need if it is told of a message.
+inline void
+PrefetchUser(const RdmaQueuePair* qp, bool told, uint32_t depth)
+{
+    const RdmaNicUser* user = told ? qp->GetUser() : nullptr;
+    if (user)
+    {
+        user->Prefetch(qp, depth);
+    }
+}
+
+} // namespace
+
 void
 RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
 {
@@ -349,6 +366,11 @@ RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
             PrefetchLine(m_numbers.Where(frame.destQp));
             continue;
         }
+        const bool request = IsRequest(frame.opcode);
+        if (depth > 2 && !(request && (frame.flags & RdmaFrame::END_OF_POST)))
+        {
+            continue; // nobody is told of a message
+        }
         const RdmaQueuePair* qp = FindQueuePair(frame.destQp);
         if (!qp)
         {
@@ -357,31 +379,30 @@ RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
         if (depth == 1)
         {
             PrefetchLines(qp, qp + 1);
-            continue;
         }
-        const bool request = IsRequest(frame.opcode);
-        const RdmaRequester::Sender* sender = qp->m_requester.m_sender;
-        if (depth == 2 && !request)
+        else if (request)
         {
-            PrefetchLines(sender, sender + 1);
+            PrefetchUser(qp, frame.flags & RdmaFrame::END_OF_POST, depth - 2);
         }
-        else if (depth == 3 && frame.opcode == RdmaOpcode::ACKNOWLEDGE)
+        else
         {
-            PrefetchLine(sender->requests.data() + sender->first);
-        }
-        const bool tells =
-            request ? (frame.flags & RdmaFrame::END_OF_POST) : qp->m_requester.IsSending();
-        const RdmaNicUser* user = tells ? qp->GetUser() : nullptr;
-        if (user)
-        {
-            user->Prefetch(qp, depth - 2);
+            PrefetchLines(qp->m_requester.m_sender, qp->m_requester.m_sender + 1);
+            // Who has posted is told of the ACK for all of it; of others seldom.
+            PrefetchUser(qp,
+                         rdma::WirePsn(qp->m_requester.m_endPsn) ==
+                             rdma::WirePsn(uint64_t{frame.psn} + 1),
+                         1);
         }
     }
     if (depth == 0)
     {
         // Behind what every user of a port has fetched already.
-        PrefetchLines(&m_ready, &m_counters.retransmittedPackets);
+        PrefetchLines(&m_counters, &m_counters.retransmittedPackets);
         PrefetchLine(m_restingSenders.data() + m_restingSenders.size());
+    }
+    else if (depth > 2)
+    {
+        return;
     }
     if (!m_readyMask)
     {
@@ -400,7 +421,7 @@ RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
             PrefetchLines(second, second + 1);
         }
     }
-    else if (depth == 2)
+    else
     {
         PrefetchTurns(next);
     }
