@@ -226,6 +226,7 @@ class Background(SameBytesTest):
         for key in ("messages", "message_bytes"):
             self.assertEqual(run.stats[key], calm.stats[key], key)
         beside = run.stats["background"]
+        self.assertRegex(run.out, r"asked for [0-9.]+% of their links' rate;")
         self.assertGreater(beside["flows"], 10)
         self.assertEqual(beside["bytes"], beside["flows"] * MB)
         tags = [row["tag"] for row in run.rows("flows.csv")]
@@ -236,6 +237,7 @@ class Background(SameBytesTest):
         for who, whom in (("job", "background"), ("background", "job")):
             of = beside["interference"][who]
             self.assertGreater(of["waited_for_others_us"], 0)
+            self.assertEqual(of["named_from_share"], 0.01)
             self.assertIn(whom, [other["job"] for other in of["behind"]])
 
     def test_beside_it_means_nothing(self):

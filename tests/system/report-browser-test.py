@@ -175,6 +175,40 @@ class BrowserTest(SystemTest):
                 self.assertFalse([t for *_, t in axis if ".0" in t], axis)
             browser.quit()
 
+    def test_one_clock(self):
+        """With recovery the run's beginning is zero everywhere: of GPUs, ports, links, failures."""
+        run = self.run_program(
+            "dltrain --model=gpt2 --micro-batch=1 --seq=128 --servers=3 --gpus-per-server=1"
+            " --topology=leaf-spine --steps=2 --recovery=restart --spares=1 --monitor-interval=1ms"
+            " --abort-time=1ms --restart-time=20ms --fault=gpu-stop,at=45ms,on=gpu-1 --report=0"
+        )
+        self.assertEqual(report(run.folder).returncode, 0)
+        browser = self.open(run.path("report.html"))
+        shown = browser.execute_script(
+            "const r = document.getElementById('timeline-range').dataset; return [r.from, r.to]"
+        )
+        calls = [
+            line.split("\t") for line in run.text("calls.log").splitlines() if line[0] != "#"
+        ]
+        first = min(float(call[0]) for call in calls) * 1e3  # ns
+        last = max(float(call[1]) for call in calls) * 1e3
+        self.assertGreater(first, 0)  # the warm-up's are not there
+        self.assertAlmostEqual(float(shown[0]), first, delta=2)
+        self.assertAlmostEqual(float(shown[1]), last, delta=2)
+        (failure,) = run.stats["recovery"]["failures"]
+        self.assertLess(failure["resumed_us"] * 1e3, last)
+        text = browser.execute_script("return document.body.textContent")
+        self.assertIn("time since the run began", text)
+        self.assertNotIn("since measuring began", text)
+        self.assertNotIn("time since start", text)
+        # The ports' axis begins where measuring did.
+        ticks = browser.execute_script(
+            "return [...document.querySelectorAll('#ports-chart .axis')].pop()"
+            ".textContent.replace(/\u00a0/g, ' ')"
+        )
+        self.assertNotIn("0 \u00b5s", ticks.split("ms")[0])
+        browser.quit()
+
     def test_default_run(self):
         run = self.run_program("dltrain --report=0")
         self.assertEqual(report(run.folder).returncode, 0)

@@ -384,7 +384,12 @@ RecoveryRun::End(int64_t now)
     Settle(now);
     if (!m_over)
     {
-        m_results.lostPs += now - m_stepEnd - m_takenOfStep; // of a step that did not end
+        const int64_t lost = now - m_stepEnd - m_takenOfStep; // of a step that did not end
+        m_results.lostPs += lost;
+        if (!m_results.gaveUp.empty() && !m_results.failures.empty())
+        {
+            m_results.failures.back().lostPs += lost;
+        }
     }
 }
 
