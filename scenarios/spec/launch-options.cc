@@ -61,8 +61,9 @@ LaunchOptionRows()
             json,
             group,
             "capture a training script, unmodified, on simulated GPUs, and run a step of it "
-            "instead of a model: a script of bash or Python, or a launcher's words (torchrun, "
-            "srun, mpirun, python); the capture is in the folder \"capture\" of the results "
+            "instead of a model: a script of bash or Python, a launcher's words (torchrun, srun, "
+            "mpirun, python), or a line for a shell; the capture is in the folder \"capture\" of "
+            "the results "
             "(docs/capture.md)")
             .At("/launch/command")
             .Shows("COMMAND")
@@ -113,7 +114,8 @@ LaunchOptionRows()
             Kind::kInteger,
             json,
             group,
-            "seconds that a rank waits for another one, before that is a mistake")
+            "seconds that a rank waits for another one that does not compute, before that is a "
+            "mistake")
             .At("/launch/patience_s")
             .Shows("SECONDS")
             .Range(1, 86400)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 600 RESOURCE_LOCK capture
-"""Files that a captured script writes: the user's are as they were before, and what the script wrote
-is in the capture's folder.
+"""Files that a captured script writes: the user's are as they were before, and what the script
+wrote is in the capture's folder.
 """
 
 import os

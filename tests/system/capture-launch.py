@@ -228,7 +228,17 @@ class Failures(CaptureTest):
         self.assertFalse(os.path.exists(out))
 
     def test_a_signal_ends_all_that_was_started(self):
-        pids = os.path.join(self.folder, "pids")
+        """And nothing is left, whoever made the folders: also where no handler runs (SIGKILL)."""
+        for number, folder in (
+            (signal.SIGTERM, "term"),
+            (signal.SIGINT, "int/a/b"),
+            (signal.SIGKILL, "kill/a/b"),
+        ):
+            with self.subTest(number):
+                self.end_by(number, folder)
+
+    def end_by(self, number, folder):
+        pids = os.path.join(self.folder, f"pids-{number}")
         os.mkdir(pids)
         path = self.write(
             "slow.py",
@@ -236,18 +246,26 @@ class Failures(CaptureTest):
             f"open(os.path.join({pids!r}, str(os.getpid())), 'w').close()\n"
             "time.sleep(600)\n",
         )
-        words, out = self.command(
-            ["dltrain", f"--launch=bash -c 'torchrun --nproc_per_node=2 {path}; true'"]
+        out = os.path.join(self.folder, folder)
+        words, _ = self.command(
+            ["dltrain", f"--launch=bash -c 'torchrun --nproc_per_node=2 {path}; true'"], out=out
         )
         process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
         while len(os.listdir(pids)) < 2 and process.poll() is None:
             time.sleep(0.05)
-        process.send_signal(signal.SIGTERM)
+        started = os.listdir(pids)
+        process.send_signal(number)
         _, said = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 128 + signal.SIGTERM, said)
-        self.assertIn("interrupted before the simulation began", said)
-        self.assertFalse(os.path.exists(out))
-        while any(map(is_alive, os.listdir(pids))):
+        first = os.path.join(self.folder, folder.split("/")[0])
+        if number == signal.SIGKILL:
+            self.assertEqual(process.returncode, -number, said)
+            while os.path.exists(first):
+                time.sleep(0.05)
+        else:
+            self.assertEqual(process.returncode, 128 + number, said)
+            self.assertIn("interrupted before the simulation began", said)
+        self.assertFalse(os.path.exists(first))
+        while any(map(is_alive, started)):
             time.sleep(0.05)  # (killed, and not gone yet; for ever: the test's time-out)
 
 

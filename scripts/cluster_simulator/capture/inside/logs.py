@@ -42,10 +42,8 @@ def _module(name, writer):
 def _writer(torch, device):
     class SummaryWriter:
         def __init__(self, log_dir=None, comment="", *_, logdir=None, **__):
-            began = time.strftime("%b%d_%H-%M-%S")
-            self.log_dir = os.fspath(
-                log_dir or logdir or os.path.join("runs", f"{began}_{socket.gethostname()}{comment}")
-            )
+            name = f"{time.strftime('%b%d_%H-%M-%S')}_{socket.gethostname()}{comment}"
+            self.log_dir = os.fspath(log_dir or logdir or os.path.join("runs", name))
             device.note(
                 f"SummaryWriter at {device.source_line()} writes nothing: there is no TensorBoard"
                 " where scripts are captured"

@@ -6,7 +6,9 @@ from . import graphs, kernels, raw, steps
 # What writes in place, and updates nothing: new inputs, zeros, lots.
 NO_UPDATES = {
     f"aten::{name}_"
-    for name in "copy zero fill normal uniform bernoulli random exponential resize set detach".split()
+    for name in (
+        "copy zero fill normal uniform bernoulli random exponential resize set detach".split()
+    )
 }
 COLLECTIVE_KEYS = ("root", "reduce", "batch")
 
