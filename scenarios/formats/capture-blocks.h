@@ -19,9 +19,11 @@
 #ifndef SCENARIOS_FORMATS_CAPTURE_BLOCKS_H
 #define SCENARIOS_FORMATS_CAPTURE_BLOCKS_H
 
+#include "scenarios/formats/capture.h"
 #include "scenarios/training/step-graph.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,10 @@ struct ModulesOfTasks
     std::vector<std::string> paths;            ///< "blocks.3.attention"; [0] is ""
     std::vector<std::vector<uint32_t>> ofTask; ///< by role and task: index into paths
 };
+
+/// Of a capture's folder that ReadCapture has taken; nothing, if it is none.
+/// It is read again: nothing but --layers needs modules.
+std::optional<ModulesOfTasks> ReadModules(const std::string& folder, const CaptureMachine& machine);
 
 /// What became of --layers.
 struct FewerBlocks

@@ -6,6 +6,7 @@
 #include "collectives/block-sizes.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/formats/capture-blocks.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/recording.h"
 #include "scenarios/models/kernel.h"
@@ -247,6 +248,12 @@ class Reader
 
     std::optional<Captured> Read();
 
+    /// Of the plan that was read.
+    ModulesOfTasks& Modules()
+    {
+        return m_modulesOf;
+    }
+
   private:
     bool ReadMeta();
     bool ReadGroups(Object& meta);
@@ -270,7 +277,8 @@ class Reader
     std::vector<Rank> m_roleOf;
     uint64_t m_step = 0; ///< that is taken
     std::map<std::pair<uint32_t, uint64_t>, uint32_t> m_rootKinds;
-    std::unordered_map<std::string, uint32_t> m_modules; ///< index into Captured::modules.paths
+    ModulesOfTasks m_modulesOf;
+    std::unordered_map<std::string, uint32_t> m_modules; ///< index into its paths
 
     // Of the rank:
     std::vector<std::string> m_streamNames;
@@ -540,7 +548,7 @@ Reader::KindWithRoot(uint32_t kind, uint64_t root)
 uint32_t
 Reader::ModuleOf(const std::string& path)
 {
-    auto& paths = m_captured.modules.paths;
+    auto& paths = m_modulesOf.paths;
     if (paths.empty())
     {
         paths.emplace_back();
@@ -1073,7 +1081,7 @@ Reader::SetBlocks()
         }
         plan.roleOf[rank] = static_cast<uint32_t>(plan.roles.size());
         plan.roles.push_back(std::move(graph));
-        m_captured.modules.ofTask.push_back(role.modules);
+        m_modulesOf.ofTask.push_back(role.modules);
     }
     return true;
 }
@@ -1087,7 +1095,7 @@ Reader::MakePlan()
     {
         numberOf[rank] = static_cast<uint32_t>(plan.roles.size());
         plan.roles.push_back(role.graph);
-        m_captured.modules.ofTask.push_back(role.modules);
+        m_modulesOf.ofTask.push_back(role.modules);
     }
     for (const Rank role : m_roleOf)
     {
@@ -1148,6 +1156,15 @@ ReadCapture(const std::string& folder,
             std::vector<topo::Error>& errors)
 {
     return Reader(folder, machine, errors).Read();
+}
+
+std::optional<ModulesOfTasks>
+ReadModules(const std::string& folder, const CaptureMachine& machine)
+{
+    std::vector<topo::Error> errors;
+    Reader reader(folder, machine, errors);
+    return IsCapture(folder) && reader.Read() ? std::optional(std::move(reader.Modules()))
+                                              : std::nullopt;
 }
 
 } // namespace formats

@@ -16,7 +16,6 @@
 #ifndef SCENARIOS_FORMATS_CAPTURE_H
 #define SCENARIOS_FORMATS_CAPTURE_H
 
-#include "scenarios/formats/capture-blocks.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/training/step-graph.h"
 #include "topologies/error.h"
@@ -41,7 +40,6 @@ struct Captured
     training::TrainingPlan plan;
     uint32_t gpusPerServer = 0; ///< that the script was told of; 0: it is not known
     std::vector<std::string> notes;
-    ModulesOfTasks modules; ///< of the plan's roles
 };
 
 /// Whether a folder is a capture.

@@ -91,7 +91,6 @@ TraceOf(std::optional<Captured> captured)
     trace.gpusPerServer = captured->gpusPerServer;
     trace.notes = std::move(captured->notes);
     trace.plan = std::move(captured->plan);
-    trace.modules = std::move(captured->modules);
     return trace;
 }
 

@@ -38,7 +38,6 @@ struct Trace
     std::vector<std::string> notes; ///< Recording::notes
     std::optional<Recording> recording;
     std::optional<training::TrainingPlan> plan;
-    ModulesOfTasks modules; ///< of a capture; else nothing
 };
 
 /// The format is found out by what is there. Nothing, and an error, if it is none of them, or not

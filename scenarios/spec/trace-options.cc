@@ -4,6 +4,7 @@
 #include "scenarios/spec/trace-options.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/formats/capture-blocks.h"
 #include "scenarios/formats/chakra-json.h"
 #include "scenarios/formats/chakra-wire.h"
 #include "scenarios/formats/chakra.h"
@@ -334,13 +335,17 @@ namespace
 
 /// --layers of a captured step.
 void
-SetLayers(Validation* v, const formats::Trace& trace, training::TrainingPlan* plan)
+SetLayers(Validation* v,
+          const formats::Trace& trace,
+          const formats::CaptureMachine& machine,
+          training::TrainingPlan* plan)
 {
     if (!v->values.Present("layers"))
     {
         return;
     }
-    if (trace.modules.paths.empty())
+    const auto modules = formats::ReadModules(v->values.Text("trace"), machine);
+    if (!modules)
     {
         v->Fail("layers",
                 "leaves out blocks of a model, and this step is of " + trace.format +
@@ -348,7 +353,7 @@ SetLayers(Validation* v, const formats::Trace& trace, training::TrainingPlan* pl
                     "folder");
         return;
     }
-    const auto fewer = formats::SetFewerBlocks(v->values.U32("layers"), trace.modules, plan);
+    const auto fewer = formats::SetFewerBlocks(v->values.U32("layers"), *modules, plan);
     if (!fewer.whyNot.empty())
     {
         v->Fail("layers", fewer.whyNot);
@@ -409,7 +414,7 @@ MakeTraced(Validation* v,
                            std::to_string(gpus - ranks) + " of " + topo::Counted(gpus, "GPU") +
                            " do nothing, and count in what is a mean of GPUs");
     }
-    SetLayers(v, trace, &*plan);
+    SetLayers(v, trace, {gpu, HostLinkOf(cluster.server, gpu)}, &*plan);
     s->plan = std::move(*plan);
     s->plan.contention =
         values.U32("collective-sms") > 0

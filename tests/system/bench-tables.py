@@ -52,6 +52,7 @@ class TablesTest(SystemTest):
             [(table.file, name) for name, table in self.places()]
             + [(bench.PAGE, name) for name in (bench.MACHINE, bench.CASES, bench.GROWTH)]
             + [("docs/validation.md", name) for name in ("nccl-tables", "nccl-medians")]
+            + [("docs/validation.md", "captured-scripts")]  # tests/bench/captured.py
             + [("docs/validation.md", f"published-{part}") for part in ("rows", "groups", "ratios")]
         )
         marked = sorted(
