@@ -149,7 +149,7 @@ class Bed : public JobListener
         messages = std::make_unique<MessageRunner>(*interconnect, options, *job);
         collectives->SetPaths(&critical->GetPaths());
         messages->SetPaths(&critical->GetPaths());
-        job->SetServices({*collectives, *messages});
+        job->SetServices({collectives.get(), messages.get()});
     }
 
     ~Bed() override
