@@ -234,7 +234,7 @@ class Job : public JobListener
           m_collectives(bed.cluster, {}, *bed.interconnect, &m_job),
           m_messages(*bed.interconnect, scenario::CollectiveOptions(), m_job)
     {
-        m_job.SetServices({m_collectives, m_messages});
+        m_job.SetServices({&m_collectives, &m_messages});
         why = m_job.Start();
     }
 
