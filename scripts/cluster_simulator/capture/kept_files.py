@@ -38,7 +38,7 @@ def watch():
         return
 
     def heard(event, arguments):
-        if event in EVENTS:  # most are others, such as id() is one
+        if event in EVENTS:  # nearly all are others: of id(), say
             _seen(folder, event, arguments)
 
     sys.addaudithook(heard)
