@@ -361,7 +361,8 @@ class Sweep(CaptureTest):
             "x = torch.ones(int(sys.argv[1]) << 20, device='cuda')\n"
             "o = torch.optim.SGD([torch.nn.Parameter(x[:1].clone())], lr=1.0)\n"
             "for _ in range(5):\n    dist.all_reduce(x)\n    o.step()\n"
-            f"open({self.folder!r} + '/started', 'a').write('x')\n",
+            f"open({self.folder!r} + '/started', 'a').write('x')\n"
+            "if not os.path.lexists('latest'):\n    os.symlink('nowhere', 'latest')\n",
         )
         out = os.path.join(self.folder, "sweep")
         command = [os.path.join(ROOT, "scripts", "sweep"), "dltrain", f"--out={out}"]

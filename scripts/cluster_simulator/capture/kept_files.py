@@ -34,14 +34,20 @@ _known = set()
 def watch():
     """In a process of the script, from its beginning."""
     folder = os.environ.get(FOLDER)
-    if folder:
-        sys.addaudithook(lambda event, arguments: _seen(folder, event, arguments))
+    if not folder:
+        return
+
+    def heard(event, arguments):
+        if event in EVENTS:  # nearly all are others: of id(), say
+            _seen(folder, event, arguments)
+
+    sys.addaudithook(heard)
 
 
 def _seen(folder, event, arguments):
-    paths = EVENTS.get(event)
-    if paths is None or getattr(_thread, "busy", False):
+    if getattr(_thread, "busy", False):
         return
+    paths = EVENTS[event]
     _thread.busy = True
     try:
         for path in paths(*arguments):

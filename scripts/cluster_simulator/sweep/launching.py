@@ -134,7 +134,7 @@ class Captures:
             for old in (made, f"{made}.part"):
                 shutil.rmtree(old, ignore_errors=True)
             os.makedirs(self.folder, exist_ok=True)
-            shutil.copytree(source, f"{made}.part", copy_function=os.link)
+            shutil.copytree(source, f"{made}.part", symlinks=True, copy_function=os.link)
             os.replace(f"{made}.part", made)
 
     def _key(self, options, cwd):
