@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Hierarchical all-reduce over k servers of g GPUs (see server-groups.h). Needs as many GPUs on
- * every server.
+ * Hierarchical all-reduce over k servers of g GPUs (see server-groups.h; servers of
+ * unlike numbers of ranks: uneven-servers.h).
  *
  *     1. reduce-scatter ring in each server   g steps        chunk p of g at place p, of the server
  *     2. all-reduce ring across servers       2k - 1 steps   chunk p, in k parts, of all
@@ -24,6 +24,7 @@
 #include "collectives/levels.h"
 #include "collectives/looped-algorithm.h"
 #include "collectives/server-groups.h"
+#include "collectives/uneven-servers.h"
 
 namespace coll
 {
@@ -81,6 +82,16 @@ class HierarchicalAllReduce final : public TwoLevelSchedule
         return TwoLevelShape(what, placement, options, gpus > 1 ? gpus : servers);
     }
 
+    /// Of a lane; they have to be counted in 32 bits.
+    static uint64_t MostSteps(const Collective& what,
+                              const Placement& placement,
+                              const AlgorithmOptions& options)
+    {
+        const auto steps = StepsOfPhases(placement);
+        return std::accumulate(steps.begin(), steps.end(), uint64_t{0}) *
+               ShapeOf(what, placement, options).loops;
+    }
+
     static Cost CostOf(const Extent& e)
     {
         // Inside 2 (g-1) / g S, between servers 2 (k-1) / k of S / g: together 2 (gk-1) / gk S, as
@@ -129,7 +140,21 @@ class HierarchicalAlgorithm final : public TwoLevelAlgorithm
                        const AlgorithmOptions& options) const override
     {
         const std::string why = TwoLevelAlgorithm::WhyNot(what, placement, options);
-        return why.empty() && !options.levels.empty() ? WhyNoLevels(what, placement, options) : why;
+        if (!why.empty())
+        {
+            return why;
+        }
+        if (!options.levels.empty())
+        {
+            return WhyNoLevels(what, placement, options);
+        }
+        const uint64_t steps = AreEvenServers(placement)
+                                   ? HierarchicalAllReduce::MostSteps(what, placement, options)
+                                   : UnevenAllReduce::MostSteps(what, placement, options);
+        return steps <= UINT32_MAX
+                   ? ""
+                   : "messages of at most " + std::to_string(options.pipelineBytes) +
+                         " bytes make more than 2^32 steps of a lane";
     }
 
     std::optional<Cost> CostOf(const Collective& what,
@@ -139,6 +164,10 @@ class HierarchicalAlgorithm final : public TwoLevelAlgorithm
         if (!options.levels.empty())
         {
             return LevelsAllReduce::CostOf(what, placement, options);
+        }
+        if (!AreEvenServers(placement))
+        {
+            return UnevenAllReduce::CostOf(what, placement, options);
         }
         const Shape shape = HierarchicalAllReduce::ShapeOf(what, placement, options);
         return HierarchicalAllReduce::CostOf(
@@ -153,6 +182,10 @@ class HierarchicalAlgorithm final : public TwoLevelAlgorithm
         if (!options.levels.empty())
         {
             return std::make_unique<LevelsAllReduce>(what, placement, options);
+        }
+        if (!AreEvenServers(placement))
+        {
+            return std::make_unique<UnevenAllReduce>(what, placement, options);
         }
         return std::make_unique<HierarchicalAllReduce>(
             what,
