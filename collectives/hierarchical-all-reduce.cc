@@ -82,16 +82,6 @@ class HierarchicalAllReduce final : public TwoLevelSchedule
         return TwoLevelShape(what, placement, options, gpus > 1 ? gpus : servers);
     }
 
-    /// Of a lane; they have to be counted in 32 bits.
-    static uint64_t MostSteps(const Collective& what,
-                              const Placement& placement,
-                              const AlgorithmOptions& options)
-    {
-        const auto steps = StepsOfPhases(placement);
-        return std::accumulate(steps.begin(), steps.end(), uint64_t{0}) *
-               ShapeOf(what, placement, options).loops;
-    }
-
     static Cost CostOf(const Extent& e)
     {
         // Inside 2 (g-1) / g S, between servers 2 (k-1) / k of S / g: together 2 (gk-1) / gk S, as
@@ -148,13 +138,7 @@ class HierarchicalAlgorithm final : public TwoLevelAlgorithm
         {
             return WhyNoLevels(what, placement, options);
         }
-        const uint64_t steps = AreEvenServers(placement)
-                                   ? HierarchicalAllReduce::MostSteps(what, placement, options)
-                                   : UnevenAllReduce::MostSteps(what, placement, options);
-        return steps <= UINT32_MAX
-                   ? ""
-                   : "messages of at most " + std::to_string(options.pipelineBytes) +
-                         " bytes make more than 2^32 steps of a lane";
+        return TooManySteps(*this, what, placement, options);
     }
 
     std::optional<Cost> CostOf(const Collective& what,

@@ -96,6 +96,14 @@ class HierarchicalPiecesAlgorithm final : public TwoLevelAlgorithm
     using Even = HierarchicalPieces<OP>;
     using Uneven = UnevenPieces<OP>;
 
+    std::string WhyNot(const Collective& what,
+                       const Placement& placement,
+                       const AlgorithmOptions& options) const override
+    {
+        const std::string why = TwoLevelAlgorithm::WhyNot(what, placement, options);
+        return why.empty() ? TooManySteps(*this, what, placement, options) : why;
+    }
+
     std::optional<Cost> CostOf(const Collective& what,
                                const Placement& placement,
                                const AlgorithmOptions& options) const override

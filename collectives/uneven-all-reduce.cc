@@ -37,8 +37,7 @@ ChainOf(const std::vector<uint32_t>& sizes, uint32_t loops)
     std::vector<uint64_t> depth(k, 0);
     std::vector<uint64_t> before(k);
     std::vector<uint64_t> after(k + 1);
-    for (uint32_t loop = 0; loop < loops; loop++)
-    {
+    PlayLoops(depth, loops, [&] {
         for (uint32_t s = 0; s < k; s++)
         {
             depth[s] += sizes[s] - 1;
@@ -76,7 +75,7 @@ ChainOf(const std::vector<uint32_t>& sizes, uint32_t loops)
         {
             depth[s] = ends[s] + sizes[s] - 1;
         }
-    }
+    });
     return *std::max_element(depth.begin(), depth.end());
 }
 
@@ -163,20 +162,6 @@ UnevenAllReduce::Cut(const Range& part, const Border& from, const Border& to) co
                part.bytes % border.denominator * border.numerator / border.denominator;
     };
     return {part.offset + offset(from), offset(to) - offset(from)};
-}
-
-uint64_t
-UnevenAllReduce::MostSteps(const Collective& what,
-                           const Placement& placement,
-                           const AlgorithmOptions& options)
-{
-    const UnevenAllReduce schedule(what, placement, options);
-    uint64_t most = 0;
-    for (Rank rank = 0; rank < what.ranks; rank++)
-    {
-        most = std::max<uint64_t>(most, schedule.StepsOfLoop(schedule.Find(0, rank)));
-    }
-    return most * schedule.m_loops;
 }
 
 StepIndex

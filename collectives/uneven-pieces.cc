@@ -137,8 +137,7 @@ UnevenPieces<OP>::Chain() const
             }
         }
     };
-    for (uint32_t loop = 0; loop < m_loops; loop++)
-    {
+    PlayLoops(depth, m_loops, [&] {
         if (REDUCES)
         {
             inside();
@@ -149,7 +148,7 @@ UnevenPieces<OP>::Chain() const
             between();
             inside();
         }
-    }
+    });
     return *std::max_element(depth.begin(), depth.end());
 }
 

@@ -35,6 +35,45 @@ namespace coll
 /// Whether all servers have as many ranks.
 bool AreEvenServers(const Placement& placement);
 
+/**
+ * Does `loop` so many times with how many messages stand before each rank's, or server's, next one.
+ * Of these only maxima and sums are taken, so once all are as much further as in an earlier loop,
+ * they go on alike, and no loop more has to be played.
+ */
+template <class Loop>
+void
+PlayLoops(std::vector<uint64_t>& depth, uint32_t loops, Loop loop)
+{
+    std::vector<uint64_t> mark = depth;
+    uint32_t marked = 0; // loops that had been played
+    for (uint32_t played = 0; played < loops;)
+    {
+        loop();
+        played++;
+        const uint64_t gain = depth[0] - mark[0];
+        bool alike = true;
+        for (size_t i = 0; i < depth.size() && alike; i++)
+        {
+            alike = depth[i] - mark[i] == gain;
+        }
+        if (alike)
+        {
+            const uint32_t period = played - marked;
+            const uint64_t more = (loops - played) / period;
+            for (uint64_t& one : depth)
+            {
+                one += more * gain;
+            }
+            played += static_cast<uint32_t>(more) * period;
+        }
+        if (alike || played >= 2 * marked)
+        {
+            mark = depth;
+            marked = played;
+        }
+    }
+}
+
 /// What the three have in common: rings over the places of each server, in order of a channel.
 class UnevenSchedule : public Schedule
 {
@@ -107,11 +146,6 @@ class UnevenAllReduce final : public UnevenSchedule
     static Cost CostOf(const Collective& what,
                        const Placement& placement,
                        const AlgorithmOptions& options);
-
-    /// Steps of the busiest lane, which have to be counted in 32 bits.
-    static uint64_t MostSteps(const Collective& what,
-                              const Placement& placement,
-                              const AlgorithmOptions& options);
 
   private:
     /// Of a part: a fraction of its bytes.

@@ -118,10 +118,10 @@ TEST(UnevenServers, StepsThatCannotBeCountedAreRefused)
     const Algorithm& algorithm = *Find(Op::kAllReduce, "hierarchical");
     const uint64_t bytes = (1UL << 30) - 1;
     EXPECT_EQ(algorithm.WhyNot({Op::kAllReduce, bytes, 10, 0}, Servers({2, 8}, 8, 1), {1, 1}),
-              "messages of at most 1 bytes make more than 2^32 steps of a lane");
+              "messages of at most 1 bytes may make more than 2^32 steps of a lane");
     // As many each: 2^29 loops of 2 x 2 and 2 x 16 - 1 steps.
     EXPECT_EQ(algorithm.WhyNot({Op::kAllReduce, bytes, 32, 0}, UniformPlacement(16, 2), {1, 1}),
-              "messages of at most 1 bytes make more than 2^32 steps of a lane");
+              "messages of at most 1 bytes may make more than 2^32 steps of a lane");
     EXPECT_EQ(algorithm.WhyNot({Op::kAllReduce, bytes, 10, 0}, Servers({2, 8}, 8, 1), {1, 64}), "");
 }
 
