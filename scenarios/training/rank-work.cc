@@ -200,7 +200,7 @@ class Writer
                       part,
                       entry > 0 ? BeforeLast() : Last());
         }
-        if (m_action.microBatch > 0 && layer.accumulate > 0 &&
+        if ((m_action.microBatch > 0 || layer.accumulatesFirst) && layer.accumulate > 0 &&
             m_action.kind != Kind::kBackwardInput)
         {
             Compute(layer.accumulate, "weights ", layer, layer.parts.front());
