@@ -143,6 +143,14 @@ DataParallelOptionRows()
             .Otherwise("100000")
             .Range(0, 1e15)
             .Example("1000000"),
+        Opt("zero-tensor-lists",
+            Kind::kFlag,
+            json,
+            group,
+            "stage 3 with deepspeed: collectives of lists of tensors, each of which is copied, as "
+            "until 2021; since then of flat buffers")
+            .Otherwise("0")
+            .Example("1"),
         Opt("cycle-time",
             Kind::kDuration,
             json,
@@ -215,6 +223,7 @@ MakeDataParallel(Validation* v, training::TrainingOptions* o, uint32_t gpus)
     {
         o->persistElements = values.Integer("persistence-threshold");
     }
+    o->tensorLists = values.Flag("zero-tensor-lists");
     if (values.Given("cycle-time"))
     {
         o->cycleTime = values.Duration("cycle-time");
@@ -273,6 +282,10 @@ DataParallelText(const training::TrainingOptions& o)
     if (o.quantizedGradients > 0)
     {
         text += ", gradients in 4 bits";
+    }
+    if (o.tensorLists)
+    {
+        text += ", collectives of lists";
     }
     if (o.compression == training::Compression::kFp16)
     {

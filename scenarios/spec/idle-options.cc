@@ -120,7 +120,9 @@ NoteIdleOptions(Validation* v,
                  "computed again");
     }
     const bool fuses = o.tensor > 1 || o.pipeline > 1; // unless given
-    if (!served && o.accumulation == 1)
+    // Of 16-bit gradients that are summed in 32 bits the first micro-batch's are added too.
+    const bool widened = o.GradientBytes() > DtypeBytes(o.dtype);
+    if (!served && o.accumulation == 1 && !(widened && o.zero < 2 && !o.profile))
     {
         idle("gradient-accumulation-fusion",
              o.fusedAccumulation == fuses,

@@ -3,80 +3,19 @@
  */
 #include "scenarios/training/communication.h"
 
-#include "collectives/registry.h"
 #include "scenarios/training/gradient-buckets.h"
-#include "scenarios/training/kernel-time.h"
+#include "scenarios/training/gradient-reduction.h"
 #include "scenarios/training/parameter-gathers.h"
+#include "scenarios/training/shared-transfers.h"
 #include "scenarios/training/zero-partition.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace training
 {
 
-uint64_t
-TopKBytes(const TrainingOptions& o, uint64_t elements)
-{
-    const double top = std::ceil(o.topRatio * static_cast<double>(elements));
-    constexpr uint64_t kIndex = 4; // bytes of an index in its bucket: assumed
-    return std::max<uint64_t>(static_cast<uint64_t>(top), 1) * (o.GradientBytes() + kIndex);
-}
-
 namespace
 {
-
-Task
-Collective(Phase phase,
-           uint8_t stream,
-           GroupOf group,
-           coll::Op op,
-           uint64_t bytes,
-           std::string name)
-{
-    Task task;
-    task.kind = TaskKind::kCollective;
-    task.phase = phase;
-    task.stream = stream;
-    task.group = static_cast<uint32_t>(group);
-    task.op = op;
-    task.bytes = bytes;
-    task.name = std::move(name);
-    return task;
-}
-
-/// Memory is read and written, on the computing stream as all that computes.
-Task
-MemoryTask(const TrainingOptions& o, Phase phase, double bytes, std::string name)
-{
-    Kernel kernel;
-    kernel.kind = KernelClass::kPointwise;
-    kernel.launches = 1;
-    kernel.bytes = bytes;
-    Task task;
-    task.kind = TaskKind::kMemory;
-    task.phase = phase;
-    task.stream = kComputeStream;
-    task.duration = rdma::FromSeconds(Seconds(kernel, o.gpu, o.dtype));
-    task.name = std::move(name);
-    return task;
-}
-
-/// The ranks that reduce and gather, and on which streams.
-struct Shared
-{
-    uint32_t ranks = 1;  ///< that share a copy out
-    uint32_t copies = 1; ///< of what they share out
-    uint32_t local = 0;  ///< of them, that reduce among themselves first; 0: all at once
-    GroupOf gradients = GroupOf::kGradient;
-    GroupOf gathers = GroupOf::kGather;
-    GroupOf across = GroupOf::kCopies;
-    GroupOf secondary = GroupOf::kSecondary;
-    uint8_t gradientStream = kGradientStream;
-    uint8_t parameterStream = kParameterStream;
-    uint8_t copyStream = kCopyStream;
-    const char* of = ""; ///< for names
-};
 
 /// What is gathered in 8 bits is put into the datatype ahead of its first use. A rank's own share
 /// is quantized before that, which is a part of it.
@@ -123,10 +62,13 @@ GatherParameters(const TrainingOptions& o,
                                 second ? shared.secondary : shared.gathers,
                                 coll::Op::kAllGather,
                                 GatheredBytes(o,
-                                              GatheredElements(o, layer),
+                                              gathers[g].elements,
                                               shared.ranks,
                                               second ? o.secondary : shared.ranks),
-                                std::string("all-gather ") + (forward ? "forward " : "backward ") +
+                                std::string("all-gather ") +
+                                    (forward            ? "forward "
+                                     : gathers[g].again ? "again "
+                                                        : "backward ") +
                                     shared.of + layer.name + OfMicroBatch(o, m));
             t.users = {PositionOfUse(work, m, gathers[g].use)};
             t.gather = g;
@@ -140,7 +82,9 @@ GatherParameters(const TrainingOptions& o,
     for (Transfer& t : sorted)
     {
         const Position use = t.users.front();
-        const uint64_t elements = GatheredElements(o, layers[gathers[t.gather].layer]);
+        const Gather& gather = gathers[t.gather];
+        const uint64_t elements = gather.elements;
+        const uint64_t bytes = t.task.bytes;
         const std::string what = t.task.name.substr(t.task.name.find(' ') + 1);
         transfers.push_back(std::move(t));
         if (o.quantizedWeights)
@@ -149,222 +93,16 @@ GatherParameters(const TrainingOptions& o,
             after.behind = {static_cast<uint32_t>(transfers.size() - 1)};
             transfers.push_back(std::move(after));
         }
-    }
-}
-
-/// The gradients of a micro-batch on their way, in the buckets of a group of ranks.
-class Reduction
-{
-  public:
-    Reduction(const TrainingOptions& options,
-              const RankWork& work,
-              const Shared& shared,
-              std::vector<Transfer>& transfers)
-        : m_options(options),
-          m_work(work),
-          m_shared(shared),
-          m_transfers(transfers)
-    {
-    }
-
-    void Reduce(const Bucket& bucket, std::size_t index, uint32_t microBatch)
-    {
-        const TrainingOptions& o = m_options;
-        m_made = m_work.Gradient(microBatch, bucket.last);
-        // The buffer is free for the next micro-batch once this has read it; the optimizer
-        // waits for all gradients, as it clips their norm.
-        m_user = microBatch + 1 < o.accumulation
-                     ? m_work.Backward(microBatch + 1, bucket.first).first
-                     : m_work.Optimizer();
-        // Chunks of a stage take turns, so the next micro-batch may already have begun.
-        m_user = m_user <= m_made ? m_work.Optimizer() : m_user;
-        m_name = std::string(m_shared.of) + "bucket " + std::to_string(index) +
-                 OfMicroBatch(o, microBatch);
-        m_elements = bucket.elements;
-        m_behind.clear();
-        if (m_shared.local > 0)
+        if (o.tensorLists)
         {
-            InTwoLevels();
-        }
-        else if (o.compression != Compression::kNone)
-        {
-            Compressed();
-        }
-        else
-        {
-            Plain(microBatch);
+            Transfer after;
+            after.task = CopyTask(o, Phase::kParameter, bytes, gather.tensors, shared.ranks, what);
+            after.users = {use};
+            after.inLine = true;
+            after.behind = {static_cast<uint32_t>(transfers.size() - 1)};
+            transfers.push_back(std::move(after));
         }
     }
-
-    /// What was compressed is made gradients again, ahead of the optimizer.
-    void End()
-    {
-        if (m_compressed.empty())
-        {
-            return;
-        }
-        Transfer t;
-        t.task = MemoryTask(m_options,
-                            Phase::kGradient,
-                            m_unpacked,
-                            "decompress " + std::string(m_shared.of) + "gradients");
-        t.users = {m_work.Optimizer()};
-        t.inLine = true;
-        t.behind = std::move(m_compressed);
-        m_transfers.push_back(std::move(t));
-    }
-
-  private:
-    void Plain(uint32_t microBatch)
-    {
-        const TrainingOptions& o = m_options;
-        const bool deepSpeed = o.zeroImpl == ZeroImpl::kDeepSpeed;
-        const uint64_t bytes = m_elements * o.GradientBytes();
-        if (o.zero == 0 || (deepSpeed && o.zero < 3))
-        {
-            Add(coll::Op::kAllReduce, bytes, m_shared.gradients, m_shared.gradientStream);
-            return;
-        }
-        Add(coll::Op::kReduceScatter, bytes, m_shared.gradients, m_shared.gradientStream);
-        // DeepSpeed's MiCS adds copies up once a step (allreduce_mics_shard_grads of
-        // deepspeed/runtime/zero/mics.py), FSDP whenever gradients are reduced.
-        if (m_shared.copies > 1 && (!deepSpeed || microBatch + 1 == o.accumulation))
-        {
-            Add(coll::Op::kAllReduce, bytes / m_shared.ranks, m_shared.across, m_shared.copyStream);
-        }
-    }
-
-    /// all_to_all_quant_reduce of deepspeed/runtime/comm/coalesced_collectives.py: quantize, swap
-    /// within the server, add up and quantize again, swap between servers, add up. What its three
-    /// kernels take is taken at once here, before the first swap.
-    void InTwoLevels()
-    {
-        const double e = static_cast<double>(m_elements);
-        const double wide = m_options.GradientBytes();
-        const double local = m_shared.local;
-        const uint32_t servers = m_shared.ranks / m_shared.local;
-        Pack(e * (wide + 0.5) + e * (0.5 + 0.5 / local) + e * (0.5 / local + wide / m_shared.ranks),
-             "quantize ");
-        Add(coll::Op::kAllToAll,
-            m_shared.local * FourBitBytes(m_elements / m_shared.local),
-            m_shared.gradients,
-            m_shared.gradientStream);
-        Add(coll::Op::kAllToAll,
-            servers * FourBitBytes(m_elements / m_shared.ranks),
-            m_shared.across,
-            m_shared.gradientStream,
-            " between servers");
-    }
-
-    void Compressed()
-    {
-        const double e = static_cast<double>(m_elements);
-        const double wide = m_options.GradientBytes();
-        if (m_options.compression == Compression::kFp16)
-        {
-            // fp16_compress_hook of torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py.
-            Pack(e * (wide + 2), "compress ");
-            Add(coll::Op::kAllReduce, 2 * m_elements, m_shared.gradients, m_shared.gradientStream);
-            m_unpacked += e * (2 + wide);
-        }
-        else
-        {
-            // Gradient and what was left of the last ones are read, their sum is written, read to
-            // find the threshold, and read to take what is above it: assumed.
-            Pack(5 * e * wide, "compress ");
-            const uint64_t bytes = m_shared.ranks * TopKBytes(m_options, m_elements);
-            Add(coll::Op::kAllGather, bytes, m_shared.gradients, m_shared.gradientStream);
-            // All are added into zeros.
-            m_unpacked += e * wide + static_cast<double>(bytes);
-        }
-        m_compressed.push_back(static_cast<uint32_t>(m_transfers.size() - 1));
-    }
-
-    void Pack(double bytes, const char* what)
-    {
-        Transfer t;
-        t.task = MemoryTask(m_options, Phase::kGradient, bytes, what + m_name);
-        t.made = m_made;
-        t.begin = m_made;
-        t.inLine = true;
-        Push(std::move(t));
-    }
-
-    /// Behind what this bucket has added before.
-    void Add(coll::Op op, uint64_t bytes, GroupOf group, uint8_t stream, const char* how = "")
-    {
-        std::string name = coll::OpName(op);
-        std::replace(name.begin(), name.end(), '_', '-');
-        Transfer t;
-        t.task = Collective(Phase::kGradient, stream, group, op, bytes, name + " " + m_name + how);
-        if (group == m_shared.across && *how == 0)
-        {
-            t.task.name += " among copies";
-        }
-        t.made = m_made;
-        t.users = {m_user};
-        Push(std::move(t));
-    }
-
-    void Push(Transfer t)
-    {
-        t.behind = m_behind;
-        m_behind = {static_cast<uint32_t>(m_transfers.size())};
-        m_transfers.push_back(std::move(t));
-    }
-
-    const TrainingOptions& m_options;
-    const RankWork& m_work;
-    const Shared& m_shared;
-    std::vector<Transfer>& m_transfers;
-    std::vector<uint32_t> m_compressed; ///< collectives of what was compressed
-    double m_unpacked = 0;              ///< bytes of memory that making gradients of it takes
-    // Of the bucket:
-    Position m_made = 0;
-    Position m_user = 0;
-    uint64_t m_elements = 0;
-    std::string m_name;
-    std::vector<uint32_t> m_behind;
-};
-
-/// When the last micro-batch's gradients of each layer are there, if nothing holds computing up.
-std::vector<rdma::Duration>
-GradientTimes(const TrainingOptions& o, const RankWork& work)
-{
-    std::vector<rdma::Duration> ends;
-    rdma::Duration now;
-    for (const Computation& c : work.order)
-    {
-        now = now + c.duration;
-        ends.push_back(now);
-    }
-    std::vector<rdma::Duration> times;
-    for (uint32_t i = 0; i < work.layers.size(); ++i)
-    {
-        times.push_back(ends[work.Gradient(o.accumulation - 1, i)]);
-    }
-    return times;
-}
-
-void
-ReduceGradients(const TrainingOptions& o,
-                const RankWork& work,
-                const std::vector<RankLayer>& layers,
-                const Shared& shared,
-                std::vector<Transfer>& transfers)
-{
-    const auto buckets = o.zeroImpl == ZeroImpl::kHorovod
-                             ? CycleBuckets(o, layers, GradientTimes(o, work))
-                             : GradientBuckets(o, layers, shared.ranks);
-    Reduction reduction(o, work, shared, transfers);
-    for (uint32_t m = o.zero >= 2 ? 0 : o.accumulation - 1; m < o.accumulation; ++m)
-    {
-        for (std::size_t b = 0; b < buckets.size(); ++b)
-        {
-            reduction.Reduce(buckets[b], b, m);
-        }
-    }
-    reduction.End();
 }
 
 /// An all-gather behind the optimizer, of what each rank has stepped its part of.
@@ -433,9 +171,14 @@ Share(const TrainingOptions& o,
         SpreadParameters(o, work, layers, shared, transfers);
     }
     uint64_t persistent = 0;
+    double tensors = 0;
     for (const RankLayer& layer : layers)
     {
         persistent += PersistentElements(o, layer);
+        tensors += static_cast<double>(
+            std::count_if(layer.tensors.begin(), layer.tensors.end(), [&o](uint64_t t) {
+                return t <= o.persistElements;
+            }));
     }
     if (persistent > 0)
     {
@@ -446,6 +189,22 @@ Share(const TrainingOptions& o,
                RoundUp(persistent, shared.ranks),
                "persistent parameters",
                transfers);
+        if (o.tensorLists)
+        {
+            // They are gathered as one, and each is put together of its shares.
+            Transfer after;
+            after.task = CopyTask(o,
+                                  Phase::kParameter,
+                                  2 * transfers.back().task.bytes,
+                                  tensors + 1,
+                                  shared.ranks,
+                                  std::string(shared.of) + "persistent parameters");
+            after.made = work.Optimizer();
+            after.begin = work.Optimizer();
+            after.inLine = true;
+            after.behind = {static_cast<uint32_t>(transfers.size() - 1)};
+            transfers.push_back(std::move(after));
+        }
     }
 }
 
@@ -578,8 +337,13 @@ Position
 PositionOfUse(const RankWork& work, uint32_t microBatch, uint32_t use)
 {
     const auto count = static_cast<uint32_t>(work.layers.size());
-    return use < count ? work.Forward(microBatch, use).first
-                       : work.Backward(microBatch, 2 * count - 1 - use).first;
+    if (use < count)
+    {
+        return work.Forward(microBatch, use).first;
+    }
+    const uint32_t layer = count - 1 - (use - count) / 2;
+    return (use - count) % 2 > 0 ? work.Pass(microBatch, layer)
+                                 : work.Backward(microBatch, layer).first;
 }
 
 std::vector<Transfer>

@@ -32,6 +32,18 @@
  * first: ds_secondary_tensor of zero/partition_parameters.py, freed by _post_step of
  * zero/stage3.py); gradients by all-to-all, first within servers. Stage 0 may compress gradients.
  *
+ * DeepSpeed of 2021 (tensorLists) gave stage 3's collectives lists of tensors, a rank's share each
+ * (_allgather_param and _reduce_scatter_gradient of samyam/DeepSpeed@67f957a zero/
+ * partition_parameters.py). PyTorch gives NCCL a flat buffer and copies all shares out of it behind
+ * an all-gather and into it ahead of a reduce-scatter, by a kernel each
+ * (ProcessGroupNCCL::allgather and reduce_scatter of pytorch/pytorch@00f5dfd
+ * torch/lib/c10d/ProcessGroupNCCL.cpp). Tensors that persist are gathered as one and each is put
+ * together of its shares by as many (_allgather_params). The kernels are on the stream of the
+ * collective. They take the memory and the multiprocessors from what computes, and the host, which
+ * has waited for the GPU before (torch.cuda.synchronize in fetch_sub_module of
+ * microsoft/DeepSpeed@70adb32 zero/stage3.py), launches them one by one ahead of the layer's: so
+ * they take the computing stream's time here, which is assumed.
+ *
  * A bucket is ready when the backward of all its layers is done. A gradient buffer exists once:
  * where every micro-batch is reduced, backward waits for the reduction of the one before.
  */

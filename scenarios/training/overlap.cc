@@ -25,12 +25,11 @@ Before(Position position)
 void
 Prefetch(const TrainingOptions& o,
          const RankWork& work,
-         const std::vector<RankLayer>& layers,
          const std::vector<Gather>& gathers,
          Transfer& t)
 {
     const uint32_t use = gathers[t.gather].use;
-    const uint32_t beside = EarliestBeside(o, layers, gathers, t.gather);
+    const uint32_t beside = EarliestBeside(o, gathers, t.gather);
     t.begin = Before(PositionOfUse(work, work.order[t.users.front()].microBatch, beside));
     // The first of a micro-batch runs beside the last backward of the one before; DeepSpeed's
     // look-ahead ends with the micro-batch.
@@ -81,7 +80,7 @@ ApplyOverlap(const TrainingOptions& o, const RankWork& work, std::vector<Transfe
             if (t.made == kStart)
             {
                 const bool dense = t.task.stream == kParameterStream;
-                Prefetch(o, work, dense ? work.layers : experts, dense ? gathers : ofExperts, t);
+                Prefetch(o, work, dense ? gathers : ofExperts, t);
             }
         }
         return;

@@ -93,6 +93,20 @@ CheckDataParallel(const TrainingOptions& o, const Error& error)
     {
         error("persistence-threshold", "belongs to --zero-impl=deepspeed with --zero=3");
     }
+    if (o.tensorLists)
+    {
+        if (!deepSpeed || o.zero < 3)
+        {
+            error("zero-tensor-lists", "belongs to --zero-impl=deepspeed with --zero=3");
+        }
+        else if (o.shard > 0 || o.secondary != 1 || o.quantizedWeights || o.quantizedGradients > 0)
+        {
+            error("zero-tensor-lists",
+                  "is DeepSpeed of 2021, which had neither MiCS nor ZeRO++; allowed with it: "
+                  "--sharding=full, and none of zero-quantized-weights, zero-hpz-partition-size, "
+                  "zero-quantized-gradients");
+        }
+    }
     if (o.compression != Compression::kNone)
     {
         if (o.zero > 0 || deepSpeed || o.pipeline > 1)
@@ -383,11 +397,13 @@ CheckOffload(const TrainingOptions& o, const Error& error)
                   (least == 1 ? "with --zero=1, 2 or 3" : "with --zero=3"));
     }
     if (o.offload != Offload::kNone &&
-        (o.shard > 0 || o.secondary != 1 || o.quantizedWeights || o.quantizedGradients > 0))
+        (o.shard > 0 || o.secondary != 1 || o.quantizedWeights || o.quantizedGradients > 0 ||
+         o.tensorLists))
     {
         error("offload",
               "is " + OffloadName(o.offload) +
-                  "; allowed: with --sharding=full and without ZeRO++'s options, or none");
+                  "; allowed: with --sharding=full and without ZeRO++'s options and "
+                  "--zero-tensor-lists, or none");
     }
     if (o.offload != Offload::kNone && o.profile && o.profile->optimizerSeconds)
     {

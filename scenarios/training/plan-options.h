@@ -156,6 +156,8 @@ struct TrainingOptions
     uint32_t shard = 0;
     /// Stage 3: tensors of up to so many elements are not shared out. Paper: 0; DeepSpeed: 1e5.
     std::optional<uint64_t> persistElements;
+    /// Stage 3, DeepSpeed: collectives of lists of tensors, which are copied (communication.h).
+    bool tensorLists = false;
     // ZeRO++ (arXiv 2306.10209), stage 3:
     bool quantizedWeights = false; ///< gathered in 8 bits
     uint32_t secondary = 1;        ///< ranks of a second partition of the parameters; 1: none

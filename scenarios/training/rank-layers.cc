@@ -369,6 +369,20 @@ TakeMeasured(double forwardSeconds,
     }
 }
 
+/// Gradients are summed in more bits than backward makes them in.
+bool
+IsWidened(const TrainingOptions& o)
+{
+    return o.GradientBytes() > DtypeBytes(o.dtype);
+}
+
+/// By a kernel of its own, ahead of the one that adds.
+bool
+ConvertsFirst(const TrainingOptions& o)
+{
+    return IsWidened(o) && o.zeroImpl == ZeroImpl::kDeepSpeed;
+}
+
 RankLayer
 LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
 {
@@ -448,8 +462,11 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
         Kernel sum;
         sum.kind = KernelClass::kPointwise;
         sum.launches = static_cast<double>(rank.tensors.size() + rank.expertTensors.size());
-        sum.elements = 3 * static_cast<double>(rank.parameters + rank.expertParameters);
-        rank.accumulate = sum.elements > 0 ? Seconds(sum, InTraining(o.gpu), o.dtype) : 0;
+        sum.launches *= ConvertsFirst(o) ? 2 : 1;
+        sum.bytes =
+            GradientSumBytes(o) * static_cast<double>(rank.parameters + rank.expertParameters);
+        rank.accumulate = sum.bytes > 0 ? Seconds(sum, InTraining(o.gpu), o.dtype) : 0;
+        rank.accumulatesFirst = IsWidened(o);
     }
     rank.checkpointBytes =
         layer.checkpointBytes.At(o.microBatch, sequence) * ShareOf(Split::kSequence, o);
@@ -478,6 +495,14 @@ RankLayer::Backward() const
         seconds += part.again + part.backwardInput + part.backwardWeights;
     }
     return seconds;
+}
+
+double
+GradientSumBytes(const TrainingOptions& o)
+{
+    const double made = DtypeBytes(o.dtype);
+    const double sum = o.GradientBytes();
+    return ConvertsFirst(o) ? made + sum + 3 * sum : made + 2 * sum;
 }
 
 std::vector<RankLayer>

@@ -78,14 +78,30 @@ struct RankLayer
     double keptBytes = 0;       ///< of a micro-batch for backward, with a 16-bit datatype
     double checkpointBytes = 0; ///< kept instead if recomputed, 16-bit
     double flops = 0;           ///< model FLOPs of forward, of this rank
-    /// Seconds to add the gradients of a micro-batch to those of the ones before it: both are read,
-    /// one is written (PyTorch, torch/csrc/autograd/functions/accumulate_grad.h). 0 where they are
-    /// reduced at once, from stage 2 on, or added up by the product that makes them.
+    /// Seconds to add the gradients of a micro-batch to those there are (GradientSumBytes). 0 where
+    /// they are reduced at once, from stage 2 on, or added up by the product that makes them.
     double accumulate = 0;
+    /// The first micro-batch's are added as well, to zeros: where the sum is in 32 bits and what
+    /// backward makes in 16.
+    bool accumulatesFirst = false;
 
     double Forward() const;  ///< seconds
     double Backward() const; ///< with recomputation
 };
+
+/// Bytes of memory that adding up a micro-batch's gradients moves for a parameter, where a kernel
+/// of its own does.
+///
+///   of the same datatype   both are read, one is written (PyTorch, torch/csrc/autograd/functions/
+///                          accumulate_grad.h)
+///   32 bits of 16          the gradient is read, the sum is read and written: one kernel converts
+///                          and adds (param_hook of NVIDIA/Megatron-LM@01d65bd megatron/model/
+///                          distributed.py: main_grad.add_ of a gradient of another datatype)
+///   the same in DeepSpeed  made 32 bits first, in a copy, and that is added (update_hp_grads of
+///                          microsoft/DeepSpeed@06e39a5 deepspeed/runtime/bf16_optimizer.py)
+///
+/// Setting the 32-bit sum to zeros once a step is not counted.
+double GradientSumBytes(const TrainingOptions& options);
 
 /// All layers of the model, as a rank of any stage would have them. \param options resolved
 std::vector<RankLayer> LayersOfModel(const TrainingOptions& options);

@@ -7,6 +7,7 @@
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/host-work.h"
 #include "scenarios/training/kernel-time.h"
+#include "scenarios/training/parameter-gathers.h"
 #include "scenarios/training/zero-partition.h"
 
 #include <algorithm>
@@ -70,6 +71,12 @@ class Writer
         : m_options(options),
           m_work(work)
     {
+        const auto experts = ExpertsOf(work.layers);
+        for (std::size_t i = 0; i < work.layers.size(); ++i)
+        {
+            m_apartAgain.push_back(GatheredTwiceInBackward(options, work.layers[i]) > 0 ||
+                                   GatheredTwiceInBackward(options, experts[i]) > 0);
+        }
     }
 
     void Write(const PipelineAction& action)
@@ -159,8 +166,10 @@ class Writer
         if (m_action.kind != Kind::kBackwardWeights && layer.recomputed)
         {
             // What it computes again is exchanged again.
-            ForwardParts(layer, "backward ", &RankPart::again);
+            ForwardParts(layer, m_apartAgain[index] ? "recompute " : "backward ", &RankPart::again);
+            m_apart = m_apart || m_apartAgain[index];
         }
+        const auto pass = static_cast<Position>(m_work.order.size());
         for (std::size_t p = layer.parts.size(); p-- > 0;)
         {
             const RankPart& part = layer.parts[p];
@@ -200,7 +209,7 @@ class Writer
                       part,
                       entry > 0 ? BeforeLast() : Last());
         }
-        if (m_action.microBatch > 0 && layer.accumulate > 0 &&
+        if ((m_action.microBatch > 0 || layer.accumulatesFirst) && layer.accumulate > 0 &&
             m_action.kind != Kind::kBackwardInput)
         {
             Compute(layer.accumulate, "weights ", layer, layer.parts.front());
@@ -209,6 +218,7 @@ class Writer
         if (m_action.kind != Kind::kBackwardWeights)
         {
             m_work.backwards[at] = {begin, Last()};
+            m_work.passes[at] = m_apartAgain[index] ? pass : begin;
         }
         m_work.gradients[at] = Last();
     }
@@ -310,9 +320,10 @@ class Writer
     std::string m_suffix;
     Phase m_phase = Phase::kForward;
     uint32_t m_layer = 0;
-    Position m_begin = 0;      ///< of the action
-    double m_seconds = 0;      ///< of the computation being written
-    bool m_apart = false;      ///< the next one is another, though nothing stands in between
+    Position m_begin = 0;           ///< of the action
+    double m_seconds = 0;           ///< of the computation being written
+    bool m_apart = false;           ///< the next one is another, though nothing stands in between
+    std::vector<bool> m_apartAgain; ///< by layer: so is what is computed again
     std::size_t m_waiting = 0; ///< exchanges that no computation has waited for yet: from this one
 };
 
@@ -403,6 +414,7 @@ WorkOfStage(const TrainingOptions& o,
     work.forwards.resize(entries);
     work.backwards.resize(entries);
     work.gradients.resize(entries, kStart);
+    work.passes.resize(entries, kStart);
     Writer writer(o, work);
     const rdma::Duration optimizer = OptimizerOfRank(o, work.layers);
     const auto update = [&](uint32_t microBatch, const std::string& name) {

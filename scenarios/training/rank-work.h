@@ -81,6 +81,9 @@ struct RankWork
     std::vector<Span> forwards;
     std::vector<Span> backwards;
     std::vector<Position> gradients; ///< the computation that makes the gradients of the layer
+    /// The first of backward behind what is computed again, where parameters are gathered again for
+    /// it; else of all of backward.
+    std::vector<Position> passes;
 
     Position Optimizer() const
     {
@@ -106,6 +109,11 @@ struct RankWork
     const Span& Backward(uint32_t microBatch, uint32_t layer) const
     {
         return backwards[microBatch * layers.size() + layer];
+    }
+
+    Position Pass(uint32_t microBatch, uint32_t layer) const
+    {
+        return passes[microBatch * layers.size() + layer];
     }
 
     Position Gradient(uint32_t microBatch, uint32_t layer) const

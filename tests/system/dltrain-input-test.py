@@ -300,6 +300,7 @@ class Help(SystemTest):
         "persistence-threshold": (
             "--zero=3 --zero-impl=deepspeed --persistence-threshold=1000000"
         ),
+        "zero-tensor-lists": "--zero=3 --zero-impl=deepspeed --zero-tensor-lists",
         "cycle-time": "--zero=0 --zero-impl=horovod --cycle-time=5ms",
         "gradient-compression": "--zero=0 --gradient-compression=topk:0.01",
         "profile-model": f"{PROFILED} --profile-batch=128 --profile-model=vgg16",

@@ -150,6 +150,28 @@ class RowsTest(SystemTest):
         ):
             options = self.train(id=name, zero=zero).options
             self.assertEqual("--zero-impl=deepspeed" in options, deepspeed, name)
+            # DeepSpeed of early 2021.
+            self.assertEqual("--zero-tensor-lists" in options, name.startswith("sc21-t2-Z"), name)
+
+    def test_bf16_gradients_are_added_up_in_fp32_by_megatron(self):
+        for name, precision, wide in (
+            ("mtnlg-8", "bf16", True),
+            ("mcore-h100-9B", "bf16", True),
+            ("megascale-megatron-64", "bf16", True),
+            ("seqsel-9B-full", "fp16 mixed", False),
+            ("sc21-t1-9B", "fp16 mixed", False),
+            ("llama3-64", "bf16", False),
+        ):
+            options = self.train(id=name, precision=precision, TP=8).options
+            self.assertEqual("--reduce-dtype=fp32" in options, wide, name)
+            # Megatron-Core's are added up by the products that make them.
+            fused = "--gradient-accumulation-fusion=1" in options
+            self.assertEqual(fused, name.startswith("mcore-"), name)
+        for line in rows.read(BLOOM):
+            number = int(line.id[len("bloom-line") :].split()[0])
+            # From line 906 on the notes are of the bf16 optimizer.
+            self.assertEqual("--reduce-dtype=fp32" in line.options, number >= 906, line.id)
+            self.assertEqual("--dtype=fp16" in line.options, number < 906, line.id)
 
     def test_large_jobs_have_fewer_layers(self):
         # A run of N blocks is extended to all: in a pipeline N is a multiple of its pieces, at

@@ -41,7 +41,8 @@ RdmaFabric::Walk(uint32_t from, uint32_t to, const rdma::EcmpRoutes* routes) con
                         rdma::Duration(link.delayPs),
                         rdma::Duration(atSwitch ? m_pipelinePs : 0),
                         rdma::Duration(m_timeUnitPs)});
-        path.back().cutThrough = m_cutThrough;
+        // A host acknowledges a packet when it has all of it.
+        path.back().cutThrough = m_cutThrough && atSwitch;
         if (!atSwitch)
         {
             return next == m_endpoints[to].host ? path : std::vector<rdma::PathLink>{};

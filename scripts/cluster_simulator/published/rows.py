@@ -204,7 +204,7 @@ def train_row(line):
         options.append("--zero=" + ("2" if zero.startswith("FSDP") else (zero or "0")[0]))
     else:
         options.append("--zero=0")
-    options += implementation(line) + awaited(row, tp)
+    options += implementation(line) + awaited(row, tp) + wide_gradients(line, row)
     recompute = line.raw("recompute")
     # Megatron-LM has this overlap with sequence parallelism alone (megatron/training/arguments.py).
     overlaps = tp > 1 and re.search(r"\bTP\b.* comm overlap on", line.raw("other"))
@@ -252,10 +252,10 @@ def implementation(line):
     title) MT-NLG; that ZeRO 3 of SC'21 was DeepSpeed's is assumed.
     """
     row = line.text("id")
-    megatron_deepspeed = row.startswith(("bloom-", "mtnlg-"))
-    if megatron_deepspeed or (row.startswith("sc21-") and line.raw("zero") == "3"):
-        return ["--zero-impl=deepspeed"]
-    return []
+    if row.startswith("sc21-") and line.raw("zero") == "3":
+        # Of early 2021: its collectives had lists (scenarios/training/communication.h).
+        return ["--zero-impl=deepspeed", "--zero-tensor-lists"]
+    return ["--zero-impl=deepspeed"] if row.startswith(("bloom-", "mtnlg-")) else []
 
 
 def awaited(row, tp):
@@ -266,6 +266,19 @@ def awaited(row, tp):
     if not row.startswith(("sc21-", "meg-", "meg19-", "mtnlg-", "bloom-")):
         return []
     return (["--no-tp-overlap"] if tp > 1 else []) + ["--gradient-accumulation-fusion=0"]
+
+
+def wide_gradients(line, row):
+    """Megatron-LM adds up bf16 gradients in fp32 whatever its options (megatron/arguments.py, "if
+    args.bf16"; --grad-reduce-in-bf16 came later), so does what BLOOM's engineers wrote for it in
+    February 2022 (the notes' "BF16 optimizer ... to accumulate gradients in fp32"); that MT-NLG's
+    software did is assumed.
+    """
+    ours = row.startswith(("sc21-", "meg", "mtnlg-", "mcore-", "seqsel-", "bloom-"))
+    said = line.raw("precision") if not row.startswith("bloom-line") else line.raw("note")
+    wide = ["--reduce-dtype=fp32"] if ours and "bf16" in said else []
+    # By the product that makes them, as since 2022 (--gradient-accumulation-fusion in options.md).
+    return wide + (["--gradient-accumulation-fusion=1"] if row.startswith("mcore-") else [])
 
 
 def layers_of(line):
@@ -330,7 +343,7 @@ def bloom_row(line):
     options += flag("tp", tp) + flag("pp", pp) + awaited(row, tp)
     options += [f"--zero={line.text('zero')}", "--zero-impl=deepspeed"]  # Megatron-DeepSpeed
     # The same job as rows bloom-gbs of train_throughput.csv, which say so.
-    options += recomputation("full")
+    options += recomputation("full") + wide_gradients(line, row)
     options += [] if "bf16" in line.raw("note") else ["--dtype=fp16"]
     options.append(f"--micro-batch={line.count('MBS')}")
     options.append(f"--global-batch={line.count('GBS')}")

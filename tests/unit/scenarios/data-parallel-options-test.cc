@@ -56,6 +56,8 @@ const std::vector<std::string> kGood = {
     "--zero=2 --zero-hpz-partition-size=1 --no-zero-quantized-weights",
     "--zero=3 --zero-impl=deepspeed",
     "--zero=3 --zero-impl=deepspeed --stage3-param-persistence-threshold=0",
+    "--zero=3 --zero-impl=deepspeed --zero-tensor-lists",
+    "--zero=2 --no-zero-tensor-lists",
     "--zero=0 --zero-impl=horovod --cycle-time=5ms --fusion-threshold=64MiB",
     "--zero=0 --dtype=fp32 --gradient-compression=fp16",
     "--zero=0 --gradient-compression=topk:0.01",
@@ -121,6 +123,10 @@ TEST(DataParallelOptions, AreRefusedWhereTheyDoNothing)
     ExpectError("--zero=3 --zero-hpz-partition-size=3", {"does not divide", "32"});
     ExpectError("--zero=3 --sharding=hybrid --zero-quantized-weights", {"--sharding=full"});
     ExpectError("--zero=3 --persistence-threshold=5", {"--zero-impl=deepspeed"});
+    ExpectError("--zero=3 --zero-tensor-lists", {"--zero-tensor-lists", "--zero-impl=deepspeed"});
+    ExpectError("--zero=2 --zero-impl=deepspeed --zero-tensor-lists", {"--zero=3"});
+    ExpectError("--zero=3 --zero-impl=deepspeed --zero-tensor-lists --zero-hpz-partition-size=8",
+                {"ZeRO++"});
     ExpectError("--zero=2 --zero-impl=horovod", {"--zero-impl", "--zero=0"});
     ExpectError("--zero=0 --cycle-time=2ms", {"--cycle-time", "horovod"});
     ExpectError("--zero=2 --gradient-compression=topk:0.1", {"--zero=0"});
@@ -132,6 +138,7 @@ TEST(DataParallelOptions, AreRefusedWhereTheyDoNothing)
     for (const std::string& name : DataParallelOptionNames())
     {
         const std::string value = name == "sharding"               ? "=full"
+                                  : name == "zero-tensor-lists"    ? ""
                                   : name == "reduce-dtype"         ? "=fp32"
                                   : name == "gradient-compression" ? "=none"
                                   : name == "cycle-time"           ? "=1ms"

@@ -278,6 +278,66 @@ TEST(Gradients, AreAddedUpOverMicroBatches)
     }
 }
 
+// Summed in 32 bits while backward makes 16, each micro-batch's gradients are, the first one's too:
+// 2 B are read, 4 read and written; in DeepSpeed they are made 32 bits in a copy first, 2 + 4,
+// which is added, 3 x 4. 32-bit gradients are 3 x 4 as ever, from the second micro-batch on.
+TEST(Gradients, SummedInFp32)
+{
+    struct Case
+    {
+        Dtype dtype;
+        bool wide;
+        ZeroImpl impl;
+        double bytes; ///< a parameter and micro-batch
+        bool first;   ///< the first one's too
+    };
+
+    const Case cases[] = {{Dtype::kBf16, true, ZeroImpl::kPaper, 10, true},
+                          {Dtype::kFp16, true, ZeroImpl::kPaper, 10, true},
+                          {Dtype::kBf16, true, ZeroImpl::kDeepSpeed, 18, true},
+                          {Dtype::kBf16, false, ZeroImpl::kDeepSpeed, 6, false},
+                          {Dtype::kFp32, true, ZeroImpl::kPaper, 12, false},
+                          {Dtype::kFp32, true, ZeroImpl::kDeepSpeed, 12, false}};
+    for (const Case& c : cases)
+    {
+        for (const char* gpu : {"A100", "H100"})
+        {
+            for (const uint32_t zero : {0u, 1u})
+            {
+                for (const uint32_t m : {1u, 3u})
+                {
+                    auto o = OptionsOf("gpt2", 4, zero, m, c.impl);
+                    o.gpu = *FindGpu(gpu);
+                    o.dtype = c.dtype;
+                    o.wideReduction = c.wide;
+                    const auto computing = [](TrainingOptions options, bool fused) {
+                        options.fusedAccumulation = fused;
+                        const auto work = WorkOfRank(ResolvedOptions(options));
+                        double seconds = 0;
+                        for (Position p = 0; p < work.Optimizer(); ++p)
+                        {
+                            seconds += work.order[p].duration.Seconds();
+                        }
+                        return seconds;
+                    };
+                    const double more = computing(o, false) - computing(o, true);
+                    double tensors = 0;
+                    for (const RankLayer& layer : LayersOfModel(ResolvedOptions(o)))
+                    {
+                        tensors += static_cast<double>(layer.tensors.size());
+                    }
+                    const double times = m - (c.first ? 0 : 1);
+                    const double kernels = tensors * (c.bytes == 18 ? 2 : 1);
+                    const double once = kernels * o.gpu.rates.launch +
+                                        c.bytes * static_cast<double>(o.model.parameters) /
+                                            (o.gpu.memoryBandwidth * o.gpu.rates.pointwise);
+                    EXPECT_NEAR(more, times * once, 1e-9) << gpu << " " << c.bytes << " " << m;
+                }
+            }
+        }
+    }
+}
+
 // Each rank computes its share: of products 1/t of the FLOPs, so that the sum over ranks is the
 // model's.
 TEST(TensorParallel, SharesTheModel)
@@ -470,7 +530,7 @@ TEST(ModelParallel, EveryWayOfDataParallelismEnds)
                         EXPECT_TRUE(match.Problems().empty());
                         EXPECT_TRUE(match.Unmatched().empty());
                         EXPECT_GT(StepSeconds(plan), 0) << tensor << " " << pipeline << " "
-                                                         << replicas << " " << zero << " " << way;
+                                                        << replicas << " " << zero << " " << way;
                         ++ran[way];
                     }
                 }

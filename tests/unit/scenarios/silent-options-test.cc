@@ -237,6 +237,7 @@ const std::map<std::string, std::string> kUsual = {
     {"reduce-dtype", "parameters"},
     {"zero-quantized-weights", "0"},
     {"zero-quantized-gradients", "0"},
+    {"zero-tensor-lists", "0"},
 };
 
 } // namespace
