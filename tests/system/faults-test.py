@@ -409,7 +409,8 @@ class Gpus(SameBytesTest):
     def test_queue_pairs_that_wait_for_ever(self):
         """Then no time is told after which they give up."""
         run = self.run_program(
-            self.JOB + " --timeout-exponent=0 --fault=gpu-stop,at=100us,on=gpu-3", status=3
+            self.JOB + " --ns3::RdmaNic::TimeoutExponent=0 --fault=gpu-stop,at=100us,on=gpu-3",
+            status=3,
         )
         said = " ".join((run.err + run.out).split())
         self.assertIn("a queue pair that hears nothing waits for ever", said)

@@ -430,6 +430,19 @@ class Rebuild(RecoveryTest):
                     self.assertWithin(time, after["useful_us"] / 5, 0.02)
                 self.assertIn("without server-1:1", " ".join(run.out.split()))
 
+    def test_a_rank_fails_behind_a_lost_nic(self):
+        """Each failure has its own cause; what is lost stays left out."""
+        run = self.run_program(
+            f"{BASE} --servers=4 --gpus-per-server=2 --nics-per-server=2 --zero=0"
+            f" --recovery=rebuild {TIMES} --timeout-exponent=8"
+            " --fault=nic-down,at=40ms,on=server-1:1 --fault=gpu-stop,at=110ms,on=gpu-7"
+        )
+        self.check(run)
+        nic, gpu = run.stats["recovery"]["failures"]
+        self.assertEqual((nic["failed_us"], gpu["failed_us"]), (40000, 110000))
+        self.assertEqual((nic["ranks_left"], gpu["ranks_left"]), ([], [7]))
+        self.assertEqual(gpu["nics_lost"], ["server-1:1"])
+
     def test_a_restart_where_state_is_lost(self):
         """As --recovery=restart, to the picosecond, and it says why."""
         for shape, word in (

@@ -282,7 +282,7 @@ DescribeTimeOuts(const ns3::RdmaFabric& fabric)
                 text,
                 sizeof(text),
                 "time-outs: a queue pair that hears nothing waits for ever "
-                "(--timeout-exponent=0), PyTorch's watchdog ends a job on NCCL after %g s",
+                "(RdmaNic::TimeoutExponent is 0), PyTorch's watchdog ends a job on NCCL after %g s",
                 WATCHDOG_S);
             return text;
         }

@@ -285,26 +285,42 @@ int64_t
 RecoveryRun::FindBegin(const Failed& failed)
 {
     const int64_t now = RdmaClock::Now();
-    std::set<uint32_t> servers = failed.servers;
-    servers.insert(failed.lame.begin(), failed.lame.end());
-    const auto cuts = [this, &servers](const Fault& fault) {
+    const std::vector<Fault>& faults = m_scenario.run.faults.faults;
+    const auto cuts = [this](const Fault& fault, const std::set<uint32_t>& servers) {
         return std::any_of(servers.begin(), servers.end(), [&](uint32_t server) {
             return CutsOff(fault, m_hosts[server]);
         });
     };
-    int64_t begin = -1;
-    for (std::size_t i = 0; i < m_scenario.run.faults.faults.size(); ++i)
+    bool newNic = false; // is lost, and the server goes on
+    for (std::size_t i = 0; i < faults.size(); ++i)
     {
-        const Fault& fault = m_scenario.run.faults.faults[i];
+        newNic = newNic || (!m_seen.count(i) && cuts(faults[i], failed.lame));
+    }
+    int64_t begin = -1;
+    for (std::size_t i = 0; i < faults.size(); ++i)
+    {
+        const Fault& fault = faults[i];
         if (fault.at.ps > now)
         {
             continue;
         }
         const bool isNew = m_seen.insert(i).second;
-        // What made servers fail; if none did, whatever may have lost frames or held them up.
-        const bool explains = servers.empty() ? isNew && fault.kind != FaultKind::kGpuSlow
-                              : fault.kind == FaultKind::kGpuStop ? isNew && !failed.stopped.empty()
-                                                                  : cuts(fault);
+        // What made servers fail; if none did, NICs; if none did, whatever may have lost frames or
+        // held them up.
+        bool explains;
+        if (failed.servers.empty())
+        {
+            explains =
+                isNew && (newNic ? cuts(fault, failed.lame) : fault.kind != FaultKind::kGpuSlow);
+        }
+        else if (fault.kind == FaultKind::kGpuStop)
+        {
+            explains = isNew && !failed.stopped.empty();
+        }
+        else
+        {
+            explains = cuts(fault, failed.servers);
+        }
         if (explains)
         {
             begin = begin < 0 ? fault.at.ps : std::min(begin, fault.at.ps);
