@@ -347,10 +347,10 @@ TEST(SilentOptions, AlgorithmsThatNothingTakes)
     EXPECT_EQ(notes("ring@16K-"), "");
     EXPECT_EQ(notes("ring"), "");
     EXPECT_EQ(notes("all_reduce=ring@128K-"), "--algorithm: all_reduce=ring@128KiB-" + sized);
-    EXPECT_EQ(notes("tree@0-1K"), "--algorithm: tree@0B-1KiB" + sized);
+    EXPECT_EQ(notes("tree@0-1K"), "--algorithm: tree@0-1KiB" + sized);
     EXPECT_EQ(notes("all_reduce=tree@5K-16K"), "--algorithm: all_reduce=tree@5KiB-16KiB" + sized);
     // What stands behind wins.
-    EXPECT_EQ(notes("all_reduce=tree@0-16K;ring"), "--algorithm: all_reduce=tree@0B-16KiB" + sized);
+    EXPECT_EQ(notes("all_reduce=tree@0-16K;ring"), "--algorithm: all_reduce=tree@0-16KiB" + sized);
     EXPECT_EQ(notes("reduce_scatter=ring"),
               "--algorithm: reduce_scatter=ring has no effect: this run does no reduce_scatter");
 }
