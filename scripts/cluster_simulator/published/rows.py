@@ -269,16 +269,14 @@ def awaited(row, tp):
 
 
 def wide_gradients(line, row):
-    """Megatron-LM adds up bf16 gradients in fp32 whatever its options (megatron/arguments.py, "if
-    args.bf16"; --grad-reduce-in-bf16 came later), so does what BLOOM's engineers wrote for it in
-    February 2022 (the notes' "BF16 optimizer ... to accumulate gradients in fp32"); that MT-NLG's
-    software did is assumed.
+    """Megatron-LM adds up and reduces bf16 gradients in fp32 ("if args.bf16" of its arguments.py),
+    and so did BLOOM's engineers from February 28, 2022 on (the notes: "BF16 optimizer that was just
+    written to accumulate gradients in fp32"); that MT-NLG's software did is assumed. Megatron-Core
+    has --grad-reduce-in-bf16, and its rows do not say: left to the defaults.
     """
-    ours = row.startswith(("sc21-", "meg", "mtnlg-", "mcore-", "seqsel-", "bloom-"))
-    said = line.raw("precision") if not row.startswith("bloom-line") else line.raw("note")
-    wide = ["--reduce-dtype=fp32"] if ours and "bf16" in said else []
-    # By the product that makes them, as since 2022 (--gradient-accumulation-fusion in options.md).
-    return wide + (["--gradient-accumulation-fusion=1"] if row.startswith("mcore-") else [])
+    said = line.raw("note" if row.startswith("bloom-line") else "precision")
+    ours = row.startswith(("mtnlg-", "bloom-", "megascale-megatron-"))
+    return ["--reduce-dtype=fp32"] if ours and "bf16" in said else []
 
 
 def layers_of(line):
