@@ -449,6 +449,10 @@ class Rebuild(RecoveryTest):
             ("--servers=3 --gpus-per-server=1 --zero=2", "ZeRO stage 2"),
             ("--servers=2 --gpus-per-server=4 --zero=0 --tp=2", "several ranks"),
             ("--servers=4 --gpus-per-server=1 --zero=0 --pp=2 --accumulation=2", "messages"),
+            (
+                "--servers=2 --gpus-per-server=2 --zero=0 --algorithm=all_reduce=hierarchical",
+                "same number of ranks on every server",
+            ),
         ):
             with self.subTest(shape):
                 line = f"{BASE} {shape} --spares=1 {TIMES} --fault=gpu-stop,at=9ms,on=gpu-1"

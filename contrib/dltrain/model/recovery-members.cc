@@ -4,6 +4,8 @@
  * RecoveryRun: who has failed, and who or what takes its place.
  */
 #include "recovery-run.h"
+#include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/collective-options.h"
 #include "scenarios/training/layout.h"
 
 #include <algorithm>
@@ -223,7 +225,48 @@ RecoveryRun::WhyNotRebuilt(const Failed& failed) const
     {
         left += !m_start.IsAbsent(rank) && !failed.ranks.count(rank);
     }
-    return left == 0 ? "no rank is left" : "";
+    return left == 0 ? "no rank is left" : WhyNoCollectives(failed.ranks);
+}
+
+std::string
+RecoveryRun::WhyNoCollectives(const std::set<coll::Rank>& without) const
+{
+    const training::TrainingPlan& plan = m_scenario.plan;
+    for (std::size_t kind = 0; kind < plan.groupKinds.size(); ++kind)
+    {
+        for (std::vector<coll::Rank> group : plan.groupKinds[kind].groups)
+        {
+            const auto isGone = [&](coll::Rank rank) {
+                return m_start.IsAbsent(rank) || without.count(rank);
+            };
+            group.erase(std::remove_if(group.begin(), group.end(), isGone), group.end());
+            const coll::Placement placement = scenario::PlacementOf(m_scenario.cluster, group);
+            for (const training::StepGraph& role : plan.roles)
+            {
+                for (const training::Task& task : role.tasks)
+                {
+                    if (group.empty() || task.kind != training::TaskKind::kCollective ||
+                        task.group != kind)
+                    {
+                        continue;
+                    }
+                    coll::Collective what;
+                    what.op = task.op;
+                    what.bytes = task.bytes;
+                    what.ranks = static_cast<coll::Rank>(group.size());
+                    const scenario::CollectiveOptions& options = m_scenario.collectives;
+                    const std::string why =
+                        scenario::ChoiceOf(options, what, placement)
+                            .algorithm->WhyNot(what, placement, options.OptionsFor(what.op));
+                    if (!why.empty())
+                    {
+                        return "those that are left cannot do \"" + task.name + "\": " + why;
+                    }
+                }
+            }
+        }
+    }
+    return {};
 }
 
 Places::NicsInUse

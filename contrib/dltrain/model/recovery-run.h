@@ -99,6 +99,8 @@ class RecoveryRun : public TrainingJobWatcher
     Failed FindFailed() const;
     /// \return why collectives cannot be repeated without them, or nothing
     std::string WhyNotRebuilt(const Failed& failed) const;
+    /// \return why the algorithms that were asked for cannot do without more ranks, or nothing
+    std::string WhyNoCollectives(const std::set<coll::Rank>& without) const;
     /// Of the job's servers, what is to be used from now on. \return empty: all
     Places::NicsInUse FindNics() const;
     /// What passed since all was put down last is recovering.
