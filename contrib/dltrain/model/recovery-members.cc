@@ -66,28 +66,37 @@ RecoveryRun::CutsOff(const Fault& fault, uint32_t host) const
 }
 
 std::vector<uint32_t>
-RecoveryRun::LostNics(uint32_t host) const
+RecoveryRun::CutPorts(uint32_t host) const
 {
     const topo::Topology& topology = m_scenario.cluster.topology;
     const auto& links = topology.Nodes()[topology.Hosts()[host]].ports;
+    const std::vector<Fault>& faults = m_scenario.run.faults.faults;
     const int64_t now = RdmaClock::Now();
-    const std::size_t planes = std::max(1U, topology.About().planes);
-    std::vector<uint32_t> lost;
-    for (uint32_t nic = 0; nic < m_scenario.cluster.server.nics; ++nic)
+    std::vector<uint32_t> cut;
+    for (uint32_t port = 0; port < links.size(); ++port)
     {
-        bool isCut = false;
-        for (std::size_t port = nic * planes; port < (nic + 1) * planes; ++port)
+        const auto cuts = [&](const Fault& fault) {
+            return fault.IsCut() && IsThere(fault, now) &&
+                   std::binary_search(fault.ends.begin(), fault.ends.end(), 2 * links[port]);
+        };
+        if (std::any_of(faults.begin(), faults.end(), cuts))
         {
-            for (const Fault& fault : m_scenario.run.faults.faults)
-            {
-                isCut = isCut ||
-                        (port < links.size() && fault.IsCut() && IsThere(fault, now) &&
-                         std::binary_search(fault.ends.begin(), fault.ends.end(), 2 * links[port]));
-            }
+            cut.push_back(port);
         }
-        if (isCut)
+    }
+    return cut;
+}
+
+std::vector<uint32_t>
+RecoveryRun::LostNics(uint32_t host) const
+{
+    const uint32_t planes = std::max(1U, m_scenario.cluster.topology.About().planes);
+    std::vector<uint32_t> lost;
+    for (const uint32_t port : CutPorts(host))
+    {
+        if (lost.empty() || lost.back() != port / planes)
         {
-            lost.push_back(nic);
+            lost.push_back(port / planes);
         }
     }
     return lost;
@@ -96,7 +105,7 @@ RecoveryRun::LostNics(uint32_t host) const
 bool
 RecoveryRun::HasLostNic(uint32_t host) const
 {
-    return !LostNics(host).empty();
+    return !CutPorts(host).empty();
 }
 
 bool
@@ -146,11 +155,9 @@ std::vector<std::string>
 RecoveryRun::LostPorts(uint32_t server) const
 {
     std::vector<std::string> names;
-    for (const uint32_t nic : LostNics(m_hosts[server]))
+    for (const uint32_t port : CutPorts(m_hosts[server]))
     {
-        names.push_back(
-            NameOf(m_hosts[server]) + ":" +
-            std::to_string(nic * std::max(1U, m_scenario.cluster.topology.About().planes)));
+        names.push_back(NameOf(m_hosts[server]) + ":" + std::to_string(port));
     }
     return names;
 }

@@ -121,9 +121,11 @@ class RecoveryRun : public TrainingJobWatcher
     std::set<coll::Rank> StoppedRanks(int64_t sooner) const;
     /// \return whether a fault that is there now cuts a cable of a host
     bool CutsOff(const scenario::Fault& fault, uint32_t host) const;
+    /// \return those of a host whose cables are cut now
+    std::vector<uint32_t> CutPorts(uint32_t host) const;
     /// A NIC is lost with any of its cables.
     bool HasLostNic(uint32_t host) const;
-    /// \return of a host
+    /// \return of a host, ascending
     std::vector<uint32_t> LostNics(uint32_t host) const;
     /// By policy: by one NIC, or by all of them.
     bool IsCutOff(uint32_t host) const;
