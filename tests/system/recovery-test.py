@@ -591,7 +591,8 @@ class Property(RecoveryTest):
     def test_random_faults(self):
         for seed in range(RUNS):
             chance = random.Random(seed)
-            servers, gpus, nics = chance.choice([2, 3, 5]), chance.choice([1, 2]), chance.choice([1, 2])
+            servers = chance.choice([2, 3, 5])
+            gpus, nics = chance.choice([1, 2]), chance.choice([1, 2])
             policy = chance.choice(["restart", "rebuild", "rebuild", "shrink"])
             zero = 0 if policy == "shrink" else chance.randint(0, 3)
             words = []
