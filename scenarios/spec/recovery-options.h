@@ -8,6 +8,7 @@
 
 #include "collectives/schedule.h"
 #include "contrib/rdma/core/units.h"
+#include "scenarios/spec/gpu-place.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/validation.h"
 #include "scenarios/training/speed-profile.h"
@@ -16,7 +17,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace scenario
@@ -35,18 +35,6 @@ enum class RecoveryPolicy : uint8_t
 
 /// "none", "restart", "shrink", "rebuild".
 std::string RecoveryPolicyName(RecoveryPolicy policy);
-
-/// A GPU as a thing, whoever computes on it.
-struct GpuPlace
-{
-    uint32_t host = 0; ///< of the topology
-    uint32_t gpu = 0;  ///< of its server
-
-    bool operator<(const GpuPlace& other) const
-    {
-        return std::pair(host, gpu) < std::pair(other.host, other.gpu);
-    }
-};
 
 struct RecoverySpec
 {

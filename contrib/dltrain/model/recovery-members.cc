@@ -4,6 +4,8 @@
  * RecoveryRun: who has failed, and who or what takes its place.
  */
 #include "recovery-run.h"
+#include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/collective-options.h"
 #include "scenarios/training/layout.h"
 
 #include <algorithm>
@@ -64,28 +66,37 @@ RecoveryRun::CutsOff(const Fault& fault, uint32_t host) const
 }
 
 std::vector<uint32_t>
-RecoveryRun::LostNics(uint32_t host) const
+RecoveryRun::CutPorts(uint32_t host) const
 {
     const topo::Topology& topology = m_scenario.cluster.topology;
     const auto& links = topology.Nodes()[topology.Hosts()[host]].ports;
+    const std::vector<Fault>& faults = m_scenario.run.faults.faults;
     const int64_t now = RdmaClock::Now();
-    const std::size_t planes = std::max(1U, topology.About().planes);
-    std::vector<uint32_t> lost;
-    for (uint32_t nic = 0; nic < m_scenario.cluster.server.nics; ++nic)
+    std::vector<uint32_t> cut;
+    for (uint32_t port = 0; port < links.size(); ++port)
     {
-        bool isCut = false;
-        for (std::size_t port = nic * planes; port < (nic + 1) * planes; ++port)
+        const auto cuts = [&](const Fault& fault) {
+            return fault.IsCut() && IsThere(fault, now) &&
+                   std::binary_search(fault.ends.begin(), fault.ends.end(), 2 * links[port]);
+        };
+        if (std::any_of(faults.begin(), faults.end(), cuts))
         {
-            for (const Fault& fault : m_scenario.run.faults.faults)
-            {
-                isCut = isCut ||
-                        (port < links.size() && fault.IsCut() && IsThere(fault, now) &&
-                         std::binary_search(fault.ends.begin(), fault.ends.end(), 2 * links[port]));
-            }
+            cut.push_back(port);
         }
-        if (isCut)
+    }
+    return cut;
+}
+
+std::vector<uint32_t>
+RecoveryRun::LostNics(uint32_t host) const
+{
+    const uint32_t planes = std::max(1U, m_scenario.cluster.topology.About().planes);
+    std::vector<uint32_t> lost;
+    for (const uint32_t port : CutPorts(host))
+    {
+        if (lost.empty() || lost.back() != port / planes)
         {
-            lost.push_back(nic);
+            lost.push_back(port / planes);
         }
     }
     return lost;
@@ -94,7 +105,7 @@ RecoveryRun::LostNics(uint32_t host) const
 bool
 RecoveryRun::HasLostNic(uint32_t host) const
 {
-    return !LostNics(host).empty();
+    return !CutPorts(host).empty();
 }
 
 bool
@@ -144,11 +155,9 @@ std::vector<std::string>
 RecoveryRun::LostPorts(uint32_t server) const
 {
     std::vector<std::string> names;
-    for (const uint32_t nic : LostNics(m_hosts[server]))
+    for (const uint32_t port : CutPorts(m_hosts[server]))
     {
-        names.push_back(
-            NameOf(m_hosts[server]) + ":" +
-            std::to_string(nic * std::max(1U, m_scenario.cluster.topology.About().planes)));
+        names.push_back(NameOf(m_hosts[server]) + ":" + std::to_string(port));
     }
     return names;
 }
@@ -223,7 +232,48 @@ RecoveryRun::WhyNotRebuilt(const Failed& failed) const
     {
         left += !m_start.IsAbsent(rank) && !failed.ranks.count(rank);
     }
-    return left == 0 ? "no rank is left" : "";
+    return left == 0 ? "no rank is left" : WhyNoCollectives(failed.ranks);
+}
+
+std::string
+RecoveryRun::WhyNoCollectives(const std::set<coll::Rank>& without) const
+{
+    const training::TrainingPlan& plan = m_scenario.plan;
+    for (std::size_t kind = 0; kind < plan.groupKinds.size(); ++kind)
+    {
+        for (std::vector<coll::Rank> group : plan.groupKinds[kind].groups)
+        {
+            const auto isGone = [&](coll::Rank rank) {
+                return m_start.IsAbsent(rank) || without.count(rank);
+            };
+            group.erase(std::remove_if(group.begin(), group.end(), isGone), group.end());
+            const coll::Placement placement = scenario::PlacementOf(m_scenario.cluster, group);
+            for (const training::StepGraph& role : plan.roles)
+            {
+                for (const training::Task& task : role.tasks)
+                {
+                    if (group.empty() || task.kind != training::TaskKind::kCollective ||
+                        task.group != kind)
+                    {
+                        continue;
+                    }
+                    coll::Collective what;
+                    what.op = task.op;
+                    what.bytes = task.bytes;
+                    what.ranks = static_cast<coll::Rank>(group.size());
+                    const scenario::CollectiveOptions& options = m_scenario.collectives;
+                    const std::string why =
+                        scenario::ChoiceOf(options, what, placement)
+                            .algorithm->WhyNot(what, placement, options.OptionsFor(what.op));
+                    if (!why.empty())
+                    {
+                        return "those that are left cannot do \"" + task.name + "\": " + why;
+                    }
+                }
+            }
+        }
+    }
+    return {};
 }
 
 Places::NicsInUse

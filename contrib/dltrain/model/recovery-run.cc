@@ -323,6 +323,8 @@ RecoveryRun::Resume(uint32_t generation)
     }
     if (!why.empty())
     {
+        last.resumed = -1;
+        last.action.clear();
         GiveUp(why);
     }
 }

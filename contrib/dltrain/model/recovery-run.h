@@ -99,6 +99,8 @@ class RecoveryRun : public TrainingJobWatcher
     Failed FindFailed() const;
     /// \return why collectives cannot be repeated without them, or nothing
     std::string WhyNotRebuilt(const Failed& failed) const;
+    /// \return why the algorithms that were asked for cannot do without more ranks, or nothing
+    std::string WhyNoCollectives(const std::set<coll::Rank>& without) const;
     /// Of the job's servers, what is to be used from now on. \return empty: all
     Places::NicsInUse FindNics() const;
     /// What passed since all was put down last is recovering.
@@ -119,9 +121,11 @@ class RecoveryRun : public TrainingJobWatcher
     std::set<coll::Rank> StoppedRanks(int64_t sooner) const;
     /// \return whether a fault that is there now cuts a cable of a host
     bool CutsOff(const scenario::Fault& fault, uint32_t host) const;
+    /// \return those of a host whose cables are cut now
+    std::vector<uint32_t> CutPorts(uint32_t host) const;
     /// A NIC is lost with any of its cables.
     bool HasLostNic(uint32_t host) const;
-    /// \return of a host
+    /// \return of a host, ascending
     std::vector<uint32_t> LostNics(uint32_t host) const;
     /// By policy: by one NIC, or by all of them.
     bool IsCutOff(uint32_t host) const;
