@@ -275,10 +275,16 @@ class Crossings(Formulas):
             ("all_reduce", "recursive-doubling", "halving-doubling", (4, 8, 16, 32)),
             ("alltoall", "bruck", "pairwise", (5, 8, 13, 16, 32)),
             ("all_gather", "bruck", "ring", (5, 8, 13)),
+            ("broadcast", "k-nomial", "ring", (5, 8, 16)),
+            ("broadcast", "tree", "ring", (8, 16)),
+            ("reduce", "k-nomial", "ring", (5, 8, 16)),
+            ("all_reduce", "every-to-every", "ring", (4, 8)),
+            ("all_gather", "pat", "ring", (5, 8, 13)),
+            ("reduce_scatter", "pat", "ring", (5, 8, 13)),
         ):
             for n in ranks:
-                # Bytes of bruck's all-gather are a ring's: it is never slower.
-                never = op == "all_gather"
+                # Bytes of bruck's all-gather and of pat are a ring's: they are never slower.
+                never = op in ("all_gather", "reduce_scatter")
                 line = f"--op={op} --ranks={n} -b 1K -e 64M -f {self.FACTOR} --algorithm="
                 a, b = self.both(line + small), self.both(line + large)
                 if never:
