@@ -112,8 +112,8 @@ NodeWindowUnit::PrefetchPorts(const NodeWindowBin& bin) const
         ports[mail.slot]->PrefetchReceiver();
     }
     // So much that all will be needed; a host's few are, whatever it does.
-    if (IsDeep() ? ports.size() <= FEW_PORTS || bin.GetSize()
-                 : 8 * (bin.GetSize() + inbox.size()) >= ports.size())
+    if ((IsDeep() && ports.size() <= FEW_PORTS) ||
+        8 * (bin.GetSize() + inbox.size()) >= ports.size())
     {
         for (const RdmaPort* port : ports)
         {
@@ -423,7 +423,10 @@ NodeWindowShard::Prefetch(std::size_t place, int64_t cut) const
     {
         const Unit& unit = *m_running[place + ahead];
         const NodeWindowBin& bin = unit.bins[m_bin[0]];
-        const std::size_t begin = unit.IsDeep() ? LAST : LAST_OF_SHALLOW;
+        // Of a host to which nothing has come there is little to know (on InfiniBand, frames wait
+        // at their ports).
+        const bool deep = unit.IsDeep() && (!bin.IsEmpty() || unit.foresees || unit.ahead);
+        const std::size_t begin = deep ? LAST : LAST_OF_SHALLOW;
         if (ahead > begin)
         {
             continue;
@@ -437,7 +440,7 @@ NodeWindowShard::Prefetch(std::size_t place, int64_t cut) const
         {
             unit.PrefetchPorts(bin);
         }
-        else if (step - 2 < RdmaPortUser::FEW_DEPTHS || begin == LAST)
+        else if (deep || step - 2 < unit.depths)
         {
             unit.PrefetchState(bin, cut, static_cast<uint32_t>(step - 2));
         }
