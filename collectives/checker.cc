@@ -14,9 +14,38 @@ namespace coll
 namespace
 {
 
+/// The last step of a lane that writes a byte, or that sends it.
+StepPlace
+LastThatTouches(const Schedule& schedule, Rank member, Lane lane, uint64_t byte, bool writes)
+{
+    for (StepIndex k = schedule.Steps(member, lane); k > 0; k--)
+    {
+        const Step step = schedule.At(member, lane, k - 1);
+        const uint64_t begin = writes ? step.recvOffset : step.sendOffset;
+        const uint64_t bytes = writes ? step.recvBytes : step.sendBytes;
+        if (byte >= begin && byte - begin < bytes)
+        {
+            return {member, lane, k - 1};
+        }
+    }
+    return {member, lane, std::nullopt};
+}
+
+StepPlace
+LastWriter(const Schedule& schedule, Rank rank, uint64_t byte)
+{
+    StepPlace last{rank, 0, std::nullopt};
+    // At most one lane writes it: races are found before.
+    for (Lane lane = 0; lane < schedule.Lanes(rank) && !last.step; lane++)
+    {
+        last = LastThatTouches(schedule, rank, lane, byte, true);
+    }
+    return last;
+}
+
 /// Bytes that one lane writes and another one of the same member touches.
 void
-CheckRaces(SymbolicRun& run)
+CheckRaces(SymbolicRun& run, const Schedule& schedule)
 {
     std::vector<SymbolicRun::Process>& processes = run.Processes();
     for (SymbolicRun::Process& process : processes)
@@ -42,12 +71,14 @@ CheckRaces(SymbolicRun& run)
             };
             if (const auto byte = writer.writes.FirstCommonByte(other.writes); byte && a < b)
             {
-                run.Problem(both() + " both write byte " + std::to_string(*byte));
+                run.Problem(both() + " both write byte " + std::to_string(*byte),
+                            LastThatTouches(schedule, other.rank, other.lane, *byte, true));
             }
             if (const auto byte = writer.writes.FirstCommonByte(other.reads))
             {
                 run.Problem(both() + ": the first writes byte " + std::to_string(*byte) +
-                            ", which the second sends");
+                                ", which the second sends",
+                            LastThatTouches(schedule, other.rank, other.lane, *byte, false));
             }
         }
     }
@@ -55,8 +86,9 @@ CheckRaces(SymbolicRun& run)
 
 /// What the operation promises.
 void
-CheckFinalState(SymbolicRun& run, const Collective& what)
+CheckFinalState(SymbolicRun& run, const Schedule& schedule)
 {
+    const Collective& what = schedule.What();
     for (Rank rank = 0; rank < what.ranks; rank++)
     {
         for (const OperationContents::Expected& expected : run.Contents().Promise(rank))
@@ -69,10 +101,12 @@ CheckFinalState(SymbolicRun& run, const Collective& what)
                     {
                         run.Problem(
                             "rank " + std::to_string(rank) + " bytes " +
-                            SymbolicRun::Span(begin, end) + " end with contributions of " +
-                            run.Sets().Show(content.ranks) +
-                            (content.shift != expected.content.shift ? " of another offset" : "") +
-                            ", not " + run.Sets().Show(expected.content.ranks));
+                                SymbolicRun::Span(begin, end) + " end with contributions of " +
+                                run.Sets().Show(content.ranks) +
+                                (content.shift != expected.content.shift ? " of another offset"
+                                                                         : "") +
+                                ", not " + run.Sets().Show(expected.content.ranks),
+                            LastWriter(schedule, rank, begin));
                     }
                 });
         }
@@ -94,7 +128,8 @@ CheckFinalState(SymbolicRun& run, const Collective& what)
             if (known[rank] != run.Sets().All())
             {
                 run.Problem("rank " + std::to_string(rank) + " can leave the barrier when only " +
-                            run.Sets().Show(known[rank]) + " have come");
+                                run.Sets().Show(known[rank]) + " have come",
+                            {rank, 0, std::nullopt});
             }
         }
     }
@@ -121,8 +156,8 @@ Check(const Schedule& schedule, const CheckOptions& options)
     CheckReport& report = run.Report();
     if (report.Ok())
     {
-        CheckRaces(run);
-        CheckFinalState(run, schedule.What());
+        CheckRaces(run, schedule);
+        CheckFinalState(run, schedule);
     }
     for (Rank node = schedule.What().ranks; node < schedule.Members() && report.Ok(); node++)
     {

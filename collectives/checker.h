@@ -41,13 +41,29 @@
 
 #include "collectives/schedule.h"
 
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace coll
 {
+
+/// Where a schedule is wrong.
+struct StepPlace
+{
+    Rank member = kNoRank; ///< a rank, or a network node
+    Lane lane = 0;
+    std::optional<StepIndex> step; ///< nothing: none of the member's steps wrote the bytes
+};
 
 struct CheckReport
 {
     /// Empty: proved. At most a few dozen; the run stops at the first wrong step.
     std::vector<std::string> problems;
+    /// Of the first of them, for whoever wrote the schedule: the step that is wrong, that waits for
+    /// ever, whose message nobody receives, that races, or that was the last to write bytes which
+    /// are not those that were promised.
+    StepPlace place;
 
     uint64_t messages = 0;       ///< of ranks and of network nodes
     uint64_t totalBytes = 0;     ///< the same

@@ -319,6 +319,7 @@ class Ordering
             local.sendChunk = from;
             local.recvChunk = to;
             local.count = step.count;
+            local.line = step.line;
             if (from != to || step.fromInput)
             {
                 steps.push_back(local);
@@ -326,6 +327,7 @@ class Ordering
         };
         ChunkStep one;
         one.count = step.count;
+        one.line = step.line;
         uint64_t place = step.destination;
         switch (step.type)
         {

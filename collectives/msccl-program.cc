@@ -273,6 +273,7 @@ class Reader
             return Fail(m_tag.line, "<gpu> " + std::to_string(id) + " for the second time");
         }
         gpu.given = true;
+        gpu.line = m_tag.line;
         gpu.scratch = static_cast<uint64_t>(scratch);
         std::unordered_set<int64_t> ids;
         const bool empty = m_tag.kind == Kind::kEmpty;

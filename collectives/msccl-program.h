@@ -67,6 +67,7 @@ struct MscclBlock
 struct MscclGpu
 {
     bool given = false;
+    uint32_t line = 0;
     uint64_t scratch = 0; ///< chunks
     std::vector<MscclBlock> blocks;
 };
@@ -90,6 +91,7 @@ struct ChunkStep
     uint64_t recvChunk = 0;
     uint64_t sendChunk = 0;
     uint64_t count = 0;
+    uint32_t line = 0; ///< of the file
 };
 
 struct MscclLanes

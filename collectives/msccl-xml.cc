@@ -142,8 +142,9 @@ class MscclAlgorithm final : public Algorithm
     {
     }
 
-    /// With chunks of a byte: others change nothing but lengths. \return what is wrong
-    std::string Prove()
+    /// With chunks of a byte: others change nothing but lengths. \return what is wrong, with the
+    /// line of the step that it was found at, or else of the GPU
+    std::string Prove(const MscclProgram& program)
     {
         Collective what;
         what.op = m_op;
@@ -151,7 +152,16 @@ class MscclAlgorithm final : public Algorithm
         what.ranks = m_ranks;
         what.root = m_root;
         m_proof = Check(MscclSchedule(what, m_lanes, m_chunks, 0), {nullptr, false});
-        return m_proof.Ok() ? "" : m_proof.problems[0];
+        if (m_proof.Ok())
+        {
+            return {};
+        }
+        const StepPlace& place = m_proof.place;
+        const uint32_t line = place.step
+                                  ? m_lanes->steps[place.member][place.lane][*place.step].line
+                                  : program.gpus[place.member].line;
+        return std::to_string(line) + ": does not do " + OpName(m_op) +
+               ", in chunks: " + m_proof.problems[0];
     }
 
     std::string Name() const override
@@ -303,10 +313,10 @@ ReadMscclXml(const std::string& text, const std::string& name, std::string* erro
         return nullptr;
     }
     auto algorithm = std::make_unique<MscclAlgorithm>(name, program, std::move(lanes));
-    const std::string problem = algorithm->Prove();
+    const std::string problem = algorithm->Prove(program);
     if (!problem.empty())
     {
-        *error = name + ": does not do " + OpName(program.op) + ", in chunks: " + problem;
+        *error = name + ":" + problem;
         return nullptr;
     }
     return algorithm;

@@ -120,8 +120,9 @@ SymbolicRun::Go()
         if (process.next < process.steps)
         {
             Problem("deadlock: " + Where(process) + " waits for a message from " +
-                    Name(m_schedule.At(process.rank, process.lane, process.next).recvPeer) +
-                    " that is never sent");
+                        Name(m_schedule.At(process.rank, process.lane, process.next).recvPeer) +
+                        " that is never sent",
+                    PlaceOf(process));
         }
     }
     for (const auto& [link, queue] : m_queues)
@@ -129,8 +130,9 @@ SymbolicRun::Go()
         if (!queue.empty())
         {
             Problem(std::to_string(queue.size()) + " messages from " + Name(link.from) + " to " +
-                    Name(link.to) + " on lane " + std::to_string(link.lane) +
-                    " are never received");
+                        Name(link.to) + " on lane " + std::to_string(link.lane) +
+                        " are never received",
+                    StepPlace{link.from, link.lane, queue.front().step});
         }
     }
 }
@@ -138,6 +140,7 @@ SymbolicRun::Go()
 bool
 SymbolicRun::Advance(Process& process)
 {
+    m_now = PlaceOf(process);
     const Step step = m_schedule.At(process.rank, process.lane, process.next);
     if (step.local)
     {
@@ -300,6 +303,7 @@ SymbolicRun::Send(Process& process, const Step& step)
         Source(process.rank, step).Copy(step.sendOffset, step.sendOffset + step.sendBytes);
     message.chain = process.chain + 1;
     message.known = process.known;
+    message.step = process.next;
     if (!ReadsInput(process.rank, step))
     {
         process.reads.Add(step.sendOffset, step.sendBytes);
@@ -427,9 +431,25 @@ SymbolicRun::Where(const Process& process) const
            std::to_string(process.next);
 }
 
+StepPlace
+SymbolicRun::PlaceOf(const Process& process)
+{
+    return {process.rank, process.lane, process.next};
+}
+
 void
 SymbolicRun::Problem(const std::string& text)
 {
+    Problem(text, m_now);
+}
+
+void
+SymbolicRun::Problem(const std::string& text, const StepPlace& place)
+{
+    if (m_report.Ok())
+    {
+        m_report.place = place;
+    }
     if (m_report.problems.size() < kMostProblems)
     {
         m_report.problems.push_back(text);

@@ -90,7 +90,7 @@ class SymbolicRun
     std::string Name(Rank member) const;
     /// "[0, 4)"
     static std::string Span(uint64_t begin, uint64_t end);
-    void Problem(const std::string& text);
+    void Problem(const std::string& text, const StepPlace& place);
 
   private:
     struct Message
@@ -100,6 +100,7 @@ class SymbolicRun
         SetId known = RankSets::kEmpty; ///< barrier: ranks known to have begun
         std::vector<StepIndex> clock;   ///< Process::clock of its sender
         size_t number = 0;              ///< into the run's list of arrivals
+        StepIndex step = 0;             ///< its sender's
     };
 
     struct Link
@@ -152,6 +153,9 @@ class SymbolicRun
                     uint64_t bytes,
                     const std::string& does);
     std::string Where(const Process& process) const;
+    static StepPlace PlaceOf(const Process& process);
+    /// Of the step that is being done.
+    void Problem(const std::string& text);
 
     const Schedule& m_schedule;
     const Collective& m_what;
@@ -169,6 +173,7 @@ class SymbolicRun
     std::deque<size_t> m_ready;
     std::unordered_map<Link, std::deque<Message>, HashLink> m_queues;
     std::vector<StepIndex> m_arrivals; ///< by message: the receiver's step, plus one
+    StepPlace m_now;                   ///< the step that is being done
     CheckReport m_report;
 };
 

@@ -316,18 +316,28 @@ TEST(Msccl, SaysInWhichLineAFileIsWrong)
     ExpectRefused(With(good, "name=\"test\"", "name=\"&bomb;\""), "an entity that is none of");
 }
 
+// The line is that of the step that is wrong by itself, or else of the last that wrote what is
+// wrong in the end.
 TEST(Msccl, RefusesWhatDoesNotDoTheOperation)
 {
+    // GPU g of 4 has lines 2 + 11 g (<gpu>), 3 + 11 g (<tb>), and step k 4 + 11 g + k.
     const std::string good = Ring(4);
-    ExpectRefused(With(good, "type=\"rrcs\"", "type=\"rcs\""), "a.xml: does not do all_reduce");
+    // Step 1 of GPU 0 stores chunk 2 instead of adding it; step 5 writes chunk 2 for good.
+    ExpectRefused(With(good, "type=\"rrcs\"", "type=\"rcs\""), "a.xml:9: does not do all_reduce");
+    // Step 4 of GPU 0 adds a sum to itself.
+    ExpectRefused(With(good, "type=\"rcs\"", "type=\"rrcs\""), "a.xml:8: does not do all_reduce");
+    // GPU 0 has 2 + 4 + 3 x 2 lines to that of GPU 1's receive (18) of what line 7 sends wrongly.
     ExpectRefused(With(AllPairs(3), "srcoff=\"1\"", "srcoff=\"2\"", "type=\"s\""),
-                  "a.xml: does not do alltoall");
-    // One step less at the end, and a sender without a receiver.
+                  "a.xml:18: does not do alltoall");
+    // One step less at the end, of GPU 3, so nobody receives what step 5 of GPU 2 sends.
     const size_t last = good.rfind("      <step");
     std::string less = good;
     less.erase(last, good.find('\n', last) + 1 - last);
-    ExpectRefused(less, "does not do all_reduce");
+    ExpectRefused(less, "a.xml:31: does not do all_reduce");
     ExpectRefused(With(good, "recv=\"3\"", "recv=\"2\""), "a.xml:");
+    // Nothing done: the line of the GPU that has nothing.
+    ExpectRefused(Algo("broadcast", 2, 1, [](Rank r) { return Gpu(r, 0, ""); }),
+                  "a.xml:4: does not do broadcast");
     // A race: another thread block, which waits for nothing, passes on what the first receives.
     const std::string race = Algo("broadcast", 3, 1, [](Rank r) {
         const std::string blocks = r == 0   ? Tb(0, 1, -1, StepXml(0, "s", "i", 0, "o", 0))
@@ -336,7 +346,7 @@ TEST(Msccl, RefusesWhatDoesNotDoTheOperation)
                                             : Tb(0, -1, 1, StepXml(0, "r", "i", 0, "o", 0));
         return Gpu(r, 0, blocks);
     });
-    ExpectRefused(race, "race");
+    ExpectRefused(race, "a.xml:12: does not do broadcast, in chunks: race");
     EXPECT_TRUE(
         ReadGood(With(race, "depid=\"-1\" deps=\"-1\"", "depid=\"0\" deps=\"0\"", "tb id=\"1\"")));
 }
