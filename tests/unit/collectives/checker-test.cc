@@ -6,6 +6,7 @@
  * every step of every algorithm in every way that matters; the rest are named faults with the words
  * they are reported in.
  */
+#include "all-written.h"
 #include "collectives/checker.h"
 #include "list-schedule.h"
 #include "prove.h"
@@ -98,39 +99,16 @@ Damages()
     };
 }
 
-/// Every algorithm written out: 4 ranks on 2 servers, 6 on 3, 7 on 4 (where it can), each cut into
-/// a few messages. All servers, and the network between them, have switches that add up.
-std::vector<std::pair<std::string, ListSchedule>>
-AllWritten()
+/// One that there is, or of a member without a step.
+void
+ExpectPlace(const Schedule& schedule, const StepPlace& place)
 {
-    std::vector<std::pair<std::string, ListSchedule>> all;
-    for (const uint32_t n : {4, 6, 7})
+    ASSERT_LT(place.member, schedule.Members());
+    if (place.step)
     {
-        auto placement = UniformPlacement((n + 1) / 2, 2);
-        placement.serverOf.resize(n);
-        placement.gpuOf.resize(n);
-        for (const Op op : AllOps())
-        {
-            for (const Algorithm* algorithm : AlgorithmsFor(op))
-            {
-                const Collective what{op, op == Op::kBarrier ? 0UL : 163UL, n, 0};
-                const AlgorithmOptions options{n == 4 ? 2U : 1U, n == 4 ? 25U : 60U};
-                for (const Placement& wish :
-                     {placement, UniformPlacement(n, 1), UniformPlacement(1, n)})
-                {
-                    const Placement one = WithSwitches(wish, 2);
-                    if (algorithm->WhyNot(what, one, options).empty())
-                    {
-                        all.emplace_back(OpName(op) + " " + algorithm->Name() + " of " +
-                                             std::to_string(n),
-                                         *algorithm->Make(what, one, options));
-                        break; // else it is for one rank a server, or for one server
-                    }
-                }
-            }
-        }
+        ASSERT_LT(place.lane, schedule.Lanes(place.member));
+        ASSERT_LT(*place.step, schedule.Steps(place.member, place.lane));
     }
-    return all;
 }
 
 TEST(Checker, FindsEveryDamagedStepOfEveryAlgorithm)
@@ -154,8 +132,10 @@ TEST(Checker, FindsEveryDamagedStepOfEveryAlgorithm)
                         ListSchedule bad(good);
                         damage.apply(bad.steps[r][lane][k], r);
                         refused++;
-                        ASSERT_FALSE(Check(bad).Ok()) << name << ": rank " << r << " lane " << lane
-                                                      << " step " << k << " " << damage.name;
+                        const CheckReport report = Check(bad);
+                        ASSERT_FALSE(report.Ok()) << name << ": rank " << r << " lane " << lane
+                                                  << " step " << k << " " << damage.name;
+                        ExpectPlace(bad, report.place);
                     }
                     const Step& step = good.steps[r][lane][k];
                     if (step.local && !step.reduce)
