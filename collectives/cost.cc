@@ -170,4 +170,35 @@ CeilLog2(uint32_t x)
     return log;
 }
 
+std::string
+TooManySteps(const Algorithm& algorithm,
+             const Collective& what,
+             const Placement& placement,
+             const AlgorithmOptions& options)
+{
+    constexpr uint64_t kMost = UINT32_MAX;
+    if (options.pipelineBytes == 0)
+    {
+        return {};
+    }
+    // A rank sends and receives each part a few times to and from each other at most; where that
+    // is little the formula need not be asked.
+    const uint64_t parts = what.bytes / options.pipelineBytes + kMaxChannels;
+    if (parts <= kMost / 16 / what.ranks)
+    {
+        return {};
+    }
+    const std::optional<Cost> cost = algorithm.CostOf(what, placement, options);
+    if (!cost)
+    {
+        return {};
+    }
+    // A step is a message sent, one received, both, or a copy.
+    const uint64_t messages = std::max(cost->posts, cost->receives);
+    const uint64_t steps = (cost->copiedPerRank > 0 ? 3 : 2) * messages;
+    return steps <= kMost ? ""
+                          : "messages of at most " + std::to_string(options.pipelineBytes) +
+                                " bytes may make more than 2^32 steps of a lane";
+}
+
 } // namespace coll

@@ -88,6 +88,13 @@ double LeastSeconds(Op op, uint64_t bytes, uint32_t ranks, const AlphaBeta& para
 
 uint32_t CeilLog2(uint32_t x);
 
+/// Why a lane of what the algorithm makes cannot count its steps in 32 bits; empty: it can. By the
+/// formula, so for what the algorithm can do otherwise.
+std::string TooManySteps(const Algorithm& algorithm,
+                         const Collective& what,
+                         const Placement& placement,
+                         const AlgorithmOptions& options);
+
 } // namespace coll
 
 #endif // COLLECTIVES_COST_H

@@ -9,11 +9,10 @@
  *
  *     (k-1) (a_out + (S / n) b_out) + (g-1) a_in + k (g-1) (S / n) b_in
  *
- * Needs as many GPUs on every server. Bytes a rank as in a flat ring, S (n-1) / n; g + k - 2
- * messages in series instead of gk - 1; S (k-1) / k out of a server.
+ * Servers of unlike numbers of ranks: uneven-servers.h. Bytes a rank as in a flat ring, S (n-1) /
+ * n; g + k - 2 messages in series instead of gk - 1; S (k-1) / k out of a server.
  */
 #include "collectives/hierarchical-pieces.h"
-#include "collectives/looped-algorithm.h"
 
 namespace coll
 {
@@ -21,14 +20,14 @@ namespace coll
 namespace
 {
 
-const Registered<LoopedAlgorithm<HierarchicalPieces<Op::kAllGather>, TwoLevelAlgorithm>>
-    g_hierarchical{"hierarchical",
-                   Op::kAllGather,
-                   "all-gather between servers, then in the server",
-                   AlgorithmFacts{"the slower level's: (k-1) alpha + (k-1)/k S/g beta out of a "
-                                  "GPU, (g-1) alpha + (g-1)/g S beta inside",
-                                  "Cho et al., MLSys 2019",
-                                  {Knob::kChannels, Knob::kPipeline}}};
+const Registered<HierarchicalPiecesAlgorithm<Op::kAllGather>> g_hierarchical{
+    "hierarchical",
+    Op::kAllGather,
+    "all-gather between servers, then in the server",
+    AlgorithmFacts{"the slower level's: (k-1) alpha + (k-1)/k S/g beta out of a "
+                   "GPU, (g-1) alpha + (g-1)/g S beta inside",
+                   "Cho et al., MLSys 2019",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Hierarchical all-reduce over k servers of g GPUs (see server-groups.h). Needs as many GPUs on
- * every server.
+ * Hierarchical all-reduce over k servers of g GPUs (see server-groups.h; servers of
+ * unlike numbers of ranks: uneven-servers.h).
  *
  *     1. reduce-scatter ring in each server   g steps        chunk p of g at place p, of the server
  *     2. all-reduce ring across servers       2k - 1 steps   chunk p, in k parts, of all
@@ -24,6 +24,7 @@
 #include "collectives/levels.h"
 #include "collectives/looped-algorithm.h"
 #include "collectives/server-groups.h"
+#include "collectives/uneven-servers.h"
 
 namespace coll
 {
@@ -129,7 +130,15 @@ class HierarchicalAlgorithm final : public TwoLevelAlgorithm
                        const AlgorithmOptions& options) const override
     {
         const std::string why = TwoLevelAlgorithm::WhyNot(what, placement, options);
-        return why.empty() && !options.levels.empty() ? WhyNoLevels(what, placement, options) : why;
+        if (!why.empty())
+        {
+            return why;
+        }
+        if (!options.levels.empty())
+        {
+            return WhyNoLevels(what, placement, options);
+        }
+        return TooManySteps(*this, what, placement, options);
     }
 
     std::optional<Cost> CostOf(const Collective& what,
@@ -139,6 +148,10 @@ class HierarchicalAlgorithm final : public TwoLevelAlgorithm
         if (!options.levels.empty())
         {
             return LevelsAllReduce::CostOf(what, placement, options);
+        }
+        if (!AreEvenServers(placement))
+        {
+            return UnevenAllReduce::CostOf(what, placement, options);
         }
         const Shape shape = HierarchicalAllReduce::ShapeOf(what, placement, options);
         return HierarchicalAllReduce::CostOf(
@@ -153,6 +166,10 @@ class HierarchicalAlgorithm final : public TwoLevelAlgorithm
         if (!options.levels.empty())
         {
             return std::make_unique<LevelsAllReduce>(what, placement, options);
+        }
+        if (!AreEvenServers(placement))
+        {
+            return std::make_unique<UnevenAllReduce>(what, placement, options);
         }
         return std::make_unique<HierarchicalAllReduce>(
             what,

@@ -10,7 +10,9 @@
 #define COLLECTIVES_HIERARCHICAL_PIECES_H
 
 #include "collectives/hierarchical-cost.h"
+#include "collectives/looped-algorithm.h"
 #include "collectives/server-groups.h"
+#include "collectives/uneven-servers.h"
 
 #include <algorithm>
 #include <vector>
@@ -83,6 +85,48 @@ class HierarchicalPieces final : public TwoLevelSchedule
     }
 
     Grid m_pieces;
+};
+
+/// Over servers that are alike, and over others (uneven-servers.h).
+template <Op OP>
+class HierarchicalPiecesAlgorithm final : public TwoLevelAlgorithm
+{
+  public:
+    using TwoLevelAlgorithm::TwoLevelAlgorithm;
+    using Even = HierarchicalPieces<OP>;
+    using Uneven = UnevenPieces<OP>;
+
+    std::string WhyNot(const Collective& what,
+                       const Placement& placement,
+                       const AlgorithmOptions& options) const override
+    {
+        const std::string why = TwoLevelAlgorithm::WhyNot(what, placement, options);
+        return why.empty() ? TooManySteps(*this, what, placement, options) : why;
+    }
+
+    std::optional<Cost> CostOf(const Collective& what,
+                               const Placement& placement,
+                               const AlgorithmOptions& options) const override
+    {
+        if (!AreEvenServers(placement))
+        {
+            return Uneven::CostOf(what, placement, options);
+        }
+        const Shape shape = Even::ShapeOf(what, placement, options);
+        return Even::CostOf(ExtentOf(what, placement, shape.channels, shape.loops));
+    }
+
+    std::unique_ptr<Schedule> Make(const Collective& what,
+                                   const Placement& placement,
+                                   const AlgorithmOptions& options) const override
+    {
+        Require(what, placement, options);
+        if (!AreEvenServers(placement))
+        {
+            return std::make_unique<Uneven>(what, placement, options);
+        }
+        return std::make_unique<Even>(what, placement, Even::ShapeOf(what, placement, options));
+    }
 };
 
 } // namespace coll

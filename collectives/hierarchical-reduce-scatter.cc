@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Hierarchical reduce-scatter over k servers of g GPUs (see server-groups.h). Needs as many GPUs on
- * every server.
+ * Hierarchical reduce-scatter over k servers of g GPUs (see server-groups.h; servers of
+ * unlike numbers of ranks: uneven-servers.h).
  *
  *     1. reduce-scatter ring in each server   k g steps   the k pieces of ranks at the same place,
  *                                                         summed over the server
@@ -18,7 +18,6 @@
  * (k-1) / k out of a server.
  */
 #include "collectives/hierarchical-pieces.h"
-#include "collectives/looped-algorithm.h"
 
 namespace coll
 {
@@ -26,14 +25,14 @@ namespace coll
 namespace
 {
 
-const Registered<LoopedAlgorithm<HierarchicalPieces<Op::kReduceScatter>, TwoLevelAlgorithm>>
-    g_hierarchical{"hierarchical",
-                   Op::kReduceScatter,
-                   "reduce-scatter in the server, then between servers",
-                   AlgorithmFacts{"the slower level's: (k-1) alpha + (k-1)/k S/g beta out of a "
-                                  "GPU, (g-1) alpha + (g-1)/g S beta inside",
-                                  "Cho et al., MLSys 2019",
-                                  {Knob::kChannels, Knob::kPipeline}}};
+const Registered<HierarchicalPiecesAlgorithm<Op::kReduceScatter>> g_hierarchical{
+    "hierarchical",
+    Op::kReduceScatter,
+    "reduce-scatter in the server, then between servers",
+    AlgorithmFacts{"the slower level's: (k-1) alpha + (k-1)/k S/g beta out of a "
+                   "GPU, (g-1) alpha + (g-1)/g S beta inside",
+                   "Cho et al., MLSys 2019",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

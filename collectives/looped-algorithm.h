@@ -30,6 +30,14 @@ class LoopedAlgorithm final : public Base
   public:
     using Base::Base;
 
+    std::string WhyNot(const Collective& what,
+                       const Placement& placement,
+                       const AlgorithmOptions& options) const override
+    {
+        const std::string why = Base::WhyNot(what, placement, options);
+        return why.empty() ? TooManySteps(*this, what, placement, options) : why;
+    }
+
     std::optional<Cost> CostOf(const Collective& what,
                                const Placement& placement,
                                const AlgorithmOptions& options) const override

@@ -99,24 +99,6 @@ PhaseOrder::AtEdge(StepIndex k) const
 }
 
 std::string
-UnevenServers(const Placement& placement)
-{
-    const auto servers = RanksByServer(placement);
-    for (const auto& ranks : servers)
-    {
-        if (ranks.size() != servers.front().size())
-        {
-            return "it needs the same number of ranks on every server, but server " +
-                   std::to_string(placement.serverOf[servers.front().front()]) + " has " +
-                   std::to_string(servers.front().size()) + " and server " +
-                   std::to_string(placement.serverOf[ranks.front()]) + " has " +
-                   std::to_string(ranks.size());
-        }
-    }
-    return {};
-}
-
-std::string
 TwoLevelAlgorithm::WhyNot(const Collective& what,
                           const Placement& placement,
                           const AlgorithmOptions& options) const
@@ -126,7 +108,7 @@ TwoLevelAlgorithm::WhyNot(const Collective& what,
     {
         return "algorithms of its levels are for all_reduce alone";
     }
-    return why.empty() ? UnevenServers(placement) : why;
+    return why;
 }
 
 } // namespace coll

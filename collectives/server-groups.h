@@ -117,9 +117,6 @@ class PhaseOrder
     Divider m_byPeriod{1};
 };
 
-/// Why servers do not make two even levels; empty: they do.
-std::string UnevenServers(const Placement& placement);
-
 class TwoLevelSchedule : public LoopedSchedule
 {
   protected:
@@ -196,7 +193,7 @@ class TwoLevelSchedule : public LoopedSchedule
     PhaseOrder m_order;
 };
 
-/// An algorithm that needs equal servers, and says so.
+/// An algorithm over two levels; those of more are named for all_reduce alone.
 class TwoLevelAlgorithm : public OneOpAlgorithm
 {
   public:

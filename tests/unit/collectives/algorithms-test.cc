@@ -254,7 +254,7 @@ TEST_P(Algorithms, AreProvedFor1To33Ranks)
                     what.root = HasRoot(op) ? (turn + i) % n : 0;
                     if (!algorithm->WhyNot(what, placement, options[i]).empty())
                     {
-                        continue; // uneven servers; see EvenServersAreRefusedByFewOnly
+                        continue; // see EvenServersAreRefusedByFewOnly
                     }
                     Prove(*algorithm, what, placement, options[i]);
                     if (HasFailure())
@@ -352,6 +352,42 @@ TEST_P(Algorithms, ComputeOffsetsBeyond32Bits)
               what,
               Suitable(*algorithm, what, UniformPlacement(3, 4, 2)),
               {0, 1UL << 38});
+    }
+}
+
+TEST_P(Algorithms, CountAllTheirSteps)
+{
+    // The smallest messages that there may be: a lane's steps are counted in 32 bits, so either
+    // that many are refused, or the busiest rank has a step for each message that it sends.
+    const auto [op, algorithm] = GetParam();
+    for (const uint32_t n : {2, 5, 16, 33})
+    {
+        for (const uint64_t largest : {1, 2, 16})
+        {
+            const Collective what{op, op == Op::kBarrier ? 0UL : (1UL << 30) - 1, n, 0};
+            const AlgorithmOptions options{1, largest};
+            for (const Placement& placement :
+                 {FirstGpus(n, 1, 1), FirstGpus(n, 2, 1), FirstGpus(n, n, 1)})
+            {
+                if (!algorithm->WhyNot(what, placement, options).empty())
+                {
+                    continue;
+                }
+                const auto schedule = algorithm->Make(what, placement, options);
+                uint64_t most = 0;
+                for (Rank r = 0; r < n; r++)
+                {
+                    uint64_t steps = 0;
+                    for (Lane lane = 0; lane < schedule->Lanes(r); lane++)
+                    {
+                        steps += schedule->Steps(r, lane);
+                    }
+                    most = std::max(most, steps);
+                }
+                EXPECT_GE(most, algorithm->CostOf(what, placement, options)->posts)
+                    << Describe(what, placement, options);
+            }
+        }
     }
 }
 
