@@ -13,6 +13,7 @@
 #include "scenarios/spec/aggregators.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/idle-rules.h"
 #include "scenarios/spec/nccl-environment.h"
 #include "scenarios/spec/rail-options.h"
 
@@ -1014,6 +1015,10 @@ MakeCollectives(Validation* v,
     if (v->errors.size() == before)
     {
         CheckKnobs(v, choices, groups, placements);
+        if (!used.empty() && !run.andOthers)
+        {
+            NoteIdleRules(v, c, used);
+        }
     }
     return c;
 }

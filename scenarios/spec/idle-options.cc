@@ -188,17 +188,6 @@ NoteIdleOptions(Validation* v,
              "on what this job sends: all of it goes by sends and receives, which have one "
              "protocol");
     }
-    for (const std::string& word : alone ? std::vector<std::string>{} : values.List("algorithm"))
-    {
-        const auto op = coll::ParseOp(word.substr(0, word.find('=')));
-        if (op && !AnyTask(plan, [&op](const training::Task& task) {
-                return task.kind == training::TaskKind::kCollective && task.op == *op;
-            }))
-        {
-            v->notes.push_back(values.Where("algorithm") + ": " + word +
-                               " has no effect: this job does no " + coll::OpName(*op));
-        }
-    }
     if (o.zero == 0 || o.zero == 3)
     {
         idle("gather-bytes",

@@ -332,6 +332,28 @@ TEST(SilentOptions, EachHasAnEffectOrANote)
     EXPECT_GT(said, 300U);
 }
 
+TEST(SilentOptions, AlgorithmsThatNothingTakes)
+{
+    const std::string sizes = "--ranks=8 -b 1K -e 64K -f 4 --algorithm="; // 1, 4, 16, 64 KiB
+    const auto notes = [&](const std::string& algorithms) {
+        const auto parsed = ParseWords<CollperfScenario>(sizes + algorithms);
+        EXPECT_TRUE(parsed.scenario) << algorithms;
+        return Join(parsed.notes, "\n");
+    };
+    const std::string sized =
+        " has no effect: nothing of this run has such a size, or other parts win";
+    EXPECT_EQ(notes("all_reduce=tree@0-16K;ring@16K-"), "");
+    EXPECT_EQ(notes("ring@16K-"), "");
+    EXPECT_EQ(notes("ring"), "");
+    EXPECT_EQ(notes("all_reduce=ring@128K-"), "--algorithm: all_reduce=ring@128KiB-" + sized);
+    EXPECT_EQ(notes("tree@0-1K"), "--algorithm: tree@0-1KiB" + sized);
+    EXPECT_EQ(notes("all_reduce=tree@5K-16K"), "--algorithm: all_reduce=tree@5KiB-16KiB" + sized);
+    // What stands behind wins.
+    EXPECT_EQ(notes("all_reduce=tree@0-16K;ring"), "--algorithm: all_reduce=tree@0-16KiB" + sized);
+    EXPECT_EQ(notes("reduce_scatter=ring"),
+              "--algorithm: reduce_scatter=ring has no effect: this run does no reduce_scatter");
+}
+
 TEST(SilentOptions, NotesSayWhy)
 {
     const std::string profile = "/tmp/silent-options-" + std::to_string(getpid()) + ".json";
@@ -349,7 +371,7 @@ TEST(SilentOptions, NotesSayWhy)
         {"--servers=2 --model=resnet50 --fused-attention", "has no attention"},
         {"--servers=2 --model=mixtral-8x7b --capacity-factor=1.25 --ignore-memory", "--moe-skew"},
         {"--servers=2 --dtype=fp32 --reduce-dtype=fp32", "32 bits"},
-        {"--servers=2 --zero=2 --algorithm=all_reduce=tree", "this job does no all_reduce"},
+        {"--servers=2 --zero=2 --algorithm=all_reduce=tree", "this run does no all_reduce"},
         {"--servers=2 --strategy=downpour --nccl-env=NCCL_PROTO=LL", "--strategy=downpour"},
     };
     for (const auto& [options, word] : said)
