@@ -275,10 +275,16 @@ class Crossings(Formulas):
             ("all_reduce", "recursive-doubling", "halving-doubling", (4, 8, 16, 32)),
             ("alltoall", "bruck", "pairwise", (5, 8, 13, 16, 32)),
             ("all_gather", "bruck", "ring", (5, 8, 13)),
+            ("broadcast", "k-nomial", "ring", (5, 8, 16)),
+            ("broadcast", "tree", "ring", (8, 16)),
+            ("reduce", "k-nomial", "ring", (5, 8, 16)),
+            ("all_reduce", "every-to-every", "ring", (4, 8)),
+            ("all_gather", "pat", "ring", (5, 8, 13)),
+            ("reduce_scatter", "pat", "ring", (5, 8, 13)),
         ):
             for n in ranks:
-                # Bytes of bruck's all-gather are a ring's: it is never slower.
-                never = op == "all_gather"
+                # Bytes of bruck's all-gather and of pat are a ring's: they are never slower.
+                never = op in ("all_gather", "reduce_scatter")
                 line = f"--op={op} --ranks={n} -b 1K -e 64M -f {self.FACTOR} --algorithm="
                 a, b = self.both(line + small), self.both(line + large)
                 if never:
@@ -297,7 +303,7 @@ class Crossings(Formulas):
 
 
 class Servers(Formulas):
-    """4 servers of 2 or 4 GPUs with one NIC, large sizes: the NIC is the bottleneck. What leaves
+    """Servers of several GPUs with one NIC, large sizes: the NIC is the bottleneck. What leaves
     the busiest server, or comes into it, takes at least its time; links inside, if nothing
     overlaps, serial_bytes more.
     """
@@ -312,14 +318,26 @@ class Servers(Formulas):
         ("pairwise", "alltoallv"): "in each round all wait for the largest block",
     }
 
+    ODD_SIZE = 64 * MIB
+
     def test_bytes_out_of_servers(self):
-        for gpus in (2, 4) if FULL else (4,):
-            for name, op in self.pairs():
-                if op == "barrier" or name == "pat":
-                    continue  # no bytes; one GPU a server
+        for servers, gpus in ((4, 2), (4, 4)) if FULL else ((4, 4),):
+            self.bounds(servers, gpus, self.SIZE, None)
+
+    def test_odd_servers_of_odd_gpus(self):
+        # Those that have an order of servers and one inside: no subtree is as large as another.
+        levels = {"tree", "double-binary-tree", "hierarchical", "ring"}
+        for servers, gpus in ((3, 5), (6, 3), (7, 3)) if FULL else ((3, 5), (7, 3)):
+            self.bounds(servers, gpus, self.ODD_SIZE, levels)
+
+    def bounds(self, servers, gpus, size, names):
+        for name, op in self.pairs():
+            if op == "barrier" or name == "pat":
+                continue  # no bytes; one GPU a server
+            if names is None or name in names:
                 line = (
-                    f"--op={op} --algorithm={name} --servers=4 --gpus-per-server={gpus}"
-                    f" -b {self.SIZE} -e {self.SIZE}"
+                    f"--op={op} --algorithm={name} --servers={servers} --gpus-per-server={gpus}"
+                    f" -b {size} -e {size}"
                 )
                 ((cost, took),) = self.both(line)
                 least = cost.server * (MTU + HEADERS) / MTU * US_PER_BYTE
