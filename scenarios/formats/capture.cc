@@ -624,6 +624,11 @@ Reader::SetKernel(Object& line, const std::string& kind, Task* task)
         kernel.headSize = line.Real("head_size", 1e6, 0);
         kernel.causal = line.Flag("causal");
         kernel.fused = true;
+        // Of the whole matrix, as layer-kernels.cc counts them: `flops` of the record has half of
+        // it where causal, and how much of it a kernel computes is for its time to say.
+        kernel.flops = 2 * kernel.heads * kernel.queries * kernel.keys *
+                       (kernel.headSize + line.Real("value_size", 1e6, kernel.headSize)) *
+                       (kernel.pass == Pass::kForward ? 1 : 2.5);
     }
     double seconds = 0;
     if (kind == "kernel")

@@ -8,10 +8,14 @@
 #include "scenarios/formats/trace.h"
 #include "scenarios/models/kernel.h"
 #include "scenarios/training/kernel-time.h"
+#include "scenarios/training/layer-kernels.h"
 
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <iomanip>
+#include <optional>
+#include <sstream>
 #include <string>
 
 using namespace formats;
@@ -356,6 +360,61 @@ TEST(Capture, Errors)
                     R"({"id": 7, "step": 1, "kind": "send", "stream": 1, "peer": 1, "group": 1, )"
                     R"("bytes": 1})"),
            "");
+}
+
+// Fused attention of a capture takes what the zoo's takes, forward and backward, causal (GPT-2) or
+// not (BERT): the same products (2, and 2.5 times that as scores are computed anew), of which the
+// record has half where causal.
+TEST(Capture, AttentionIsTheZoos)
+{
+    const Folder folder;
+    for (const char* model : {"gpt2", "bert-large"})
+    {
+        training::TrainingOptions o;
+        o.model = *training::FindModel(model);
+        o.gpu = *training::FindGpu("A100");
+        o.microBatch = 3;
+        o.sequence = 1024;
+        o.fusedAttention = true;
+        for (const bool forward : {true, false})
+        {
+            std::optional<training::Kernel> zoo;
+            for (const auto& part : o.model.layers[1].parts)
+            {
+                for (const auto& op : part.operators)
+                {
+                    const auto kernel = training::KernelOf(op,
+                                                           part,
+                                                           forward ? training::Pass::kForward
+                                                                   : training::Pass::kBackwardInput,
+                                                           o);
+                    if (kernel && kernel->kind == training::KernelClass::kAttention)
+                    {
+                        zoo = kernel;
+                    }
+                }
+            }
+            ASSERT_TRUE(zoo);
+            const double scores = zoo->heads * zoo->queries * zoo->keys * zoo->headSize;
+            const double flops = scores * (forward ? 4 : 10) * (zoo->causal ? 0.5 : 1);
+            std::ostringstream line;
+            line << std::setprecision(17) << R"({"id": 7, "kind": "attention", "name": "mine", )"
+                 << R"("step": 1, "stream": 0, "dtype": "bf16", "heads": )" << zoo->heads
+                 << R"(, "queries": )" << zoo->queries << R"(, "keys": )" << zoo->keys
+                 << R"(, "head_size": )" << zoo->headSize << R"(, "flops": )" << flops
+                 << R"(, "read": )" << 2 * zoo->elements << R"(, "causal": )"
+                 << (zoo->causal ? "true" : "false") << R"(, "pass": ")"
+                 << (forward ? "forward" : "backward") << "\"}\n";
+            folder.Write("rank-0.jsonl", RankText(0, line.str()));
+            const auto plan = folder.Read();
+            ASSERT_TRUE(plan);
+            const auto gpu = training::InTraining(o.gpu);
+            EXPECT_NEAR(plan->roles[0].tasks[6].duration.ps,
+                        1e12 * training::Seconds(*zoo, gpu, training::Dtype::kBf16),
+                        1)
+                << model << " " << forward;
+        }
+    }
 }
 
 TEST(Capture, KernelsWithTimes)

@@ -277,15 +277,23 @@ def _convolution_backward(arguments, results):
 # ---- attention in one kernel, as ../inside/fused_kernels.py records it
 
 
-def _attention_kernel(which, query, key, causal, products, inputs, results):
-    """`products`: of queries x keys x size, whole whether causal or not, as the simulator counts
-    them: 2 forward, 4 backward. That backward computes the scores anew is in its rates.
+def _attention_kernel(which, tensors, causal, inputs, results):
+    """FLOPs as FlashAttention's own benchmark counts them (Dao-AILab/flash-attention@0469c72
+    benchmarks/benchmark_flash_attention.py): forward a product for the scores and one for their sum
+    of values; backward 2.5 times that, as it computes the scores anew; causal: half of both.
     """
+    query, key, value = tensors
     queries, size = query.sizes[-2:]
     keys = key.sizes[-2]
     heads = math.prod(query.sizes[:-2])
     shape = {"heads": heads, "queries": queries, "keys": keys, "head_size": size}
-    flops = products * 2 * heads * queries * keys * size
+    if value.sizes[-1] != size:
+        shape["value_size"] = value.sizes[-1]
+    flops = 2 * heads * queries * keys * (size + value.sizes[-1])
+    if which == "backward":
+        flops = flops * 5 // 2
+    if causal:
+        flops //= 2
     return _in_memory("attention", inputs, results, **shape, causal=causal, flops=flops) | {
         "pass": which
     }
@@ -293,16 +301,12 @@ def _attention_kernel(which, query, key, causal, products, inputs, results):
 
 def _attention(arguments, results):
     tensors, (causal,) = arguments
-    return [
-        _attention_kernel("forward", *tensors[:2], bool(causal), 2, tensors, results)
-    ]
+    return [_attention_kernel("forward", tensors[:3], bool(causal), tensors, results)]
 
 
 def _attention_backward(arguments, results):
     tensors, (causal,) = arguments
-    return [
-        _attention_kernel("backward", *tensors[1:3], bool(causal), 4, tensors, results)
-    ]
+    return [_attention_kernel("backward", tensors[1:4], bool(causal), tensors, results)]
 
 
 # ---- recurrent networks, as cuDNN has them: the product of all steps' inputs of a layer in one,
