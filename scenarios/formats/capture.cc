@@ -628,7 +628,7 @@ Reader::SetKernel(Object& line, const std::string& kind, Task* task)
         // it where causal, and how much of it a kernel computes is for its time to say.
         kernel.flops = 2 * kernel.heads * kernel.queries * kernel.keys *
                        (kernel.headSize + line.Real("value_size", 1e6, kernel.headSize)) *
-                       (kernel.pass == Pass::kForward ? 1 : 2.5);
+                       (kernel.pass == training::Pass::kForward ? 1 : 2.5);
     }
     double seconds = 0;
     if (kind == "kernel")

@@ -227,6 +227,7 @@ def main():
     parser.add_argument("--capture-only", action="store_true", help="simulate nothing yet")
     parser.add_argument("--commands", action="store_true", help="print the commands, run nothing")
     parser.add_argument("--out", default=os.path.join(ROOT, "results", "captured"), metavar="DIR")
+    parser.add_argument("--programs", default=os.path.join(ROOT, ".ns3", "programs"), metavar="DIR")
     parser.add_argument("--time-limit", type=float, default=900, metavar="S", help="of a run")
     args = parser.parse_args()
     if args.update and args.only:
@@ -238,7 +239,7 @@ def main():
             print(f"{row.id}: {shlex.join(command(row))}")
         return
     set_up()
-    program = os.path.join(ROOT, ".ns3", "programs", "dltrain")
+    program = os.path.join(args.programs, "dltrain")
     table, errors = [], []
     for row in found:
         if args.capture_only:
