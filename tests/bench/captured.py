@@ -108,7 +108,8 @@ def script(row):
     words += [f"--vocabulary={VOCABULARY}", f"--length={TOKENS}"]
     words += [f"--batch={batch}", f"--accumulate={accumulation}"]
     words += ["--checkpoints"] if checkpoints else []
-    return words + (["--autocast"] if PRECISIONS[row.seconds, row.facts["gpus"]] == "amp_bf16" else [])
+    precision = PRECISIONS[row.seconds, row.facts["gpus"]]
+    return words + (["--autocast"] if precision == "amp_bf16" else [])
 
 
 def command(row):
@@ -139,6 +140,10 @@ def captured(row, folder):
     return out
 
 
+def fewer(row):
+    return [f"--layers={LAYERS}"] if row.facts["gpus"] > LARGE else []
+
+
 MACHINE = ("--server", "--servers", "--gpus-per-server", "--gpu", "--fabric")
 
 
@@ -150,7 +155,7 @@ def simulated(row, program, folder, limit):
         return None, str(failed).splitlines()[0]
     words = [f"--trace={trace}"]
     words += [word for word in row.options if word.partition("=")[0] in MACHINE]
-    words += [f"--layers={LAYERS}"] if row.facts["gpus"] > LARGE else []
+    words += fewer(row)
     words += runs.COMMON
     where = os.path.join(folder, "captured", runs.identity(program, words))
     path = os.path.join(where, "stats.json")
@@ -246,7 +251,8 @@ def main():
             print(row.id, captured(row, args.out), flush=True)
             continue
         own, about = simulated(row, program, args.out, args.time_limit)
-        zoo = runs.run(program, runs.words_of(row, args.out), args.out, args.time_limit)
+        words = runs.words_of(row, args.out, fewer(row))
+        zoo = runs.run(program, words, args.out, args.time_limit)
         if own is not None:
             errors.append((own / row.seconds, None if isinstance(zoo, str) else
                            zoo.seconds / row.seconds))
