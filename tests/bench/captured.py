@@ -120,13 +120,16 @@ def command(row):
     return ["torchrun", f"--nnodes={gpus // each}", f"--nproc_per_node={each}", path, *words]
 
 
-def captured(row, folder):
-    """The folder of its capture."""
+def captured(row, folder, kept=False):
+    """The folder of its capture. kept: of one that is there, or none."""
     words = command(row)
     with open(words[3], "rb") as file:
         mark = hashlib.sha256(json.dumps(words).encode() + file.read()).hexdigest()[:16]
     out = os.path.join(folder, "captures", f"{row.id}-{mark}")
-    if not os.path.isfile(os.path.join(out, "meta.json")):
+    there = os.path.isfile(os.path.join(out, "meta.json"))
+    if kept and not there:
+        raise CaptureFailed("not captured")
+    if not there:
         last = row.facts["gpus"] - 1
         capture(
             words,
@@ -147,10 +150,10 @@ def fewer(row):
 MACHINE = ("--server", "--servers", "--gpus-per-server", "--gpu", "--fabric")
 
 
-def simulated(row, program, folder, limit):
+def simulated(row, program, folder, limit, kept):
     """Seconds of a step, what is to be known of it; or None and why not."""
     try:
-        trace = captured(row, folder)
+        trace = captured(row, folder, kept)
     except CaptureFailed as failed:
         return None, str(failed).splitlines()[0]
     words = [f"--trace={trace}"]
@@ -230,6 +233,7 @@ def main():
     parser.add_argument("--update", action="store_true", help="write the table into the page")
     parser.add_argument("--only", default="", metavar="TEXT", help="rows with it in their names")
     parser.add_argument("--capture-only", action="store_true", help="simulate nothing yet")
+    parser.add_argument("--kept", action="store_true", help="without new captures")
     parser.add_argument("--commands", action="store_true", help="print the commands, run nothing")
     parser.add_argument("--out", default=os.path.join(ROOT, "results", "captured"), metavar="DIR")
     parser.add_argument("--programs", default=os.path.join(ROOT, ".ns3", "programs"), metavar="DIR")
@@ -250,9 +254,9 @@ def main():
         if args.capture_only:
             print(row.id, captured(row, args.out), flush=True)
             continue
-        own, about = simulated(row, program, args.out, args.time_limit)
+        own, about = simulated(row, program, args.out, args.time_limit, args.kept)
         words = runs.words_of(row, args.out, fewer(row))
-        zoo = runs.run(program, words, args.out, args.time_limit)
+        zoo = "" if own is None else runs.run(program, words, args.out, args.time_limit)
         if own is not None:
             errors.append((own / row.seconds, None if isinstance(zoo, str) else
                            zoo.seconds / row.seconds))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 900 RESOURCE_LOCK capture
-"""--layers of captured scripts: a step extrapolated from some of a GPT's blocks against the whole of
+"""--layers of captured scripts: a step extrapolated from some of a GPT's blocks against all of
 it, by packets, and what is refused.
 
 GPT-2 has 12 blocks. By FSDP they are a unit each, so any number from 3 on may be simulated. By DDP
