@@ -1,5 +1,6 @@
 """GPT by FullyShardedDataParallel, a unit for each block, in bfloat16, as llm-foundry trains MPT:
-learned places, tied head, biases, fused attention, checkpoints of whole blocks.
+learned places, tied head, biases, fused attention, checkpoints of whole blocks, norms in bfloat16
+under autocast, too.
 """
 import argparse
 import functools
@@ -19,11 +20,19 @@ from torch.distributed.fsdp.wrap import transformer_auto_wrap_policy
 from torch.nn import functional as F
 
 
+class LayerNorm(nn.LayerNorm):
+    """In the data type of what comes in."""
+
+    def forward(self, x):
+        with torch.autocast("cuda", enabled=False):
+            return super().forward(x)
+
+
 class Block(nn.Module):
     def __init__(self, width, heads):
         super().__init__()
         self.heads = heads
-        self.ln1, self.ln2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.ln1, self.ln2 = LayerNorm(width), LayerNorm(width)
         self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
@@ -41,7 +50,7 @@ class GPT(nn.Module):
         super().__init__()
         self.tokens, self.places = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
         self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
-        self.norm = nn.LayerNorm(width)
+        self.norm = LayerNorm(width)
 
     def forward(self, ids):
         x = self.tokens(ids) + self.places(torch.arange(ids.size(1), device=ids.device))
@@ -55,6 +64,7 @@ def main():
     for name in ("layers", "width", "heads", "vocabulary", "length", "batch", "accumulate"):
         parser.add_argument(f"--{name}", type=int, required=True)
     parser.add_argument("--checkpoints", action="store_true")
+    parser.add_argument("--autocast", action="store_true")
     args = parser.parse_args()
     dist.init_process_group("nccl")
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
@@ -80,8 +90,9 @@ def main():
     for _ in range(3):
         for _ in range(args.accumulate):
             ids = torch.randint(0, args.vocabulary, (args.batch, args.length), device="cuda")
-            logits = model(ids)
-            loss = F.cross_entropy(logits.flatten(0, 1), ids.flatten()) / args.accumulate
+            with torch.autocast("cuda", torch.bfloat16, enabled=args.autocast):
+                logits = model(ids)
+                loss = F.cross_entropy(logits.flatten(0, 1), ids.flatten()) / args.accumulate
             loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
