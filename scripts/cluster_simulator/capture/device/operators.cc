@@ -687,24 +687,6 @@ DeviceOf(Arguments arguments)
     return CurrentDevice();
 }
 
-/// Arguments that an operator writes, and of them those that it does not read ("out" of a kernel
-/// with a name for its result, whatever that is).
-WrittenArguments
-Written(const c10::FunctionSchema& schema)
-{
-    WrittenArguments written;
-    for (size_t i = 0; i < schema.arguments().size(); ++i)
-    {
-        const c10::Argument& argument = schema.arguments()[i];
-        if (argument.alias_info() != nullptr && argument.alias_info()->isWrite())
-        {
-            (argument.kwarg_only() ? written.only : written.also)
-                .push_back(static_cast<int64_t>(i));
-        }
-    }
-    return written;
-}
-
 void
 RunAny(const c10::OperatorHandle& operation, c10::DispatchKeySet, Stack* stack)
 {
@@ -717,7 +699,7 @@ RunAny(const c10::OperatorHandle& operation, c10::DispatchKeySet, Stack* stack)
     // On the GPU of its tensors, whichever is the current one.
     const OnDevice on(DeviceOf(arguments));
     const char* how = Call(operation, arguments).Run(results);
-    RecordOperator(operation.operator_name(), arguments, results, how, Written(operation.schema()));
+    RecordOperator(operation.operator_name(), arguments, results, how);
     for (c10::IValue& result : results)
     {
         stack->push_back(std::move(result));

@@ -436,8 +436,7 @@ void
 RecordOperator(const c10::OperatorName& name,
                c10::ArrayRef<c10::IValue> arguments,
                c10::ArrayRef<c10::IValue> results,
-               const char* how,
-               const WrittenArguments& written)
+               const char* how)
 {
     ++g_operators;
     if (!Recording())
@@ -457,14 +456,6 @@ RecordOperator(const c10::OperatorName& name,
     if (tf32 > 0)
     {
         line.Add("tf32", tf32);
-    }
-    if (!written.also.empty())
-    {
-        line.Add("w", written.also);
-    }
-    if (!written.only.empty())
-    {
-        line.Add("wo", written.only);
     }
     line.Add("a", arguments).Add("o", results).Add("h", std::string(how)).Write();
 }

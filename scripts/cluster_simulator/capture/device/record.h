@@ -70,19 +70,11 @@ class PartOfAnother
     ~PartOfAnother();
 };
 
-/// Numbers of an operator's arguments that it writes.
-struct WrittenArguments
-{
-    std::vector<int64_t> also; ///< beside reading them: in place
-    std::vector<int64_t> only; ///< made for its results
-};
-
 /// An operator, with all its arguments and results. `how`: who found its results.
 void RecordOperator(const c10::OperatorName& name,
                     c10::ArrayRef<c10::IValue> arguments,
                     c10::ArrayRef<c10::IValue> results,
-                    const char* how,
-                    const WrittenArguments& written = {});
+                    const char* how);
 
 /// "train.py:31": the innermost line of this thread that is of no library; "": none.
 std::string SourceLine();

@@ -68,7 +68,7 @@ REDUCTIONS = {
 
 def of_operator(line):
     """A list of kernels, as the format has them but for where and when; [] if nothing is done."""
-    name = line["n"].partition(".")[0]
+    name, _, overload = line["n"].partition(".")
     arguments, results = raw.value(line["a"]), raw.value(line["o"])
     if name in WITHOUT_WORK or name.startswith(("aten::empty", "aten::new_empty")):
         return []
@@ -76,20 +76,12 @@ def of_operator(line):
         return _copy(arguments)
     if name == "aten::_local_scalar_dense":
         return [_transfer("from-gpu", arguments[0].item_bytes, True)]
-    # What an operator writes among its arguments: also read, or only made for its results.
-    also, only = line.get("w", ()), line.get("wo", ())
-    if not also and not only and _is_view(arguments, results):
+    if _is_view(name, overload, arguments, results):
         return []
     special = SPECIAL.get(name)
     if special:
         return _with_tf32(special(arguments, results), name, line.get("tf32", 0))
-    return [
-        _in_memory(
-            _kind(name),
-            [one for i, one in enumerate(arguments) if i not in only],
-            results or [arguments[i] for i in (*also, *only)],
-        )
-    ]
+    return [_in_memory(_kind(name), arguments, results)]
 
 
 def _with_tf32(kernels, name, allowed):
@@ -103,7 +95,9 @@ def _with_tf32(kernels, name, allowed):
     return kernels
 
 
-def _is_view(arguments, results):
+def _is_view(name, overload, arguments, results):
+    if name.endswith("_") or "out" in overload:
+        return False
     mine = {tensor.storage for tensor in raw.tensors(arguments)}
     made = list(raw.tensors(results))
     return bool(made) and all(tensor.storage in mine for tensor in made)
@@ -142,10 +136,13 @@ def _dtype(*groups):
 
 
 def _in_memory(kind, arguments, results, **more):
+    written = list(raw.tensors(results))
+    if not written and arguments:
+        written = list(raw.tensors(arguments[:1]))  # in place, and returns nothing
     kernel = {
         "kind": kind,
         "read": _once(raw.tensors(arguments)),
-        "written": _once(raw.tensors(results)),
+        "written": _once(written),
         **more,
     }
     dtype = _dtype(results, arguments)
@@ -386,16 +383,6 @@ def _recurrent_backward(arguments, results):
     return kernels
 
 
-def _fused_adam(arguments, results):
-    """Parameters and both moments (and their largest, of AMSGrad) are read and written, gradients
-    read; they are written where they are scaled down in it.
-    """
-    parameters, gradients, *moments, _ = arguments[:6]
-    scaled = any(isinstance(one, raw.Tensor) for one in arguments[6:])
-    written = [parameters, *moments] + ([gradients] if scaled else [])
-    return [_in_memory("pointwise", arguments, written)]
-
-
 def _foreach(kind):
     return lambda arguments, results: [_in_memory(kind, arguments, results or arguments[:1])]
 
@@ -416,7 +403,6 @@ SPECIAL = {
     "aten::convolution": _convolution,
     "aten::convolution_overrideable": _convolution,
     "aten::convolution_backward": _convolution_backward,
-    "aten::_fused_adam_": _fused_adam,
     "aten::_amp_foreach_non_finite_check_and_unscale_": _foreach("pointwise"),
 }
 SPECIAL.update(
