@@ -231,7 +231,7 @@ show_progress() {
 # everything is built without it; targets and options have its names.
 build_all() {
     if (($# == 0)); then
-        build_targets
+        build_targets all
     else
         real_ns3 build "$@" || exit
     fi
