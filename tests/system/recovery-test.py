@@ -476,8 +476,9 @@ class Rebuild(RecoveryTest):
             ("--servers=2 --gpus-per-server=4 --zero=0 --tp=2", "several ranks"),
             ("--servers=4 --gpus-per-server=1 --zero=0 --pp=2 --accumulation=2", "messages"),
             (
-                "--servers=2 --gpus-per-server=2 --zero=0 --algorithm=all_reduce=hierarchical",
-                "same number of ranks on every server",
+                "--servers=2 --gpus-per-server=2 --zero=0 --algorithm=all_reduce=torus"
+                " --dimensions=2x2",
+                "a torus of 2x2 does not have 3 ranks",
             ),
         ):
             with self.subTest(shape):
