@@ -60,19 +60,20 @@ class Interference
     /// headers included, in the measured time
     void SetOrdinary(uint32_t owner, std::vector<uint64_t> bytes);
 
+    /// Share of the time of an owner's messages that it has to have waited for others, for one of
+    /// them to be named in words for people (assumed). Who prints reads it from ToJson.
+    static constexpr double NAMED_FROM_SHARE = 0.01;
+
     /// Of an owner:
     ///     {"messages_us", "waited_us", "waited_for_others_us", "throttled_us",
     ///      "waited_for": [{"job", "waited_us"}], "behind": [{"job", "waited_us"}],
     ///      "links": [{"link", "waited_us", "waited_for_others_us", "slowed_by",
     ///                 "share_of_bytes_of_others"}],
-    ///      "shares": {"link", "job", "share_of_bytes_of_others"}}
+    ///      "shares": {"link", "job", "share_of_bytes_of_others"},
+    ///      "named_from_share": NAMED_FROM_SHARE}
     /// `shares` is where most bytes of others passed, of the ports of its own messages, whether or
     /// not anybody waited there: congestion control that slows senders down in time leaves no
     /// queues. null: it shares no port.
-    /// Share of the time of an owner's messages that it has to have waited for others for one of them
-    /// to be named, in words for people (assumed). Who prints reads it from ToJson.
-    static constexpr double NAMED_FROM_SHARE = 0.01;
-
     /// \param nameless what owner 0 is called \param mostLinks where it waited longest for others
     nlohmann::ordered_json ToJson(uint32_t owner,
                                   const std::string& nameless,

@@ -473,9 +473,10 @@ ValidateTraffic(const ReadResult& read)
     }
     if (s.operation == FlowOperation::kRead && !v.values.List("trace-paths").empty())
     {
-        v.Fail("trace-paths",
-               "follows what a flow's sender posts, and the answers to a READ are posted by nobody; "
-               "allowed: with --operation=write or send");
+        v.Fail(
+            "trace-paths",
+            "follows what a flow's sender posts, and the answers to a READ are posted by nobody; "
+            "allowed: with --operation=write or send");
     }
     if (s.completionAtSender && v.values.Given("attribution") && v.values.Flag("attribution"))
     {

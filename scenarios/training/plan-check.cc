@@ -396,9 +396,8 @@ CheckOffload(const TrainingOptions& o, const Error& error)
                   "; allowed: " + (o.zero == 0 ? "" : "optimizer, or ") +
                   (least == 1 ? "with --zero=1, 2 or 3" : "with --zero=3"));
     }
-    if (o.offload != Offload::kNone &&
-        (o.shard > 0 || o.secondary != 1 || o.quantizedWeights || o.quantizedGradients > 0 ||
-         o.tensorLists))
+    if (o.offload != Offload::kNone && (o.shard > 0 || o.secondary != 1 || o.quantizedWeights ||
+                                        o.quantizedGradients > 0 || o.tensorLists))
     {
         error("offload",
               "is " + OffloadName(o.offload) +
