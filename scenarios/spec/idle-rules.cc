@@ -14,6 +14,17 @@
 namespace scenario
 {
 
+namespace
+{
+
+bool
+IsSized(const AlgorithmRule& rule)
+{
+    return rule.from != 0 || rule.below != UINT64_MAX;
+}
+
+} // namespace
+
 void
 NoteIdleRules(Validation* v, const CollectiveOptions& c, const std::vector<coll::Collective>& used)
 {
@@ -34,8 +45,12 @@ NoteIdleRules(Validation* v, const CollectiveOptions& c, const std::vector<coll:
     for (std::size_t i = 0; i < c.algorithms.size(); ++i)
     {
         const AlgorithmRule& rule = c.algorithms[i];
-        const bool sized = rule.from != 0 || rule.below != UINT64_MAX;
-        if (rule.ofAll && !sized)
+        const bool sized = IsSized(rule);
+        const auto standsForAll = [&rule](const AlgorithmRule& later) {
+            return later.ofAll && !IsSized(later) && later.op == rule.op;
+        };
+        if (rule.ofAll && !sized &&
+            std::none_of(c.algorithms.begin() + i + 1, c.algorithms.end(), standsForAll))
         {
             continue; // what others leave
         }

@@ -225,9 +225,9 @@ function recovery(parent) {
   if (failures().length) {
     box.append(table("Failures, in the time of the run", ["failed", "known", "by", "what", "who", "goes on at", "with step", "work lost"],
       failures().map((f) => [us(f.failed_us), us(f.known_us), String(f.known_by), String(f.what),
-        names(f.servers_failed) + (names(f.spares_taken) ? "; in their place " + names(f.spares_taken) : "") + (names(f.ranks_left) ? "; ranks that leave: " + names(f.ranks_left) : "")
-          + (names(f.nics_lost) ? "; without " + names(f.nics_lost) : "") + (f.not_rebuilt_because ? "; a restart, as " + f.not_rebuilt_because : "")
-          + (f.collectives_repeated ? "; collectives anew: " + count(f.collectives_repeated) : ""),
+        [names(f.servers_failed), names(f.spares_taken) && "in their place " + names(f.spares_taken), names(f.ranks_left) && "ranks that leave: " + names(f.ranks_left),
+          names(f.nics_lost) && "without " + names(f.nics_lost), f.not_rebuilt_because && "a restart, as " + f.not_rebuilt_because,
+          f.collectives_repeated && "collectives anew: " + count(f.collectives_repeated)].filter((each) => each).join("; "),
         us(f.resumed_us), number(isNumber(f.resumed_us) ? count(f.from_step + 1) : "\u2013"), us(f.lost_us)])));
   }
   if (r.gave_up) box.append(element("p", {}, "The job gave up: " + String(r.gave_up) + "."));

@@ -469,6 +469,32 @@ class Rebuild(RecoveryTest):
         self.assertEqual((nic["ranks_left"], gpu["ranks_left"]), ([], [7]))
         self.assertEqual(gpu["nics_lost"], ["server-1:1"])
 
+    def test_what_began_a_failure(self):
+        """The fault of the very GPU or NIC: none that hit nobody, had ended, or was lived with."""
+        shape = "--servers=3 --gpus-per-server=3 --nics-per-server=3 --spares=1"
+        stop, nic = "--fault=gpu-stop,at=%dms,on=%s", "--fault=nic-down,at=%dms,on=server-1:%d"
+        for zero, faults, failed, nics in (
+            # The second one hits nobody: rank 4 has left.
+            (0, [stop % (10, "gpu-4"), stop % (40, "gpu-4"), stop % (60, "gpu-0")], [10, 60], []),
+            # A spare's, that nobody has taken.
+            (0, [stop % (1, "server-3:gpu-2"), stop % (30, "gpu-4")], [30], []),
+            (0, [stop % (1, "gpu-4,for=2ms"), stop % (30, "gpu-4")], [30], []),
+            # Its server goes on without the NIC that was lost before ...
+            (0, [nic % (20, 1), stop % (50, "gpu-4")], [20, 50], ["server-1:1"]),
+            # ... and does not where a spare takes its place.
+            (2, [nic % (20, 1), stop % (50, "gpu-4")], [20, 50], []),
+            # Lost between both: the ranks go on without that as well.
+            (0, [nic % (20, 1), nic % (30, 0)], [20], ["server-1:0", "server-1:1"]),
+        ):
+            with self.subTest(zero=zero, faults=faults):
+                of = self.recovery(
+                    f"{BASE} {shape} --zero={zero} --recovery=rebuild --timeout-exponent=8"
+                    " --monitor-interval=1ms --abort-time=1ms --restart-time=5ms "
+                    + " ".join(faults)
+                )
+                self.assertEqual([f["failed_us"] / 1000 for f in of["failures"]], failed)
+                self.assertEqual(of["failures"][-1]["nics_lost"], nics)
+
     def test_a_restart_where_state_is_lost(self):
         """As --recovery=restart, to the picosecond, and it says why."""
         for shape, word in (

@@ -151,15 +151,52 @@ RecoveryRun::WhyMissed(std::size_t fault) const
                : NameOf(host) + " is a spare that nobody has taken so far";
 }
 
+bool
+RecoveryRun::IsInUse(uint32_t server) const
+{
+    const uint32_t gpus = m_scenario.cluster.server.gpus;
+    for (coll::Rank rank = server * gpus; rank < (server + 1) * gpus; ++rank)
+    {
+        if (!m_start.IsAbsent(rank))
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
 std::vector<std::string>
-RecoveryRun::LostPorts(uint32_t server) const
+RecoveryRun::LostPorts() const
 {
     std::vector<std::string> names;
-    for (const uint32_t port : CutPorts(m_hosts[server]))
+    for (uint32_t server = 0; server < m_hosts.size(); ++server)
     {
-        names.push_back(NameOf(m_hosts[server]) + ":" + std::to_string(port));
+        if (!IsInUse(server) || IsCutOff(m_hosts[server]))
+        {
+            continue;
+        }
+        for (const uint32_t port : CutPorts(m_hosts[server]))
+        {
+            names.push_back(NameOf(m_hosts[server]) + ":" + std::to_string(port));
+        }
     }
     return names;
+}
+
+bool
+RecoveryRun::Stops(std::size_t fault, const std::set<coll::Rank>& stopped) const
+{
+    const auto found = m_spec.faultyGpus.find(fault);
+    const Fault& what = m_scenario.run.faults.faults[fault];
+    if (found == m_spec.faultyGpus.end() || what.kind != FaultKind::kGpuStop ||
+        !IsThere(what, RdmaClock::Now()))
+    {
+        return false;
+    }
+    const uint32_t gpus = m_scenario.cluster.server.gpus;
+    return std::any_of(stopped.begin(), stopped.end(), [&](coll::Rank rank) {
+        return m_hosts[rank / gpus] == found->second.host && rank % gpus == found->second.gpu;
+    });
 }
 
 RecoveryRun::Failed
@@ -185,6 +222,10 @@ RecoveryRun::FindFailed() const
                 failed.servers.insert(server);
                 failed.ranks.insert(rank);
             }
+        }
+        if (isThere && cut)
+        {
+            failed.cutOff.insert(server);
         }
         if (isThere && !cut && HasLostNic(m_hosts[server]))
         {
@@ -280,7 +321,6 @@ Places::NicsInUse
 RecoveryRun::FindNics() const
 {
     const uint32_t all = m_scenario.cluster.server.nics;
-    const uint32_t gpus = m_scenario.cluster.server.gpus;
     Places::NicsInUse left(m_hosts.size());
     std::vector<uint32_t> common; // of all servers, so that rails stay apart
     std::size_t least = all;
@@ -290,13 +330,8 @@ RecoveryRun::FindNics() const
     }
     for (uint32_t server = 0; server < m_hosts.size(); ++server)
     {
-        bool isThere = false;
-        for (coll::Rank rank = server * gpus; rank < (server + 1) * gpus; ++rank)
-        {
-            isThere = isThere || !m_start.IsAbsent(rank);
-        }
         const std::vector<uint32_t> lost =
-            isThere ? LostNics(m_hosts[server]) : std::vector<uint32_t>();
+            IsInUse(server) ? LostNics(m_hosts[server]) : std::vector<uint32_t>();
         for (uint32_t nic = 0; nic < all; ++nic)
         {
             if (!std::binary_search(lost.begin(), lost.end(), nic))
@@ -342,9 +377,11 @@ RecoveryRun::FindBegin(const Failed& failed)
         });
     };
     bool newNic = false; // is lost, and the server goes on
+    bool newCut = false; // of a server that is cut off now
     for (std::size_t i = 0; i < faults.size(); ++i)
     {
         newNic = newNic || (!m_seen.count(i) && cuts(faults[i], failed.lame));
+        newCut = newCut || (!m_seen.count(i) && cuts(faults[i], failed.cutOff));
     }
     int64_t begin = -1;
     for (std::size_t i = 0; i < faults.size(); ++i)
@@ -363,13 +400,11 @@ RecoveryRun::FindBegin(const Failed& failed)
             explains =
                 isNew && (newNic ? cuts(fault, failed.lame) : fault.kind != FaultKind::kGpuSlow);
         }
-        else if (fault.kind == FaultKind::kGpuStop)
-        {
-            explains = isNew && !failed.stopped.empty();
-        }
         else
         {
-            explains = cuts(fault, failed.servers);
+            // (A NIC that was lost before is no cause of it, if another one is.)
+            explains =
+                Stops(i, failed.stopped) || (cuts(fault, failed.cutOff) && (isNew || !newCut));
         }
         if (explains)
         {

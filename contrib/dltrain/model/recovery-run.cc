@@ -246,13 +246,6 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     {
         record.servers.push_back(NameOf(m_hosts[server]));
     }
-    for (const uint32_t server : failed.lame)
-    {
-        for (const std::string& port : LostPorts(server))
-        {
-            record.nics.push_back(port);
-        }
-    }
     record.failed = FindBegin(failed);
     std::string why;
     if (givesUp)
@@ -280,6 +273,7 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     {
         record.action.clear();
     }
+    record.nics = LostPorts();
     m_results.failures.push_back(std::move(record));
     if (!why.empty())
     {
@@ -304,6 +298,7 @@ RecoveryRun::Resume(uint32_t generation)
     {
         last.recomputed = now;
     }
+    last.nics = LostPorts(); // also what was lost meanwhile
     std::string why;
     if (m_suspended)
     {

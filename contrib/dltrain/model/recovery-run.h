@@ -93,6 +93,7 @@ class RecoveryRun : public TrainingJobWatcher
         std::set<coll::Rank> stopped; ///< whose GPU stands still
         std::set<coll::Rank> ranks;   ///< these, and those of servers that are cut off
         std::set<uint32_t> servers;   ///< of these ranks
+        std::set<uint32_t> cutOff;    ///< those of them that are cut off
         std::set<uint32_t> lame;      ///< servers that are not cut off, and have lost NICs
     };
 
@@ -131,8 +132,12 @@ class RecoveryRun : public TrainingJobWatcher
     bool IsCutOff(uint32_t host) const;
     /// \return whether a GPU of a spare stands still
     bool HasStopped(uint32_t spare) const;
-    /// \return "server-3:1", as --pcap names ports
-    std::vector<std::string> LostPorts(uint32_t server) const;
+    /// \return "server-3:1", as --pcap names ports: what servers that are not cut off go on without
+    std::vector<std::string> LostPorts() const;
+    /// \return whether a fault of a GPU is there now, at one that stands still
+    bool Stops(std::size_t fault, const std::set<coll::Rank>& stopped) const;
+    /// \return whether a rank of the job is at a server
+    bool IsInUse(uint32_t server) const;
     std::string NameOf(uint32_t host) const;
     void Log(const std::string& text);
 

@@ -351,6 +351,7 @@ TEST(SilentOptions, AlgorithmsThatNothingTakes)
     EXPECT_EQ(notes("all_reduce=tree@5K-16K"), "--algorithm: all_reduce=tree@5KiB-16KiB" + sized);
     // What stands behind wins.
     EXPECT_EQ(notes("all_reduce=tree@0-16K;ring"), "--algorithm: all_reduce=tree@0-16KiB" + sized);
+    EXPECT_EQ(notes("ring;tree"), "--algorithm: ring" + sized);
     EXPECT_EQ(notes("reduce_scatter=ring"),
               "--algorithm: reduce_scatter=ring has no effect: this run does no reduce_scatter");
 }
