@@ -112,8 +112,8 @@ NodeWindowUnit::PrefetchPorts(const NodeWindowBin& bin) const
         ports[mail.slot]->PrefetchReceiver();
     }
     // So much that all will be needed; a host's few are, whatever it does.
-    if ((IsDeep() && ports.size() <= FEW_PORTS) ||
-        8 * (bin.GetSize() + inbox.size()) >= ports.size())
+    if (IsDeep() ? ports.size() <= FEW_PORTS || bin.GetSize()
+                 : 8 * (bin.GetSize() + inbox.size()) >= ports.size())
     {
         for (const RdmaPort* port : ports)
         {
@@ -409,10 +409,13 @@ NodeWindowShard::Prefetch(std::size_t place, int64_t cut) const
 {
     // Each step looks at what the one before has fetched: the unit, its lists, its ports and
     // frames, and then what its ports' users know, level by level. Who knows few levels begins
-    // later: what is fetched too early is gone again when it is needed (k = 16 lost 2% by it).
+    // later: what is fetched too early is gone again when it is needed (k = 16 lost 2% by it). So
+    // does everybody where few have something to do, of whom much is still in the cache (k = 8, and
+    // rings of 128 ranks, lost 2 to 6%).
     constexpr std::size_t LAST = RdmaPortUser::DEPTHS + 2;
     constexpr std::size_t LAST_OF_SHALLOW = 5;
     static_assert(NodeWindowAhead::DEPTHS == RdmaPortUser::DEPTHS);
+    const bool isFar = m_running.size() >= VERY_MANY;
     const std::size_t left = m_running.size() - place;
     if (left > LAST + 1)
     {
@@ -423,10 +426,8 @@ NodeWindowShard::Prefetch(std::size_t place, int64_t cut) const
     {
         const Unit& unit = *m_running[place + ahead];
         const NodeWindowBin& bin = unit.bins[m_bin[0]];
-        // Of a host to which nothing has come there is little to know (on InfiniBand, frames wait
-        // at their ports).
-        const bool deep = unit.IsDeep() && (!bin.IsEmpty() || unit.foresees || unit.ahead);
-        const std::size_t begin = deep ? LAST : LAST_OF_SHALLOW;
+        const bool deep = unit.IsDeep();
+        const std::size_t begin = deep && (isFar || unit.ahead) ? LAST : LAST_OF_SHALLOW;
         if (ahead > begin)
         {
             continue;
@@ -440,7 +441,7 @@ NodeWindowShard::Prefetch(std::size_t place, int64_t cut) const
         {
             unit.PrefetchPorts(bin);
         }
-        else if (deep || step - 2 < unit.depths)
+        else if (deep || step - 2 < RdmaPortUser::FEW_DEPTHS)
         {
             unit.PrefetchState(bin, cut, static_cast<uint32_t>(step - 2));
         }

@@ -254,6 +254,8 @@ class alignas(64) NodeWindowShard
 
     /// Fewer units that have something in a window are in the cache anyway.
     static constexpr std::size_t MANY = 64;
+    /// Of fewer not all that they need is out of the cache: measured (NodeWindowShard::Prefetch).
+    static constexpr std::size_t VERY_MANY = 256;
     static constexpr uint64_t NONE = UINT64_MAX; //!< NodeWindowArrival::order behind the last one
 
     struct FarUnit
