@@ -531,8 +531,17 @@ class NodeWindowForeseenTestCase : public TestCase
   private:
     void DoRun() override
     {
+        // A window of fewer than 64 units fetches nothing ahead, of fewer than 256 no more than
+        // three levels.
+        Run(40, 3);
+        Run(130, 5);
+    }
+
+    /// \param levels how many units ahead they are asked, and how deep
+    void Run(std::size_t count, uint32_t levels)
+    {
         const Engine engine(Kind::WINDOWS);
-        std::vector<Pair> pairs(40); // 80 units: a window of fewer than 64 fetches nothing ahead
+        std::vector<Pair> pairs(count); // of units
         std::vector<Ptr<Foreseen>> first;
         std::vector<Ptr<Foreseen>> second;
         Simulator::GetImplementation();
@@ -555,11 +564,11 @@ class NodeWindowForeseenTestCase : public TestCase
             }
         }
         Simulator::Run();
-        // Asked at depth d when the unit 5 - d places before it is about to run.
+        // Asked at depth d when the unit `levels` - d places before it is about to run.
         for (uint32_t place = 0; place < first.size(); ++place)
         {
             std::vector<uint32_t> depths;
-            for (uint32_t d = place < 5 ? 5 - place : 0; d < 5; ++d)
+            for (uint32_t d = place < levels ? levels - place : 0; d < levels; ++d)
             {
                 depths.push_back(d);
             }
