@@ -127,21 +127,25 @@ class Killed(CaptureTest):
         self.nothing_stays()
         self.works_again()
 
-    def test_a_full_disk(self):
-        """Of 1 MiB for temporary files, which the record of 20,000 operators needs more of."""
-        script = self.write("long.py", QUICK % 10000)
-        words = f"{sys.executable} -m cluster_simulator.capture --out={self.out} {script}"
-        mounted = f"mount -t tmpfs -o size=1m small {self.temporary}"
+    def on_small_disk(self, folder, size, words):
+        """Runs them where a folder is a file system of that size."""
+        mounted = f"mount -t tmpfs -o size={size} small {folder}"
         possible = ["unshare", "-m", "sh", "-c", f"{mounted} 2> /dev/null"]
         if subprocess.run(possible, stderr=subprocess.DEVNULL).returncode != 0:
             self.skipTest("no small file system can be mounted")
-        done = subprocess.run(
+        return subprocess.run(
             ["unshare", "-m", "sh", "-c", f"{mounted} && exec {words}"],
             env=self.environment,
             capture_output=True,
             text=True,
             timeout=200,
         )
+
+    def test_a_full_disk(self):
+        """Of 1 MiB for temporary files, which the record of 20,000 operators needs more of."""
+        script = self.write("long.py", QUICK % 10000)
+        words = f"{sys.executable} -m cluster_simulator.capture --out={self.out} {script}"
+        done = self.on_small_disk(self.temporary, "1m", words)
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         self.assertRegex(done.stderr, r"capture: error: .*tmp is full \(\d MiB left; TMPDIR names")
         self.assertNotIn("Traceback", done.stderr)
@@ -160,17 +164,7 @@ class Killed(CaptureTest):
         ):
             script = self.write(name, text)
             words = f"{sys.executable} -m cluster_simulator.capture --out={small}/out {script}"
-            mounted = f"mount -t tmpfs -o size=64k small {small}"
-            possible = ["unshare", "-m", "sh", "-c", f"{mounted} 2> /dev/null"]
-            if subprocess.run(possible, stderr=subprocess.DEVNULL).returncode != 0:
-                self.skipTest("no small file system can be mounted")
-            done = subprocess.run(
-                ["unshare", "-m", "sh", "-c", f"{mounted} && exec {words}"],
-                env=self.environment,
-                capture_output=True,
-                text=True,
-                timeout=200,
-            )
+            done = self.on_small_disk(small, "64k", words)
             self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
             self.assertRegex(
                 done.stderr, f"capture: error: {small}/out[^:]*: No space left on device\n$"

@@ -34,6 +34,14 @@ IsThere(const Fault& fault, int64_t now)
                                                  static_cast<double>(fault.period.ps) * fault.duty;
 }
 
+/// Whether it cuts what leaves a host by a link, at a time, ps.
+bool
+Cuts(const Fault& fault, topo::LinkId link, int64_t now)
+{
+    return fault.IsCut() && IsThere(fault, now) &&
+           std::binary_search(fault.ends.begin(), fault.ends.end(), 2 * link);
+}
+
 } // namespace
 
 std::set<coll::Rank>
@@ -59,10 +67,9 @@ RecoveryRun::CutsOff(const Fault& fault, uint32_t host) const
 {
     const topo::Topology& topology = m_scenario.cluster.topology;
     const auto& links = topology.Nodes()[topology.Hosts()[host]].ports;
-    return fault.IsCut() && IsThere(fault, RdmaClock::Now()) &&
-           std::any_of(links.begin(), links.end(), [&fault](topo::LinkId link) {
-               return std::binary_search(fault.ends.begin(), fault.ends.end(), 2 * link);
-           });
+    return std::any_of(links.begin(), links.end(), [&](topo::LinkId link) {
+        return Cuts(fault, link, RdmaClock::Now());
+    });
 }
 
 std::vector<uint32_t>
@@ -75,10 +82,7 @@ RecoveryRun::CutPorts(uint32_t host) const
     std::vector<uint32_t> cut;
     for (uint32_t port = 0; port < links.size(); ++port)
     {
-        const auto cuts = [&](const Fault& fault) {
-            return fault.IsCut() && IsThere(fault, now) &&
-                   std::binary_search(fault.ends.begin(), fault.ends.end(), 2 * links[port]);
-        };
+        const auto cuts = [&](const Fault& fault) { return Cuts(fault, links[port], now); };
         if (std::any_of(faults.begin(), faults.end(), cuts))
         {
             cut.push_back(port);
@@ -208,26 +212,24 @@ RecoveryRun::FindFailed() const
     const uint32_t gpus = m_scenario.cluster.server.gpus;
     for (uint32_t server = 0; server < m_hosts.size(); ++server)
     {
+        if (!IsInUse(server))
+        {
+            continue;
+        }
         const bool cut = IsCutOff(m_hosts[server]);
-        bool isThere = false;
         for (coll::Rank rank = server * gpus; rank < (server + 1) * gpus; ++rank)
         {
-            if (m_start.IsAbsent(rank))
-            {
-                continue;
-            }
-            isThere = true;
-            if (cut || failed.stopped.count(rank))
+            if (!m_start.IsAbsent(rank) && (cut || failed.stopped.count(rank)))
             {
                 failed.servers.insert(server);
                 failed.ranks.insert(rank);
             }
         }
-        if (isThere && cut)
+        if (cut)
         {
             failed.cutOff.insert(server);
         }
-        if (isThere && !cut && HasLostNic(m_hosts[server]))
+        else if (HasLostNic(m_hosts[server]))
         {
             failed.lame.insert(server);
         }
