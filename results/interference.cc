@@ -4,22 +4,11 @@
 #include "results/interference.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
-#include <utility>
 
 namespace results
 {
-
-namespace
-{
-
-double
-Share(double part, double whole)
-{
-    return whole > 0 ? part / whole : 0;
-}
-
-} // namespace
 
 void
 Interference::AddOwner(const std::string& name)
@@ -37,17 +26,23 @@ Interference::Add(const FlowRecord& record,
     Owner& mine = m_owners[owner];
     mine.time += record.end - record.start;
     mine.throttled += parts.parts[At(TimeShare::THROTTLED)];
-    for (const MessageParts::Hop& hop : parts.hops)
+    Widen(record.end);
+    const int64_t begin = record.start + parts.parts[At(TimeShare::BACKLOG)];
+    int64_t left = record.end; // when the last packet came to the next one; from behind
+    for (std::size_t i = parts.hops.size(); i-- > 0;)
     {
+        const MessageParts::Hop& hop = parts.hops[i];
+        const int64_t came = left - hop.time;
         Port& port = mine.ports[hop.port];
-        port.bytes += record.bytes;
-        if (&hop == &parts.hops.front())
+        Spread(port, std::min(begin, left), left, record.bytes, &Slot::bytes);
+        if (i == 0)
         {
-            continue; // the sender's own NIC
+            break; // the sender's own NIC
         }
         const int64_t waited = std::max<int64_t>(0, hop.waited);
         const int64_t queued = std::max<int64_t>(0, hop.waited - hop.paused);
         port.waited += waited;
+        Spread(port, came, left, waited, &Slot::waited);
         if (queued > 0 &&
             (hop.behind.ordinary || (hop.behind.known && hop.behind.tag != UINT32_MAX)))
         {
@@ -55,24 +50,111 @@ Interference::Add(const FlowRecord& record,
             port.behind.resize(std::max<std::size_t>(port.behind.size(), other + 1), 0);
             port.behind[other] += queued;
         }
+        left = came;
+    }
+}
+
+Interference::Slot&
+Interference::SlotOf(Port& port, int64_t number)
+{
+    auto at = port.slots.end();
+    while (at != port.slots.begin() && std::prev(at)->number >= number)
+    {
+        --at; // messages end about in order
+    }
+    if (at == port.slots.end() || at->number != number)
+    {
+        at = port.slots.insert(at, {number, 0, 0});
+    }
+    return *at;
+}
+
+template <typename Amount>
+void
+Interference::Spread(Port& port, int64_t begin, int64_t end, Amount amount, Amount Slot::*of)
+{
+    if (amount == 0)
+    {
+        return;
+    }
+    begin = std::max<int64_t>(0, begin - m_begin);
+    end = std::max(begin, end - m_begin);
+    const int64_t last = end >> m_shift;
+    Amount before = 0; // of the slots before
+    for (int64_t number = begin >> m_shift; number <= last; ++number)
+    {
+        const int64_t until = std::min(end, (number + 1) << m_shift) - begin;
+        const Amount so = number == last ? amount
+                                         : static_cast<Amount>(static_cast<double>(amount) *
+                                                               static_cast<double>(until) /
+                                                               static_cast<double>(end - begin));
+        if (so > before)
+        {
+            SlotOf(port, number).*of += so - before;
+            before = so;
+        }
     }
 }
 
 void
-Interference::Clear()
+Interference::Widen(int64_t until)
+{
+    uint32_t by = 0;
+    while ((until - m_begin) >> (m_shift + by) >= SLOTS)
+    {
+        ++by;
+    }
+    if (by == 0)
+    {
+        return;
+    }
+    m_shift += by;
+    for (Owner& owner : m_owners)
+    {
+        for (auto& [number, port] : owner.ports)
+        {
+            std::size_t kept = 0;
+            for (const Slot& slot : port.slots)
+            {
+                const int64_t wide = slot.number >> by;
+                if (kept > 0 && port.slots[kept - 1].number == wide)
+                {
+                    port.slots[kept - 1].bytes += slot.bytes;
+                    port.slots[kept - 1].waited += slot.waited;
+                }
+                else
+                {
+                    port.slots[kept++] = {wide, slot.bytes, slot.waited};
+                }
+            }
+            port.slots.resize(kept);
+        }
+    }
+}
+
+void
+Interference::Clear(int64_t now)
 {
     for (Owner& owner : m_owners)
     {
         owner.ports.clear();
         owner.time = owner.throttled = 0;
     }
+    m_begin = now;
+    m_shift = LEAST_SHIFT;
 }
 
 void
-Interference::SetOrdinary(uint32_t owner, std::vector<uint64_t> bytes)
+Interference::SetOrdinary(uint32_t owner, const std::vector<uint64_t>& bytes, int64_t now)
 {
-    m_ordinary = owner;
-    m_ordinaryBytes = std::move(bytes);
+    Widen(now);
+    for (uint32_t port = 0; port < bytes.size(); ++port)
+    {
+        if (bytes[port] > 0)
+        {
+            Spread(m_owners[owner].ports[port], m_begin, now, bytes[port], &Slot::bytes);
+        }
+    }
 }
 
 const std::string&
@@ -81,52 +163,63 @@ Interference::NameOf(uint32_t owner, const std::string& nameless) const
     return owner == 0 ? nameless : m_owners[owner].name;
 }
 
-uint64_t
-Interference::BytesAt(uint32_t owner, uint32_t port) const
+Interference::Shares
+Interference::SharesAt(uint32_t owner, uint32_t port) const
 {
-    const auto found = m_owners[owner].ports.find(port);
-    const uint64_t ordinary =
-        owner == m_ordinary && !m_ordinaryBytes.empty() ? m_ordinaryBytes[port] : 0;
-    return ordinary + (found == m_owners[owner].ports.end() ? 0 : found->second.bytes);
-}
-
-Interference::Others
-Interference::FindOthers(uint32_t owner, uint32_t port) const
-{
-    Others of;
-    of.most = owner;
+    const std::vector<Slot>& mine = m_owners[owner].ports.at(port).slots;
+    // Bytes by owner and slot of its own; by owner, of slots in which it has bytes itself.
+    std::vector<std::vector<double>> bytes(m_owners.size(), std::vector<double>(mine.size(), 0));
+    std::vector<double> beside(m_owners.size(), 0);
     for (uint32_t other = 0; other < m_owners.size(); ++other)
     {
-        const uint64_t bytes = BytesAt(other, port);
-        of.all += static_cast<double>(bytes);
-        of.theirs += other == owner ? 0 : static_cast<double>(bytes);
-        const bool more = of.most == owner || bytes > BytesAt(of.most, port);
-        of.most = other != owner && bytes > 0 && more ? other : of.most;
-    }
-    return of;
-}
-
-nlohmann::ordered_json
-Interference::SharedMost(uint32_t owner, const std::string& nameless) const
-{
-    Others best;
-    uint32_t at = 0;
-    for (const auto& [port, none] : m_owners[owner].ports)
-    {
-        const Others here = FindOthers(owner, port);
-        if (here.theirs > best.theirs)
+        const auto found = m_owners[other].ports.find(port);
+        if (found == m_owners[other].ports.end())
         {
-            best = here;
-            at = port;
+            continue;
+        }
+        std::size_t i = 0;
+        for (const Slot& slot : found->second.slots)
+        {
+            while (i < mine.size() && mine[i].number < slot.number)
+            {
+                ++i;
+            }
+            if (i < mine.size() && mine[i].number == slot.number)
+            {
+                bytes[other][i] = static_cast<double>(slot.bytes);
+                beside[other] += mine[i].bytes > 0 ? bytes[other][i] : 0;
+            }
         }
     }
-    if (best.theirs == 0)
+    Shares shares;
+    shares.waitedFor.resize(m_owners.size(), 0);
+    for (std::size_t i = 0; i < mine.size(); ++i)
     {
-        return {};
+        double all = 0;
+        for (const auto& of : bytes)
+        {
+            all += of[i];
+        }
+        const auto waited = static_cast<double>(mine[i].waited);
+        for (uint32_t other = 0; other < m_owners.size(); ++other)
+        {
+            // Where nobody's bytes are known to have passed it waited for itself.
+            const double share = all > 0 ? bytes[other][i] / all : other == owner;
+            shares.waitedFor[other] += waited * share;
+        }
     }
-    return {{"link", m_ports[at]},
-            {"job", NameOf(best.most, nameless)},
-            {"share_of_bytes_of_others", Share(best.theirs, best.all)}};
+    shares.most = owner;
+    for (uint32_t other = 0; other < m_owners.size(); ++other)
+    {
+        shares.passed += beside[other];
+        if (other != owner && beside[other] > 0)
+        {
+            shares.others += beside[other];
+            const bool more = shares.most == owner || beside[other] > beside[shares.most];
+            shares.most = more ? other : shares.most;
+        }
+    }
+    return shares;
 }
 
 nlohmann::ordered_json
@@ -137,27 +230,39 @@ Interference::ToJson(uint32_t owner, const std::string& nameless, std::size_t mo
         uint32_t port;
         double waited;    // ps
         double forOthers; // ps
-        double share;     // of the bytes there, others'
-        uint32_t most;    // of the others, who has most bytes there
+        uint32_t most;    // of the others, for whom most
     };
 
     const Owner& mine = m_owners[owner];
     std::vector<double> waitedFor(m_owners.size(), 0); // ps
     std::vector<int64_t> behind(m_owners.size(), 0);   // ps
     std::vector<Link> links;
+    Shares best; // of the port where most bytes of others passed beside its own
+    uint32_t at = 0;
     for (const auto& [port, of] : mine.ports)
     {
-        const Others here = FindOthers(owner, port);
-        const auto waited = static_cast<double>(of.waited);
+        const Shares here = SharesAt(owner, port);
+        double forOthers = 0;
+        uint32_t most = owner;
         for (uint32_t other = 0; other < m_owners.size(); ++other)
         {
-            waitedFor[other] += waited * Share(static_cast<double>(BytesAt(other, port)), here.all);
+            const double waited = here.waitedFor[other];
+            waitedFor[other] += waited;
             behind[other] += other < of.behind.size() ? of.behind[other] : 0;
+            if (other != owner && waited > 0)
+            {
+                forOthers += waited;
+                most = most == owner || waited > here.waitedFor[most] ? other : most;
+            }
         }
-        const double share = 1 - Share(static_cast<double>(of.bytes), here.all);
-        if (here.most != owner && of.waited > 0)
+        if (forOthers > 0)
         {
-            links.push_back({port, waited, waited * share, share, here.most});
+            links.push_back({port, static_cast<double>(of.waited), forOthers, most});
+        }
+        if (here.others > best.others)
+        {
+            best = here;
+            at = port;
         }
     }
     std::sort(links.begin(), links.end(), [](const Link& a, const Link& b) {
@@ -194,9 +299,15 @@ Interference::ToJson(uint32_t owner, const std::string& nameless, std::size_t mo
                                  {"waited_us", link.waited * 1e-6},
                                  {"waited_for_others_us", link.forOthers * 1e-6},
                                  {"slowed_by", NameOf(link.most, nameless)},
-                                 {"share_of_bytes_of_others", link.share}});
+                                 {"share_of_bytes_of_others", link.forOthers / link.waited}});
     }
-    json["shares"] = SharedMost(owner, nameless);
+    json["shares"] = nullptr;
+    if (best.others > 0)
+    {
+        json["shares"] = {{"link", m_ports[at]},
+                          {"job", NameOf(best.most, nameless)},
+                          {"share_of_bytes_of_others", best.others / best.passed}};
+    }
     return json;
 }
 

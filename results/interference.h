@@ -21,14 +21,18 @@ namespace results
  * Who waited for whom, and at which link, among jobs that share a network.
  *
  * Of every measured message its last packet tells, port by port, how long it waited in a switch
- * (queued, or at a port that was paused), and where it went:
+ * (queued, or at a port that was paused), and when. The measured time is in SLOTS slots or fewer,
+ * of a power of two of ps:
  *
- *     waited[a][port] = sum over a's messages of that time
- *     bytes[a][port]  = sum over a's messages of their size, where the last packet passed
+ *     waited[a][port][t] = sum over a's messages of that time, in slot t
+ *     bytes[a][port][t]  = sum over a's messages of their bytes in slot t, where the last packet
+ *                          passed: as if they went evenly, from when the messages before it on its
+ *                          queue pair were sent to when its last byte left the port
  *
- * What a waited for b there is taken to be b's share of the bytes, as a queue serves whoever is in
- * it: waited[a][port] x bytes[b][port] / sum over all c of bytes[c][port]. These add up to what a
- * waited, its own part included.
+ * What a waited for b there is taken to be b's share of the bytes of that time, as a queue serves
+ * whoever is in it: waited[a][port][t] x bytes[b][port][t] / sum over all c of bytes[c][port][t].
+ * These add up to what a waited, its own part included. Jobs that use a port one after the other,
+ * further apart than a slot (1/SLOTS to 2/SLOTS of the measured time), do not wait for each other.
  *
  * Beside that stands what the packet saw: of which message the one in front of it in the queue was
  * (MessageParts::Hop::behind). It is a sample of one packet a message, and where pauses make
@@ -54,11 +58,13 @@ class Interference
              uint32_t owner,
              const std::function<uint32_t(uint32_t tag)>& ownerOf,
              uint32_t ordinary = 0);
-    void Clear();
+    /// What was added is forgotten. \param now ps: the measured time begins
+    void Clear(int64_t now);
     /// Ordinary packets (TCP, UDP) are an owner's. They have no messages that tell: of them is
-    /// known what they carried over each port, and who waited behind them. \param bytes by port, IP
-    /// headers included, in the measured time
-    void SetOrdinary(uint32_t owner, std::vector<uint64_t> bytes);
+    /// known what they carried over each port, and who waited behind them; they are taken to have
+    /// come evenly. \param bytes by port, IP headers included, in the measured time \param now ps:
+    /// its end
+    void SetOrdinary(uint32_t owner, const std::vector<uint64_t>& bytes, int64_t now);
 
     /// Share of the time of an owner's messages that it has to have waited for others, for one of
     /// them to be named in words for people (assumed). Who prints reads it from ToJson.
@@ -71,20 +77,33 @@ class Interference
     ///                 "share_of_bytes_of_others"}],
     ///      "shares": {"link", "job", "share_of_bytes_of_others"},
     ///      "named_from_share": NAMED_FROM_SHARE}
-    /// `shares` is where most bytes of others passed, of the ports of its own messages, whether or
-    /// not anybody waited there: congestion control that slows senders down in time leaves no
-    /// queues. null: it shares no port.
-    /// \param nameless what owner 0 is called \param mostLinks where it waited longest for others
+    /// Shares of bytes are of those of others while it waited there. `shares` is where most bytes
+    /// of others passed while its own messages did, whether or not anybody waited: congestion
+    /// control that slows senders down in time leaves no queues. null: it shares no port with
+    /// anybody. \param nameless what owner 0 is called \param mostLinks where it waited longest for
+    /// others
     nlohmann::ordered_json ToJson(uint32_t owner,
                                   const std::string& nameless,
                                   std::size_t mostLinks = 5) const;
 
   private:
+    /// Of the measured time, at most; what it takes: 24 B for each port, owner and slot in which
+    /// something passed (assumed to be fine enough).
+    static constexpr int64_t SLOTS = 128;
+    static constexpr uint32_t LEAST_SHIFT = 20; //!< slots are at least 2^20 ps, a microsecond
+
+    struct Slot
+    {
+        int64_t number;
+        uint64_t bytes; //!< that passed
+        int64_t waited; //!< ps
+    };
+
     struct Port
     {
         int64_t waited{0};           //!< ps
         std::vector<int64_t> behind; //!< ps, by owner of the packet in front
-        uint64_t bytes{0};           //!< of messages that passed
+        std::vector<Slot> slots;     //!< in order
     };
 
     struct Owner
@@ -95,24 +114,28 @@ class Interference
         std::map<uint32_t, Port> ports;
     };
 
-    const std::string& NameOf(uint32_t owner, const std::string& nameless) const;
-    uint64_t BytesAt(uint32_t owner, uint32_t port) const;
-
-    /// Who else passes a port.
-    struct Others
+    /// ps and bytes at a port, of an owner.
+    struct Shares
     {
-        double all{0};    //!< bytes of all owners
-        double theirs{0}; //!< bytes of others
-        uint32_t most{0}; //!< of the others who has most; the owner itself: there are none
+        std::vector<double> waitedFor; //!< by owner
+        double passed{0};              //!< bytes of all, in slots in which the owner has some
+        double others{0};              //!< of them others'
+        uint32_t most{0};              //!< who has most of these; the owner itself: there are none
     };
 
-    Others FindOthers(uint32_t owner, uint32_t port) const;
-    nlohmann::ordered_json SharedMost(uint32_t owner, const std::string& nameless) const;
+    const std::string& NameOf(uint32_t owner, const std::string& nameless) const;
+    /// Slots of an amount that goes evenly from `begin` to `end`.
+    template <typename Amount>
+    void Spread(Port& port, int64_t begin, int64_t end, Amount amount, Amount Slot::*of);
+    /// Slots become wide enough for this time.
+    void Widen(int64_t until);
+    static Slot& SlotOf(Port& port, int64_t number);
+    Shares SharesAt(uint32_t owner, uint32_t port) const;
 
     const std::vector<std::string>& m_ports;
     std::vector<Owner> m_owners;
-    uint32_t m_ordinary{0};                //!< owner
-    std::vector<uint64_t> m_ordinaryBytes; //!< by port; empty: there are none
+    int64_t m_begin{0};            //!< ps
+    uint32_t m_shift{LEAST_SHIFT}; //!< of a slot's length
 };
 
 } // namespace results

@@ -10,8 +10,9 @@
 #include "topologies/family.h"
 
 #include <algorithm>
-#include <map>
+#include <tuple>
 #include <unordered_map>
+#include <vector>
 
 namespace scenario
 {
@@ -34,15 +35,18 @@ ReadCsvFlows(Validation* v,
     std::unordered_map<std::string, uint32_t> hostOf;
     std::unordered_map<std::string, topo::EndpointId> endpointOf;
     const uint32_t byPort = static_cast<uint32_t>(hosts.size()); // added to an endpoint
+    std::vector<PortTurns::Side> sides(hosts.size() + topology.Endpoints().size());
     for (uint32_t h = 0; h < hosts.size(); ++h)
     {
         const topo::Node& node = topology.Nodes()[hosts[h]];
+        sides[h] = {h, {}};
         hostOf.emplace(std::to_string(h), h);
         hostOf[node.name] = h;
         for (uint32_t p = 0; p < node.ports.size(); ++p)
         {
-            endpointOf.emplace(node.name + ":" + std::to_string(p),
-                               topology.EndpointOf(h, static_cast<topo::PortId>(p)));
+            const auto port = static_cast<topo::PortId>(p);
+            sides[byPort + topology.EndpointOf(h, port)] = {h, port};
+            endpointOf.emplace(node.name + ":" + std::to_string(p), topology.EndpointOf(h, port));
         }
     }
     const CsvFlows read = ReadFlowCsv(
@@ -76,14 +80,12 @@ ReadCsvFlows(Validation* v,
                     std::to_string(kMostFlows));
         return;
     }
-    std::map<std::pair<uint32_t, uint32_t>, size_t> turns;
+    PortTurns turns(topology);
     s->flows.reserve(read.flows.size());
     for (const auto& c : read.flows)
     {
-        const size_t turn = turns[{c.src, c.dst}]++;
         Flow f;
-        f.src = c.src < byPort ? EndpointAt(topology, c.src, turn) : c.src - byPort;
-        f.dst = c.dst < byPort ? EndpointAt(topology, c.dst, turn) : c.dst - byPort;
+        std::tie(f.src, f.dst) = turns.Next(sides[c.src], sides[c.dst]);
         if (topology.Endpoints()[f.src].host == topology.Endpoints()[f.dst].host)
         {
             v->errors.push_back({"",
@@ -127,7 +129,7 @@ ReadMatrixFlows(Validation* v,
     std::stable_sort(read.flows.begin(),
                      read.flows.end(),
                      [](const HtsimFlow& a, const HtsimFlow& b) { return a.start < b.start; });
-    std::map<std::pair<uint32_t, uint32_t>, size_t> turns;
+    PortTurns turns(topology);
     s->flows.reserve(read.flows.size());
     for (const auto& h : read.flows)
     {
@@ -139,10 +141,8 @@ ReadMatrixFlows(Validation* v,
                         "dltrain --trace=" +
                         file + ", where flows wait for each other");
         }
-        const size_t turn = turns[{h.src, h.dst}]++;
         Flow f;
-        f.src = EndpointAt(topology, h.src, turn);
-        f.dst = EndpointAt(topology, h.dst, turn);
+        std::tie(f.src, f.dst) = turns.Next({h.src, {}}, {h.dst, {}});
         f.bytes = h.bytes;
         f.start = h.start;
         f.tag = "flow-file";
@@ -222,17 +222,14 @@ ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
         v->errors.push_back({"", "", read.error, ""});
         return;
     }
-    std::map<std::pair<uint32_t, uint32_t>, size_t>
-        turns; // flows of the same pair take turns on the ports
+    PortTurns turns(topology);
     s->flows.reserve(read.flows.size());
     for (const auto& h : read.flows)
     {
         const uint32_t src = numbered ? hostOfNode[h.src] : h.src;
         const uint32_t dst = numbered ? hostOfNode[h.dst] : h.dst;
-        const size_t turn = turns[{src, dst}]++;
         Flow f;
-        f.src = EndpointAt(topology, src, turn);
-        f.dst = EndpointAt(topology, dst, turn);
+        std::tie(f.src, f.dst) = turns.Next({src, {}}, {dst, {}});
         f.bytes = h.bytes;
         f.start = h.start;
         f.priority = h.priority;

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace scenario
 {
@@ -265,12 +266,11 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
     }
     const std::vector<Arrival> arrivals = MakeArrivals(o);
     s->flows.reserve(arrivals.size());
-    for (size_t i = 0; i < arrivals.size(); ++i)
+    PortTurns turns(network.topology);
+    for (const Arrival& a : arrivals)
     {
-        const Arrival& a = arrivals[i];
         Flow f;
-        f.src = EndpointAt(network.topology, a.src, i);
-        f.dst = EndpointAt(network.topology, a.dst, i);
+        std::tie(f.src, f.dst) = turns.Next({a.src, {}}, {a.dst, {}});
         f.bytes = a.bytes;
         f.start = a.start;
         f.priority = static_cast<uint8_t>(values.Integer("priority"));
@@ -292,11 +292,52 @@ HasLoad(const std::string& pattern)
     return pattern == "poisson" || pattern == "on-off";
 }
 
-topo::EndpointId
-EndpointAt(const topo::Topology& topology, uint32_t host, size_t turn)
+PortTurns::PortTurns(const topo::Topology& topology)
+    : m_topology(topology),
+      m_counts(topology.Hosts().size())
 {
-    const size_t ports = topology.Nodes()[topology.Hosts()[host]].ports.size();
-    return topology.EndpointOf(host, static_cast<topo::PortId>(turn % ports));
+}
+
+PortTurns::Counts&
+PortTurns::Of(uint32_t host)
+{
+    Counts& counts = m_counts[host];
+    if (counts.sent.empty())
+    {
+        const size_t ports = m_topology.Nodes()[m_topology.Hosts()[host]].ports.size();
+        counts.sent.resize(ports);
+        counts.received.resize(ports);
+    }
+    return counts;
+}
+
+std::pair<topo::EndpointId, topo::EndpointId>
+PortTurns::Next(const Side& src, const Side& dst)
+{
+    std::vector<uint32_t>& sent = Of(src.host).sent;
+    std::vector<uint32_t>& received = Of(dst.host).received;
+    const size_t lanes = std::max(sent.size(), received.size());
+    size_t from = 0;
+    size_t to = 0;
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < lanes; ++i)
+    {
+        const size_t lane = (m_turn + i) % lanes;
+        const size_t out = src.port ? *src.port : lane % sent.size();
+        const size_t in = dst.port ? *dst.port : lane % received.size();
+        const uint64_t flows = uint64_t{sent[out]} + received[in];
+        if (flows < least)
+        {
+            least = flows;
+            from = out;
+            to = in;
+        }
+    }
+    ++m_turn;
+    ++sent[from];
+    ++received[to];
+    return {m_topology.EndpointOf(src.host, static_cast<topo::PortId>(from)),
+            m_topology.EndpointOf(dst.host, static_cast<topo::PortId>(to))};
 }
 
 void
@@ -434,11 +475,11 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
     const auto starts = StartTimes(pairs.size(), values.Duration("start-jitter"), seed);
     Random random(seed, kSizeStream);
     s->flows.reserve(pairs.size());
+    PortTurns turns(network.topology);
     for (size_t i = 0; i < pairs.size(); ++i)
     {
         Flow f;
-        f.src = EndpointAt(network.topology, pairs[i].first, i);
-        f.dst = EndpointAt(network.topology, pairs[i].second, i);
+        std::tie(f.src, f.dst) = turns.Next({pairs[i].first, {}}, {pairs[i].second, {}});
         f.bytes = values.Given("sizes") ? drawn.Draw(&random) : sizes[i % sizes.size()];
         f.start = starts[i];
         f.priority = static_cast<uint8_t>(values.Integer("priority"));

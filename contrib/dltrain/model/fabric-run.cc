@@ -431,7 +431,7 @@ FabricRun::NoteLinks()
     }
     results::LinkNotes& notes = m_collector->GetLinkNotes();
     notes.SetLoads(LoadsOfLinks(*m_fabric, m_collector->GetBaseline(), ns3::RdmaClock::Now()));
-    m_collector->NoteOrdinary();
+    m_collector->NoteOrdinary(ns3::RdmaClock::Now());
     if (m_faults)
     {
         m_faults->AddTo(notes);

@@ -718,7 +718,7 @@ TraceCollector::StartMeasuring(int64_t nowPs)
         }
         if (m_interference)
         {
-            m_interference->Clear();
+            m_interference->Clear(nowPs);
         }
     }
     m_links->StartMeasuring(nowPs);
@@ -727,7 +727,7 @@ TraceCollector::StartMeasuring(int64_t nowPs)
 }
 
 void
-TraceCollector::NoteOrdinary()
+TraceCollector::NoteOrdinary(int64_t nowPs)
 {
     if (!m_interference || !m_ownerOfOrdinary)
     {
@@ -740,7 +740,7 @@ TraceCollector::NoteOrdinary()
             i < m_baseline.ordinaryBytes.size() ? m_baseline.ordinaryBytes[i] : 0;
         bytes[m_fabric.GetEnd(i)] = m_fabric.GetPorts()[i]->GetCounters().ordinaryBytes - before;
     }
-    m_interference->SetOrdinary(*m_ownerOfOrdinary, std::move(bytes));
+    m_interference->SetOrdinary(*m_ownerOfOrdinary, bytes, nowPs);
 }
 
 void

@@ -108,7 +108,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     }
 
     /// The run is over: what interference has to know of ordinary packets.
-    void NoteOrdinary();
+    void NoteOrdinary(int64_t nowPs);
 
     /// \return null: there are no owners, or attribution is not noted
     const results::Interference* GetInterference() const

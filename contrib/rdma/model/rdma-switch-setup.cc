@@ -4,6 +4,7 @@
  * The part of an Ethernet switch that is done before the first frame: what its attributes are, and
  * the sizes that follow from them.
  */
+#include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/switch-chips.h"
 #include "rdma-switch.h"
@@ -350,6 +351,7 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
     double total = 0;
     uint64_t ofUnits = 0;
     m_lineOverhead = m_ports.front()->GetLineOverhead();
+    const uint64_t seed = uint64_t{m_random->GetInteger(0, UINT32_MAX)} << 32;
     for (const auto& port : m_ports)
     {
         if (port->GetLineOverhead() != m_lineOverhead)
@@ -377,6 +379,7 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
                            static_cast<uint64_t>(__builtin_popcount(config.losslessMask));
         }
         config.portRates.push_back(port->GetRate());
+        m_draws.push_back(rdma::Mix64(seed | m_draws.size()));
         m_ecnLaws.push_back(MakeEcnLaw(rdma::BitRate(port->GetRate())));
         m_leastKmin = std::min(m_leastKmin, m_ecnLaws.back().Kmin());
     }

@@ -79,7 +79,7 @@ RdmaSwitch::MakeRoom(RdmaPort*& port, RdmaPort* egress, RdmaFrame* frame, int64_
         // Either the one that comes or the one that came last, so that it is not always the same
         // flow's.
         const RdmaFrame* last = egress->GetQueueBack(frame->priority);
-        if (last && IsTrimmable(*last) && m_random->GetValue() < 0.5)
+        if (last && IsTrimmable(*last) && Draw(index) < 0.5)
         {
             const uint8_t priority = frame->priority;
             const uint32_t lastBytes = FrameBytes(last);

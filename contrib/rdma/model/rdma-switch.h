@@ -5,6 +5,7 @@
 #define RDMA_SWITCH_H
 
 #include "contrib/rdma/core/ecn-law.h"
+#include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/shared-buffer.h"
 #include "pfc-watchdog.h"
 #include "rdma-switch-base.h"
@@ -154,7 +155,15 @@ class RdmaSwitch : public RdmaSwitchBase
     /// \param length bytes in the queue, or ps in it
     bool Marks(uint32_t port, uint64_t length)
     {
-        return m_ecnLaws[port].Marks(length, [this] { return m_random->GetValue(); });
+        return m_ecnLaws[port].Marks(length, [this, port] { return Draw(port); });
+    }
+
+    /// Uniform in [0, 1). Each port draws for itself: what passes at others does not change what
+    /// happens to the frames of this one. A counter in steps of 2^64 over the golden ratio, mixed.
+    double Draw(uint32_t port)
+    {
+        m_draws[port] += 0x9e3779b97f4a7c15ULL;
+        return static_cast<double>(rdma::Mix64(m_draws[port]) >> 11) * 0x1p-53;
     }
 
     /// \return what the buffer counts of a frame. Not the port's own, which would be one more cache
@@ -175,6 +184,7 @@ class RdmaSwitch : public RdmaSwitchBase
     // hot
     std::vector<rdma::EcnLaw> m_ecnLaws; //!< of each port, by bytes or by time
     uint64_t m_leastKmin{UINT64_MAX};    //!< of m_ecnLaws: most frames need not ask their port's
+    std::vector<uint64_t> m_draws;       //!< of each port: where its draws stand
     rdma::SharedBuffer m_buffer;
     uint64_t m_trimBytes{0}; //!< of a queue of TrimRate; 0: packets are not trimmed
     bool m_ecn;

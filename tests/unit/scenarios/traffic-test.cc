@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -325,6 +326,59 @@ TEST(TrafficScenario, ANameThatMayMeanTwoThingsIsRefused)
     for (const char* right : {"a", "a:0:0", "a->s", "a-s:0", "a-s->s"})
     {
         EXPECT_TRUE(Traffic({net, std::string("--pcap=") + right}).scenario) << right;
+    }
+}
+
+// Whichever order a pattern lists its flows in, a host sends, and is sent to, by all its ports
+// alike: with n flows and p ports each port has n / p, rounded either way, or one more or less (the
+// port that is best for one side need not be for the other). Turns by numbers of flows gave all
+// flows of a host one of two planes where the number of hosts was even.
+TEST(TrafficScenario, PortsOfAHostHaveAsManyFlows)
+{
+    for (const std::string& pattern : {"all-to-all", "incast", "random-permutation"})
+    {
+        for (const char* network : {"--topology=dual-plane", "--topology=rail-optimized"})
+        {
+            for (const uint32_t hosts : {5, 8, 12, 13, 26, 27})
+            {
+                std::vector<std::string> options{
+                    network,
+                    "--pattern=" + pattern,
+                    "--bytes=1kB",
+                    "--hosts-per-" + std::string(network[11] == 'd' ? "leaf=7" : "rail=7"),
+                    "--hosts=" + std::to_string(hosts)};
+                if (pattern == "incast")
+                {
+                    options.push_back("--fan-in=" + std::to_string(hosts - 1));
+                }
+                const auto result = Traffic(options);
+                ASSERT_TRUE(result.scenario) << result.errors[0].Text();
+                const topo::Topology& topology = result.scenario->topology;
+                std::map<topo::NodeId, std::vector<uint32_t>> sent;
+                std::map<topo::NodeId, std::vector<uint32_t>> received;
+                for (const auto& flow : result.scenario->flows)
+                {
+                    const auto count = [&](auto& counts, topo::EndpointId end) {
+                        const topo::Endpoint& at = topology.Endpoints()[end];
+                        counts[at.host].resize(topology.Nodes()[at.host].ports.size());
+                        ++counts[at.host][at.port];
+                    };
+                    count(sent, flow.src);
+                    count(received, flow.dst);
+                }
+                for (const auto* side : {&sent, &received})
+                {
+                    for (const auto& [host, counts] : *side)
+                    {
+                        const auto [least, most] =
+                            std::minmax_element(counts.begin(), counts.end());
+                        EXPECT_LE(*most - *least, 2U)
+                            << pattern << " " << network << " of " << hosts << " at "
+                            << topology.Nodes()[host].name;
+                    }
+                }
+            }
+        }
     }
 }
 
