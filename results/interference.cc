@@ -54,6 +54,24 @@ Interference::Add(const FlowRecord& record,
     }
 }
 
+void
+Interference::AddUnmeasured(const Unmeasured& message, const MessageParts& parts, uint32_t owner)
+{
+    Widen(message.end);
+    const int64_t begin = message.start + parts.parts[At(TimeShare::BACKLOG)];
+    int64_t left = message.end;
+    for (std::size_t i = parts.hops.size(); i-- > 0;)
+    {
+        const MessageParts::Hop& hop = parts.hops[i];
+        Spread(m_owners[owner].ports[hop.port],
+               std::min(begin, left),
+               left,
+               message.bytes,
+               &Slot::bytes);
+        left -= hop.time;
+    }
+}
+
 Interference::Slot&
 Interference::SlotOf(Port& port, int64_t number)
 {

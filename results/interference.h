@@ -58,6 +58,17 @@ class Interference
              uint32_t owner,
              const std::function<uint32_t(uint32_t tag)>& ownerOf,
              uint32_t ordinary = 0);
+
+    /// A message that is not measured (warm-up), with its time, ps, and bytes.
+    struct Unmeasured
+    {
+        int64_t start;
+        int64_t end;
+        uint64_t bytes;
+    };
+
+    /// It takes its part of the ports that it passes, and nothing is said of itself.
+    void AddUnmeasured(const Unmeasured& message, const MessageParts& parts, uint32_t owner);
     /// What was added is forgotten. \param now ps: the measured time begins
     void Clear(int64_t now);
     /// Ordinary packets (TCP, UDP) are an owner's. They have no messages that tell: of them is

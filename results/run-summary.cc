@@ -221,7 +221,7 @@ PrintEnd(std::ostream& os,
                                     : ", *.pcap")
            << "\n";
     }
-    if (!outcome.completed)
+    if (!outcome.completed && os.rdbuf()) // else whoever ran it says so
     {
         os.flush();
         std::cerr << "NOT COMPLETED    " << Format("%.1f%% done: ", outcome.shareDone * 100)

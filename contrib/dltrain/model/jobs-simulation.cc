@@ -496,7 +496,8 @@ RunJobs(const scenario::TrainingScenario& scenario)
         if (status != 0)
         {
             std::cerr << "dltrain: note: job " << scenario.jobs->jobs[i].name
-                      << " does not end by itself either\n";
+                      << " does not end when it is alone either, so there is no time to compare "
+                         "with\n";
             if (RunControl::IsInterrupted())
             {
                 return SayError("dltrain",

@@ -577,6 +577,13 @@ TraceCollector::HearComplete(const Completion& completion, const results::Messag
     {
         --m_outstanding;
     }
+    if (!pending.measured && m_marked && m_interference && parts && !m_finished)
+    {
+        // Warm-up of one job beside the measured time of another.
+        m_interference->AddUnmeasured({pending.posted, completion.time, completion.bytes},
+                                      *parts,
+                                      m_flows->OwnerOf(pending.tag));
+    }
     if (!pending.measured || m_finished)
     {
         return;
