@@ -131,8 +131,8 @@ class Beside(SystemTest):
         self.assertTrue(run.stats["completed"])
 
     def test_who_waits_behind_it_is_told(self):
-        """Two servers' ring and TCP to one of them: what the job waits at that port is TCP's, which
-        has far more bytes there.
+        """Two servers' ring and TCP to one of them: about half of what the job waits at that port is
+        for TCP, as both have about as many bytes there while the job sends.
         """
         line = (
             "collperf --servers=6 --ranks=2 --gpus-per-server=1 --topology=single-switch -b 1M -n 4"
@@ -143,11 +143,11 @@ class Beside(SystemTest):
         interference = run.stats["background"]["interference"]
         self.assertIsNone(interference["background"])
         job = interference["job"]
-        self.assertGreater(job["waited_for_others_us"], 0.5 * job["waited_us"])
+        self.assertWithin(job["waited_for_others_us"], 0.5 * job["waited_us"], 0.2)
         self.assertGreater(job["waited_us"], 0)
         self.assertEqual(job["links"][0]["link"], "switch-0->server-0")
         self.assertEqual(job["links"][0]["slowed_by"], "background")
-        self.assertGreater(job["links"][0]["share_of_bytes_of_others"], 0.5)
+        self.assertWithin(job["links"][0]["share_of_bytes_of_others"], 0.5, 0.2)
         self.assertIn("background", [one["job"] for one in job["behind"]])
         self.assertIn("behind TCP's or UDP's packets", run.text("attribution.csv"))
         alone = self.run_program(line.split(" --background")[0])
