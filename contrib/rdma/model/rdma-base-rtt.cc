@@ -9,9 +9,11 @@
 #include "ns3/node-list.h"
 #include "ns3/node.h"
 #include "ns3/nstime.h"
+#include "ns3/simulation-singleton.h"
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <vector>
 
 namespace ns3
@@ -20,71 +22,110 @@ namespace ns3
 namespace
 {
 
-/// Round-trip times on idle paths, of the largest packets of an MTU there and their ACKs back.
+/// Round-trip times on idle paths, of the largest packets of an MTU there and their ACKs back: all
+/// nodes and links, read once, and what was asked for of a switch.
 class IdlePaths
 {
   public:
+    IdlePaths() = default;
+
     IdlePaths(uint32_t mtu, const rdma::FrameSizes& sizes)
         : m_dataWire(sizes.DataWire(rdma::RoceOpcode::kWriteOnlyWithImmediate, mtu)),
-          m_ackWire(sizes.ackWire),
-          m_pipeline(NodeList::GetNNodes(), UNKNOWN)
+          m_ackWire(sizes.ackWire)
     {
+        const uint32_t nodes = NodeList::GetNNodes();
+        m_longest.assign(nodes, UNKNOWN);
+        for (uint32_t i = 0; i < nodes; ++i)
+        {
+            const Ptr<RdmaSwitchBase> device = NodeList::GetNode(i)->GetObject<RdmaSwitchBase>();
+            m_pipeline.push_back(device ? device->GetLatencyPs() : NO_SWITCH);
+        }
+        for (uint32_t i = 0; i < nodes; ++i)
+        {
+            m_first.push_back(static_cast<uint32_t>(m_links.size()));
+            const Ptr<Node> node = NodeList::GetNode(i);
+            for (uint32_t d = 0; IsSwitch(i) && d < node->GetNDevices();
+                 ++d) // hosts do not forward
+            {
+                const Ptr<RdmaPort> out = DynamicCast<RdmaPort>(node->GetDevice(d));
+                if (out && out->GetPeer())
+                {
+                    m_links.push_back(
+                        {out->GetPeer()->GetNode()->GetId(), OverLink(PeekPointer(out))});
+                }
+            }
+        }
+        m_first.push_back(static_cast<uint32_t>(m_links.size()));
     }
 
-    bool IsSwitch(const Ptr<Node>& node)
+    std::size_t GetNNodes() const
     {
-        return Pipeline(node) != NO_SWITCH;
+        return m_pipeline.size();
+    }
+
+    bool IsSwitch(uint32_t node) const
+    {
+        return m_pipeline[node] != NO_SWITCH;
     }
 
     /// \return over the link out of a port: serializations, delays, and pipelines at its ends, ps
-    int64_t OverLink(RdmaPort* out)
+    int64_t OverLink(RdmaPort* out) const
     {
         RdmaPort* back = out->GetPeer();
         return out->GetSerialization(m_dataWire) + out->GetDelayPs() +
                back->GetSerialization(m_ackWire) + back->GetDelayPs() +
-               std::max<int64_t>(Pipeline(back->GetNode()), 0) +
-               std::max<int64_t>(Pipeline(out->GetNode()), 0);
+               std::max<int64_t>(m_pipeline[back->GetNode()->GetId()], 0) +
+               std::max<int64_t>(m_pipeline[out->GetNode()->GetId()], 0);
     }
 
     /// \return from a switch to the farthest host, along the slowest of the paths with the fewest
     /// links, ps
-    int64_t ToFarthestHost(const Ptr<Node>& from)
+    int64_t ToFarthestHost(uint32_t from)
+    {
+        if (m_longest[from] == UNKNOWN)
+        {
+            m_longest[from] = Find(from);
+        }
+        return m_longest[from];
+    }
+
+  private:
+    static constexpr int64_t UNKNOWN = -2;
+    static constexpr int64_t NO_SWITCH = -1;
+
+    struct Link
+    {
+        uint32_t to;
+        int64_t time;
+    };
+
+    int64_t Find(uint32_t from) const
     {
         // Breadth first: a node's time is final once all nodes nearer by a link have been looked
         // at.
         std::vector<int64_t> time(m_pipeline.size());
         std::vector<uint32_t> depthOf(m_pipeline.size()); // 0: not seen
-        std::vector<Ptr<Node>> level{from};
-        depthOf[from->GetId()] = 1;
+        std::vector<uint32_t> level{from};
+        std::vector<uint32_t> next;
+        depthOf[from] = 1;
         int64_t longest = 0;
         for (uint32_t depth = 2; !level.empty(); ++depth)
         {
-            std::vector<Ptr<Node>> next;
-            for (const auto& node : level)
+            next.clear();
+            for (const uint32_t node : level)
             {
-                if (!IsSwitch(node)) // hosts do not forward
+                longest = IsSwitch(node) ? longest : std::max(longest, time[node]);
+                for (uint32_t i = m_first[node]; i < m_first[node + 1]; ++i)
                 {
-                    longest = std::max(longest, time[node->GetId()]);
-                    continue;
-                }
-                for (uint32_t i = 0; i < node->GetNDevices(); ++i)
-                {
-                    const Ptr<RdmaPort> out = DynamicCast<RdmaPort>(node->GetDevice(i));
-                    if (!out || !out->GetPeer())
+                    const Link& link = m_links[i];
+                    if (!depthOf[link.to])
                     {
-                        continue;
+                        depthOf[link.to] = depth;
+                        next.push_back(link.to);
                     }
-                    const Ptr<Node> to = out->GetPeer()->GetNode();
-                    const uint32_t id = to->GetId();
-                    if (!depthOf[id])
+                    if (depthOf[link.to] == depth)
                     {
-                        depthOf[id] = depth;
-                        next.push_back(to);
-                    }
-                    if (depthOf[id] == depth)
-                    {
-                        time[id] =
-                            std::max(time[id], time[node->GetId()] + OverLink(PeekPointer(out)));
+                        time[link.to] = std::max(time[link.to], time[node] + link.time);
                     }
                 }
             }
@@ -93,41 +134,18 @@ class IdlePaths
         return longest;
     }
 
-  private:
-    static constexpr int64_t UNKNOWN = -2;
-    static constexpr int64_t NO_SWITCH = -1;
-
-    int64_t Pipeline(const Ptr<Node>& node)
-    {
-        int64_t& pipeline = m_pipeline[node->GetId()];
-        if (pipeline == UNKNOWN)
-        {
-            pipeline = NO_SWITCH;
-            if (const Ptr<RdmaSwitchBase> device = node->GetObject<RdmaSwitchBase>())
-            {
-                pipeline = device->GetLatencyPs();
-            }
-        }
-        return pipeline;
-    }
-
-    uint32_t m_dataWire;
-    uint32_t m_ackWire;
+    uint32_t m_dataWire{0};
+    uint32_t m_ackWire{0};
     std::vector<int64_t> m_pipeline; //!< by node, ps
+    std::vector<uint32_t> m_first;   //!< of a node's links, in m_links; one more at the end
+    std::vector<Link> m_links;       //!< out of switches
+    std::vector<int64_t> m_longest;  //!< by node: ToFarthestHost
 };
 
-/// Hangs off a switch's node: what the first NIC behind it has found out, for the others.
-class FarthestHost : public Object
+/// Of a simulation, by MTU: what the first NIC has found out, for the others.
+struct KnownPaths
 {
-  public:
-    static TypeId GetTypeId()
-    {
-        static TypeId tid =
-            TypeId("ns3::RdmaFarthestHost").SetParent<Object>().SetGroupName("Rdma");
-        return tid;
-    }
-
-    std::map<uint32_t, int64_t> psByMtu;
+    std::map<uint32_t, IdlePaths> byMtu;
 };
 
 } // namespace
@@ -139,23 +157,16 @@ RdmaBaseRtt::Compute(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes
     {
         return port->GetSerialization(sizes.dataOverhead + mtu);
     }
-    IdlePaths paths(mtu, sizes);
-    int64_t roundTrip = paths.OverLink(port);
-    const Ptr<Node> next = port->GetPeer()->GetNode();
-    if (paths.IsSwitch(next))
+    // Queue pairs are opened by events, which several threads may run.
+    static std::mutex one;
+    const std::lock_guard<std::mutex> lock(one);
+    IdlePaths& paths = SimulationSingleton<KnownPaths>::Get()->byMtu[mtu];
+    if (paths.GetNNodes() != NodeList::GetNNodes())
     {
-        Ptr<FarthestHost> farthest = next->GetObject<FarthestHost>();
-        if (!farthest)
-        {
-            farthest = CreateObject<FarthestHost>();
-            next->AggregateObject(farthest);
-        }
-        const auto known = farthest->psByMtu.find(mtu);
-        roundTrip += known != farthest->psByMtu.end()
-                         ? known->second
-                         : farthest->psByMtu[mtu] = paths.ToFarthestHost(next);
+        paths = IdlePaths(mtu, sizes);
     }
-    return roundTrip;
+    const uint32_t next = port->GetPeer()->GetNode()->GetId();
+    return paths.OverLink(port) + (paths.IsSwitch(next) ? paths.ToFarthestHost(next) : 0);
 }
 
 uint64_t
