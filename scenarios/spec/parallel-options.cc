@@ -174,7 +174,7 @@ ParallelOptionRows()
             .Alias("pp-partition-method")
             .Alias("partition-method")
             .Default("uniform")
-            .Example("type:transformer|embedding"),
+            .Example("parameters"),
         Opt("partition-fill",
             Kind::kName,
             json,
