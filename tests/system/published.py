@@ -193,6 +193,13 @@ class RowsTest(SystemTest):
             [word for word in self.train(id="sc21-t1-9B", PP=2).options if "-sends" in word]
         )
 
+    def test_berts_gradients_are_reduced_together(self):
+        # One bucket holds BERT-large in fp32 (336 M parameters of 4 bytes); ResNet's are DDP's.
+        for line in rows.read(EXAMPLES):
+            bert = line.model.startswith("bert")
+            self.assertEqual("--optimizer=lamb" in line.options, bert, line.id)
+            self.assertEqual("--buckets=2GB" in line.options, bert, line.id)
+
     def test_large_jobs_have_fewer_layers(self):
         # A run of N blocks is extended to all: in a pipeline N is a multiple of its pieces, at
         # least twice (docs/parallelism.md), and all blocks have to be one too.
