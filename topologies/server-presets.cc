@@ -59,7 +59,13 @@
  * train/tr11-176B-ml/README.md (Jean Zay's A100 nodes: 8 GPUs with NVLink, 4 Omni-Path links);
  * that NVLink joins all 8 of them at an A100's rate is assumed, and fits with its
  * chronicles-prequel.md, where tensor parallelism over 8 GPUs is about as fast as over 4.
- * "p3.2xlarge" is mlsys-seo/ooo-backprop AWS-doc/README.md: 1 V100 with 16 GB, up to 10 Gb/s.
+ * "jz-bench" is bigscience-workshop/bigscience@358e3c8 experiments/bandwidth/
+ * all_reduce_bench-a100-n4.txt and @74c6c3d n4_a100_all_reduce_bench.txt, runs of its
+ * all_reduce_bench.py on four of these nodes: 4 GB take 1.53 s on 4 GPUs a node and on 8, which is
+ * a bus bandwidth of 39.9 and 40.5 Gb/s. Its log has NCCL 2.10.3 with both channels over one port
+ * in and one out, and no "GDRDMA" behind them: data goes by way of the host's memory. So a port of
+ * 100 Gb/s carries 40.5; that several of them at once carry as much each is assumed. "p3.2xlarge"
+ * is mlsys-seo/ooo-backprop AWS-doc/README.md: 1 V100 with 16 GB, up to 10 Gb/s.
  */
 #include "topologies/server.h"
 
@@ -148,6 +154,10 @@ ServerPresetsJson()
      "source": "8 GPUs, NVLink, 1 NIC of 50G: goyal17; 80 GB/s: ml-eng; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "jean-zay", "gpu": "A100", "gpus": 8, "nics": 4, "nic_rate": "100Gbps",
      "scale_up": {"kind": "nvswitch", "per_gpu": "2400Gbps", "efficiency": 0.8, "latency": "600ns", "bulk_latency": "3.4us"},
+     "library": {"base": "dgx-a100",
+                 "ll": {"outside_share": 0.2025}, "ll128": {"between_servers": false},
+                 "simple": {"outside_share": 0.405}, "exchange": {"outside_share": 0.405},
+                 "source": "simple outside: measured (jz-bench); ll, exchange: the same share of what they leave, assumed; ll128: NICs without access to GPUs (jz-bench); others: as dgx-a100, assumed"},
      "source": "8 GPUs, NVLink, 4 NICs (Omni-Path): tr11; 100G: bloom rows of train_throughput.csv; all 8 at 300 GB/s (ml-eng): assumed; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "pipedream-a", "gpu": "TitanX-Pascal", "gpus": 1, "nics": 1, "nic_rate": "25Gbps",
      "scale_up": {"kind": "pcie", "per_gpu": "126Gbps", "host_bridge": "126Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"},

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 namespace scenario
 {
@@ -52,9 +54,11 @@ ParseReplicas(const std::string& text)
 bool
 FindsStages(const Values& values)
 {
-    return values.Given("replicas") ? values.Text("replicas") == "auto"
-                                    : values.Text("partition") == "pipedream" &&
-                                          !values.Given("pp") && !values.Given("dp");
+    const auto partition = training::ParsePartition(values.Text("partition"));
+    return values.Given("replicas")
+               ? values.Text("replicas") == "auto"
+               : partition && partition->first == training::Partition::kPipeDream &&
+                     !values.Given("pp") && !values.Given("dp");
 }
 
 std::vector<NamedItem>
@@ -157,14 +161,31 @@ ParallelOptionRows()
             .Names("schedule", ScheduleItems)
             .Otherwise("1f1b; interleaved with --virtual-stages, pipedream with --replicas")
             .Example("gpipe"),
-        Opt("partition", Kind::kName, json, group, "which layers each stage of a pipeline has")
-            .Names("partition",
-                   {{"uniform", "blocks in equal numbers; without blocks layers"},
-                    {"balanced", "the stage that computes longest, as short as it can be"},
-                    {"pipedream",
-                     "PipeDream's: the same with messages and synchronization; without --pp it "
-                     "finds stages and --replicas"}})
-            .Default("uniform"),
+        Opt("partition",
+            Kind::kText,
+            json,
+            group,
+            "which layers each stage of a pipeline has: uniform: blocks in equal numbers, without "
+            "blocks layers; balanced: the stage that computes longest, as short as it can be; "
+            "pipedream: PipeDream's, the same with messages and synchronization, which without "
+            "--pp finds stages and --replicas; parameters: as many parameters each, and "
+            "type:REGEX: as many layers of these types each, as in DeepSpeed")
+            .Shows("uniform|balanced|pipedream|parameters|type:REGEX")
+            .Alias("pp-partition-method")
+            .Alias("partition-method")
+            .Default("uniform")
+            .Example("parameters"),
+        Opt("partition-fill",
+            Kind::kName,
+            json,
+            group,
+            "with --partition=parameters or type:REGEX: where they do not divide evenly")
+            .Names("fill",
+                   {{"even", "as little apart as can be (DeepSpeed since October 2023)"},
+                    {"front",
+                     "each stage as many as the fullest must have, the last what is left "
+                     "(DeepSpeed before)"}})
+            .Default("even"),
         Opt("replicas",
             Kind::kText,
             json,
@@ -210,11 +231,27 @@ void
 DecideStages(Validation* v)
 {
     auto& values = v->values;
+    const std::string& partition = values.Text("partition");
+    const auto parsed = training::ParsePartition(partition);
+    if (!parsed)
+    {
+        v->Fail("partition",
+                "allowed: uniform, balanced, pipedream, parameters, type:REGEX" +
+                    topo::DidYouMean(partition,
+                                     {"uniform", "balanced", "pipedream", "parameters", "type:"}));
+        return;
+    }
+    if (parsed->first != training::Partition::kParameters &&
+        parsed->first != training::Partition::kTypes)
+    {
+        v->MustNotBeSet({"partition-fill"},
+                        "allowed with --partition=parameters and --partition=type:REGEX");
+    }
     if (FindsStages(values))
     {
         const std::string why = "has no meaning with --replicas=auto: the partitioner finds stages";
         v->MustNotBeGiven({"pp", "dp"}, why);
-        if (values.Given("partition") && values.Text("partition") != "pipedream")
+        if (values.Given("partition") && parsed->first != training::Partition::kPipeDream)
         {
             v->Fail("partition", "finds no replicas; allowed with --replicas=auto: pipedream");
         }
@@ -402,7 +439,10 @@ MakeParallel(Validation* v,
     o->context = values.U32("cp");
     o->expert = values.U32("ep");
     const std::string gpus = topo::Counted(o->ranks, "GPU");
-    o->partition = *training::ParsePartition(values.Text("partition"));
+    std::tie(o->partition, o->partitionTypes) =
+        training::ParsePartition(values.Text("partition"))
+            .value_or(std::pair{training::Partition::kUniform, std::string()}); // has been said
+    o->partitionFront = values.Text("partition-fill") == "front";
     o->verticalSync = values.Flag("vertical-sync");
     if (values.Present("pipeline-schedule"))
     {
@@ -495,7 +535,7 @@ MakeParallel(Validation* v,
     }
     if (o->pipeline == 1)
     {
-        v->NoteIfSet({"partition", "pipeline-schedule", "pipeline-sends"},
+        v->NoteIfSet({"partition", "partition-fill", "pipeline-schedule", "pipeline-sends"},
                      "has no effect with --pp=1");
     }
     o->awaitedSends = values.Text("pipeline-sends") == "awaited";

@@ -406,7 +406,9 @@ StagesText(const training::TrainingOptions& o)
     }
     if (o.partition != training::Partition::kUniform)
     {
-        text += Line("", "as --partition=" + training::PartitionName(o.partition) + " has them");
+        text += Line("",
+                     "as --partition=" + training::PartitionText(o) +
+                         (o.partitionFront ? " --partition-fill=front" : "") + " has them");
     }
     const training::PipelineSchedule& schedule = *training::FindPipelineSchedule(o.schedule);
     if (!schedule.Flushes())

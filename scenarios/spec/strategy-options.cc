@@ -181,6 +181,7 @@ MakeStrategy(Validation* v, uint32_t gpus, uint32_t servers)
     }
     v->MustNotBeSet({"replicas",
                      "partition",
+                     "partition-fill",
                      "pipeline-schedule",
                      "pipeline-sends",
                      "vertical-sync"},

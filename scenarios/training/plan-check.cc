@@ -277,7 +277,7 @@ CheckParallel(const TrainingOptions& o, const Error& error)
     }
     if (const auto why = WhyNotPartitioned(o))
     {
-        error("partition", PartitionName(o.partition) + " " + *why);
+        error("partition", PartitionText(o) + " " + *why);
         return;
     }
     if (o.layers > 0 && !uniform)
@@ -286,7 +286,7 @@ CheckParallel(const TrainingOptions& o, const Error& error)
               "is " + number(o.layers) +
                   ", and fewer blocks are cut at other places by "
                   "--partition=" +
-                  PartitionName(o.partition) + "; allowed: all");
+                  PartitionText(o) + "; allowed: all");
     }
     if (const auto why = WhyNotFewer(o))
     {

@@ -75,16 +75,23 @@ ParseContextExchange(std::string_view text)
 std::string
 PartitionName(Partition partition)
 {
-    constexpr const char* kNames[] = {"uniform", "balanced", "pipedream"};
+    constexpr const char* kNames[] = {"uniform", "balanced", "pipedream", "parameters", "type"};
     return kNames[static_cast<uint32_t>(partition)];
 }
 
-std::optional<Partition>
+std::optional<std::pair<Partition, std::string>>
 ParsePartition(std::string_view text)
 {
-    return Named({Partition::kUniform, Partition::kBalanced, Partition::kPipeDream},
-                 PartitionName,
-                 text);
+    constexpr std::string_view kOfTypes = "type:";
+    if (text.substr(0, kOfTypes.size()) == kOfTypes)
+    {
+        return std::pair{Partition::kTypes, std::string(text.substr(kOfTypes.size()))};
+    }
+    const auto partition = Named(
+        {Partition::kUniform, Partition::kBalanced, Partition::kPipeDream, Partition::kParameters},
+        PartitionName,
+        PlainName(text));
+    return partition ? std::optional(std::pair{*partition, std::string()}) : std::nullopt;
 }
 
 std::string

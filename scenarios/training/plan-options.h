@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace training
@@ -60,11 +61,16 @@ enum class Partition : uint8_t
     kUniform,   ///< blocks in equal numbers; of models without blocks, layers
     kBalanced,  ///< the piece that computes longest, as short as it can be
     kPipeDream, ///< the same with messages and synchronization (pipeline/pipedream-partition.h)
+    // DeepSpeed's (pipeline/deepspeed-partition.h):
+    kParameters, ///< by the number of parameters
+    kTypes,      ///< by the number of layers whose type is one that a regular expression finds
 };
 
-/// "uniform", "balanced", "pipedream".
+/// "uniform", "balanced", "pipedream", "parameters", "type".
 std::string PartitionName(Partition partition);
-std::optional<Partition> ParsePartition(std::string_view text);
+/// The one that is called so, with its regular expression for "type:transformer|embedding"; nothing
+/// if none is. "type:" has an empty one.
+std::optional<std::pair<Partition, std::string>> ParsePartition(std::string_view text);
 
 /// What of the activations is computed again in backward instead of being kept.
 enum class Recompute : uint8_t
@@ -124,6 +130,9 @@ struct TrainingOptions
     std::string schedule = "1f1b"; ///< of pipeline::Schedules
     uint32_t virtualStages = 1;    ///< chunks of layers a stage
     Partition partition = Partition::kUniform;
+    std::string partitionTypes; ///< kTypes: the regular expression
+    /// kParameters, kTypes: FrontPartition, not EvenPartition (pipeline/deepspeed-partition.h).
+    bool partitionFront = false;
     /// For kPipeDream: machines and their links, as the partitioner counts them.
     std::vector<PartitionLevel> links;
     /// Computing goes on behind an action when its message has arrived at the other stage

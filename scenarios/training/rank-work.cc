@@ -352,7 +352,7 @@ LayersByStage(const TrainingOptions& o)
     // Blocks in equal numbers, what is left over to the earlier pieces; what stands before them
     // goes with the first and what stands behind with the last.
     const uint32_t repeated = BlocksOf(o.model);
-    const bool all = repeated == 0; // one is as good a place to cut as another
+    const bool all = repeated <= 1; // one is as good a place to cut as another
     const uint32_t blocks = all ? count : repeated;
     std::vector<std::vector<std::vector<uint32_t>>> stages(
         o.pipeline,

@@ -3,7 +3,10 @@
  */
 #include "scenarios/training/stage-layers.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/layer-types.h"
+#include "scenarios/training/pipeline/deepspeed-partition.h"
 #include "scenarios/training/pipeline/partition.h"
 #include "scenarios/training/rank-layers.h"
 
@@ -54,7 +57,103 @@ TooMany(const TrainingOptions& o, std::size_t groups, const std::string& among)
            "with --pp";
 }
 
+bool
+IsByWeights(const TrainingOptions& o)
+{
+    return o.partition == Partition::kParameters || o.partition == Partition::kTypes;
+}
+
+/// What DeepSpeed weighs layers by. A matrix that two layers share is counted with both, as its
+/// _count_layer_params makes each of them anew.
+std::vector<double>
+Weights(const TrainingOptions& o)
+{
+    std::vector<double> weights;
+    if (o.partition == Partition::kTypes)
+    {
+        for (const bool meant : LayersOfTypes(o.model, o.partitionTypes))
+        {
+            weights.push_back(meant ? 1 : 0);
+        }
+        return weights;
+    }
+    for (const RankLayer& layer : LayersOfModel(o))
+    {
+        weights.push_back(
+            static_cast<double>(layer.parameters + layer.expertParameters + layer.tiedParameters));
+    }
+    return weights;
+}
+
+/// "embedding (EmbeddingPipe), block 0 (ParallelTransformerLayerPipe), ...": the first of each
+/// type.
+std::string
+TypesOf(const ModelSpec& model)
+{
+    constexpr std::size_t kMost = 8;
+    std::vector<std::string> types;
+    std::string text;
+    for (std::size_t i = 0; i < model.layers.size(); ++i)
+    {
+        const std::string type = LayerType(model, i);
+        if (std::find(types.begin(), types.end(), type) != types.end())
+        {
+            continue;
+        }
+        if (types.size() == kMost)
+        {
+            return text + ", ...";
+        }
+        types.push_back(type);
+        const std::string& name = model.layers[i].name;
+        text += (text.empty() ? "" : ", ") + rdma::Shown(name, 60) +
+                (name == type ? "" : " (" + type + ")");
+    }
+    return text;
+}
+
+/// Of IsByWeights().
+std::optional<std::string>
+WhyNotByWeights(const TrainingOptions& o)
+{
+    const std::vector<double> weights = Weights(o);
+    const auto weighing = static_cast<std::size_t>(
+        std::count_if(weights.begin(), weights.end(), [](double weight) { return weight > 0; }));
+    const std::string pieces = std::to_string(o.Pieces()) + " pieces";
+    if (weighing < o.Pieces())
+    {
+        return "is to make " + pieces + " of the " + std::to_string(weighing) + " layers of " +
+               o.model.name +
+               (o.partition == Partition::kTypes ? " that it finds; there are: " + TypesOf(o.model)
+                                                 : std::string(" with parameters"));
+    }
+    if (CutSteps(weights.size(), o.Pieces()) > kMostPartitionSteps)
+    {
+        return TooMany(o, weights.size(), pieces);
+    }
+    if (o.partitionFront)
+    {
+        const auto counts = FrontPartition(weights, static_cast<uint32_t>(o.Pieces()));
+        const auto empty = std::find(counts.begin(), counts.end(), 0U);
+        if (empty != counts.end())
+        {
+            return "with --partition-fill=front leaves piece " +
+                   std::to_string(empty - counts.begin() + 1) + " of " +
+                   std::to_string(counts.size()) +
+                   " no layers; allowed: --partition-fill=even, or fewer stages (--pp)";
+        }
+    }
+    return std::nullopt;
+}
+
 } // namespace
+
+std::string
+PartitionText(const TrainingOptions& o)
+{
+    return PartitionName(o.partition) +
+           (o.partition == Partition::kTypes ? ":" + o.partitionTypes : "");
+}
 
 CutGroups
 GroupsToCut(const TrainingOptions& o)
@@ -104,6 +203,17 @@ WhyNotPartitioned(const TrainingOptions& o)
         return "has stages of one piece each; allowed with --virtual-stages=" +
                std::to_string(o.virtualStages) + ": uniform, balanced";
     }
+    if (o.partition == Partition::kTypes)
+    {
+        if (const auto why = WhyNoTypes(o.partitionTypes))
+        {
+            return why;
+        }
+    }
+    if (o.pipeline > 1 && IsByWeights(o))
+    {
+        return WhyNotByWeights(ResolvedOptions(o));
+    }
     const std::size_t groups = GroupsToCut(ResolvedOptions(o)).groups.size();
     if (o.Pieces() > groups)
     {
@@ -146,6 +256,13 @@ Partitioned(TrainingOptions o)
         return o;
     }
     const TrainingOptions resolved = ResolvedOptions(o);
+    if (IsByWeights(o))
+    {
+        const auto pieces = static_cast<uint32_t>(o.Pieces());
+        o.pieceLayers = o.partitionFront ? FrontPartition(Weights(resolved), pieces)
+                                         : EvenPartition(Weights(resolved), pieces);
+        return o;
+    }
     const CutGroups cut = GroupsToCut(resolved);
     if (o.partition == Partition::kBalanced && o.replicas.empty())
     {

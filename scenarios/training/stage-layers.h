@@ -8,6 +8,8 @@
  *   balanced    by the time of forward and backward pass; a cut is anywhere between two layers
  *   pipedream   by PipeDream's formulas, with messages and synchronization. Models with blocks are
  *               cut anywhere, others at narrow places (NarrowGroups)
+ *   parameters  by the parameters of layers, as DeepSpeed (pipeline/deepspeed-partition.h)
+ *   type:REGEX  by the number of layers of these types (layer-types.h), as DeepSpeed
  *
  * Synchronization is hidden behind computing where communication overlaps with it.
  */
@@ -34,6 +36,9 @@ struct CutGroups
 
 /// \param options resolved; with their micro-batch
 CutGroups GroupsToCut(const TrainingOptions& options);
+
+/// "type:transformer|embedding", as --partition has it.
+std::string PartitionText(const TrainingOptions& options);
 
 /// Why the layers cannot be shared out so; nothing if they can.
 std::optional<std::string> WhyNotPartitioned(const TrainingOptions& options);

@@ -307,6 +307,7 @@ class Help(SystemTest):
         "profile-batch": f"{PROFILED} --profile-batch=128",
         "profile-floor": f"{PROFILED} --profile-batch=128 --profile-floor",
         "replicas": "--model=vgg16 --server=pipedream-b --servers=4 --dtype=fp16 --replicas=2-1-1",
+        "partition-fill": "--model=gpt2 --pp=4 --partition=parameters --partition-fill=front",
         "vertical-sync": (
             "--model=vgg16 --server=pipedream-b --servers=4 --dtype=fp16 --pp=4"
             " --pipeline-schedule=pipedream --vertical-sync"

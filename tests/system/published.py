@@ -170,6 +170,36 @@ class RowsTest(SystemTest):
             self.assertEqual("--reduce-dtype=fp32" in line.options, number >= 906, line.id)
             self.assertEqual("--dtype=fp16" in line.options, number < 906, line.id)
 
+    def test_blooms_stages_are_deepspeeds(self):
+        # 78 blocks on 12 stages are 7 each and 1, not the default's 7 and 6; 106, and all with the
+        # bf16 optimizer, were cut with embedding and head as one each; what divides is left alone,
+        # and may have fewer layers.
+        for line in rows.read(BLOOM):
+            options = dict(word.split("=", 1) for word in line.options if "=" in word)
+            blocks = line.model["layers"]
+            number = int(line.id[len("bloom-line") :].split()[0])
+            partition = None
+            if number >= 906 or blocks == 106:
+                partition = "type:transformer|embedding"
+                self.assertEqual((blocks + 2) % int(options["--pp"]), 0)
+            elif blocks % int(options["--pp"]):
+                partition = "type:transformer"
+            self.assertEqual(options.get("--partition"), partition, line.id)
+            self.assertEqual("--partition-fill=front" in line.options, partition is not None)
+            self.assertEqual(options["--pipeline-sends"], "awaited")
+            if partition:
+                self.assertFalse(line.shorter, line.id)
+        self.assertFalse(
+            [word for word in self.train(id="sc21-t1-9B", PP=2).options if "-sends" in word]
+        )
+
+    def test_berts_gradients_are_reduced_together(self):
+        # One bucket holds BERT-large in fp32 (336 M parameters of 4 bytes); ResNet's are DDP's.
+        for line in rows.read(EXAMPLES):
+            bert = line.model.startswith("bert")
+            self.assertEqual("--optimizer=lamb" in line.options, bert, line.id)
+            self.assertEqual("--buckets=2GB" in line.options, bert, line.id)
+
     def test_large_jobs_have_fewer_layers(self):
         # A run of N blocks is extended to all: in a pipeline N is a multiple of its pieces, at
         # least twice (docs/parallelism.md), and all blocks have to be one too.

@@ -118,11 +118,13 @@ def machine(line, text, gpus, per_node):
     return options, name
 
 
-def fewer_layers(gpus, layers, pieces=1):
+def fewer_layers(gpus, layers, pieces=1, options=()):
     """--layers for a job on more than a few servers: six blocks, or in a pipeline two a piece or a
     sixth of them, whatever is more. dltrain runs smaller numbers as well, which make as many again:
-    nothing where that is no less than all of them.
+    nothing where that is no less than all of them, or where fewer would be cut at other places.
     """
+    if any(word.startswith("--partition=") for word in options):
+        return ()
     each = max(2, -(-layers // pieces // 6)) if pieces > 1 else 6
     simulated = each + 1 if each == 2 else 2 * each
     if gpus <= 64 or layers % pieces or layers <= simulated * pieces:
@@ -204,7 +206,8 @@ def train_row(line):
         options.append("--zero=" + ("2" if zero.startswith("FSDP") else (zero or "0")[0]))
     else:
         options.append("--zero=0")
-    options += implementation(line) + awaited(row, tp) + wide_gradients(line, row)
+    options += implementation(line) + awaited(row, tp, pp) + wide_gradients(line, row)
+    options += bloom_stages(line, pp) if "BLOOM" in line.raw("model") else []
     recompute = line.raw("recompute")
     # Megatron-LM has this overlap with sequence parallelism alone (megatron/training/arguments.py).
     overlaps = tp > 1 and re.search(r"\bTP\b.* comm overlap on", line.raw("other"))
@@ -242,7 +245,7 @@ def train_row(line):
             "other": line.raw("other"),
         },
         first([("^" + a, b) for a, b in PROVES], row, "step time"),
-        fewer_layers(gpus, layers_of(line), pp * int(stages)),
+        fewer_layers(gpus, layers_of(line), pp * int(stages), options),
     )
     return [made, *smaller(line, made)]
 
@@ -258,14 +261,34 @@ def implementation(line):
     return ["--zero-impl=deepspeed"] if row.startswith(("bloom-", "mtnlg-")) else []
 
 
-def awaited(row, tp):
+def awaited(row, tp, pp):
     """BLOOM's software waits for all that tensor parallelism exchanges, and adds up gradients by a
     kernel of its own (bigscience-workshop/Megatron-DeepSpeed@119a0d2, megatron/mpu/layers.py). It
-    is a fork of 2021; that what ran until then does the same is assumed.
+    is a fork of 2021; that what ran until then does the same is assumed. DeepSpeed's pipelines wait
+    for what they send as well (send of microsoft/DeepSpeed@077e674 deepspeed/runtime/pipe/p2p.py).
     """
     if not row.startswith(("sc21-", "meg-", "meg19-", "mtnlg-", "bloom-")):
         return []
-    return (["--no-tp-overlap"] if tp > 1 else []) + ["--gradient-accumulation-fusion=0"]
+    options = ["--no-tp-overlap"] if tp > 1 else []
+    options.append("--gradient-accumulation-fusion=0")
+    if pp > 1 and row.startswith(("mtnlg-", "bloom-")):
+        options.append("--pipeline-sends=awaited")
+    return options
+
+
+def bloom_stages(line, pp):
+    """Which blocks its stages had, by the source of the rows (chronicles-prequel.md): as many
+    each, by DeepSpeed's way of before October 2023, so that of 78 blocks on 12 stages the last one
+    has 1 ("Re-do"). From February 27, 2022 on, with 106 blocks and with the bf16 optimizer,
+    embedding and head count as one each ("Rebalancing layers"). Where blocks divide evenly, that is
+    what is had anyway.
+    """
+    layers = line.count("layers")
+    if "bf16" in line.raw("note") + line.raw("precision") or layers == 106:
+        return ["--partition=type:transformer|embedding", "--partition-fill=front"]
+    if layers % pp:
+        return ["--partition=type:transformer", "--partition-fill=front"]
+    return []
 
 
 def wide_gradients(line, row):
@@ -338,7 +361,7 @@ def bloom_row(line):
     }
     tp, pp = line.count("TP"), line.count("PP")
     check_world(line, gpus, tp * pp)
-    options += flag("tp", tp) + flag("pp", pp) + awaited(row, tp)
+    options += flag("tp", tp) + flag("pp", pp) + awaited(row, tp, pp) + bloom_stages(line, pp)
     options += [f"--zero={line.text('zero')}", "--zero-impl=deepspeed"]  # Megatron-DeepSpeed
     # The same job as rows bloom-gbs of train_throughput.csv, which say so.
     options += recomputation("full") + wide_gradients(line, row)
@@ -356,7 +379,7 @@ def bloom_row(line):
         model,
         {"gpus": gpus, "global_batch": line.count("GBS")},
         "which layout is the fastest",
-        fewer_layers(gpus, line.count("layers"), pp),
+        fewer_layers(gpus, line.count("layers"), pp, options),
     )
     return [made]
 
@@ -422,6 +445,7 @@ def examples_row(line):
     options += ["--zero=0", *dtype(precision, gpu)]
     options += [f"--micro-batch={batch}", f"--global-batch={samples}"]
     if not resnet:
+        options += BERTS_GRADIENTS
         tokens = line.count("seq_or_image")
         options.append(f"--seq={BINNED_TOKENS if tokens > 128 else tokens}")
     name = "resnet50" if resnet else "bert-large"
@@ -452,6 +476,12 @@ def examples_row(line):
 # of 512 tokens a sequence of the same text is padding (arXiv 2107.02027, abstract), so 256 are not,
 # and a bin of 64 adds half of its width.
 BINNED_TOKENS = 512 // 2 + 64 // 2
+# BERT's gradients are reduced once a step, behind the last backward pass and all together: DDP has
+# one bucket, as large as the GPU's memory (prepare_model_and_optimizer of
+# NVIDIA/DeepLearningExamples PyTorch/LanguageModeling/BERT/run_pretraining.py; versions before had
+# one all-reduce of their own), in 16 bits with fp16 (allreduce_post_accumulation_fp16, "true" in
+# its scripts/run_pretraining.sh@af01153); 2 GB hold all 1.35 of fp32. LAMB: the table's own words.
+BERTS_GRADIENTS = ["--optimizer=lamb", "--buckets=2GB"]
 BINNED = f"sequences of up to 512 tokens, {BINNED_TOKENS} in the mean"
 SERVERS_SCALE = "data parallelism over servers"
 

@@ -5,6 +5,7 @@
  * against the configurations that PipeDream published.
  */
 #include "scenarios/training/layer-profile.h"
+#include "scenarios/training/pipeline/deepspeed-partition.h"
 #include "scenarios/training/pipeline/partition.h"
 #include "scenarios/training/pipeline/pipedream-partition.h"
 #include "vgg16-profile.h"
@@ -197,6 +198,85 @@ TEST(PipelinePartition, BalancedIsTheBestOfAll)
                     }
                 });
                 EXPECT_EQ(BalancedPartition(costs, pieces), best) << "seed " << seed;
+            }
+        }
+    }
+}
+
+// Five equal layers on four stages are what microsoft/DeepSpeed#4312 reports of the older way (2,
+// 2, 1 and none) and has as a test of the newer one (1, 1, 1, 2 or 2, 1, 1, 1). 78 blocks on 12
+// stages are BLOOM's, of which its notes say that the last stage has 1 and the others 7; with
+// embedding and head counted, and 106 blocks, all have 9.
+TEST(PipelinePartition, EvenAndFrontAsDeepSpeed)
+{
+    using Counts = std::vector<uint32_t>;
+    EXPECT_EQ(FrontPartition({1, 1, 1, 1, 1}, 4), (Counts{2, 2, 1, 0}));
+    EXPECT_EQ(EvenPartition({1, 1, 1, 1, 1}, 4), (Counts{2, 1, 1, 1}));
+    EXPECT_EQ(EvenPartition({1, 1, 1, 1, 0, 1}, 4), (Counts{2, 1, 2, 1})); // last cuts latest
+    std::vector<double> bloom(80, 1); // embedding and head weigh nothing
+    bloom.front() = bloom.back() = 0;
+    Counts front(12, 7);
+    front.front() = 8;
+    front.back() = 2;
+    EXPECT_EQ(FrontPartition(bloom, 12), front);
+    Counts even = {8, 7, 7, 7, 7, 7, 6, 6, 6, 6, 6, 7};
+    EXPECT_EQ(EvenPartition(bloom, 12), even);
+    const std::vector<double> all(108, 1);
+    EXPECT_EQ(FrontPartition(all, 12), Counts(12, 9));
+    EXPECT_EQ(EvenPartition(all, 12), Counts(12, 9));
+}
+
+// Front: no division has a lighter heaviest piece, and no piece could take one more layer. Even: of
+// two pieces it is the best of all.
+TEST(PipelinePartition, EvenAndFrontAgainstAllDivisions)
+{
+    for (uint32_t seed = 0; seed < 60; ++seed)
+    {
+        Numbers numbers(seed);
+        for (uint32_t n = 1; n <= 8; ++n)
+        {
+            std::vector<double> weights(n);
+            for (double& weight : weights)
+            {
+                weight = numbers.Next(seed % 2 == 0 ? 1 : 100);
+            }
+            for (uint32_t pieces = 1; pieces <= n; ++pieces)
+            {
+                double lightest = std::numeric_limits<double>::infinity();
+                double apart = lightest;
+                ForSums(n, pieces, [&](const std::vector<uint32_t>& counts) {
+                    lightest = std::min(lightest, Largest(weights, counts));
+                    double least = std::numeric_limits<double>::infinity();
+                    auto at = weights.begin();
+                    for (const uint32_t count : counts)
+                    {
+                        least = std::min(least, std::accumulate(at, at + count, 0.0));
+                        at += count;
+                    }
+                    apart = std::min(apart, Largest(weights, counts) - least);
+                });
+                const auto front = FrontPartition(weights, pieces);
+                EXPECT_EQ(std::accumulate(front.begin(), front.end(), 0U), n);
+                EXPECT_EQ(Largest(weights, front), lightest);
+                uint32_t first = 0;
+                for (const uint32_t count : front)
+                {
+                    const uint32_t end = first + count;
+                    const double sum =
+                        std::accumulate(weights.begin() + first, weights.begin() + end, 0.0);
+                    EXPECT_TRUE(end == n || sum + weights[end] > lightest);
+                    first = end;
+                }
+                const auto even = EvenPartition(weights, pieces);
+                EXPECT_EQ(std::accumulate(even.begin(), even.end(), 0U), n);
+                EXPECT_GT(*std::min_element(even.begin(), even.end()), 0U);
+                if (pieces == 2)
+                {
+                    const double whole = std::accumulate(weights.begin(), weights.end(), 0.0);
+                    const double one =
+                        std::accumulate(weights.begin(), weights.begin() + even[0], 0.0);
+                    EXPECT_EQ(std::abs(whole - 2 * one), apart) << "seed " << seed;
+                }
             }
         }
     }

@@ -5,6 +5,7 @@
  * against PipeDream's table, whose runs are made here on a network without contention.
  */
 #include "example-options.h"
+#include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/plan-check.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/stage-layers.h"
@@ -120,6 +121,91 @@ TEST(StageLayers, BalancedIsNoSlowerThanUniform)
             }
         }
     }
+}
+
+// A single block is no row of blocks to be shared out: layers are, as of models without blocks.
+TEST(StageLayers, OneBlockIsCutAsLayers)
+{
+    for (const uint32_t stages : {2U, 3U, 4U})
+    {
+        auto o = WithBlocks(OptionsOf("gpt2", 2 * stages, 1, 3), 1);
+        o.pipeline = stages;
+        const auto problems = Check(o);
+        if (stages == 4) // embedding, block, head
+        {
+            ASSERT_FALSE(problems.empty());
+            EXPECT_NE(problems.front().text.find("has 3 layers"), std::string::npos);
+            continue;
+        }
+        EXPECT_TRUE(problems.empty()) << problems.front().text;
+        std::vector<std::size_t> sizes;
+        for (const auto& chunks : LayersByStage(o))
+        {
+            sizes.push_back(chunks.front().size());
+        }
+        EXPECT_EQ(sizes,
+                  stages == 2 ? std::vector<std::size_t>({2, 1})
+                              : std::vector<std::size_t>({1, 1, 1}));
+        EXPECT_EQ(MakePlan(o).ranks, 2 * stages);
+    }
+}
+
+// DeepSpeed's partition_method, on a model of 7 blocks between embedding and head.
+TEST(StageLayers, ByTypesAndParameters)
+{
+    using Counts = std::vector<uint32_t>;
+    auto o = OptionsOf("gpt2", 3, 0, 3);
+    o = WithBlocks(o, 7);
+    o.pipeline = 3;
+    const auto cut = [&o](const std::string& types, bool front) {
+        o.partition = Partition::kTypes;
+        o.partitionTypes = types;
+        o.partitionFront = front;
+        EXPECT_EQ(WhyNotPartitioned(o).value_or(""), "");
+        return Partitioned(o).pieceLayers;
+    };
+    // 3, 2 and 2 blocks, or 3, 3 and 1; the embedding goes with the first, the head with the last.
+    EXPECT_EQ(cut("transformer", false), (Counts{4, 2, 3}));
+    EXPECT_EQ(cut("transformer", true), (Counts{4, 3, 2}));
+    EXPECT_EQ(cut("^PARALLELtransformer", true), (Counts{4, 3, 2}));
+    EXPECT_EQ(cut("block", false), (Counts{4, 2, 3})); // their name here
+    // 9 layers; GPT-2's head uses the embedding's matrix and is an EmbeddingPipe.
+    EXPECT_EQ(cut("transformer|embedding", false), (Counts{3, 3, 3}));
+    EXPECT_EQ(cut(".", false), (Counts{3, 3, 3}));
+    // 4 on 3 pieces: of equals the one whose last cuts come latest.
+    EXPECT_EQ(cut("block [0-2]|head", false), (Counts{3, 5, 1}));
+
+    // In millions of parameters: embedding 39.4 (positions too), blocks 7.09 each, head 38.6, whose
+    // matrix is counted with both. 39.4, 42.5 (6 blocks), 45.7 (1 and the head) are 6.3 apart; the
+    // blocks by themselves (49.6) 11.0, and 46.5, 42.5, 38.6 are 7.9.
+    o.partition = Partition::kParameters;
+    o.partitionFront = false;
+    EXPECT_EQ(Partitioned(o).pieceLayers, (Counts{1, 6, 2}));
+
+    // What cannot be.
+    const auto why = [&o](const std::string& types) {
+        o.partition = Partition::kTypes;
+        o.partitionTypes = types;
+        return WhyNotPartitioned(o).value_or("");
+    };
+    EXPECT_NE(why("conv").find("of the 0 layers"), std::string::npos) << why("conv");
+    EXPECT_NE(why("conv").find("block 0 (ParallelTransformerLayerPipe)"), std::string::npos);
+    EXPECT_NE(why("head|block 0").find("of the 2 layers"), std::string::npos);
+    EXPECT_NE(why("").find("names no layers"), std::string::npos);
+    EXPECT_NE(why("(").find("is no regular expression"), std::string::npos);
+    EXPECT_NE(why("(a)\\1").find("is no regular expression"), std::string::npos);
+    EXPECT_NE(why(std::string(300, 'a')).find("300 letters"), std::string::npos);
+    // One that takes 2^28 steps backwards and forwards.
+    EXPECT_NE(why("(.|.)*(.|.)*(.|.)*!").find("of the 0 layers"), std::string::npos);
+    o.ranks = 6;
+    o.pipeline = 6; // 2, 2, 2, 1 and none
+    o.partitionFront = true;
+    EXPECT_NE(why("transformer").find("leaves piece 5 of 6 no layers"), std::string::npos)
+        << why("transformer");
+    // On one stage there is nothing to cut, but what is no expression is said.
+    o.pipeline = 1;
+    EXPECT_EQ(why("conv"), "");
+    EXPECT_NE(why("(").find("is no regular expression"), std::string::npos);
 }
 
 // All ways to cut small models, by the formulas.

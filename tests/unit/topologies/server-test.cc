@@ -219,6 +219,24 @@ TEST(Servers, ReadErrors)
               0u);
 }
 
+// bigscience's all_reduce_bench-a100-n4.txt: 4 GB among 32 GPUs of 4 servers take 1.5289 to 1.5312
+// s, through one port of 100 Gb/s in and one out; each byte goes 2 (n - 1)/n times over every link
+// of the ring.
+TEST(Servers, JeanZaysPortsCarryWhatWasMeasured)
+{
+    const topo::ServerSpec& server = *topo::FindServer(topo::ServerPresets(), "jean-zay");
+    const topo::LibraryModel& library = server.library;
+    const double measured = 8 * 4e9 * 2 * 31 / 32 / 1.53 / 100e9;
+    EXPECT_NEAR(library.Of(topo::Protocol::kSimple).outsideShare, measured, 0.001);
+    EXPECT_NEAR(library.Of(topo::Protocol::kExchange).outsideShare, measured, 0.001);
+    EXPECT_NEAR(library.Of(topo::Protocol::kLl).outsideShare, measured / 2, 0.001); // flags
+    EXPECT_FALSE(library.Of(topo::Protocol::kLl128).betweenServers);
+    // Inside, as the other server of 8 A100.
+    const topo::LibraryModel& dgx = topo::FindServer(topo::ServerPresets(), "dgx-a100")->library;
+    EXPECT_EQ(library.launch, dgx.launch);
+    EXPECT_EQ(library.Of(topo::Protocol::kSimple).inside, dgx.Of(topo::Protocol::kSimple).inside);
+}
+
 TEST(Servers, Library)
 {
     const auto read = [](const std::string& library, std::vector<topo::Error>* errors) {
