@@ -428,20 +428,20 @@ class Reader
         const bool reads = step->type != Type::kRecv && step->type != Type::kRecvCopySend;
         const bool writes = step->type != Type::kSend && step->type != Type::kRecvReduceSend;
         bool intoInput = false;
-        // Of what is received the source is the sender's.
-        const bool announcedSource = !step->Receives();
-        if ((announcedSource && !IsAnnounced(*step, source, sourceOffset, "src")) ||
-            (step->type != Type::kSend &&
-             !IsAnnounced(*step, destination, destinationOffset, "dst")))
-        {
-            return false;
-        }
         if (reads && !Chunk(*step, source, sourceOffset, "src", &step->source, &step->fromInput))
         {
             return false;
         }
         if (writes &&
             !Chunk(*step, destination, destinationOffset, "dst", &step->destination, &intoInput))
+        {
+            return false;
+        }
+        // Of what is received the source is the sender's.
+        const bool announcedSource = !step->Receives();
+        if ((announcedSource && !IsAnnounced(*step, source, sourceOffset, "src")) ||
+            (step->type != Type::kSend &&
+             !IsAnnounced(*step, destination, destinationOffset, "dst")))
         {
             return false;
         }
