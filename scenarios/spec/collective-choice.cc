@@ -110,8 +110,7 @@ IsLeftToTuner(const CollectiveOptions& options,
 {
     // Blocks of sizes of their own are a step's, and no two need be alike.
     return what.ranks > 1 && what.op != coll::Op::kAllToAllV &&
-           !FixedFor(options, what, placement).algorithm &&
-           CandidatesOf(options, what, placement).size() > 1;
+           !FixedFor(options, what, placement).algorithm;
 }
 
 std::vector<coll::Choice>

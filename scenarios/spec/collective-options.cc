@@ -140,7 +140,8 @@ CheckTuner(Validation* v,
         {
             for (const auto& what : groups[g].collectives)
             {
-                if (IsLeftToTuner(*choice, what, placements[g]))
+                if (IsLeftToTuner(*choice, what, placements[g]) &&
+                    CandidatesOf(*choice, what, placements[g]).size() > 1)
                 {
                     return;
                 }
@@ -258,6 +259,11 @@ MakeCollectives(Validation* v,
         v->Decide("algorithm", Join(canonical, ","));
     }
     c.machine = MachineOf(*cluster, fabric, hasLibrary);
+    if (!hasLibrary)
+    {
+        c.machine.insideLatency += c.stepLatency.Seconds();
+        c.machine.outsideLatency += c.stepLatency.Seconds();
+    }
     std::vector<CollectiveOptions*> choices = {&c};
     if (compared && !used.empty())
     {

@@ -31,7 +31,7 @@ coll::Choice ChoiceOf(const CollectiveOptions& options,
                       const coll::Collective& what,
                       const coll::Placement& placement);
 
-/// Whether a collective's algorithm is the tuner's to choose, among several.
+/// Whether a collective's algorithm is the tuner's to choose, by measurement if it is asked for.
 bool IsLeftToTuner(const CollectiveOptions& options,
                    const coll::Collective& what,
                    const coll::Placement& placement);

@@ -21,6 +21,9 @@ namespace
 /// Above it only bytes count: of a ring on 1,024 ranks each message has 256 KiB then. Assumed.
 constexpr uint64_t kLargestMeasured = uint64_t{256} << 20;
 
+/// Of an index: there is one way only.
+constexpr std::size_t kNothingToTry = SIZE_MAX;
+
 /// Groups of one text lie alike: on as many servers with as many GPUs each, in the same order.
 std::string
 ShapeOf(const coll::Placement& placement)
@@ -120,17 +123,26 @@ MeasuredChoices::Plan(const CollectiveOptions& options,
                 continue;
             }
             what.bytes = range.from;
-            const auto [at, isNew] = m_index.try_emplace(NameOf(what, placement), m_all.size());
+            const auto [at, isNew] = m_index.try_emplace(NameOf(what, placement), kNothingToTry);
             if (isNew)
             {
-                MeasuredCollective& one = m_all.emplace_back();
-                one.what = what;
-                one.range = range;
-                for (const coll::Choice& choice : CandidatesOf(options, what, placement))
+                const auto candidates = CandidatesOf(options, what, placement);
+                if (candidates.size() > 1)
                 {
-                    one.tried.push_back({choice});
+                    at->second = m_all.size();
+                    MeasuredCollective& one = m_all.emplace_back();
+                    one.what = what;
+                    one.range = range;
+                    for (const coll::Choice& choice : candidates)
+                    {
+                        one.tried.push_back({choice});
+                    }
+                    busy.emplace_back();
                 }
-                busy.emplace_back();
+            }
+            if (at->second == kNothingToTry)
+            {
+                continue;
             }
             // Of groups that share ranks the first: these would not do it at once.
             std::set<coll::Rank>& its = busy[at->second];
@@ -153,7 +165,8 @@ MeasuredChoices::Find(const coll::Collective& what, const coll::Placement& place
         return nullptr;
     }
     const auto found = m_index.find(NameOf(what, placement));
-    return found == m_index.end() ? nullptr : &m_all[found->second];
+    return found == m_index.end() || found->second == kNothingToTry ? nullptr
+                                                                    : &m_all[found->second];
 }
 
 } // namespace scenario
