@@ -73,7 +73,8 @@ With(scenario::CollectiveOptions options, coll::Op op, const coll::Choice& choic
 
 } // namespace
 
-TunerMeasurement::TunerMeasurement(const scenario::RunOptions& run,
+TunerMeasurement::TunerMeasurement(const std::string& program,
+                                   const scenario::RunOptions& run,
                                    const scenario::FabricSpec& fabric,
                                    const scenario::ClusterSpec& cluster,
                                    const scenario::CollectiveOptions& options,
@@ -83,7 +84,7 @@ TunerMeasurement::TunerMeasurement(const scenario::RunOptions& run,
       m_options(With(options, one.what.op, choice)),
       m_cluster(cluster),
       m_one(one),
-      m_run("tuner",
+      m_run(program,
             m_runOptions,
             fabric,
             {cluster.topology, cluster.topologyName, cluster.hostOfServer},
@@ -200,7 +201,7 @@ Measure(const std::string& program,
 {
     for (scenario::TriedChoice& tried : one.tried)
     {
-        TunerMeasurement measurement(run, fabric, cluster, collectives, one, tried.choice);
+        TunerMeasurement measurement(program, run, fabric, cluster, collectives, one, tried.choice);
         const std::optional<int64_t> ps = measurement.Run();
         if (RunControl::IsInterrupted())
         {

@@ -25,8 +25,9 @@ namespace dltrain
 class TunerMeasurement : public FabricSimulation, public CollectiveUser
 {
   public:
-    /// All but `one` are kept by reference.
-    TunerMeasurement(const scenario::RunOptions& run,
+    /// Network, cluster and collective are kept by reference. \param program for errors
+    TunerMeasurement(const std::string& program,
+                     const scenario::RunOptions& run,
                      const scenario::FabricSpec& fabric,
                      const scenario::ClusterSpec& cluster,
                      const scenario::CollectiveOptions& options,
