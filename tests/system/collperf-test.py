@@ -100,7 +100,8 @@ class RingOnOneSwitch(SystemTest):
             times = {}
             for warm in (0, 1, 5):
                 run = self.run_program(
-                    "collperf --library=none --op=all_reduce --cc=none --report=0 -n 1"
+                    "collperf --library=none --op=all_reduce --algorithm=ring --cc=none"
+                    " --report=0 -n 1"
                     f" -w {warm} {shape}"
                 )
                 times[warm] = nccl_table(run.out)[0]["time_us"]
@@ -262,7 +263,9 @@ class RingOnOneSwitch(SystemTest):
         # FIELD.md, 5: results change with the number of GPUs, here as 2 (n-1) T(S / n) says.
         times = []
         for ranks in (2, 4, 8, 32):
-            run = self.run_program(f"collperf --library=none --op=all_reduce -b 4M --ranks={ranks}")
+            run = self.run_program(
+                f"collperf --library=none --op=all_reduce --algorithm=ring -b 4M --ranks={ranks}"
+            )
             row = nccl_table(run.out)[0]
             self.assertWithin(
                 row["time_us"],

@@ -100,6 +100,33 @@ class Tuner(SystemTest):
         with open(other, encoding="utf-8") as kept:
             self.assertEqual(kept.read(), text)
 
+    def test_chance_is_the_same_with_and_without_a_measurement(self):
+        """Random ways and losses: simulations before it leave no trace in a run."""
+        line = (
+            RUN.replace("16M", "256K")
+            + TUNED
+            + " --bit-error-rate=1e-9 --ns3::RdmaSwitch::LoadBalancer=spray"
+            " --ns3::RdmaNic::LossRecovery=out-of-order"
+        )
+        first = self.run_program(line)
+        second = self.run_program(line)
+        self.assertIn("measuring", first.err)
+        self.assertNotIn("measuring", second.err)
+        self.assertEqual(results(first), results(second))
+        self.assertEqual(first.text("flows.csv"), second.text("flows.csv"))
+
+    def test_without_a_library_formulas_choose(self):
+        """Few messages for small sizes, few bytes for large ones: 16 ranks on a switch."""
+        line = "collperf --ranks=16 --library=none -b 1K -e 16M -f 16384" + QUIET
+        small, large = self.run_program(line).stats["collectives"]
+        self.assertEqual(small["algorithm"], "double-binary-tree")
+        self.assertEqual(large["algorithm"], "ring")
+        # And that is right: each is faster there than the other.
+        for row, other in ((small, "ring"), (large, "double-binary-tree")):
+            size = f" -b {row['bytes']} -e {row['bytes']} --algorithm={other}"
+            took = self.time_us(line.replace(" -b 1K -e 16M -f 16384", size))
+            self.assertLess(row["time_us"], took)
+
     def test_another_network_is_another_file(self):
         small = RUN.replace("16M", "64K")
         self.run_program(small + TUNED)
@@ -121,7 +148,6 @@ class Tuner(SystemTest):
         self.assertEqual(len(self.cached()), 6)
 
     def test_the_contents_of_files_count(self):
-        self.run_program("collperf --list=servers")
         server = {
             "name": "mine",
             "gpu": "A100",
@@ -159,7 +185,7 @@ class Tuner(SystemTest):
         """Groups of a step enter together, each with 1 of a server's 4 GPUs: 4 groups of 4."""
         line = (
             "dltrain --model=gpt2 --servers=4 --gpus-per-server=4 --tp=4 --zero=0 --seq=128"
-            " --topology=fat-tree --k=4 --oversubscription=4 --placement=random" + QUIET + TUNED
+            " --topology=fat-tree --k=8 --oversubscription=4 --placement=random" + QUIET + TUNED
         )
         first = self.run_program(line)
         kinds = {(t["op"], t["ranks"], t["groups"]) for t in first.stats["tuner"]}
