@@ -202,7 +202,7 @@ class Tuner(SystemTest):
         self.assertFalse(os.path.exists(os.path.join(self.folder, "tuned")))
 
     def test_mistakes(self):
-        small = RUN.replace("16M", "64K")
+        small = "collperf --ranks=4 -b 64K" + QUIET  # of no network that has something to tell
         self.refuse(small + " --tuner=measure", "--tuner", "measured")
         self.refuse(small + " --tuner-cache=x", "--tuner-cache", "without --tuner=measured")
         self.refuse(small + TUNED + " --algorithm=ring", "--tuner", "allowed: model")
