@@ -5,10 +5,12 @@ of its packets.
 
 import math
 import os
+import re
 
 from _system_test import (
     HEADERS,
     MTU,
+    ROOT,
     SystemTest,
     main,
     nccl_table,
@@ -512,6 +514,21 @@ class AsNcclTests(SystemTest):
         )
         self.assertEqual(plain.stats["collectives"], run.stats["collectives"])
         self.assertIn("# nThread 1 nGpus 4 ", plain.out)
+
+    def test_chunks_of_a_file_are_whole_elements(self):
+        """The example of the documentation: two chunks, so 12 bytes are two of 1 1/2 floats."""
+        with open(os.path.join(ROOT, "docs/collectives.md"), encoding="utf-8") as page:
+            xml = re.search('<algo name="pair".*?</algo>\n', page.read(), re.DOTALL).group()
+        self.write("pair.xml", xml)
+        line = "collperf --ranks=2 --algorithm=pair.xml --report=0 --timeline=0 --progress=0 -b "
+        words = ("pair.xml:1: ", 'nchunksperloop="2"', "multiples of 8 bytes")
+        self.refuse(line + "12", *words)
+        self.run_program(line + "16")
+        self.run_program(line + "12 -d half")
+        self.refuse(line + "6 -d half", "multiples of 4 bytes")
+        # GPU 0 sends its chunk 1 first.
+        self.write("pair.xml", xml.replace('i_chunks="2"', 'i_chunks="1"', 1))
+        self.refuse(line + "16", "pair.xml:4: ", 'i_chunks="1"')
 
     def test_a_named_server(self):
         """8 GPUs and 8 NICs of 400 Gb/s each: not one GPU and one NIC of 100."""
