@@ -90,8 +90,8 @@ PrintTuner(std::ostream& os, const scenario::MeasuredChoices& choices)
         const scenario::TriedChoice& model = one.Model();
         os << Format("%-16s ", "Tuner") << coll::OpName(one.what.op) << " from "
            << rdma::ToString(rdma::Bytes(one.range.from)) << " on, " << one.what.ranks
-           << " ranks: " << scenario::ChoiceText(best.choice) << " "
-           << (best.ps > 0 ? HumanTime(Us(best.ps)) : std::string("did not end"));
+           << " ranks: " << scenario::ChoiceText(best.choice)
+           << (best.ps > 0 ? " takes " + HumanTime(Us(best.ps)) : std::string(" did not end"));
         if (&best == &model)
         {
             os << ", as by formula, of " << one.tried.size() << " measured\n";
