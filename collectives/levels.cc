@@ -136,8 +136,10 @@ WhyNoLevels(const Collective& what, const Placement& placement, const AlgorithmO
     const size_t most = std::min<size_t>(MostLevels(placement), kMostLevels);
     if (options.levels.size() < 2 || options.levels.size() > most)
     {
-        return "there are " + std::string(most > 2 ? "2 to " : "") + std::to_string(most) +
-               " levels, and algorithms for " + std::to_string(options.levels.size());
+        const std::string count = std::string(most > 2 ? "2 to " : "") + std::to_string(most);
+        return "there are " + count + " levels, and algorithms for " +
+               std::to_string(options.levels.size()) +
+               "; allowed: " + (most < 2 ? "none, without --levels" : count + " names");
     }
     const Levels levels(placement, options.levels.size());
     if (!levels.Problem().empty())

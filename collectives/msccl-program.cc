@@ -214,6 +214,7 @@ class Reader
         m_program.op = found->second;
         m_program.root = static_cast<Rank>(root);
         m_program.chunks = static_cast<uint64_t>(chunks);
+        m_program.line = m_tag.line;
         const bool pieces = m_program.op == Op::kAllGather || m_program.op == Op::kReduceScatter ||
                             m_program.op == Op::kAllToAll;
         if (pieces && chunks % gpus != 0)
@@ -257,11 +258,11 @@ class Reader
     {
         int64_t id = 0;
         int64_t scratch = 0;
-        int64_t ignored = 0;
+        const auto all = static_cast<int64_t>(m_program.chunks);
         if (!Expect("gpu", {"id", "i_chunks", "o_chunks", "s_chunks"}) ||
             !Number("id", 0, static_cast<int64_t>(m_program.gpus.size()) - 1, &id) ||
-            !Number("i_chunks", 0, kMostChunks, &ignored, 0) ||
-            !Number("o_chunks", 0, kMostChunks, &ignored, 0) ||
+            !Number("i_chunks", 0, all, &m_inputChunks, all) ||
+            !Number("o_chunks", 0, all, &m_outputChunks, all) ||
             !Number("s_chunks", 0, kMostChunks, &scratch, 0))
         {
             return false;
@@ -436,7 +437,35 @@ class Reader
         {
             return false;
         }
+        // Of what is received the source is the sender's.
+        const bool announcedSource = !step->Receives();
+        if ((announcedSource && !IsAnnounced(*step, source, sourceOffset, "src")) ||
+            (step->type != Type::kSend &&
+             !IsAnnounced(*step, destination, destinationOffset, "dst")))
+        {
+            return false;
+        }
         return !intoInput || Fail(step->line, "writes into the input of an alltoall");
+    }
+
+    /// A step uses no more of a buffer than its <gpu> says: i_chunks and o_chunks are what all of
+    /// its steps use, or more (microsoft/msccl-tools, msccl/language/ir.py, ir_to_xml).
+    bool IsAnnounced(const MscclStep& step,
+                     const std::string& buffer,
+                     int64_t offset,
+                     const std::string& which)
+    {
+        const bool input = buffer == "i";
+        const int64_t chunks = input ? m_inputChunks : m_outputChunks;
+        if ((!input && buffer != "o") || offset < 0 ||
+            offset + static_cast<int64_t>(step.count) <= chunks)
+        {
+            return true; // of others Chunk() says what is wrong
+        }
+        return Fail(step.line,
+                    which + "off=\"" + std::to_string(offset) + "\" and cnt=\"" +
+                        std::to_string(step.count) + "\" where the <gpu> has " +
+                        (input ? "i_chunks=\"" : "o_chunks=\"") + std::to_string(chunks) + "\"");
     }
 
     /// Where chunks of a buffer stand.
@@ -487,6 +516,8 @@ class Reader
     MscclProgram& m_program;
     XmlTag m_tag;
     Rank m_gpu = 0;
+    int64_t m_inputChunks = 0;  ///< of the GPU, as it says
+    int64_t m_outputChunks = 0; ///< the same
     std::string m_error;
 };
 

@@ -77,6 +77,7 @@ struct MscclProgram
     Op op = Op::kAllReduce;
     Rank root = 0;
     uint64_t chunks = 0; ///< of S
+    uint32_t line = 0;   ///< of <algo>
     std::vector<MscclGpu> gpus;
 };
 

@@ -138,6 +138,7 @@ class MscclAlgorithm final : public Algorithm
           m_root(program.root),
           m_ranks(static_cast<Rank>(program.gpus.size())),
           m_chunks(program.chunks),
+          m_line(program.line),
           m_lanes(std::move(lanes))
     {
     }
@@ -162,6 +163,20 @@ class MscclAlgorithm final : public Algorithm
                                   : program.gpus[place.member].line;
         return std::to_string(line) + ": does not do " + OpName(m_op) +
                ", in chunks: " + m_proof.problems[0];
+    }
+
+    /// WhyNoElements().
+    std::string WhyNoElements(uint64_t bytes, uint32_t elementBytes) const
+    {
+        if (bytes % m_chunks != 0 || bytes / m_chunks % elementBytes == 0)
+        {
+            return {};
+        }
+        return m_name + ":" + std::to_string(m_line) + ": <algo nchunksperloop=\"" +
+               std::to_string(m_chunks) + "\">: chunks of " + std::to_string(bytes / m_chunks) +
+               " of " + std::to_string(bytes) + " bytes are no whole elements of " +
+               std::to_string(elementBytes) + " bytes; allowed: sizes that are multiples of " +
+               std::to_string(m_chunks * elementBytes) + " bytes";
     }
 
     std::string Name() const override
@@ -296,6 +311,7 @@ class MscclAlgorithm final : public Algorithm
     Rank m_root;
     Rank m_ranks;
     uint64_t m_chunks;
+    uint32_t m_line; ///< where they are said
     std::shared_ptr<const MscclLanes> m_lanes;
     CheckReport m_proof;
 };
@@ -320,6 +336,13 @@ ReadMscclXml(const std::string& text, const std::string& name, std::string* erro
         return nullptr;
     }
     return algorithm;
+}
+
+std::string
+WhyNoElements(const Algorithm& algorithm, uint64_t bytes, uint32_t elementBytes)
+{
+    const auto* file = dynamic_cast<const MscclAlgorithm*>(&algorithm);
+    return file ? file->WhyNoElements(bytes, elementBytes) : "";
 }
 
 std::string

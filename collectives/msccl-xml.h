@@ -24,7 +24,9 @@
  *
  * What MSCCL does not use the file for, this refuses: sizes that nchunksperloop does not divide, or
  * another number of ranks. minBytes, maxBytes, proto are read and say nothing here: who names a
- * file wants it. redop, inplace, outofplace, nchannels and i_chunks, o_chunks change nothing.
+ * file wants it. redop, inplace, outofplace and nchannels change nothing. i_chunks and o_chunks,
+ * where they stand, are the chunks of input and output that a GPU's steps use at most: a step
+ * beyond them is refused.
  */
 #ifndef COLLECTIVES_MSCCL_XML_H
 #define COLLECTIVES_MSCCL_XML_H
@@ -49,6 +51,10 @@ std::unique_ptr<Algorithm> ReadMscclXml(const std::string& text,
 /// Reads a file and registers it under its path, so that Find(op, path) has it. Empty, or why not,
 /// as above. The same file twice is read again only if it changed.
 std::string RegisterMscclFile(const std::string& path);
+
+/// Of an algorithm of a file: that its chunks of so many bytes are no whole elements, with the line
+/// that says how many chunks there are. Empty: they are, or the algorithm is of no file.
+std::string WhyNoElements(const Algorithm& algorithm, uint64_t bytes, uint32_t elementBytes);
 
 } // namespace coll
 

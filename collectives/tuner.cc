@@ -20,6 +20,15 @@ namespace
 constexpr const char* kTrees = "double-binary-tree";
 constexpr const char* kCandidates[] = {"ring", kTrees, "nvls"};
 
+// What is measured beside the formula's choice: all assumed.
+/// Algorithms, each with its best protocol.
+constexpr std::size_t kOtherAlgorithms = 4;
+/// As many times the time of the first by formula: formulas know nothing of narrow uplinks, which
+/// are seldom narrower than 4:1.
+constexpr double kWorthMeasuring = 4;
+/// Of what is measured, so many from the first on are measured with twice their channels, too.
+constexpr std::size_t kWithMoreChannels = 2;
+
 /// Whether some server has ranks in several islands.
 bool
 LeavesIslands(const Placement& placement, uint32_t island)
@@ -145,16 +154,23 @@ EstimateSeconds(const Algorithm& algorithm,
         outside ? std::min(chain, static_cast<double>(cost->chainOutside)) : 0;
     const double chainInside = chain - chainOutside;
     double messages = 0;
+    const double bytes = cost->serialBytes / chain; // of a message
     if (machine.hasLibrary)
     {
         messages = chainInside * times.inside.Seconds() + chainOutside * times.outside.Seconds();
     }
-    const double bytes = cost->serialBytes / chain; // of a message
+    else
+    {
+        const double packet = std::min<double>(bytes, machine.mtu);
+        const double stored = machine.nicRate > 0 ? machine.switches * packet / machine.nicRate : 0;
+        messages =
+            chainInside * machine.insideLatency + chainOutside * (machine.outsideLatency + stored);
+    }
     messages += bytes * (chainInside / inRate + (outside ? chainOutside / outRate : 0));
     double links =
         std::max(chainInside > 0 ? cost->serialBytes / inRate * (chainInside / chain) : 0,
                  outside ? cost->outOfServer / outRate : 0);
-    if (algorithm.Name() == kTrees)
+    if (machine.hasLibrary && algorithm.Name() == kTrees)
     {
         // Between two servers trees send fewer bytes than rings, but NCCL expects all of them to
         // carry S up and S down at 0.92 of the rate (src/graph/tuning.cc), and so takes rings.
@@ -163,6 +179,51 @@ EstimateSeconds(const Algorithm& algorithm,
     }
     return seconds + std::max(messages, links);
 }
+
+namespace
+{
+
+/// Among which a collective that adds up or passes on may choose, of a machine with a library.
+std::vector<topo::Protocol>
+Protocols(Op op, const Placement& placement, const Machine& machine, const Fixed& fixed)
+{
+    if (IsExchange(op))
+    {
+        return {topo::Protocol::kExchange};
+    }
+    if (fixed.protocol)
+    {
+        return {*fixed.protocol};
+    }
+    std::vector<topo::Protocol> protocols;
+    for (const topo::Protocol protocol : topo::kChoosableProtocols)
+    {
+        const bool allowed = fixed.protocols.empty() ||
+                             std::find(fixed.protocols.begin(), fixed.protocols.end(), protocol) !=
+                                 fixed.protocols.end();
+        if (allowed && WhyNotProtocol(protocol, placement, machine).empty())
+        {
+            protocols.push_back(protocol);
+        }
+    }
+    return protocols.empty() ? fixed.protocols : protocols; // which WhyNotProtocol says of them
+}
+
+/// Of a candidate for a measurement: whether it is one at all.
+bool
+IsWorthAsking(const Algorithm& algorithm,
+              const Collective& what,
+              const Placement& placement,
+              const AlgorithmOptions& options,
+              const Fixed& fixed)
+{
+    const bool between = algorithm.Uses().fabricSwitches && HasSeveralServers(placement);
+    const bool except =
+        std::find(fixed.except.begin(), fixed.except.end(), algorithm.Name()) != fixed.except.end();
+    return !between && !except && algorithm.WhyNot(what, placement, options).empty();
+}
+
+} // namespace
 
 Choice
 Choose(const Collective& what,
@@ -185,7 +246,7 @@ Choose(const Collective& what,
             // Switches between servers are for those who ask for them.
             const bool between =
                 algorithm && algorithm->Uses().fabricSwitches && HasSeveralServers(placement);
-            if (machine.hasLibrary && algorithm && algorithm != algorithms.front() && !between &&
+            if (algorithm && algorithm != algorithms.front() && !between &&
                 algorithm->WhyNot(what, placement, options).empty())
             {
                 algorithms.push_back(algorithm);
@@ -196,36 +257,27 @@ Choose(const Collective& what,
     Choice best;
     if (!machine.hasLibrary)
     {
-        best.algorithm = algorithms.front();
-        return best;
-    }
-    std::vector<topo::Protocol> protocols;
-    if (IsExchange(what.op))
-    {
-        protocols = {topo::Protocol::kExchange};
-    }
-    else if (fixed.protocol)
-    {
-        protocols = {*fixed.protocol};
-    }
-    else
-    {
-        for (const topo::Protocol protocol : topo::kChoosableProtocols)
+        for (const Algorithm* algorithm : algorithms)
         {
-            const bool allowed =
-                fixed.protocols.empty() ||
-                std::find(fixed.protocols.begin(), fixed.protocols.end(), protocol) !=
-                    fixed.protocols.end();
-            if (allowed && WhyNotProtocol(protocol, placement, machine).empty())
+            // What has no formula is taken where there is nothing else.
+            const bool can = algorithm->WhyNot(what, placement, options).empty();
+            const double seconds = can ? EstimateSeconds(*algorithm,
+                                                         topo::Protocol::kSimple,
+                                                         what,
+                                                         placement,
+                                                         options,
+                                                         machine)
+                                             .value_or(0)
+                                       : 0;
+            if (!best.algorithm || (seconds > 0 && best.seconds > 0 && seconds < best.seconds))
             {
-                protocols.push_back(protocol);
+                best.algorithm = algorithm;
+                best.seconds = seconds;
             }
         }
-        if (protocols.empty()) // which WhyNotProtocol says of them
-        {
-            protocols = fixed.protocols;
-        }
+        return best;
     }
+    const std::vector<topo::Protocol> protocols = Protocols(what.op, placement, machine, fixed);
     for (const Algorithm* algorithm : algorithms)
     {
         const bool can = algorithm->WhyNot(what, placement, options).empty();
@@ -248,6 +300,102 @@ Choose(const Collective& what,
         }
     }
     return best;
+}
+
+std::vector<Choice>
+Candidates(const Collective& what,
+           const Placement& placement,
+           const AlgorithmOptions& options,
+           const Machine& machine,
+           const Fixed& fixed)
+{
+    const Choice first = Choose(what, placement, options, machine, fixed);
+    std::vector<Choice> candidates;
+    const auto add = [&](const Algorithm& algorithm, bool allProtocols) {
+        Choice best;
+        const std::vector<topo::Protocol> inSwitches = ProtocolsInSwitches(algorithm);
+        std::vector<std::optional<topo::Protocol>> protocols = {std::nullopt};
+        if (machine.hasLibrary)
+        {
+            const auto some =
+                inSwitches.empty() ? Protocols(what.op, placement, machine, fixed) : inSwitches;
+            protocols.assign(some.begin(), some.end());
+        }
+        for (const auto& protocol : protocols)
+        {
+            const std::optional<double> seconds =
+                EstimateSeconds(algorithm,
+                                protocol.value_or(topo::Protocol::kSimple),
+                                what,
+                                placement,
+                                options,
+                                machine);
+            if (!seconds)
+            {
+                continue;
+            }
+            if (allProtocols)
+            {
+                candidates.push_back({&algorithm, protocol, *seconds});
+            }
+            else if (!best.algorithm || *seconds < best.seconds)
+            {
+                best = {&algorithm, protocol, *seconds};
+            }
+        }
+        if (best.algorithm)
+        {
+            candidates.push_back(best);
+        }
+    };
+    for (const Algorithm* algorithm : fixed.among.empty() ? AlgorithmsFor(what.op) : fixed.among)
+    {
+        if (algorithm != first.algorithm &&
+            IsWorthAsking(*algorithm, what, placement, options, fixed))
+        {
+            add(*algorithm, false);
+        }
+    }
+    const auto bySeconds = [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; };
+    std::stable_sort(candidates.begin(), candidates.end(), bySeconds);
+    candidates.erase(std::remove_if(candidates.begin(),
+                                    candidates.end(),
+                                    [&first](const Choice& c) {
+                                        return c.seconds > kWorthMeasuring * first.seconds;
+                                    }),
+                     candidates.end());
+    candidates.resize(std::min(candidates.size(), kOtherAlgorithms));
+    std::vector<Choice> result = {first};
+    result.insert(result.end(), candidates.begin(), candidates.end());
+    // Its next protocol.
+    candidates.clear();
+    add(*first.algorithm, true);
+    std::stable_sort(candidates.begin(), candidates.end(), bySeconds);
+    const auto next = std::find_if(candidates.begin(), candidates.end(), [&first](const Choice& c) {
+        return c.protocol != first.protocol && c.seconds <= kWorthMeasuring * first.seconds;
+    });
+    if (next != candidates.end())
+    {
+        result.push_back(*next);
+    }
+    // More flows than NICs spread better over equal ways, which no formula knows.
+    const uint32_t own = ChannelCount(placement, options);
+    const uint32_t most = options.maxChannels != 0 ? options.maxChannels : kMaxChannels;
+    const bool both = HasSeveralServers(placement) && options.channels == 0 &&
+                      !IsExchange(what.op) && 2 * own <= most;
+    for (std::size_t i = 0, n = std::min(result.size(), kWithMoreChannels); both && i < n; ++i)
+    {
+        Choice more = result[i];
+        more.channels = 2 * own;
+        AlgorithmOptions asked = options;
+        asked.channels = more.channels;
+        if (more.algorithm->Reads(Knob::kChannels) &&
+            more.algorithm->WhyNot(what, placement, asked).empty())
+        {
+            result.push_back(more);
+        }
+    }
+    return result;
 }
 
 } // namespace coll

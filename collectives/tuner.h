@@ -16,7 +16,9 @@
  * Candidates are the algorithms that NCCL has for an operation (src/graph/tuning.cc: ring; tree,
  * which is our double-binary-tree; nvls in a server whose switch adds up), among those that this
  * program has. NCCL chooses by the same
- * kind of formula with constants of its own; here the constants are those of the machine.
+ * kind of formula with constants of its own; here the constants are those of the machine. Without a
+ * library software takes no time: latencies are those of cables, switches and links in servers, and
+ * nothing is left of NCCL but which algorithms there are.
  */
 #ifndef COLLECTIVES_TUNER_H
 #define COLLECTIVES_TUNER_H
@@ -40,6 +42,11 @@ struct Machine
     double nicRate = 0;      ///< B/s of one NIC
     uint32_t nics = 1;       ///< of a server
     bool hasLibrary = false; ///< else nothing takes time but links, and protocols are not known
+    // Of a message where there is no library, whose times have it:
+    double insideLatency = 0;  ///< s
+    double outsideLatency = 0; ///< s of cables and switches, to the farthest server
+    uint32_t switches = 0;     ///< on that way: each takes in a packet before it sends it on
+    uint32_t mtu = 0;          ///< bytes of a packet
     topo::LibraryModel library;
 };
 
@@ -50,6 +57,8 @@ struct Choice
     /// Nothing: the machine has no library.
     std::optional<topo::Protocol> protocol;
     double seconds = 0; ///< by formula; 0: there is none for this algorithm
+    /// Asked of the algorithm (AlgorithmOptions::channels); 0: as without this choice.
+    uint32_t channels = 0;
 };
 
 /// What a user has fixed.
@@ -81,6 +90,16 @@ Choice Choose(const Collective& what,
               const AlgorithmOptions& options,
               const Machine& machine,
               const Fixed& fixed = {});
+
+/// What is worth a measurement, where formulas are not to be trusted: Choose()'s own choice first,
+/// which may be all; the same with its next protocol; the best other algorithms by formula, not
+/// only the library's; and the first of these with more channels. Switches between servers are for
+/// those who ask for them. The same question has the same answer.
+std::vector<Choice> Candidates(const Collective& what,
+                               const Placement& placement,
+                               const AlgorithmOptions& options,
+                               const Machine& machine,
+                               const Fixed& fixed = {});
 
 /// With which an algorithm runs that adds up in switches; empty: it does not.
 std::vector<topo::Protocol> ProtocolsInSwitches(const Algorithm& algorithm);

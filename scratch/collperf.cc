@@ -10,6 +10,7 @@
 #include "contrib/dltrain/model/early-environment.h"
 #include "contrib/dltrain/model/program.h"
 #include "contrib/dltrain/model/ranks.h"
+#include "contrib/dltrain/model/tuner-measurement.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/parse.h"
 
@@ -20,6 +21,15 @@ main(int argc, char* argv[])
         scenario::SilenceOtherRanks(); // under mpirun one process speaks
         const scenario::CollperfScenario scenario =
             scenario::ParseOrExit<scenario::CollperfScenario>(argc, argv);
+        const int status = dltrain::Tune("collperf",
+                                         scenario.run,
+                                         scenario.fabric,
+                                         scenario.cluster,
+                                         scenario.collectives);
+        if (status != 0)
+        {
+            return status;
+        }
         if (scenario.run.dryRun)
         {
             return dltrain::DryRun(scenario);

@@ -11,6 +11,7 @@
 #include "contrib/dltrain/model/program.h"
 #include "contrib/dltrain/model/ranks.h"
 #include "contrib/dltrain/model/training-simulation.h"
+#include "contrib/dltrain/model/tuner-measurement.h"
 #include "results/capture-results.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/parse.h"
@@ -27,6 +28,15 @@ main(int argc, char* argv[])
         if (!scenario.HasSteps())
         {
             return results::EndWithoutSteps(scenario, std::cout);
+        }
+        const int status = dltrain::Tune("dltrain",
+                                         scenario.run,
+                                         scenario.fabric,
+                                         scenario.cluster,
+                                         scenario.collectives);
+        if (status != 0)
+        {
+            return status;
         }
         if (scenario.run.dryRun)
         {

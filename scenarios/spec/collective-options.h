@@ -20,11 +20,26 @@ namespace scenario
 /// What --algorithm says where it does not choose.
 constexpr const char* kAutoAlgorithm = "auto";
 
-/// How a collective is done: as the user has said, else as the tuner chooses. It may be that it
-/// cannot: Algorithm::WhyNot.
+/// What --tuner says.
+constexpr const char* kModelTuner = "model";
+constexpr const char* kMeasuredTuner = "measured";
+
+/// How a collective is done: as the user has said, else as the tuner chooses, by measurement where
+/// there is one. It may be that it cannot: Algorithm::WhyNot. Schedules are made with
+/// CollectiveOptions::OptionsFor of this choice.
 coll::Choice ChoiceOf(const CollectiveOptions& options,
                       const coll::Collective& what,
                       const coll::Placement& placement);
+
+/// Whether a collective's algorithm is the tuner's to choose, by measurement if it is asked for.
+bool IsLeftToTuner(const CollectiveOptions& options,
+                   const coll::Collective& what,
+                   const coll::Placement& placement);
+
+/// Of what is left to the tuner: what is worth a measurement, the choice by formula first.
+std::vector<coll::Choice> CandidatesOf(const CollectiveOptions& options,
+                                       const coll::Collective& what,
+                                       const coll::Placement& placement);
 
 /// The same in words: "ring", "ring, LL128".
 std::string ChoiceText(const coll::Choice& choice);

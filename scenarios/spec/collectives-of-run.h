@@ -24,6 +24,7 @@ struct CollectivesOfRun
 {
     std::vector<UsedBy> groups;
     bool andOthers = false; ///< of a workload of the user's own, which only it knows
+    uint32_t elementBytes = 1; ///< of what is sent: chunks of files are whole elements
 };
 
 } // namespace scenario

@@ -10,6 +10,7 @@
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/foreign-names.h"
+#include "scenarios/spec/measured-choices.h"
 #include "scenarios/spec/nccl-environment.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
@@ -592,8 +593,15 @@ ValidateCollperf(const ReadResult& read)
                                     cluster.valid ? &cluster.spec : nullptr,
                                     s.fabric,
                                     nccl,
-                                    {{{{}, used}}, false},
+                                    {{{{}, used}}, false, s.elementBytes},
                                     &s.compare);
+    if (s.collectives.measured && cluster.valid && v.errors.empty())
+    {
+        for (const CollectiveOptions* choice : s.Choices()) // which share one plan
+        {
+            s.collectives.measured->Plan(*choice, cluster.spec, {{{}, used}});
+        }
+    }
     if (s.checked && MessagesToCheck(s) > kMostMessagesChecked)
     {
         v.Fail(

@@ -163,6 +163,16 @@ PrepareOutput(const std::string& program, const Values& values, RunOptions* run,
         return true; // of several processes the first one writes
     }
     const std::string wanted = chosen ? "results" : values.Text("out");
+    std::error_code unresolved;
+    const fs::path resolved = fs::weakly_canonical(wanted, unresolved);
+    if (!unresolved && resolved == resolved.root_path() && resolved.is_absolute())
+    {
+        *error = {values.Where("out"),
+                  wanted,
+                  "is the root of all folders; allowed: a folder of its own, as --out=results/mine",
+                  ""};
+        return false;
+    }
     const std::string why = WhyNotWritable(wanted);
     if (!why.empty())
     {

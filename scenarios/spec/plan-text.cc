@@ -685,9 +685,10 @@ FormulaText(const CollperfScenario& s, const std::vector<coll::Collective>& what
                                                                       "at_server");
     for (const coll::Collective& what : whats)
     {
-        const coll::Algorithm& algorithm = *ChoiceOf(s.collectives, what, placement).algorithm;
+        const coll::Choice choice = ChoiceOf(s.collectives, what, placement);
+        const coll::Algorithm& algorithm = *choice.algorithm;
         const std::optional<coll::Cost> cost =
-            algorithm.CostOf(what, placement, s.collectives.OptionsFor(what.op));
+            algorithm.CostOf(what, placement, s.collectives.OptionsFor(what.op, choice));
         const auto cell = [&](double value) { return cost ? Format("%.0f", value) : "-"; };
         const coll::Cost c = cost.value_or(coll::Cost());
         const uint64_t outside = s.cluster.servers > 1 ? std::min(c.chain, c.chainOutside) : 0;

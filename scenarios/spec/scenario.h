@@ -99,7 +99,7 @@ struct RunOptions
     std::vector<std::string> traceQueuePairs; ///< patterns of --trace-qps
     std::vector<std::string> tracePaths;      ///< patterns of --trace-paths
     std::shared_ptr<const Background> background; ///< flows beside a job; null: there are none
-    ProtocolSpec protocol; ///< of traffic's flows, and of those beside a job
+    ProtocolSpec protocol;                        ///< of traffic's flows, and of those beside a job
     std::vector<std::string>
         ns3Arguments;     ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
     nlohmann::json asRun; ///< the whole configuration as run, for stats.json
@@ -230,6 +230,8 @@ struct NcclLimits
     std::vector<std::string> notes;     ///< what has no effect, or is not obeyed
 };
 
+class MeasuredChoices;
+
 struct CollectiveOptions
 {
     std::vector<AlgorithmRule> algorithms;  ///< later ones win; for the rest the tuner chooses
@@ -249,6 +251,13 @@ struct CollectiveOptions
     /// What schedules of an operation are made with: a library sends what one GPU has for one other
     /// through the NIC beside it, unless channels are asked for.
     coll::AlgorithmOptions OptionsFor(coll::Op op) const;
+    /// The same with what ChoiceOf has chosen of them.
+    coll::AlgorithmOptions OptionsFor(coll::Op op, const coll::Choice& choice) const;
+
+    /// --tuner=measured: what is measured, before anything runs; null: formulas choose. Copies
+    /// share it.
+    std::shared_ptr<MeasuredChoices> measured = nullptr;
+    std::string measuredFolder; ///< where measurements are kept
 };
 
 struct TrainingScenario

@@ -68,8 +68,8 @@ SchedulesOf(const ClusterSpec& cluster, const CollectiveOptions& collectives)
     return [&cluster, &collectives](const coll::Collective& what,
                                     const std::vector<coll::Rank>& ranks) {
         const coll::Placement placement = PlacementOf(cluster, ranks);
-        return ChoiceOf(collectives, what, placement)
-            .algorithm->Make(what, placement, collectives.OptionsFor(what.op));
+        const coll::Choice choice = ChoiceOf(collectives, what, placement);
+        return choice.algorithm->Make(what, placement, collectives.OptionsFor(what.op, choice));
     };
 }
 

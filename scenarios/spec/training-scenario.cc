@@ -15,6 +15,7 @@
 #include "scenarios/spec/idle-options.h"
 #include "scenarios/spec/jobs.h"
 #include "scenarios/spec/launch-options.h"
+#include "scenarios/spec/measured-choices.h"
 #include "scenarios/spec/micro-batch.h"
 #include "scenarios/spec/nccl-environment.h"
 #include "scenarios/spec/parallel-options.h"
@@ -591,7 +592,17 @@ ValidateTraining(const ReadResult& read)
                                     cluster.valid ? &cluster.spec : nullptr,
                                     s.fabric,
                                     nccl,
-                                    {used, s.workload != workload::kDefaultWorkload});
+                                    {used,
+                                     s.workload != workload::kDefaultWorkload,
+                                     model && v.errors.empty()
+                                         ? training::DtypeBytes(s.options.dtype)
+                                         : 1});
+    if (s.collectives.measured && cluster.valid && v.errors.empty())
+    {
+        s.collectives.measured->Plan(s.collectives,
+                                     cluster.spec,
+                                     CollectivesOf(s.plan, cluster.spec.server.gpus, true));
+    }
     if (s.HasSteps())
     {
         CheckExports(&v, &s, cluster.spec);

@@ -503,6 +503,10 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
 {
     std::vector<std::string>
         except{"out", "progress", "report", "timeline", "export", "engine", "threads", "mpi-ranks"};
+    if (v.table.Find("tuner-cache"))
+    {
+        except.emplace_back("tuner-cache"); // a place, as --out
+    }
     if (networkFromFile)
     {
         except.insert(except.end(), {"nic", "link-delay", "bit-error-rate"});

@@ -5,10 +5,12 @@ of its packets.
 
 import math
 import os
+import re
 
 from _system_test import (
     HEADERS,
     MTU,
+    ROOT,
     SystemTest,
     main,
     nccl_table,
@@ -100,7 +102,8 @@ class RingOnOneSwitch(SystemTest):
             times = {}
             for warm in (0, 1, 5):
                 run = self.run_program(
-                    "collperf --library=none --op=all_reduce --cc=none --report=0 -n 1"
+                    "collperf --library=none --op=all_reduce --algorithm=ring --cc=none"
+                    " --report=0 -n 1"
                     f" -w {warm} {shape}"
                 )
                 times[warm] = nccl_table(run.out)[0]["time_us"]
@@ -262,7 +265,9 @@ class RingOnOneSwitch(SystemTest):
         # FIELD.md, 5: results change with the number of GPUs, here as 2 (n-1) T(S / n) says.
         times = []
         for ranks in (2, 4, 8, 32):
-            run = self.run_program(f"collperf --library=none --op=all_reduce -b 4M --ranks={ranks}")
+            run = self.run_program(
+                f"collperf --library=none --op=all_reduce --algorithm=ring -b 4M --ranks={ranks}"
+            )
             row = nccl_table(run.out)[0]
             self.assertWithin(
                 row["time_us"],
@@ -509,6 +514,21 @@ class AsNcclTests(SystemTest):
         )
         self.assertEqual(plain.stats["collectives"], run.stats["collectives"])
         self.assertIn("# nThread 1 nGpus 4 ", plain.out)
+
+    def test_chunks_of_a_file_are_whole_elements(self):
+        """The example of the documentation: two chunks, so 12 bytes are two of 1 1/2 floats."""
+        with open(os.path.join(ROOT, "docs/collectives.md"), encoding="utf-8") as page:
+            xml = re.search('<algo name="pair".*?</algo>\n', page.read(), re.DOTALL).group()
+        self.write("pair.xml", xml)
+        line = "collperf --ranks=2 --algorithm=pair.xml --report=0 --timeline=0 --progress=0 -b "
+        words = ("pair.xml:1: ", 'nchunksperloop="2"', "multiples of 8 bytes")
+        self.refuse(line + "12", *words)
+        self.run_program(line + "16")
+        self.run_program(line + "12 -d half")
+        self.refuse(line + "6 -d half", "multiples of 4 bytes")
+        # GPU 0 sends its chunk 1 first.
+        self.write("pair.xml", xml.replace('i_chunks="2"', 'i_chunks="1"', 1))
+        self.refuse(line + "16", "pair.xml:4: ", 'i_chunks="1"')
 
     def test_a_named_server(self):
         """8 GPUs and 8 NICs of 400 Gb/s each: not one GPU and one NIC of 100."""

@@ -285,6 +285,7 @@ class Help(SystemTest):
         "collperf aggregation-groups": "--servers=2 --algorithm=sharp --aggregation-groups=3",
         "dltrain occupied": "--servers=24 --gpus=128 --placement=fragmented --occupied=0.25",
         "collperf occupied": "--servers=24 --ranks=16 --placement=fragmented --occupied=0.25",
+        "tuner-cache": "--tuner=measured --tuner-cache=tuned",
         "watchdog": "--recovery=restart --watchdog=30s",
         "monitor-interval": "--recovery=restart --monitor-interval=5s",
         "abort-time": "--recovery=restart --abort-time=30s",

@@ -312,12 +312,14 @@ class NsAttributes(SystemTest):
         times = {}
         for latency in ("500ns", "300ns"):
             run = self.run_program(
-                "collperf --ranks=16 -b 64K --library=none"
+                "collperf --ranks=16 -b 64K --library=none --algorithm=ring"
                 f" --ns3::RdmaSwitch::PipelineLatency={latency}"
             )
             times[latency] = run.stats["collectives"][0]["time_us"]
         self.assertAlmostEqual(times["500ns"] - times["300ns"], 30 * 0.2, delta=0.3)
-        plain = self.run_program("collperf --ranks=16 -b 64K --library=none --switch-latency=300ns")
+        plain = self.run_program(
+            "collperf --ranks=16 -b 64K --library=none --algorithm=ring --switch-latency=300ns"
+        )
         self.assertEqual(plain.stats["collectives"][0]["time_us"], times["300ns"])
 
     def test_what_ns3_can_print(self):

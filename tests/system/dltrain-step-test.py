@@ -169,6 +169,7 @@ class ZeroVolumes(SystemTest):
                     # be ahead. Links alone: rings, without flags.)
                     whole = self.step(
                         f"--zero={zero} --accumulation={m} --warmup=0 --library=none"
+                        " --algorithm=ring"
                     )
                     self.assertEqual(whole["bytes_sent_per_gpu"], volume)
                     self.assertEqual(whole["message_bytes"], 4 * sum(volume.values()))

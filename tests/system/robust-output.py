@@ -16,6 +16,14 @@ from _system_test import ROOT, main
 SCRIPTS = ("compare", "plot", "report", "sweep", "timeline")
 
 
+class Folder(RobustTest):
+    def test_the_root_is_no_folder_of_a_run(self):
+        for program in ("dltrain", "collperf", "traffic"):
+            for out in ("/", "//", "/.", "/usr/.."):
+                for more in ("", " --dry-run"):
+                    self.refuse(f"{program} --out={out}{more}", f"--out={out}", "the root")
+
+
 class StandardOutput(RobustTest):
     WAYS = ("full", "closed", "pipe")
 

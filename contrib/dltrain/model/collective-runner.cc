@@ -187,8 +187,8 @@ std::string
 CollectiveRunner::WhyNot(uint32_t communicator, const coll::Collective& what) const
 {
     const Communicator& comm = m_communicators[communicator];
-    return scenario::ChoiceOf(m_options, what, comm.placement)
-        .algorithm->WhyNot(what, comm.placement, m_options.OptionsFor(what.op));
+    const coll::Choice choice = scenario::ChoiceOf(m_options, what, comm.placement);
+    return choice.algorithm->WhyNot(what, comm.placement, m_options.OptionsFor(what.op, choice));
 }
 
 bool
@@ -244,10 +244,10 @@ CollectiveRunner::Prepare(uint32_t communicator, const coll::Collective& what)
     }
     Communicator& comm = m_communicators[communicator];
     const coll::Choice choice = Choose(comm, what);
-    Plan plan =
-        MakePlan(choice,
-                 choice.algorithm->Make(what, comm.placement, m_options.OptionsFor(what.op)),
-                 comm);
+    Plan plan = MakePlan(
+        choice,
+        choice.algorithm->Make(what, comm.placement, m_options.OptionsFor(what.op, choice)),
+        comm);
     plan.number = static_cast<uint32_t>(comm.numbered.size());
     const Plan& kept = comm.plans.emplace(what.bytes, std::move(plan))->second;
     if (choice.algorithm->Uses().fabricSwitches)

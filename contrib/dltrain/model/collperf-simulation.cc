@@ -9,6 +9,7 @@
 #include "results/human-text.h"
 #include "results/output-errors.h"
 #include "results/run-summary.h"
+#include "results/tuner-record.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
 #include "stuck-report.h"
@@ -125,6 +126,10 @@ nlohmann::ordered_json
 CollperfSimulation::GetStatistics() const
 {
     nlohmann::ordered_json stats = m_table.ToJson();
+    if (m_scenario.collectives.measured)
+    {
+        stats["tuner"] = results::ToJson(*m_scenario.collectives.measured);
+    }
     std::vector<results::CutOffRecord> cutOff;
     for (const Choice& choice : m_choices)
     {
@@ -143,6 +148,10 @@ CollperfSimulation::PrintSummary(std::ostream& os, const results::RunStats& netw
 {
     m_table.PrintEnd(std::cout);
     m_table.PrintShares(os);
+    if (m_scenario.collectives.measured)
+    {
+        results::PrintTuner(os, *m_scenario.collectives.measured);
+    }
     results::PrintRunStats(os, network);
 }
 
@@ -180,9 +189,9 @@ CollperfSimulation::Prove() const
         const coll::Collective what = m_scenario.CollectiveOf(bytes);
         for (const scenario::CollectiveOptions* choice : choices)
         {
-            const coll::Algorithm& algorithm =
-                *scenario::ChoiceOf(*choice, what, placement).algorithm;
-            const auto schedule = algorithm.Make(what, placement, choice->OptionsFor(what.op));
+            const coll::Choice how = scenario::ChoiceOf(*choice, what, placement);
+            const coll::Algorithm& algorithm = *how.algorithm;
+            const auto schedule = algorithm.Make(what, placement, choice->OptionsFor(what.op, how));
             const coll::CheckReport report = coll::Check(*schedule, options);
             if (!report.Ok())
             {

@@ -5,6 +5,7 @@
 
 #include "ranks.h"
 #include "results/run-summary.h"
+#include "results/tuner-record.h"
 #include "scenarios/spec/trace-options.h"
 #include "stuck-report.h"
 
@@ -119,6 +120,10 @@ nlohmann::ordered_json
 TrainingSimulation::GetStatistics() const
 {
     nlohmann::ordered_json stats = m_job.GetStatistics();
+    if (m_scenario.collectives.measured)
+    {
+        stats["tuner"] = results::ToJson(*m_scenario.collectives.measured);
+    }
     if (m_recovery)
     {
         stats["recovery"] = results::ToJson(m_recovery->GetResults());
@@ -135,6 +140,10 @@ void
 TrainingSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
 {
     m_job.Print(os);
+    if (m_scenario.collectives.measured)
+    {
+        results::PrintTuner(os, *m_scenario.collectives.measured);
+    }
     if (m_recovery)
     {
         results::PrintRecovery(os, m_recovery->GetResults());

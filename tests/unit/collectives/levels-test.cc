@@ -185,7 +185,7 @@ TEST(LevelsAllReduce, RefusesInWords)
             With(names));
     };
     const auto two = UniformPlacement(4, 2);
-    EXPECT_EQ(why(two, {"ring"}), "there are 2 levels, and algorithms for 1");
+    EXPECT_EQ(why(two, {"ring"}), "there are 2 levels, and algorithms for 1; allowed: 2 names");
     EXPECT_EQ(why(two, {"tree", "ring"}).find("level 0: tree does not do reduce_scatter; "), 0U);
     EXPECT_EQ(why(two, {"ring", "nosuch"}).find("level 1: nosuch does not do all_reduce; "), 0U);
     EXPECT_EQ(why(two, {"ring", "double-binary-tree"}),
@@ -200,10 +200,12 @@ TEST(LevelsAllReduce, RefusesInWords)
     auto pods = Pods(2, 2, 2, 2);
     const Names four{"ring", "ring", "ring", "ring"};
     EXPECT_EQ(why(pods, four), "");
-    EXPECT_EQ(why(pods, {"ring"}), "there are 2 to 4 levels, and algorithms for 1");
+    EXPECT_EQ(why(pods, {"ring"}),
+              "there are 2 to 4 levels, and algorithms for 1; allowed: 2 to 4 names");
     EXPECT_EQ(why(pods, {"ring", "ring", "ring", "ring", "ring"}),
-              "there are 2 to 4 levels, and algorithms for 5");
-    EXPECT_EQ(why(two, {"ring", "ring", "ring"}), "there are 2 levels, and algorithms for 3");
+              "there are 2 to 4 levels, and algorithms for 5; allowed: 2 to 4 names");
+    EXPECT_EQ(why(two, {"ring", "ring", "ring"}),
+              "there are 2 levels, and algorithms for 3; allowed: 2 names");
     pods.groupOf[0][0] = 3; // of its server the other rank is still in rack 0
     EXPECT_EQ(why(pods, four), "a group of level 1 has a part of what is one below it");
     pods = Pods(2, 2, 2, 2);

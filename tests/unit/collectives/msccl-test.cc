@@ -51,8 +51,8 @@ Algo(const std::string& coll, Rank n, uint32_t chunks, const std::function<std::
 std::string
 Gpu(Rank r, uint32_t scratch, const std::string& blocks)
 {
-    return "  <gpu id=\"" + std::to_string(r) + "\" i_chunks=\"0\" o_chunks=\"0\" s_chunks=\"" +
-           std::to_string(scratch) + "\">\n" + blocks + "  </gpu>\n";
+    return "  <gpu id=\"" + std::to_string(r) + "\" s_chunks=\"" + std::to_string(scratch) +
+           "\">\n" + blocks + "  </gpu>\n";
 }
 
 std::string
@@ -301,6 +301,16 @@ TEST(Msccl, SaysInWhichLineAFileIsWrong)
     ExpectRefused(With(good, "srcoff=\"2\"", "srcoff=\"3\""),
                   "a.xml:4: srcoff=\"3\" and cnt=\"1\" in a buffer of 3 chunks");
     ExpectRefused(With(good, "srcbuf=\"i\"", "srcbuf=\"s\""), "in a buffer of 0 chunks");
+    // What a <gpu> says of its buffers: GPU 0 sends chunk 2 of its input first, so it uses three,
+    // and step 1 writes chunk 1 of the output.
+    ExpectRefused(With(good, "<gpu id=\"0\"", "<gpu id=\"0\" i_chunks=\"2\""),
+                  "a.xml:4: srcoff=\"2\" and cnt=\"1\" where the <gpu> has i_chunks=\"2\"");
+    ExpectRefused(With(good, "<gpu id=\"0\"", "<gpu id=\"0\" i_chunks=\"4\""),
+                  "a.xml:2: i_chunks=\"4\": allowed: 0 to 3");
+    ExpectRefused(With(AllPairs(3), "<gpu id=\"0\"", "<gpu id=\"0\" o_chunks=\"0\""),
+                  "where the <gpu> has o_chunks=\"0\"");
+    EXPECT_TRUE(
+        ReadGood(With(good, "<gpu id=\"0\"", "<gpu id=\"0\" i_chunks=\"3\" o_chunks=\"3\"")));
     ExpectRefused(With(good, "step s=\"1\"", "step s=\"2\""),
                   "a.xml:5: step s=\"2\" where 1 is next");
     ExpectRefused(With(good, "depid=\"-1\" deps=\"-1\"", "depid=\"7\" deps=\"0\""),
@@ -365,6 +375,19 @@ TEST(Msccl, SaysWhyNot)
     EXPECT_EQ(why({Op::kAllReduce, 400, 4, 0}, {2, 0}), "its channels are those of the file");
     EXPECT_NE(why({Op::kAllReduce, 1UL << 30, 4, 0}, {0, 1}), "");
     EXPECT_THROW(ring->Make({Op::kAllReduce, 401, 4, 0}, four, {}), std::invalid_argument);
+}
+
+// Chunks are cut from elements of the user's type: 24 bytes are 6 floats, but 4 chunks of 1 1/2.
+TEST(Msccl, ChunksAreWholeElements)
+{
+    const auto ring = ReadGood(Ring(4));
+    EXPECT_EQ(
+        WhyNoElements(*ring, 24, 4),
+        "a.xml:1: <algo nchunksperloop=\"4\">: chunks of 6 of 24 bytes are no whole elements of "
+        "4 bytes; allowed: sizes that are multiples of 16 bytes");
+    EXPECT_EQ(WhyNoElements(*ring, 24, 2), "");
+    EXPECT_EQ(WhyNoElements(*ring, 32, 4), "");
+    EXPECT_EQ(WhyNoElements(*Find(Op::kAllReduce, "ring"), 24, 4), "") << "cuts where it likes";
 }
 
 TEST(Msccl, IsFoundByItsPath)

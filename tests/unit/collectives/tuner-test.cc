@@ -6,6 +6,8 @@
 #include "collectives/tuner.h"
 
 #include <gtest/gtest.h>
+#include <set>
+#include <string>
 
 namespace
 {
@@ -127,16 +129,137 @@ TEST(Tuner, WhatIsFixedIsTaken)
     EXPECT_EQ(WhyNotProtocol(Protocol::kLl128, UniformPlacement(1, 8), machine), "");
 }
 
-TEST(Tuner, WithoutALibraryThereAreNoProtocols)
+/// The same machine, whose software takes no time: 1 us inside, 2 us between servers by way of a
+/// switch that takes in packets of 4,000 bytes, which are 400 ns of a NIC.
+Machine
+NoLibrary()
 {
     Machine machine = TwoProtocols();
     machine.hasLibrary = false;
+    machine.insideLatency = 1e-6;
+    machine.outsideLatency = 2e-6;
+    machine.switches = 1;
+    machine.mtu = 4000;
+    return machine;
+}
+
+TEST(Tuner, WithoutALibraryThereAreNoProtocols)
+{
     for (const Op op : AllOps())
     {
-        const Choice choice =
-            Choose({op, op == Op::kBarrier ? 0u : 4096u, 8}, UniformPlacement(2, 4), {}, machine);
+        const Choice choice = Choose({op, op == Op::kBarrier ? 0u : 4096u, 8},
+                                     UniformPlacement(2, 4),
+                                     {},
+                                     NoLibrary());
         EXPECT_FALSE(choice.protocol) << OpName(op);
-        EXPECT_EQ(choice.algorithm, &DefaultAlgorithm(op, UniformPlacement(2, 4))) << OpName(op);
+        ASSERT_TRUE(choice.algorithm);
+        if (op != Op::kAllReduce) // of which there is more than one
+        {
+            EXPECT_EQ(choice.algorithm, &DefaultAlgorithm(op, UniformPlacement(2, 4)))
+                << OpName(op);
+        }
+    }
+}
+
+TEST(Tuner, WithoutALibraryFormulasChoose)
+{
+    // 16 servers: 30 messages of S / 16, each 2 us, what a packet waits in the switch, its bytes.
+    const Placement placement = UniformPlacement(16, 1);
+    const auto choose = [&](uint64_t bytes) {
+        return Choose({Op::kAllReduce, bytes, 16}, placement, {}, NoLibrary());
+    };
+    const double large = 30 * (2e-6 + 0.4e-6 + 16e6 / 16 / 10e9);
+    EXPECT_EQ(choose(16000000).algorithm->Name(), "ring");
+    EXPECT_NEAR(choose(16000000).seconds, large, 1e-12);
+    // Of 160 bytes the ring's 30 messages take 2.001 us and what they are; up and down a tree of 16
+    // are at most 2 (log2 16 + 1) = 10 messages.
+    const Choice small = choose(160);
+    EXPECT_EQ(small.algorithm->Name(), "double-binary-tree");
+    EXPECT_LT(small.seconds, 10 * 2.1e-6);
+    // What a user has left out is not chosen.
+    Fixed fixed;
+    fixed.except = {"double-binary-tree"};
+    EXPECT_EQ(
+        Choose({Op::kAllReduce, 160, 16}, placement, {}, NoLibrary(), fixed).algorithm->Name(),
+        "ring");
+}
+
+TEST(Tuner, CandidatesBeginWithTheChoiceAndAreAllDifferent)
+{
+    for (const bool library : {true, false})
+    {
+        const Machine machine = library ? TwoProtocols() : NoLibrary();
+        for (const Op op : AllOps())
+        {
+            for (const uint32_t servers : {1, 3, 8})
+            {
+                for (const uint32_t gpus : {1, 4})
+                {
+                    const Placement placement = UniformPlacement(servers, gpus, 2);
+                    const Collective what{op, op == Op::kBarrier ? 0u : 1u << 20, servers * gpus};
+                    const auto all = Candidates(what, placement, {}, machine);
+                    const Choice first = Choose(what, placement, {}, machine);
+                    ASSERT_FALSE(all.empty());
+                    EXPECT_EQ(all.front().algorithm, first.algorithm);
+                    EXPECT_EQ(all.front().protocol, first.protocol);
+                    EXPECT_EQ(all.front().channels, 0u);
+                    // The choice, its next protocol, four others, two with more channels.
+                    EXPECT_LE(all.size(), 8u);
+                    std::set<std::string> seen;
+                    for (const Choice& one : all)
+                    {
+                        AlgorithmOptions options;
+                        options.channels = one.channels;
+                        EXPECT_EQ(one.algorithm->WhyNot(what, placement, options), "");
+                        EXPECT_FALSE(one.algorithm->Uses().fabricSwitches && servers > 1);
+                        EXPECT_EQ(one.protocol.has_value(), library);
+                        // Two NICs that all servers have: two channels by itself, then four.
+                        EXPECT_TRUE(one.channels == 0 || (servers > 1 && one.channels % 2 == 0));
+                        const std::string protocol =
+                            one.protocol ? topo::ToString(*one.protocol) : "";
+                        EXPECT_TRUE(seen.insert(one.algorithm->Name() + protocol +
+                                                std::to_string(one.channels))
+                                        .second)
+                            << OpName(op) << " " << one.algorithm->Name();
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST(Tuner, CandidatesAreWhatAUserHasLeft)
+{
+    const Placement placement = UniformPlacement(8, 1);
+    const Collective what{Op::kAllReduce, 1 << 20, 8};
+    Fixed fixed;
+    fixed.except = {"halving-doubling"};
+    fixed.protocol = Protocol::kSimple;
+    const auto all = Candidates(what, placement, {}, TwoProtocols(), fixed);
+    EXPECT_GT(all.size(), 2u);
+    for (const Choice& one : all)
+    {
+        EXPECT_NE(one.algorithm->Name(), "halving-doubling");
+        EXPECT_EQ(*one.protocol, Protocol::kSimple);
+    }
+    // Named channels are not doubled, and NCCL_MAX_NCHANNELS is not exceeded.
+    AlgorithmOptions options;
+    options.channels = 3;
+    for (const Choice& one : Candidates(what, placement, options, TwoProtocols()))
+    {
+        EXPECT_EQ(one.channels, 0u);
+    }
+    options.channels = 0;
+    options.maxChannels = 1;
+    for (const Choice& one : Candidates(what, placement, options, TwoProtocols()))
+    {
+        EXPECT_EQ(one.channels, 0u);
+    }
+    fixed = {};
+    fixed.among = {Find(Op::kAllReduce, "ring"), Find(Op::kAllReduce, "tree")};
+    for (const Choice& one : Candidates(what, placement, {}, TwoProtocols(), fixed))
+    {
+        EXPECT_TRUE(one.algorithm->Name() == "ring" || one.algorithm->Name() == "tree");
     }
 }
 

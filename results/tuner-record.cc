@@ -1,0 +1,107 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "results/tuner-record.h"
+
+#include "collectives/registry.h"
+#include "contrib/rdma/core/unit-strings.h"
+#include "results/human-text.h"
+#include "scenarios/spec/collective-options.h"
+
+namespace results
+{
+
+namespace
+{
+
+/// How many times as long the formula's choice takes; 1 where it is the one; 0: it did not end.
+double
+Gain(const scenario::MeasuredCollective& one)
+{
+    return one.Best().ps > 0
+               ? static_cast<double>(one.Model().ps) / static_cast<double>(one.Best().ps)
+               : 0;
+}
+
+nlohmann::ordered_json
+ToJson(const scenario::TriedChoice& tried)
+{
+    const coll::Choice& choice = tried.choice;
+    nlohmann::ordered_json json = {{"algorithm", choice.algorithm->Name()},
+                                   {"protocol", nullptr},
+                                   {"channels", nullptr},
+                                   {"formula_us", choice.seconds * 1e6},
+                                   {"time_us", nullptr}};
+    if (choice.protocol)
+    {
+        json["protocol"] = topo::ToString(*choice.protocol);
+    }
+    if (choice.channels != 0)
+    {
+        json["channels"] = choice.channels;
+    }
+    if (tried.ps > 0)
+    {
+        json["time_us"] = Us(tried.ps);
+    }
+    return json;
+}
+
+} // namespace
+
+nlohmann::ordered_json
+ToJson(const scenario::MeasuredChoices& choices)
+{
+    auto all = nlohmann::ordered_json::array();
+    for (const scenario::MeasuredCollective& one : choices.All())
+    {
+        nlohmann::ordered_json json = {{"op", coll::OpName(one.what.op)},
+                                       {"from_bytes", one.range.from},
+                                       {"below_bytes", nullptr},
+                                       {"ranks", one.what.ranks},
+                                       {"groups", one.groups.size()},
+                                       {"chosen", ToJson(one.Best())},
+                                       {"by_formula", ToJson(one.Model())},
+                                       {"gain", nullptr},
+                                       {"tried", nlohmann::ordered_json::array()}};
+        if (one.range.below != UINT64_MAX)
+        {
+            json["below_bytes"] = one.range.below;
+        }
+        if (const double gain = Gain(one); gain > 0)
+        {
+            json["gain"] = gain;
+        }
+        for (const scenario::TriedChoice& tried : one.tried)
+        {
+            json["tried"].push_back(ToJson(tried));
+        }
+        all.push_back(std::move(json));
+    }
+    return all;
+}
+
+void
+PrintTuner(std::ostream& os, const scenario::MeasuredChoices& choices)
+{
+    for (const scenario::MeasuredCollective& one : choices.All())
+    {
+        const scenario::TriedChoice& best = one.Best();
+        const scenario::TriedChoice& model = one.Model();
+        os << Format("%-16s ", "Tuner") << coll::OpName(one.what.op) << " from "
+           << rdma::ToString(rdma::Bytes(one.range.from)) << " on, " << one.what.ranks
+           << " ranks: " << scenario::ChoiceText(best.choice)
+           << (best.ps > 0 ? " takes " + HumanTime(Us(best.ps)) : std::string(" did not end"));
+        if (&best == &model)
+        {
+            os << ", as by formula, of " << one.tried.size() << " measured\n";
+            continue;
+        }
+        os << "; by formula " << scenario::ChoiceText(model.choice) << ", which takes "
+           << (model.ps > 0 ? HumanTime(Us(model.ps)) + Format(", %.2f times as long", Gain(one))
+                            : std::string("for ever"))
+           << "\n";
+    }
+}
+
+} // namespace results

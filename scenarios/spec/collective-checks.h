@@ -1,0 +1,53 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Whether what is chosen for collectives can be done.
+ */
+#ifndef SCENARIOS_SPEC_COLLECTIVE_CHECKS_H
+#define SCENARIOS_SPEC_COLLECTIVE_CHECKS_H
+
+#include "scenarios/spec/collective-options.h"
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// Options that no algorithm of the run reads are refused: they would do nothing. Where some do and
+/// others do not, it is told. \param placements of the groups
+void CheckKnobs(Validation* v,
+                const std::vector<CollectiveOptions*>& choices,
+                const std::vector<UsedBy>& groups,
+                const std::vector<coll::Placement>& placements);
+
+/// Protocols that NCCL's variables leave, none of which these servers have.
+void CheckNcclProtocols(Validation* v,
+                        const CollectiveOptions& c,
+                        const std::vector<coll::Collective>& used,
+                        const coll::Placement& placement);
+
+/// Whether a collective of the run is done by switches between servers.
+bool AnySwitches(const std::vector<CollectiveOptions*>& choices,
+                 const std::vector<UsedBy>& groups,
+                 const std::vector<coll::Placement>& placements);
+
+/// What an algorithm itself cannot do with these ranks and options: said once an operation.
+/// \param option which has chosen it
+void CheckChoices(Validation* v,
+                  const CollectiveOptions& c,
+                  const std::vector<coll::Collective>& used,
+                  const ClusterSpec& cluster,
+                  const coll::Placement& placement,
+                  const std::string& option,
+                  uint32_t elementBytes);
+
+/// --in-server=formula: that there is one.
+void CheckFormulas(Validation* v,
+                   const CollectiveOptions& c,
+                   const std::vector<coll::Collective>& used,
+                   const coll::Placement& placement);
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_COLLECTIVE_CHECKS_H

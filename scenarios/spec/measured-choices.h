@@ -1,0 +1,105 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What measurements say of how collectives are best done (--tuner=measured).
+ *
+ * A formula knows latencies, bytes and rates, not that uplinks are narrow, that flows meet on them,
+ * or what congestion control makes of it. So the few ways that are best by formula
+ * (coll::Candidates) are simulated, each alone on the run's network, and the fastest is taken. What
+ * is measured once for all: an operation of one range of sizes by groups of one shape, all of which
+ * enter it at once, as the groups of a step do.
+ *
+ *     size     range measured at         shape: 2 servers of 4 GPUs, ranks in this order
+ *     0        0                                 servers 0 0 0 0 1 1 1 1, GPUs 0 1 2 3 0 1 2 3
+ *     2^k ..   2^k, up to below 2^(k+1)
+ *     256 MiB  256 MiB, for all above: nothing but bytes counts there
+ *
+ * Which sizes a run has besides does not matter, so a choice is the same whatever was measured
+ * before, and may be kept (measured-cache.h).
+ */
+#ifndef SCENARIOS_SPEC_MEASURED_CHOICES_H
+#define SCENARIOS_SPEC_MEASURED_CHOICES_H
+
+#include "collectives/tuner.h"
+#include "scenarios/spec/collectives-of-run.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+struct ClusterSpec;
+struct CollectiveOptions;
+
+/// Sizes that do a collective in one way.
+struct SizeRange
+{
+    uint64_t from = 0; ///< measured at this one
+    uint64_t below = 1;
+};
+
+SizeRange RangeOf(uint64_t bytes);
+
+/// A way to do it, and what it took.
+struct TriedChoice
+{
+    coll::Choice choice; ///< with the time by formula
+    /// From all ranks' entry to the last one's leaving; -1: not measured; 0: it did not end.
+    int64_t ps = -1;
+};
+
+/// What is measured, or to be.
+struct MeasuredCollective
+{
+    coll::Collective what; ///< of the range's size
+    SizeRange range;
+    std::vector<std::vector<coll::Rank>> groups; ///< that do it at once; of no rank two
+    std::vector<TriedChoice> tried;              ///< the formula's choice first
+
+    bool IsKnown() const;
+    /// The fastest; of several the first, and the formula's where none came to an end.
+    const TriedChoice& Best() const;
+
+    /// The formula's choice.
+    const TriedChoice& Model() const
+    {
+        return tried.front();
+    }
+};
+
+/// Of a run.
+class MeasuredChoices
+{
+  public:
+    /// What the groups of a run leave to the tuner is to be measured.
+    /// \param groups all of the run's; those without ranks are of all
+    void Plan(const CollectiveOptions& options,
+              const ClusterSpec& cluster,
+              const std::vector<UsedBy>& groups);
+
+    /// \return null: it was not measured
+    const MeasuredCollective* Find(const coll::Collective& what,
+                                   const coll::Placement& placement) const;
+
+    /// In the order in which the run has them.
+    std::vector<MeasuredCollective>& All()
+    {
+        return m_all;
+    }
+
+    const std::vector<MeasuredCollective>& All() const
+    {
+        return m_all;
+    }
+
+  private:
+    std::vector<MeasuredCollective> m_all;
+    std::map<std::string, std::size_t> m_index; ///< by operation, range and shape
+};
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_MEASURED_CHOICES_H
