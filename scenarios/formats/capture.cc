@@ -614,6 +614,12 @@ Reader::SetKernel(Object& line, const std::string& kind, Task* task)
             kernel.flops =
                 kernel.launches * 2 * kernel.batch * kernel.rows * kernel.columns * kernel.inner;
         }
+        // Turned round for tensor cores, which want all channels of a place together, as the zoo's
+        // are (layer-kernels.h): moved three times.
+        if (const double turned = line.Real("channels_first", 1e18, 0); dtype != Dtype::kFp32)
+        {
+            kernel.bytes += 2 * turned;
+        }
     }
     else if (kind == "attention")
     {
