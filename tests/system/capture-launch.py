@@ -140,6 +140,20 @@ class Lines(CaptureTest):
             self.capture_line(f"python3 {self.folder}/five.py | cat")
         self.assertEqual(caught.exception.exit_status, 5)
 
+    def test_what_is_left_in_the_background(self):
+        """It would end with the command; which may wait for it."""
+        path = self.write(
+            "slow.py",
+            "import time, torch\ntorch.ones(2).cuda()\ntime.sleep(2)\nprint('ran')\n",
+        )
+        for line in (f"python3 {path} &", f"torchrun --nproc_per_node=2 {path} & sleep 1"):
+            with self.subTest(line):
+                with self.assertRaisesRegex(InvalidInput, "in the background .*leave out the &"):
+                    self.capture_line(line)
+        self.assertEqual(self.capture_line(f"python3 {path} & wait").output, "ran\n")
+        # What is not the script may stay.
+        self.assertEqual(self.capture_line(f"sleep 100 & python3 {path}").output, "ran\n")
+
     def capture_line(self, line):
         return capture(line, os.path.join(self.folder, f"line-{len(os.listdir(self.folder))}"))
 

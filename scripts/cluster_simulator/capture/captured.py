@@ -19,6 +19,13 @@ class CaptureFailed(SimulatorError):
         self.exit_status = exit_status
 
 
+class NotWritten(CaptureFailed):
+    """A disk is full, or the like: the message names its folder. Nothing was captured."""
+
+    def __init__(self, message):
+        super().__init__(message, exit_status=1)
+
+
 class Captured:
     """meta: what meta.json has; mistakes: what is wrong with the script; folder."""
 
