@@ -319,6 +319,34 @@ class Launchers(CaptureTest):
         # The cluster's servers count, where somebody says how many there are.
         self.assertEqual(self.capture(path, gpus_per_server=4, servers=3).meta["world"], 9)
 
+    def test_gpus_of_batch_scripts(self):
+        """However a script asks for its GPUs, it sees so many; with --gpus-per-task a task its own
+        ones alone. What else a list of --gres has does not count.
+        """
+        self.write("tell.py", self.TELL)
+        for lines, tasks, told, gpus in (
+            ("--gres=gpu:2", 2, "2 0,1", 2),
+            ("--gres=gpu:a100:2,nvme:8", 2, "2 0,1", 2),
+            ("--gpus-per-node=3", 3, "3 0,1,2", 3),
+            ("--gpus=4", 2, "2 0,1", 2),  # of two servers
+            ("--gpus-per-task=2", 2, "4 none", 2),
+            ("--gres=gpu:8", 4, "8 none", 4),  # as many as there are
+        ):
+            with self.subTest(lines):
+                path = self.write(
+                    "gpus.sh",
+                    f"#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node={tasks}\n"
+                    f"#SBATCH {lines}\ncd {self.folder}\n"
+                    "echo $SLURM_GPUS_ON_NODE ${CUDA_VISIBLE_DEVICES:-none}\n"
+                    "srun python tell.py\n",
+                )
+                made = self.capture(path, gpus_per_server=4)
+                first, *others = made.output.splitlines()
+                self.assertEqual(first, told)
+                self.assertEqual(
+                    sorted(others), [f"{rank} {gpus}" for rank in range(2 * tasks)], others
+                )
+
     def test_visible_gpus(self):
         made = self.job("CUDA_VISIBLE_DEVICES=0,2 torchrun --nproc_per_node=gpu tell.py")
         self.assertEqual(made.meta["world"], 2)

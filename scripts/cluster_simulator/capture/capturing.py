@@ -268,8 +268,8 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
             device = {**device, "steps": device["steps"] + 1}
         if until_alike and device["steps"] > USUAL_STEPS and not status and not made.unsteady():
             notes.append(
-                f"step {device['steps']} is simulated, which is like the one before it; step"
-                f" {device['steps'] - 1} was not"
+                f"step {device['steps']} is simulated, which sends nothing that the one before it"
+                f" did not; step {device['steps'] - 1} did"
             )
         if len(jobs) > 1:
             notes.append(f"the command started {len(jobs)} jobs: the last one was captured")
@@ -434,9 +434,7 @@ def _run(words, out, scratch, device, launch, network, progress):
     asked = allocation.of_script(words[1]) if words[0] == "bash" and len(words) > 1 else {}
     if launch["servers"] or asked:
         servers = launch["servers"] or asked.get("servers", 1)
-        allocated = environment.of_allocation(
-            servers, asked.get("each"), asked.get("tasks"), asked.get("gpus", launch["gpus"])
-        )
+        allocated = environment.of_allocation(servers, asked, launch["gpus"])
         given.update({key: str(value) for key, value in allocated.items()})
     command = words if network or not isolation.possible() else isolation.isolated(words)
     with open(os.path.join(out, "stdout.txt"), "wb") as output:

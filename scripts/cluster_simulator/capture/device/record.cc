@@ -622,7 +622,12 @@ LeaveScope(const at::RecordFunction& function, at::ObserverContext* before)
     {
         // "SGD.step": with it a step may end.
         const std::string name = function.name();
-        Line("step").Add("n", name.substr(name.find('#') + 1)).AddPlace().Write();
+        const std::lock_guard<std::mutex> lock(MemoryLock());
+        Line("step")
+            .Add("n", name.substr(name.find('#') + 1))
+            .AddPlace()
+            .Add("memory", static_cast<int64_t>(MemoryOf(CurrentDevice()).allocated.current))
+            .Write();
     }
 }
 
