@@ -73,6 +73,33 @@ class OneCommand(CaptureTest):
         hosts = {row["src"] for row in run.rows("flows.csv")}
         self.assertEqual(len(hosts), 3)
 
+    def test_one_gpu_of_a_server(self):
+        """What it takes is what it takes alone: GPUs that do nothing wait for nobody. Copies from
+        the host are the host's.
+        """
+        path = self.write(
+            "one.py",
+            "import torch\n"
+            "model = torch.nn.Linear(4096, 4096).cuda()\n"
+            "o = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+            "for _ in range(4):\n"
+            "    model(torch.ones(512, 4096, device='cuda')).sum().backward()\n"
+            "    o.step()\n    o.zero_grad()\n",
+        )
+        several = self.run_program(["dltrain", f"--launch=python3 {path}", "--servers=1"])
+        self.assertEqual(several.stats["gpus"], 8)
+        self.assertIn("7 of 8 GPUs do nothing: mean times are of the others", several.err)
+        alone = self.run_program(
+            ["dltrain", f"--trace={several.path('capture')}", "--gpus-per-server=1"]
+        )
+        for key in ("step_time_us", "compute_time_us", "exposed_communication_time_us"):
+            self.assertAlmostEqual(several.stats[key], alone.stats[key], places=6, msg=key)
+        self.assertLess(
+            several.stats["exposed_communication_time_us"], 0.01 * several.stats["step_time_us"]
+        )
+        # The folder of a run is not its capture.
+        self.refuse(f"dltrain --trace={several.folder}", "its capture is", "/capture")
+
     def test_a_dry_run_leaves_nothing(self):
         out = os.path.join(self.folder, "none")
         before = sorted(os.listdir(self.folder))
@@ -364,6 +391,13 @@ class Launchers(CaptureTest):
 
     def test_a_process_in_the_background(self):
         self.assertEqual(self.job("python tell.py &\nwait").meta["world"], 1)
+
+    def test_ranks_that_were_not_captured(self):
+        """Of 20 four run; the record says it, and so does what reads it."""
+        notes = self.job("torchrun --nnodes=5 --nproc_per_node=4 tell.py").meta["notes"]
+        self.assertTrue(any("16 of 20 ranks were not captured" in note for note in notes), notes)
+        notes = self.job("torchrun --nnodes=4 --nproc_per_node=4 tell.py").meta["notes"]
+        self.assertFalse(any("not captured" in note for note in notes), notes)
 
     def test_servers_that_the_words_do_not_have(self):
         made = self.job("torchrun --nproc_per_node=2 tell.py", servers=2)

@@ -82,12 +82,6 @@ class Captured:
                 f"GPU memory: {most['peak_allocated_bytes'] / 2**30:.2f} GiB allocated,"
                 f" {most['peak_reserved_bytes'] / 2**30:.2f} GiB reserved (rank {most['rank']})"
             )
-        left = meta["world"] - len(meta["captured"])
-        if left > 0 and not meta["exit_status"]:
-            lines.append(
-                f"note: {left} of {meta['world']} ranks were not captured, and not looked at: they"
-                f" are taken to do as rank {meta['role_of'][-1]}"
-            )
         lines += [f"note: {note}" for note in meta["notes"]]
         for mistake in self.mistakes:
             lines.append(f"mistake ({mistake['kind']}): {mistake['text']}")

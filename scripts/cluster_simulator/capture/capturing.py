@@ -293,6 +293,12 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
                 f"no launcher starts the script on {servers} servers: it is one process on the"
                 " first"
             )
+        left = made.world - len(made.records)
+        if left > 0 and not status:
+            notes.append(
+                f"{left} of {made.world} ranks were not captured, and not looked at: they are taken"
+                f" to do as rank {made.role_of()[-1]}"
+            )
         made.write(out, more)
     captured = Captured(out)
     if status:
