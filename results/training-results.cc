@@ -183,8 +183,7 @@ WorkingShare(const scenario::TrainingScenario& scenario)
 } // namespace
 
 TrainingResults::TrainingResults(const scenario::TrainingScenario& scenario)
-    : m_scenario(scenario),
-      m_working(WorkingShare(scenario))
+    : m_scenario(scenario)
 {
 }
 
@@ -199,7 +198,8 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
     m_shares += record.share;
     of.stepUs += static_cast<double>(record.end - begin) * 1e-6;
     // GPUs that a recording has nothing for have no times, which are the others'.
-    const double us = 1e-6 / m_working;
+    const double working = WorkingShare(m_scenario);
+    const double us = 1e-6 / working;
     of.computeUs += record.computePs * us;
     of.communicationUs += record.communicationPs * us;
     of.bubbleUs += record.bubblePs * us;
@@ -223,7 +223,7 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
         sum.us += us;
         // Other groups' ranks are not in it.
         sum.rankUs +=
-            one.meanPs * 1e-6 * one.ranks / (m_scenario.plan.ranks * m_working * record.share);
+            one.meanPs * 1e-6 * one.ranks / (m_scenario.plan.ranks * working * record.share);
         sum.busBytes += coll::BandwidthOf(one.op, one.bytes, one.ranks, us).busbw * us;
         sum.sent += record.share == 1
                         ? one.bytesSent

@@ -125,7 +125,6 @@ class TrainingResults
     void PrintServers(std::ostream& os, const workload::ServedStatistics& served) const;
 
     const scenario::TrainingScenario& m_scenario;
-    const double m_working; ///< share of the GPUs that do anything
     /// On average, of the ranks that did a step.
     double SamplesPerStep() const;
 
