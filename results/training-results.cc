@@ -161,6 +161,27 @@ PrintCriticalPath(std::ostream& os, const CriticalPath& critical)
 
 } // namespace
 
+namespace
+{
+
+/// Of the GPUs those that do anything: of a recording some may not.
+double
+WorkingShare(const scenario::TrainingScenario& scenario)
+{
+    const training::TrainingPlan& plan = scenario.plan;
+    if (!scenario.trace || plan.roleOf.empty())
+    {
+        return 1;
+    }
+    const auto working =
+        std::count_if(plan.roleOf.begin(), plan.roleOf.end(), [&plan](uint32_t role) {
+            return !plan.roles[role].tasks.empty();
+        });
+    return working == 0 ? 1 : static_cast<double>(working) / static_cast<double>(plan.ranks);
+}
+
+} // namespace
+
 TrainingResults::TrainingResults(const scenario::TrainingScenario& scenario)
     : m_scenario(scenario)
 {
@@ -176,11 +197,14 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
     ++of.measured;
     m_shares += record.share;
     of.stepUs += static_cast<double>(record.end - begin) * 1e-6;
-    of.computeUs += record.computePs * 1e-6;
-    of.communicationUs += record.communicationPs * 1e-6;
-    of.bubbleUs += record.bubblePs * 1e-6;
-    of.hostUs += record.hostPs * 1e-6;
-    of.loadingUs += record.loadingPs * 1e-6;
+    // GPUs that a recording has nothing for have no times, which are the others'.
+    const double working = WorkingShare(m_scenario);
+    const double us = 1e-6 / working;
+    of.computeUs += record.computePs * us;
+    of.communicationUs += record.communicationPs * us;
+    of.bubbleUs += record.bubblePs * us;
+    of.hostUs += record.hostPs * us;
+    of.loadingUs += record.loadingPs * us;
     of.messageBytes += static_cast<double>(record.messageBytes);
     if (m_stepUs.size() < MOST_STEP_TIMES)
     {
@@ -198,7 +222,8 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
         sum.bytes += static_cast<double>(one.bytes);
         sum.us += us;
         // Other groups' ranks are not in it.
-        sum.rankUs += one.meanPs * 1e-6 * one.ranks / (m_scenario.plan.ranks * record.share);
+        sum.rankUs +=
+            one.meanPs * 1e-6 * one.ranks / (m_scenario.plan.ranks * working * record.share);
         sum.busBytes += coll::BandwidthOf(one.op, one.bytes, one.ranks, us).busbw * us;
         sum.sent += record.share == 1
                         ? one.bytesSent

@@ -279,6 +279,7 @@ class Reader
     std::map<std::pair<uint32_t, uint64_t>, uint32_t> m_rootKinds;
     ModulesOfTasks m_modulesOf;
     std::unordered_map<std::string, uint32_t> m_modules; ///< index into its paths
+    std::map<std::string, std::string> m_replaced; ///< data types that the GPU has not, by others
 
     // Of the rank:
     std::vector<std::string> m_streamNames;
@@ -595,7 +596,9 @@ Reader::SetKernel(Object& line, const std::string& kind, Task* task)
     }
     if (gpu.Peak(dtype) <= 0)
     {
-        dtype = gpu.Peak(Dtype::kFp16) > 0 ? Dtype::kFp16 : Dtype::kFp32;
+        const Dtype other = gpu.Peak(Dtype::kFp16) > 0 ? Dtype::kFp16 : Dtype::kFp32;
+        m_replaced[training::DtypeName(dtype)] = training::DtypeName(other);
+        dtype = other;
     }
     Kernel kernel;
     kernel.launches = line.Real("launches", 1e9, 1);
@@ -613,6 +616,12 @@ Reader::SetKernel(Object& line, const std::string& kind, Task* task)
         {
             kernel.flops =
                 kernel.launches * 2 * kernel.batch * kernel.rows * kernel.columns * kernel.inner;
+        }
+        // Turned round for tensor cores, which want all channels of a place together, as the zoo's
+        // are (layer-kernels.h): moved three times.
+        if (const double turned = line.Real("channels_first", 1e18, 0); dtype != Dtype::kFp32)
+        {
+            kernel.bytes += 2 * turned;
         }
     }
     else if (kind == "attention")
@@ -806,8 +815,10 @@ Reader::ReadTask(Object& line, Role* role)
         const bool to = line.OneOf("direction", {"to-gpu", "from-gpu"}) == "to-gpu";
         task.kind = TaskKind::kHost;
         task.bytes = line.Whole("bytes", kMostBytes, 0);
-        task.duration = rdma::Duration(static_cast<int64_t>(
-            static_cast<double>(task.bytes) / m_machine.hostLinkRate * 1e12 + 0.5));
+        // It is begun as a kernel is: that this takes as long is assumed.
+        const double seconds =
+            m_machine.gpu.rates.launch + static_cast<double>(task.bytes) / m_machine.hostLinkRate;
+        task.duration = rdma::Duration(static_cast<int64_t>(seconds * 1e12 + 0.5));
         task.stream = StreamOf(&graph, to ? "to GPU" : "from GPU");
         blocks = line.Flag("blocking");
     }
@@ -1133,6 +1144,11 @@ Reader::Read()
     {
         m_captured.notes.push_back("captured for " + rdma::Shown(m_gpu, 60) +
                                    "; times are those of --gpu");
+    }
+    for (const auto& [dtype, other] : m_replaced)
+    {
+        m_captured.notes.push_back(m_machine.gpu.name + " has no " + dtype +
+                                   ": such kernels take the times of " + other);
     }
     if (m_anySide)
     {

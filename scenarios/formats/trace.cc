@@ -147,6 +147,10 @@ ReadTrace(const std::string& path,
 
     if (::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode))
     {
+        if (IsCapture(path + "/capture"))
+        {
+            return fail("is the folder of a run; its capture is " + path + "/capture");
+        }
         return fail("has no traces; allowed: " + TraceFormats());
     }
     const auto text = ReadInput(path, errors);

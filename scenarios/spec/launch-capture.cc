@@ -246,6 +246,10 @@ Capture::Take(const std::string& line)
     {
         m_end.error = text("error");
     }
+    if (told.contains("full"))
+    {
+        m_end.full = text("full");
+    }
     if (told.contains("failed"))
     {
         m_end.failed = text("failed");
@@ -320,7 +324,7 @@ Capture::Run(const LaunchSpec& launch,
     }
     const int status = Attend();
     const bool fine = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    if (!fine && m_end.signal == 0 && m_end.error.empty())
+    if (!fine && m_end.signal == 0 && m_end.error.empty() && m_end.full.empty())
     {
         m_end.error = std::string(kPython) +
                       (WIFSIGNALED(status) ? " was ended by signal " : " ended with status ") +

@@ -23,6 +23,7 @@ constexpr uint32_t kUntilAlike = std::numeric_limits<uint32_t>::max();
 struct CaptureEnd
 {
     std::string error;  ///< nothing was captured: why
+    std::string full;   ///< the same, as a disk is full or the like: its folder and why
     std::string failed; ///< the script failed: its traceback; what there is until then is there
     int status = 0;     ///< of the script that failed
     int signal = 0;     ///< that came to this process, and ended the capture

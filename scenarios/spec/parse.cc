@@ -254,6 +254,13 @@ class Launched
             std::cerr << EarlyEndText(program) << std::endl;
             std::exit(128 + end.signal);
         }
+        if (!end.full.empty())
+        {
+            // No option is to blame: as with results that cannot be written.
+            Refused({});
+            std::cerr << program << ": error: " << end.full << std::endl;
+            std::exit(1);
+        }
         if (!end.error.empty())
         {
             return Refused({{read.values.Where("launch"),

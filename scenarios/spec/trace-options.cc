@@ -410,9 +410,10 @@ MakeTraced(Validation* v,
     }
     if (ranks < gpus)
     {
-        v->notes.push_back(path + " has " + topo::Counted(ranks, "rank") + ": " +
-                           std::to_string(gpus - ranks) + " of " + topo::Counted(gpus, "GPU") +
-                           " do nothing, and count in what is a mean of GPUs");
+        v->notes.push_back(
+            path + " has " + topo::Counted(ranks, "rank") + ": " + std::to_string(gpus - ranks) +
+            " of " + topo::Counted(gpus, "GPU") +
+            " do nothing: mean times are of the others, means of bytes and FLOPs of all");
     }
     SetLayers(v, trace, {gpu, HostLinkOf(cluster.server, gpu)}, &*plan);
     s->plan = std::move(*plan);

@@ -160,6 +160,7 @@ struct TrainingOptions
     /// Stage 0, paper: of the bucket that is reduced first. 1 MiB where bucketBytes is the default
     /// too, as DDP has it (no tensor or pipeline parallelism); else that.
     std::optional<uint64_t> firstBucketBytes;
+    bool toServers = false;     ///< gradients go to parameter servers, and into no buckets
     bool wideReduction = false; ///< gradients are kept and reduced in 32 bits
     /// Ranks among which ZeRO shares out a copy of the parameters; 0: all that hold the same ones.
     uint32_t shard = 0;

@@ -467,6 +467,12 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
             GradientSumBytes(o) * static_cast<double>(rank.parameters + rank.expertParameters);
         rank.accumulate = sum.bytes > 0 ? Seconds(sum, InTraining(o.gpu), o.dtype) : 0;
         rank.accumulatesFirst = IsWidened(o);
+        if (CopiesIntoBuckets(o))
+        {
+            sum.bytes = 2.0 * DtypeBytes(o.dtype) *
+                        static_cast<double>(rank.parameters + rank.expertParameters);
+            rank.intoBuckets = sum.bytes > 0 ? Seconds(sum, InTraining(o.gpu), o.dtype) : 0;
+        }
     }
     rank.checkpointBytes =
         layer.checkpointBytes.At(o.microBatch, sequence) * ShareOf(Split::kSequence, o);
@@ -503,6 +509,13 @@ GradientSumBytes(const TrainingOptions& o)
     const double made = DtypeBytes(o.dtype);
     const double sum = o.GradientBytes();
     return ConvertsFirst(o) ? made + sum + 3 * sum : made + 2 * sum;
+}
+
+bool
+CopiesIntoBuckets(const TrainingOptions& o)
+{
+    return o.zero == 0 && o.zeroImpl == ZeroImpl::kPaper && o.tensor == 1 && o.pipeline == 1 &&
+           o.Replicas() > 1 && !o.toServers && !IsWidened(o) && !o.fusedAccumulation;
 }
 
 std::vector<RankLayer>

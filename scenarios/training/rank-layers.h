@@ -84,6 +84,9 @@ struct RankLayer
     /// The first micro-batch's are added as well, to zeros: where the sum is in 32 bits and what
     /// backward makes in 16.
     bool accumulatesFirst = false;
+    /// Seconds to bring the gradients of a step into the buckets that are reduced
+    /// (CopiesIntoBuckets), behind the backward of the last micro-batch.
+    double intoBuckets = 0;
 
     double Forward() const;  ///< seconds
     double Backward() const; ///< with recomputation
@@ -102,6 +105,13 @@ struct RankLayer
 ///
 /// Setting the 32-bit sum to zeros once a step is not counted.
 double GradientSumBytes(const TrainingOptions& options);
+
+/// PyTorch's DDP divides each gradient by the number of ranks into its place in a bucket, or there,
+/// where it is a view of the bucket: a kernel for each tensor, which reads and writes it
+/// (mark_variable_ready_dense of pytorch/pytorch@0041320 torch/csrc/distributed/c10d/reducer.cpp).
+/// Megatron-LM, DeepSpeed and whatever sums gradients in 32 bits have buffers that backward adds
+/// to; of Horovod it is not counted.
+bool CopiesIntoBuckets(const TrainingOptions& options);
 
 /// All layers of the model, as a rank of any stage would have them. \param options resolved
 std::vector<RankLayer> LayersOfModel(const TrainingOptions& options);

@@ -214,6 +214,10 @@ class Writer
         {
             Compute(layer.accumulate, "weights ", layer, layer.parts.front());
         }
+        if (m_action.microBatch + 1 == m_options.accumulation && layer.intoBuckets > 0)
+        {
+            Compute(layer.intoBuckets, "weights ", layer, layer.parts.front());
+        }
         const std::size_t at = m_action.microBatch * m_work.layers.size() + index;
         if (m_action.kind != Kind::kBackwardWeights)
         {

@@ -99,6 +99,7 @@ ServedPlan::ServedPlan(const TrainingOptions& options, const ServedOptions& serv
       m_overlaps(served.strategy == Strategy::kDownpour && options.overlap.value_or(true))
 {
     TrainingOptions one = options;
+    one.toServers = true;
     if (served.strategy == Strategy::kSandblaster)
     {
         one.accumulation = 1; // a piece

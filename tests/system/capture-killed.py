@@ -10,7 +10,7 @@ import sys
 import time
 
 from _capture import CaptureTest
-from _system_test import ROOT, main
+from _system_test import PROGRAMS, ROOT, main
 
 # Says that it has begun, and then takes its time.
 SLOW = """import os, sys, time, torch
@@ -146,10 +146,43 @@ class Killed(CaptureTest):
         script = self.write("long.py", QUICK % 10000)
         words = f"{sys.executable} -m cluster_simulator.capture --out={self.out} {script}"
         done = self.on_small_disk(self.temporary, "1m", words)
-        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertRegex(done.stderr, r"capture: error: .*tmp is full \(\d MiB left; TMPDIR names")
         self.assertNotIn("Traceback", done.stderr)
         self.works_again()
+
+    def test_a_full_disk_in_one_command(self):
+        """dltrain --launch: one error that names the folder which is full, and blames no option;
+        status 1, as of all that cannot be written. Full are by turns: the temporary folder, for the
+        record; the same for the copy of a file that the script writes over; the run's own folder,
+        for what the script prints and for what the tasks are written to.
+        """
+        small = os.path.join(self.folder, "results")
+        os.mkdir(small)
+        large = self.write("large.bin", "x" * (3 << 20))
+        tmp, out = self.temporary, f"{small}/run"
+        for name, folder, size, script in (
+            ("the record", tmp, "1m", QUICK % 10000),
+            ("a copy", tmp, "1m", (QUICK % 3) + f"open({large!r}, 'wb').write(b'x')\n"),
+            ("tasks", small, "128k", QUICK % 10000),
+            ("words", small, "128k", (QUICK % 3) + "print('x' * 1000000)\n"),
+        ):
+            with self.subTest(name):
+                path = self.write(f"{name.split()[-1]}.py", script)
+                program = os.path.join(PROGRAMS, "dltrain")
+                words = f"{program} --launch={path} --gpus-per-server=1 --servers=1 --out={out}"
+                done = self.on_small_disk(folder, size, words)
+                said = done.stdout + done.stderr
+                self.assertEqual(done.returncode, 1, said)
+                where = tmp if folder == tmp else f"{out}/capture"
+                self.assertRegex(
+                    done.stderr,
+                    rf"(^|\n)dltrain: error: (.*: )?{where}[^:]*( is full \(|: No space left on)",
+                )
+                self.assertEqual(done.stderr.count("error"), 1, said)
+                self.assertNotIn("Traceback", said)
+        with open(large, encoding="utf-8") as file:
+            self.assertEqual(len(file.read()), 3 << 20)
 
     def test_a_full_disk_for_the_capture(self):
         """64 KiB, of which the tasks of 20,000 operators need more; what the script wrote does not
@@ -165,7 +198,7 @@ class Killed(CaptureTest):
             script = self.write(name, text)
             words = f"{sys.executable} -m cluster_simulator.capture --out={small}/out {script}"
             done = self.on_small_disk(small, "64k", words)
-            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
             self.assertRegex(
                 done.stderr, f"capture: error: {small}/out[^:]*: No space left on device\n$"
             )

@@ -73,6 +73,33 @@ class OneCommand(CaptureTest):
         hosts = {row["src"] for row in run.rows("flows.csv")}
         self.assertEqual(len(hosts), 3)
 
+    def test_one_gpu_of_a_server(self):
+        """What it takes is what it takes alone: GPUs that do nothing wait for nobody. Copies from
+        the host are the host's.
+        """
+        path = self.write(
+            "one.py",
+            "import torch\n"
+            "model = torch.nn.Linear(4096, 4096).cuda()\n"
+            "o = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+            "for _ in range(4):\n"
+            "    model(torch.ones(512, 4096, device='cuda')).sum().backward()\n"
+            "    o.step()\n    o.zero_grad()\n",
+        )
+        several = self.run_program(["dltrain", f"--launch=python3 {path}", "--servers=1"])
+        self.assertEqual(several.stats["gpus"], 8)
+        self.assertIn("7 of 8 GPUs do nothing: mean times are of the others", several.err)
+        alone = self.run_program(
+            ["dltrain", f"--trace={several.path('capture')}", "--gpus-per-server=1"]
+        )
+        for key in ("step_time_us", "compute_time_us", "exposed_communication_time_us"):
+            self.assertAlmostEqual(several.stats[key], alone.stats[key], places=6, msg=key)
+        self.assertLess(
+            several.stats["exposed_communication_time_us"], 0.01 * several.stats["step_time_us"]
+        )
+        # The folder of a run is not its capture.
+        self.refuse(f"dltrain --trace={several.folder}", "its capture is", "/capture")
+
     def test_a_dry_run_leaves_nothing(self):
         out = os.path.join(self.folder, "none")
         before = sorted(os.listdir(self.folder))
@@ -139,6 +166,20 @@ class Lines(CaptureTest):
         with self.assertRaises(CaptureFailed) as caught:
             self.capture_line(f"python3 {self.folder}/five.py | cat")
         self.assertEqual(caught.exception.exit_status, 5)
+
+    def test_what_is_left_in_the_background(self):
+        """It would end with the command; which may wait for it."""
+        path = self.write(
+            "slow.py",
+            "import time, torch\ntorch.ones(2).cuda()\ntime.sleep(2)\nprint('ran')\n",
+        )
+        for line in (f"python3 {path} &", f"torchrun --nproc_per_node=2 {path} & sleep 1"):
+            with self.subTest(line):
+                with self.assertRaisesRegex(InvalidInput, "in the background .*leave out the &"):
+                    self.capture_line(line)
+        self.assertEqual(self.capture_line(f"python3 {path} & wait").output, "ran\n")
+        # What is not the script may stay.
+        self.assertEqual(self.capture_line(f"sleep 100 & python3 {path}").output, "ran\n")
 
     def capture_line(self, line):
         return capture(line, os.path.join(self.folder, f"line-{len(os.listdir(self.folder))}"))
@@ -305,6 +346,34 @@ class Launchers(CaptureTest):
         # The cluster's servers count, where somebody says how many there are.
         self.assertEqual(self.capture(path, gpus_per_server=4, servers=3).meta["world"], 9)
 
+    def test_gpus_of_batch_scripts(self):
+        """However a script asks for its GPUs, it sees so many; with --gpus-per-task a task its own
+        ones alone. What else a list of --gres has does not count.
+        """
+        self.write("tell.py", self.TELL)
+        for lines, tasks, told, gpus in (
+            ("--gres=gpu:2", 2, "2 0,1", 2),
+            ("--gres=gpu:a100:2,nvme:8", 2, "2 0,1", 2),
+            ("--gpus-per-node=3", 3, "3 0,1,2", 3),
+            ("--gpus=4", 2, "2 0,1", 2),  # of two servers
+            ("--gpus-per-task=2", 2, "4 none", 2),
+            ("--gres=gpu:8", 4, "8 none", 4),  # as many as there are
+        ):
+            with self.subTest(lines):
+                path = self.write(
+                    "gpus.sh",
+                    f"#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node={tasks}\n"
+                    f"#SBATCH {lines}\ncd {self.folder}\n"
+                    "echo $SLURM_GPUS_ON_NODE ${CUDA_VISIBLE_DEVICES:-none}\n"
+                    "srun python tell.py\n",
+                )
+                made = self.capture(path, gpus_per_server=4)
+                first, *others = made.output.splitlines()
+                self.assertEqual(first, told)
+                self.assertEqual(
+                    sorted(others), [f"{rank} {gpus}" for rank in range(2 * tasks)], others
+                )
+
     def test_visible_gpus(self):
         made = self.job("CUDA_VISIBLE_DEVICES=0,2 torchrun --nproc_per_node=gpu tell.py")
         self.assertEqual(made.meta["world"], 2)
@@ -322,6 +391,13 @@ class Launchers(CaptureTest):
 
     def test_a_process_in_the_background(self):
         self.assertEqual(self.job("python tell.py &\nwait").meta["world"], 1)
+
+    def test_ranks_that_were_not_captured(self):
+        """Of 20 four run; the record says it, and so does what reads it."""
+        notes = self.job("torchrun --nnodes=5 --nproc_per_node=4 tell.py").meta["notes"]
+        self.assertTrue(any("16 of 20 ranks were not captured" in note for note in notes), notes)
+        notes = self.job("torchrun --nnodes=4 --nproc_per_node=4 tell.py").meta["notes"]
+        self.assertFalse(any("not captured" in note for note in notes), notes)
 
     def test_servers_that_the_words_do_not_have(self):
         made = self.job("torchrun --nproc_per_node=2 tell.py", servers=2)

@@ -8,7 +8,7 @@ in bf16 the buckets (25 MiB, of blocks of 7,087,872 parameters: 14.2 MB) end wit
 block, so blocks are left out by twos.
 """
 
-from _capture import CaptureTest
+from _capture import SCRIPTS, CaptureTest
 from _system_test import main
 
 BLOCK = 12 * 768 * 768 + 13 * 768  # parameters: products, biases and two norms
@@ -60,6 +60,23 @@ class Layers(CaptureTest):
             f"dltrain {trace} {' '.join(self.CLUSTER)} --layers=5",
             *("--layers=5", "12 blocks of", "allowed: ", "or all 12"),
         )
+
+    def test_in_one_command(self):
+        """By --launch the same as by --trace of what it has captured."""
+        words = f"--nproc_per_node=2 {SCRIPTS}/zoo_model.py --model=gpt2 --batch-size=2"
+        run = self.run_program(
+            [
+                "dltrain",
+                f"--launch=torchrun {words} --length=128 --fused --fsdp",
+                *("--servers=1", "--gpus-per-server=2", "--layers=4"),
+            ]
+        )
+        self.assertEqual(run.stats["extrapolation"]["blocks"], 12)
+        self.assertEqual(run.stats["extrapolation"]["blocks_simulated"][0], 4)
+        again = self.run_program(
+            ["dltrain", f"--trace={run.path('capture')}", "--gpus-per-server=2", "--layers=4"]
+        )
+        self.assertEqual(again.stats["step_time_us"], run.stats["step_time_us"])
 
     def test_refused(self):
         # An LSTM is one call of cuDNN for all its layers: nothing is numbered.

@@ -66,6 +66,37 @@ class Mistakes(CaptureTest):
     def test_root(self):
         self.one("root.py", "mismatch", [0, 1, 2], ["root"], "root 0", "root 1", "root 2")
 
+    def test_reduction(self):
+        self.one(
+            "reduction.py",
+            "mismatch",
+            [0, 1, 2],
+            ["reduction"],
+            "rank 0 does all_reduce of 40 B (f32), max,",
+            "ranks 1, 2 do all_reduce of 40 B (f32), sum,",
+        )
+
+    def test_rows_of_an_all_to_all(self):
+        """50 rows of 16 numbers of 4 bytes for 100."""
+        self.one(
+            "splits.py",
+            "mismatch",
+            [0, 1],
+            ["rows"],
+            "rank 0 sends 3200 B to rank 1",
+            "which expects 6400 B",
+        )
+
+    def test_a_rank_that_never_comes(self):
+        self.one(
+            "asleep.py",
+            "missing",
+            [0, 1, 2],
+            ["others"],
+            "ranks 1, 2 wait in all_reduce at asleep.py:13 for rank 0, which does something else",
+            patience=5,
+        )
+
     def test_missing_participant(self):
         self.one("missing.py", "missing", [0, 1, 2], ["alone"], "ranks 1, 2 do nothing")
 

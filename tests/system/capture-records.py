@@ -49,7 +49,11 @@ class Rank:
         storage = self.random.choice([-1, 1, 2, 3, 4, 5, 7, 8, 11])
         sizes = [self.random.randrange(1, 9) for _ in range(self.random.randrange(3))]
         told = [kind, sizes, storage, size]
-        return {"T": told + ([self.device] if storage >= 0 and self.device else [])}
+        begins = self.random.choice([0, 0, 1, 3, 4])
+        return {
+            "T": told + ([self.device] if storage >= 0 and self.device else []),
+            **({"f": begins} if storage >= 0 and begins else {}),
+        }
 
     def operator(self, number):
         name = self.random.choice(["aten::add.Tensor", "aten::relu", "aten::copy_"])

@@ -55,6 +55,17 @@ for _ in range(9):
     optimizer.step()
 """
 
+# Of one GPU; what a test adds stands at the end of each step.
+ALONE = """import torch
+model = torch.nn.Linear(64, 64, bias=False).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x, kept = torch.ones(8, 64, device="cuda"), []
+for step in range(9):
+    model(x).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
 
 class Step(CaptureTest):
     def steps(self, mark, **options):
@@ -170,7 +181,38 @@ class Step(CaptureTest):
                 notes = [note for note in captured.meta["notes"] if "simulated" in note]
                 self.assertEqual(len(notes), static, notes)
                 if static:
-                    self.assertIn("step 4 is simulated, which is like the one before it", notes[0])
+                    self.assertIn("step 4 is simulated, which sends nothing that", notes[0])
+
+    def noted(self, text, steps, said):
+        script = self.write("steps.py", ALONE + text)
+        made = self.capture(script, steps=steps)
+        notes = [note for note in made.meta["notes"] if said in note]
+        return notes[0] if notes else ""
+
+    def test_a_step_that_computes_more(self):
+        """An evaluation every second step: two products more than forward's one and backward's two
+        of which one (the gradient of the input) is not computed, 100% more. Of the step without it,
+        and of steps that are all alike, nothing is said of that kind but that it is less.
+        """
+        often = "    if step % 2 == 1:\n        model(x), model(x)  # evaluation\n"
+        line = (ALONE + often).splitlines().index("        model(x), model(x)  # evaluation") + 1
+        note = self.noted(often, 3, "computes")
+        self.assertIn("step 3 computes 100% more than the one before it on rank 0 (FLOPs)", note)
+        self.assertIn(f"at steps.py:{line}; ", note)
+        self.assertIn("--capture-steps=4", note)
+        self.assertIn("step 4 computes 50% less", self.noted(often, 4, "computes"))
+        self.assertEqual(self.noted("", 3, "computes"), "")
+
+    def test_memory_that_grows(self):
+        """4 MiB of each step are kept."""
+        kept = "    kept.append(torch.empty(1 << 20, device='cuda'))\n"
+        self.assertIn("grows by 4 MiB with each step", self.noted(kept, 3, "memory in use"))
+        self.assertEqual(self.noted("", 3, "memory in use"), "")
+
+    def test_without_an_optimizer(self):
+        script = self.write("none.py", "import torch\ntorch.ones(8).cuda()\n")
+        notes = self.capture(script).meta["notes"]
+        self.assertTrue(any("no optimizer made a step" in note for note in notes), notes)
 
     def test_steps_that_never_are(self):
         """What is sent grows: after five steps it is said. A script of three steps has no more."""

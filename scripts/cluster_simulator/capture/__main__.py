@@ -14,6 +14,7 @@ and there are mistakes.
 
 import argparse
 import contextlib
+import errno
 import os
 import re
 import shlex
@@ -173,7 +174,7 @@ def _main(given):
         return 2
     except OSError as error:
         _say(capturing.told(error, given.out))
-        return 2
+        return 1 if error.errno in (errno.ENOSPC, errno.EDQUOT) else 2
 
 
 def _say_on(text):

@@ -19,6 +19,13 @@ class CaptureFailed(SimulatorError):
         self.exit_status = exit_status
 
 
+class NotWritten(CaptureFailed):
+    """A disk is full, or the like: the message names its folder. Nothing was captured."""
+
+    def __init__(self, message):
+        super().__init__(message, exit_status=1)
+
+
 class Captured:
     """meta: what meta.json has; mistakes: what is wrong with the script; folder."""
 
@@ -74,12 +81,6 @@ class Captured:
             lines.append(
                 f"GPU memory: {most['peak_allocated_bytes'] / 2**30:.2f} GiB allocated,"
                 f" {most['peak_reserved_bytes'] / 2**30:.2f} GiB reserved (rank {most['rank']})"
-            )
-        left = meta["world"] - len(meta["captured"])
-        if left > 0:
-            lines.append(
-                f"note: {left} of {meta['world']} ranks were not captured, and not looked at: they"
-                f" are taken to do as rank {meta['role_of'][-1]}"
             )
         lines += [f"note: {note}" for note in meta["notes"]]
         for mistake in self.mistakes:

@@ -2,6 +2,7 @@
 """One capture, from the user's command to a folder."""
 
 import contextlib
+import errno
 import fcntl
 import functools
 import gc
@@ -17,7 +18,7 @@ import tempfile
 from ..errors import InvalidInput
 from ..shown import shown
 from . import command_line, cuda, ending, gpus, installing, isolation, kept_files
-from .captured import Captured, CaptureFailed
+from .captured import Captured, CaptureFailed, NotWritten
 from .launch import allocation, environment
 from .launch.words import MOST_RANKS
 from .record.capture_files import Capture
@@ -55,6 +56,8 @@ LOOK_EVERY_S = 0.2  # for progress
 FILES = "files"
 MOST_NAMED = 4  # of them, in the note
 LITTLE = 4 << 20  # bytes that a disk has left when it counts as full
+PAGE = 4096  # of a disk: with less not a line more can be written
+FULL = os.strerror(errno.ENOSPC)
 
 
 def told(error, out):
@@ -229,16 +232,20 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
         if until_alike:
             device = {**device, "steps": USUAL_STEPS}
         while True:
-            status = _run(
+            status, left = _run(
                 words, out, scratch, device, {**launch, "ranks": wanted}, network, progress
             )
+            if status:
+                _check_disks(scratch, out)
             jobs = _jobs(scratch)
             if not jobs:
                 break
+            # (What plays the ranks may have been ended with the shell that was its parent.)
+            left = left or not os.path.isfile(jobs[-1]["status"])
             progress(0, 0, READING)
             made = _read(jobs[-1], gpus_per_server, host_us, bool(device["step"]))
             if not status:
-                _check_whole(made, scratch)
+                _check_whole(made, scratch, left)
             if not made.records and not status:
                 raise InvalidInput(
                     "capture: the script did nothing on a GPU: it ended without an operator on a"
@@ -261,13 +268,13 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
             device = {**device, "steps": device["steps"] + 1}
         if until_alike and device["steps"] > USUAL_STEPS and not status and not made.unsteady():
             notes.append(
-                f"step {device['steps']} is simulated, which is like the one before it; step"
-                f" {device['steps'] - 1} was not"
+                f"step {device['steps']} is simulated, which sends nothing that the one before it"
+                f" did not; step {device['steps'] - 1} did"
             )
         if len(jobs) > 1:
             notes.append(f"the command started {len(jobs)} jobs: the last one was captured")
         if not jobs:
-            raise _nothing(status, out)
+            raise _nothing(status, out, left)
         if step is not None and not status:
             _check_ends(step, made.ends, device["steps"])
         more = {
@@ -285,6 +292,12 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
             notes.append(
                 f"no launcher starts the script on {servers} servers: it is one process on the"
                 " first"
+            )
+        left = made.world - len(made.records)
+        if left > 0 and not status:
+            notes.append(
+                f"{left} of {made.world} ranks were not captured, and not looked at: they are taken"
+                f" to do as rank {made.role_of()[-1]}"
             )
         made.write(out, more)
     captured = Captured(out)
@@ -392,7 +405,7 @@ def remove_old(out):
 
 
 def _run(words, out, scratch, device, launch, network, progress):
-    """Exit status of the command."""
+    """(exit status of the command, whether what it had started still ran)."""
     jobs = tempfile.mkdtemp(prefix="jobs-", dir=scratch)
     programs = os.path.join(scratch, "programs")
     if not os.path.isdir(programs):
@@ -427,9 +440,7 @@ def _run(words, out, scratch, device, launch, network, progress):
     asked = allocation.of_script(words[1]) if words[0] == "bash" and len(words) > 1 else {}
     if launch["servers"] or asked:
         servers = launch["servers"] or asked.get("servers", 1)
-        allocated = environment.of_allocation(
-            servers, asked.get("each"), asked.get("tasks"), asked.get("gpus", launch["gpus"])
-        )
+        allocated = environment.of_allocation(servers, asked, launch["gpus"])
         given.update({key: str(value) for key, value in allocated.items()})
     command = words if network or not isolation.possible() else isolation.isolated(words)
     with open(os.path.join(out, "stdout.txt"), "wb") as output:
@@ -447,7 +458,7 @@ def _run(words, out, scratch, device, launch, network, progress):
             watcher = ending.watch(process.pid, scratch)
             try:
                 status = _wait(process, jobs, device["steps"], progress)
-                return status if status >= 0 else 128 - status
+                return status if status >= 0 else 128 - status, ending.runs_on(scratch)
             finally:
                 ending.end(process.pid, scratch)
                 process.wait()
@@ -504,22 +515,45 @@ def _read(job, gpus_per_server, host_us, named):
         return Capture(os.path.join(job["folder"], "raw"), world, died, each, host_us, named)
 
 
-def _check_whole(made, scratch):
+BACKGROUND = (
+    "capture: the command ended while what it had started in the background (by &) still ran, and"
+    " that ends with it: leave out the &, or let the command wait for it (wait)"
+)
+
+
+def _check_whole(made, scratch, left):
     """Nothing of a cut record is simulated."""
     cut = [rank for rank, record in sorted(made.records.items()) if record.is_cut]
     if not cut:
+        if left and not made.records:
+            raise InvalidInput(BACKGROUND)
         return
     free = shutil.disk_usage(scratch).free
+    what = f"capture: what rank {cut[0]} did is not recorded to its end: "
+    if free < LITTLE:
+        raise NotWritten(what + _is_full(scratch, os.path.dirname(scratch)))
+    if left:
+        raise InvalidInput(BACKGROUND)
     raise InvalidInput(
-        f"capture: what rank {cut[0]} did is not recorded to its end: "
-        + (
-            f"{os.path.dirname(scratch)} is full ({free >> 20} MiB left; TMPDIR names another"
-            " folder)"
-            if free < LITTLE
-            else "the script ends itself by os._exit(), with which nothing is written; use"
-            " sys.exit()"
-        )
+        f"{what}the script ends itself by os._exit(), with which nothing is written; use"
+        " sys.exit()"
     )
+
+
+def _is_full(scratch, folder):
+    hint = "; TMPDIR names another folder" if folder == os.path.dirname(scratch) else ""
+    return f"{folder} is full ({shutil.disk_usage(folder).free >> 20} MiB left{hint})"
+
+
+def _check_disks(scratch, out):
+    """A script that failed as a disk of the capture is full is not to blame: it says so itself, or
+    there is no place left for what it says.
+    """
+    with open(os.path.join(out, "stderr.txt"), encoding="utf-8", errors="replace") as file:
+        little = LITTLE if FULL in file.read() else PAGE
+    for folder in (os.path.dirname(scratch), out):
+        if shutil.disk_usage(folder).free < little:
+            raise NotWritten(f"capture: {_is_full(scratch, folder)}")
 
 
 @contextlib.contextmanager
@@ -539,11 +573,13 @@ def _without_collecting():
 REFUSED = "capture: error: "  # of launch/command.py
 
 
-def _nothing(status, out):
+def _nothing(status, out, left):
     with open(os.path.join(out, "stderr.txt"), encoding="utf-8", errors="replace") as file:
         said = file.read().strip()
     if said.startswith(REFUSED):  # a launcher's words
         return InvalidInput(said[len(REFUSED) :])
+    if left and not status:
+        return InvalidInput(BACKGROUND)
     if status:
         return CaptureFailed(said or f"the command ended with status {status}", None, status)
     return InvalidInput(

@@ -35,6 +35,12 @@ def stop_watching(watcher):
         pass
 
 
+def runs_on(folder):
+    """Whether anything runs that the command has started: what a shell has in the background."""
+    mark = folder.encode()
+    return any(_has(number, mark) for number in os.listdir("/proc") if number.isdigit())
+
+
 def end(session, folder):
     """Ends a session; and what began one of its own, as its environment has the folder."""
     try:
@@ -46,15 +52,23 @@ def end(session, folder):
         time.sleep(0.02)
 
 
-def _killed(number, mark):
+def _has(number, mark):
+    """Whether a process has the mark in its environment (what has ended has none)."""
     try:
         with open(f"/proc/{number}/environ", "rb") as file:
-            if mark not in file.read():
-                return False
+            return mark in file.read()
+    except OSError:
+        return False  # it is gone, or is another user's
+
+
+def _killed(number, mark):
+    try:
+        if not _has(number, mark):
+            return False
         os.kill(int(number), signal.SIGKILL)
         return True
     except OSError:
-        return False  # it has ended, or is another user's
+        return False
 
 
 if __name__ == "__main__":

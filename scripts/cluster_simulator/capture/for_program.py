@@ -9,6 +9,7 @@ Standard output gets a JSON object a line:
     {"note": "sampled ranks differ ..."}
     {"failed": "Traceback ...", "status": 1}    the script; what there is is in the folder
     {"error": "--gpu='X': allowed: ..."}        nothing was captured
+    {"full": "/tmp is full (0 MiB left; ...)"}  the same, as a disk is full, or the like
 
 SIGTERM ends it and all that the script has started.
 """
@@ -20,7 +21,7 @@ import signal
 
 from ..errors import SimulatorError
 from . import command_line
-from .captured import CaptureFailed
+from .captured import CaptureFailed, NotWritten
 from .capturing import capture, told
 
 
@@ -41,6 +42,8 @@ def main(argument):
             progress=lambda done, total, what: tell(done=done, of=total, what=what),
             **given,
         )
+    except NotWritten as error:
+        tell(full=str(error).removeprefix("capture: "))
     except CaptureFailed as error:
         if error.captured is None:
             tell(error=str(error).removeprefix("capture: "))
@@ -50,7 +53,7 @@ def main(argument):
         text = str(error).removeprefix("capture: ")
         tell(error=re.sub("^step=", "--capture-step=", text))
     except OSError as error:
-        tell(error=told(error, given["out"]))
+        tell(full=told(error, given["out"]))
     except KeyboardInterrupt:
         for folder in reversed(made):
             try:

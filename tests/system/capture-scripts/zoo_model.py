@@ -1,5 +1,6 @@
 """Networks that the simulator's zoo has as well, as one writes them in PyTorch: torchvision's
-ResNet-50 and VGG-16, GPT-2 and BERT-base by hand; by DDP or FSDP, in one data type.
+ResNet-50 and VGG-16 with channels last, GPT-2 and BERT-base by hand; by DDP or FSDP, in one data
+type.
 """
 import argparse
 import os
@@ -96,7 +97,7 @@ def main():
     if language:
         model = Language(args.model, args.fused)
     else:
-        model = getattr(torchvision.models, args.model)()
+        model = getattr(torchvision.models, args.model)().to(memory_format=torch.channels_last)
     print("parameters:", sum(p.numel() for p in model.parameters()))
     model = model.cuda().to(dtype)
     if args.fsdp:
@@ -121,6 +122,7 @@ def main():
                 loss = out.mean()
         else:
             images = torch.randn(args.batch_size, 3, 224, 224, device="cuda", dtype=dtype)
+            images = images.to(memory_format=torch.channels_last)
             labels = torch.randint(0, 1000, (args.batch_size,), device="cuda")
             loss = F.cross_entropy(model(images), labels)
         optimizer.zero_grad(set_to_none=True)

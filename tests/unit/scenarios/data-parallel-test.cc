@@ -9,11 +9,13 @@
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/parameter-gathers.h"
 #include "scenarios/training/plan-check.h"
+#include "scenarios/training/rank-work.h"
 #include "scenarios/training/training-plan.h"
 #include "scenarios/training/volumes.h"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 #include <map>
 #include <numeric>
@@ -103,6 +105,63 @@ Refuses(const TrainingOptions& o, const std::string& path)
 }
 
 } // namespace
+
+// PyTorch's DDP brings each gradient into its bucket by a kernel of its own, which reads and writes
+// it: with 8 ranks a step computes longer than with one, for a tensor of e elements, by
+//
+//   launch + 2 e x bytes of an element / (bandwidth x share of pointwise kernels)
+//
+// once, however many micro-batches there are.
+TEST(IntoBuckets, AKernelForEachGradient)
+{
+    const auto computed = [](const TrainingOptions& o) {
+        double seconds = 0;
+        for (const Computation& c : WorkOfRank(ResolvedOptions(o)).order)
+        {
+            seconds += c.phase == Phase::kOptimizer ? 0 : c.duration.Seconds();
+        }
+        return seconds;
+    };
+    for (const char* model : {"gpt2", "resnet-50", "vgg-16"})
+    {
+        for (const Dtype dtype : {Dtype::kBf16, Dtype::kTf32})
+        {
+            for (const uint32_t microBatches : {1u, 3u})
+            {
+                auto o = OptionsOf(model, 8, 0, microBatches);
+                o.dtype = dtype;
+                double tensors = 0;
+                for (const LayerSpec& layer : o.model.layers)
+                {
+                    for (const Part& part : layer.parts)
+                    {
+                        tensors += static_cast<double>(part.tensors.size());
+                    }
+                }
+                const double expected = tensors * o.gpu.rates.launch +
+                                        2.0 * DtypeBytes(dtype) *
+                                            static_cast<double>(o.model.parameters) /
+                                            (o.gpu.memoryBandwidth * o.gpu.rates.pointwise);
+                const double with = computed(o);
+                o.ranks = 1;
+                const double alone = computed(o);
+                EXPECT_NEAR(with - alone, expected, 1e-9) << model << " " << microBatches;
+                o.ranks = 8;
+                // Whoever has other buckets, or none, has no such kernels.
+                for (const auto& change : std::vector<std::function<void(TrainingOptions&)>>{
+                         [](TrainingOptions& other) { other.zero = 1; },
+                         [](TrainingOptions& other) { other.zeroImpl = ZeroImpl::kHorovod; },
+                         [](TrainingOptions& other) { other.zeroImpl = ZeroImpl::kDeepSpeed; },
+                         [](TrainingOptions& other) { other.toServers = true; }})
+                {
+                    auto other = o;
+                    change(other);
+                    EXPECT_NEAR(computed(other), alone, 1e-9) << model;
+                }
+            }
+        }
+    }
+}
 
 // compute_bucket_assignment_by_size of PyTorch's reducer.cpp: tensors in the order in which their
 // gradients come are added to a bucket until it is as large as the first limit, the next ones as

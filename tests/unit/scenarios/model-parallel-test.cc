@@ -250,6 +250,7 @@ TEST(Gradients, AreAddedUpOverMicroBatches)
         for (const uint32_t m : {1u, 2u, 5u})
         {
             auto o = OptionsOf(model, 8, 0, m);
+            o.toServers = true; // the way into buckets is IntoBuckets' (data-parallel-test.cc)
             const auto computing = [](TrainingOptions options) {
                 const auto work = WorkOfRank(ResolvedOptions(options));
                 double seconds = 0;
@@ -310,6 +311,7 @@ TEST(Gradients, SummedInFp32)
                     o.gpu = *FindGpu(gpu);
                     o.dtype = c.dtype;
                     o.wideReduction = c.wide;
+                    o.toServers = true; // no way into buckets
                     const auto computing = [](TrainingOptions options, bool fused) {
                         options.fusedAccumulation = fused;
                         const auto work = WorkOfRank(ResolvedOptions(options));

@@ -117,7 +117,7 @@ Fused(const std::string& name,
     }
     std::vector<c10::IValue> results(made.begin(), made.end());
     const std::vector<c10::IValue> arguments{c10::IValue(told), c10::IValue(numbers)};
-    RecordOperator(c10::OperatorName(name, ""), arguments, results, "fused");
+    RecordOperator(c10::OperatorName(name, ""), arguments, {}, results, "fused");
     return made;
 }
 

@@ -268,6 +268,23 @@ class Call
         }
     }
 
+    Written WhatIsWritten() const
+    {
+        Written written;
+        for (size_t i = 0; i < m_arguments.size(); ++i)
+        {
+            if (Writes(i))
+            {
+                written.arguments.push_back(static_cast<int64_t>(i));
+                if (m_schema.arguments()[i].kwarg_only())
+                {
+                    written.places.push_back(static_cast<int64_t>(i));
+                }
+            }
+        }
+        return written;
+    }
+
     /// Fills `results`; returns who found them.
     const char* Run(Stack& results)
     {
@@ -698,8 +715,9 @@ RunAny(const c10::OperatorHandle& operation, c10::DispatchKeySet, Stack* stack)
     Stack results;
     // On the GPU of its tensors, whichever is the current one.
     const OnDevice on(DeviceOf(arguments));
-    const char* how = Call(operation, arguments).Run(results);
-    RecordOperator(operation.operator_name(), arguments, results, how);
+    Call call(operation, arguments);
+    const char* how = call.Run(results);
+    RecordOperator(operation.operator_name(), arguments, call.WhatIsWritten(), results, how);
     for (c10::IValue& result : results)
     {
         stack->push_back(std::move(result));

@@ -79,6 +79,16 @@ Exchanged(const at::Tensor& tensor)
            c10::isIntegralType(tensor.scalar_type(), true);
 }
 
+/// Such values go from rank to rank as well, or that nobody knows them. It has to be so on all
+/// ranks, which may have the same number in a small storage or in a large one.
+bool
+Goes(const at::Tensor& tensor)
+{
+    return tensor.numel() > 0 && tensor.is_contiguous() &&
+           (c10::isIntegralType(tensor.scalar_type(), true) ? InfoOf(tensor).real
+                                                            : tensor.nbytes() <= kSmallBytes);
+}
+
 /// The same number on all ranks, as loss scales are: what a sum of them is.
 void
 ReduceAlike(const at::Tensor& tensor, const c10d::ReduceOp& operation, int ranks)
@@ -173,7 +183,8 @@ struct SimulatedNccl::Call
     int root = -1;
     std::string reduction = {};
     int peer = -1;
-    std::vector<int64_t> sends = {}; ///< bytes to each rank, of an uneven all-to-all
+    std::vector<int64_t> sends = {};    ///< bytes to each rank, of an uneven all-to-all
+    std::vector<int64_t> receives = {}; ///< from each rank, of the same
 };
 
 SimulatedNccl::SimulatedNccl(c10::intrusive_ptr<c10d::Store> store, int rank, int size)
@@ -235,7 +246,7 @@ SimulatedNccl::Recorded(const Call& call)
     }
     if (!call.sends.empty())
     {
-        line.Add("sends", call.sends);
+        line.Add("sends", call.sends).Add("receives", call.receives);
     }
     if (m_batch >= 0)
     {
@@ -293,9 +304,9 @@ SimulatedNccl::Take(const std::string& key, int from, const at::Tensor& tensor, 
     }
     WaitFor(key, from, what);
     const std::vector<uint8_t> data = m_store->get(key);
-    if (data.size() != tensor.nbytes())
+    if (data.size() != tensor.nbytes() || !InfoOf(tensor).real)
     {
-        return false; // a mismatch, which the comparison of the ranks names
+        return false; // not known there; or a mismatch, which the comparison of the ranks names
     }
     memcpy(OnHost(tensor).data_ptr(), data.data(), data.size());
     InfoOf(tensor).valid = true;
@@ -347,17 +358,21 @@ SimulatedNccl::GatherValues(Tensors& outputs, const at::Tensor& input, const cha
             Invalidate(output);
         }
     }
-    if (!IsReal(input))
+    if (!g_exchange.all)
     {
-        return;
+        return; // the others are taken to have the same
     }
-    Give(Key(rank_), input);
-    for (int rank = 0; rank < size_ && HasValue(input); ++rank)
+    if (Goes(input))
     {
-        if (rank != rank_ && IsReal(outputs[rank]) && g_exchange.all &&
-            !Take(Key(rank), rank, outputs[rank], what))
+        Give(Key(rank_), input);
+    }
+    for (int rank = 0; rank < size_; ++rank)
+    {
+        const at::Tensor& output = outputs[rank];
+        if (rank != rank_ && !(HasValue(input) && Goes(input) && Goes(output) &&
+                               Take(Key(rank), rank, output, what)))
         {
-            Invalidate(outputs[rank]);
+            Invalidate(output);
         }
     }
 }
@@ -414,6 +429,23 @@ CheckSplits(const at::Tensor& tensor, const std::vector<int64_t>& splits, int ra
                 "Split sizes doesn't match total dim 0 size");
 }
 
+/// Bytes of the parts of the first dimension.
+std::vector<int64_t>
+BytesOf(const at::Tensor& tensor, std::vector<int64_t> rows, int count)
+{
+    if (rows.empty())
+    {
+        rows.assign(static_cast<size_t>(count), tensor.size(0) / count);
+    }
+    const int64_t row =
+        tensor.size(0) == 0 ? 0 : static_cast<int64_t>(tensor.nbytes()) / tensor.size(0);
+    for (int64_t& one : rows)
+    {
+        one *= row;
+    }
+    return rows;
+}
+
 /// What came over the network is known, as far as what was sent is.
 void
 KeepAssumed(const at::Tensor& from, const at::Tensor& to)
@@ -456,7 +488,7 @@ SimulatedNccl::ReduceValues(uint64_t sequence,
                             const c10d::ReduceOp& operation,
                             at::Tensor& all)
 {
-    if (!g_exchange.all || !InfoOf(tensor).real || !tensor.is_contiguous() || tensor.numel() == 0)
+    if (!g_exchange.all || !Goes(tensor))
     {
         return false;
     }
@@ -464,7 +496,11 @@ SimulatedNccl::ReduceValues(uint64_t sequence,
     const at::NoGradGuard guard;
     const PartOfAnother part;
     Give(prefix + std::to_string(rank_), tensor);
-    bool known = HasValue(tensor);
+    if (!HasValue(tensor))
+    {
+        return false;
+    }
+    bool known = true;
     all = OnHost(tensor.detach()).clone();
     const at::Tensor other = Empty(tensor.sizes(), tensor.scalar_type(), tensor.device());
     for (int rank = 0; rank < size_ && known; ++rank)
@@ -477,6 +513,25 @@ SimulatedNccl::ReduceValues(uint64_t sequence,
         all.div_(size_);
     }
     return known;
+}
+
+void
+SimulatedNccl::SumUp(uint64_t sequence, const at::Tensor& tensor, const c10d::ReduceOp& operation)
+{
+    at::Tensor all;
+    if (ReduceValues(sequence, tensor, operation, all))
+    {
+        const at::NoGradGuard guard;
+        OnHost(tensor.detach()).copy_(all);
+    }
+    else if (g_exchange.all)
+    {
+        Invalidate(tensor);
+    }
+    else
+    {
+        ReduceAlike(tensor, operation, size_);
+    }
 }
 
 void
@@ -544,16 +599,14 @@ SimulatedNccl::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options
                                  Bytes(tensors),
                                  static_cast<int>(options.rootRank)});
     const at::Tensor& tensor = tensors[0];
-    if (Exchanged(tensor))
+    if (Goes(tensor) && options.rootRank == rank_)
     {
-        if (options.rootRank == rank_)
-        {
-            Give(key, tensor);
-        }
-        else
-        {
-            Take(key, static_cast<int>(options.rootRank), tensor, "broadcast");
-        }
+        Give(key, tensor);
+    }
+    else if (options.rootRank != rank_ && g_exchange.all &&
+             !(Goes(tensor) && Take(key, static_cast<int>(options.rootRank), tensor, "broadcast")))
+    {
+        Invalidate(tensor);
     }
     return work;
 }
@@ -569,21 +622,7 @@ SimulatedNccl::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options
                                  Bytes(tensors),
                                  -1,
                                  ReductionName(options.reduceOp)});
-    const at::Tensor& tensor = tensors[0];
-    at::Tensor all;
-    if (ReduceValues(sequence, tensor, options.reduceOp, all))
-    {
-        const at::NoGradGuard guard;
-        OnHost(tensor.detach()).copy_(all);
-    }
-    else if (g_exchange.all)
-    {
-        Invalidate(tensor);
-    }
-    else
-    {
-        ReduceAlike(tensor, options.reduceOp, size_);
-    }
+    SumUp(sequence, tensors[0], options.reduceOp);
     return work;
 }
 
@@ -602,17 +641,25 @@ SimulatedNccl::allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoales
 SimulatedNccl::WorkPointer
 SimulatedNccl::reduce(Tensors& tensors, const c10d::ReduceOptions& options)
 {
+    const std::string key = Key(rank_);
+    const uint64_t sequence = m_sequence;
+    WorkPointer work = Recorded({"reduce",
+                                 c10d::OpType::REDUCE,
+                                 tensors,
+                                 tensors,
+                                 Bytes(tensors),
+                                 static_cast<int>(options.rootRank),
+                                 ReductionName(options.reduceOp)});
+    const at::Tensor& tensor = tensors[0];
     if (options.rootRank == rank_)
     {
-        ReduceAlike(tensors[0], options.reduceOp, size_);
+        SumUp(sequence, tensor, options.reduceOp);
     }
-    return Recorded({"reduce",
-                     c10d::OpType::REDUCE,
-                     tensors,
-                     tensors,
-                     Bytes(tensors),
-                     static_cast<int>(options.rootRank),
-                     ReductionName(options.reduceOp)});
+    else if (Goes(tensor))
+    {
+        Give(key, tensor); // and keeps its own
+    }
+    return work;
 }
 
 SimulatedNccl::WorkPointer
@@ -649,24 +696,32 @@ SimulatedNccl::_allgather_base(at::Tensor& output, at::Tensor& input, const c10d
     const uint64_t sequence = m_sequence;
     WorkPointer work =
         Recorded({"all_gather", c10d::OpType::_ALLGATHER_BASE, {input}, {output}, Bytes({output})});
-    if (Exchanged(input) && Exchanged(output) && HasValue(input))
+    const at::NoGradGuard guard;
+    const PartOfAnother part;
+    const std::string prefix = "value " + std::to_string(sequence) + " ";
+    if (Goes(input))
     {
-        // As if each sent all to everybody.
-        const at::NoGradGuard guard;
-        SwapValues(sequence,
-                   Tensors(static_cast<size_t>(size_), OnHost(input.detach()).flatten()),
-                   PartsOf(output.detach().flatten(), {}, size_));
-        InfoOf(output).valid = true;
+        Give(prefix + std::to_string(rank_), input);
     }
-    else if (InfoOf(output).real && HasValue(input) && output.is_contiguous())
+    bool known = HasValue(input) && IsReal(output) && (Goes(input) || !g_exchange.all);
+    const at::Tensor other =
+        known ? Empty({input.numel()}, input.scalar_type(), input.device()) : at::Tensor();
+    for (int rank = 0; rank < size_ && known; ++rank)
     {
-        // Small numbers of floating point are taken to be alike.
-        const at::NoGradGuard guard;
-        for (at::Tensor& part : PartsOf(output.detach().flatten(), {}, size_))
+        // (Where the others do not run, they are taken to have the same.)
+        const bool mine = rank == rank_ || !g_exchange.all;
+        known = mine || Take(prefix + std::to_string(rank), rank, other, "all_gather");
+        if (known)
         {
-            part.copy_(OnHost(input.detach()).flatten());
+            OnHost(output.detach())
+                .flatten()
+                .narrow(0, rank * input.numel(), input.numel())
+                .copy_(OnHost(mine ? input.detach() : other).flatten());
         }
-        InfoOf(output).valid = true;
+    }
+    if (known)
+    {
+        KeepAssumed(input, output);
     }
     else
     {
@@ -688,7 +743,7 @@ SimulatedNccl::gather(TensorLists& outputs, Tensors& inputs, const c10d::GatherO
                                  static_cast<int>(options.rootRank)});
     if (options.rootRank != rank_)
     {
-        if (Exchanged(inputs[0]))
+        if (Goes(inputs[0]))
         {
             Give(prefix + std::to_string(rank_), inputs[0]);
         }
@@ -703,7 +758,7 @@ SimulatedNccl::gather(TensorLists& outputs, Tensors& inputs, const c10d::GatherO
             const at::NoGradGuard guard;
             CopyValues(output.detach(), inputs[0].detach());
         }
-        else if (alike || !Exchanged(inputs[0]) || !Exchanged(output) ||
+        else if (alike || !Goes(output) ||
                  !Take(prefix + std::to_string(rank), rank, output, "gather"))
         {
             Invalidate(output);
@@ -728,7 +783,7 @@ SimulatedNccl::scatter(Tensors& outputs, TensorLists& inputs, const c10d::Scatte
     {
         for (int rank = 0; rank < static_cast<int>(all.size()); ++rank)
         {
-            if (rank != rank_ && Exchanged(all[rank]))
+            if (rank != rank_ && Goes(all[rank]))
             {
                 Give(prefix + std::to_string(rank), all[rank]);
             }
@@ -736,10 +791,10 @@ SimulatedNccl::scatter(Tensors& outputs, TensorLists& inputs, const c10d::Scatte
         const at::NoGradGuard guard;
         CopyValues(output.detach(), all[rank_].detach());
     }
-    else if (!Exchanged(output) || !Take(prefix + std::to_string(rank_),
-                                         static_cast<int>(options.rootRank),
-                                         output,
-                                         "scatter"))
+    else if (!Goes(output) || !Take(prefix + std::to_string(rank_),
+                                    static_cast<int>(options.rootRank),
+                                    output,
+                                    "scatter"))
     {
         Invalidate(output);
     }
@@ -792,28 +847,21 @@ SimulatedNccl::alltoall_base(at::Tensor& output,
                              std::vector<int64_t>& inputSplits,
                              const c10d::AllToAllOptions&)
 {
-    std::vector<int64_t> sends;
-    if (!inputSplits.empty())
-    {
-        const int64_t row =
-            input.size(0) == 0 ? 0 : static_cast<int64_t>(input.nbytes()) / input.size(0);
-        for (const int64_t rows : inputSplits)
-        {
-            sends.push_back(rows * row);
-        }
-    }
     CheckSplits(input, inputSplits, size_);
     CheckSplits(output, outputSplits, size_);
+    const bool even = inputSplits.empty() && outputSplits.empty();
     const uint64_t sequence = m_sequence;
-    WorkPointer work = Recorded({sends.empty() ? "alltoall" : "alltoallv",
-                                 c10d::OpType::ALLTOALL_BASE,
-                                 {input},
-                                 {output},
-                                 Bytes({input}),
-                                 -1,
-                                 {},
-                                 -1,
-                                 sends});
+    WorkPointer work =
+        Recorded({even ? "alltoall" : "alltoallv",
+                  c10d::OpType::ALLTOALL_BASE,
+                  {input},
+                  {output},
+                  Bytes({input}),
+                  -1,
+                  {},
+                  -1,
+                  even ? std::vector<int64_t>{} : BytesOf(input, inputSplits, size_),
+                  even ? std::vector<int64_t>{} : BytesOf(output, outputSplits, size_)});
     if (AllExchanged({input, output}) && HasValue(input))
     {
         const at::NoGradGuard guard;
@@ -836,11 +884,13 @@ SimulatedNccl::alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllO
                     outputs.size() == static_cast<size_t>(size_),
                 "Tensor lists must match the number of ranks");
     std::vector<int64_t> sends;
+    std::vector<int64_t> receives;
     bool even = true;
-    for (const at::Tensor& input : inputs)
+    for (int rank = 0; rank < size_; ++rank)
     {
-        sends.push_back(static_cast<int64_t>(input.nbytes()));
-        even = even && sends.back() == sends[0];
+        sends.push_back(static_cast<int64_t>(inputs[rank].nbytes()));
+        receives.push_back(static_cast<int64_t>(outputs[rank].nbytes()));
+        even = even && sends.back() == sends[0] && receives.back() == sends[0];
     }
     const uint64_t sequence = m_sequence;
     WorkPointer work = Recorded({even ? "alltoall" : "alltoallv",
@@ -851,7 +901,8 @@ SimulatedNccl::alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllO
                                  -1,
                                  {},
                                  -1,
-                                 even ? std::vector<int64_t>{} : sends});
+                                 even ? std::vector<int64_t>{} : sends,
+                                 even ? std::vector<int64_t>{} : receives});
     if (AllExchanged(inputs) && AllExchanged(outputs) &&
         std::all_of(inputs.begin(), inputs.end(), &HasValue))
     {

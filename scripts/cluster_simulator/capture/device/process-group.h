@@ -3,7 +3,8 @@
  *
  * NCCL as torch.distributed sees it. Collectives are recorded, and give values where values are
  * real: integers and bytes go from rank to rank through the store, so that what ranks agree upon
- * (shapes, pickled objects, counters) is agreed upon. Floating-point numbers never do.
+ * (shapes, pickled objects, counters) is agreed upon. So do small floating-point numbers (a flag, a
+ * sum of losses' counts) where all know theirs, but for those of messages and of all-to-all.
  */
 #ifndef CAPTURE_PROCESS_GROUP_H
 #define CAPTURE_PROCESS_GROUP_H
@@ -129,6 +130,8 @@ class SimulatedNccl : public c10d::ProcessGroup
                       const at::Tensor& tensor,
                       const c10d::ReduceOp& operation,
                       at::Tensor& all);
+    /// What becomes of it in an all-reduce, and at the root of a reduce.
+    void SumUp(uint64_t sequence, const at::Tensor& tensor, const c10d::ReduceOp& operation);
     /// Of a reduce-scatter.
     void ScatterValues(uint64_t sequence,
                        const at::Tensor& input,

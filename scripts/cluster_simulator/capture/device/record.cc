@@ -133,7 +133,8 @@ TypeName(at::ScalarType type)
     }
 }
 
-/// {"T": [type, sizes, storage (-1: on the host), bytes of an element, device (absent: 0)]}
+/// {"T": [type, sizes, storage (-1: on the host), bytes of an element, device (absent: 0)],
+///  "f": its first element in the storage (absent: 0)}
 void
 AppendTensor(std::string& out, const at::Tensor& tensor)
 {
@@ -155,7 +156,13 @@ AppendTensor(std::string& out, const at::Tensor& tensor)
         out += ',';
         out += std::to_string(tensor.get_device());
     }
-    out += "]}";
+    out += ']';
+    if (tensor.is_cuda() && tensor.storage_offset() > 0)
+    {
+        out += ",\"f\":";
+        out += std::to_string(tensor.storage_offset());
+    }
+    out += '}';
 }
 
 void
@@ -199,6 +206,17 @@ AppendValue(std::string& out, const c10::IValue& value)
     {
         out += "null";
     }
+}
+
+/// Whether a convolution has all channels of a place together: its input or its weights have, and
+/// then what it makes has (ATen/native/ConvUtils.h, cudnn_conv_suggest_memory_format).
+bool
+IsChannelsLast(c10::ArrayRef<c10::IValue> arguments)
+{
+    return std::any_of(arguments.begin(), arguments.end(), [](const c10::IValue& value) {
+        return value.isTensor() && value.toTensor().defined() && value.toTensor().dim() > 3 &&
+               value.toTensor().suggest_memory_format() != at::MemoryFormat::Contiguous;
+    });
 }
 
 /// What is behind a node (DDP's buckets) is issued by autograd's threads as well.
@@ -435,6 +453,7 @@ PartOfAnother::~PartOfAnother()
 void
 RecordOperator(const c10::OperatorName& name,
                c10::ArrayRef<c10::IValue> arguments,
+               const Written& written,
                c10::ArrayRef<c10::IValue> results,
                const char* how)
 {
@@ -456,6 +475,18 @@ RecordOperator(const c10::OperatorName& name,
     if (tf32 > 0)
     {
         line.Add("tf32", tf32);
+    }
+    if (!written.arguments.empty())
+    {
+        line.Add("w", written.arguments);
+    }
+    if (!written.places.empty())
+    {
+        line.Add("x", written.places);
+    }
+    if (name.name.find("convolution") != std::string::npos && IsChannelsLast(arguments))
+    {
+        line.Add("last", int64_t{1});
     }
     line.Add("a", arguments).Add("o", results).Add("h", std::string(how)).Write();
 }
@@ -591,7 +622,12 @@ LeaveScope(const at::RecordFunction& function, at::ObserverContext* before)
     {
         // "SGD.step": with it a step may end.
         const std::string name = function.name();
-        Line("step").Add("n", name.substr(name.find('#') + 1)).AddPlace().Write();
+        const std::lock_guard<std::mutex> lock(MemoryLock());
+        Line("step")
+            .Add("n", name.substr(name.find('#') + 1))
+            .AddPlace()
+            .Add("memory", static_cast<int64_t>(MemoryOf(CurrentDevice()).allocated.current))
+            .Write();
     }
 }
 

@@ -70,9 +70,17 @@ class PartOfAnother
     ~PartOfAnother();
 };
 
+/// Arguments of an operator that it writes, by their numbers.
+struct Written
+{
+    std::vector<int64_t> arguments;
+    std::vector<int64_t> places; ///< of these for a result alone (out=, grad_input): it reads none
+};
+
 /// An operator, with all its arguments and results. `how`: who found its results.
 void RecordOperator(const c10::OperatorName& name,
                     c10::ArrayRef<c10::IValue> arguments,
+                    const Written& written,
                     c10::ArrayRef<c10::IValue> results,
                     const char* how);
 

@@ -740,6 +740,8 @@ NamesToRegister()
         "native_dropout",
         "native_dropout_backward",
         "embedding_dense_backward",
+        "silu_backward",
+        "mish_backward",
     };
     return names;
 }

@@ -9,6 +9,7 @@ import re
 from . import environment
 
 SBATCH = re.compile(r"^#SBATCH\s+(-[-\w]+)(?:[=\s]\s*(\S+))?")
+# "2", "2-4" (at least, at most), "gpu:4", "gpu:a100:4".
 COUNTS = {
     "-N": "servers",
     "--nodes": "servers",
@@ -16,7 +17,9 @@ COUNTS = {
     "--ntasks": "tasks",
     "--ntasks-per-node": "each",
     "--gpus-per-node": "gpus",
-    "--gres": "gpus",
+    "--gpus": "all_gpus",
+    "-G": "all_gpus",
+    "--gpus-per-task": "task_gpus",
 }
 # Fields of nvidia-smi --query-gpu, of the GPU with a number.
 QUERIES = {
@@ -34,7 +37,7 @@ QUERIES = {
 
 
 def of_script(path):
-    """{"servers", "tasks", "each", "gpus"} of the #SBATCH lines of a batch script, those that are
+    """{"servers", "tasks", "each", "gpus", "task_gpus"} of the #SBATCH lines of a batch script, those that are
     there. As sbatch does, lines behind the first command do not count.
     """
     found = {}
@@ -46,12 +49,32 @@ def of_script(path):
                     break
                 match = SBATCH.match(text)
                 if match and match[1] in COUNTS:
-                    # "2", "2-4" (at least, at most), "gpu:4", "gpu:a100:4"
-                    numbers = re.findall(r"\d+", (match[2] or "").rpartition(":")[2])
-                    if numbers:
-                        found[COUNTS[match[1]]] = int(numbers[-1])
+                    _take(found, COUNTS[match[1]], match[2] or "")
+                elif match and match[1] == "--gres":
+                    # A list: "gpu:a100:4,nvme:1".
+                    for one in (match[2] or "").split(","):
+                        if one.partition(":")[0] == "gpu":
+                            _take(found, "gpus", one if ":" in one else "1")
     except OSError:
         pass
+    return _with_gpus(found)
+
+
+def _take(found, key, text):
+    numbers = re.findall(r"\d+", text.rpartition(":")[2])
+    if numbers:
+        found[key] = int(numbers[-1])
+
+
+def _with_gpus(found):
+    """GPUs of a server, however the script asks for them."""
+    all_gpus, of_task = found.pop("all_gpus", None), found.get("task_gpus")
+    servers = found.get("servers", 1)
+    tasks = found.get("each") or -(-found.get("tasks", servers) // servers)
+    if "gpus" not in found and all_gpus:
+        found["gpus"] = -(-all_gpus // servers)
+    if "gpus" not in found and of_task:
+        found["gpus"] = of_task * tasks
     return found
 
 

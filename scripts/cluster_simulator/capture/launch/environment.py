@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What launchers put into the environment of the processes they start."""
 
+import os
 import re
 
 
@@ -11,7 +12,7 @@ def of_rank(job, rank):
     server, local = divmod(rank, job.each)
     common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
     if job.launcher == "srun":
-        return {
+        return _own_gpus(local) | {
             "SLURM_PROCID": rank,
             "SLURM_NTASKS": job.world,
             "SLURM_NPROCS": job.world,
@@ -47,17 +48,31 @@ def of_rank(job, rank):
     }
 
 
-def of_allocation(servers, each=None, tasks=None, gpus=None):
+def _own_gpus(local):
+    """With --gpus-per-task a task sees its own GPUs alone, as numbers 0, 1, ..."""
+    count = int(os.environ.get("SLURM_GPUS_PER_TASK", 0))
+    if not count:
+        return {}
+    own = range(local * count, (local + 1) * count)
+    return {"CUDA_VISIBLE_DEVICES": ",".join(map(str, own))}
+
+
+def of_allocation(servers, asked, there):
     """What a batch script sees before it starts anything: so many tasks a server, or altogether,
-    where it says so.
+    where it says so (`asked`, of its #SBATCH lines), and of the server's GPUs (`there` of them)
+    those that it asks for.
     """
+    each, tasks, gpus = asked.get("each"), asked.get("tasks"), asked.get("gpus", there)
     told = {
         "SLURM_NTASKS_PER_NODE": each,
         "SLURM_NTASKS": tasks or (each and each * servers),
         "SLURM_NPROCS": tasks or (each and each * servers),
         "SLURM_GPUS_ON_NODE": gpus,
         "SLURM_GPUS_PER_NODE": gpus,
+        "SLURM_GPUS_PER_TASK": asked.get("task_gpus"),
     }
+    if gpus < there:
+        told["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(gpus)))
     return {key: value for key, value in told.items() if value} | {
         "SLURM_JOB_ID": 1,
         "SLURM_NNODES": servers,

@@ -10,6 +10,9 @@ from .groups import Groups
 from .order import Tasks
 
 VERSION = 1
+# Steps whose work differs by more are not alike.
+ALIKE = 0.02
+GROWS = 1 << 20  # bytes a step, of memory that is never freed
 
 
 class Capture:
@@ -20,6 +23,7 @@ class Capture:
     """
 
     def __init__(self, folder, world, died, each=0, host_us=0, named=False):
+        self._named = named
         self.records = raw.read(folder)
         told = [record.world for record in self.records.values() if record.world]
         self.world = world or max(told, default=max(len(self.records), 1))
@@ -101,6 +105,20 @@ class Capture:
                 f"{unsteady}; it is simulated: if later ones are not like it either, capture more"
                 f" (--capture-steps={self.step_count + 1})"
             ] = None
+        computes = self.computes_otherwise()
+        if computes:
+            told[
+                f"{computes}; it is simulated: the step behind it is by"
+                f" --capture-steps={self.step_count + 1}"
+            ] = None
+        growth = self._growth()
+        if growth:
+            told[growth] = None
+        if not self._steps[min(self._steps)].ends and not self._named:
+            told[
+                "no optimizer made a step: all that the script did is taken as one"
+                " (--capture-step=MARK names what ends a step)"
+            ] = None
         return list(told)
 
     @property
@@ -125,6 +143,60 @@ class Capture:
                     )
                 before[_sent(task)] -= 1
         return ""
+
+    def computes_otherwise(self):
+        """That the last step computes more or less than the one before, as with an evaluation every
+        few steps, and where most of it is; "": it does not.
+        """
+        last = self.step_count - 1
+        if last < 2:
+            return ""
+        for rank in sorted(set(self.roles.values())):
+            now, before = self._work(rank, last), self._work(rank, last - 1)
+            for what, place in (("FLOPs", 0), ("bytes of memory", 1)):
+                sums = [sum(line[place] for line in one.values()) for one in (now, before)]
+                if abs(sums[0] - sums[1]) <= ALIKE * max(sums[1], 1):
+                    continue
+                apart = {
+                    line: now.get(line, (0, 0))[place] - before.get(line, (0, 0))[place]
+                    for line in {**now, **before}
+                }
+                line = max(apart, key=lambda line: abs(apart[line]))
+                more = sums[0] > sums[1]
+                share = f"{100 * abs(sums[0] / sums[1] - 1):.0f}% " if sums[1] else ""
+                return (
+                    f"step {last + 1} computes {share}{'more' if more else 'less'} than the one"
+                    f" before it on rank {rank} ({what})"
+                    + (f", most of it at {line}" if line else "")
+                )
+        return ""
+
+    def _growth(self):
+        """That a step leaves as much more GPU memory in use as the one before it; "": it does not.
+        """
+        for rank, steps in sorted(self._steps.items()):
+            memory = [size for size in steps.memory if size is not None]
+            if len(memory) < 3:
+                continue
+            more = memory[-1] - memory[-2]
+            if more > GROWS and more == memory[-2] - memory[-3]:
+                return (
+                    f"GPU memory in use grows by {more / 2**20:.0f} MiB with each step (rank"
+                    f" {rank}), so a longer run would need more than is told here"
+                )
+        return ""
+
+    def _work(self, rank, step):
+        """{line: (FLOPs, bytes of memory)} of its kernels."""
+        work = {}
+        for task in self.tasks[rank]:
+            if task["step"] == step and ("flops" in task or "read" in task):
+                flops, moved = work.get(task.get("line", ""), (0, 0))
+                work[task.get("line", "")] = (
+                    flops + task.get("flops", 0),
+                    moved + task.get("read", 0) + task.get("written", 0),
+                )
+        return work
 
     def _calls(self, rank, step):
         return [

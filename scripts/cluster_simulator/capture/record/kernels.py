@@ -68,7 +68,7 @@ REDUCTIONS = {
 
 def of_operator(line):
     """A list of kernels, as the format has them but for where and when; [] if nothing is done."""
-    name, _, overload = line["n"].partition(".")
+    name = line["n"].partition(".")[0]
     arguments, results = raw.value(line["a"]), raw.value(line["o"])
     if name in WITHOUT_WORK or name.startswith(("aten::empty", "aten::new_empty")):
         return []
@@ -76,11 +76,18 @@ def of_operator(line):
         return _copy(arguments)
     if name == "aten::_local_scalar_dense":
         return [_transfer("from-gpu", arguments[0].item_bytes, True)]
-    if _is_view(name, overload, arguments, results):
+    places = line.get("x", ())
+    if _is_view(name, places, arguments, results):
         return []
+    results = results or [arguments[i] for i in _written(name, line, arguments)]
+    # A place for a result (out=, grad_input) is not read; they stand behind all else.
+    arguments = [one for i, one in enumerate(arguments) if i not in places]
     special = SPECIAL.get(name)
     if special:
-        return _with_tf32(special(arguments, results), name, line.get("tf32", 0))
+        made = _with_tf32(special(arguments, results), name, line.get("tf32", 0))
+        for kernel in made if line.get("last") else ():
+            kernel.pop("channels_first", None)
+        return made
     return [_in_memory(_kind(name), arguments, results)]
 
 
@@ -95,8 +102,19 @@ def _with_tf32(kernels, name, allowed):
     return kernels
 
 
-def _is_view(name, overload, arguments, results):
-    if name.endswith("_") or "out" in overload:
+def _written(name, line, arguments):
+    """Numbers of the arguments that it writes. Adam in one kernel says that it writes gradients; it
+    does so where they have a scale to be divided by (pytorch/pytorch@a11d775 aten/src/ATen/native/
+    cuda/fused_adam_utils.cuh).
+    """
+    written = line.get("w", ())
+    if name == "aten::_fused_adam_" and arguments[-2] is None:
+        return [i for i in written if i != 1]
+    return written
+
+
+def _is_view(name, places, arguments, results):
+    if name.endswith("_") or places:
         return False
     mine = {tensor.storage for tensor in raw.tensors(arguments)}
     made = list(raw.tensors(results))
@@ -116,11 +134,14 @@ def _kind(name):
 
 
 def _once(tensors):
-    """Bytes of tensors on the GPU; two over the same memory count once."""
+    """Bytes of tensors on the GPU; two that begin at the same place count once. (Parts of one, as
+    the thirds of a product and gradients in a bucket, begin at different ones.)
+    """
     largest = {}
     for tensor in tensors:
         if tensor.on_gpu:
-            largest[tensor.storage] = max(largest.get(tensor.storage, 0), tensor.bytes)
+            place = tensor.storage, tensor.offset
+            largest[place] = max(largest.get(place, 0), tensor.bytes)
     return sum(largest.values())
 
 
@@ -231,11 +252,26 @@ def _product_of(small, weight, groups):
     return pixels, outward, inward
 
 
-def _conv(which, m, n, k, groups, inputs, outputs):
-    flops = 2 * groups * m * n * k
-    return _in_memory(
-        "conv", inputs, outputs, **{"batch": groups, "m": m, "n": n, "k": k}, flops=flops
-    ) | {"pass": which}
+def _conv(which, m, n, k, groups, inputs, outputs, weight):
+    """`weight`: what of inputs and outputs is no picture."""
+    kernel = _in_memory(
+        "conv",
+        inputs,
+        outputs,
+        **{"batch": groups, "m": m, "n": n, "k": k},
+        flops=2 * groups * m * n * k,
+    )
+    if _is_depthwise(weight, groups):
+        return kernel | {"pass": which}
+    pictures = kernel["read"] + kernel["written"] - _once([weight])
+    return kernel | {"pass": which, "channels_first": pictures}
+
+
+def _is_depthwise(weight, groups):
+    """A kernel of PyTorch's own, not cuDNN's (pytorch/pytorch@0022211 aten/src/ATen/native/
+    Convolution.cpp). Its weights have one channel in.
+    """
+    return groups > 1 and weight.sizes[1] == 1
 
 
 def _convolution(arguments, results):
@@ -243,8 +279,10 @@ def _convolution(arguments, results):
     transposed, groups = arguments[6], arguments[8]
     pixels, outward, inward = _product_of(source if transposed else results[0], weight, groups)
     n, k = (inward, outward) if transposed else (outward, inward)
-    inputs = [source, weight] + ([bias] if bias else [])
-    return [_conv("forward", pixels, n, k, groups, inputs, results)]
+    kernel = _conv("forward", pixels, n, k, groups, [source, weight], results, weight)
+    if bias:
+        kernel["read"] += bias.bytes
+    return [kernel]
 
 
 def _convolution_backward(arguments, results):
@@ -255,7 +293,7 @@ def _convolution_backward(arguments, results):
     if wanted[0]:
         n, k = (outward, inward) if transposed else (inward, outward)
         kernels.append(
-            _conv("backward-input", pixels, n, k, groups, [gradient, weight], results[:1])
+            _conv("backward-input", pixels, n, k, groups, [gradient, weight], results[:1], weight)
         )
     if wanted[1]:
         kernels.append(
@@ -267,6 +305,7 @@ def _convolution_backward(arguments, results):
                 groups,
                 [gradient, source],
                 results[1:2],
+                results[1],
             )
         )
     if wanted[2]:

@@ -6,6 +6,7 @@ On GPUs most of them are a job that hangs.
 
 import collections
 import json
+import re
 
 from . import waiting
 from .roles import describe
@@ -46,6 +47,8 @@ def find(records, tasks, groups, died, each=0):
     found += _messages(tasks, groups, explained)
     if not found and len(tasks) == groups.world > 1:
         found += _circle(tasks, groups)
+    if not found:
+        found += _waiting(records)
     order = {"mismatch": 0, "order": 0, "shapes": 1, "world-size": 1, "unmatched": 2}
     return _without_repeats(sorted(found, key=lambda mistake: order.get(mistake["kind"], 3)))
 
@@ -121,6 +124,30 @@ def _failed(records, died):
     return found
 
 
+WAITS = re.compile(r"capture: (?P<what>\w+) at (?P<line>.*?) waits for rank (?P<rank>\d+), (?P<why>.*)")
+
+
+def _waiting(records):
+    """Ranks that gave up waiting for one that did something else: its own record tells nothing."""
+    found = collections.defaultdict(list)
+    for rank, record in sorted(records.items()):
+        for line in record.of_type("failed")[-1:]:
+            told = WAITS.match(line["text"].split("\n")[0])
+            if told:
+                found[int(told["rank"])].append((rank, told))
+    return [
+        _mistake(
+            "missing",
+            [absent, *(rank for rank, _ in waiting)],
+            [told["line"] for _, told in waiting],
+            f"rank{_many([rank for rank, _ in waiting])} wait"
+            f"{'s' if len(waiting) == 1 else ''} in {waiting[0][1]['what']} at"
+            f" {waiting[0][1]['line']} for rank {absent}, {waiting[0][1]['why']}",
+        )
+        for absent, waiting in sorted(found.items())
+    ]
+
+
 def _of_unused(names):
     told = ", ".join(names[:NAMES_TOLD])
     more = f" and {len(names) - NAMES_TOLD} more" if len(names) > NAMES_TOLD else ""
@@ -170,10 +197,35 @@ def _collectives(tasks, groups, explained):
                 calls[_instance(groups, task["group"], rank)][rank].append(task)
     found = []
     for group, by_rank in sorted(calls.items()):
-        mistake = _first_mismatch(group, by_rank, groups, explained)
+        mistake = _first_mismatch(group, by_rank, groups, explained) or _first_uneven(
+            groups.kinds[group[0]]["groups"][group[1]], by_rank, groups.kinds[group[0]]["name"]
+        )
         if mistake:
             found.append(mistake)
     return found
+
+
+def _first_uneven(ranks, by_rank, name):
+    """Of all-to-alls the first in which a rank sends another one what that does not expect."""
+    for i in range(min(map(len, by_rank.values()))):
+        for sender, mine in sorted(by_rank.items()):
+            for place, receiver in enumerate(ranks):
+                theirs = by_rank.get(receiver)
+                sends = mine[i].get("sends")
+                receives = theirs[i].get("receives") if theirs else None
+                if not sends or not receives:
+                    continue
+                sent, expected = sends[place], receives[ranks.index(sender)]
+                if sent != expected:
+                    return _mistake(
+                        "mismatch",
+                        [sender, receiver],
+                        [mine[i].get("line"), theirs[i].get("line")],
+                        f"collective {i + 1} of the group {name}: rank {sender} sends {sent} B to"
+                        f" rank {receiver} in {describe(mine[i])}, which expects {expected} B in"
+                        f" {describe(theirs[i])}",
+                    )
+    return None
 
 
 def _groups_of(rank, groups):

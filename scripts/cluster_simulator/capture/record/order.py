@@ -222,8 +222,9 @@ class Tasks:
         for key in COLLECTIVE_KEYS:
             if key in line:
                 task[key] = line[key]
-        if "sends" in line:
-            task["sends"] = line["sends"]
+        for key in ("sends", "receives"):
+            if key in line:
+                task[key] = line[key]
         if "peer" in line:
             task["peer"] = line["peer"] - group.ranks.index(self.rank)
         counted = (line["g"], name if "peer" in line else None, line.get("peer"))

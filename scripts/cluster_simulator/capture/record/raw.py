@@ -12,8 +12,13 @@ from collections import namedtuple
 from . import one_process
 
 
-class Tensor(namedtuple("Tensor", "dtype sizes storage item_bytes device", defaults=(0,))):
-    """storage: -1 on the host. device: number in the process."""
+FIELDS = "dtype sizes storage item_bytes device offset"
+
+
+class Tensor(namedtuple("Tensor", FIELDS, defaults=(0, 0))):
+    """storage: -1 on the host. device: number in the process. offset: of its first element in the
+    storage.
+    """
 
     @property
     def elements(self):
@@ -31,7 +36,7 @@ class Tensor(namedtuple("Tensor", "dtype sizes storage item_bytes device", defau
 def value(raw):
     """A value of an operator: tensors as Tensor, lists as lists."""
     if isinstance(raw, dict):
-        return Tensor(*raw["T"])
+        return Tensor(*raw["T"], **({"offset": raw["f"]} if "f" in raw else {}))
     if isinstance(raw, list):
         return [value(item) for item in raw]
     return raw
@@ -77,7 +82,7 @@ def _mark(text):
         text = text.replace(b'"d":' + mine + end, b'"d":0' + end)
     if mine != b"0":
         # Of a tensor the last number, which GPU 0 does not have.
-        text = re.sub(rb"(\],\d+,\d+)," + mine + rb"\]\}", rb"\1]}", text)
+        text = re.sub(rb"(\],\d+,\d+)," + mine + rb"\](\}|,\"f\":)", rb"\1]\2", text)
     return hashlib.sha256(OWN_LINES.sub(rb"\1", text)).digest()
 
 

@@ -45,8 +45,10 @@ def describe(task):
         words += f" of {task['bytes']} B"
     if "dtype" in task:
         words += f" ({task['dtype']})"
+    if "reduce" in task:
+        words += f", {task['reduce']},"
     if "root" in task:
         words += f" with root {task['root']}"
     if "line" in task:
         words += f" at {task['line']}"
-    return words
+    return words.rstrip(",")

@@ -20,6 +20,8 @@ class Steps:
         else:
             self.ended_by, ends = _ends([key for _, key in marks])
         self._ends = [marks[end][0] for end in ends]
+        # Bytes of GPU memory in use at the end of each.
+        self.memory = [lines[position].get("memory") for position in self._ends]
 
     @property
     def ends(self):

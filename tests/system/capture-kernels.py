@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 300 RESOURCE_LOCK capture
+"""Which kernels a capture has for an operator, and what they read and write."""
+
+from _capture import CaptureTest
+from _system_test import main
+
+BEGIN = """import torch
+from torch import nn
+from torch.nn import functional as F
+"""
+ROWS, WIDTH = 6, 40
+BYTES = 4 * ROWS * WIDTH
+
+
+class Kernels(CaptureTest):
+    def tasks(self, script, **options):
+        made = self.capture(self.write("kernels.py", BEGIN + script), **options)
+        self.assertEqual(made.mistakes, [], made.errors)
+        return made.tasks(0)
+
+    def named(self, tasks, name):
+        found = [task for task in tasks if task["name"] == f"aten::{name}"]
+        self.assertTrue(found, sorted({task["name"] for task in tasks if "name" in task}))
+        return found
+
+    def test_gradients_are_kernels(self):
+        """Gradients whose place has a name of its own ("grad_input"). Each reads the gradient of
+        what forward made and what forward kept, and writes the gradient of its input; of a place
+        for a result nothing is read.
+        """
+        for function, name, read in (
+            ("F.relu(x)", "threshold_backward", 2 * BYTES),
+            ("F.gelu(x)", "gelu_backward", 2 * BYTES),
+            ("F.leaky_relu(x)", "leaky_relu_backward", 2 * BYTES),
+            ("torch.sigmoid(x)", "sigmoid_backward", 2 * BYTES),
+            ("torch.tanh(x)", "tanh_backward", 2 * BYTES),
+            ("F.hardtanh(x)", "hardtanh_backward", 2 * BYTES),
+            ("F.softplus(x)", "softplus_backward", 2 * BYTES),
+            ("F.silu(x)", "silu_backward", 2 * BYTES),
+            ("F.mish(x)", "mish_backward", 2 * BYTES),
+            ("F.softmax(x, 1)", "_softmax_backward_data", 2 * BYTES),
+            # Of half the size: the gradient and whole numbers of 8 bytes for the places.
+            (
+                "F.max_pool2d(x.view(1, 1, 6, 40), (1, 2))",
+                "max_pool2d_with_indices_backward",
+                BYTES // 2 + BYTES + BYTES // 4 // 2 * 8,
+            ),
+            ("F.avg_pool2d(x.view(1, 1, 6, 40), (1, 2))", "avg_pool2d_backward", 3 * BYTES // 2),
+            # A number, the gradient of none, the targets and a sum of weights.
+            (
+                "F.nll_loss(x, torch.zeros(6, dtype=torch.long, device='cuda'))",
+                "nll_loss_backward",
+                4 + BYTES + 8 * ROWS + 4,
+            ),
+        ):
+            with self.subTest(function):
+                tasks = self.tasks(
+                    f"x = torch.ones({ROWS}, {WIDTH}, device='cuda', requires_grad=True)\n"
+                    f"{function}.sum().backward()\n"
+                )
+                (task,) = self.named(tasks, name)
+                self.assertEqual((task["read"], task["written"]), (read, BYTES))
+                self.assertEqual(task["phase"], "backward")
+
+    def test_results_are_not_read(self):
+        """A sum of two matrices reads two and writes one, whoever makes the place for it; in place
+        it reads what it writes over.
+        """
+        tasks = self.tasks(
+            f"a, b, c = (torch.ones({ROWS}, {WIDTH}, device='cuda') for _ in range(3))\n"
+            "torch.sub(a, b)\n"
+            "torch.add(a, b, out=c)\n"
+            "a.mul_(b)\n"
+            "torch.neg(a)\n"
+            "a.div_(2)\n"
+        )
+        for name, read in (("sub", 2), ("add", 2), ("mul_", 2), ("neg", 1), ("div_", 1)):
+            with self.subTest(name):
+                found = [
+                    task
+                    for task in tasks
+                    if task["name"].removeprefix("aten::").rstrip("_") == name.rstrip("_")
+                ]
+                self.assertEqual(
+                    [(task["read"], task["written"]) for task in found], [(read * BYTES, BYTES)]
+                )
+
+    def test_parts_of_one_tensor(self):
+        """Each is read by itself; the same one once."""
+        tasks = self.tasks(
+            f"a, b, c = torch.ones({ROWS}, {3 * WIDTH}, device='cuda').chunk(3, 1)\n"
+            "torch.addcmul(a, b, c)\n"
+            "torch.mul(b, b)\n"
+        )
+        self.assertEqual([task["read"] for task in tasks[1:]], [3 * BYTES, BYTES])
+
+    def test_adam_in_one_kernel(self):
+        """It reads parameters, gradients and two states, of 24 and 100 numbers, and how many steps
+        there were of each tensor; it writes parameters and states, and gradients where they are
+        divided by a scale, which it reads as well, with whether one is infinite.
+        """
+        script = (
+            "ps = [nn.Parameter(torch.ones(n, device='cuda')) for n in (24, 100)]\n"
+            "o = torch.optim.Adam(ps, fused=True)\n"
+            "scaler = torch.cuda.amp.GradScaler(enabled=%s)\n"
+            "scaler.scale(sum(p.sum() for p in ps)).backward()\n"
+            "scaler.step(o)\n"
+        )
+        for scaled in (False, True):
+            with self.subTest(scaled=scaled):
+                (task,) = self.named(self.tasks(script % scaled), "_fused_adam_")
+                self.assertEqual(task["read"], 4 * (4 * 124 + 2 + (2 if scaled else 0)))
+                self.assertEqual(task["written"], 4 * (4 if scaled else 3) * 124)
+
+    def test_views_are_none(self):
+        tasks = self.tasks(
+            "x = torch.ones(6, 40, device='cuda')\n"
+            "x.view(40, 6), x.t(), x[1:3], x.expand(2, 6, 40), x.unsqueeze(0), x.detach()\n"
+            "x.split(2), x.chunk(3, 1), x.unbind()\n"
+        )
+        self.assertEqual([task["name"] for task in tasks], ["aten::fill_"])
+
+    def test_convolutions_turn_pictures_round(self):
+        """PyTorch's own order is channel by channel: of 2 pictures of 3 channels and of the 8 that
+        are made of them, 16 x 16. With channels_last, in whatever way the script says it, and of a
+        depthwise convolution, which is PyTorch's own kernel, nothing is turned.
+        """
+        pictures = 4 * 2 * 16 * 16
+        for change, first in (
+            ("", True),
+            ("x = x.to(memory_format=torch.channels_last)\n", False),
+            ("conv = conv.to(memory_format=torch.channels_last)\n", False),
+        ):
+            with self.subTest(change):
+                tasks = self.tasks(
+                    "x = torch.ones(2, 3, 16, 16, device='cuda', requires_grad=True)\n"
+                    "conv = nn.Conv2d(3, 8, 3, padding=1).cuda()\n"
+                    f"{change}"
+                    "conv(x).sum().backward()\n"
+                )
+                turned = {
+                    task["pass"]: task.get("channels_first")
+                    for task in tasks
+                    if task["kind"] == "conv"
+                }
+                expected = (3 + 8) * pictures if first else None
+                self.assertEqual(
+                    turned,
+                    dict.fromkeys(("forward", "backward-input", "backward-weights"), expected),
+                )
+        tasks = self.tasks(
+            "x = torch.ones(2, 8, 16, 16, device='cuda')\n"
+            "nn.Conv2d(8, 8, 3, groups=8).cuda()(x)\n"
+            "nn.Conv2d(8, 8, 3, groups=2).cuda()(x)\n"
+        )
+        turned = ["channels_first" in task for task in tasks if task["kind"] == "conv"]
+        self.assertEqual(turned, [False, True])
+
+    def test_a_network_with_channels_last(self):
+        """All that stands between convolutions leaves the order as it is."""
+        tasks = self.tasks(
+            "import torchvision\n"
+            "model = torchvision.models.resnet18().cuda().to(memory_format=torch.channels_last)\n"
+            "x = torch.ones(2, 3, 64, 64, device='cuda').to(memory_format=torch.channels_last)\n"
+            "with torch.autocast('cuda', torch.float16):\n"
+            "    model(x).sum().backward()\n"
+        )
+        turned = [task for task in tasks if "channels_first" in task]
+        self.assertEqual(turned, [])
+        # 20 of ResNet-18 forward and their weights', and of all but the first the input's.
+        self.assertEqual(len([task for task in tasks if task["kind"] == "conv"]), 20 + 20 + 19)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 300 RESOURCE_LOCK capture
+"""What collectives give where the ranks' values are known: what they give on GPUs."""
+
+from _capture import CaptureTest
+from _system_test import main
+
+RANKS = 3
+BEGIN = """import os, torch, torch.distributed as dist
+dist.init_process_group("nccl")
+rank, ranks = dist.get_rank(), dist.get_world_size()
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+"""
+# Rank r has [r + 1, 10 r]; with a view into a large storage on one rank, as buckets are.
+COLLECTIVES = """
+for dtype in (torch.int64, torch.float32, torch.float64):
+    def mine():
+        x = torch.zeros(1 << 20 if rank == 1 and dtype == torch.float32 and LARGE else 2,
+                        dtype=dtype, device="cuda")[:2]
+        x.copy_(torch.tensor([rank + 1, 10 * rank], dtype=dtype))
+        return x
+
+    def tell(what, x):
+        print(f"{str(dtype)[6:]} {what} {rank} {[float(y) for y in x.flatten()]}", flush=True)
+
+    x = mine(); dist.all_reduce(x); tell("all_reduce", x)
+    x = mine(); dist.reduce(x, 1); tell("reduce", x)
+    x = mine(); dist.reduce(x, 2, op=dist.ReduceOp.MAX); tell("max", x)
+    x = mine(); dist.broadcast(x, 2); tell("broadcast", x)
+    x = [torch.zeros(2, dtype=dtype, device="cuda") for _ in range(ranks)]
+    dist.all_gather(x, mine()); tell("all_gather", torch.cat(x))
+    x = torch.zeros(2 * ranks, dtype=dtype, device="cuda")
+    dist.all_gather_into_tensor(x, mine()); tell("all_gather_into_tensor", x)
+    x = [torch.zeros(2, dtype=dtype, device="cuda") for _ in range(ranks)]
+    dist.gather(mine(), x if rank == 0 else None, 0)
+    if rank == 0:
+        tell("gather", torch.cat(x))
+    x = torch.zeros(2, dtype=dtype, device="cuda")
+    dist.scatter(x, [mine() + i for i in range(ranks)] if rank == 1 else None, 1)
+    tell("scatter", x)
+    x = torch.zeros(1, dtype=dtype, device="cuda")
+    dist.reduce_scatter(x, [mine()[:1] + i for i in range(ranks)]); tell("reduce_scatter", x)
+"""
+
+
+class Values(CaptureTest):
+    def test_small_tensors(self):
+        script = self.write("values.py", BEGIN + COLLECTIVES.replace("LARGE", "False"))
+        made = self.capture("torchrun", f"--nproc_per_node={RANKS}", script)
+        self.assertEqual(made.mistakes, [], made.errors)
+        own = [[rank + 1.0, 10.0 * rank] for rank in range(RANKS)]
+        total = [1.0 + 2 + 3, 10.0 * (0 + 1 + 2)]
+        everything = [number for one in own for number in one]
+        expected = {
+            "all_reduce": [total] * RANKS,
+            "reduce": [own[0], total, own[2]],  # others keep theirs
+            "max": [own[0], own[1], own[2]],  # the last one has the largest
+            "broadcast": [own[2]] * RANKS,
+            "all_gather": [everything] * RANKS,
+            "all_gather_into_tensor": [everything] * RANKS,
+            "gather": [everything],
+            "scatter": [[2.0 + i, 10.0 + i] for i in range(RANKS)],
+            # Of place i the sum of r + 1 + i.
+            "reduce_scatter": [[6.0 + 3 * i] for i in range(RANKS)],
+        }
+        wanted = {
+            f"{dtype} {what} {rank} {value}"
+            for dtype in ("int64", "float32", "float64")
+            for what, values in expected.items()
+            for rank, value in enumerate(values)
+        }
+        self.assertEqual(set(made.output.splitlines()), wanted)
+
+    def test_a_large_storage_on_one_rank(self):
+        """What one rank does not know, as only a GPU does, nobody waits for in vain."""
+        script = self.write("large.py", BEGIN + COLLECTIVES.replace("LARGE", "True") + "print('end')")
+        made = self.capture("torchrun", f"--nproc_per_node={RANKS}", script, patience=10)
+        self.assertEqual(made.mistakes, [], made.errors)
+        self.assertEqual(made.output.split().count("end"), RANKS)
+
+    def test_early_stopping(self):
+        """A flag that rank 0 sets and broadcasts as a number, or that all sum up, ends the loop on
+        all ranks.
+        """
+        for sends in ("dist.broadcast(flag, 0)", "dist.all_reduce(flag)"):
+            with self.subTest(sends):
+                script = self.write(
+                    "stop.py",
+                    BEGIN
+                    + "x = torch.ones(1000, device='cuda')\n"
+                    + "flag = torch.zeros(1, device='cuda')\n"
+                    + "for step in range(6):\n"
+                    + "    dist.all_reduce(x)\n"
+                    + "    if rank == 0 and step == 3:\n        flag += 1\n"
+                    + f"    {sends}\n"
+                    + "    if flag.item() >= 1:\n        break\n"
+                    + "print('stopped at', step)\n",
+                )
+                made = self.capture("torchrun", "--nproc_per_node=2", script, steps=0)
+                self.assertEqual(made.mistakes, [], made.errors)
+                self.assertEqual(made.output.splitlines(), ["stopped at 3"] * 2)
+
+    def test_a_loss_is_not_known(self):
+        """Nor what other ranks make of it."""
+        script = self.write(
+            "loss.py",
+            BEGIN
+            + "x = torch.randn(1 << 20, device='cuda').sum()\n"
+            + "dist.broadcast(x, 0)\ndist.reduce(x, 0)\nprint(float(x))\n",
+        )
+        made = self.capture("torchrun", "--nproc_per_node=2", script)
+        self.assertEqual(made.output.splitlines(), ["0.0"] * 2)
+        self.assertTrue(any("read as 0" in note for note in made.meta["notes"]))
+
+
+if __name__ == "__main__":
+    main()
