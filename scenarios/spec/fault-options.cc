@@ -636,19 +636,22 @@ MakeFaults(Validation* v, const topo::Topology* topology, const std::string& sev
         }
         else if (!fault->IsOfNetwork())
         {
-            if (v->table.program != "dltrain")
+            const bool sends = v->table.program == "collperf"; // its GPUs do nothing else
+            if (v->table.program != "dltrain" && !(sends && fault->kind == FaultKind::kGpuStop))
             {
                 reader.Fail("",
-                            fault->what + " has no meaning without GPUs that compute; allowed: "
-                                          "with dltrain");
+                            fault->what +
+                                " has no meaning without GPUs that compute; allowed: "
+                                "with dltrain" +
+                                (sends ? "; gpu-stop here" : ""));
             }
-            else if (v->values.Given("trace") || v->values.Given("launch"))
+            else if (!sends && (v->values.Given("trace") || v->values.Given("launch")))
             {
                 reader.Fail("",
                             fault->what + " is of GPUs that compute by a model; a recorded step "
                                           "has its own times; allowed: without --trace, --launch");
             }
-            else if (v->values.Given("jobs"))
+            else if (!sends && v->values.Given("jobs"))
             {
                 reader.Fail("",
                             fault->what + " does not say of which job; allowed: without --jobs");

@@ -49,11 +49,12 @@ std::string
 WhyNot(const Validation& v, const ClusterSpec& cluster, const TrainingScenario& s)
 {
     const Processes processes = ProcessesOf(v.values);
+    const bool trains = v.table.Find("model");
     if (v.seat)
     {
         return "has no meaning in one of several jobs; allowed: without --jobs";
     }
-    if (v.values.Given("trace") || v.values.Given("launch"))
+    if (trains && (v.values.Given("trace") || v.values.Given("launch")))
     {
         return "needs the states of a model, which a recorded step does not tell; allowed: without "
                "--trace, --launch";
@@ -162,11 +163,11 @@ RecoverySpec::CheckpointTime() const
 }
 
 std::vector<Option>
-RecoveryOptionRows()
+RecoveryOptionRows(Checkpoints checkpoints)
 {
     const std::string json = "/recovery";
     const std::string group = "Recovery";
-    return {
+    std::vector<Option> rows = {
         Opt("recovery",
             Kind::kName,
             json,
@@ -230,6 +231,22 @@ RecoveryOptionRows()
             .Otherwise("3 with --recovery, as torch.distributed.launcher has it")
             .Range(0, 1000)
             .Example("10"),
+        Opt("spares",
+            Kind::kInteger,
+            json,
+            group,
+            "servers of the network that do nothing until they replace one that failed "
+            "(--recovery=restart, and rebuild where it has to restart); they come on top of "
+            "--servers, unless --gpus (of collperf --ranks) says how many of these work")
+            .Otherwise("0")
+            .Range(0, 100000)
+            .Example("1"),
+    };
+    if (checkpoints == Checkpoints::kNone)
+    {
+        return rows;
+    }
+    std::vector<Option> more = {
         Opt("checkpoint-every",
             Kind::kInteger,
             json,
@@ -247,18 +264,9 @@ RecoveryOptionRows()
             .Otherwise("16Gbps, 2 GB/s, with --checkpoint-every; assumed")
             .Range(1e6, 1e15)
             .Example("80Gbps"),
-        Opt("spares",
-            Kind::kInteger,
-            json,
-            group,
-            "servers of the network that do nothing until they replace one that failed "
-            "(--recovery=restart, and rebuild where it has to restart); they come on top of "
-            "--servers, unless --gpus says how many of "
-            "these work")
-            .Otherwise("0")
-            .Range(0, 100000)
-            .Example("1"),
     };
+    rows.insert(rows.end() - 1, more.begin(), more.end());
+    return rows;
 }
 
 uint32_t
@@ -305,12 +313,13 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
     auto spec = std::make_shared<RecoverySpec>();
     spec->policy = PolicyOf(*v);
     const bool recovers = spec->policy != RecoveryPolicy::kNone;
-    const bool writes = values.Given("checkpoint-every");
+    const bool hasStates = v->table.Find("checkpoint-every");
+    const bool writes = hasStates && values.Given("checkpoint-every");
     if (!recovers)
     {
         v->MustNotBeGiven(kOfFailures, "has no meaning with --recovery=none");
     }
-    if (!writes)
+    if (hasStates && !writes)
     {
         v->MustNotBeGiven({"checkpoint-rate"}, "has no meaning without --checkpoint-every");
     }

@@ -64,8 +64,15 @@ struct RecoverySpec
     rdma::Duration CheckpointTime() const;
 };
 
-/// Of dltrain.
-std::vector<Option> RecoveryOptionRows();
+/// Whether a job has states that it could write.
+enum class Checkpoints : uint8_t
+{
+    kNone,
+    kOfModel
+};
+
+/// Of dltrain and, without checkpoints, collperf.
+std::vector<Option> RecoveryOptionRows(Checkpoints checkpoints);
 
 /// Hosts that the network is to have beside the job's: --spares.
 uint32_t SparesOf(const Validation& v);

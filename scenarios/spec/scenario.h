@@ -99,7 +99,7 @@ struct RunOptions
     std::vector<std::string> traceQueuePairs; ///< patterns of --trace-qps
     std::vector<std::string> tracePaths;      ///< patterns of --trace-paths
     std::shared_ptr<const Background> background; ///< flows beside a job; null: there are none
-    ProtocolSpec protocol; ///< of traffic's flows, and of those beside a job
+    ProtocolSpec protocol;                        ///< of traffic's flows, and of those beside a job
     std::vector<std::string>
         ns3Arguments;     ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
     nlohmann::json asRun; ///< the whole configuration as run, for stats.json
@@ -331,6 +331,8 @@ struct CollperfScenario
     uint32_t average = 3;
     std::vector<Compared> compare;
     Reference reference; ///< measured times
+    /// The iterations as steps of a job that may fail; null: they are none.
+    std::shared_ptr<const TrainingScenario> job;
 
     /// The table's own, then those compared.
     std::vector<const CollectiveOptions*> Choices() const

@@ -292,6 +292,7 @@ class Help(SystemTest):
         "max-restarts": "--recovery=restart --max-restarts=2",
         "checkpoint-rate": "--recovery=restart --checkpoint-every=2 --checkpoint-rate=80Gbps",
         "spares": "--recovery=restart --spares=1 --servers=17 --gpus=128",
+        "collperf spares": "--recovery=restart --spares=1 --servers=17 --ranks=16",
         "prefetch": "--zero=3 --prefetch=100MB",
         "first-bucket": "--zero=0 --first-bucket=4MiB",
         "zero-quantized-weights": "--zero=3 --zero-quantized-weights",

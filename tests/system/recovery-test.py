@@ -6,6 +6,7 @@ import json
 import os
 import random
 
+from _report import page_data
 from _same_bytes import ALWAYS, SameBytesTest
 from _system_test import PROGRESS, SLOWER, Run, captured, main
 
@@ -500,7 +501,7 @@ class Rebuild(RecoveryTest):
         for shape, word in (
             ("--servers=3 --gpus-per-server=1 --zero=2", "ZeRO stage 2"),
             ("--servers=2 --gpus-per-server=4 --zero=0 --tp=2", "several ranks"),
-            ("--servers=4 --gpus-per-server=1 --zero=0 --pp=2 --accumulation=2", "messages"),
+            ("--servers=4 --gpus-per-server=1 --zero=0 --pp=2 --accumulation=2", "several ranks"),
             (
                 "--servers=2 --gpus-per-server=2 --zero=0 --algorithm=all_reduce=torus"
                 " --dimensions=2x2",
@@ -551,6 +552,272 @@ class Rebuild(RecoveryTest):
             self.assertEqual(of["failures"][0]["action"], "rebuild")
             self.assertEqual(of["checkpoints"], 2)
             self.assertEqual(of["ranks"], 2)
+
+
+class Pipeline(RecoveryTest):
+    """Messages between stages go over the NICs that are left."""
+
+    def test_a_nic_is_lost(self):
+        """Nobody leaves, and no step is done again; then steps are those of servers without it."""
+        for shape, more in (
+            ("--servers=2 --gpus-per-server=2 --pp=2 --accumulation=3", ""),
+            ("--servers=4 --gpus-per-server=2 --pp=4 --accumulation=5 --zero=0", ""),
+            ("--servers=3 --gpus-per-server=2 --pp=3 --accumulation=2 --virtual-stages=2", ""),
+            ("--servers=3 --gpus-per-server=2 --pp=3 --accumulation=4", " --nic=EDR"),
+        ):
+            line = f"{BASE} {shape}{more} --recovery=rebuild"
+            with self.subTest(line):
+                plain = self.recovery(f"{line} --nics-per-server=2")
+                after = self.recovery(f"{line} --nics-per-server=1")
+                for share in (0.31, 0.47, 0.6):
+                    at = share * plain["useful_us"]
+                    run = self.run_program(
+                        f"{line} --nics-per-server=2 {TIMES} --timeout-exponent=6"
+                        f" --fault=nic-down,at={at:.3f}us,on=server-1:1"
+                    )
+                    self.check(run)
+                    of = run.stats["recovery"]
+                    (failure,) = of["failures"]
+                    self.assertEqual(failure["action"], "rebuild")
+                    self.assertEqual(failure["steps_lost"], 0)
+                    self.assertEqual(failure["nics_lost"], ["server-1:1"])
+                    self.assertGreater(
+                        failure["messages_repeated"] + failure["collectives_repeated"], 0
+                    )
+                    for time in run.stats["step_times_us"][failure["from_step"] :]:
+                        self.assertWithin(time, after["useful_us"] / 5, 0.02)
+
+    def test_no_message_is_lost_or_doubled(self):
+        """Faults at many times: those that had arrived are not sent again, and all others are, or
+        a stage would wait for ever, or take one message for another.
+        """
+        line = (
+            f"{BASE} --servers=3 --gpus-per-server=2 --nics-per-server=2 --pp=3 --accumulation=4"
+            f" --recovery=rebuild {TIMES} --timeout-exponent=4"
+        )
+        plain = self.recovery(line)
+        for seed in range(12):
+            chance = random.Random(seed)
+            faults = "".join(
+                f" --fault=nic-down,at={chance.uniform(0.1, 0.9) * plain['useful_us']:.3f}us,"
+                f"on=server-{chance.randrange(3)}:{chance.randrange(2)},for=4ms"
+                for _ in range(chance.randint(1, 3))
+            )
+            with self.subTest(faults):
+                run = self.run_program(line + " --max-restarts=20 --spares=3" + faults)
+                self.check(run)
+                self.assertTrue(run.stats["completed"])
+                for failure in run.stats["recovery"]["failures"]:
+                    self.assertIn(failure["action"], ("rebuild", "restart"))
+                    # All NICs of a server: it is cut off, and its stage is lost with it.
+                    self.assertEqual(failure["action"] == "restart", failure["servers_failed"] != [])
+
+
+class Words(RecoveryTest):
+    def test_one_numbering(self):
+        """A step is called the same in calls.log, on the terminal and in the log."""
+        line = f"{BASE} --servers=3 --gpus-per-server=1 --zero=2 --recovery=restart --spares=1"
+        plain = self.recovery(line)
+        step = plain["useful_us"] / 5
+        more = " --checkpoint-every=1 --checkpoint-rate=10Tbps"
+        for at, name in ((0.5, "warm-up step 1"), (1.5, "step 1"), (3.5, "step 3")):
+            run = self.run_program(
+                f"{line}{more} {TIMES} --watchdog={0.95 * step:.0f}us --timeout-exponent=20"
+                f" --fault=nic-down,at={at * step:.3f}us,on=server-1"
+            )
+            failure = run.stats["recovery"]["failures"][0]
+            self.assertEqual(failure["goes_on_with"], name)
+            self.assertRegex(failure["what"], f"^rank [0-2], {name}, stream ")
+            words = " ".join(run.out.split())
+            self.assertIn(f"with {name}, ", words)
+            self.assertIn(f"begin again with {name}", run.text("network_events.log"))
+
+    def test_who_failed(self):
+        """A GPU, where its server works; the server, where it is cut off."""
+        line = f"{BASE} --servers=3 --gpus-per-server=2 --zero=0 --timeout-exponent=6 {TIMES}"
+        run = self.run_program(
+            f"{line} --recovery=rebuild --fault=gpu-stop,at=9ms,on=gpu-3"
+            " --fault=nic-down,at=90ms,on=server-2"
+        )
+        gpu, server = run.stats["recovery"]["failures"]
+        self.assertEqual(gpu["gpus_failed"], ["server-1:gpu-1"])
+        self.assertEqual(server["gpus_failed"], [])
+        self.assertEqual(server["servers_failed"], ["server-2"])
+        words = " ".join(run.out.split())
+        self.assertIn("; server-1:gpu-1 failed; rank 3 leaves", words)
+        self.assertIn("; server-2 failed; rank 4 and 1 more leave", words)
+
+    def test_a_slow_gpu_explains_a_time_out(self):
+        line = f"{BASE} --servers=3 --gpus-per-server=1 --zero=0 {TIMES} --recovery=rebuild"
+        step = self.recovery(line)["useful_us"] / 5
+        run = self.run_program(
+            f"{line} --watchdog={5 * step:.0f}us --fault=gpu-slow,at=12ms,on=gpu-2,to=20",
+            status=3,  # it stays slow, and --max-restarts ends it
+        )
+        failures = run.stats["recovery"]["failures"]
+        self.assertTrue(failures)
+        for failure in failures:
+            self.assertEqual(failure["known_by"], "watchdog")
+            self.assertEqual(failure["failed_us"], 12000)
+
+
+class DoneAgain(RecoveryTest):
+    """Calls of a warm-up that is done again, and of those that an abort ended."""
+
+    LINE = f"{BASE.replace('--report=0', '')} --servers=3 --gpus-per-server=1 --recovery=restart"
+
+    def rows(self, run):
+        lines = run.text("calls.log").splitlines()
+        return [line.split("\t") for line in lines if not line.startswith("#")]
+
+    def test_the_page_adds_up(self):
+        """Of each GPU computing and communicating, waiting and being held up are all its time from
+        its first call to its last; recovering is as long as stats.json has it.
+        """
+        plain = self.healthy("--servers=3 --gpus-per-server=1 --zero=0")
+        at = 2.6 * plain["useful_us"] / 5
+        for policy, more in (("restart", " --spares=1"), ("rebuild", ""), ("shrink", "")):
+            run = self.run_program(
+                f"{self.LINE.replace('restart', policy)} --zero=0 {more} {TIMES}"
+                f" --fault=gpu-stop,at={at:.3f}us,on=gpu-1"
+            )
+            of = run.stats["recovery"]
+            timeline = page_data(run.path("report.html"))["timeline"]
+            mean = timeline["mean_us"]
+            rows = self.rows(run)
+            spans = [
+                (
+                    min(float(row[0]) for row in rows if int(row[3]) == rank),
+                    max(float(row[1]) for row in rows if int(row[3]) == rank),
+                )
+                for rank in range(3)
+            ]
+            whole = sum(end - begin for begin, end in spans) / 3 / 4
+            self.assertWithin(sum(mean.values()), whole, 1e-3)
+            if policy == "restart":
+                # All that is not measured is lost or recovering: who is not busy waits for others.
+                self.assertWithin(mean["R"] * 4, of["recovering_us"], 1e-3)
+                warm = [row for row in rows if row[2] == "0"]
+                self.assertEqual({row[3] for row in warm}, {"0", "1", "2"})
+                first = min(float(row[0]) for row in warm)
+                self.assertAlmostEqual(first, of["failures"][0]["resumed_us"], places=3)
+                aborted = [row for row in rows if row[6].endswith(" (aborted)")]
+                self.assertTrue(aborted)
+                for row in aborted:
+                    self.assertEqual(float(row[1]), of["failures"][0]["known_us"])
+                # Ranks of a ring on their own links wait for little but one another.
+                self.assertLess(mean["I"] * 4, 0.05 * plain["useful_us"])
+
+    def test_in_the_first_warm_up(self):
+        """Nothing is measured yet: the warm-up done again is not there, as the first is not."""
+        run = self.run_program(
+            f"{self.LINE} --zero=1 --spares=1 {TIMES} --fault=gpu-stop,at=2ms,on=gpu-1"
+        )
+        steps = {row[2] for row in self.rows(run)}
+        self.assertEqual(steps, {"1", "2", "3", "4"})
+
+    def test_who_is_not_hit_is_marked(self):
+        run = self.run_program(
+            f"{self.LINE} --zero=1 --spares=1 {TIMES} --fault=gpu-stop,at=2ms,on=gpu-1"
+            " --fault=gpu-slow,at=15ms,on=gpu-1,to=3"
+        )
+        page = run.text("report.html")
+        self.assertIn("it hit nobody: ", page)
+        self.assertEqual(
+            run.stats["faults"][1]["hits_nobody_because"], "rank 1 has moved to server-3"
+        )
+
+
+class Collective(RecoveryTest):
+    """collperf --recovery: iterations are the steps of a job."""
+
+    LINE = f"collperf --op=all_reduce --topology=single-switch {QUIET} -b 4M -n 5"
+
+    def test_nothing_happens(self):
+        """The row is that of a run without a policy."""
+        for shape in (
+            "--ranks=5 --algorithm=ring",
+            "--ranks=7 --algorithm=tree",
+            "--servers=3 --gpus-per-server=4 --nics-per-server=2",
+            "--ranks=6 --nic=EDR",
+            "--ranks=4 --cc=none",
+        ):
+            plain = self.run_program(f"{self.LINE} {shape}").stats["collectives"]
+            for policy in ("restart", "shrink", "rebuild"):
+                with self.subTest(shape, policy=policy):
+                    run = self.run_program(f"{self.LINE} {shape} --recovery={policy}")
+                    self.check(run)
+                    self.assertEqual(run.stats["collectives"], plain)
+                    self.assertAlmostEqual(
+                        run.stats["recovery"]["elapsed_us"], 5 * plain[0]["time_us"], places=4
+                    )
+
+    def test_a_rank_is_lost(self):
+        """From a time when all are in iteration k: none stands still; restart does all of it again
+        on a spare; shrink and rebuild do the rest with those that are left.
+        """
+        for shape, fewer in (
+            ("--ranks=5 --algorithm=ring", "--ranks=4 --algorithm=ring"),
+            ("--ranks=7 --algorithm=tree", "--ranks=6 --algorithm=tree"),
+            ("--ranks=4 --algorithm=ring --nic=EDR", "--ranks=3 --algorithm=ring --nic=EDR"),
+        ):
+            last = int(shape.split("=")[1].split()[0]) - 1
+            one = self.run_program(f"{self.LINE} {shape}").stats["collectives"][0]["time_us"]
+            left = self.run_program(f"{self.LINE} {fewer}").stats["collectives"][0]["time_us"]
+            at = 2.5 * one
+            fault = f"{SOON} --fault=gpu-stop,at={at:.6f}us,on=gpu-{last}"
+            known = at + 1
+            resumed = known + ABORT + RESTART
+            for policy, elapsed, ranks in (
+                ("restart --spares=1", resumed + 5 * one, last + 1),
+                ("shrink", resumed + 3 * left, last),
+                ("rebuild", resumed + 3 * left, last),
+            ):
+                with self.subTest(shape, policy=policy):
+                    run = self.run_program(f"{self.LINE} {shape} --recovery={policy}{fault}")
+                    self.check(run)
+                    of = run.stats["recovery"]
+                    (failure,) = of["failures"]
+                    self.assertAlmostEqual(failure["known_us"], known, places=4)
+                    self.assertAlmostEqual(failure["resumed_us"], resumed, places=4)
+                    self.assertEqual(of["ranks"], ranks)
+                    # Queue pairs are new: iterations are as long to a hundredth.
+                    self.assertWithin(of["elapsed_us"], elapsed, 0.01)
+                    self.assertIn("iteration", failure["goes_on_with"])
+            run = self.run_program(
+                f"{self.LINE} {shape} --fault=gpu-stop,at={at:.6f}us,on=gpu-{last}", status=3
+            )
+            self.assertFalse(run.stats["completed"])
+
+    def test_a_rail_is_lost(self):
+        """A ring of each rail: without one the others carry all of it."""
+        for topology in ("rail-only", "single-switch"):
+            line = (
+                f"{self.LINE.replace('single-switch', topology)} --servers=3 --gpus-per-server=4"
+                " --algorithm=ring"
+            )
+            plain = self.run_program(f"{line} --nics-per-server=4").stats["collectives"][0]
+            run = self.run_program(
+                f"{line} --nics-per-server=4 --recovery=rebuild {TIMES} --timeout-exponent=4"
+                f" --fault=nic-down,at={1.5 * plain['time_us']:.3f}us,on=server-1:3"
+            )
+            self.check(run)
+            (failure,) = run.stats["recovery"]["failures"]
+            self.assertEqual(failure["action"], "rebuild")
+            self.assertEqual(failure["nics_lost"], ["server-1:3"])
+            self.assertEqual(failure["collectives_repeated"], 1)
+            self.assertEqual(run.stats["recovery"]["ranks"], 12)
+
+    def test_refused(self):
+        self.refuse("collperf --watchdog=1s", "--recovery=none")
+        self.refuse("collperf --recovery=restart -b 1M -e 4M", "one size")
+        self.refuse("collperf --recovery=restart --compare=tree", "--compare")
+        self.refuse("collperf --recovery=shrink --op=broadcast", "root")
+        self.refuse("collperf --recovery=shrink -a 1", "--average=3")
+        self.refuse("collperf --recovery=shrink --network=analytic", "packets")
+        self.refuse("collperf --checkpoint-every=2", "unknown option")
+        self.refuse("collperf --fault=gpu-slow,at=1us,on=gpu-0,to=2", "gpu-stop here")
+        self.refuse("collperf -b 1M -e 4M --fault=gpu-stop,at=1us,on=gpu-0", "one size")
 
 
 class MovedRanks(RecoveryTest):

@@ -37,17 +37,7 @@ RecoveryRun::RecoveryRun(const scenario::TrainingScenario& scenario,
       m_run(run),
       m_job(job),
       m_hosts(scenario.cluster.hostOfServer),
-      m_spares(m_spec.spares),
-      m_hasMessages(std::any_of(scenario.plan.roles.begin(),
-                                scenario.plan.roles.end(),
-                                [](const training::StepGraph& role) {
-                                    return std::any_of(role.tasks.begin(),
-                                                       role.tasks.end(),
-                                                       [](const training::Task& task) {
-                                                           return task.kind ==
-                                                                  training::TaskKind::kSend;
-                                                       });
-                                }))
+      m_spares(m_spec.spares)
 {
     m_results.policy = scenario::RecoveryPolicyName(m_spec.policy);
     m_results.watchdogPs = m_spec.watchdog.ps;
@@ -239,6 +229,7 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     m_settled = now;
     ++m_generation;
     m_start.first = record.fromStep = m_ended;
+    record.nameOfStep = m_job.NameOfRound(m_ended);
     record.action = scenario::RecoveryPolicyName(policy);
     Log("failure known by the " + by + ": " + what);
 
@@ -246,7 +237,16 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     {
         record.servers.push_back(NameOf(m_hosts[server]));
     }
-    record.failed = FindBegin(failed);
+    const uint32_t gpus = m_scenario.cluster.server.gpus;
+    for (const coll::Rank rank : failed.stopped)
+    {
+        if (!failed.cutOff.count(rank / gpus))
+        {
+            record.gpus.push_back(NameOf(m_hosts[rank / gpus]) + ":gpu-" +
+                                  std::to_string(rank % gpus));
+        }
+    }
+    record.failed = FindBegin(failed, by == OF_WATCHDOG);
     std::string why;
     if (givesUp)
     {
@@ -303,14 +303,18 @@ RecoveryRun::Resume(uint32_t generation)
     if (m_suspended)
     {
         m_suspended = false;
-        why = m_job.Rebuild(std::exchange(m_leaving, {}), {m_hosts, FindNics()}, &last.repeated);
-        Log("the ranks go on; collectives that begin anew: " + std::to_string(last.repeated));
+        JobRunner::Repeated again;
+        why = m_job.Rebuild(std::exchange(m_leaving, {}), {m_hosts, FindNics()}, &again);
+        last.repeated = again.collectives;
+        last.repeatedMessages = again.messages;
+        Log("the ranks go on; collectives that begin anew: " + std::to_string(again.collectives) +
+            ", messages: " + std::to_string(again.messages));
     }
     else
     {
         m_since = m_stepEnd = now;
         m_takenSince = m_takenOfStep = 0;
-        Log("the ranks begin again with step " + std::to_string(m_start.first + 1));
+        Log("the ranks begin again with " + m_job.NameOfRound(m_start.first));
         why = m_job.Resume(
             m_start,
             {m_hosts,
@@ -371,12 +375,13 @@ RecoveryRun::OnCheckpointEnd()
     m_since = m_stepEnd = now;
     m_takenSince = m_takenOfStep = 0;
     Log("checkpoint of " + std::to_string(m_ended) + (m_ended == 1 ? " step" : " steps") +
-        " written");
+        " written, the last is " + m_job.NameOfRound(m_ended - 1));
 }
 
 void
 RecoveryRun::End(int64_t now)
 {
+    m_results.step = m_job.GetStepWord();
     m_results.usefulPs += std::exchange(m_useful, 0);
     Settle(now);
     if (!m_over)

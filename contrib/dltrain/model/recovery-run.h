@@ -109,8 +109,9 @@ class RecoveryRun : public TrainingJobWatcher
     /// What was done since then is lost, and the ranks end. \return ps
     int64_t Lose(int64_t now, bool restarts);
     void Rebuild();
-    /// \return when what is known now began: the earliest fault that explains it, ps; -1: none does
-    int64_t FindBegin(const Failed& failed);
+    /// \param late a collective took too long \return when what is known now began: the earliest
+    /// fault that explains it, ps; -1: none does
+    int64_t FindBegin(const Failed& failed, bool late);
     /// Whoever has failed is replaced. \return why that cannot be, or nothing
     std::string Replace(const std::set<uint32_t>& servers, results::RecoveryRecord* record);
     /// Their replicas leave. \return the same
@@ -136,6 +137,8 @@ class RecoveryRun : public TrainingJobWatcher
     std::vector<std::string> LostPorts() const;
     /// \return whether a fault of a GPU is there now, at one that stands still
     bool Stops(std::size_t fault, const std::set<coll::Rank>& stopped) const;
+    /// \return whether it makes collectives take longer, as it has done since the watchdog's time
+    bool SlowsDown(std::size_t fault) const;
     /// \return whether a rank of the job is at a server
     bool IsInUse(uint32_t server) const;
     std::string NameOf(uint32_t host) const;
@@ -163,7 +166,6 @@ class RecoveryRun : public TrainingJobWatcher
     // Put down as lost or recovering already, ps:
     int64_t m_takenSince = 0;  //!< since m_since
     int64_t m_takenOfStep = 0; //!< since m_stepEnd
-    bool m_hasMessages;        //!< other than those of collectives
     uint32_t m_ended = 0;      //!< steps
     uint32_t m_checkpoint = 0; //!< steps that the last checkpoint has
     int64_t m_useful = 0;      //!< of steps since m_since

@@ -188,7 +188,9 @@ TrainingJob::Resume(const JobStart& start, const Whereabouts& where)
 }
 
 std::string
-TrainingJob::Rebuild(const std::vector<Rank>& leaving, const Whereabouts& where, uint64_t* repeated)
+TrainingJob::Rebuild(const std::vector<Rank>& leaving,
+                     const Whereabouts& where,
+                     JobRunner::Repeated* repeated)
 {
     Now().suspended = false;
     return Now().job->Rebuild(Wire(where), leaving, repeated);
@@ -372,6 +374,10 @@ TrainingJob::AddResults(const KeptStep& step)
     if (IsMeasured(step.step))
     {
         m_results.Add(step.record, step.begin);
+        if (m_setting.onStep)
+        {
+            m_setting.onStep(step.record, step.begin);
+        }
         if (m_critical && SizeOf(step.step) == 0)
         {
             m_critical->OnStep(step.step, step.begin);
@@ -407,13 +413,20 @@ TrainingJob::OnJobEnd()
 std::string
 TrainingJob::PhaseName(uint32_t step) const
 {
-    const uint32_t ofSize = step % (m_scenario.warmupSteps + m_scenario.steps);
     const bool warmup = !IsMeasured(step);
     const auto& sizes = m_scenario.plan.sizes;
-    return (warmup ? "warm-up step " + std::to_string(ofSize + 1)
-                   : "step " + std::to_string(ofSize - m_scenario.warmupSteps + 1)) +
-           " of " + std::to_string(warmup ? m_scenario.warmupSteps : m_scenario.steps) +
+    return NameOfRound(step) + " of " +
+           std::to_string(warmup ? m_scenario.warmupSteps : m_scenario.steps) +
            (sizes.size() > 1 ? ", " + std::to_string(sizes[SizeOf(step)].blocks) + " blocks" : "");
+}
+
+std::string
+TrainingJob::NameOfRound(uint32_t number) const
+{
+    const uint32_t ofSize = number % (m_scenario.warmupSteps + m_scenario.steps);
+    return IsMeasured(number)
+               ? m_setting.step + " " + std::to_string(ofSize - m_scenario.warmupSteps + 1)
+               : "warm-up " + m_setting.step + " " + std::to_string(ofSize + 1);
 }
 
 uint32_t
@@ -440,7 +453,23 @@ TrainingJob::OnCallEnds(const results::CallRecord& call)
 void
 TrainingJob::OnCall(const results::CallRecord& call)
 {
-    m_calls.Write(call);
+    m_calls.Write(call, IsAgain() ? results::CallLog::How::kAgain : results::CallLog::How::kPlain);
+}
+
+void
+TrainingJob::OnCallAborted(const results::CallRecord& call)
+{
+    // A call of the first warm-up is of no measured time.
+    if (IsMeasured(call.step) || IsAgain())
+    {
+        m_calls.Write(call, results::CallLog::How::kAborted);
+    }
+}
+
+bool
+TrainingJob::IsAgain() const
+{
+    return m_measuring && m_attempts.size() > 1;
 }
 
 } // namespace dltrain
