@@ -31,7 +31,7 @@ function banner() {
 // One of stats.faults in words.
 function faultText(fault) {
   const at = (us) => isNumber(us) ? time(us) : "";
-  const words = [fault.what + " on " + fault.where + (fault.begun ? " at " : " was to begin at ") + at(fault.at_us)
+  const words = [fault.what + " on " + fault.where + (fault.cables > 1 ? " (" + count(fault.cables) + " cables)" : "") + (fault.begun ? " at " : " was to begin at ") + at(fault.at_us)
     + (fault.begun && isNumber(fault.until_us) ? " to " + at(fault.until_us) : "")];
   if (fault.hits_nobody_because) words.push("it hit nobody: " + fault.hits_nobody_because);
   if (fault.times > 1) words.push(count(fault.times) + " times");

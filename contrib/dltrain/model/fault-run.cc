@@ -175,6 +175,7 @@ FaultRun::GetRecords() const
         results::FaultRecord record;
         record.what = fault.what;
         record.where = fault.where;
+        record.cables = fault.cables;
         record.ofNetwork = fault.IsOfNetwork();
         record.isCut = fault.IsCut();
         record.losesFrames =

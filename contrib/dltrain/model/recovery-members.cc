@@ -444,6 +444,7 @@ RecoveryRun::Replace(const std::set<uint32_t>& servers, results::RecoveryRecord*
         const auto spare = std::find_if(m_spares.begin(), m_spares.end(), works);
         if (spare == m_spares.end())
         {
+            record->spares.clear(); // nobody goes on anywhere
             return "no spare server works that could take the place of " + NameOf(m_hosts[server]) +
                    " (--spares=" + std::to_string(m_spec.spares.size()) + ")";
         }
