@@ -6,6 +6,7 @@
 #include "results/human-text.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace results
 {
@@ -151,12 +152,18 @@ ToJson(const RecoveryResults& r)
     j["queue_pair_gives_up_us"] = UsOrNull(r.queuePairPs);
     j["checkpoint_every"] = r.checkpointEvery;
     j["checkpoint_bytes_of_server"] = r.checkpointBytes;
-    j["checkpoint_time_us"] = UsOrNull(r.checkpointPs);
+    j["checkpoint_servers"] = r.storage;
+    j["checkpoint_time_us"] = r.storage ? nlohmann::ordered_json() : UsOrNull(r.checkpointPs);
     j["checkpoints"] = r.checkpoints;
     j["checkpoints_written_us"] = nlohmann::ordered_json::array();
     for (const int64_t time : r.written)
     {
         j["checkpoints_written_us"].push_back(UsOrNull(time));
+    }
+    j["checkpoints_took_us"] = nlohmann::ordered_json::array();
+    for (const int64_t time : r.took)
+    {
+        j["checkpoints_took_us"].push_back(UsOrNull(time));
     }
     j["ranks"] = r.ranks;
     j["elapsed_us"] = UsOrNull(r.ElapsedPs());
@@ -183,7 +190,11 @@ PrintRecovery(std::ostream& os, const RecoveryResults& r)
         text += "; " + HumanCount(r.checkpoints) +
                 (r.checkpoints == 1 ? " checkpoint" : " checkpoints") + " of " +
                 HumanBytes(static_cast<double>(r.checkpointBytes)) + " a server, " +
-                When(r.checkpointPs) + " each";
+                (r.storage == 0   ? When(r.checkpointPs) + " each"
+                 : r.took.empty() ? std::string("over the network")
+                                  : When(std::accumulate(r.took.begin(), r.took.end(), int64_t{0}) /
+                                         static_cast<int64_t>(r.took.size())) +
+                                        " each over the network (mean)");
     }
     text += Format("; goodput %.1f%%: ", 100 * r.Goodput()) + When(r.usefulPs) + " useful of " +
             When(r.ElapsedPs());

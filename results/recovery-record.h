@@ -53,9 +53,11 @@ struct RecoveryResults
     int64_t queuePairPs = 0;   ///< until a queue pair that hears nothing gives up
     uint32_t checkpointEvery = 0;
     uint64_t checkpointBytes = 0; ///< of a server
-    int64_t checkpointPs = 0;     ///< to write or read one
+    int64_t checkpointPs = 0;     ///< to write or read one; 0: the network decides
+    uint32_t storage = 0;         ///< servers that keep checkpoints; 0: there is a rate
     uint64_t checkpoints = 0;     ///< written
     std::vector<int64_t> written; ///< when, of the first 1,000
+    std::vector<int64_t> took;    ///< of the same
     uint32_t ranks = 0;           ///< of the job at its end
     int64_t usefulPs = 0; ///< of steps that did not have to be done again, the warm-up's too
     int64_t writingPs = 0;

@@ -138,9 +138,10 @@ def _held_up(stats):
     if not isinstance(recovery, dict):
         return []
     spans = []
-    writing = _us(recovery, "checkpoint_time_us")
-    for end in recovery.get("checkpoints_written_us") or []:
-        if isinstance(end, (int, float)) and writing is not None:
+    written = recovery.get("checkpoints_written_us") or []
+    took = recovery.get("checkpoints_took_us") or [recovery.get("checkpoint_time_us")] * len(written)
+    for end, writing in zip(written, took):
+        if isinstance(end, (int, float)) and isinstance(writing, (int, float)):
             spans.append((max(0, end - writing), end))
     failures = [f for f in recovery.get("failures") or [] if isinstance(f, dict)]
     for failure, after in zip(failures, [*failures[1:], stats]):

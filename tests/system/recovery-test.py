@@ -9,6 +9,7 @@ import random
 from _report import page_data
 from _same_bytes import ALWAYS, SameBytesTest
 from _system_test import PROGRESS, SLOWER, Run, captured, main
+from _traffic import write_packets
 
 # Seeded runs of the property test: RECOVERY_RUNS=200 for all of them.
 RUNS = int(os.environ.get("RECOVERY_RUNS", "16"))
@@ -88,6 +89,128 @@ class Checkpoints(RecoveryTest):
                     plain["elapsed_us"] + of["checkpoint_us"],
                     delta=1e-5 + rough * plain["elapsed_us"],
                 )
+
+
+class CheckpointServers(RecoveryTest):
+    """Checkpoints that are packets: S bytes over n NICs, and back."""
+
+    SHAPES = (
+        # servers, GPUs and NICs of each, Gb/s, storage servers, servers for each
+        (2, 1, 1, "100GbE", 100, 2, 1),
+        (3, 4, 2, "400GbE", 400, 3, 1),
+        (3, 2, 2, "EDR", 100, 3, 1),
+        (3, 1, 1, "100GbE --cc=none", 100, 1, 3),
+        (4, 3, 3, "HDR", 200, 2, 2),
+    )
+
+    def wire_us(self, size, gbps):
+        return sum(bytes_ * count for bytes_, count in write_packets(size, 4096)) * 8 / gbps / 1000
+
+    def test_free_network(self):
+        for servers, gpus, nics, nic, gbps, storage, share in self.SHAPES:
+            ib = nic in ("EDR", "HDR")
+            line = (
+                f"{BASE} --servers={servers} --gpus-per-server={gpus} --nics-per-server={nics}"
+                f" --nic={nic} --zero=1 --checkpoint-every=2 --checkpoint-servers={storage}"
+            )
+            with self.subTest(line):
+                run = self.run_program(line)
+                self.check(run)
+                of = run.stats["recovery"]
+                self.assertEqual(of["checkpoint_servers"], storage)
+                self.assertIsNone(of["checkpoint_time_us"])
+                of_nic = of["checkpoint_bytes_of_server"] / nics * share
+                least = self.wire_us(round(of_nic), gbps)
+                self.assertEqual(len(of["checkpoints_took_us"]), 2)
+                for took in of["checkpoints_took_us"]:
+                    # InfiniBand's frames are shorter than Ethernet's: 30 of 4,200 B.
+                    self.assertGreater(took, least * (0.99 if ib else 1))
+                    self.assertWithin(took, least, 0.01 if share == 1 else 0.05)
+                tags = {row["tag"] for row in run.rows("flows.csv")}
+                self.assertIn("checkpoint", tags)
+                # Those who rest have written: the parts are all the time there is.
+                self.assertAlmostEqual(
+                    of["checkpoint_us"], sum(of["checkpoints_took_us"]) + 2 * WORD, delta=2.1
+                )
+
+    def test_a_restart_reads(self):
+        for servers, gpus, nics, nic, gbps, storage, share in self.SHAPES[:3]:
+            line = (
+                f"{BASE} --servers={servers} --gpus-per-server={gpus} --nics-per-server={nics}"
+                f" --nic={nic} --zero=1 --checkpoint-every=2 --checkpoint-servers={storage}"
+                f" --recovery=restart --spares=1"
+            )
+            with self.subTest(line):
+                plain = self.recovery(line)
+                took = plain["checkpoints_took_us"][0]
+                at = 2.5 * plain["useful_us"] / 5 + took
+                of = self.recovery(f"{line} {SOON} --fault=gpu-stop,at={at:.3f}us,on=gpu-0")
+                (failure,) = of["failures"]
+                self.assertEqual(failure["from_step"], 2)
+                least = self.wire_us(round(of["checkpoint_bytes_of_server"] / nics), gbps)
+                self.assertWithin(failure["read_us"], least, 0.02)
+                self.assertAlmostEqual(
+                    failure["resumed_us"],
+                    at + 1 + ABORT + RESTART + failure["read_us"],
+                    delta=0.01,
+                )
+
+    def test_a_storage_server_is_cut_off(self):
+        """Without a policy the job stands still and says in what; with one it gives up by name."""
+        line = (
+            f"{BASE} --servers=2 --gpus-per-server=1 --zero=1 --checkpoint-every=1"
+            " --checkpoint-servers=1 --timeout-exponent=4 --fault=nic-down,at=1ms,on=server-2"
+        )
+        run = self.run_program(line, status=3)
+        self.assertIn("checkpoint: ", run.stats["message"])
+        of = self.recovery(f"{line} --recovery=restart {TIMES} --max-restarts=1", status=3)
+        self.assertIn("--max-restarts", of["gave_up"])
+
+    def test_random_shapes(self):
+        """Each run ends with all its steps, or says why; what was written is there."""
+        for seed in range(max(6, RUNS // 2)):
+            chance = random.Random(seed)
+            servers, gpus = chance.choice([2, 3, 5]), chance.choice([1, 2, 3])
+            nics = chance.randint(1, gpus)
+            storage = chance.randint(1, 3)
+            policy = chance.choice(["restart", "rebuild", "shrink"])
+            zero = 0 if policy == "shrink" else chance.randint(0, 3)
+            host = chance.randrange(servers + storage)
+            what = chance.choice(
+                [
+                    f"gpu-stop,on=gpu-{chance.randrange(servers * gpus)}",
+                    f"nic-down,on=server-{host}:{chance.randrange(nics)}",
+                    f"nic-down,on=server-{host}:{chance.randrange(nics)},for=3ms",
+                ]
+            )
+            kind, rest = what.split(",", 1)
+            line = (
+                f"{BASE} --servers={servers} --gpus-per-server={gpus} --nics-per-server={nics}"
+                f" --zero={zero} --checkpoint-every={chance.randint(1, 2)}"
+                f" --checkpoint-servers={storage} --recovery={policy} --timeout-exponent=5"
+                f" {'--nic=HDR' if seed % 3 == 0 else '--nic=400GbE'} {TIMES}"
+                f" --fault={kind},at={chance.randint(1, 90)}ms,{rest}"
+            )
+            with self.subTest(line):
+                words, out = self.command(line)
+                done = captured(words, cwd=self.folder, timeout=SLOWER * 120)
+                run = Run(words, done.returncode, done.stdout, PROGRESS.sub("", done.stderr), out)
+                self.assertIn(run.status, (0, 3), str(run))
+                self.check(run)
+                self.assertEqual(run.stats["completed"], run.status == 0)
+
+    def test_refused(self):
+        self.refuse("dltrain --checkpoint-servers=1", "--checkpoint-every")
+        self.refuse(
+            "dltrain --checkpoint-every=1 --checkpoint-servers=1 --checkpoint-rate=1Gbps",
+            "checkpoint-rate",
+            "--checkpoint-servers",
+        )
+        self.refuse(
+            "dltrain --servers=4 --gpus=32 --gpus-per-server=8 --checkpoint-every=1"
+            " --checkpoint-servers=1",
+            "at most 0",
+        )
 
 
 class Restart(RecoveryTest):

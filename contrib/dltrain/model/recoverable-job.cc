@@ -6,6 +6,7 @@
 #include "stuck-report.h"
 
 #include <utility>
+#include <vector>
 
 namespace dltrain
 {
@@ -54,7 +55,15 @@ RecoverableJob::DescribeUnfinished() const
     {
         return {}; // its ranks are gone
     }
-    std::string text = DescribeRanks(m_job.DescribeUnfinished());
+    std::vector<std::string> lines = m_job.DescribeUnfinished();
+    if (m_recovery)
+    {
+        for (const std::string& line : m_recovery->DescribeUnfinished())
+        {
+            lines.push_back("checkpoint: " + line);
+        }
+    }
+    std::string text = DescribeRanks(lines);
     if (!m_scenario.run.faults.faults.empty())
     {
         text +=

@@ -58,6 +58,13 @@ RecoveryRun::At(int64_t time, std::function<void()> what)
 void
 RecoveryRun::Start()
 {
+    if (!m_spec.checkpointHosts.empty())
+    {
+        m_traffic =
+            std::make_unique<CheckpointTraffic>(m_scenario, m_run, [this](const std::string& what) {
+                OnMessageFails(what);
+            });
+    }
     const QueuePairPatience patience = GetPatience(*m_run.Fabric().GetNic(0));
     m_results.queuePairPs = patience.exponent == 0 ? -1 /* never */ : patience.GetPs();
     if (m_spec.policy == RecoveryPolicy::kNone)
@@ -132,7 +139,8 @@ RecoveryRun::OnMessageFails(const std::string& what)
 void
 RecoveryRun::OnFailed(uint32_t generation, const std::string& what)
 {
-    if (generation == m_generation && !m_recovering && !m_over)
+    // Who ends anyhow fails in vain; but what is read has to arrive.
+    if (generation == m_generation && (!m_recovering || m_readingSince >= 0) && !m_over)
     {
         Know(OF_QUEUE_PAIR, what);
     }
@@ -173,6 +181,7 @@ RecoveryRun::Lose(int64_t now, bool restarts)
     m_useful = 0;
     const int64_t lost = restarts ? now - m_since - m_takenSince : now - m_stepEnd - m_takenOfStep;
     m_job.Abort(!restarts);
+    m_written = nullptr;
     m_suspended = false;
     m_leaving.clear();
     m_since = m_stepEnd = now;
@@ -190,6 +199,7 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     record.by = by;
     record.what = what;
     Settle(now);
+    EndTraffic(now);
     RecoveryPolicy policy = m_spec.policy;
     if (policy == RecoveryPolicy::kRebuild)
     {
@@ -265,9 +275,12 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
         ++m_recoveries;
         record.abortPs = m_spec.abort.ps;
         record.restartPs = (record.notRebuilt.empty() ? m_spec.restart : m_spec.restartInstead).ps;
-        record.readPs = restarts && m_checkpoint > 0 ? m_results.checkpointPs : 0;
+        const bool reads = restarts && m_checkpoint > 0;
+        record.readPs = reads && !m_traffic ? m_results.checkpointPs : 0;
         At(now + record.abortPs + record.restartPs + record.readPs,
-           [this, generation = m_generation] { Resume(generation); });
+           [this, reads, generation = m_generation] {
+               reads&& m_traffic ? Read(generation) : Resume(generation);
+           });
     }
     else
     {
@@ -278,6 +291,40 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     if (!why.empty())
     {
         GiveUp(why);
+    }
+}
+
+Places::NicsInUse
+RecoveryRun::NicsNow() const
+{
+    return m_spec.policy == RecoveryPolicy::kRebuild ? FindNics() : Places::NicsInUse();
+}
+
+void
+RecoveryRun::Read(uint32_t generation)
+{
+    if (generation != m_generation || m_over)
+    {
+        return; // another failure became known meanwhile
+    }
+    m_readingSince = RdmaClock::Now();
+    Log("the ranks read their checkpoint");
+    m_traffic->Read({m_hosts, NicsNow(), m_start.absent}, [this, generation] {
+        m_results.failures.back().readPs = RdmaClock::Now() - std::exchange(m_readingSince, -1);
+        Resume(generation);
+    });
+}
+
+void
+RecoveryRun::EndTraffic(int64_t now)
+{
+    if (m_readingSince >= 0)
+    {
+        m_results.failures.back().readPs = now - std::exchange(m_readingSince, -1);
+    }
+    if (m_traffic)
+    {
+        m_traffic->Abort();
     }
 }
 
@@ -309,16 +356,17 @@ RecoveryRun::Resume(uint32_t generation)
         last.repeatedMessages = again.messages;
         Log("the ranks go on; collectives that begin anew: " + std::to_string(again.collectives) +
             ", messages: " + std::to_string(again.messages));
+        if (m_traffic && m_written && why.empty())
+        {
+            OnCheckpointBegin(std::exchange(m_written, nullptr)); // anew, of those that are left
+        }
     }
     else
     {
         m_since = m_stepEnd = now;
         m_takenSince = m_takenOfStep = 0;
         Log("the ranks begin again with " + m_job.NameOfRound(m_start.first));
-        why = m_job.Resume(
-            m_start,
-            {m_hosts,
-             m_spec.policy == RecoveryPolicy::kRebuild ? FindNics() : Places::NicsInUse()});
+        why = m_job.Resume(m_start, {m_hosts, NicsNow()});
     }
     if (!why.empty())
     {
@@ -354,10 +402,18 @@ RecoveryRun::OnStepEnd(uint32_t step, int64_t begin, int64_t end)
     }
 }
 
-int64_t
-RecoveryRun::OnCheckpointBegin()
+void
+RecoveryRun::OnCheckpointBegin(std::function<void()> written)
 {
-    return m_results.checkpointPs;
+    m_writingSince = RdmaClock::Now();
+    if (!m_traffic)
+    {
+        At(m_writingSince + m_results.checkpointPs, std::move(written));
+        return;
+    }
+    m_written = std::move(written);
+    m_traffic->Write({m_hosts, NicsNow(), m_start.absent},
+                     [this] { std::exchange(m_written, nullptr)(); });
 }
 
 void
@@ -367,6 +423,7 @@ RecoveryRun::OnCheckpointEnd()
     if (++m_results.checkpoints <= results::RecoveryResults::MOST_WRITTEN)
     {
         m_results.written.push_back(now);
+        m_results.took.push_back(now - m_writingSince);
     }
     m_checkpoint = m_ended;
     m_results.usefulPs += std::exchange(m_useful, 0);
@@ -382,6 +439,11 @@ void
 RecoveryRun::End(int64_t now)
 {
     m_results.step = m_job.GetStepWord();
+    m_results.storage = static_cast<uint32_t>(m_spec.checkpointHosts.size());
+    if (m_readingSince >= 0)
+    {
+        m_results.failures.back().readPs = now - std::exchange(m_readingSince, -1);
+    }
     m_results.usefulPs += std::exchange(m_useful, 0);
     Settle(now);
     if (!m_over)

@@ -280,19 +280,16 @@ TrainingJob::Act(const std::string& what)
     workload::Notice later;
     later.wake = std::exchange(notice.wake, {});
     Now().job->Act(notice);
-    ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT,
-                                        ns3::RdmaClock::At(m_setting.watcher->OnCheckpointBegin()),
-                                        [this, attempt, later] {
-                                            if (attempt + 1 != m_attempts.size() ||
-                                                Now().job->IsAborted())
-                                            {
-                                                return;
-                                            }
-                                            m_setting.watcher->OnCheckpointEnd();
-                                            Keep();
-                                            m_lastEnd = ns3::RdmaClock::Now();
-                                            Now().job->Act(later);
-                                        });
+    m_setting.watcher->OnCheckpointBegin([this, attempt, later] {
+        if (attempt + 1 != m_attempts.size() || Now().job->IsAborted())
+        {
+            return;
+        }
+        m_setting.watcher->OnCheckpointEnd();
+        Keep();
+        m_lastEnd = ns3::RdmaClock::Now();
+        Now().job->Act(later);
+    });
 }
 
 double

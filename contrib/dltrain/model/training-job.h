@@ -31,9 +31,9 @@ class TrainingJobWatcher
     virtual void OnMessageFails(const std::string& what) = 0;
     /// All ranks have ended the step, counted from 0, the warm-up included.
     virtual void OnStepEnd(uint32_t step, int64_t begin, int64_t end) = 0;
-    /// And wait until a checkpoint is written: after this time, ps, they are to go on. By an event
-    /// without context, as what follows.
-    virtual int64_t OnCheckpointBegin() = 0;
+    /// And wait until a checkpoint is written, when this is to be called. By an event without
+    /// context, as what follows and that call.
+    virtual void OnCheckpointBegin(std::function<void()> written) = 0;
     virtual void OnCheckpointEnd() = 0;
 };
 
