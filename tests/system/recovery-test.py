@@ -8,8 +8,7 @@ import random
 
 from _report import page_data
 from _same_bytes import ALWAYS, SameBytesTest
-from _system_test import PROGRESS, SLOWER, Run, captured, main
-from _traffic import write_packets
+from _system_test import MTU, PROGRESS, SLOWER, Run, captured, main, write_packets
 
 # Seeded runs of the property test: RECOVERY_RUNS=200 for all of them.
 RUNS = int(os.environ.get("RECOVERY_RUNS", "16"))
@@ -104,7 +103,7 @@ class CheckpointServers(RecoveryTest):
     )
 
     def wire_us(self, size, gbps):
-        return sum(bytes_ * count for bytes_, count in write_packets(size, 4096)) * 8 / gbps / 1000
+        return sum(bytes_ * count for bytes_, count in write_packets(size, MTU)) * 8 / gbps / 1000
 
     def test_free_network(self):
         for servers, gpus, nics, nic, gbps, storage, share in self.SHAPES:
@@ -941,6 +940,54 @@ class Collective(RecoveryTest):
         self.refuse("collperf --checkpoint-every=2", "unknown option")
         self.refuse("collperf --fault=gpu-slow,at=1us,on=gpu-0,to=2", "gpu-stop here")
         self.refuse("collperf -b 1M -e 4M --fault=gpu-stop,at=1us,on=gpu-0", "one size")
+
+
+class Critical(RecoveryTest):
+    """The critical path of a run that recovers: of the last measured step that nothing interrupted.
+    """
+
+    def path(self, line):
+        run = self.run_program(line)
+        self.check(run)
+        path = run.stats["critical_path"]
+        parts = sum(path["parts_us"].values())
+        self.assertAlmostEqual(parts, path["total_us"], places=3)
+        return path, run
+
+    def test_which_step(self):
+        for shape, policy in (
+            ("--servers=3 --gpus-per-server=1 --zero=0", "rebuild"),
+            ("--servers=3 --gpus-per-server=1 --zero=0", "shrink"),
+            ("--servers=3 --gpus-per-server=2 --zero=1", "restart --spares=1"),
+            ("--servers=2 --gpus-per-server=2 --pp=2 --accumulation=3", "restart --spares=1"),
+        ):
+            line = f"{BASE} {shape} --recovery={policy}"
+            plain, healthy = self.path(line)
+            self.assertEqual(plain["step"], 4)  # the warm-up is 0
+            step = healthy.stats["recovery"]["useful_us"] / 5
+            for share in (1.5, 2.5, 4.5):
+                with self.subTest(line, share=share):
+                    path, run = self.path(
+                        f"{line} {SOON} --fault=gpu-stop,at={share * step:.3f}us,on=gpu-1"
+                    )
+                    whole = share < 4 or "rebuild" not in policy
+                    self.assertEqual(path["step"], 4 if whole else 3)
+                    if "restart" in policy:
+                        # On a spare the step is what it was, on queue pairs that are new.
+                        self.assertWithin(path["total_us"], plain["total_us"], 0.01)
+
+    def test_messages_over_other_nics(self):
+        line = (
+            f"{BASE} --servers=3 --gpus-per-server=2 --nics-per-server=2 --pp=3 --accumulation=4"
+            f" --recovery=rebuild {TIMES} --timeout-exponent=6"
+        )
+        _, healthy = self.path(line)
+        at = 0.5 * healthy.stats["recovery"]["useful_us"]
+        path, run = self.path(f"{line} --fault=nic-down,at={at:.3f}us,on=server-1:0")
+        self.assertEqual(path["step"], 4)
+        self.assertAlmostEqual(
+            path["total_us"] - path["before_step_us"], run.stats["step_times_us"][-1], places=3
+        )
 
 
 class MovedRanks(RecoveryTest):

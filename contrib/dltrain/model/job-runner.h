@@ -140,6 +140,12 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         return m_aborted;
     }
 
+    /// \return rounds with this number and on nobody has begun
+    uint32_t CountBegun() const
+    {
+        return m_begun;
+    }
+
     /// \return since when a rank has been in a collective or message, the longest, ps; -1: none is
     int64_t CommunicatesSince() const;
     /// \return of that rank, a line that says what it is in; empty: none is

@@ -149,7 +149,18 @@ TrainingJob::Wire(const Whereabouts& where)
         wiring.collectives->SetFailureListener(tell);
         wiring.messages->SetFailureListener(tell);
     }
+    if (m_critical)
+    {
+        NotePaths();
+    }
     return {wiring.collectives.get(), wiring.messages.get()};
+}
+
+void
+TrainingJob::NotePaths()
+{
+    Now().Wires().collectives->SetPaths(&m_critical->GetPaths());
+    Now().Wires().messages->SetPaths(&m_critical->GetPaths());
 }
 
 void
@@ -162,6 +173,10 @@ TrainingJob::Abort(bool keep)
     m_steps.clear();
     Suspend();
     Now().job->Abort();
+    if (m_critical)
+    {
+        m_critical->Forget(0); // all begins anew
+    }
 }
 
 void
@@ -171,6 +186,10 @@ TrainingJob::Suspend()
     {
         Now().job->Suspend();
         Now().Wires().interconnect->Abort();
+        if (m_critical)
+        {
+            m_critical->Forget(Now().job->CountBegun());
+        }
     }
 }
 
@@ -205,12 +224,8 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
     m_lastEnd = m_setting.start;
     Add({m_scenario.cluster.hostOfServer}, {});
     // Of a step that replicas do each at its own pace there is no critical path, nor of one in
-    // which a pipeline goes on with what was sent in the step before, nor of those that a failure
-    // may throw away.
-    const bool recovers = m_scenario.run.recovery &&
-                          m_scenario.run.recovery->policy != scenario::RecoveryPolicy::kNone;
-    if (m_scenario.run.attribution && !m_scenario.served && m_scenario.plan.fillRoles == 0 &&
-        !recovers)
+    // which a pipeline goes on with what was sent in the step before.
+    if (m_scenario.run.attribution && !m_scenario.served && m_scenario.plan.fillRoles == 0)
     {
         const TraceCollector& collector = run.Collector();
         m_critical = std::make_unique<results::CriticalPath>(
@@ -220,8 +235,7 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
             collector.GetWords(),
             [&collector] { return collector.GetMessageParts(); });
         m_critical->SetNotes(&collector.GetLinkNotes());
-        Now().Wires().collectives->SetPaths(&m_critical->GetPaths());
-        Now().Wires().messages->SetPaths(&m_critical->GetPaths());
+        NotePaths();
     }
 
     if (Ranks::Get().IsFirst() && !m_setting.calls.empty() && !m_calls.Open(m_setting.calls))
@@ -354,6 +368,10 @@ TrainingJob::OnRoundEnd(uint32_t step, const results::StepRecord& record)
     {
         m_setting.watcher->OnStepEnd(step, m_lastEnd, record.end);
     }
+    if (m_critical && IsMeasured(step) && SizeOf(step) == 0)
+    {
+        m_critical->OnStep(step, m_lastEnd);
+    }
     if (m_scenario.run.recovery && m_scenario.run.recovery->MayRestart())
     {
         m_steps.push_back({step, m_lastEnd, record});
@@ -374,10 +392,6 @@ TrainingJob::AddResults(const KeptStep& step)
         if (m_setting.onStep)
         {
             m_setting.onStep(step.record, step.begin);
-        }
-        if (m_critical && SizeOf(step.step) == 0)
-        {
-            m_critical->OnStep(step.step, step.begin);
         }
     }
 }

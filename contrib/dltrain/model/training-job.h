@@ -211,6 +211,8 @@ class TrainingJob : public JobListener
     void Add(const Whereabouts& where, const JobStart& start);
     /// The last attempt gets what carries out its communication.
     RankServices Wire(const Whereabouts& where);
+    /// For the critical path.
+    void NotePaths();
     uint64_t CountBytes() const;
     void AddResults(const KeptStep& step);
     void Keep();
