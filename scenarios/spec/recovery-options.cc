@@ -231,8 +231,9 @@ RecoveryOptionRows(Checkpoints checkpoints)
             Kind::kName,
             json,
             group,
-            "what the job does about a failure (docs/faults.md): a GPU that has stopped for good, "
-            "a queue pair that fails, a collective that does not end")
+            "what the job does about a failure (a GPU that has stopped for good, a queue pair that "
+            "fails, a collective that does not end): none, restart, shrink or rebuild "
+            "(docs/faults.md)")
             .At("/recovery/policy")
             .Names(
                 "recovery",

@@ -154,8 +154,8 @@ function timeline() {
     const step = (view[1] - view[0]) / Math.max(2, width / 110), precision = Math.ceil(Math.log(view[1] / step) / Math.LN10) + 1;
     svg.append("g").attr("class", "axis").attr("transform", "translate(0,25)").call(d3.svg.axis().scale(x).orient("top")
       .ticks(Math.max(2, width / 130)).tickSize(5).tickFormat((ns) => time(ns / 1000, Math.max(3, precision))));
-    svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 15).text(clockName("time since start"));
-    range.textContent = "shown: " + time(view[0] / 1000, 5) + " to " + time(view[1] / 1000, 5);
+    // Beside the axis there is no room for it: its first tick may be at its very beginning.
+    range.textContent = "shown: " + time(view[0] / 1000, 5) + " to " + time(view[1] / 1000, 5) + ", " + clockName("time since start");
     range.dataset.from = view[0]; range.dataset.to = view[1];
   }
 
