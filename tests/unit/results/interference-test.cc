@@ -61,12 +61,7 @@ TEST(InterferenceOfOrdinaryPackets, IsNothingWhereTheyDoNotPass)
     const std::vector<std::string> ports{"a->s", "s->b", "s->c"};
     Interference of(ports);
     of.AddOwner("background");
-    of.Add(
-        Lasting(50 * US),
-        Over(12 * US, false),
-        0,
-        [](uint32_t) -> uint32_t { return 0; },
-        1);
+    of.Add(Lasting(50 * US), Over(12 * US, false), 0, [](uint32_t) -> uint32_t { return 0; }, 1);
     of.SetOrdinary(1, {0, 0, 6000});
     const auto job = of.ToJson(0, "job");
     EXPECT_DOUBLE_EQ(job["waited_for_others_us"], 0);
