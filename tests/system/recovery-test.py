@@ -93,6 +93,8 @@ class Checkpoints(RecoveryTest):
 class CheckpointServers(RecoveryTest):
     """Checkpoints that are packets: S bytes over n NICs, and back."""
 
+    # 11.7 million parameters.
+    LINE = BASE.replace("--model=gpt2 --micro-batch=1 --seq=128", "--model=resnet-18 --micro-batch=4")
     SHAPES = (
         # servers, GPUs and NICs of each, Gb/s, storage servers, servers for each
         (2, 1, 1, "100GbE", 100, 2, 1),
@@ -109,7 +111,7 @@ class CheckpointServers(RecoveryTest):
         for servers, gpus, nics, nic, gbps, storage, share in self.SHAPES:
             ib = nic in ("EDR", "HDR")
             line = (
-                f"{BASE} --servers={servers} --gpus-per-server={gpus} --nics-per-server={nics}"
+                f"{self.LINE} --servers={servers} --gpus-per-server={gpus} --nics-per-server={nics}"
                 f" --nic={nic} --zero=1 --checkpoint-every=2 --checkpoint-servers={storage}"
             )
             with self.subTest(line):
@@ -135,7 +137,7 @@ class CheckpointServers(RecoveryTest):
     def test_a_restart_reads(self):
         for servers, gpus, nics, nic, gbps, storage, share in self.SHAPES[:3]:
             line = (
-                f"{BASE} --servers={servers} --gpus-per-server={gpus} --nics-per-server={nics}"
+                f"{self.LINE} --servers={servers} --gpus-per-server={gpus} --nics-per-server={nics}"
                 f" --nic={nic} --zero=1 --checkpoint-every=2 --checkpoint-servers={storage}"
                 f" --recovery=restart --spares=1"
             )
@@ -157,7 +159,7 @@ class CheckpointServers(RecoveryTest):
     def test_a_storage_server_is_cut_off(self):
         """Without a policy the job stands still and says in what; with one it gives up by name."""
         line = (
-            f"{BASE} --servers=2 --gpus-per-server=1 --zero=1 --checkpoint-every=1"
+            f"{self.LINE} --servers=2 --gpus-per-server=1 --zero=1 --checkpoint-every=1"
             " --checkpoint-servers=1 --timeout-exponent=4 --fault=nic-down,at=1ms,on=server-2"
         )
         run = self.run_program(line, status=3)
@@ -184,11 +186,11 @@ class CheckpointServers(RecoveryTest):
             )
             kind, rest = what.split(",", 1)
             line = (
-                f"{BASE} --servers={servers} --gpus-per-server={gpus} --nics-per-server={nics}"
+                f"{self.LINE} --servers={servers} --gpus-per-server={gpus} --nics-per-server={nics}"
                 f" --zero={zero} --checkpoint-every={chance.randint(1, 2)}"
                 f" --checkpoint-servers={storage} --recovery={policy} --timeout-exponent=5"
                 f" {'--nic=HDR' if seed % 3 == 0 else '--nic=400GbE'} {TIMES}"
-                f" --fault={kind},at={chance.randint(1, 90)}ms,{rest}"
+                f" --fault={kind},at={chance.randint(1, 40)}ms,{rest}"
             )
             with self.subTest(line):
                 words, out = self.command(line)

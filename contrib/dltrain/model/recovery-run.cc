@@ -279,7 +279,12 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
         record.readPs = reads && !m_traffic ? m_results.checkpointPs : 0;
         At(now + record.abortPs + record.restartPs + record.readPs,
            [this, reads, generation = m_generation] {
-               reads&& m_traffic ? Read(generation) : Resume(generation);
+               if (reads && m_traffic)
+               {
+                   Read(generation);
+                   return;
+               }
+               Resume(generation);
            });
     }
     else
