@@ -686,7 +686,7 @@ class Pipeline(RecoveryTest):
         for shape, more in (
             ("--servers=2 --gpus-per-server=2 --pp=2 --accumulation=3", ""),
             ("--servers=4 --gpus-per-server=2 --pp=4 --accumulation=5 --zero=0", ""),
-            ("--servers=3 --gpus-per-server=2 --pp=3 --accumulation=2 --virtual-stages=2", ""),
+            ("--servers=3 --gpus-per-server=2 --pp=3 --accumulation=3 --virtual-stages=2", ""),
             ("--servers=3 --gpus-per-server=2 --pp=3 --accumulation=4", " --nic=EDR"),
         ):
             line = f"{BASE} {shape}{more} --recovery=rebuild"
@@ -775,7 +775,7 @@ class Words(RecoveryTest):
         line = f"{BASE} --servers=3 --gpus-per-server=1 --zero=0 {TIMES} --recovery=rebuild"
         step = self.recovery(line)["useful_us"] / 5
         run = self.run_program(
-            f"{line} --watchdog={5 * step:.0f}us --fault=gpu-slow,at=12ms,on=gpu-2,to=20",
+            f"{line} --watchdog={5 * step:.0f}us --fault=gpu-slow,at=12ms,on=gpu-2,to=200",
             status=3,  # it stays slow, and --max-restarts ends it
         )
         failures = run.stats["recovery"]["failures"]
