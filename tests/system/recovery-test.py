@@ -910,8 +910,10 @@ class Collective(RecoveryTest):
                     self.assertAlmostEqual(failure["known_us"], known, places=4)
                     self.assertAlmostEqual(failure["resumed_us"], resumed, places=4)
                     self.assertEqual(of["ranks"], ranks)
-                    # Queue pairs are new: iterations are as long to a hundredth.
-                    self.assertWithin(of["elapsed_us"], elapsed, 0.01)
+                    # Queue pairs are new: iterations are as long to a hundredth; in a tree several
+                    # share a link, and who comes first depends on times.
+                    rough = 0.03 if "tree" in shape else 0.01
+                    self.assertWithin(of["elapsed_us"], elapsed, rough)
                     self.assertIn("iteration", failure["goes_on_with"])
             run = self.run_program(
                 f"{self.LINE} {shape} --fault=gpu-stop,at={at:.6f}us,on=gpu-{last}", status=3
