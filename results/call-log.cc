@@ -85,13 +85,14 @@ CallLog::Open(const std::string& path)
 }
 
 void
-CallLog::Write(const CallRecord& call)
+CallLog::Write(const CallRecord& call, How how)
 {
     // What servers' connections send and wait for, the replicas' own calls tell.
     const bool connection = m_plan.HasActors() && call.graph->streams[0].empty() &&
                             call.task->kind != training::TaskKind::kMemory;
-    if (connection || call.step < m_warmup || call.step - m_warmup >= m_steps ||
-        call.rank % m_everyRank)
+    const bool warmup = call.step < m_warmup;
+    if (connection || (warmup && how == How::kPlain) ||
+        (!warmup && call.step - m_warmup >= m_steps) || call.rank % m_everyRank)
     {
         return;
     }
@@ -100,7 +101,7 @@ CallLog::Write(const CallRecord& call)
     m_line += '\t';
     AppendMicroseconds(m_line, call.end);
     m_line += '\t';
-    AppendInteger(m_line, call.step - m_warmup + 1);
+    AppendInteger(m_line, warmup ? 0 : call.step - m_warmup + 1);
     m_line += '\t';
     AppendInteger(m_line, call.rank);
     m_line += '\t';
@@ -109,6 +110,7 @@ CallLog::Write(const CallRecord& call)
     m_line += KindName(call.task->kind);
     m_line += '\t';
     m_line += call.task->name;
+    m_line += how == How::kAborted ? " (aborted)" : "";
     m_line += '\t';
     AppendInteger(m_line, call.task->bytes);
     m_line += '\t';

@@ -17,7 +17,8 @@ namespace results
 /**
  * calls.log: a line for each call of the measured steps, in the order they end. Of more than
  * `most` calls only every n-th rank's are there, and if even those of one rank are more, of the
- * first steps only; the head says so.
+ * first steps only; the head says so. A warm-up that is done again, when what is measured has
+ * begun, is there as step 0, and so are calls that an abort ended.
  */
 class CallLog
 {
@@ -32,8 +33,16 @@ class CallLog
 
     /// \return whether that worked
     bool Open(const std::string& path);
-    /// Any call; those of the warm-up and those left out are not written.
-    void Write(const CallRecord& call);
+    /// What is told of a call beside the call.
+    enum class How : uint8_t
+    {
+        kPlain,
+        kAgain,  ///< of a job that began again
+        kAborted ///< it did not end: its ranks did
+    };
+
+    /// Any call; those of the warm-up (but kAgain) and those left out are not written.
+    void Write(const CallRecord& call, How how = How::kPlain);
     void Close();
 
   private:

@@ -245,6 +245,18 @@ CollectivePaths::TakeKept(uint64_t channel)
 }
 
 void
+CollectivePaths::ForgetKept()
+{
+    for (const auto& [channel, kept] : std::exchange(m_kept, {}))
+    {
+        for (const Path path : kept)
+        {
+            Drop(path);
+        }
+    }
+}
+
+void
 CollectivePaths::SetLeaving(Path path)
 {
     t_leaving = path;

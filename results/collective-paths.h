@@ -146,6 +146,8 @@ class CollectivePaths
     void Keep(uint64_t channel, Path path);
     /// It hears. \return what was kept, held
     Path TakeKept(uint64_t channel);
+    /// No sender will hear of what was kept so far. Between the nodes' events.
+    void ForgetKept();
 
     /// The path of the rank that leaves now, for whoever hears of it in this thread.
     static void SetLeaving(Path path);

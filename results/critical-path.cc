@@ -140,8 +140,27 @@ CriticalPath::Open(uint32_t number)
 }
 
 void
+CriticalPath::Forget(uint32_t first)
+{
+    for (const auto& [number, step] : m_steps)
+    {
+        for (const Times& times : step)
+        {
+            m_paths.Drop(times.path);
+        }
+    }
+    m_steps.clear();
+    m_paths.ForgetKept();
+    m_firstWhole = first;
+}
+
+void
 CriticalPath::OnCall(const CallRecord& call)
 {
+    if (call.step < m_firstWhole)
+    {
+        return;
+    }
     const auto task = static_cast<std::size_t>(call.task - call.graph->tasks.data());
     Times& times = Open(call.step)[m_offsets[call.rank] + task]; // the rank's own
     times = {call.start, call.end, CollectivePaths::NONE};
@@ -297,7 +316,8 @@ CriticalPath::OnStep(uint32_t number, int64_t begin)
             int64_t first = part.start;
             for (const Rank other : *m_groupOf[call.group][rank])
             {
-                first = std::min(first, Of(step, other, SameCollective(rank, task, other)).start);
+                const int64_t start = Of(step, other, SameCollective(rank, task, other)).start;
+                first = start < 0 ? first : std::min(first, start); // or the rank has left
             }
             part.waited = part.start - first;
             AddCollective(times, end, part);
@@ -323,9 +343,9 @@ CriticalPath::OnStep(uint32_t number, int64_t begin)
             std::vector<int64_t> lengths;
             for (Rank other = 0; other < m_plan.ranks; ++other)
             {
-                if (m_plan.roleOf[other] == m_plan.roleOf[rank])
+                const Times& times = Of(step, other, task);
+                if (m_plan.roleOf[other] == m_plan.roleOf[rank] && times.start >= 0)
                 {
-                    const Times& times = Of(step, other, task);
                     lengths.push_back(times.end - times.start);
                 }
             }

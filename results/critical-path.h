@@ -84,6 +84,10 @@ class CriticalPath
     /// All ranks have ended this step: walk back. \param begin end of the step before, ps
     void OnStep(uint32_t step, int64_t begin);
 
+    /// Between the nodes' events: what is under way is interrupted, and no step before this one is
+    /// a whole one.
+    void Forget(uint32_t first);
+
     /// \return parts of stats.json; null if no step has ended
     nlohmann::ordered_json ToJson() const;
 
@@ -184,7 +188,8 @@ class CriticalPath
     std::vector<std::vector<std::vector<training::TaskId>>> m_collectives;
     std::vector<std::vector<const std::vector<coll::Rank>*>> m_groupOf; //!< by group kind and rank
     std::map<uint32_t, Step> m_steps;
-    std::mutex m_opening; //!< of steps: hosts of several threads end calls
+    uint32_t m_firstWhole{0}; //!< steps before it were interrupted
+    std::mutex m_opening;     //!< of steps: hosts of several threads end calls
     // Of the step kept last:
     uint32_t m_kept{0};
     int64_t m_begin{0};              //!< end of the step before

@@ -32,6 +32,10 @@ ToJson(const FaultRecord& r)
                                 {"begun", r.begun >= 0},
                                 {"until_us", us(r.ended)},
                                 {"times", r.times}};
+    if (r.cables)
+    {
+        j["cables"] = r.cables;
+    }
     if (!r.ofNetwork)
     {
         j["hits_nobody_because"] =
@@ -58,6 +62,7 @@ PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults)
     for (const FaultRecord& r : faults)
     {
         std::string text = r.what + " on " + r.where;
+        text += r.cables > 1 ? " (" + HumanCount(r.cables) + " cables)" : "";
         if (r.begun < 0)
         {
             text += ": was to begin at " + When(r.at) + ", when the run was over";
@@ -82,7 +87,9 @@ PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults)
                             ? ", " + HumanCount(r.framesWithoutWay) + " found no way left" +
                                   (r.pairsHit ? "," : "")
                             : "";
-                text += r.pairsHit ? " of " + HumanCount(r.pairsHit) + " pairs of hosts" : "";
+                text += r.pairsHit ? " of " + HumanCount(r.pairsHit) +
+                                         (r.pairsHit == 1 ? " pair" : " pairs") + " of hosts"
+                                   : "";
             }
         }
         os << head << Wrapped(text, 17, 2) << "\n";

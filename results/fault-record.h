@@ -16,8 +16,9 @@ namespace results
 /// What came of something that went wrong on purpose (--fault). Times are ps of the run; -1: never.
 struct FaultRecord
 {
-    std::string what;  //!< "link-down"
-    std::string where; //!< as given
+    std::string what;   //!< "link-down"
+    std::string where;  //!< as given
+    uint32_t cables{0}; //!< of `where`, if that names a link between two nodes
     bool ofNetwork{true};
     bool isCut{false};       //!< cables are cut by it
     bool losesFrames{false}; //!< by itself

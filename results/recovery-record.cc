@@ -5,6 +5,9 @@
 
 #include "results/human-text.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace results
 {
 
@@ -51,13 +54,16 @@ ToJson(const RecoveryRecord& r)
             {"action", TextOrNull(r.action)},
             {"not_rebuilt_because", TextOrNull(r.notRebuilt)},
             {"servers_failed", r.servers},
+            {"gpus_failed", r.gpus},
             {"nics_lost", r.nics},
             {"spares_taken", r.spares},
             {"ranks_left", r.left},
             {"cut_off", ToJson(r.cutOff)},
             {"from_step", r.fromStep},
+            {"goes_on_with", TextOrNull(r.nameOfStep)},
             {"steps_lost", r.lostSteps},
             {"collectives_repeated", r.repeated},
+            {"messages_repeated", r.repeatedMessages},
             {"lost_us", UsOrNull(r.lostPs)},
             {"abort_us", UsOrNull(r.abortPs)},
             {"restart_us", UsOrNull(r.restartPs)},
@@ -66,27 +72,27 @@ ToJson(const RecoveryRecord& r)
             {"recomputed_us", UsOrNull(r.recomputed)}};
 }
 
+/// One failure in a sentence or two. \param step what people call one
 std::string
-Steps(uint32_t n)
-{
-    return std::to_string(n) + (n == 1 ? " step" : " steps");
-}
-
-/// One failure in a sentence or two.
-std::string
-InWords(const RecoveryRecord& r)
+InWords(const RecoveryRecord& r, const std::string& step)
 {
     std::string text = r.failed < 0 ? "" : "failed at " + When(r.failed) + ", ";
     text += "known at " + When(r.known) + " by the " + r.by + ": " + r.what;
     text += r.failed < 0 ? " (no fault explains it)" : "";
-    if (!r.spares.empty())
+    // Of a server that works only its GPU has failed, even if another one takes its place.
+    std::vector<std::string> failed = r.gpus;
+    for (const std::string& server : r.servers)
     {
-        text += "; " + Join(r.spares) + " for " + Join(r.servers);
+        const auto isOfIt = [&server](const std::string& gpu) {
+            return gpu.rfind(server + ":", 0) == 0;
+        };
+        if (std::none_of(r.gpus.begin(), r.gpus.end(), isOfIt))
+        {
+            failed.push_back(server);
+        }
     }
-    else if (!r.servers.empty())
-    {
-        text += "; " + Join(r.servers) + " failed";
-    }
+    text += failed.empty() ? "" : "; " + Join(failed) + " failed";
+    text += r.spares.empty() ? "" : "; " + Join(r.spares) + " for " + Join(r.servers);
     if (!r.nics.empty())
     {
         text += "; without " + Join(r.nics);
@@ -104,18 +110,25 @@ InWords(const RecoveryRecord& r)
     }
     if (r.resumed >= 0)
     {
-        text += "; goes on at " + When(r.resumed) + (r.action == "rebuild" ? " in" : " with") +
-                " step " + std::to_string(r.fromStep + 1);
+        text += "; goes on at " + When(r.resumed) + (r.action == "rebuild" ? " in " : " with ") +
+                r.nameOfStep;
         if (r.action == "rebuild")
         {
             text += ", with " + HumanCount(r.repeated) +
-                    (r.repeated == 1 ? " collective anew" : " collectives anew");
+                    (r.repeated == 1 ? " collective" : " collectives");
+            if (r.repeatedMessages)
+            {
+                text += " and " + HumanCount(r.repeatedMessages) +
+                        (r.repeatedMessages == 1 ? " message" : " messages");
+            }
+            text += " anew";
         }
     }
     text += ", " + When(r.lostPs) + " of work lost";
     if (r.lostSteps)
     {
-        text += " (" + Steps(r.lostSteps) + " to do again" +
+        text += " (" + std::to_string(r.lostSteps) + " " + step + (r.lostSteps == 1 ? "" : "s") +
+                " to do again" +
                 (r.recomputed >= 0 ? ", done at " + When(r.recomputed) : std::string()) + ")";
     }
     return text;
@@ -139,12 +152,18 @@ ToJson(const RecoveryResults& r)
     j["queue_pair_gives_up_us"] = UsOrNull(r.queuePairPs);
     j["checkpoint_every"] = r.checkpointEvery;
     j["checkpoint_bytes_of_server"] = r.checkpointBytes;
-    j["checkpoint_time_us"] = UsOrNull(r.checkpointPs);
+    j["checkpoint_servers"] = r.storage;
+    j["checkpoint_time_us"] = r.storage ? nlohmann::ordered_json() : UsOrNull(r.checkpointPs);
     j["checkpoints"] = r.checkpoints;
     j["checkpoints_written_us"] = nlohmann::ordered_json::array();
     for (const int64_t time : r.written)
     {
         j["checkpoints_written_us"].push_back(UsOrNull(time));
+    }
+    j["checkpoints_took_us"] = nlohmann::ordered_json::array();
+    for (const int64_t time : r.took)
+    {
+        j["checkpoints_took_us"].push_back(UsOrNull(time));
     }
     j["ranks"] = r.ranks;
     j["elapsed_us"] = UsOrNull(r.ElapsedPs());
@@ -171,7 +190,11 @@ PrintRecovery(std::ostream& os, const RecoveryResults& r)
         text += "; " + HumanCount(r.checkpoints) +
                 (r.checkpoints == 1 ? " checkpoint" : " checkpoints") + " of " +
                 HumanBytes(static_cast<double>(r.checkpointBytes)) + " a server, " +
-                When(r.checkpointPs) + " each";
+                (r.storage == 0   ? When(r.checkpointPs) + " each"
+                 : r.took.empty() ? std::string("over the network")
+                                  : When(std::accumulate(r.took.begin(), r.took.end(), int64_t{0}) /
+                                         static_cast<int64_t>(r.took.size())) +
+                                        " each over the network (mean)");
     }
     text += Format("; goodput %.1f%%: ", 100 * r.Goodput()) + When(r.usefulPs) + " useful of " +
             When(r.ElapsedPs());
@@ -184,7 +207,7 @@ PrintRecovery(std::ostream& os, const RecoveryResults& r)
     os << "Recovery         " << Wrapped(text, 17, 3) << "\n";
     for (const RecoveryRecord& failure : r.failures)
     {
-        os << "                 " << Wrapped(InWords(failure), 17, 2) << "\n";
+        os << "                 " << Wrapped(InWords(failure, r.step), 17, 2) << "\n";
     }
     if (!r.gaveUp.empty())
     {

@@ -24,14 +24,17 @@ struct RecoveryRecord
     std::string what;       ///< in words
     std::string action;     ///< "restart", "shrink", "rebuild"; empty: it gave up
     std::string notRebuilt; ///< why not, where the policy is to rebuild; empty: it is, or is not
-    std::vector<std::string> servers; ///< hosts that failed
+    std::vector<std::string> servers; ///< hosts that failed, or of which a GPU did
+    std::vector<std::string> gpus;    ///< "server-1:gpu-0": that stand still, of hosts that work
     std::vector<std::string> nics; ///< ports that are left out, of servers that go on without them
     std::vector<std::string> spares;  ///< those in their place, in this order
     std::vector<uint32_t> left;       ///< ranks that left, with their replicas
     std::vector<CutOffRecord> cutOff; ///< of collectives that lost messages
     uint32_t fromStep = 0;            ///< where it goes on, counted from 0, the warm-up included
+    std::string nameOfStep;           ///< "step 3", "warm-up step 1": as people count
     uint32_t lostSteps = 0;           ///< that had ended and are done again
     uint64_t repeated = 0;            ///< collectives that began anew
+    uint64_t repeatedMessages = 0;    ///< between stages, the same
     int64_t lostPs = 0;               ///< of work that is thrown away
     int64_t abortPs = 0;
     int64_t restartPs = 0;
@@ -45,13 +48,16 @@ struct RecoveryRecord
 struct RecoveryResults
 {
     std::string policy;
-    int64_t watchdogPs = 0;  ///< 0: there is none
-    int64_t queuePairPs = 0; ///< until a queue pair that hears nothing gives up
+    std::string step = "step"; ///< what people call what is done again and again
+    int64_t watchdogPs = 0;    ///< 0: there is none
+    int64_t queuePairPs = 0;   ///< until a queue pair that hears nothing gives up
     uint32_t checkpointEvery = 0;
     uint64_t checkpointBytes = 0; ///< of a server
-    int64_t checkpointPs = 0;     ///< to write or read one
+    int64_t checkpointPs = 0;     ///< to write or read one; 0: the network decides
+    uint32_t storage = 0;         ///< servers that keep checkpoints; 0: there is a rate
     uint64_t checkpoints = 0;     ///< written
     std::vector<int64_t> written; ///< when, of the first 1,000
+    std::vector<int64_t> took;    ///< of the same
     uint32_t ranks = 0;           ///< of the job at its end
     int64_t usefulPs = 0; ///< of steps that did not have to be done again, the warm-up's too
     int64_t writingPs = 0;

@@ -259,11 +259,15 @@ void
 Records::ReadRecovery()
 {
     const ordered_json& of = Member(stats, "recovery");
-    const int64_t writing = ToPs(Member(of, "checkpoint_time_us"));
-    for (const ordered_json& written : Member(of, "checkpoints_written_us"))
+    const int64_t writing = ToPs(Member(of, "checkpoint_time_us")); // of older results
+    const ordered_json& took = Member(of, "checkpoints_took_us");
+    const ordered_json& writtenAt = Member(of, "checkpoints_written_us");
+    for (std::size_t i = 0; writtenAt.is_array() && i < writtenAt.size(); ++i)
     {
-        const int64_t end = ToPs(written);
-        recovery.push_back({end - writing, end, QuotedJson("checkpoint"), ""});
+        const int64_t end = ToPs(writtenAt[i]);
+        const bool known = took.is_array() && i < took.size();
+        recovery.push_back(
+            {end - (known ? ToPs(took[i]) : writing), end, QuotedJson("checkpoint"), ""});
     }
     const ordered_json& failures = Member(of, "failures");
     for (std::size_t i = 0; failures.is_array() && i < failures.size(); ++i)

@@ -5,6 +5,7 @@
  *
  *     ./ns3 run "collperf --op=all_reduce -b 1M -e 1G -f 2 --ranks=16 --algorithm=ring"
  */
+#include "contrib/dltrain/model/collperf-job-simulation.h"
 #include "contrib/dltrain/model/collperf-simulation.h"
 #include "contrib/dltrain/model/dry-run.h"
 #include "contrib/dltrain/model/early-environment.h"
@@ -36,6 +37,8 @@ main(int argc, char* argv[])
         }
         scenario::EndSilence();
         const dltrain::Ranks::Session session(argc, argv, scenario.run.engine == "windows");
-        return scenario::StatusAmongRanks(dltrain::CollperfSimulation(scenario).Run());
+        return scenario::StatusAmongRanks(scenario.job
+                                              ? dltrain::CollperfJobSimulation(scenario).Run()
+                                              : dltrain::CollperfSimulation(scenario).Run());
     });
 }

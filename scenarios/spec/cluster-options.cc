@@ -337,10 +337,10 @@ MakeCluster(Validation* v,
         return result;
     }
 
-    if (SparesOf(*v) > 0 && !fromFile && !(haveServers && haveTotal))
+    if (ReservedOf(*v) > 0 && !fromFile && !(haveServers && haveTotal))
     {
         used = used ? used : installed;
-        installed += SparesOf(*v);
+        installed += ReservedOf(*v);
     }
 
     const std::string blamed = haveTotal && !haveServers ? d.total : "servers";
@@ -358,7 +358,7 @@ MakeCluster(Validation* v,
     const uint32_t hosts = static_cast<uint32_t>(network.topology.Hosts().size());
     installed = installed ? installed : hosts;
     // A file's hosts are all there are.
-    used = used ? used : installed - std::min(SparesOf(*v), installed - 1);
+    used = used ? used : installed - std::min(ReservedOf(*v), installed - 1);
     if (used > hosts)
     {
         v->Fail(d.total,

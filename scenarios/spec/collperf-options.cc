@@ -8,12 +8,14 @@
 #include "scenarios/spec/block-weights.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
+#include "scenarios/spec/collperf-job.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/measured-choices.h"
 #include "scenarios/spec/nccl-environment.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
+#include "scenarios/spec/recovery-options.h"
 #include "scenarios/spec/reference-options.h"
 #include "scenarios/spec/validate.h"
 #include "topologies/family.h"
@@ -272,6 +274,7 @@ MakeTable()
     t.Add(NetworkOptionRows("single-switch", ServerCount::kAlways));
     t.Add(FabricOptionRows(Software::kNccl));
     t.Add(BackgroundOptionRows());
+    t.Add(RecoveryOptionRows(Checkpoints::kNone));
     t.Add(RunOptionRows("collperf"));
     t.lists = {{"ops", "Operations (--op)", OpItems},
                AlgorithmList(),
@@ -610,7 +613,21 @@ ValidateCollperf(const ReadResult& read)
                 std::to_string(static_cast<int>(kMostMessagesChecked * 1e-6)) +
                 " million; allowed: 0, fewer or smaller sizes, fewer ranks, a larger --pipeline");
     }
-    return FinishedOn(std::move(cluster), read, std::move(v), std::move(s));
+    const std::shared_ptr<TrainingScenario> job =
+        cluster.valid && v.errors.empty() ? MakeCollperfJob(&v, cluster.spec, s) : nullptr;
+    ParseResult<CollperfScenario> result =
+        FinishedOn(std::move(cluster), read, std::move(v), std::move(s));
+    if (job && result.scenario)
+    {
+        CollperfScenario& whole = *result.scenario;
+        whole.run.recovery = job->run.recovery;
+        job->run = whole.run;
+        job->fabric = whole.fabric;
+        job->cluster = whole.cluster;
+        job->collectives = whole.collectives;
+        whole.job = job;
+    }
+    return result;
 }
 
 } // namespace scenario

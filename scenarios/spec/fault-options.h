@@ -59,6 +59,7 @@ struct Fault
     /// both; of bit errors and drops those that receive; of a pause storm those that pause.
     std::vector<uint32_t> ends;
     std::vector<uint32_t> dead; ///< those of them that are down themselves, not just their cable
+    uint32_t cables = 0;        ///< of `where`, if that names a link between two nodes
 
     /// Of a network, not of a GPU.
     bool IsOfNetwork() const

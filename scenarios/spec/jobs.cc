@@ -613,7 +613,7 @@ ValidateJobs(const ReadResult& read)
     std::vector<Error>& errors = result.errors;
     Validation v{TrainingOptionTable(), read.values, {}, {}};
     v.MustNotBeGiven({"gpus"}, "has no meaning with --jobs; each job says its servers");
-    for (const Option& option : RecoveryOptionRows())
+    for (const Option& option : RecoveryOptionRows(Checkpoints::kOfModel))
     {
         v.MustNotBeSet({option.name}, "is of a job that is alone; allowed: without --jobs");
     }

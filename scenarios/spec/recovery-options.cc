@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace scenario
 {
@@ -30,7 +31,8 @@ std::vector<std::string>
 AllNames()
 {
     std::vector<std::string> names = kOfFailures;
-    names.insert(names.end(), {"checkpoint-every", "checkpoint-rate", "spares"});
+    names.insert(names.end(),
+                 {"checkpoint-every", "checkpoint-rate", "checkpoint-servers", "spares"});
     return names;
 }
 
@@ -49,11 +51,12 @@ std::string
 WhyNot(const Validation& v, const ClusterSpec& cluster, const TrainingScenario& s)
 {
     const Processes processes = ProcessesOf(v.values);
+    const bool trains = v.table.Find("model");
     if (v.seat)
     {
         return "has no meaning in one of several jobs; allowed: without --jobs";
     }
-    if (v.values.Given("trace") || v.values.Given("launch"))
+    if (trains && (v.values.Given("trace") || v.values.Given("launch")))
     {
         return "needs the states of a model, which a recorded step does not tell; allowed: without "
                "--trace, --launch";
@@ -89,33 +92,53 @@ WhyNot(const Validation& v, const ClusterSpec& cluster, const TrainingScenario& 
     return {};
 }
 
-/// Of the server that has most. \return bytes
-uint64_t
-CheckpointBytes(const training::TrainingOptions& given, uint32_t gpusPerServer)
+/// \return bytes, by rank
+std::vector<uint64_t>
+CheckpointBytes(const training::TrainingOptions& given)
 {
     // What is offloaded is in the checkpoint, too.
     training::TrainingOptions options = given;
     options.offload = training::Offload::kNone;
     const training::Layout layout = options.GetLayout();
     std::map<uint32_t, uint64_t> ofStage;
-    uint64_t most = 0;
-    for (coll::Rank first = 0; first < options.ranks; first += gpusPerServer)
+    std::vector<uint64_t> bytes;
+    for (coll::Rank rank = 0; rank < options.ranks; ++rank)
     {
-        uint64_t bytes = 0;
-        for (coll::Rank rank = first; rank < first + gpusPerServer; ++rank)
+        const uint32_t stage = training::PlaceOf(layout, rank).pipeline;
+        const auto [known, isNew] = ofStage.try_emplace(stage, 0);
+        if (isNew)
         {
-            const uint32_t stage = training::PlaceOf(layout, rank).pipeline;
-            const auto [known, isNew] = ofStage.try_emplace(stage, 0);
-            if (isNew)
-            {
-                const training::MemoryEstimate m = training::EstimateStageMemory(options, stage);
-                known->second = m.parameters + m.optimizer;
-            }
-            bytes += known->second;
+            const training::MemoryEstimate m = training::EstimateStageMemory(options, stage);
+            known->second = m.parameters + m.optimizer;
         }
-        most = std::max(most, bytes);
+        bytes.push_back(known->second);
+    }
+    return bytes;
+}
+
+/// \return of the server that has most
+uint64_t
+MostOfServer(const std::vector<uint64_t>& bytesOf, uint32_t gpus)
+{
+    uint64_t most = 0;
+    for (std::size_t first = 0; first < bytesOf.size(); first += gpus)
+    {
+        const auto begin = bytesOf.begin() + static_cast<std::ptrdiff_t>(first);
+        most = std::max(most, std::accumulate(begin, begin + gpus, uint64_t{0}));
     }
     return most;
+}
+
+uint32_t
+CountOf(const Validation& v, const std::string& option)
+{
+    return v.table.Find(option) && v.values.Present(option) ? v.values.U32(option) : 0;
+}
+
+uint32_t
+SparesOf(const Validation& v)
+{
+    return CountOf(v, "spares");
 }
 
 /// Hosts among which spares are.
@@ -124,6 +147,43 @@ CountHosts(const Validation& v, const ClusterSpec& cluster)
 {
     return std::min<uint32_t>(v.values.U32("servers"),
                               static_cast<uint32_t>(cluster.topology.Hosts().size()));
+}
+
+/// \return the first that the job leaves, as many as there are
+std::vector<uint32_t>
+FreeHosts(const Validation& v, const ClusterSpec& cluster, uint32_t wanted)
+{
+    const std::vector<uint32_t>& taken = cluster.hostOfServer;
+    const uint32_t hosts = wanted ? CountHosts(v, cluster) : 0;
+    std::vector<uint32_t> found;
+    for (uint32_t host = 0; host < hosts && found.size() < wanted; ++host)
+    {
+        if (std::find(taken.begin(), taken.end(), host) == taken.end())
+        {
+            found.push_back(host);
+        }
+    }
+    return found;
+}
+
+/// Those behind the spares.
+void
+TakeStorage(Validation* v, const ClusterSpec& cluster, RecoverySpec* spec)
+{
+    const uint32_t spares = SparesOf(*v);
+    const std::vector<uint32_t> found = FreeHosts(*v, cluster, ReservedOf(*v));
+    if (found.size() < ReservedOf(*v))
+    {
+        const auto left = static_cast<uint32_t>(found.size()) -
+                          std::min<uint32_t>(spares, static_cast<uint32_t>(found.size()));
+        v->Fail("checkpoint-servers",
+                "the network has " + topo::Counted(CountHosts(*v, cluster), "server") +
+                    ", of which the job takes " + std::to_string(cluster.hostOfServer.size()) +
+                    (spares ? " and has " + std::to_string(spares) + " in reserve" : "") +
+                    "; allowed: at most " + std::to_string(left) + ", or more --servers");
+        return;
+    }
+    spec->checkpointHosts.assign(found.begin() + spares, found.end());
 }
 
 void
@@ -162,17 +222,18 @@ RecoverySpec::CheckpointTime() const
 }
 
 std::vector<Option>
-RecoveryOptionRows()
+RecoveryOptionRows(Checkpoints checkpoints)
 {
     const std::string json = "/recovery";
     const std::string group = "Recovery";
-    return {
+    std::vector<Option> rows = {
         Opt("recovery",
             Kind::kName,
             json,
             group,
-            "what the job does about a failure (docs/faults.md): a GPU that has stopped for good, "
-            "a queue pair that fails, a collective that does not end")
+            "what the job does about a failure (a GPU that has stopped for good, a queue pair that "
+            "fails, a collective that does not end): none, restart, shrink or rebuild "
+            "(docs/faults.md)")
             .At("/recovery/policy")
             .Names(
                 "recovery",
@@ -230,6 +291,22 @@ RecoveryOptionRows()
             .Otherwise("3 with --recovery, as torch.distributed.launcher has it")
             .Range(0, 1000)
             .Example("10"),
+        Opt("spares",
+            Kind::kInteger,
+            json,
+            group,
+            "servers of the network that do nothing until they replace one that failed "
+            "(--recovery=restart, and rebuild where it has to restart); they come on top of "
+            "--servers, unless --gpus (of collperf --ranks) says how many of these work")
+            .Otherwise("0")
+            .Range(0, 100000)
+            .Example("1"),
+    };
+    if (checkpoints == Checkpoints::kNone)
+    {
+        return rows;
+    }
+    std::vector<Option> more = {
         Opt("checkpoint-every",
             Kind::kInteger,
             json,
@@ -247,41 +324,31 @@ RecoveryOptionRows()
             .Otherwise("16Gbps, 2 GB/s, with --checkpoint-every; assumed")
             .Range(1e6, 1e15)
             .Example("80Gbps"),
-        Opt("spares",
+        Opt("checkpoint-servers",
             Kind::kInteger,
             json,
             group,
-            "servers of the network that do nothing until they replace one that failed "
-            "(--recovery=restart, and rebuild where it has to restart); they come on top of "
-            "--servers, unless --gpus says how many of "
+            "servers of the network that keep checkpoints, instead of a rate: what is written and "
+            "read are RDMA messages; they come on top of --servers, unless --gpus says how many of "
             "these work")
-            .Otherwise("0")
-            .Range(0, 100000)
-            .Example("1"),
+            .Otherwise("none")
+            .Range(1, 100000)
+            .Example("2"),
     };
+    rows.insert(rows.end() - 1, more.begin(), more.end());
+    return rows;
 }
 
 uint32_t
-SparesOf(const Validation& v)
+ReservedOf(const Validation& v)
 {
-    return v.table.Find("spares") && v.values.Present("spares") ? v.values.U32("spares") : 0;
+    return SparesOf(v) + CountOf(v, "checkpoint-servers");
 }
 
 std::vector<uint32_t>
 SpareHosts(const Validation& v, const ClusterSpec& cluster)
 {
-    const std::vector<uint32_t>& taken = cluster.hostOfServer;
-    const uint32_t wanted = SparesOf(v);
-    const uint32_t hosts = wanted ? CountHosts(v, cluster) : 0;
-    std::vector<uint32_t> spares;
-    for (uint32_t host = 0; host < hosts && spares.size() < wanted; ++host)
-    {
-        if (std::find(taken.begin(), taken.end(), host) == taken.end())
-        {
-            spares.push_back(host);
-        }
-    }
-    return spares;
+    return FreeHosts(v, cluster, SparesOf(v));
 }
 
 const training::SpeedProfile*
@@ -305,14 +372,16 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
     auto spec = std::make_shared<RecoverySpec>();
     spec->policy = PolicyOf(*v);
     const bool recovers = spec->policy != RecoveryPolicy::kNone;
-    const bool writes = values.Given("checkpoint-every");
+    const bool hasStates = v->table.Find("checkpoint-every");
+    const bool writes = hasStates && values.Given("checkpoint-every");
     if (!recovers)
     {
         v->MustNotBeGiven(kOfFailures, "has no meaning with --recovery=none");
     }
-    if (!writes)
+    if (hasStates && !writes)
     {
-        v->MustNotBeGiven({"checkpoint-rate"}, "has no meaning without --checkpoint-every");
+        v->MustNotBeGiven({"checkpoint-rate", "checkpoint-servers"},
+                          "has no meaning without --checkpoint-every");
     }
     if (!spec->MayRestart())
     {
@@ -374,10 +443,21 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
     }
     if (writes)
     {
-        v->DecideUnlessGiven("checkpoint-rate", "16Gbps"); // assumed
         spec->checkpointEvery = values.U32("checkpoint-every");
-        spec->checkpointRate = values.Rate("checkpoint-rate");
-        spec->checkpointBytes = CheckpointBytes(scenario.options, cluster.server.gpus);
+        if (values.Given("checkpoint-servers"))
+        {
+            v->MustNotBeGiven(
+                {"checkpoint-rate"},
+                "has no meaning with --checkpoint-servers, which the network leads to");
+            TakeStorage(v, cluster, spec.get());
+        }
+        else
+        {
+            v->DecideUnlessGiven("checkpoint-rate", "16Gbps"); // assumed
+            spec->checkpointRate = values.Rate("checkpoint-rate");
+        }
+        spec->checkpointBytesOf = CheckpointBytes(scenario.options);
+        spec->checkpointBytes = MostOfServer(spec->checkpointBytesOf, cluster.server.gpus);
     }
     return spec;
 }

@@ -50,6 +50,10 @@ struct RecoverySpec
     /// Of the server that has most to write: its GPUs' weights and states of the optimizer, each
     /// GPU its shard.
     uint64_t checkpointBytes = 0;
+    /// Hosts that keep checkpoints: what is written goes there as packets; empty: at
+    /// checkpointRate.
+    std::vector<uint32_t> checkpointHosts;
+    std::vector<uint64_t> checkpointBytesOf; ///< by rank; with checkpointHosts
     std::vector<uint32_t> spares; ///< hosts of the topology, in the order in which they are taken
     std::map<std::size_t, GpuPlace> faultyGpus; ///< by the fault's place in FaultPlan::faults
     std::map<GpuPlace, training::SpeedProfile> spareSpeeds; ///< of spares' GPUs that have faults
@@ -64,11 +68,18 @@ struct RecoverySpec
     rdma::Duration CheckpointTime() const;
 };
 
-/// Of dltrain.
-std::vector<Option> RecoveryOptionRows();
+/// Whether a job has states that it could write.
+enum class Checkpoints : uint8_t
+{
+    kNone,
+    kOfModel
+};
 
-/// Hosts that the network is to have beside the job's: --spares.
-uint32_t SparesOf(const Validation& v);
+/// Of dltrain and, without checkpoints, collperf.
+std::vector<Option> RecoveryOptionRows(Checkpoints checkpoints);
+
+/// Hosts that the network is to have beside the job's: --spares and --checkpoint-servers.
+uint32_t ReservedOf(const Validation& v);
 
 /// The servers of these, as far as there are any.
 std::vector<uint32_t> SpareHosts(const Validation& v, const ClusterSpec& cluster);

@@ -340,6 +340,8 @@ struct CollperfScenario
     uint32_t average = 3;
     std::vector<Compared> compare;
     Reference reference; ///< measured times
+    /// The iterations as steps of a job that may fail; null: they are none.
+    std::shared_ptr<const TrainingScenario> job;
 
     /// The table's own, then those compared.
     std::vector<const CollectiveOptions*> Choices() const

@@ -329,7 +329,7 @@ MakeTable()
     t.Add(FabricOptionRows(Software::kNccl));
     t.Add(BackgroundOptionRows());
     t.Add(JobsOptionRows());
-    t.Add(RecoveryOptionRows());
+    t.Add(RecoveryOptionRows(Checkpoints::kOfModel));
     t.Add(RunOptionRows("dltrain"));
     t.lists = {{"models", "Models (--model), or a JSON file", ModelItems},
                {"gpus", "GPUs (--gpu), or a JSON file", GpuItems},

@@ -111,6 +111,7 @@ function colour(name) {
 }
 // Of a pipeline GPUs wait for another stage; else they wait for the slowest, or for data.
 const idleName = stats.bubble_time_us > 0 ? "idle (bubble)" : "idle";
+const heldName = "held up by a checkpoint or a recovery";
 const isDark = () => document.documentElement.dataset.theme === "dark";
 // Eight colours that are told apart on white and on dark, and by most of those who see fewer of them.
 // More than eight are told apart by hue alone, a golden angle from one to the next.

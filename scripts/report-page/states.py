@@ -10,9 +10,9 @@ MOST_GPUS = 20000  # rows of the timeline
 MOST_STEPS = 2000  # boundaries of steps in it, and step times
 MOST_STREAMS = 1000  # names of them
 MOST_CALLS = 40000  # calls with their names; beyond that of every n-th GPU
-COMPUTE, OVERLAP, EXPOSED, IDLE = "C", "O", "X", "I"
-# Two counters in one number.
-COMPUTING, COMMUNICATING, WAITING = 1, 1 << 20, 0
+COMPUTE, OVERLAP, EXPOSED, IDLE, RECOVERING = "C", "O", "X", "I", "R"
+# Three counters in one number.
+COMPUTING, COMMUNICATING, HELD_UP, WAITING = 1, 1 << 20, 1 << 40, 0
 MOST_NS = int(LONGEST_TIME_US * 1000)
 
 
@@ -84,10 +84,11 @@ def timeline_of(files, stats):
 
 def _pictured(calls, begin, names, streams, steps, logged_every, stats):
     ranks = sorted(calls)
-    totals = {COMPUTE: 0, OVERLAP: 0, EXPOSED: 0, IDLE: 0}
+    totals = {COMPUTE: 0, OVERLAP: 0, EXPOSED: 0, IDLE: 0, RECOVERING: 0}
     sequences, gpus, intervals = {}, [], 0
+    held_up = _held_up(stats)
     for rank in ranks:
-        start, durations, states = _states(calls[rank])
+        start, durations, states = _states(calls[rank], held_up)
         for duration, state in zip(durations, states):
             totals[state] += duration
         # GPUs of a role often do the same to the nanosecond: each pattern is held once.
@@ -114,7 +115,8 @@ def _pictured(calls, begin, names, streams, steps, logged_every, stats):
             for step, span in sorted(steps.items())[:MOST_STEPS]
         ],
         "mean_us": {
-            state: total / len(ranks) / 1e3 / max(1, len(steps)) for state, total in totals.items()
+            state: total / len(ranks) / 1e3 / max(1, sum(step > 0 for step in steps))
+            for state, total in totals.items()
         },
         "gpus_per_server": per_server if isinstance(per_server, int) and per_server > 0 else 8,
         "logged_every": logged_every,
@@ -128,10 +130,38 @@ def _ns(text):
     return round(float(text) * 1e3)
 
 
-def _states(calls):
+def _held_up(stats):
+    """[(begin, end)] in ns: when the job wrote a checkpoint, or a failure was known and it had not
+    gone on yet.
+    """
+    recovery = stats.get("recovery")
+    if not isinstance(recovery, dict):
+        return []
+    spans = []
+    written = recovery.get("checkpoints_written_us") or []
+    took = recovery.get("checkpoints_took_us") or [recovery.get("checkpoint_time_us")] * len(written)
+    for end, writing in zip(written, took):
+        if isinstance(end, (int, float)) and isinstance(writing, (int, float)):
+            spans.append((max(0, end - writing), end))
+    failures = [f for f in recovery.get("failures") or [] if isinstance(f, dict)]
+    for failure, after in zip(failures, [*failures[1:], stats]):
+        begin, end = _us(failure, "known_us"), _us(failure, "resumed_us")
+        if end is None:  # what it began the next failure ended, or the run did
+            end = _us(after, "simulated_time_us" if after is stats else "known_us")
+        if begin is not None and end is not None and begin < end:
+            spans.append((begin, end))
+    return [(round(begin * 1e3), round(end * 1e3)) for begin, end in spans]
+
+
+def _us(of, key):
+    value = of.get(key)
+    return value if isinstance(value, (int, float)) and 0 <= value <= LONGEST_TIME_US else None
+
+
+def _states(calls, held_up):
     """Start, durations (ns) and states of one GPU: computing alone, with communication hidden
-    behind it, communication alone (exposed), neither (idle, a bubble); from its first call to its
-    last.
+    behind it, communication alone (exposed), neither (held up by a checkpoint or a recovery, or
+    idle, a bubble); from its first call to its last.
     """
     edges = []
     for start, end, _, _, weight in calls:
@@ -139,15 +169,24 @@ def _states(calls):
         edges.append((end, -weight))
     edges.sort()
     start = time = edges[0][0]
+    if held_up:
+        last = edges[-1][0]
+        for begin, end in held_up:
+            if begin < last and end > start:
+                edges.append((max(begin, start), HELD_UP))
+                edges.append((min(end, last), -HELD_UP))
+        edges.sort()
     durations, states, active = [], [], 0
     for at, weight in edges:
         if at > time:
-            computing, communicating = active & (COMMUNICATING - 1), active // COMMUNICATING
-            state = (
-                (OVERLAP if communicating else COMPUTE)
-                if computing
-                else (EXPOSED if communicating else IDLE)
-            )
+            computing = active & (COMMUNICATING - 1)
+            communicating = active & (HELD_UP - COMMUNICATING)
+            if computing:
+                state = OVERLAP if communicating else COMPUTE
+            elif communicating:
+                state = EXPOSED
+            else:
+                state = RECOVERING if active else IDLE
             if states and states[-1] == state:
                 durations[-1] += at - time
             else:

@@ -31,8 +31,9 @@ function banner() {
 // One of stats.faults in words.
 function faultText(fault) {
   const at = (us) => isNumber(us) ? time(us) : "";
-  const words = [fault.what + " on " + fault.where + (fault.begun ? " at " : " was to begin at ") + at(fault.at_us)
+  const words = [fault.what + " on " + fault.where + (fault.cables > 1 ? " (" + count(fault.cables) + " cables)" : "") + (fault.begun ? " at " : " was to begin at ") + at(fault.at_us)
     + (fault.begun && isNumber(fault.until_us) ? " to " + at(fault.until_us) : "")];
+  if (fault.hits_nobody_because) words.push("it hit nobody: " + fault.hits_nobody_because);
   if (fault.times > 1) words.push(count(fault.times) + " times");
   if (isNumber(fault.detected_us)) words.push("noticed at " + at(fault.detected_us));
   if (isNumber(fault.rerouted_us)) words.push("new tables at " + at(fault.rerouted_us));
@@ -197,7 +198,7 @@ function stepBar(parent) {
   const mean = data.timeline && data.timeline.mean_us;
   if (!mean || !isNumber(stats.step_time_us)) return;
   const parts = [["C", "compute", "computing"], ["O", "overlap", "computing, communication hidden behind it"],
-    ["X", "exposed", "communication alone, exposed"], ["I", "idle", idleName]].filter(([state]) => mean[state] > 0)
+    ["X", "exposed", "communication alone, exposed"], ["I", "idle", idleName], ["R", "held", heldName]].filter(([state]) => mean[state] > 0)
     .map(([state, name, text]) => [name, text, mean[state]]);
   const whole = d3.sum(parts, ([, , us]) => us);
   parent.append(element("h3", {}, failures().length ? "A GPU\u2019s time for each step measured, mean over all GPUs: with what was lost, and waited for between steps"
@@ -210,12 +211,18 @@ function stepBar(parent) {
   }
 }
 
+// GPUs that stand still, and servers that failed as a whole.
+function whoFailed(f) {
+  const gpus = Array.isArray(f.gpus_failed) ? f.gpus_failed.map(String) : [], servers = Array.isArray(f.servers_failed) ? f.servers_failed.map(String) : [];
+  return [...gpus, ...servers.filter((server) => !gpus.some((gpu) => gpu.startsWith(server + ":")))].join(", ");
+}
+
 // What failures and checkpoints cost: the time of the job, warm-up included, and each failure.
 function recovery(parent) {
   const r = stats.recovery;
   if (!r || !isNumber(r.elapsed_us)) return;
   const parts = [["compute", "steps that count", r.useful_us], ["overlap", "writing checkpoints", r.checkpoint_us],
-    ["exposed", "lost: steps done again, and what did not end", r.lost_us], ["idle", "aborting, starting again, reading", r.recovering_us]]
+    ["exposed", "lost: steps done again, and what did not end", r.lost_us], ["held", "aborting, starting again, reading", r.recovering_us]]
     .filter(([, , us]) => us > 0);
   const box = element("div", { id: "recovery" }, element("h3", {}, "Recovery (" + String(r.policy) + "): goodput " + percent(r.goodput)));
   parent.append(box);
@@ -223,12 +230,12 @@ function recovery(parent) {
   const us = (value) => number(isNumber(value) ? time(value) : "\u2013");
   const names = (list) => (Array.isArray(list) ? list : []).join(", ");
   if (failures().length) {
-    box.append(table("Failures, in the time of the run", ["failed", "known", "by", "what", "who", "goes on at", "with step", "work lost"],
+    box.append(table("Failures, in the time of the run", ["failed", "known", "by", "what", "who", "goes on at", "with", "work lost"],
       failures().map((f) => [us(f.failed_us), us(f.known_us), String(f.known_by), String(f.what),
-        [names(f.servers_failed), names(f.spares_taken) && "in their place " + names(f.spares_taken), names(f.ranks_left) && "ranks that leave: " + names(f.ranks_left),
+        [whoFailed(f), names(f.spares_taken) && "in their place " + names(f.spares_taken), names(f.ranks_left) && "ranks that leave: " + names(f.ranks_left),
           names(f.nics_lost) && "without " + names(f.nics_lost), f.not_rebuilt_because && "a restart, as " + f.not_rebuilt_because,
-          f.collectives_repeated && "collectives anew: " + count(f.collectives_repeated)].filter((each) => each).join("; "),
-        us(f.resumed_us), number(isNumber(f.resumed_us) ? count(f.from_step + 1) : "\u2013"), us(f.lost_us)])));
+          f.collectives_repeated && "collectives anew: " + count(f.collectives_repeated), f.messages_repeated && "messages anew: " + count(f.messages_repeated)].filter((each) => each).join("; "),
+        us(f.resumed_us), !isNumber(f.resumed_us) ? "\u2013" : String(f.goes_on_with || count(f.from_step + 1)), us(f.lost_us)])));
   }
   if (r.gave_up) box.append(element("p", {}, "The job gave up: " + String(r.gave_up) + "."));
 }

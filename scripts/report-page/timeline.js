@@ -1,13 +1,13 @@
 // What every GPU did when. Rows are GPUs, servers or groups of servers; of a row of several GPUs each column
 // of pixels shows which share of them was in which state, so thousands of GPUs need no more rows than fit.
 
-const STATES = { C: "compute", O: "overlap", X: "exposed", I: "idle" };
-const STATE_NAMES = { C: "computing", O: "computing and communicating", X: "communicating, exposed", I: idleName };
+const STATES = { C: "compute", O: "overlap", X: "exposed", I: "idle", R: "held" };
+const STATE_NAMES = { C: "computing", O: "computing and communicating", X: "communicating, exposed", I: idleName, R: heldName };
 
 function timeline() {
   const source = data.timeline;
   if (!source) return;
-  const order = ["C", "O", "X", "I"];
+  const order = stats.recovery ? ["C", "O", "X", "I", "R"] : ["C", "O", "X", "I"];
   const origin = onRunClock && isNumber(source.begin_us) ? source.begin_us * 1000 : 0; // ns, of all that the source has
   const sequences = source.sequences.map(([states, durations]) => {
     const ends = new Float64Array(durations.length); // from the sequence's own start
@@ -75,7 +75,7 @@ function timeline() {
 
   // ---- shares of a row's GPUs in each state, per column of pixels
   function shares(row, from, to, columns) {
-    const sums = [0, 1, 2, 3].map(() => new Float32Array(columns));
+    const sums = order.map(() => new Float32Array(columns));
     const perPixel = (to - from) / columns;
     for (const gpu of row.gpus) {
       let low = 0, high = gpu.ends.length;
@@ -99,7 +99,7 @@ function timeline() {
     const sums = shares(row, from, to, columns), n = row.gpus.length;
     for (let column = 0; column < columns; column++) {
       let y = top;
-      for (let state = 0; state < 4; state++) {
+      for (let state = 0; state < order.length; state++) {
         const part = sums[state][column] / n * height;
         if (part > 0.02) { context.fillStyle = fill[state]; context.fillRect(left + column, y, 1.02, part + 0.02); y += part; }
       }
@@ -154,8 +154,8 @@ function timeline() {
     const step = (view[1] - view[0]) / Math.max(2, width / 110), precision = Math.ceil(Math.log(view[1] / step) / Math.LN10) + 1;
     svg.append("g").attr("class", "axis").attr("transform", "translate(0,25)").call(d3.svg.axis().scale(x).orient("top")
       .ticks(Math.max(2, width / 130)).tickSize(5).tickFormat((ns) => time(ns / 1000, Math.max(3, precision))));
-    svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 15).text(clockName("time since start"));
-    range.textContent = "shown: " + time(view[0] / 1000, 5) + " to " + time(view[1] / 1000, 5);
+    // Beside the axis there is no room for it: its first tick may be at its very beginning.
+    range.textContent = "shown: " + time(view[0] / 1000, 5) + " to " + time(view[1] / 1000, 5) + ", " + clockName("time since start");
     range.dataset.from = view[0]; range.dataset.to = view[1];
   }
 

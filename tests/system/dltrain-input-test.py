@@ -292,7 +292,11 @@ class Help(SystemTest):
         "restart-time": "--recovery=restart --restart-time=2s",
         "max-restarts": "--recovery=restart --max-restarts=2",
         "checkpoint-rate": "--recovery=restart --checkpoint-every=2 --checkpoint-rate=80Gbps",
+        "checkpoint-servers": (
+            "--checkpoint-every=2 --checkpoint-servers=2 --servers=18 --gpus=128"
+        ),
         "spares": "--recovery=restart --spares=1 --servers=17 --gpus=128",
+        "collperf spares": "--recovery=restart --spares=1 --servers=17 --ranks=16",
         "prefetch": "--zero=3 --prefetch=100MB",
         "first-bucket": "--zero=0 --first-bucket=4MiB",
         "zero-quantized-weights": "--zero=3 --zero-quantized-weights",

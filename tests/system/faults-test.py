@@ -417,6 +417,45 @@ class Gpus(SameBytesTest):
         self.assertNotIn("gives up after", said)
 
 
+class WhoIsToBlame(SameBytesTest):
+    def test_not_a_fault_elsewhere(self):
+        """What a full buffer dropped was not lost by a bad cable at another switch."""
+        flows = self.write(
+            "flows.csv",
+            "start_us,src,dst,bytes\n" + "".join(f"0,{s},0,3000000\n" for s in (1, 2, 3, 4))
+            + "0,7,8,3000000\n",
+        )
+        run = self.run_program(
+            f"traffic --topology=leaf-spine --hosts=9 --hosts-per-leaf=3 --flows={flows}"
+            " --cc=none --no-pfc --buffer=200kB --timeout-exponent=4"
+            f" --fault=drop,at=0us,on=server-8-leaf-2,to=0.01,for=200us {QUIET}"
+        )
+        why = {(row["src"], row["dst"]): row["why"] for row in run.rows("attribution.csv")}
+        self.assertIn("repeating", " ".join(why.values()))
+        for (_, dst), words in why.items():
+            if dst == "server-0":
+                self.assertNotIn("drop on", words)
+        self.assertIn("drop on server-8-leaf-2", why["server-7", "server-8"])
+        (fault,) = run.stats["faults"]
+        self.assertEqual(fault["pairs_hit"], 1)
+        self.assertIn("of 1 pair of hosts", " ".join(run.out.split()))
+
+    def test_a_link_of_several_cables(self):
+        """Of three cables between two switches a name means all, a number one."""
+        line = (
+            "traffic --topology=rail-optimized --rails=2 --hosts-per-rail=3 --hosts=9"
+            f" --pattern=random-permutation --bytes=200kB --timeout-exponent=8 {QUIET}"
+            " --fault=link-down,at=10us,for=100us,on=rail-0-0-spine-0"
+        )
+        run = self.run_program(line)
+        self.assertEqual(run.stats["faults"][0]["cables"], 3)
+        self.assertIn("link-down on rail-0-0-spine-0 (3 cables) at", " ".join(run.out.split()))
+        run = self.run_program(line + "#1")
+        self.assertEqual(run.stats["faults"][0]["cables"], 1)
+        self.assertNotIn("cables)", run.out)
+        self.assertNotIn("spine-0#2", run.text("network_events.log"))
+
+
 class Beside(SameBytesTest):
     """A background goes on whatever the job does."""
 
@@ -542,7 +581,7 @@ class Refused(SameBytesTest):
     def test_bad_input(self):
         self.refuse("traffic --fault=link-dwn,at=1us,on=all", "did you mean 'link-down'")
         self.refuse("dltrain --fault=link-down,at=1us,on=edge-0-0", "is a switch", "a link (a-b)")
-        self.refuse("collperf --ranks=4 -b 1K --fault=gpu-stop,at=1us,on=gpu-0", "with dltrain")
+        self.refuse("collperf --ranks=4 -b 1K --fault=gpu-slow,at=1us,on=gpu-0,to=2", "with dltrain")
         self.refuse("dltrain --fault=gpu-stop,at=1us,on=gpu-99999", "is no GPU of this job")
         self.refuse("traffic --convergence=1ms", "has no meaning without a fault")
         self.refuse("traffic --mpi-ranks=2 --fault=ber,at=0ns,on=all,to=1e-9", "one process")

@@ -6,8 +6,9 @@ import json
 import os
 import random
 
+from _report import page_data
 from _same_bytes import ALWAYS, SameBytesTest
-from _system_test import PROGRESS, SLOWER, Run, captured, main
+from _system_test import MTU, PROGRESS, SLOWER, Run, captured, main, write_packets
 
 # Seeded runs of the property test: RECOVERY_RUNS=200 for all of them.
 RUNS = int(os.environ.get("RECOVERY_RUNS", "16"))
@@ -87,6 +88,133 @@ class Checkpoints(RecoveryTest):
                     plain["elapsed_us"] + of["checkpoint_us"],
                     delta=1e-5 + rough * plain["elapsed_us"],
                 )
+
+
+class CheckpointServers(RecoveryTest):
+    """Checkpoints that are packets: S bytes over n NICs, and back."""
+
+    # 11.7 million parameters.
+    LINE = BASE.replace("--model=gpt2 --micro-batch=1 --seq=128", "--model=resnet-18 --micro-batch=4")
+    SHAPES = (
+        # servers, GPUs and NICs of each, Gb/s, storage servers, servers for each
+        (2, 1, 1, "100GbE", 100, 2, 1),
+        (3, 4, 2, "400GbE", 400, 3, 1),
+        (3, 2, 2, "EDR", 100, 3, 1),
+        (3, 1, 1, "100GbE --cc=none", 100, 1, 3),
+        (4, 3, 3, "HDR", 200, 2, 2),
+    )
+
+    def wire_us(self, size, gbps):
+        return sum(bytes_ * count for bytes_, count in write_packets(size, MTU)) * 8 / gbps / 1000
+
+    def test_free_network(self):
+        for servers, gpus, nics, nic, gbps, storage, share in self.SHAPES:
+            ib = nic in ("EDR", "HDR")
+            line = (
+                f"{self.LINE} --servers={servers} --gpus-per-server={gpus} --nics-per-server={nics}"
+                f" --nic={nic} --zero=1 --checkpoint-every=2 --checkpoint-servers={storage}"
+            )
+            with self.subTest(line):
+                run = self.run_program(line)
+                self.check(run)
+                of = run.stats["recovery"]
+                self.assertEqual(of["checkpoint_servers"], storage)
+                self.assertIsNone(of["checkpoint_time_us"])
+                of_nic = of["checkpoint_bytes_of_server"] / nics * share
+                least = self.wire_us(round(of_nic), gbps)
+                if ib:
+                    # LRH, BTH, ICRC, VCRC and two delimiters (InfiniBand Architecture 1) instead of
+                    # Ethernet's 82 B a frame.
+                    least *= (MTU + 8 + 12 + 4 + 2 + 2) / (MTU + 82)
+                self.assertEqual(len(of["checkpoints_took_us"]), 2)
+                for took in of["checkpoints_took_us"]:
+                    self.assertGreater(took, least)
+                    self.assertWithin(took, least, 0.01 if share == 1 else 0.05)
+                tags = {row["tag"] for row in run.rows("flows.csv")}
+                self.assertIn("checkpoint", tags)
+                # Those who rest have written: the parts are all the time there is.
+                self.assertAlmostEqual(
+                    of["checkpoint_us"], sum(of["checkpoints_took_us"]) + 2 * WORD, delta=2.1
+                )
+
+    def test_a_restart_reads(self):
+        for servers, gpus, nics, nic, gbps, storage, share in self.SHAPES[:3]:
+            line = (
+                f"{self.LINE} --servers={servers} --gpus-per-server={gpus} --nics-per-server={nics}"
+                f" --nic={nic} --zero=1 --checkpoint-every=2 --checkpoint-servers={storage}"
+                f" --recovery=restart --spares=1"
+            )
+            with self.subTest(line):
+                plain = self.recovery(line)
+                took = plain["checkpoints_took_us"][0]
+                at = 2.5 * plain["useful_us"] / 5 + took
+                of = self.recovery(f"{line} {SOON} --fault=gpu-stop,at={at:.3f}us,on=gpu-0")
+                (failure,) = of["failures"]
+                self.assertEqual(failure["from_step"], 2)
+                least = self.wire_us(round(of["checkpoint_bytes_of_server"] / nics), gbps)
+                self.assertWithin(failure["read_us"], least, 0.02)
+                self.assertAlmostEqual(
+                    failure["resumed_us"],
+                    at + 1 + ABORT + RESTART + failure["read_us"],
+                    delta=0.01,
+                )
+
+    def test_a_storage_server_is_cut_off(self):
+        """Without a policy the job stands still and says in what; with one it gives up by name."""
+        line = (
+            f"{self.LINE} --servers=2 --gpus-per-server=1 --zero=1 --checkpoint-every=1"
+            " --checkpoint-servers=1 --timeout-exponent=4 --fault=nic-down,at=1ms,on=server-2"
+        )
+        run = self.run_program(line, status=3)
+        self.assertIn("checkpoint: ", run.stats["message"])
+        of = self.recovery(f"{line} --recovery=restart {TIMES} --max-restarts=1", status=3)
+        self.assertIn("--max-restarts", of["gave_up"])
+
+    def test_random_shapes(self):
+        """Each run ends with all its steps, or says why; what was written is there."""
+        for seed in range(max(6, RUNS // 2)):
+            chance = random.Random(seed)
+            servers, gpus = chance.choice([2, 3, 5]), chance.choice([1, 2, 3])
+            nics = chance.randint(1, gpus)
+            storage = chance.randint(1, 3)
+            policy = chance.choice(["restart", "rebuild", "shrink"])
+            zero = 0 if policy == "shrink" else chance.randint(0, 3)
+            host = chance.randrange(servers + storage)
+            what = chance.choice(
+                [
+                    f"gpu-stop,on=gpu-{chance.randrange(servers * gpus)}",
+                    f"nic-down,on=server-{host}:{chance.randrange(nics)}",
+                    f"nic-down,on=server-{host}:{chance.randrange(nics)},for=3ms",
+                ]
+            )
+            kind, rest = what.split(",", 1)
+            line = (
+                f"{self.LINE} --servers={servers} --gpus-per-server={gpus} --nics-per-server={nics}"
+                f" --zero={zero} --checkpoint-every={chance.randint(1, 2)}"
+                f" --checkpoint-servers={storage} --recovery={policy} --timeout-exponent=5"
+                f" {'--nic=HDR' if seed % 3 == 0 else '--nic=400GbE'} {TIMES}"
+                f" --fault={kind},at={chance.randint(1, 40)}ms,{rest}"
+            )
+            with self.subTest(line):
+                words, out = self.command(line)
+                done = captured(words, cwd=self.folder, timeout=SLOWER * 120)
+                run = Run(words, done.returncode, done.stdout, PROGRESS.sub("", done.stderr), out)
+                self.assertIn(run.status, (0, 3), str(run))
+                self.check(run)
+                self.assertEqual(run.stats["completed"], run.status == 0)
+
+    def test_refused(self):
+        self.refuse("dltrain --checkpoint-servers=1", "--checkpoint-every")
+        self.refuse(
+            "dltrain --checkpoint-every=1 --checkpoint-servers=1 --checkpoint-rate=1Gbps",
+            "checkpoint-rate",
+            "--checkpoint-servers",
+        )
+        self.refuse(
+            "dltrain --servers=4 --gpus=32 --gpus-per-server=8 --checkpoint-every=1"
+            " --checkpoint-servers=1",
+            "at most 0",
+        )
 
 
 class Restart(RecoveryTest):
@@ -500,7 +628,7 @@ class Rebuild(RecoveryTest):
         for shape, word in (
             ("--servers=3 --gpus-per-server=1 --zero=2", "ZeRO stage 2"),
             ("--servers=2 --gpus-per-server=4 --zero=0 --tp=2", "several ranks"),
-            ("--servers=4 --gpus-per-server=1 --zero=0 --pp=2 --accumulation=2", "messages"),
+            ("--servers=4 --gpus-per-server=1 --zero=0 --pp=2 --accumulation=2", "several ranks"),
             (
                 "--servers=2 --gpus-per-server=2 --zero=0 --algorithm=all_reduce=torus"
                 " --dimensions=2x2",
@@ -551,6 +679,356 @@ class Rebuild(RecoveryTest):
             self.assertEqual(of["failures"][0]["action"], "rebuild")
             self.assertEqual(of["checkpoints"], 2)
             self.assertEqual(of["ranks"], 2)
+
+
+class Pipeline(RecoveryTest):
+    """Messages between stages go over the NICs that are left."""
+
+    def test_a_nic_is_lost(self):
+        """Nobody leaves, and no step is done again; then steps are those of servers without it."""
+        for shape, more in (
+            ("--servers=2 --gpus-per-server=2 --pp=2 --accumulation=3", ""),
+            ("--servers=4 --gpus-per-server=2 --pp=4 --accumulation=5 --zero=0", ""),
+            ("--servers=3 --gpus-per-server=2 --pp=3 --accumulation=3 --virtual-stages=2", ""),
+            ("--servers=3 --gpus-per-server=2 --pp=3 --accumulation=4", " --nic=EDR"),
+        ):
+            line = f"{BASE} {shape}{more} --recovery=rebuild"
+            with self.subTest(line):
+                plain = self.recovery(f"{line} --nics-per-server=2")
+                after = self.recovery(f"{line} --nics-per-server=1")
+                for share in (0.31, 0.47, 0.6):
+                    at = share * plain["useful_us"]
+                    run = self.run_program(
+                        f"{line} --nics-per-server=2 {TIMES} --timeout-exponent=6"
+                        f" --fault=nic-down,at={at:.3f}us,on=server-1:1"
+                    )
+                    self.check(run)
+                    of = run.stats["recovery"]
+                    (failure,) = of["failures"]
+                    self.assertEqual(failure["action"], "rebuild")
+                    self.assertEqual(failure["steps_lost"], 0)
+                    self.assertEqual(failure["nics_lost"], ["server-1:1"])
+                    self.assertGreater(
+                        failure["messages_repeated"] + failure["collectives_repeated"], 0
+                    )
+                    for time in run.stats["step_times_us"][failure["from_step"] :]:
+                        self.assertWithin(time, after["useful_us"] / 5, 0.02)
+
+    def test_no_message_is_lost_or_doubled(self):
+        """Faults at many times: those that had arrived are not sent again, and all others are, or
+        a stage would wait for ever, or take one message for another.
+        """
+        line = (
+            f"{BASE} --servers=3 --gpus-per-server=2 --nics-per-server=2 --pp=3 --accumulation=4"
+            f" --recovery=rebuild {TIMES} --timeout-exponent=4"
+        )
+        plain = self.recovery(line)
+        for seed in range(12):
+            chance = random.Random(seed)
+            faults = "".join(
+                f" --fault=nic-down,at={chance.uniform(0.1, 0.9) * plain['useful_us']:.3f}us,"
+                f"on=server-{chance.randrange(3)}:{chance.randrange(2)},for=4ms"
+                for _ in range(chance.randint(1, 3))
+            )
+            with self.subTest(faults):
+                run = self.run_program(line + " --max-restarts=20 --spares=3" + faults)
+                self.check(run)
+                self.assertTrue(run.stats["completed"])
+                for failure in run.stats["recovery"]["failures"]:
+                    self.assertIn(failure["action"], ("rebuild", "restart"))
+                    # All NICs of a server: it is cut off, and its stage is lost with it.
+                    self.assertEqual(failure["action"] == "restart", failure["servers_failed"] != [])
+
+
+class Words(RecoveryTest):
+    def test_one_numbering(self):
+        """A step is called the same in calls.log, on the terminal and in the log."""
+        line = f"{BASE} --servers=3 --gpus-per-server=1 --zero=2 --recovery=restart --spares=1"
+        plain = self.recovery(line)
+        step = plain["useful_us"] / 5
+        more = " --checkpoint-every=1 --checkpoint-rate=10Tbps"
+        for at, name in ((0.5, "warm-up step 1"), (1.5, "step 1"), (3.5, "step 3")):
+            run = self.run_program(
+                f"{line}{more} {TIMES} --watchdog={0.95 * step:.0f}us --timeout-exponent=20"
+                f" --fault=nic-down,at={at * step:.3f}us,on=server-1"
+            )
+            failure = run.stats["recovery"]["failures"][0]
+            self.assertEqual(failure["goes_on_with"], name)
+            self.assertRegex(failure["what"], f"^rank [0-2], {name}, stream ")
+            words = " ".join(run.out.split())
+            self.assertIn(f"with {name}, ", words)
+            self.assertIn(f"begin again with {name}", run.text("network_events.log"))
+
+    def test_who_failed(self):
+        """A GPU, where its server works; the server, where it is cut off."""
+        line = f"{BASE} --servers=3 --gpus-per-server=2 --zero=0 --timeout-exponent=6 {TIMES}"
+        run = self.run_program(
+            f"{line} --recovery=rebuild --fault=gpu-stop,at=9ms,on=gpu-3"
+            " --fault=nic-down,at=90ms,on=server-2"
+        )
+        gpu, server = run.stats["recovery"]["failures"]
+        self.assertEqual(gpu["gpus_failed"], ["server-1:gpu-1"])
+        self.assertEqual(server["gpus_failed"], [])
+        self.assertEqual(server["servers_failed"], ["server-2"])
+        words = " ".join(run.out.split())
+        self.assertIn("; server-1:gpu-1 failed; rank 3 leaves", words)
+        self.assertIn("; server-2 failed; rank 4 and 1 more leave", words)
+
+    def test_a_slow_gpu_explains_a_time_out(self):
+        line = f"{BASE} --servers=3 --gpus-per-server=1 --zero=0 {TIMES} --recovery=rebuild"
+        step = self.recovery(line)["useful_us"] / 5
+        run = self.run_program(
+            f"{line} --watchdog={5 * step:.0f}us --fault=gpu-slow,at=12ms,on=gpu-2,to=200",
+            status=3,  # it stays slow, and --max-restarts ends it
+        )
+        failures = run.stats["recovery"]["failures"]
+        self.assertTrue(failures)
+        for failure in failures:
+            self.assertEqual(failure["known_by"], "watchdog")
+            self.assertEqual(failure["failed_us"], 12000)
+
+
+class DoneAgain(RecoveryTest):
+    """Calls of a warm-up that is done again, and of those that an abort ended."""
+
+    LINE = f"{BASE.replace('--report=0', '')} --servers=3 --gpus-per-server=1 --recovery=restart"
+
+    def rows(self, run):
+        lines = run.text("calls.log").splitlines()
+        return [line.split("\t") for line in lines if not line.startswith("#")]
+
+    def test_the_page_adds_up(self):
+        """Of each GPU computing and communicating, waiting and being held up are all its time from
+        its first call to its last; recovering is as long as stats.json has it.
+        """
+        plain = self.healthy("--servers=3 --gpus-per-server=1 --zero=0")
+        at = 2.6 * plain["useful_us"] / 5
+        for policy, more in (("restart", " --spares=1"), ("rebuild", ""), ("shrink", "")):
+            run = self.run_program(
+                f"{self.LINE.replace('restart', policy)} --zero=0 {more} {TIMES}"
+                f" --fault=gpu-stop,at={at:.3f}us,on=gpu-1"
+            )
+            of = run.stats["recovery"]
+            timeline = page_data(run.path("report.html"))["timeline"]
+            mean = timeline["mean_us"]
+            rows = self.rows(run)
+            spans = [
+                (
+                    min(float(row[0]) for row in rows if int(row[3]) == rank),
+                    max(float(row[1]) for row in rows if int(row[3]) == rank),
+                )
+                for rank in range(3)
+            ]
+            whole = sum(end - begin for begin, end in spans) / 3 / 4
+            self.assertWithin(sum(mean.values()), whole, 1e-3)
+            if policy == "restart":
+                # All that is not measured is lost or recovering: who is not busy waits for others.
+                self.assertWithin(mean["R"] * 4, of["recovering_us"], 1e-3)
+                warm = [row for row in rows if row[2] == "0"]
+                self.assertEqual({row[3] for row in warm}, {"0", "1", "2"})
+                first = min(float(row[0]) for row in warm)
+                self.assertAlmostEqual(first, of["failures"][0]["resumed_us"], places=3)
+                aborted = [row for row in rows if row[6].endswith(" (aborted)")]
+                self.assertTrue(aborted)
+                for row in aborted:
+                    self.assertEqual(float(row[1]), of["failures"][0]["known_us"])
+                # Ranks of a ring on their own links wait for little but one another.
+                self.assertLess(mean["I"] * 4, 0.05 * plain["useful_us"])
+
+    def test_in_the_first_warm_up(self):
+        """Nothing is measured yet: the warm-up done again is not there, as the first is not."""
+        run = self.run_program(
+            f"{self.LINE} --zero=1 --spares=1 {TIMES} --fault=gpu-stop,at=2ms,on=gpu-1"
+        )
+        steps = {row[2] for row in self.rows(run)}
+        self.assertEqual(steps, {"1", "2", "3", "4"})
+
+    def test_who_is_not_hit_is_marked(self):
+        run = self.run_program(
+            f"{self.LINE} --zero=1 --spares=1 {TIMES} --fault=gpu-stop,at=2ms,on=gpu-1"
+            " --fault=gpu-slow,at=15ms,on=gpu-1,to=3"
+        )
+        page = run.text("report.html")
+        self.assertIn("it hit nobody: ", page)
+        self.assertEqual(
+            run.stats["faults"][1]["hits_nobody_because"], "rank 1 has moved to server-3"
+        )
+
+
+class Collective(RecoveryTest):
+    """collperf --recovery: iterations are the steps of a job."""
+
+    LINE = f"collperf --op=all_reduce --topology=single-switch {QUIET} -b 4M -n 5"
+
+    def test_nothing_happens(self):
+        """The row is that of a run without a policy."""
+        for shape in (
+            "--ranks=5 --algorithm=ring",
+            "--ranks=7 --algorithm=tree",
+            "--servers=3 --gpus-per-server=4 --nics-per-server=2",
+            "--ranks=6 --nic=EDR",
+            "--ranks=4 --cc=none",
+        ):
+            plain = self.run_program(f"{self.LINE} {shape}").stats["collectives"]
+            for policy in ("restart", "shrink", "rebuild"):
+                with self.subTest(shape, policy=policy):
+                    run = self.run_program(f"{self.LINE} {shape} --recovery={policy}")
+                    self.check(run)
+                    (row,) = run.stats["collectives"]
+                    for key in ("bytes", "time_us", "algbw_GBps", "busbw_GBps", "algorithm"):
+                        self.assertEqual(row[key], plain[0][key], key)
+                    self.assertAlmostEqual(
+                        run.stats["recovery"]["elapsed_us"], 5 * plain[0]["time_us"], places=4
+                    )
+
+    def test_a_rank_is_lost(self):
+        """From a time when all are in iteration k: none stands still; restart does all of it again
+        on a spare; shrink and rebuild do the rest with those that are left.
+        """
+        for shape, fewer in (
+            ("--ranks=5 --algorithm=ring", "--ranks=4 --algorithm=ring"),
+            ("--ranks=7 --algorithm=tree", "--ranks=6 --algorithm=tree"),
+            ("--ranks=4 --algorithm=ring --nic=EDR", "--ranks=3 --algorithm=ring --nic=EDR"),
+        ):
+            last = int(shape.split("=")[1].split()[0]) - 1
+            one = self.run_program(f"{self.LINE} {shape}").stats["collectives"][0]["time_us"]
+            left = self.run_program(f"{self.LINE} {fewer}").stats["collectives"][0]["time_us"]
+            at = 2.5 * one
+            fault = f"{SOON} --fault=gpu-stop,at={at:.6f}us,on=gpu-{last}"
+            known = at + 1
+            resumed = known + ABORT + RESTART
+            for policy, elapsed, ranks in (
+                ("restart --spares=1", resumed + 5 * one, last + 1),
+                ("shrink", resumed + 3 * left, last),
+                ("rebuild", resumed + 3 * left, last),
+            ):
+                with self.subTest(shape, policy=policy):
+                    run = self.run_program(f"{self.LINE} {shape} --recovery={policy}{fault}")
+                    self.check(run)
+                    of = run.stats["recovery"]
+                    (failure,) = of["failures"]
+                    self.assertAlmostEqual(failure["known_us"], known, places=4)
+                    self.assertAlmostEqual(failure["resumed_us"], resumed, places=4)
+                    self.assertEqual(of["ranks"], ranks)
+                    # Queue pairs are new: iterations are as long to a hundredth; in a tree several
+                    # share a link, and who comes first depends on times.
+                    rough = 0.03 if "tree" in shape else 0.01
+                    self.assertWithin(of["elapsed_us"], elapsed, rough)
+                    self.assertIn("iteration", failure["goes_on_with"])
+            run = self.run_program(
+                f"{self.LINE} {shape} --fault=gpu-stop,at={at:.6f}us,on=gpu-{last}", status=3
+            )
+            self.assertFalse(run.stats["completed"])
+
+    def test_a_rail_is_lost(self):
+        """A ring of each rail: without one the others carry all of it."""
+        for topology in ("rail-only", "single-switch"):
+            line = (
+                f"{self.LINE.replace('single-switch', topology)} --servers=3 --gpus-per-server=4"
+                " --algorithm=ring"
+            )
+            plain = self.run_program(f"{line} --nics-per-server=4").stats["collectives"][0]
+            run = self.run_program(
+                f"{line} --nics-per-server=4 --recovery=rebuild {TIMES} --timeout-exponent=4"
+                f" --fault=nic-down,at={1.5 * plain['time_us']:.3f}us,on=server-1:3"
+            )
+            self.check(run)
+            (failure,) = run.stats["recovery"]["failures"]
+            self.assertEqual(failure["action"], "rebuild")
+            self.assertEqual(failure["nics_lost"], ["server-1:3"])
+            self.assertEqual(failure["collectives_repeated"], 1)
+            self.assertEqual(run.stats["recovery"]["ranks"], 12)
+
+    def test_random_faults(self):
+        """Each run ends with all its iterations, or says why."""
+        for seed in range(RUNS):
+            chance = random.Random(seed)
+            servers, gpus = chance.choice([2, 3, 5]), chance.choice([1, 2, 4])
+            nics = chance.randint(1, gpus)
+            policy = chance.choice(["restart", "shrink", "rebuild"])
+            what = chance.choice(
+                [
+                    f"gpu-stop,on=gpu-{chance.randrange(servers * gpus)}",
+                    f"gpu-stop,on=gpu-{chance.randrange(servers * gpus)},for=300us",
+                    f"nic-down,on=server-{chance.randrange(servers)}:{chance.randrange(nics)}",
+                    f"nic-down,on=server-{chance.randrange(servers)},for=400us",
+                ]
+            )
+            kind, rest = what.split(",", 1)
+            line = (
+                f"{self.LINE} --servers={servers} --gpus-per-server={gpus}"
+                f" --nics-per-server={nics} --recovery={policy} --timeout-exponent=3"
+                f" --op={chance.choice(['all_reduce', 'all_gather', 'reduce_scatter', 'alltoall'])}"
+                f" {'--nic=EDR' if seed % 3 == 0 else ''} -w {chance.randint(0, 2)}"
+                f" {'--spares=1' if policy != 'shrink' and seed % 2 else ''} --seed={seed}"
+                f" --fault={kind},at={chance.randint(0, 3000)}us,{rest} {TIMES}"
+            ).replace("--op=all_reduce --topology", "--topology", 1)
+            with self.subTest(line):
+                words, out = self.command(line)
+                done = captured(words, cwd=self.folder, timeout=SLOWER * 120)
+                run = Run(words, done.returncode, done.stdout, PROGRESS.sub("", done.stderr), out)
+                self.assertIn(run.status, (0, 3), str(run))
+                self.check(run)
+                self.assertEqual(run.stats["completed"], run.status == 0)
+
+    def test_refused(self):
+        self.refuse("collperf --watchdog=1s", "--recovery=none")
+        self.refuse("collperf --recovery=restart -b 1M -e 4M", "one size")
+        self.refuse("collperf --recovery=restart --compare=tree", "--compare")
+        self.refuse("collperf --recovery=shrink --op=broadcast", "root")
+        self.refuse("collperf --recovery=shrink -a 1", "--average=3")
+        self.refuse("collperf --recovery=shrink --network=analytic", "packets")
+        self.refuse("collperf --checkpoint-every=2", "unknown option")
+        self.refuse("collperf --fault=gpu-slow,at=1us,on=gpu-0,to=2", "gpu-stop here")
+        self.refuse("collperf -b 1M -e 4M --fault=gpu-stop,at=1us,on=gpu-0", "one size")
+
+
+class Critical(RecoveryTest):
+    """The critical path of a run that recovers: of the last measured step that nothing interrupted.
+    """
+
+    def path(self, line):
+        run = self.run_program(line)
+        self.check(run)
+        path = run.stats["critical_path"]
+        parts = sum(path["parts_us"].values())
+        self.assertAlmostEqual(parts, path["total_us"], places=3)
+        return path, run
+
+    def test_which_step(self):
+        for shape, policy in (
+            ("--servers=3 --gpus-per-server=1 --zero=0", "rebuild"),
+            ("--servers=3 --gpus-per-server=1 --zero=0", "shrink"),
+            ("--servers=3 --gpus-per-server=2 --zero=1", "restart --spares=1"),
+            ("--servers=2 --gpus-per-server=2 --pp=2 --accumulation=3", "restart --spares=1"),
+        ):
+            line = f"{BASE} {shape} --recovery={policy}"
+            plain, healthy = self.path(line)
+            self.assertEqual(plain["step"], 4)  # the warm-up is 0
+            step = healthy.stats["recovery"]["useful_us"] / 5
+            for share in (1.5, 2.5, 4.5):
+                with self.subTest(line, share=share):
+                    path, run = self.path(
+                        f"{line} {SOON} --fault=gpu-stop,at={share * step:.3f}us,on=gpu-1"
+                    )
+                    whole = share < 4 or "rebuild" not in policy
+                    self.assertEqual(path["step"], 4 if whole else 3)
+                    if "restart" in policy:
+                        # On a spare the step is what it was, on queue pairs that are new.
+                        self.assertWithin(path["total_us"], plain["total_us"], 0.01)
+
+    def test_messages_over_other_nics(self):
+        line = (
+            f"{BASE} --servers=3 --gpus-per-server=2 --nics-per-server=2 --pp=3 --accumulation=4"
+            f" --recovery=rebuild {TIMES} --timeout-exponent=6"
+        )
+        _, healthy = self.path(line)
+        at = 0.5 * healthy.stats["recovery"]["useful_us"]
+        path, run = self.path(f"{line} --fault=nic-down,at={at:.3f}us,on=server-1:0")
+        self.assertEqual(path["step"], 4)
+        self.assertAlmostEqual(
+            path["total_us"] - path["before_step_us"], run.stats["step_times_us"][-1], places=3
+        )
 
 
 class MovedRanks(RecoveryTest):

@@ -10,6 +10,8 @@
  *     rank 3        failed
  *
  * Nothing of a collective that a rank had left is done again on its streams: its computing goes on.
+ * Of the messages between two ranks those begin anew that had not arrived
+ * (MessageRunner::TakeOver).
  */
 #include "job-runner.h"
 
@@ -154,7 +156,7 @@ JobRunner::Leave(const std::vector<Rank>& leaving)
 std::string
 JobRunner::Rebuild(const RankServices& services,
                    const std::vector<Rank>& leaving,
-                   uint64_t* repeated)
+                   Repeated* repeated)
 {
     std::vector<bool> leaves(m_plan.ranks, false);
     for (const Rank rank : leaving)
@@ -168,10 +170,11 @@ JobRunner::Rebuild(const RankServices& services,
         return "some ranks have left a collective that others have not begun, and nobody knows any "
                "more what it was";
     }
-    *repeated = static_cast<uint64_t>(count);
+    repeated->collectives = static_cast<uint64_t>(count);
     Leave(leaving);
     m_join = {}; // what was told of those that begin anew
     m_firstAt = m_rankAt.size();
+    const MessageRunner* messages = m_messages;
     m_collectives = services.collectives;
     m_messages = services.messages;
     const std::vector<std::vector<Seat>> seats = MakeSeats();
@@ -189,6 +192,10 @@ JobRunner::Rebuild(const RankServices& services,
         const Again& one = again[i];
         const Seat& seat = m_ranks[one.rank]->GetSeat(static_cast<uint32_t>(one.kind));
         m_collectives->Start(seat.communicator, seat.position, one.what, one.tag, one.cookie, now);
+    }
+    if (why.empty())
+    {
+        repeated->messages = m_messages->TakeOver(*messages, now);
     }
     return why;
 }

@@ -34,6 +34,17 @@ JobListener::OnCallEnds(const results::CallRecord&)
 {
 }
 
+void
+JobListener::OnCallAborted(const results::CallRecord&)
+{
+}
+
+std::string
+JobListener::NameOfRound(uint32_t number) const
+{
+    return "step " + std::to_string(number);
+}
+
 JobRunner::JobRunner(workload::Workload& workload,
                      JobListener& listener,
                      const std::function<uint32_t(const std::string&)>& tagOf,
@@ -342,7 +353,8 @@ JobRunner::HearPart(const results::CollectivePart& part)
 {
     if (const auto whole = m_join.Add(part))
     {
-        Open(whole->round).collectives.push_back(*whole);
+        // Who only helps others may leave when these have ended the round: it is told with the next.
+        Open(std::max(whole->round, m_closed)).collectives.push_back(*whole);
     }
 }
 
@@ -478,10 +490,15 @@ JobRunner::Abort()
     m_aborted = true;
     m_collectives->Abort();
     m_messages->Abort();
+    const int64_t now = ns3::RdmaClock::Now();
     for (const std::unique_ptr<RankRunner>& rank : m_ranks)
     {
-        if (rank)
+        if (rank && !rank->IsAborted())
         {
+            for (const results::CallRecord& call : rank->GetUnderWay(now))
+            {
+                m_listener.OnCallAborted(call);
+            }
             rank->Abort();
         }
     }

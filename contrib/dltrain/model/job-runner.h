@@ -57,6 +57,10 @@ class JobListener
     virtual void OnCallEnds(const results::CallRecord& call);
     /// Of every rank, in the order they end: as all here, what NodeWindows::Note tells.
     virtual void OnCall(const results::CallRecord& call) = 0;
+    /// Of one that was under way when the job was aborted: until then.
+    virtual void OnCallAborted(const results::CallRecord& call);
+    /// \return what people call a round of this number
+    virtual std::string NameOfRound(uint32_t number) const;
     /// The last rank has ended the rounds of this number.
     virtual void OnRoundEnd(uint32_t number, const results::StepRecord& record) = 0;
     /// The workload's word, decided: packets and links are counted from now on.
@@ -109,22 +113,37 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         return why;
     }
 
-    /// Between the nodes' events: nothing of it happens any more, and its listener hears nothing.
+    /// Between the nodes' events: nothing of it happens any more, and its listener hears nothing
+    /// but of the calls that this ends.
     void Abort();
 
     /// Between the nodes' events: ranks compute on, but nothing that they communicate happens.
     void Suspend();
+
+    /// What began anew.
+    struct Repeated
+    {
+        uint64_t collectives = 0;
+        uint64_t messages = 0;
+    };
+
     /// By an event without context, after Suspend: other services carry out the communication, what
     /// was under way begins anew, with those who had left a collective that others had not, and
-    /// ranks leave. \param leaving that had not left \param repeated out: how many collectives
-    /// \return why that cannot be, or nothing
+    /// ranks leave. \param leaving that had not left; in a job with messages nobody does
+    /// \param repeated out \return why that cannot be, or nothing
     std::string Rebuild(const RankServices& services,
                         const std::vector<Rank>& leaving,
-                        uint64_t* repeated);
+                        Repeated* repeated);
 
     bool IsAborted() const
     {
         return m_aborted;
+    }
+
+    /// \return rounds with this number and on nobody has begun
+    uint32_t CountBegun() const
+    {
+        return m_begun;
     }
 
     /// \return since when a rank has been in a collective or message, the longest, ps; -1: none is
@@ -178,6 +197,11 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     // RankListener
     void OnCall(const results::CallRecord& call, int64_t communicated, int64_t bubble) override;
     void OnRoundEnd(Rank runner, const workload::Round& round, int64_t now) override;
+
+    std::string NameOfRound(uint32_t number) const override
+    {
+        return m_listener.NameOfRound(number);
+    }
 
     // What ranks' events say: On... is called in the event, Tell... in the order of time.
 

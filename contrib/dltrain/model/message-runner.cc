@@ -105,8 +105,14 @@ MessageRunner::Send(const MessageOrder& order,
                     int64_t now)
 {
     Server& server = ServerOf(order.from, "sends a message of a rank");
+    Sending& sending = GetSending(server, order);
+    sending.sent.push_back({bytes, cookie, name}); // whose order is that of their posts
+    if (m_aborted)
+    {
+        return; // kept for TakeOver
+    }
     const CollectivePaths::Path path = m_paths ? m_paths->Enter(order.from, name, now) : NO_PATH;
-    const EventPayload send{&GetSending(server, order), order.from, name, path, bytes, cookie};
+    const EventPayload send{&sending, order.from, name, path, bytes, cookie};
     const Places& places = m_interconnect.GetPlaces();
     const bool inside = places.ServerOf(order.from) == places.ServerOf(order.to);
     const int64_t wait = inside ? m_inside : m_outside;
@@ -151,7 +157,6 @@ MessageRunner::Post(const EventPayload& send)
                                                   CookieOf(server, sending.number),
                                                   sending.inside ? 0 : m_outsideBps);
     }
-    sending.cookies.push_back(send.cookie);
     m_servers[places.ServerOf(order.from)].bytes += send.bytes;
     TransportPost post;
     post.bytes = sending.inside ? send.bytes : m_times.OnWire(send.bytes);
@@ -171,7 +176,7 @@ MessageRunner::Receive(const MessageOrder& order, uint64_t cookie, int64_t now)
 {
     Server& server = ServerOf(order.to, "receives a message for a rank");
     Receiving& receiving = server.receiving[order];
-    if (receiving.arrived.empty())
+    if (receiving.arrived.empty() || m_aborted)
     {
         receiving.cookies.push_back(cookie);
         return;
@@ -183,9 +188,63 @@ MessageRunner::Receive(const MessageOrder& order, uint64_t cookie, int64_t now)
         m_paths->Drop(receiving.arrived.front());
     }
     receiving.arrived.pop_front();
-    server.events.Schedule(now,
-                           m_interconnect.GetPlaces().ContextOf(order.to),
-                           {nullptr, order.to, 0, NO_PATH, 0, cookie});
+    EndSoon(order.to, cookie, now);
+}
+
+void
+MessageRunner::EndSoon(Rank rank, uint64_t cookie, int64_t now)
+{
+    const Places& places = m_interconnect.GetPlaces();
+    Server& server = m_servers[places.ServerOf(rank)];
+    server.ending.emplace_back(rank, cookie);
+    server.events.Schedule(now, places.ContextOf(rank), {nullptr, rank, 0, NO_PATH, 0, cookie});
+}
+
+uint64_t
+MessageRunner::TakeOver(const MessageRunner& other, int64_t now)
+{
+    const Places& places = m_interconnect.GetPlaces();
+    uint64_t again = 0;
+    for (const Server& server : other.m_servers)
+    {
+        for (const auto& [rank, cookie] : server.ending)
+        {
+            EndSoon(rank, cookie, now);
+        }
+        for (const auto& [order, old] : server.receiving)
+        {
+            Receiving& receiving = m_servers[places.ServerOf(order.to)].receiving[order];
+            receiving.arrived.assign(old.arrived.size(), NO_PATH);
+            receiving.cookies = old.cookies;
+            while (!receiving.arrived.empty() && !receiving.cookies.empty())
+            {
+                EndSoon(order.to, receiving.cookies.front(), now);
+                receiving.arrived.pop_front();
+                receiving.cookies.pop_front();
+            }
+        }
+    }
+    for (const Server& server : other.m_servers)
+    {
+        for (const Sending& old : server.sending)
+        {
+            const auto& receivers = other.m_servers[places.ServerOf(old.order.to)].receiving;
+            const auto receiving = receivers.find(old.order);
+            uint64_t number = old.acknowledged;
+            const uint64_t there = receiving == receivers.end() ? 0 : receiving->second.delivered;
+            for (const Sent& sent : old.sent)
+            {
+                if (number++ < there)
+                {
+                    EndSoon(old.order.from, sent.cookie, now);
+                    continue;
+                }
+                Send(old.order, sent.bytes, sent.name, sent.cookie, now);
+                ++again;
+            }
+        }
+    }
+    return again;
 }
 
 void
@@ -200,6 +259,7 @@ MessageRunner::OnEvent(const EventPayload& e, int64_t now)
         Post(e);
         return;
     }
+    m_servers[m_interconnect.GetPlaces().ServerOf(e.rank)].ending.pop_front();
     End(e.rank, e.cookie, e.path, now);
 }
 
@@ -231,6 +291,7 @@ MessageRunner::OnDelivered(const Delivery& delivery, int64_t now)
                              static_cast<uint16_t>(name.lane - FIRST_LANE)};
     Server& server = ServerOf(order.to, "delivers a message to a rank");
     Receiving& receiving = server.receiving[order];
+    ++receiving.delivered;
     CollectivePaths::Path path = NO_PATH;
     if (m_paths)
     {
@@ -271,8 +332,9 @@ MessageRunner::OnSent(ChannelId channel, uint64_t cookie, uint64_t, bool failed,
         }
         return;
     }
-    const uint64_t sent = sending.cookies.front();
-    sending.cookies.pop_front();
+    const uint64_t sent = sending.sent.front().cookie;
+    sending.sent.pop_front();
+    ++sending.acknowledged;
     const CollectivePaths::Path path =
         m_paths ? m_paths->TakeKept(PathKey(channel, sending.inside)) : NO_PATH;
     End(sending.order.from, sent, path, now);
@@ -300,7 +362,7 @@ MessageRunner::Describe(const MessageOrder& order,
     const std::string tag = order.tag ? " with tag " + std::to_string(order.tag) : std::string();
     const std::size_t waiting = receiving ? receiving->cookies.size() : 0;
     const std::size_t unasked = receiving ? receiving->arrived.size() : 0;
-    const std::size_t sent = sending ? sending->cookies.size() : 0;
+    const std::size_t sent = sending ? sending->sent.size() : 0;
     const std::string under = sent == 0 ? ", which has sent all it wanted to"
                                         : ", " + Counted(sent, "message") + " not acknowledged";
     if (waiting)

@@ -17,6 +17,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace results
@@ -100,6 +101,17 @@ class MessageRunner : public TransportUser
         m_aborted = true;
     }
 
+    /**
+     * By an event without context: what another one that was aborted had not brought to an end.
+     *
+     *     sends of an order    1  2  3 | 4  5 | 6  7      | 6 and 7 begin anew; 4 and 5 end now;
+     *                          acknow- | arri- | under    | receives that waited for them, and
+     * those ledged  | ved   | way      | that have arrived unasked, are kept
+     *
+     * \return how many messages begin anew
+     */
+    uint64_t TakeOver(const MessageRunner& other, int64_t now);
+
     /// \param name tag of the message for observers (results::MessageId)
     void Send(const MessageOrder& order,
               uint64_t bytes,
@@ -119,6 +131,14 @@ class MessageRunner : public TransportUser
     void OnSent(ChannelId channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
 
   private:
+    /// A message that is not acknowledged.
+    struct Sent
+    {
+        uint64_t bytes;
+        uint64_t cookie;
+        uint32_t name;
+    };
+
     /// The sending rank's half of an order.
     struct Sending
     {
@@ -126,9 +146,10 @@ class MessageRunner : public TransportUser
         uint32_t number = 0;            ///< among those of its server: its channel's cookie has it
         Transport* transport = nullptr; ///< null: it has sent nothing yet
         ChannelId channel = 0;
-        bool inside = false;          ///< a server
-        std::deque<uint64_t> cookies; ///< of sends that are not acknowledged
-        std::string failed;           ///< the channel of a send that failed, in words
+        bool inside = false;   ///< a server
+        std::deque<Sent> sent; ///< that are not acknowledged
+        uint64_t acknowledged = 0;
+        std::string failed; ///< the channel of a send that failed, in words
     };
 
     /// The receiving rank's half.
@@ -137,12 +158,13 @@ class MessageRunner : public TransportUser
         std::deque<results::PathRecord*>
             arrived;                  ///< paths of messages that nobody has asked for, held
         std::deque<uint64_t> cookies; ///< of receives that wait
+        uint64_t delivered = 0;       ///< messages, of this runner
     };
 
-    /// What is to happen: a send whose software latency is over, or the end of a receive.
+    /// What is to happen: a send whose software latency is over, or the end of a task.
     struct EventPayload
     {
-        Sending* send; ///< null: the end of a receive
+        Sending* send; ///< null: the end
         Rank rank;     ///< whose it is
         uint32_t name;
         results::PathRecord* path; ///< held
@@ -166,6 +188,8 @@ class MessageRunner : public TransportUser
         std::map<MessageOrder, Receiving> receiving;
         uint64_t bytes = 0; ///< posted
         Events events;
+        std::deque<std::pair<Rank, uint64_t>>
+            ending; ///< ranks and cookies of ends to come, all now
     };
 
     void OnEvent(const EventPayload& e, int64_t now);
@@ -173,6 +197,8 @@ class MessageRunner : public TransportUser
     Server& ServerOf(Rank rank, const char* what);
     Sending& GetSending(Server& server, const MessageOrder& order);
     void Post(const EventPayload& send);
+    /// A task ends by an event of its own, now.
+    void EndSoon(Rank rank, uint64_t cookie, int64_t now);
     /// \param path on which the task ends, held; given back
     void End(Rank rank, uint64_t cookie, results::PathRecord* path, int64_t now);
     std::vector<std::string> Describe(const MessageOrder& order,

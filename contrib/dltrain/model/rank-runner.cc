@@ -389,8 +389,23 @@ std::string
 RankRunner::Describe(uint32_t stream) const
 {
     return (m_runner == m_rank ? "rank " : "a server beside rank ") + std::to_string(m_rank) +
-           ", step " + std::to_string(m_round.number) + ", stream " +
+           ", " + m_listener.NameOfRound(m_round.number) + ", stream " +
            m_tables->graph->streams[stream] + ": in \"" + TaskOf(stream).name + "\"";
+}
+
+std::vector<results::CallRecord>
+RankRunner::GetUnderWay(int64_t now) const
+{
+    std::vector<results::CallRecord> calls;
+    for (uint32_t s = 0; s < m_streams.size(); ++s)
+    {
+        if (m_streams[s].busy)
+        {
+            calls.push_back(
+                {m_streams[s].since, now, m_rank, &TaskOf(s), m_tables->graph, m_round.number});
+        }
+    }
+    return calls;
 }
 
 std::vector<std::string>

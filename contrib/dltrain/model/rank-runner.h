@@ -69,6 +69,8 @@ class RankListener
     virtual void OnCall(const results::CallRecord& call, int64_t communicated, int64_t bubble) = 0;
     /// The last task of a round has. \param runner TrainingPlan::Runners
     virtual void OnRoundEnd(Rank runner, const workload::Round& round, int64_t now) = 0;
+    /// \return what people call a round of this number: "step 3"
+    virtual std::string NameOfRound(uint32_t number) const = 0;
 };
 
 /**
@@ -160,6 +162,8 @@ class RankRunner
 
     /// \return a line for each task that is under way
     std::vector<std::string> DescribeUnfinished() const;
+    /// \return the tasks that are under way, as if they ended now
+    std::vector<results::CallRecord> GetUnderWay(int64_t now) const;
 
   private:
     /// \pre the stream is busy \return what it is in

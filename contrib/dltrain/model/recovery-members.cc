@@ -203,6 +203,18 @@ RecoveryRun::Stops(std::size_t fault, const std::set<coll::Rank>& stopped) const
     });
 }
 
+bool
+RecoveryRun::SlowsDown(std::size_t fault) const
+{
+    const Fault& what = m_scenario.run.faults.faults[fault];
+    const int64_t now = RdmaClock::Now();
+    const bool wasThere =
+        what.at.ps <= now &&
+        (what.length.ps == 0 || what.at.ps + what.length.ps > now - m_spec.watchdog.ps);
+    return !what.IsCut() && what.kind != FaultKind::kGpuStop && wasThere &&
+           WhyMissed(fault).empty();
+}
+
 RecoveryRun::Failed
 RecoveryRun::FindFailed() const
 {
@@ -240,10 +252,6 @@ RecoveryRun::FindFailed() const
 std::string
 RecoveryRun::WhyNotRebuilt(const Failed& failed) const
 {
-    if (m_hasMessages)
-    {
-        return "messages between stages are not repeated, only collectives are";
-    }
     if (failed.ranks.empty())
     {
         return {};
@@ -369,7 +377,7 @@ RecoveryRun::FindNics() const
 }
 
 int64_t
-RecoveryRun::FindBegin(const Failed& failed)
+RecoveryRun::FindBegin(const Failed& failed, bool late)
 {
     const int64_t now = RdmaClock::Now();
     const std::vector<Fault>& faults = m_scenario.run.faults.faults;
@@ -413,7 +421,16 @@ RecoveryRun::FindBegin(const Failed& failed)
             begin = begin < 0 ? fault.at.ps : std::min(begin, fault.at.ps);
         }
     }
-    return begin;
+    // What is new explains more than what the job has lived with, which nobody mends.
+    int64_t slow = -1;
+    for (std::size_t i = 0; begin < 0 && late && i < faults.size(); ++i)
+    {
+        if (SlowsDown(i) && (slow < 0 || faults[i].at.ps < slow))
+        {
+            slow = faults[i].at.ps;
+        }
+    }
+    return std::max(begin, slow);
 }
 
 std::string
@@ -427,6 +444,7 @@ RecoveryRun::Replace(const std::set<uint32_t>& servers, results::RecoveryRecord*
         const auto spare = std::find_if(m_spares.begin(), m_spares.end(), works);
         if (spare == m_spares.end())
         {
+            record->spares.clear(); // nobody goes on anywhere
             return "no spare server works that could take the place of " + NameOf(m_hosts[server]) +
                    " (--spares=" + std::to_string(m_spec.spares.size()) + ")";
         }

@@ -37,17 +37,7 @@ RecoveryRun::RecoveryRun(const scenario::TrainingScenario& scenario,
       m_run(run),
       m_job(job),
       m_hosts(scenario.cluster.hostOfServer),
-      m_spares(m_spec.spares),
-      m_hasMessages(std::any_of(scenario.plan.roles.begin(),
-                                scenario.plan.roles.end(),
-                                [](const training::StepGraph& role) {
-                                    return std::any_of(role.tasks.begin(),
-                                                       role.tasks.end(),
-                                                       [](const training::Task& task) {
-                                                           return task.kind ==
-                                                                  training::TaskKind::kSend;
-                                                       });
-                                }))
+      m_spares(m_spec.spares)
 {
     m_results.policy = scenario::RecoveryPolicyName(m_spec.policy);
     m_results.watchdogPs = m_spec.watchdog.ps;
@@ -68,6 +58,13 @@ RecoveryRun::At(int64_t time, std::function<void()> what)
 void
 RecoveryRun::Start()
 {
+    if (!m_spec.checkpointHosts.empty())
+    {
+        m_traffic =
+            std::make_unique<CheckpointTraffic>(m_scenario, m_run, [this](const std::string& what) {
+                OnMessageFails(what);
+            });
+    }
     const QueuePairPatience patience = GetPatience(*m_run.Fabric().GetNic(0));
     m_results.queuePairPs = patience.exponent == 0 ? -1 /* never */ : patience.GetPs();
     if (m_spec.policy == RecoveryPolicy::kNone)
@@ -142,7 +139,8 @@ RecoveryRun::OnMessageFails(const std::string& what)
 void
 RecoveryRun::OnFailed(uint32_t generation, const std::string& what)
 {
-    if (generation == m_generation && !m_recovering && !m_over)
+    // Who ends anyhow fails in vain; but what is read has to arrive.
+    if (generation == m_generation && (!m_recovering || m_readingSince >= 0) && !m_over)
     {
         Know(OF_QUEUE_PAIR, what);
     }
@@ -183,6 +181,7 @@ RecoveryRun::Lose(int64_t now, bool restarts)
     m_useful = 0;
     const int64_t lost = restarts ? now - m_since - m_takenSince : now - m_stepEnd - m_takenOfStep;
     m_job.Abort(!restarts);
+    m_written = nullptr;
     m_suspended = false;
     m_leaving.clear();
     m_since = m_stepEnd = now;
@@ -200,6 +199,7 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     record.by = by;
     record.what = what;
     Settle(now);
+    EndTraffic(now);
     RecoveryPolicy policy = m_spec.policy;
     if (policy == RecoveryPolicy::kRebuild)
     {
@@ -239,6 +239,7 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     m_settled = now;
     ++m_generation;
     m_start.first = record.fromStep = m_ended;
+    record.nameOfStep = m_job.NameOfRound(m_ended);
     record.action = scenario::RecoveryPolicyName(policy);
     Log("failure known by the " + by + ": " + what);
 
@@ -246,7 +247,16 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     {
         record.servers.push_back(NameOf(m_hosts[server]));
     }
-    record.failed = FindBegin(failed);
+    const uint32_t gpus = m_scenario.cluster.server.gpus;
+    for (const coll::Rank rank : failed.stopped)
+    {
+        if (!failed.cutOff.count(rank / gpus))
+        {
+            record.gpus.push_back(NameOf(m_hosts[rank / gpus]) + ":gpu-" +
+                                  std::to_string(rank % gpus));
+        }
+    }
+    record.failed = FindBegin(failed, by == OF_WATCHDOG);
     std::string why;
     if (givesUp)
     {
@@ -265,9 +275,17 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
         ++m_recoveries;
         record.abortPs = m_spec.abort.ps;
         record.restartPs = (record.notRebuilt.empty() ? m_spec.restart : m_spec.restartInstead).ps;
-        record.readPs = restarts && m_checkpoint > 0 ? m_results.checkpointPs : 0;
+        const bool reads = restarts && m_checkpoint > 0;
+        record.readPs = reads && !m_traffic ? m_results.checkpointPs : 0;
         At(now + record.abortPs + record.restartPs + record.readPs,
-           [this, generation = m_generation] { Resume(generation); });
+           [this, reads, generation = m_generation] {
+               if (reads && m_traffic)
+               {
+                   Read(generation);
+                   return;
+               }
+               Resume(generation);
+           });
     }
     else
     {
@@ -278,6 +296,40 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     if (!why.empty())
     {
         GiveUp(why);
+    }
+}
+
+Places::NicsInUse
+RecoveryRun::NicsNow() const
+{
+    return m_spec.policy == RecoveryPolicy::kRebuild ? FindNics() : Places::NicsInUse();
+}
+
+void
+RecoveryRun::Read(uint32_t generation)
+{
+    if (generation != m_generation || m_over)
+    {
+        return; // another failure became known meanwhile
+    }
+    m_readingSince = RdmaClock::Now();
+    Log("the ranks read their checkpoint");
+    m_traffic->Read({m_hosts, NicsNow(), m_start.absent}, [this, generation] {
+        m_results.failures.back().readPs = RdmaClock::Now() - std::exchange(m_readingSince, -1);
+        Resume(generation);
+    });
+}
+
+void
+RecoveryRun::EndTraffic(int64_t now)
+{
+    if (m_readingSince >= 0)
+    {
+        m_results.failures.back().readPs = now - std::exchange(m_readingSince, -1);
+    }
+    if (m_traffic)
+    {
+        m_traffic->Abort();
     }
 }
 
@@ -303,18 +355,23 @@ RecoveryRun::Resume(uint32_t generation)
     if (m_suspended)
     {
         m_suspended = false;
-        why = m_job.Rebuild(std::exchange(m_leaving, {}), {m_hosts, FindNics()}, &last.repeated);
-        Log("the ranks go on; collectives that begin anew: " + std::to_string(last.repeated));
+        JobRunner::Repeated again;
+        why = m_job.Rebuild(std::exchange(m_leaving, {}), {m_hosts, FindNics()}, &again);
+        last.repeated = again.collectives;
+        last.repeatedMessages = again.messages;
+        Log("the ranks go on; collectives that begin anew: " + std::to_string(again.collectives) +
+            ", messages: " + std::to_string(again.messages));
+        if (m_traffic && m_written && why.empty())
+        {
+            OnCheckpointBegin(std::exchange(m_written, nullptr)); // anew, of those that are left
+        }
     }
     else
     {
         m_since = m_stepEnd = now;
         m_takenSince = m_takenOfStep = 0;
-        Log("the ranks begin again with step " + std::to_string(m_start.first + 1));
-        why = m_job.Resume(
-            m_start,
-            {m_hosts,
-             m_spec.policy == RecoveryPolicy::kRebuild ? FindNics() : Places::NicsInUse()});
+        Log("the ranks begin again with " + m_job.NameOfRound(m_start.first));
+        why = m_job.Resume(m_start, {m_hosts, NicsNow()});
     }
     if (!why.empty())
     {
@@ -350,10 +407,18 @@ RecoveryRun::OnStepEnd(uint32_t step, int64_t begin, int64_t end)
     }
 }
 
-int64_t
-RecoveryRun::OnCheckpointBegin()
+void
+RecoveryRun::OnCheckpointBegin(std::function<void()> written)
 {
-    return m_results.checkpointPs;
+    m_writingSince = RdmaClock::Now();
+    if (!m_traffic)
+    {
+        At(m_writingSince + m_results.checkpointPs, std::move(written));
+        return;
+    }
+    m_written = std::move(written);
+    m_traffic->Write({m_hosts, NicsNow(), m_start.absent},
+                     [this] { std::exchange(m_written, nullptr)(); });
 }
 
 void
@@ -363,6 +428,7 @@ RecoveryRun::OnCheckpointEnd()
     if (++m_results.checkpoints <= results::RecoveryResults::MOST_WRITTEN)
     {
         m_results.written.push_back(now);
+        m_results.took.push_back(now - m_writingSince);
     }
     m_checkpoint = m_ended;
     m_results.usefulPs += std::exchange(m_useful, 0);
@@ -371,12 +437,18 @@ RecoveryRun::OnCheckpointEnd()
     m_since = m_stepEnd = now;
     m_takenSince = m_takenOfStep = 0;
     Log("checkpoint of " + std::to_string(m_ended) + (m_ended == 1 ? " step" : " steps") +
-        " written");
+        " written, the last is " + m_job.NameOfRound(m_ended - 1));
 }
 
 void
 RecoveryRun::End(int64_t now)
 {
+    m_results.step = m_job.GetStepWord();
+    m_results.storage = static_cast<uint32_t>(m_spec.checkpointHosts.size());
+    if (m_readingSince >= 0)
+    {
+        m_results.failures.back().readPs = now - std::exchange(m_readingSince, -1);
+    }
     m_results.usefulPs += std::exchange(m_useful, 0);
     Settle(now);
     if (!m_over)

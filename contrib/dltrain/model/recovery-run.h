@@ -4,12 +4,15 @@
 #ifndef DLTRAIN_RECOVERY_RUN_H
 #define DLTRAIN_RECOVERY_RUN_H
 
+#include "checkpoint-traffic.h"
 #include "fabric-run.h"
 #include "results/recovery-record.h"
 #include "scenarios/spec/recovery-options.h"
 #include "training-job.h"
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -63,6 +66,12 @@ class RecoveryRun : public TrainingJobWatcher
     /// The run is over, at this time.
     void End(int64_t now);
 
+    /// \return lines on a checkpoint that stands still; empty: none does
+    std::vector<std::string> DescribeUnfinished() const
+    {
+        return m_traffic ? m_traffic->DescribeUnfinished() : std::vector<std::string>();
+    }
+
     const results::RecoveryResults& GetResults() const
     {
         return m_results;
@@ -75,7 +84,7 @@ class RecoveryRun : public TrainingJobWatcher
     // TrainingJobWatcher
     void OnMessageFails(const std::string& what) override;
     void OnStepEnd(uint32_t step, int64_t begin, int64_t end) override;
-    int64_t OnCheckpointBegin() override;
+    void OnCheckpointBegin(std::function<void()> written) override;
     void OnCheckpointEnd() override;
 
   private:
@@ -109,13 +118,20 @@ class RecoveryRun : public TrainingJobWatcher
     /// What was done since then is lost, and the ranks end. \return ps
     int64_t Lose(int64_t now, bool restarts);
     void Rebuild();
-    /// \return when what is known now began: the earliest fault that explains it, ps; -1: none does
-    int64_t FindBegin(const Failed& failed);
+    /// \param late a collective took too long \return when what is known now began: the earliest
+    /// fault that explains it, ps; -1: none does
+    int64_t FindBegin(const Failed& failed, bool late);
     /// Whoever has failed is replaced. \return why that cannot be, or nothing
     std::string Replace(const std::set<uint32_t>& servers, results::RecoveryRecord* record);
     /// Their replicas leave. \return the same
     std::string Leave(const std::set<coll::Rank>& ranks, results::RecoveryRecord* record);
+    /// All but reading what a checkpoint has is over.
+    void Read(uint32_t generation);
     void Resume(uint32_t generation);
+    /// What is read or written over the network ends where it is.
+    void EndTraffic(int64_t now);
+    /// Where ranks are, and with what.
+    Places::NicsInUse NicsNow() const;
     void GiveUp(const std::string& why);
 
     /// Ranks of the job whose GPU stands still, and that stood still so much sooner, ps.
@@ -136,6 +152,8 @@ class RecoveryRun : public TrainingJobWatcher
     std::vector<std::string> LostPorts() const;
     /// \return whether a fault of a GPU is there now, at one that stands still
     bool Stops(std::size_t fault, const std::set<coll::Rank>& stopped) const;
+    /// \return whether it makes collectives take longer, as it has done since the watchdog's time
+    bool SlowsDown(std::size_t fault) const;
     /// \return whether a rank of the job is at a server
     bool IsInUse(uint32_t server) const;
     std::string NameOf(uint32_t host) const;
@@ -161,12 +179,15 @@ class RecoveryRun : public TrainingJobWatcher
     int64_t m_settled = 0;             //!< ps: until then it is put down what was recovering
     int64_t m_rebuilt = 0;             //!< ps: communication began anew
     // Put down as lost or recovering already, ps:
-    int64_t m_takenSince = 0;  //!< since m_since
-    int64_t m_takenOfStep = 0; //!< since m_stepEnd
-    bool m_hasMessages;        //!< other than those of collectives
-    uint32_t m_ended = 0;      //!< steps
-    uint32_t m_checkpoint = 0; //!< steps that the last checkpoint has
-    int64_t m_useful = 0;      //!< of steps since m_since
+    int64_t m_takenSince = 0;                     //!< since m_since
+    int64_t m_takenOfStep = 0;                    //!< since m_stepEnd
+    std::unique_ptr<CheckpointTraffic> m_traffic; //!< null: checkpoints take a time
+    std::function<void()> m_written;              //!< of the checkpoint that is being written
+    int64_t m_writingSince = 0;                   //!< ps: it
+    int64_t m_readingSince = -1;                  //!< ps; -1: nothing is read
+    uint32_t m_ended = 0;                         //!< steps
+    uint32_t m_checkpoint = 0;                    //!< steps that the last checkpoint has
+    int64_t m_useful = 0;                         //!< of steps since m_since
 };
 
 } // namespace dltrain

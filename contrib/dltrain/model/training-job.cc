@@ -149,7 +149,18 @@ TrainingJob::Wire(const Whereabouts& where)
         wiring.collectives->SetFailureListener(tell);
         wiring.messages->SetFailureListener(tell);
     }
+    if (m_critical)
+    {
+        NotePaths();
+    }
     return {wiring.collectives.get(), wiring.messages.get()};
+}
+
+void
+TrainingJob::NotePaths()
+{
+    Now().Wires().collectives->SetPaths(&m_critical->GetPaths());
+    Now().Wires().messages->SetPaths(&m_critical->GetPaths());
 }
 
 void
@@ -162,6 +173,10 @@ TrainingJob::Abort(bool keep)
     m_steps.clear();
     Suspend();
     Now().job->Abort();
+    if (m_critical)
+    {
+        m_critical->Forget(0); // all begins anew
+    }
 }
 
 void
@@ -171,6 +186,10 @@ TrainingJob::Suspend()
     {
         Now().job->Suspend();
         Now().Wires().interconnect->Abort();
+        if (m_critical)
+        {
+            m_critical->Forget(Now().job->CountBegun());
+        }
     }
 }
 
@@ -188,7 +207,9 @@ TrainingJob::Resume(const JobStart& start, const Whereabouts& where)
 }
 
 std::string
-TrainingJob::Rebuild(const std::vector<Rank>& leaving, const Whereabouts& where, uint64_t* repeated)
+TrainingJob::Rebuild(const std::vector<Rank>& leaving,
+                     const Whereabouts& where,
+                     JobRunner::Repeated* repeated)
 {
     Now().suspended = false;
     return Now().job->Rebuild(Wire(where), leaving, repeated);
@@ -203,12 +224,8 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
     m_lastEnd = m_setting.start;
     Add({m_scenario.cluster.hostOfServer}, {});
     // Of a step that replicas do each at its own pace there is no critical path, nor of one in
-    // which a pipeline goes on with what was sent in the step before, nor of those that a failure
-    // may throw away.
-    const bool recovers = m_scenario.run.recovery &&
-                          m_scenario.run.recovery->policy != scenario::RecoveryPolicy::kNone;
-    if (m_scenario.run.attribution && !m_scenario.served && m_scenario.plan.fillRoles == 0 &&
-        !recovers)
+    // which a pipeline goes on with what was sent in the step before.
+    if (m_scenario.run.attribution && !m_scenario.served && m_scenario.plan.fillRoles == 0)
     {
         const TraceCollector& collector = run.Collector();
         m_critical = std::make_unique<results::CriticalPath>(
@@ -218,8 +235,7 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
             collector.GetWords(),
             [&collector] { return collector.GetMessageParts(); });
         m_critical->SetNotes(&collector.GetLinkNotes());
-        Now().Wires().collectives->SetPaths(&m_critical->GetPaths());
-        Now().Wires().messages->SetPaths(&m_critical->GetPaths());
+        NotePaths();
     }
 
     if (Ranks::Get().IsFirst() && !m_setting.calls.empty() && !m_calls.Open(m_setting.calls))
@@ -278,19 +294,16 @@ TrainingJob::Act(const std::string& what)
     workload::Notice later;
     later.wake = std::exchange(notice.wake, {});
     Now().job->Act(notice);
-    ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT,
-                                        ns3::RdmaClock::At(m_setting.watcher->OnCheckpointBegin()),
-                                        [this, attempt, later] {
-                                            if (attempt + 1 != m_attempts.size() ||
-                                                Now().job->IsAborted())
-                                            {
-                                                return;
-                                            }
-                                            m_setting.watcher->OnCheckpointEnd();
-                                            Keep();
-                                            m_lastEnd = ns3::RdmaClock::Now();
-                                            Now().job->Act(later);
-                                        });
+    m_setting.watcher->OnCheckpointBegin([this, attempt, later] {
+        if (attempt + 1 != m_attempts.size() || Now().job->IsAborted())
+        {
+            return;
+        }
+        m_setting.watcher->OnCheckpointEnd();
+        Keep();
+        m_lastEnd = ns3::RdmaClock::Now();
+        Now().job->Act(later);
+    });
 }
 
 double
@@ -355,6 +368,10 @@ TrainingJob::OnRoundEnd(uint32_t step, const results::StepRecord& record)
     {
         m_setting.watcher->OnStepEnd(step, m_lastEnd, record.end);
     }
+    if (m_critical && IsMeasured(step) && SizeOf(step) == 0)
+    {
+        m_critical->OnStep(step, m_lastEnd);
+    }
     if (m_scenario.run.recovery && m_scenario.run.recovery->MayRestart())
     {
         m_steps.push_back({step, m_lastEnd, record});
@@ -372,9 +389,9 @@ TrainingJob::AddResults(const KeptStep& step)
     if (IsMeasured(step.step))
     {
         m_results.Add(step.record, step.begin);
-        if (m_critical && SizeOf(step.step) == 0)
+        if (m_setting.onStep)
         {
-            m_critical->OnStep(step.step, step.begin);
+            m_setting.onStep(step.record, step.begin);
         }
     }
 }
@@ -407,13 +424,20 @@ TrainingJob::OnJobEnd()
 std::string
 TrainingJob::PhaseName(uint32_t step) const
 {
-    const uint32_t ofSize = step % (m_scenario.warmupSteps + m_scenario.steps);
     const bool warmup = !IsMeasured(step);
     const auto& sizes = m_scenario.plan.sizes;
-    return (warmup ? "warm-up step " + std::to_string(ofSize + 1)
-                   : "step " + std::to_string(ofSize - m_scenario.warmupSteps + 1)) +
-           " of " + std::to_string(warmup ? m_scenario.warmupSteps : m_scenario.steps) +
+    return NameOfRound(step) + " of " +
+           std::to_string(warmup ? m_scenario.warmupSteps : m_scenario.steps) +
            (sizes.size() > 1 ? ", " + std::to_string(sizes[SizeOf(step)].blocks) + " blocks" : "");
+}
+
+std::string
+TrainingJob::NameOfRound(uint32_t number) const
+{
+    const uint32_t ofSize = number % (m_scenario.warmupSteps + m_scenario.steps);
+    return IsMeasured(number)
+               ? m_setting.step + " " + std::to_string(ofSize - m_scenario.warmupSteps + 1)
+               : "warm-up " + m_setting.step + " " + std::to_string(ofSize + 1);
 }
 
 uint32_t
@@ -440,7 +464,23 @@ TrainingJob::OnCallEnds(const results::CallRecord& call)
 void
 TrainingJob::OnCall(const results::CallRecord& call)
 {
-    m_calls.Write(call);
+    m_calls.Write(call, IsAgain() ? results::CallLog::How::kAgain : results::CallLog::How::kPlain);
+}
+
+void
+TrainingJob::OnCallAborted(const results::CallRecord& call)
+{
+    // A call of the first warm-up is of no measured time.
+    if (IsMeasured(call.step) || IsAgain())
+    {
+        m_calls.Write(call, results::CallLog::How::kAborted);
+    }
+}
+
+bool
+TrainingJob::IsAgain() const
+{
+    return m_measuring && m_attempts.size() > 1;
 }
 
 } // namespace dltrain

@@ -31,9 +31,9 @@ class TrainingJobWatcher
     virtual void OnMessageFails(const std::string& what) = 0;
     /// All ranks have ended the step, counted from 0, the warm-up included.
     virtual void OnStepEnd(uint32_t step, int64_t begin, int64_t end) = 0;
-    /// And wait until a checkpoint is written: after this time, ps, they are to go on. By an event
-    /// without context, as what follows.
-    virtual int64_t OnCheckpointBegin() = 0;
+    /// And wait until a checkpoint is written, when this is to be called. By an event without
+    /// context, as what follows and that call.
+    virtual void OnCheckpointBegin(std::function<void()> written) = 0;
     virtual void OnCheckpointEnd() = 0;
 };
 
@@ -57,7 +57,10 @@ class TrainingJob : public JobListener
         std::function<void(const std::string& phase)> onPhase;
         std::function<void(int64_t now)> onMeasure; ///< the warm-up is over; between events
         std::function<void()> onEnd;                ///< the last step is over; between events
-        std::string calls;                          ///< file of calls; empty: none
+        /// A measured step that is not thrown away any more; may be empty.
+        std::function<void(const results::StepRecord& step, int64_t begin)> onStep = {};
+        std::string step = "step"; ///< what people call one
+        std::string calls;         ///< file of calls; empty: none
         /// Of a scenario with a RecoverySpec, and else null.
         TrainingJobWatcher* watcher = nullptr;
     };
@@ -89,7 +92,7 @@ class TrainingJob : public JobListener
     /// JobRunner::Rebuild
     std::string Rebuild(const std::vector<Rank>& leaving,
                         const Whereabouts& where,
-                        uint64_t* repeated);
+                        JobRunner::Repeated* repeated);
 
     /// CollectiveRunner::GetCutOff
     std::vector<results::CutOffRecord> GetCutOff() const
@@ -107,6 +110,12 @@ class TrainingJob : public JobListener
     int64_t CommunicatesSince() const
     {
         return Now().job->CommunicatesSince();
+    }
+
+    /// Setting::step
+    const std::string& GetStepWord() const
+    {
+        return m_setting.step;
     }
 
     /// Of the work, 0 to 1.
@@ -145,6 +154,10 @@ class TrainingJob : public JobListener
     void OnRoundBegin(uint32_t step) override;
     void OnCallEnds(const results::CallRecord& call) override;
     void OnCall(const results::CallRecord& call) override;
+    void OnCallAborted(const results::CallRecord& call) override;
+    /// "step 3" (Setting::step) of those measured, from 1, or "warm-up step 1": as calls.log and
+    /// the pages count
+    std::string NameOfRound(uint32_t number) const override;
     void OnRoundEnd(uint32_t step, const results::StepRecord& record) override;
     void OnMeasure(int64_t now) override;
     void OnJobEnd() override;
@@ -198,6 +211,8 @@ class TrainingJob : public JobListener
     void Add(const Whereabouts& where, const JobStart& start);
     /// The last attempt gets what carries out its communication.
     RankServices Wire(const Whereabouts& where);
+    /// For the critical path.
+    void NotePaths();
     uint64_t CountBytes() const;
     void AddResults(const KeptStep& step);
     void Keep();
@@ -206,6 +221,8 @@ class TrainingJob : public JobListener
     /// \return which of the plan's sizes it has
     uint32_t SizeOf(uint32_t step) const;
     bool IsMeasured(uint32_t step) const;
+    /// Whether a call of the warm-up belongs to what is measured, as it is done again.
+    bool IsAgain() const;
 
     const scenario::TrainingScenario& m_scenario;
     Setting m_setting;

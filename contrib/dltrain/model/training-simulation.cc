@@ -7,7 +7,8 @@
 #include "results/run-summary.h"
 #include "results/tuner-record.h"
 #include "scenarios/spec/trace-options.h"
-#include "stuck-report.h"
+
+#include <utility>
 
 namespace dltrain
 {
@@ -20,7 +21,7 @@ TrainingSimulation::TrainingSimulation(const scenario::TrainingScenario& scenari
           scenario.fabric,
           {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
           {scenario.warmupSteps > 0, false, scenario.plan.ranks, std::cout, true}),
-      m_job(scenario)
+      m_job(scenario, m_run)
 {
 }
 
@@ -41,73 +42,44 @@ TrainingSimulation::Populate()
         }
     }
     TrainingJob::Setting setting;
-    setting.tagOf = [this](const std::string& name) { return m_run.Collector().Tag(name); };
-    setting.decide = [this](const std::string& what) { m_run.DecideForAll(what); };
-    setting.onPhase = [this](const std::string& phase) { m_run.Control().SetPhase(phase); };
-    // Packets and links are counted from where the step time is: the last rank's end, as soon as
-    // others can know of it. Messages and calls by the step they belong to, as ranks do not begin
-    // one together.
-    setting.onMeasure = [this](int64_t now) { m_run.StartMeasuring(now); };
-    setting.onEnd = [this] { m_run.End(); };
     setting.calls = m_scenario.run.out + "/calls.log";
-    if (m_scenario.run.recovery)
-    {
-        m_recovery = std::make_unique<RecoveryRun>(m_scenario, m_run, m_job);
-        setting.watcher = m_recovery.get();
-        m_recovery->Start();
-    }
-    m_run.SetActor([this](const std::string& what) { m_job.Act(what); });
-    return m_job.Populate(m_run, std::move(setting));
+    return m_job.Populate(std::move(setting));
 }
 
 double
 TrainingSimulation::GetShareDone() const
 {
-    return m_job.GetShareDone();
+    return m_job.Get().GetShareDone();
 }
 
 void
 TrainingSimulation::MergeRanks()
 {
-    m_job.MergeRanks();
+    m_job.Get().MergeRanks();
 }
 
 bool
 TrainingSimulation::IsDone() const
 {
-    return m_job.IsDone();
+    return m_job.Get().IsDone();
 }
 
 bool
 TrainingSimulation::GoesOnByItself() const
 {
-    return m_job.GoesOnByItself() || (m_recovery && m_recovery->IsRecovering());
+    return m_job.GoesOnByItself();
 }
 
 std::string
 TrainingSimulation::DescribeUnfinished() const
 {
-    if (m_recovery && m_recovery->IsRecovering())
-    {
-        return {}; // its ranks are gone
-    }
-    std::string text = DescribeRanks(m_job.DescribeUnfinished());
-    if (!m_scenario.run.faults.faults.empty())
-    {
-        text +=
-            (text.empty() || text.back() == '\n' ? "" : "\n") + DescribeTimeOuts(m_run.Fabric());
-    }
-    return text;
+    return m_job.DescribeUnfinished();
 }
 
 void
 TrainingSimulation::OnEnd(results::RunOutcome& outcome)
 {
-    if (m_recovery)
-    {
-        m_recovery->End(outcome.simulatedPs);
-    }
-    m_job.Close();
+    m_job.OnEnd(outcome.simulatedPs);
 }
 
 std::string
@@ -119,35 +91,24 @@ TrainingSimulation::GetFiles() const
 nlohmann::ordered_json
 TrainingSimulation::GetStatistics() const
 {
-    nlohmann::ordered_json stats = m_job.GetStatistics();
+    nlohmann::ordered_json stats = m_job.Get().GetStatistics();
     if (m_scenario.collectives.measured)
     {
         stats["tuner"] = results::ToJson(*m_scenario.collectives.measured);
     }
-    if (m_recovery)
-    {
-        stats["recovery"] = results::ToJson(m_recovery->GetResults());
-    }
-    const std::vector<results::CutOffRecord> cutOff = m_job.GetCutOff();
-    if (!cutOff.empty() && !m_job.IsDone() && !(m_recovery && m_recovery->IsRecovering()))
-    {
-        stats["cut_off"] = results::ToJson(cutOff);
-    }
+    m_job.AddTo(&stats);
     return stats;
 }
 
 void
 TrainingSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
 {
-    m_job.Print(os);
+    m_job.Get().Print(os);
     if (m_scenario.collectives.measured)
     {
         results::PrintTuner(os, *m_scenario.collectives.measured);
     }
-    if (m_recovery)
-    {
-        results::PrintRecovery(os, m_recovery->GetResults());
-    }
+    m_job.PrintRecovery(os);
     results::PrintRunStats(os, network);
 }
 

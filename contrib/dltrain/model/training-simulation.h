@@ -5,10 +5,8 @@
 #define DLTRAIN_TRAINING_SIMULATION_H
 
 #include "fabric-run.h"
-#include "recovery-run.h"
-#include "training-job.h"
+#include "recoverable-job.h"
 
-#include <memory>
 #include <string>
 
 namespace dltrain
@@ -38,8 +36,7 @@ class TrainingSimulation : public FabricSimulation
 
     const scenario::TrainingScenario& m_scenario;
     FabricRun m_run;
-    TrainingJob m_job;
-    std::unique_ptr<RecoveryRun> m_recovery; //!< null: nothing is to be recovered from
+    RecoverableJob m_job;
 };
 
 } // namespace dltrain

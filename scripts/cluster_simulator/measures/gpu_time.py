@@ -66,9 +66,14 @@ def step_parts(run, step=None):
             return None
         parts = [run.stats["compute_time_us"], 0, run.stats["exposed_communication_time_us"]]
     else:
-        steps = calls["step"].nunique()
+        steps = _count_steps(calls)
         parts = [time / steps for time in state_times(calls)]
     return parts + [max(0.0, total - sum(parts))], total, ended
+
+
+def _count_steps(calls):
+    """Those measured: step 0 is a warm-up that is done again."""
+    return calls.loc[calls["step"] > 0, "step"].nunique()
 
 
 def call_times(run):
@@ -76,7 +81,7 @@ def call_times(run):
     step, us a GPU.
     """
     calls = run.calls()
-    share = 1 / max(calls["rank"].nunique(), 1) / max(calls["step"].nunique(), 1)
+    share = 1 / max(calls["rank"].nunique(), 1) / max(_count_steps(calls), 1)
     kind = operations(calls["call"])
     computing = calls[calls["kind"] != "collective"]
     rows = []

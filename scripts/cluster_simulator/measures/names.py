@@ -22,7 +22,8 @@ def operation(name):
     """What a tag or a call belongs to: "reduce-scatter bucket 7" and "reduce_scatter" are both
     reduce-scatter.
     """
-    plain = str(name).replace("_", "-")
+    name = str(name).removesuffix(" (aborted)")
+    plain = name.replace("_", "-")
     for collective in COLLECTIVES:
         if plain.startswith(collective):
             return collective
@@ -31,7 +32,7 @@ def operation(name):
     first = plain.split(" ", 1)[0]
     if first in ("forward", "backward"):
         return first
-    return re.sub(r"[ -]*\d+$", "", str(name)) or "other"
+    return re.sub(r"[ -]*\d+$", "", name) or "other"
 
 
 def operations(names):

@@ -59,6 +59,25 @@ TEST_F(Training, CallsLogHasTheMeasuredSteps)
               "20\t30\t2\t0\tnetwork\tcollective\tall-reduce bucket 0\t4000\tdp\n");
 }
 
+// A warm-up that is done again is step 0; without that mark it is not there.
+TEST_F(Training, CallsLogHasWhatIsDoneAgainAndWhatAnAbortEnded)
+{
+    CallLog log(m_plan, 2, 2);
+    ASSERT_TRUE(log.Open(Path("calls.log")));
+    log.Write(Call(2, 0, 1, 10 * US, 20 * US), CallLog::How::kAborted);
+    for (const CallLog::How how :
+         {CallLog::How::kPlain, CallLog::How::kAgain, CallLog::How::kAborted})
+    {
+        log.Write(Call(1, 1, 0, 30 * US, 35 * US), how);
+    }
+    log.Close();
+    const std::string text = ReadAll(Path("calls.log"));
+    EXPECT_EQ(text.substr(text.find("group\n") + 6),
+              "10\t20\t1\t0\tnetwork\tcollective\tall-reduce bucket 0 (aborted)\t4000\tdp\n"
+              "30\t35\t0\t1\tcompute\tcompute\tbackward\t0\t-\n"
+              "30\t35\t0\t1\tcompute\tcompute\tbackward (aborted)\t0\t-\n");
+}
+
 // 2 ranks x 2 calls x 3 steps are 12 calls, 6 of them a rank's.
 TEST_F(Training, CallsLogLeavesOutRanksAndThenSteps)
 {

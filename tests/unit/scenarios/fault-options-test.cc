@@ -61,6 +61,48 @@ TEST(Faults, SeveralInOrder)
     EXPECT_EQ(plan.convergence.ps, 5000000000);
 }
 
+// Three cables between a rail's switch of three hosts and its only spine (rail-optimized, 1:1).
+TEST(Faults, OneOfSeveralCables)
+{
+    const std::string network = "--topology=rail-optimized --rails=2 --hosts-per-rail=3 --hosts=9 ";
+    const auto on = [&network](const std::string& where) {
+        return PlanOf(network + "--fault=link-down,at=0ns,on=" + where).faults.at(0);
+    };
+    const Fault all = on("rail-0-0-spine-0");
+    ASSERT_EQ(all.cables, 3u);
+    ASSERT_EQ(all.ends.size(), 6u);
+    std::vector<uint32_t> together;
+    for (const std::string& number : {"#0", "#1", "#2"})
+    {
+        const Fault one = on("rail-0-0-spine-0" + number);
+        EXPECT_EQ(one.cables, 1u);
+        ASSERT_EQ(one.ends.size(), 2u);
+        EXPECT_EQ(one.ends[0] / 2, one.ends[1] / 2);
+        together.insert(together.end(), one.ends.begin(), one.ends.end());
+    }
+    EXPECT_EQ(together, all.ends);
+    EXPECT_EQ(PlanOf(network + "--fault=ber,at=0ns,on=rail-0-0->spine-0#1,to=1e-6")
+                  .faults.at(0)
+                  .ends.size(),
+              1u);
+    const std::string begin = network + "--fault=link-down,at=0ns,on=";
+    ExpectError(begin + "rail-0-0-spine-0#3", {"no such cable", "#0 to #2"});
+    ExpectError(begin + "server-0-rail-0-0#1", {"but one"});
+    ExpectError(begin + "rail-0-0:1#1", {"is no link between two nodes"});
+}
+
+// HDR100 has two lanes and 25GbE one, by their names.
+TEST(Faults, LanesThatThereAre)
+{
+    const std::string network = "--topology=single-switch --hosts=3 ";
+    const std::string fault = " --fault=lane-down,at=0ns,on=server-0-switch-0,to=";
+    EXPECT_EQ(PlanOf(network + "--nic=HDR100" + fault + "1").faults.at(0).value, 0.5);
+    EXPECT_EQ(PlanOf(network + "--nic=HDR" + fault + "3").faults.at(0).value, 0.75);
+    EXPECT_EQ(PlanOf(network + "--nic=400GbE" + fault + "3").faults.at(0).value, 0.75);
+    ExpectError(network + "--nic=HDR100" + fault + "2", {"2 lanes", "allowed: 1"});
+    ExpectError(network + "--nic=25GbE" + fault + "1", {"1 lane;", "link-down"});
+}
+
 TEST(Faults, PlacesAreEndsOfCables)
 {
     // A switch of a fat-tree k = 4 has four cables, both ends of each; its own are dead.

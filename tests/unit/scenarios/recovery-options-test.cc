@@ -105,6 +105,81 @@ TEST(RecoveryOptions, Spares)
                 {"--spares", "allowed: at most 0"});
 }
 
+// Those that keep checkpoints stand behind the spares, and are nobody else's.
+TEST(RecoveryOptions, CheckpointServers)
+{
+    for (const std::string network :
+         {"--servers=5", "--servers=5 --placement=random", "--gpus=10 --gpus-per-server=2"})
+    {
+        for (const uint32_t spares : {0u, 2u})
+        {
+            for (const uint32_t storage : {1u, 3u})
+            {
+                const TrainingScenario s = ScenarioOf(
+                    network + " --recovery=restart --checkpoint-every=2 --spares=" +
+                    std::to_string(spares) + " --checkpoint-servers=" + std::to_string(storage));
+                ASSERT_TRUE(s.run.recovery);
+                const RecoverySpec& spec = *s.run.recovery;
+                EXPECT_EQ(s.cluster.servers, 5u);
+                ASSERT_EQ(spec.spares.size(), spares);
+                ASSERT_EQ(spec.checkpointHosts.size(), storage);
+                std::vector<uint32_t> all = s.cluster.hostOfServer;
+                all.insert(all.end(), spec.spares.begin(), spec.spares.end());
+                all.insert(all.end(), spec.checkpointHosts.begin(), spec.checkpointHosts.end());
+                std::sort(all.begin(), all.end());
+                EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
+                EXPECT_LT(all.back(), s.cluster.topology.Hosts().size());
+                EXPECT_EQ(spec.checkpointBytesOf.size(), s.plan.ranks);
+                EXPECT_EQ(spec.CheckpointTime().ps, 0); // there is no rate
+            }
+        }
+    }
+    ExpectError("--checkpoint-servers=1", {"without --checkpoint-every"});
+    ExpectError("--checkpoint-every=1 --checkpoint-servers=1 --checkpoint-rate=1Gbps",
+                {"--checkpoint-rate", "--checkpoint-servers"});
+    ExpectError("--gpus=32 --gpus-per-server=8 --checkpoint-every=1 --checkpoint-servers=1",
+                {"--checkpoint-servers", "at most 0"});
+}
+
+// collperf's iterations as steps: a rank's collective, and no states.
+TEST(RecoveryOptions, OfCollperf)
+{
+    const auto parsed = [](const std::string& options) {
+        return ParseWords<CollperfScenario>("--servers=3 --gpus-per-server=2 " + options);
+    };
+    EXPECT_EQ(parsed("").scenario->job, nullptr);
+    EXPECT_EQ(parsed("--recovery=none").scenario->job, nullptr);
+    const auto of = parsed("-b 4M -n 7 -w 2 --recovery=restart --spares=2");
+    ASSERT_TRUE(of.scenario && of.scenario->job);
+    const TrainingScenario& job = *of.scenario->job;
+    EXPECT_EQ(job.steps, 7u);
+    EXPECT_EQ(job.warmupSteps, 2u);
+    EXPECT_EQ(job.plan.ranks, 6u);
+    ASSERT_EQ(job.plan.roles.size(), 1u);
+    ASSERT_EQ(job.plan.roles[0].tasks.size(), 1u);
+    EXPECT_EQ(job.plan.roles[0].tasks[0].bytes, 4u << 20);
+    EXPECT_EQ(job.cluster.hostOfServer, of.scenario->cluster.hostOfServer);
+    EXPECT_EQ(job.run.recovery->spares.size(), 2u);
+    EXPECT_EQ(job.options.Data(), 6u); // each a replica: whoever fails has had nothing
+    const auto stops = parsed("-b 4M --fault=gpu-stop,at=1us,on=gpu-5");
+    ASSERT_TRUE(stops.scenario && stops.scenario->job);
+    EXPECT_EQ(stops.scenario->job->run.recovery, nullptr);
+    EXPECT_EQ(stops.scenario->job->plan.speeds.count(5), 1u);
+    for (const auto& [options, word] : std::vector<std::pair<std::string, std::string>>{
+             {"-b 1M -e 4M --recovery=restart", "one size"},
+             {"--compare=tree --recovery=restart", "--compare"},
+             {"--op=broadcast --recovery=shrink", "--root"},
+             {"-a 0 --recovery=shrink", "--average=3"},
+             {"--op=alltoallv --recovery=shrink", "--block-sizes=equal"},
+             {"--watchdog=1s", "--recovery=none"},
+             {"--fault=gpu-slow,at=1us,on=gpu-0,to=2", "gpu-stop here"}})
+    {
+        const auto wrong = parsed(options);
+        ASSERT_EQ(wrong.errors.size(), 1u) << options;
+        EXPECT_NE(wrong.errors[0].Text().find(word), std::string::npos) << wrong.errors[0].Text();
+    }
+}
+
 // Each GPU of the server that holds most: weights and states of the optimizer of its stage.
 TEST(RecoveryOptions, CheckpointBytes)
 {
