@@ -173,8 +173,9 @@ ScaleUpModel::PairOf(uint32_t from, uint32_t to)
         number = static_cast<uint32_t>(m_pairs.size());
         const bool crosses = Crosses(from, to);
         Pair& pair = m_pairs.emplace_back();
-        pair.from = from + (crosses ? 3 * m_switch : 0);
-        pair.to = to + (crosses ? 3 * m_switch : 0);
+        m_placeOf.push_back(kNone);
+        pair.from = static_cast<uint16_t>(from + (crosses ? 3 * m_switch : 0));
+        pair.to = static_cast<uint16_t>(to + (crosses ? 3 * m_switch : 0));
         pair.bridged = m_bridgeShare != 0 && (m_island == 0 || crosses);
     }
     return number;
@@ -203,10 +204,13 @@ ScaleUpModel::Post(uint32_t fromGpu,
     }
     ++m_underWay;
     const uint8_t first = Crosses(fromGpu, toGpu) ? kWays : 0;
-    Message& message = m_messages[number];
-    message = Message();
+    Message& message = m_messages[number]; // part by part, as in Fly
     message.cookie = cookie;
     message.bytes = bytes.value;
+    message.arrival = kNeverPs;
+    message.pair = kNone;
+    message.next = kNone;
+    message.most = kFull;
     message.how = how ? static_cast<uint8_t>(first + how + 1) : WayOf(bytes.value * parts, first);
     message.order = m_posts++;
     if (fromGpu == toGpu)
@@ -287,7 +291,7 @@ ScaleUpModel::Activate(uint32_t number, int64_t now)
     egress.sum ^= number;
     ++ingress.pairs;
     ingress.sum ^= number;
-    pair.place = static_cast<uint32_t>(m_active.size());
+    m_placeOf[number] = static_cast<uint32_t>(m_active.size());
     m_active.push_back(number);
     pair.since = now;
     pair.left = WorkOf(m_messages[pair.head]);
@@ -313,10 +317,10 @@ ScaleUpModel::Deactivate(uint32_t number)
     --ingress.pairs;
     ingress.sum ^= number;
     const uint32_t last = m_active.back();
-    m_active[pair.place] = last;
-    m_pairs[last].place = pair.place;
+    const uint32_t place = m_placeOf[number];
+    m_active[place] = last;
+    m_placeOf[last] = place;
     m_active.pop_back();
-    pair.place = kNone;
     pair.finish = kNeverPs;
 }
 
@@ -375,12 +379,28 @@ ScaleUpModel::Share(uint32_t number, int64_t now)
 void
 ScaleUpModel::Fly(uint32_t message, int64_t at)
 {
-    m_messages[message].arrival = at;
-    m_arrivals.push_back({at,
-                          m_messages[message].order,
-                          message,
-                          static_cast<uint32_t>(m_messages[message].cookie)});
-    std::push_heap(m_arrivals.begin(), m_arrivals.end());
+    Message& flying = m_messages[message];
+    flying.arrival = at;
+    // Up the heap, and written where it stays: one that is put together elsewhere, and read at once
+    // in other pieces, keeps the processor waiting.
+    m_arrivals.emplace_back();
+    Arrival* heap = m_arrivals.data();
+    std::size_t place = m_arrivals.size() - 1;
+    while (place > 0)
+    {
+        const std::size_t parent = (place - 1) / 2;
+        if (at > heap[parent].time ||
+            (at == heap[parent].time && flying.order > heap[parent].order))
+        {
+            break;
+        }
+        heap[place].Set(heap[parent]);
+        place = parent;
+    }
+    heap[place].time = at;
+    heap[place].order = flying.order;
+    heap[place].message = message;
+    heap[place].cookie = static_cast<uint32_t>(flying.cookie);
 }
 
 void

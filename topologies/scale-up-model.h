@@ -69,6 +69,7 @@
 #define TOPOLOGIES_SCALE_UP_MODEL_H
 
 #include "contrib/rdma/core/units.h"
+#include "topologies/limits.h"
 #include "topologies/server.h"
 
 #include <algorithm>
@@ -148,8 +149,14 @@ class ScaleUpModel
             {
                 lines(m_pairOf.data(), m_pairOf.data() + std::min(m_pairOf.size(), 4 * kAhead));
                 lines(m_pairs.data(), m_pairs.data() + m_pairs.size());
+                lines(m_placeOf.data(), m_placeOf.data() + m_placeOf.size());
             }
             return;
+        }
+        if (turn == 1 && m_freeMessage != kNone)
+        {
+            const Message* next = &m_messages[m_freeMessage]; // that Post will take
+            lines(next, next + 1);
         }
         const std::size_t size = std::min(m_arrivals.size(), kAhead);
         for (std::size_t i = 0; i < size; ++i)
@@ -200,7 +207,8 @@ class ScaleUpModel
     /// What is left to send: picoseconds at the full rate, with kFractionBits behind the point.
     using Work = unsigned __int128;
 
-    struct Message
+    /// A cache line: of many servers each is out of the cache when it is needed.
+    struct alignas(64) Message
     {
         uint64_t cookie = 0;
         uint64_t bytes = 0;
@@ -212,22 +220,24 @@ class ScaleUpModel
         uint64_t most = kFull; ///< of a port's share
     };
 
-    /// Messages from one GPU to another that have not left, the first one being sent.
-    struct Pair
+    /// Messages from one GPU to another that have not left, the first one being sent. A cache line.
+    struct alignas(64) Pair
     {
-        uint32_t from = 0; ///< in m_ports
-        uint32_t to = 0;
-        bool bridged = false; ///< it crosses the host bridge
+        Work left = 0; ///< of the head
         uint32_t head = kNone;
         uint32_t tail = kNone;
-        uint32_t place = kNone;    ///< in m_active
+        uint16_t from = 0; ///< in m_ports
+        uint16_t to = 0;
+        bool bridged = false;      ///< it crosses the host bridge
         bool alone = false;        ///< on its ports: at the full rate, whoever else moves
         uint64_t share = 0;        ///< of a port; when alone, all that it may have
         int64_t since = 0;         ///< `left` is as of then
-        Work left = 0;             ///< of the head
         int64_t finish = kNeverPs; ///< the head's last byte leaves
         int64_t lastArrival = std::numeric_limits<int64_t>::min();
     };
+
+    static_assert(sizeof(Message) == 64 && sizeof(Pair) == 64);
+    static_assert(4 * kMostGpus <= UINT16_MAX); // ports
 
     /// Pairs with messages, of one direction of a port.
     struct Side
@@ -248,6 +258,15 @@ class ScaleUpModel
         uint64_t order;
         uint32_t message;
         uint32_t cookie; ///< its lower half
+
+        /// Part by part.
+        void Set(const Arrival& other)
+        {
+            time = other.time;
+            order = other.order;
+            message = other.message;
+            cookie = other.cookie;
+        }
 
         bool operator<(const Arrival& other) const // of a heap with the earliest first
         {
@@ -314,7 +333,8 @@ class ScaleUpModel
     /// [(GPU * 2 GPUs + port behind GPUs) * 2 + (from the switch)]; made when first needed
     std::vector<uint32_t> m_switchPairOf;
     std::vector<Pair> m_pairs;
-    std::vector<uint32_t> m_active; ///< pairs with messages
+    std::vector<uint32_t> m_placeOf; ///< by pair: in m_active, if it is there
+    std::vector<uint32_t> m_active;  ///< pairs with messages
     std::vector<Message> m_messages;
     uint32_t m_freeMessage = kNone;
     std::vector<Arrival> m_arrivals;  ///< heap; of messages recalled, too

@@ -5,10 +5,11 @@
 #define DLTRAIN_CAUSE_QUEUE_H
 
 #include "ns3/assert.h"
-#include "ns3/prefetch-line.h"
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <new>
 
 namespace results
 {
@@ -20,30 +21,28 @@ namespace dltrain
 
 /**
  * What the messages under way on a channel were posted after, first in, first out: the sender's
- * host adds, the receiver's takes, in whatever thread each is. Neither waits for the other, and
- * nodes serve again:
+ * host adds, the receiver's takes, in whatever thread each is. Neither waits for the other.
  *
- *     m_oldest -> o -> o -> m_first -> o -> o -> m_last
- *                taken         under way
+ * The few of most channels are in the queue itself, two cache lines: with thousands of channels
+ * each is out of the cache when it is needed. Where more wait, the sender goes on in a
+ * ring of twice the size, and the receiver follows when it has taken all that the one before has;
+ * that serves again no more.
+ *
+ *     first ring (8)  o o o o o o o o --next-->  ring of 16  o o o . . . ...
+ *                     ^ taken from                                ^ added to
  */
-class CauseQueue
+class alignas(64) CauseQueue
 {
   public:
-    CauseQueue()
-        : m_first(new Node),
-          m_oldest(m_first.load()),
-          m_seen(m_oldest),
-          m_last(m_oldest)
-    {
-    }
+    CauseQueue() = default;
 
     ~CauseQueue()
     {
-        while (m_oldest)
+        for (Ring* ring = m_first; ring;)
         {
-            Node* next = m_oldest->next.load();
-            delete m_oldest;
-            m_oldest = next;
+            Ring* next = ring->next.load();
+            Free(ring);
+            ring = next;
         }
     }
 
@@ -53,70 +52,120 @@ class CauseQueue
     /// By the sender.
     void Add(results::PathRecord* cause)
     {
-        Node* node = TakeNode();
-        node->cause = cause;
-        node->next.store(nullptr, std::memory_order_relaxed);
-        m_last->next.store(node, std::memory_order_release);
-        m_last = node;
-    }
-
-    /// Add will soon be called; this has been fetched.
-    void PrefetchAdd() const
-    {
-        ns3::PrefetchLine(m_last);
-        ns3::PrefetchLine(m_oldest);
+        uint32_t added = m_last->added.load(std::memory_order_relaxed);
+        const uint32_t size = SizeOf(m_last);
+        if (added - m_last->taken.load(std::memory_order_acquire) == size)
+        {
+            Ring* more = Make(2 * size);
+            m_last->next.store(more, std::memory_order_release);
+            m_last = more;
+            added = 0;
+        }
+        SlotOf(m_last, added) = cause;
+        m_last->added.store(added + 1, std::memory_order_release);
     }
 
     /// By the receiver. \pre one was added that was not taken
     results::PathRecord* Take()
     {
-        Node* first = m_first.load(std::memory_order_relaxed);
-        Node* next = first->next.load(std::memory_order_acquire);
-        NS_ASSERT_MSG(next, "a message that nobody has posted");
-        results::PathRecord* cause = next->cause;
-        m_first.store(next, std::memory_order_release);
+        uint32_t taken = m_first->taken.load(std::memory_order_relaxed);
+        if (taken == m_first->added.load(std::memory_order_acquire))
+        {
+            Ring* next = m_first->next.load(std::memory_order_acquire);
+            // Between the two looks one may have been added here, and then more elsewhere.
+            if (next && taken == m_first->added.load(std::memory_order_acquire))
+            {
+                Free(m_first);
+                m_first = next;
+                taken = 0;
+            }
+            NS_ASSERT_MSG(taken != m_first->added.load(std::memory_order_acquire),
+                          "a message that nobody has posted");
+        }
+        results::PathRecord* cause = SlotOf(m_first, taken);
+        m_first->taken.store(taken + 1, std::memory_order_release);
         return cause;
     }
 
-    /// \return nodes there are. Of a moment when neither end does anything
+    /// By the receiver, of which the queue's own line has been fetched: \return what Take would;
+    /// null: not known without looking further
+    results::PathRecord* Peek() const
+    {
+        const uint32_t taken = m_ring.taken.load(std::memory_order_relaxed);
+        return m_first == &m_ring && taken != m_ring.added.load(std::memory_order_acquire)
+                   ? m_slots[taken % OWN]
+                   : nullptr;
+    }
+
+    /// \return places there are. Of a moment when neither end does anything
     std::size_t GetSize() const
     {
         std::size_t size = 0;
-        for (const Node* node = m_oldest; node; node = node->next.load())
+        for (Ring* ring = m_first; ring; ring = ring->next.load())
         {
-            ++size;
+            size += SizeOf(ring);
         }
         return size;
     }
 
   private:
-    struct Node
+    static constexpr uint32_t OWN = 8;
+
+    /// Counts go round.
+    struct Ring
     {
-        std::atomic<Node*> next{nullptr};
-        results::PathRecord* cause{nullptr};
+        std::atomic<Ring*> next{nullptr};
+        std::atomic<uint32_t> added{0}; ///< the sender's
+        std::atomic<uint32_t> taken{0}; ///< the receiver's
     };
 
-    /// \return one that the receiver is done with, or a new one
-    Node* TakeNode()
+    /// Its slots are behind it.
+    struct Larger : Ring
     {
-        if (m_oldest == m_seen)
+        uint64_t size; ///< a power of two
+
+        results::PathRecord** Slots()
         {
-            m_seen = m_first.load(std::memory_order_acquire);
+            return reinterpret_cast<results::PathRecord**>(this + 1);
         }
-        if (m_oldest == m_seen)
-        {
-            return new Node;
-        }
-        Node* node = m_oldest;
-        m_oldest = node->next.load(std::memory_order_relaxed);
-        return node;
+    };
+
+    static Larger* Make(uint32_t size)
+    {
+        void* memory = ::operator new(sizeof(Larger) + size * sizeof(results::PathRecord*));
+        auto* ring = new (memory) Larger;
+        ring->size = size;
+        return ring;
     }
 
-    std::atomic<Node*> m_first; ///< the one taken last, in front of those under way: the receiver's
-    Node* m_oldest;             ///< the sender's, and so the next ones
-    Node* m_seen;               ///< m_first, when it was last looked at
-    Node* m_last;
+    void Free(Ring* ring) const
+    {
+        if (ring != &m_ring)
+        {
+            auto* larger = static_cast<Larger*>(ring);
+            larger->~Larger();
+            ::operator delete(larger);
+        }
+    }
+
+    uint32_t SizeOf(Ring* ring) const
+    {
+        return ring == &m_ring ? OWN : static_cast<uint32_t>(static_cast<Larger*>(ring)->size);
+    }
+
+    results::PathRecord*& SlotOf(Ring* ring, uint32_t count)
+    {
+        return ring == &m_ring ? m_slots[count % OWN]
+                               : static_cast<Larger*>(ring)->Slots()[count & (SizeOf(ring) - 1)];
+    }
+
+    Ring m_ring;
+    results::PathRecord* m_slots[OWN]{};
+    Ring* m_first{&m_ring}; ///< the receiver's
+    Ring* m_last{&m_ring};  ///< the sender's
 };
+
+static_assert(sizeof(CauseQueue) == 128);
 
 } // namespace dltrain
 

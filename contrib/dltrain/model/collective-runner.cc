@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -73,6 +74,17 @@ AddressOf(uint64_t cookie)
 }
 
 } // namespace
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof" // g++ and clang++ know it of such classes, too
+
+void
+CollectiveRunner::CheckLines()
+{
+    static_assert(offsetof(Member, part) + offsetof(Part, entered) <= 64 * Member::LINES);
+}
+
+#pragma GCC diagnostic pop
 
 CollectiveRunner::CollectiveRunner(const scenario::ClusterSpec& cluster,
                                    const scenario::CollectiveOptions& options,
@@ -249,6 +261,7 @@ CollectiveRunner::Prepare(uint32_t communicator, const coll::Collective& what)
         choice.algorithm->Make(what, comm.placement, m_options.OptionsFor(what.op, choice)),
         comm);
     plan.number = static_cast<uint32_t>(comm.numbered.size());
+    plan.id = ++m_plans;
     const Plan& kept = comm.plans.emplace(what.bytes, std::move(plan))->second;
     if (choice.algorithm->Uses().fabricSwitches)
     {
@@ -291,6 +304,7 @@ CollectiveRunner::MakePlan(const coll::Choice& choice,
               choice.protocol,
               LibraryTimes::Of(m_options, choice.protocol)};
     plan.times.nics = std::min(plan.times.nics, m_cluster.server.nics);
+    plan.parts = plan.schedule->PartsOfMessage();
     const coll::Op op = plan.schedule->What().op;
     plan.ownNics = scenario::OwnNics(m_options, *choice.algorithm, op);
     plan.ownNic = plan.ownNics || (choice.protocol && op == coll::Op::kSendRecv);
@@ -688,6 +702,20 @@ CollectiveRunner::Send(Member& member,
 {
     part.bytesSent += bytes;
     member.bytesSent += bytes;
+    const Connection& connection = GetConnection(member, *part.plan, to, lane);
+    const int64_t latency = member.kind != Kind::RANK ? 0
+                            : connection.inside       ? m_options.stepLatency.ps
+                                                      : part.plan->times.outside;
+    const int64_t at = m_speeds ? CanSendAt(member, now + latency) : now + latency;
+    if (at == now)
+    {
+        Transfer(member, {part.plan, bytes, part.sequence, part.tag}, connection);
+        return;
+    }
+    if (at == training::SpeedProfile::NEVER)
+    {
+        return; // nobody hears of it again
+    }
     EventPayload send{};
     send.kind = EventKind::SEND;
     send.lane = lane;
@@ -697,22 +725,8 @@ CollectiveRunner::Send(Member& member,
     send.tag = part.tag;
     send.bytes = bytes;
     send.plan = part.plan; // the rank may have left when the latency is over
-    const Connection& connection = GetConnection(member, send);
-    const int64_t latency = member.kind != Kind::RANK ? 0
-                            : connection.inside       ? m_options.stepLatency.ps
-                                                      : part.plan->times.outside;
-    const int64_t at = m_speeds ? CanSendAt(member, now + latency) : now + latency;
-    if (at == training::SpeedProfile::NEVER)
-    {
-        return; // nobody hears of it again
-    }
-    if (at > now)
-    {
-        send.path = HoldCause(member);
-        Schedule(member, at, send);
-        return;
-    }
-    Transfer(member, send, connection);
+    send.path = HoldCause(member);
+    Schedule(member, at, send);
 }
 
 int64_t
@@ -723,93 +737,123 @@ CollectiveRunner::CanSendAt(const Member& member, int64_t now) const
 }
 
 void
-CollectiveRunner::Transfer(Member& member, const EventPayload& send, const Connection& connection)
+CollectiveRunner::Transfer(Member& member, const Message& message, const Connection& connection)
 {
-    const Plan& plan = *send.plan;
+    const Plan& plan = *message.plan;
     TransportPost post;
-    post.bytes = send.bytes;
+    post.bytes = message.bytes;
     if (!connection.inside)
     {
-        post.bytes = plan.times.OnWire(send.bytes);
+        post.bytes = plan.times.OnWire(message.bytes);
     }
-    post.id = send.tag;
-    post.hasImmediate = true;
-    post.immediate = connection.toUnit ? UnitImmediate(plan, send.sequence) : send.sequence;
-    post.parts = plan.schedule->PartsOfMessage();
-    post.how = plan.times.how;
-    if (connection.inside)
+    else if (plan.protocol == topo::Protocol::kExchange)
     {
         const coll::Collective& what = plan.schedule->What();
         post.mostBps =
-            plan.rates.Inside(what.op == coll::Op::kSendRecv ? what.bytes : send.bytes).bps;
+            plan.rates.Inside(what.op == coll::Op::kSendRecv ? what.bytes : message.bytes).bps;
     }
+    post.id = message.tag;
+    post.hasImmediate = true;
+    post.immediate = connection.toUnit ? UnitImmediate(plan, message.sequence) : message.sequence;
+    post.parts = plan.parts;
+    post.how = plan.times.how;
     post.cause = HoldCause(member);
     connection.transport->Post(connection.channel, post);
 }
 
 const CollectiveRunner::Connection&
-CollectiveRunner::GetConnection(Member& member, const EventPayload& send)
+CollectiveRunner::GetConnection(Member& member, const Plan& plan, Rank to, coll::Lane lane)
 {
-    const coll::Schedule& schedule = *send.plan->schedule;
-    const uint32_t nics = send.plan->times.nics ? send.plan->times.nics : m_cluster.server.nics;
-    const uint32_t first = send.plan->ownNic ? member.rank % m_cluster.server.gpus *
-                                                   m_cluster.server.nics / m_cluster.server.gpus
-                                             : 0;
-    const auto rail = static_cast<uint16_t>((first + schedule.Channel(send.lane)) % nics);
-    if (send.lane >= CACHED_LANES)
+    // A lane sends to the same one again and again.
+    if (lane == 0)
     {
-        return GetConnection(member, send, rail);
+        Connection& last = member.last;
+        if (last.plan != plan.id || last.peer != to)
+        {
+            Change(last, member, plan, to, lane);
+        }
+        return last;
     }
-    if (send.lane && member.lastOfLanes.size() <= send.lane)
+    if (lane >= CACHED_LANES)
+    {
+        return FindConnection(member, plan, to, lane, RailOf(member, plan, lane));
+    }
+    if (member.lastOfLanes.size() <= lane)
     {
         const std::size_t lanes =
-            member.kind == Kind::RANK ? schedule.Lanes(member.position) : CACHED_LANES;
+            member.kind == Kind::RANK ? plan.schedule->Lanes(member.position) : CACHED_LANES;
         member.lastOfLanes.resize(std::min(lanes, CACHED_LANES));
     }
-    Connection& cached = send.lane ? member.lastOfLanes[send.lane] : member.last;
-    if (cached.peer != send.to || cached.rail != rail || cached.limited != send.plan->limited ||
-        cached.ownNics != send.plan->ownNics)
+    Connection& last = member.lastOfLanes[lane];
+    if (last.plan != plan.id || last.peer != to)
     {
-        cached = GetConnection(member, send, rail);
+        Change(last, member, plan, to, lane);
     }
-    return cached;
+    return last;
+}
+
+void
+CollectiveRunner::Change(Connection& last,
+                         Member& member,
+                         const Plan& plan,
+                         Rank to,
+                         coll::Lane lane)
+{
+    const uint16_t rail = RailOf(member, plan, lane);
+    if (last.peer != to || last.rail != rail || last.limited != plan.limited ||
+        last.ownNics != plan.ownNics)
+    {
+        last = FindConnection(member, plan, to, lane, rail);
+    }
+    last.plan = plan.id;
+}
+
+uint16_t
+CollectiveRunner::RailOf(const Member& member, const Plan& plan, coll::Lane lane) const
+{
+    const uint32_t nics = plan.times.nics ? plan.times.nics : m_cluster.server.nics;
+    const uint32_t first = plan.ownNic ? member.rank % m_cluster.server.gpus *
+                                             m_cluster.server.nics / m_cluster.server.gpus
+                                       : 0;
+    return static_cast<uint16_t>((first + plan.schedule->Channel(lane)) % nics);
 }
 
 const CollectiveRunner::Connection&
-CollectiveRunner::GetConnection(Member& member, const EventPayload& send, uint16_t rail)
+CollectiveRunner::FindConnection(Member& member,
+                                 const Plan& plan,
+                                 Rank to,
+                                 coll::Lane lane,
+                                 uint16_t rail)
 {
-    const bool limited = send.plan->limited;
-    Connection& connection =
-        member.connections[ConnectionKey(send.to, send.lane, rail, *send.plan)];
+    Connection& connection = member.connections[ConnectionKey(to, lane, rail, plan)];
     if (!connection.transport)
     {
-        const Member& peer = m_communicators[member.communicator].members[send.to];
+        const Member& peer = m_communicators[member.communicator].members[to];
         ChannelName name;
         name.job = static_cast<uint16_t>(m_job);
         name.communicator = member.communicator;
         name.from = member.rank;
         name.to = peer.rank;
-        name.lane = send.lane;
+        name.lane = lane;
         name.rail = rail;
-        name.turn = static_cast<uint8_t>(send.lane / m_cluster.server.nics);
-        if (send.plan->ownNics)
+        name.turn = static_cast<uint8_t>(lane / m_cluster.server.nics);
+        if (plan.ownNics)
         {
-            name.railThere = static_cast<uint8_t>((m_interconnect.GetPlaces().NicBeside(peer.rank) +
-                                                   send.plan->schedule->Channel(send.lane)) %
-                                                  m_cluster.server.nics);
+            name.railThere = static_cast<uint8_t>(
+                (m_interconnect.GetPlaces().NicBeside(peer.rank) + plan.schedule->Channel(lane)) %
+                m_cluster.server.nics);
         }
         Transport& transport = m_interconnect.Serving(name.from, name.to);
-        connection.peer = send.to;
+        connection.peer = to;
         connection.inside = member.server == peer.server;
         connection.toUnit = peer.kind == Kind::FABRIC_SWITCH;
-        connection.limited = limited;
-        connection.ownNics = send.plan->ownNics;
+        connection.limited = plan.limited;
+        connection.ownNics = plan.ownNics;
         connection.rail = rail;
-        connection.channel =
-            transport.Open(name,
-                           *this,
-                           CookieOf({member.communicator, member.position, send.to}),
-                           limited ? send.plan->rates.Outside().bps : 0);
+        connection.channel = transport.Open(name,
+                                            *this,
+                                            CookieOf({member.communicator, member.position, to}),
+                                            plan.limited ? plan.rates.Outside().bps : 0);
         connection.transport = &transport;
     }
     return connection;
@@ -825,7 +869,9 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
     if (e.kind == EventKind::SEND)
     {
         e.member->cause = e.path; // it is the member's now
-        Transfer(*e.member, e, GetConnection(*e.member, e));
+        Transfer(*e.member,
+                 {e.plan, e.bytes, e.sequence, e.tag},
+                 GetConnection(*e.member, *e.plan, e.to, e.lane));
         DropCause(*e.member);
         return;
     }
@@ -851,14 +897,14 @@ CollectiveRunner::PrefetchEvent(const EventPayload& e, uint32_t depth) const
     const Member& member = *e.member;
     if (depth == 0)
     {
-        ns3::PrefetchLines(&member, &member.connections);
+        member.PrefetchLines();
         if (e.path)
         {
             ns3::PrefetchLine(e.path);
         }
         return;
     }
-    if (e.kind != EventKind::SEND || e.lane >= std::max<std::size_t>(1, member.lastOfLanes.size()))
+    if (e.kind != EventKind::SEND || (e.lane && e.lane >= member.lastOfLanes.size()))
     {
         return;
     }
@@ -940,14 +986,26 @@ CollectiveRunner::OnDelivered(const Delivery& delivery, int64_t now)
 }
 
 void
-CollectiveRunner::Prefetch(uint64_t cookie, const results::PathRecord* cause) const
+CollectiveRunner::Prefetch(uint64_t cookie, const results::PathRecord* cause, uint32_t turn) const
 {
     const Address address = AddressOf(cookie);
     const Member& member = m_communicators[address.communicator].members[address.to];
-    ns3::PrefetchLines(&member, &member.others);
+    if (turn == 0)
+    {
+        member.PrefetchLines();
+        if (cause)
+        {
+            ns3::PrefetchLine(&cause->at); // what CollectivePaths::ArriveInside changes
+        }
+        return;
+    }
     if (cause)
     {
-        ns3::PrefetchLine(&cause->at); // what CollectivePaths::ArriveInside changes
+        ns3::PrefetchLines(cause, cause + 1); // what CollectivePaths::Arrive copies
+    }
+    if (member.last.transport)
+    {
+        member.last.transport->PrefetchPost(member.last.channel, 0); // what it sends because of it
     }
 }
 

@@ -14,6 +14,8 @@
 #include "results/records.h"
 #include "scenarios/spec/scenario.h"
 
+#include "ns3/prefetch-line.h"
+
 #include <boost/container/small_vector.hpp>
 #include <deque>
 #include <functional>
@@ -179,18 +181,19 @@ class CollectiveRunner : public TransportUser
     // TransportUser
     void OnDelivered(const Delivery& delivery, int64_t now) override;
     void OnSent(ChannelId channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
-    void Prefetch(uint64_t cookie, const results::PathRecord* cause) const override;
+    void Prefetch(uint64_t cookie, const results::PathRecord* cause, uint32_t turn) const override;
 
   private:
     /// A lane of a rank in a collective under way.
     struct LaneState
     {
-        // Of the step at `index`, if not at the end: coll::Step.
+        // Of the step at `index`, if not at the end: coll::Step. The two peers are apart, so that
+        // they are not read at once where they have just been written one by one: that keeps a
+        // processor waiting.
         Rank recvPeer = coll::kNoRank;
-        Rank sendPeer = coll::kNoRank;
-        uint64_t sendBytes = 0;
-
         coll::StepIndex index = 0;
+        uint64_t sendBytes = 0;
+        Rank sendPeer = coll::kNoRank;
         coll::StepIndex steps = 0;
         LaneArrivals arrivals;
         bool started = false; ///< the collective's launch is over
@@ -217,6 +220,8 @@ class CollectiveRunner : public TransportUser
         std::vector<Rank> positions = {}; ///< of the schedule's network nodes
         uint32_t number = 0;              ///< in Communicator::numbered
         int64_t formula = -1; ///< ps from the last entry on, instead of messages; -1: messages
+        uint32_t id = 0;      ///< among all that there ever were, from 1 on
+        uint64_t parts = 1;   ///< Schedule::PartsOfMessage
         std::vector<uint64_t> bytesOf = {}; ///< that ranks send, with a formula
     };
 
@@ -224,15 +229,16 @@ class CollectiveRunner : public TransportUser
     struct Part
     {
         const Plan* plan = nullptr; ///< null: not entered, but something has come for it
-        Rank as = 0;                ///< in the schedule
         boost::container::small_vector<LaneState, 1> lanes;
         uint64_t bytesSent = 0;
         uint32_t sequence = 0;
         uint32_t tag = 0;
+        Rank as = 0; ///< in the schedule
         uint16_t lanesLeft = 0;
         bool used = false; ///< Member::part
-        uint64_t cookie = 0;
+        // behind what a message needs
         int64_t entered = 0; ///< ps
+        uint64_t cookie = 0;
     };
 
     /// Where a rank sends.
@@ -244,6 +250,7 @@ class CollectiveRunner : public TransportUser
         bool limited = false;      ///< Plan::limited
         bool ownNics = false;      ///< Plan::ownNics
         uint16_t rail = 0;
+        uint32_t plan = 0; ///< Plan::id, of the one that it was used for last
         ChannelId channel = 0;
         Transport* transport = nullptr;
     };
@@ -267,7 +274,7 @@ class CollectiveRunner : public TransportUser
 
     /// A rank in a communicator, or a switch: touched in events of its own server only. With
     /// thousands of ranks a message finds it in no cache, so what a message needs of it is
-    /// together, and first.
+    /// together, and first: LINES.
     struct alignas(64) Member
     {
         uint32_t communicator = 0;
@@ -276,17 +283,25 @@ class CollectiveRunner : public TransportUser
         uint32_t server = 0;  ///< of hosts of Places
         uint32_t context = 0; ///< ns-3 node id of the server
         Kind kind = Kind::RANK;
+        bool causeGiven = false;              ///< to a message: it is not the member's to drop
         uint32_t entered = 0;                 ///< collectives so far
         results::PathRecord* cause = nullptr; ///< of what is posted now: see CollectivePaths
-        bool causeGiven = false;              ///< to a message: it is not the member's to drop
         Connection last;                      ///< of lane 0: the one used last
-        Part part;                            ///< of a collective it has not left, if used
         uint64_t bytesSent = 0;               ///< in all
+        Part part;                            ///< of a collective it has not left, if used
         // seldom needed
         std::map<uint32_t, Part> others;     ///< by sequence: if it is in several
         std::vector<Connection> lastOfLanes; ///< by lane, as `last`: of the first few
         std::unordered_map<uint64_t, Connection> connections; ///< by ConnectionKey
         std::unique_ptr<Failure> failure;                     ///< null: none
+
+        static constexpr std::size_t LINES = 3; ///< of 64 bytes, that a message needs
+
+        void PrefetchLines() const
+        {
+            const char* first = reinterpret_cast<const char*>(this);
+            ns3::PrefetchLines(first, first + 64 * LINES);
+        }
     };
 
     struct Communicator
@@ -315,6 +330,15 @@ class CollectiveRunner : public TransportUser
         return static_cast<uint64_t>(node.kind) << 32 | node.where;
     }
 
+    /// What a rank sends.
+    struct Message
+    {
+        const Plan* plan;
+        uint64_t bytes;
+        uint32_t sequence;
+        uint32_t tag;
+    };
+
     enum class EventKind : uint8_t
     {
         LEAVE,  ///< a rank is done
@@ -336,6 +360,9 @@ class CollectiveRunner : public TransportUser
         const Plan* plan;
         results::PathRecord* path; ///< what caused it, held
     };
+
+    /// What is together does fit: at compile time.
+    static void CheckLines();
 
     using Events = EventPool<CollectiveRunner, EventPayload>;
     friend Events;
@@ -391,10 +418,17 @@ class CollectiveRunner : public TransportUser
     void Send(Member& member, Part& part, Rank to, coll::Lane lane, uint64_t bytes, int64_t now);
     /// \return when the member's GPU can send, ps: now, later, or SpeedProfile::NEVER
     int64_t CanSendAt(const Member& member, int64_t now) const;
-    void Transfer(Member& member, const EventPayload& send, const Connection& connection);
-    /// Of what is to be sent.
-    const Connection& GetConnection(Member& member, const EventPayload& send);
-    const Connection& GetConnection(Member& member, const EventPayload& send, uint16_t rail);
+    void Transfer(Member& member, const Message& message, const Connection& connection);
+    const Connection& GetConnection(Member& member, const Plan& plan, Rank to, coll::Lane lane);
+    /// The one used last becomes that to this member.
+    void Change(Connection& last, Member& member, const Plan& plan, Rank to, coll::Lane lane);
+    /// Whatever was used last.
+    const Connection& FindConnection(Member& member,
+                                     const Plan& plan,
+                                     Rank to,
+                                     coll::Lane lane,
+                                     uint16_t rail);
+    uint16_t RailOf(const Member& member, const Plan& plan, coll::Lane lane) const;
     /// \return nothing if all ranks have left it
     std::string DescribeUnfinished(const Communicator& comm, uint32_t sequence) const;
 
@@ -406,6 +440,7 @@ class CollectiveRunner : public TransportUser
     std::deque<Communicator> m_communicators;
     std::function<void(const std::string& what)> m_onFailure; ///< empty: nobody listens
     bool m_aborted = false;
+    uint32_t m_plans = 0; ///< made so far
     results::CollectivePaths* m_paths = nullptr;
     const std::map<Rank, training::SpeedProfile>* m_speeds = nullptr; ///< null: all are as ever
     std::deque<Events> m_events;                                      ///< by server

@@ -9,6 +9,7 @@
 
 #include "ns3/node-window-ranks.h"
 #include "ns3/node-windows.h"
+#include "ns3/prefetch-line.h"
 
 #include <algorithm>
 #include <cstring>
@@ -110,7 +111,7 @@ NetworkTransport::Add(uint32_t endpoint, const End& end, bool accepted)
     ends[index].channel = accepted ? end.channel : MakeChannel(endpoint, index);
     if (end.queuePair)
     {
-        end.queuePair->cookie = index | (accepted ? ACCEPTED : 0);
+        end.queuePair->cookie = CookieOf(ends[index], accepted);
         end.queuePair->SetUser(this);
     }
     return ends[index];
@@ -159,7 +160,7 @@ NetworkTransport::Open(const ChannelName& name,
             ": their numbers have 24 bits, for all " + std::to_string(m_fabric.GetNEndpoints()) +
             " NICs together");
     }
-    end.queuePair->cookie = IndexOf(end.channel);
+    end.queuePair->cookie = CookieOf(end, false);
     end.queuePair->SetUser(this);
     m_collector.BeginConnection(*end.queuePair,
                                 m_places.IsGpu(name.from) ? name.from : results::FlowRecord::NO_GPU,
@@ -241,44 +242,33 @@ NetworkTransport::PrefetchPost(ChannelId channel, uint32_t depth) const
     }
     if (end.causes && depth == 2)
     {
-        ns3::PrefetchLine(end.causes);
-    }
-    else if (end.causes && depth == 3)
-    {
-        end.causes->PrefetchAdd();
+        ns3::PrefetchLines(end.causes, end.causes + 1);
     }
 }
 
 void
 NetworkTransport::Prefetch(const ns3::RdmaQueuePair* qp, uint32_t depth) const
 {
-    const Host* host = m_hosts[qp->GetNic()->GetEndpoint()].get();
-    if (!host)
-    {
-        return; // its first message: OnAccepted will make it
-    }
-    const bool accepted = qp->cookie & ACCEPTED;
-    const Host::Ends& ends = accepted ? host->accepted : host->opened;
+    const End* end = EndOf(qp);
     if (depth == 0)
     {
-        ns3::PrefetchLine(&ends);
+        ns3::PrefetchLine(end); // none before its first message: OnAccepted will make it
         return;
     }
-    if (depth == 1)
-    {
-        ends.Prefetch(IndexOf(qp->cookie));
-        return;
-    }
-    const End& end = ends[IndexOf(qp->cookie)];
-    if (!accepted || !end.user)
+    if (!(qp->cookie & ACCEPTED) || !end->user)
     {
         return; // who has sent it is told of what has failed only
     }
-    end.user->Prefetch(end.cookie, nullptr);
-    if (end.causes)
+    if (depth == 1)
     {
-        ns3::PrefetchLine(end.causes);
+        end->user->Prefetch(end->cookie, nullptr, 0);
+        if (end->causes)
+        {
+            ns3::PrefetchLines(end->causes, end->causes + 1);
+        }
+        return;
     }
+    end->user->Prefetch(end->cookie, end->causes ? end->causes->Peek() : nullptr, 1);
 }
 
 void
@@ -396,14 +386,14 @@ NetworkTransport::GetBytesArrived() const
 void
 NetworkTransport::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
 {
-    Host& host = *m_hosts[qp->GetNic()->GetEndpoint()];
-    const uint32_t index = IndexOf(qp->cookie);
-    const End end = host.accepted[index]; // a copy: its user may open others
+    End& own = *EndOf(qp);
+    const End end = own; // a copy: its user may open others
     if (end.name.single)
     {
+        Host& host = *m_hosts[qp->GetNic()->GetEndpoint()];
         host.bytesBefore += qp->GetBytesReceived();
-        host.accepted[index] = {};
-        host.accepted.Give(index);
+        own = {};
+        host.accepted.Give(host.accepted.NumberOf(&own));
         m_connections.CloseSingle(qp, now);
     }
     results::PathRecord* cause = end.causes ? end.causes->Take() : nullptr;
@@ -417,7 +407,7 @@ NetworkTransport::OnCompletion(ns3::RdmaQueuePair* qp,
                                int64_t now)
 {
     const bool failed = status != ns3::RdmaStatus::SUCCESS;
-    const End end = m_hosts[qp->GetNic()->GetEndpoint()]->opened[IndexOf(qp->cookie)];
+    const End end = *EndOf(qp);
     const uint64_t id = request.id;
     if (request.operation == ns3::RdmaOperation::READ && !failed)
     {

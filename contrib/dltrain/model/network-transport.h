@@ -101,7 +101,8 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
 
     static_assert(sizeof(End) == 64);
 
-    /// Of an endpoint: its queue pairs' cookies are indices, of `accepted` or'ed with ACCEPTED.
+    /// Of an endpoint: its queue pairs' cookies are where their ends lie, of `accepted` or'ed with
+    /// ACCEPTED.
     struct Host
     {
         using Ends = Slots<End, rdma::FixedList<End>>;
@@ -111,7 +112,17 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
         uint64_t bytesBefore = 0; ///< that have arrived here over channels that are closed
     };
 
-    static constexpr uint64_t ACCEPTED = uint64_t{1} << 32;
+    static constexpr uint64_t ACCEPTED = 1;
+
+    static uint64_t CookieOf(const End& end, bool accepted)
+    {
+        return reinterpret_cast<uintptr_t>(&end) | (accepted ? ACCEPTED : 0);
+    }
+
+    static End* EndOf(const ns3::RdmaQueuePair* qp)
+    {
+        return reinterpret_cast<End*>(qp->cookie & ~ACCEPTED);
+    }
 
     static ChannelId MakeChannel(uint32_t endpoint, uint32_t index)
     {
@@ -123,9 +134,9 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
         return static_cast<uint32_t>(channel >> 32);
     }
 
-    static uint32_t IndexOf(uint64_t channelOrCookie)
+    static uint32_t IndexOf(ChannelId channel)
     {
-        return static_cast<uint32_t>(channelOrCookie);
+        return static_cast<uint32_t>(channel);
     }
 
     /// A channel to a place of another rank, as that has to know of it.

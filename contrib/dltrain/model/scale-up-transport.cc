@@ -5,6 +5,7 @@
 
 #include "ns3/assert.h"
 #include "ns3/prefetch-line.h"
+#include "ns3/rdma-event.h"
 
 namespace dltrain
 {
@@ -12,6 +13,7 @@ namespace dltrain
 ScaleUpTransport::Server::Server(uint32_t number, uint32_t context, const topo::ServerSpec& server)
     : number(number),
       context(context),
+      event(new WakeEvent(this), false),
       model(server.scaleUp, server.gpus, &server.library)
 {
     if (ns3::NodeWindows* windows = ns3::NodeWindows::Active())
@@ -22,6 +24,7 @@ ScaleUpTransport::Server::Server(uint32_t number, uint32_t context, const topo::
 
 ScaleUpTransport::Server::~Server()
 {
+    event->Disown();
     if (ns3::NodeWindows* windows = ns3::NodeWindows::Active())
     {
         windows->RemoveAhead(context, this);
@@ -79,9 +82,16 @@ ScaleUpTransport::Post(ChannelId channel, const TransportPost& post)
     const int64_t now = ns3::RdmaClock::Now();
     Server& server = *m_servers[ServerOf(channel)];
     const uint32_t message = server.messages.Take();
-    server.messages[message] =
-        {IndexOf(channel), post.immediate, post.bytes, post.id, post.cause, now};
     const Channel& on = server.channels[IndexOf(channel)];
+    Message& sent = server.messages[message]; // part by part: read soon
+    sent.channel = IndexOf(channel);
+    sent.immediate = post.immediate;
+    sent.bytes = post.bytes;
+    sent.posted = now;
+    sent.cause = post.cause;
+    sent.user = on.user;
+    sent.id = post.id;
+    sent.cookie = on.cookie;
     server.model.Post(on.fromGpu,
                       on.toGpu,
                       rdma::Bytes(post.bytes),
@@ -90,9 +100,28 @@ ScaleUpTransport::Post(ChannelId channel, const TransportPost& post)
                       post.parts,
                       post.how,
                       rdma::BitRate(post.mostBps));
+    on.user->Prefetch(on.cookie, nullptr, 0); // it may arrive within this very window
     if (!server.awake)
     {
         server.ScheduleWake();
+    }
+}
+
+void
+ScaleUpTransport::PrefetchPost(ChannelId channel, uint32_t depth) const
+{
+    if (depth == 0)
+    {
+        m_servers[ServerOf(channel)]->channels.Prefetch(IndexOf(channel));
+    }
+}
+
+void
+ScaleUpTransport::WakeEvent::Notify()
+{
+    if (m_server)
+    {
+        m_server->OnWake();
     }
 }
 
@@ -104,7 +133,19 @@ ScaleUpTransport::Server::ScheduleWake()
     if (at != topo::ScaleUpModel::kNever && (wakes.empty() || at.ps < wakes.back()))
     {
         wakes.push_back(at.ps);
-        timer.ScheduleAt(at.ps, context);
+        event->Ref(); // the event set's
+        if (ns3::NodeWindows* windows = ns3::NodeWindows::Active())
+        {
+            windows->Schedule(
+                windows->UnitOf(context),
+                ns3::RdmaClock::TickAt(at.ps),
+                context,
+                reinterpret_cast<uintptr_t>(static_cast<ns3::EventImpl*>(ns3::PeekPointer(event))));
+            return;
+        }
+        ns3::Simulator::ScheduleWithContext(context,
+                                            ns3::RdmaClock::At(at.ps) - ns3::Simulator::Now(),
+                                            ns3::PeekPointer(event));
     }
 }
 
@@ -145,19 +186,22 @@ ScaleUpTransport::Server::Prefetch(int64_t ticks, uint32_t depth) const
         return;
     case 1:
         ns3::PrefetchLine(wakes.data());
+        ns3::PrefetchLine(ns3::PeekPointer(event));
+        messages.PrefetchFree();
         break;
     case 2:
         model.ForEachArrival(until, [this](uint32_t message) { messages.Prefetch(message); });
         break;
     case 3:
-        model.ForEachArrival(until, [this](uint32_t message) {
-            channels.Prefetch(messages[message].channel);
+        model.ForEachArrival(until, [this](uint32_t which) {
+            const Message& message = messages[which];
+            channels.Prefetch(message.channel);
+            message.user->Prefetch(message.cookie, message.cause, 0);
         });
         break;
     default:
-        model.ForEachArrival(until, [this](uint32_t message) {
-            const Channel& on = channels[messages[message].channel];
-            on.user->Prefetch(on.cookie, messages[message].cause);
+        model.ForEachArrival(until, [this](uint32_t which) {
+            messages[which].user->Prefetch(messages[which].cookie, nullptr, 1);
         });
         return;
     }

@@ -8,8 +8,9 @@
 #include "topologies/scale-up-model.h"
 #include "transport.h"
 
+#include "ns3/event-impl.h"
 #include "ns3/node-windows.h"
-#include "ns3/rdma-event.h"
+#include "ns3/ptr.h"
 
 #include <cstdint>
 #include <memory>
@@ -34,6 +35,7 @@ class ScaleUpTransport : public Transport
                    uint64_t cookie,
                    uint64_t mostBps) override;
     void Post(ChannelId channel, const TransportPost& post) override;
+    void PrefetchPost(ChannelId channel, uint32_t depth) const override;
     void Close(ChannelId channel) override;
     std::string Describe(ChannelId channel) const override;
     uint64_t GetBytesArrived() const override;
@@ -48,14 +50,42 @@ class ScaleUpTransport : public Transport
         uint16_t toGpu;
     };
 
-    struct Message
+    /// A cache line, with what is looked at ahead of its arrival.
+    struct alignas(64) Message
     {
         uint32_t channel;
         uint32_t immediate;
         uint64_t bytes;
-        uint64_t id;
-        results::PathRecord* cause;
         int64_t posted; ///< ps
+        results::PathRecord* cause;
+        const TransportUser* user;
+        uint64_t id;
+        uint64_t cookie; ///< the channel's
+    };
+
+    static_assert(sizeof(Message) == 64);
+
+    struct Server;
+
+    /// Of a server: pending several times at once, it may be, also when the server is gone.
+    class WakeEvent : public ns3::EventImpl
+    {
+      public:
+        explicit WakeEvent(Server* server)
+            : m_server(server)
+        {
+        }
+
+        void Disown()
+        {
+            m_server = nullptr;
+        }
+
+      protected:
+        void Notify() override;
+
+      private:
+        Server* m_server; ///< null: gone
     };
 
     /// Touched in events of its own only.
@@ -71,9 +101,9 @@ class ScaleUpTransport : public Transport
         void Prefetch(int64_t ticks, uint32_t depth) const override;
 
         const uint32_t number;
-        const uint32_t context; ///< ns-3 node id
-        bool awake = false;     ///< its messages arrive now
-        ns3::RdmaTimer<Server, &Server::OnWake> timer{this};
+        const uint32_t context;     ///< ns-3 node id
+        bool awake = false;         ///< its messages arrive now
+        ns3::Ptr<WakeEvent> event;  ///< OnWake
         std::vector<int64_t> wakes; ///< pending ones, the next last
         Slots<Message> messages;    ///< the model's cookies are their numbers
         Slots<Channel> channels;

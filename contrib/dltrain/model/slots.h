@@ -48,6 +48,18 @@ class Slots
         return m_things[number];
     }
 
+    /// \pre it is one of these, and the list leaves things where they are
+    uint32_t NumberOf(const T* thing) const
+    {
+        return static_cast<uint32_t>(m_things.IndexOf(thing));
+    }
+
+    /// Take and Give will soon be called.
+    void PrefetchFree() const
+    {
+        ns3::PrefetchLine(m_free.data() + m_free.size());
+    }
+
     /// It will be needed soon.
     void Prefetch(std::size_t number) const
     {

@@ -241,9 +241,13 @@ class TransportUser
                         bool failed,
                         int64_t now) = 0;
 
-    /// A message of a channel will soon be delivered: PrefetchLine what that needs.
+    /// A message of a channel will soon be delivered: PrefetchLine what that needs, in two turns,
+    /// the second a while after the first, which looks at what that has fetched.
     /// \param cookie the channel's \param cause the message's; null: it is not known
-    virtual void Prefetch(uint64_t /* cookie */, const results::PathRecord* /* cause */) const
+    /// \param turn 0, 1
+    virtual void Prefetch(uint64_t /* cookie */,
+                          const results::PathRecord* /* cause */,
+                          uint32_t /* turn */) const
     {
     }
 };

@@ -289,9 +289,45 @@ class CauseQueueTestCase : public TestCase
             }
             adder.join();
             NS_TEST_EXPECT_MSG_EQ(wrong, 0, "another one's");
-            // One for each that can wait, the one in front, and those taken since it last looked.
-            NS_TEST_EXPECT_MSG_LT_OR_EQ(queue.GetSize(), 2 * 1000 + 1, "nodes serve again");
+            // Up to 1,000 wait, so the largest ring is of 1,024, the least power of two that holds
+            // them; those before it, half as large each, have fewer than that together.
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(queue.GetSize(), 2 * 1024, "a ring serves again");
         }
+    }
+};
+
+class CauseQueuePeekTestCase : public TestCase
+{
+  public:
+    CauseQueuePeekTestCase()
+        : TestCase("a cause queue shows what it would give, as long as it is in its own line")
+    {
+    }
+
+  private:
+    static results::PathRecord* Cause(uintptr_t i)
+    {
+        return reinterpret_cast<results::PathRecord*>(i);
+    }
+
+    void DoRun() override
+    {
+        CauseQueue queue;
+        NS_TEST_EXPECT_MSG_EQ((queue.Peek() == nullptr), true, "nothing waits");
+        // Eight are in the queue itself; then a ring of 16 begins, then one of 32.
+        for (uintptr_t i = 1; i <= 25; ++i)
+        {
+            queue.Add(Cause(i));
+            const std::size_t size = i <= 8 ? 8 : i <= 8 + 16 ? 8 + 16 : 8 + 16 + 32;
+            NS_TEST_EXPECT_MSG_EQ(queue.GetSize(), size, "after " << i);
+        }
+        for (uintptr_t i = 1; i <= 25; ++i)
+        {
+            results::PathRecord* seen = i <= 8 ? Cause(i) : nullptr;
+            NS_TEST_EXPECT_MSG_EQ((queue.Peek() == seen), true, "at " << i);
+            NS_TEST_EXPECT_MSG_EQ((queue.Take() == Cause(i)), true, "in their order");
+        }
+        NS_TEST_EXPECT_MSG_EQ(queue.GetSize(), 32, "the rings before are free");
     }
 };
 
@@ -305,6 +341,7 @@ class TransportTestSuite : public TestSuite
         AddTestCase(new TransportFailureTestCase, TestCase::QUICK);
         AddTestCase(new TransportReuseTestCase, TestCase::QUICK);
         AddTestCase(new CauseQueueTestCase, TestCase::QUICK);
+        AddTestCase(new CauseQueuePeekTestCase, TestCase::QUICK);
     }
 };
 

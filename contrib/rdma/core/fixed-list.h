@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace rdma
@@ -79,6 +80,19 @@ class FixedList
     const T& operator[](std::size_t at) const
     {
         return m_pieces[PieceOf(at)][PlaceOf(at)];
+    }
+
+    /// \pre it is one of them \return its number; O(log size)
+    std::size_t IndexOf(const T* thing) const
+    {
+        const std::less<const T*> isBefore;
+        std::size_t piece = 0;
+        while (!m_pieces[piece] || isBefore(thing, &m_pieces[piece][0]) ||
+               !isBefore(thing, &m_pieces[piece][0] + (FIRST << piece)))
+        {
+            ++piece;
+        }
+        return static_cast<std::size_t>(thing - &m_pieces[piece][0]) + (FIRST << piece) - FIRST;
     }
 
     Iterator<FixedList, T> begin()

@@ -4,6 +4,7 @@
 #include "node-window-shard.h"
 
 #include "node-window-foreseen.h"
+#include "node-window-outlook.h"
 #include "node-windows.h"
 #include "prefetch-line.h"
 #include "rdma-port.h"
@@ -415,7 +416,7 @@ NodeWindowShard::Prefetch(std::size_t place, int64_t cut) const
     constexpr std::size_t LAST = RdmaPortUser::DEPTHS + 2;
     constexpr std::size_t LAST_OF_SHALLOW = 5;
     static_assert(NodeWindowAhead::DEPTHS == RdmaPortUser::DEPTHS);
-    const bool isFar = m_running.size() >= VERY_MANY;
+    const bool isFar = NodeWindowOutlook::isLarge || m_running.size() >= VERY_MANY;
     const std::size_t left = m_running.size() - place;
     if (left > LAST + 1)
     {
@@ -468,9 +469,10 @@ NodeWindowShard::Run(int64_t bucket, int64_t cut)
         m_running.push_back(m_far.top().unit);
         m_far.pop();
     }
+    const bool looksAhead = NodeWindowOutlook::isLarge || m_running.size() >= MANY;
     for (std::size_t i = 0; i < m_running.size(); ++i)
     {
-        if (m_running.size() >= MANY)
+        if (looksAhead)
         {
             Prefetch(i, cut);
         }

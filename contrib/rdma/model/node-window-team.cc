@@ -4,6 +4,7 @@
 #include "node-window-team.h"
 
 #include "node-window-crew.h"
+#include "node-window-outlook.h"
 #include "rdma-port.h"
 
 #include <algorithm>
@@ -95,6 +96,7 @@ void
 NodeWindowTeam::RegisterAll()
 {
     DeliverPosts();
+    NodeWindowOutlook::isLarge = m_units.size() >= NodeWindowOutlook::LARGE;
     for (const auto& shard : m_shards)
     {
         shard->Reset(m_window, m_bucket);

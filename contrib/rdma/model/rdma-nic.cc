@@ -358,6 +358,9 @@ RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
 {
     // Of a queue pair first where it is found, then it, then its sender, and what its user will
     // need if it is told of a message: each points to the next.
+    const auto acknowledgesAll = [](const RdmaQueuePair* qp, const RdmaFrame& frame) {
+        return rdma::WirePsn(qp->m_requester.m_endPsn) == rdma::WirePsn(uint64_t{frame.psn} + 1);
+    };
     for (const NodeWindowArrival& arrival : arrivals)
     {
         const RdmaFrame& frame = *arrival.frame;
@@ -367,9 +370,13 @@ RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
             continue;
         }
         const bool request = IsRequest(frame.opcode);
-        if (depth > 2 && !(request && (frame.flags & RdmaFrame::END_OF_POST)))
+        if (depth > 2 && request && !(frame.flags & RdmaFrame::END_OF_POST))
         {
             continue; // nobody is told of a message
+        }
+        if (depth > 3 && !request)
+        {
+            continue;
         }
         const RdmaQueuePair* qp = FindQueuePair(frame.destQp);
         if (!qp)
@@ -384,20 +391,23 @@ RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
         {
             PrefetchUser(qp, frame.flags & RdmaFrame::END_OF_POST, depth - 2);
         }
-        else
+        else if (depth == 2)
         {
             PrefetchLines(qp->m_requester.m_sender, qp->m_requester.m_sender + 1);
             // Who has posted is told of the ACK for all of it; of others seldom.
-            PrefetchUser(qp,
-                         rdma::WirePsn(qp->m_requester.m_endPsn) ==
-                             rdma::WirePsn(uint64_t{frame.psn} + 1),
-                         1);
+            PrefetchUser(qp, acknowledgesAll(qp, frame), 0);
+        }
+        else if (acknowledgesAll(qp, frame))
+        {
+            const RdmaRequester::Sender& sender = *qp->m_requester.m_sender;
+            PrefetchLine(sender.requests.data() + sender.first);
         }
     }
     if (depth == 0)
     {
         // Behind what every user of a port has fetched already.
         PrefetchLines(&m_counters, &m_counters.retransmittedPackets);
+        PrefetchLine(&m_dscpOfPriority);
         PrefetchLine(m_restingSenders.data() + m_restingSenders.size());
     }
     else if (depth > 2)

@@ -34,6 +34,7 @@ TEST(FixedList, ThingsStayWhereTheyAre)
         EXPECT_EQ(thing.value, i);
         EXPECT_EQ(&thing, at[static_cast<std::size_t>(i)]);
         EXPECT_EQ(&list[static_cast<std::size_t>(i)], &thing);
+        EXPECT_EQ(list.IndexOf(&thing), static_cast<std::size_t>(i));
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&thing) % 64, 0U);
         ++i;
     }
