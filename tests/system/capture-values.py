@@ -73,7 +73,8 @@ class Values(CaptureTest):
 
     def test_a_large_storage_on_one_rank(self):
         """What one rank does not know, as only a GPU does, nobody waits for in vain."""
-        script = self.write("large.py", BEGIN + COLLECTIVES.replace("LARGE", "True") + "print('end')")
+        text = COLLECTIVES.replace("LARGE", "True") + "print('end')"
+        script = self.write("large.py", BEGIN + text)
         made = self.capture("torchrun", f"--nproc_per_node={RANKS}", script, patience=10)
         self.assertEqual(made.mistakes, [], made.errors)
         self.assertEqual(made.output.split().count("end"), RANKS)

@@ -9,7 +9,7 @@ import re
 from . import environment
 
 SBATCH = re.compile(r"^#SBATCH\s+(-[-\w]+)(?:[=\s]\s*(\S+))?")
-# "2", "2-4" (at least, at most), "gpu:4", "gpu:a100:4".
+# Of values such as "2", "2-4" (at least, at most) and "gpu:a100:4" the last number counts.
 COUNTS = {
     "-N": "servers",
     "--nodes": "servers",
@@ -37,8 +37,8 @@ QUERIES = {
 
 
 def of_script(path):
-    """{"servers", "tasks", "each", "gpus", "task_gpus"} of the #SBATCH lines of a batch script, those that are
-    there. As sbatch does, lines behind the first command do not count.
+    """{"servers", "tasks", "each", "gpus", "task_gpus"} of the #SBATCH lines of a batch script,
+    those that are there. As sbatch does, lines behind the first command do not count.
     """
     found = {}
     try:

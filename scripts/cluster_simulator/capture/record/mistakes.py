@@ -124,7 +124,9 @@ def _failed(records, died):
     return found
 
 
-WAITS = re.compile(r"capture: (?P<what>\w+) at (?P<line>.*?) waits for rank (?P<rank>\d+), (?P<why>.*)")
+WAITS = re.compile(
+    r"capture: (?P<what>\w+) at (?P<line>.*?) waits for rank (?P<rank>\d+), (?P<why>.*)"
+)
 
 
 def _waiting(records):
