@@ -428,7 +428,8 @@ class WhoIsToBlame(SameBytesTest):
         run = self.run_program(
             f"traffic --topology=leaf-spine --hosts=9 --hosts-per-leaf=3 --flows={flows}"
             " --cc=none --no-pfc --buffer=200kB --timeout-exponent=4"
-            f" --fault=drop,at=0us,on=server-8-leaf-2,to=0.01,for=200us {QUIET}"
+            f" --fault=drop,at=0us,on=server-8-leaf-2,to=0.01,for=200us {QUIET}",
+            status=3,  # two of the flows lose too much, and their queue pairs give up
         )
         why = {(row["src"], row["dst"]): row["why"] for row in run.rows("attribution.csv")}
         self.assertIn("repeating", " ".join(why.values()))
