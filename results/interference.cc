@@ -34,20 +34,46 @@ Interference::Add(const FlowRecord& record,
                   const std::function<uint32_t(uint32_t tag)>& ownerOf,
                   uint32_t ordinary)
 {
+    while (static_cast<std::size_t>(record.end / m_interval) >= MOST_INTERVALS)
+    {
+        Coarsen();
+    }
+    const auto first = static_cast<std::size_t>(record.start / m_interval);
+    const auto last = static_cast<std::size_t>(record.end / m_interval);
+    m_first = std::min(m_first, first);
+    m_last = std::max(m_last, last);
     Owner& mine = m_owners[owner];
     mine.time += record.end - record.start;
     mine.throttled += parts.parts[At(TimeShare::THROTTLED)];
     for (const MessageParts::Hop& hop : parts.hops)
     {
-        Port& port = mine.ports[hop.port];
-        port.bytes += record.bytes;
+        const auto [found, isNew] = mine.ports.try_emplace(hop.port);
+        Port& port = found->second;
+        if (isNew)
+        {
+            std::vector<uint32_t>& there = m_ownersAt[hop.port];
+            there.insert(std::lower_bound(there.begin(), there.end(), owner), owner);
+        }
+        port.intervals.resize(std::max(port.intervals.size(), last + 1));
+        uint64_t before = 0; // bytes of the intervals so far
+        for (std::size_t i = first; i <= last; ++i)
+        {
+            const auto until =
+                static_cast<double>(static_cast<int64_t>(i + 1) * m_interval - record.start);
+            const auto share = until / static_cast<double>(record.end - record.start);
+            const uint64_t passed =
+                i == last ? record.bytes
+                          : static_cast<uint64_t>(share * static_cast<double>(record.bytes));
+            port.intervals[i].bytes += passed - before;
+            before = passed;
+        }
         if (&hop == &parts.hops.front())
         {
             continue; // the sender's own NIC
         }
         const int64_t waited = std::max<int64_t>(0, hop.waited);
         const int64_t queued = std::max<int64_t>(0, hop.waited - hop.paused);
-        port.waited += waited;
+        port.intervals[last].waited += waited;
         if (queued > 0 &&
             (hop.behind.ordinary || (hop.behind.known && hop.behind.tag != UINT32_MAX)))
         {
@@ -66,6 +92,30 @@ Interference::Clear()
         owner.ports.clear();
         owner.time = owner.throttled = 0;
     }
+    m_ownersAt.clear();
+    m_first = SIZE_MAX;
+    m_last = 0;
+}
+
+void
+Interference::Coarsen()
+{
+    m_interval *= 2;
+    m_first = m_first == SIZE_MAX ? m_first : m_first / 2;
+    m_last /= 2;
+    for (Owner& owner : m_owners)
+    {
+        for (auto& [number, port] : owner.ports)
+        {
+            for (std::size_t i = 0; i < port.intervals.size(); ++i)
+            {
+                const Interval was = std::exchange(port.intervals[i], {});
+                port.intervals[i / 2].waited += was.waited;
+                port.intervals[i / 2].bytes += was.bytes;
+            }
+            port.intervals.resize((port.intervals.size() + 1) / 2);
+        }
+    }
 }
 
 void
@@ -81,13 +131,33 @@ Interference::NameOf(uint32_t owner, const std::string& nameless) const
     return owner == 0 ? nameless : m_owners[owner].name;
 }
 
-uint64_t
-Interference::BytesAt(uint32_t owner, uint32_t port) const
+double
+Interference::BytesAt(uint32_t owner, uint32_t port, std::size_t interval) const
 {
     const auto found = m_owners[owner].ports.find(port);
-    const uint64_t ordinary =
-        owner == m_ordinary && !m_ordinaryBytes.empty() ? m_ordinaryBytes[port] : 0;
-    return ordinary + (found == m_owners[owner].ports.end() ? 0 : found->second.bytes);
+    const bool has =
+        found != m_owners[owner].ports.end() && interval < found->second.intervals.size();
+    const bool ordinary = owner == m_ordinary && !m_ordinaryBytes.empty() && m_first <= interval &&
+                          interval <= m_last;
+    return (has ? static_cast<double>(found->second.intervals[interval].bytes) : 0) +
+           (ordinary ? static_cast<double>(m_ordinaryBytes[port]) /
+                           static_cast<double>(m_last - m_first + 1)
+                     : 0);
+}
+
+std::vector<uint32_t>
+Interference::OwnersAt(uint32_t port) const
+{
+    const auto found = m_ownersAt.find(port);
+    std::vector<uint32_t> owners =
+        found == m_ownersAt.end() ? std::vector<uint32_t>() : found->second;
+    const auto place = std::lower_bound(owners.begin(), owners.end(), m_ordinary);
+    if (!m_ordinaryBytes.empty() && m_ordinaryBytes[port] > 0 &&
+        (place == owners.end() || *place != m_ordinary))
+    {
+        owners.insert(place, m_ordinary);
+    }
+    return owners;
 }
 
 Interference::Others
@@ -95,13 +165,44 @@ Interference::FindOthers(uint32_t owner, uint32_t port) const
 {
     Others of;
     of.most = owner;
-    for (uint32_t other = 0; other < m_owners.size(); ++other)
+    const std::vector<uint32_t> owners = OwnersAt(port);
+    std::vector<double> sums(owners.size(), 0);
+    std::vector<double> here(owners.size(), 0);
+    const std::vector<Interval>& intervals = m_owners[owner].ports.at(port).intervals;
+    for (std::size_t i = 0; i < intervals.size(); ++i)
     {
-        const uint64_t bytes = BytesAt(other, port);
-        of.all += static_cast<double>(bytes);
-        of.theirs += other == owner ? 0 : static_cast<double>(bytes);
-        const bool more = of.most == owner || bytes > BytesAt(of.most, port);
-        of.most = other != owner && bytes > 0 && more ? other : of.most;
+        if (intervals[i].bytes == 0 && intervals[i].waited == 0)
+        {
+            continue;
+        }
+        double all = 0;
+        for (std::size_t k = 0; k < owners.size(); ++k)
+        {
+            here[k] = BytesAt(owners[k], port, i);
+            sums[k] += here[k];
+            all += here[k];
+        }
+        const auto waited = static_cast<double>(intervals[i].waited);
+        of.waited += waited;
+        for (std::size_t k = 0; k < owners.size() && waited > 0; ++k)
+        {
+            of.waitedFor[owners[k]] += waited * Share(here[k], all);
+        }
+    }
+    double most = 0;
+    for (std::size_t k = 0; k < owners.size(); ++k)
+    {
+        of.all += sums[k];
+        if (owners[k] == owner)
+        {
+            continue;
+        }
+        of.theirs += sums[k];
+        if (sums[k] > most)
+        {
+            most = sums[k];
+            of.most = owners[k];
+        }
     }
     return of;
 }
@@ -148,16 +249,22 @@ Interference::ToJson(uint32_t owner, const std::string& nameless, std::size_t mo
     for (const auto& [port, of] : mine.ports)
     {
         const Others here = FindOthers(owner, port);
-        const auto waited = static_cast<double>(of.waited);
-        for (uint32_t other = 0; other < m_owners.size(); ++other)
+        for (const auto& [other, time] : here.waitedFor)
         {
-            waitedFor[other] += waited * Share(static_cast<double>(BytesAt(other, port)), here.all);
-            behind[other] += other < of.behind.size() ? of.behind[other] : 0;
+            waitedFor[other] += time;
         }
-        const double share = 1 - Share(static_cast<double>(of.bytes), here.all);
-        if (here.most != owner && of.waited > 0)
+        for (std::size_t other = 0; other < of.behind.size(); ++other)
         {
-            links.push_back({port, waited, waited * share, share, here.most});
+            behind[other] += of.behind[other];
+        }
+        if (here.most != owner && here.waited > 0)
+        {
+            const auto own = here.waitedFor.find(owner);
+            links.push_back({port,
+                             here.waited,
+                             here.waited - (own == here.waitedFor.end() ? 0 : own->second),
+                             Share(here.theirs, here.all),
+                             here.most});
         }
     }
     std::sort(links.begin(), links.end(), [](const Link& a, const Link& b) {
