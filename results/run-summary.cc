@@ -97,7 +97,8 @@ PrintRunStats(std::ostream& os, const RunStats& s)
         }
         if (s.credits->rerouted)
         {
-            os << "; " << HumanCount(s.credits->rerouted) << " packets sent around queues";
+            os << "; " << HumanCount(s.credits->rerouted)
+               << " packets by other ports than the tables name";
         }
     }
     else

@@ -16,11 +16,12 @@
  * ports, and balanced is a = 2p = 2h: p = h = 2, a = 4, 9 groups, 72 server ports is the paper's
  * example.
  *
- * Routes are shortest paths. They have at most 3 links between switches (local, global, local);
- * with a path of 2, by two global links through a third group, that is shorter than the minimal one
- * of the paper, which has one global link at most. Local links wait for global ones, which wait for
- * local ones: on a lossless network they can wait in a circle (docs/topologies.md#deadlock). On
- * InfiniBand the subnet manager's dfsssp keeps them apart by virtual lanes.
+ * Routes are shortest paths, but for the detours of some load balancers. They have at most 3 links
+ * between switches (local, global, local); with a path of 2, by two global links through a third
+ * group, that is shorter than the minimal one of the paper, which has one global link at most.
+ * Local links wait for global ones, which wait for local ones: on a lossless network they can wait
+ * in a circle (docs/topologies.md#deadlock). On InfiniBand the subnet manager's dfsssp keeps them
+ * apart by virtual lanes.
  *
  * What is not given is chosen: p = h, a = 2p, p the smallest that fits the servers; as few groups
  * as fit them.

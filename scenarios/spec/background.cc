@@ -189,7 +189,7 @@ BackgroundOptionRows()
 void
 SettleBackground(Validation* v, RunOptions* run)
 {
-    if (run->background)
+    if (run->background && run->background->protocol.tcp) // else a job may be
     {
         run->protocol = run->background->protocol;
         SettleThreads(v, run->protocol, run);

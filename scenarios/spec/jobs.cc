@@ -16,6 +16,7 @@
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/placement.h"
 #include "scenarios/spec/processes.h"
+#include "scenarios/spec/protocol-options.h"
 #include "scenarios/spec/recovery-options.h"
 #include "scenarios/spec/training-options.h"
 #include "topologies/family.h"
@@ -25,6 +26,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
 
 namespace scenario
@@ -57,7 +59,7 @@ struct JobText
     uint32_t warmup = 0;
     // kFlows
     std::vector<std::pair<std::string, std::string>> flows;
-    rdma::Duration duration;
+    std::optional<rdma::Duration> duration; ///< nothing: not said
 };
 
 /// Reads one file; mistakes are collected with their place in it.
@@ -381,13 +383,12 @@ class JobsReader
                  "must be an object such as {\"pattern\": \"incast\", \"bytes\": \"1MB\"}");
             return;
         }
-        job->duration = rdma::Duration(kBackgroundEpochPs);
         for (const auto& [key, value] : object.items())
         {
             if (key == "duration")
             {
                 job->duration = Time(path, object, key);
-                if (m_errors->empty() && job->duration.ps == 0)
+                if (m_errors->empty() && job->duration->ps == 0)
                 {
                     Fail(path + "/duration", value, "allowed: more than 0");
                 }
@@ -665,6 +666,7 @@ ValidateJobs(const ReadResult& read)
     TrainingScenario whole;
     auto set = std::make_shared<JobSet>();
     set->alone = read.values.Flag("alone");
+    std::optional<std::string> ofTcp; // name of the job of TCP
     std::vector<bool> taken;
     // Those with a list first: the others choose among what is left.
     for (const JobText& text : texts)
@@ -732,26 +734,44 @@ ValidateJobs(const ReadResult& read)
                                   ""});
                 return result;
             }
-            const auto flows = MakeFlowsAmong(text.flows,
-                                              text.where + "/flows/",
-                                              s.cluster.topology,
-                                              s.cluster.hostOfServer,
-                                              s.fabric,
-                                              read.values.Integer("seed"),
-                                              text.duration,
-                                              &errors);
+            const auto flows =
+                MakeFlowsAmong(text.flows,
+                               text.where + "/flows/",
+                               s.cluster.topology,
+                               s.cluster.hostOfServer,
+                               s.fabric,
+                               read.values.Integer("seed"),
+                               text.duration.value_or(rdma::Duration(kBackgroundEpochPs)),
+                               &errors);
             if (!flows)
             {
                 return result;
             }
-            if (flows->protocol.tcp)
+            if (flows->repeats && text.duration)
             {
-                errors.push_back({text.where + "/flows/protocol",
-                                  "tcp",
-                                  "is not for jobs of flows; allowed: rdma, or --background",
+                errors.push_back({text.where + "/flows/duration",
+                                  CanonicalDuration(text.duration->ps),
+                                  "is of flows with a load; pattern " + flows->pattern +
+                                      " has each of its flows once; allowed: without",
                                   ""});
                 return result;
             }
+            if (flows->protocol.tcp && ofTcp)
+            {
+                // Ports count TCP's packets together.
+                errors.push_back({text.where + "/flows/protocol",
+                                  "tcp",
+                                  "is what job " + *ofTcp +
+                                      " has, too, and at ports it is not told whose packets of TCP "
+                                      "are; allowed: one such job, with the servers of both",
+                                  ""});
+                return result;
+            }
+            if (flows->protocol.tcp)
+            {
+                ofTcp = job.name;
+            }
+            job.protocol = flows->protocol;
             job.flows = flows->flows(0);
             job.pattern = flows->pattern;
             job.operation = flows->operation;
@@ -796,6 +816,21 @@ ValidateJobs(const ReadResult& read)
     }
     whole.jobs = set;
     whole.run.background = MakeBackground(&v, whole.cluster.topology, whole.fabric);
+    for (const Job& job : set->jobs)
+    {
+        if (!job.protocol.tcp)
+        {
+            continue;
+        }
+        if (whole.run.background && whole.run.background->protocol.tcp)
+        {
+            v.Fail("background",
+                   "is by TCP, and so is job " + job.name +
+                       ": at ports it is not told whose packets of TCP are; allowed: one of them");
+        }
+        whole.run.protocol = job.protocol;
+        SettleThreads(&v, job.protocol, &whole.run);
+    }
     SettleBackground(&v, &whole.run);
     whole.run.faults = MakeFaults(&v, &whole.cluster.topology, "");
     NoteAlone(*set, whole.cluster.topology, &result.notes);
@@ -820,7 +855,8 @@ JobsText(const JobSet& jobs)
                                      ? s.model + ", ZeRO-" + std::to_string(s.zero)
                                  : job.kind == JobKind::kCollective
                                      ? coll::OpName(job.op) + " of " + CanonicalBytes(job.bytes)
-                                     : job.pattern + ", " + topo::Counted(job.flows.size(), "flow");
+                                     : job.pattern + (job.protocol.tcp ? " by TCP, " : ", ") +
+                                           topo::Counted(job.flows.size(), "flow");
         std::string hosts;
         constexpr std::size_t kShown = 8;
         for (std::size_t i = 0; i < std::min(kShown, s.cluster.hostOfServer.size()); ++i)

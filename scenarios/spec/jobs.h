@@ -54,6 +54,7 @@ struct Job
     std::vector<Flow> flows; ///< by start, from the beginning of the run
     FlowOperation operation = FlowOperation::kWrite;
     std::vector<uint8_t> priorities;
+    ProtocolSpec protocol; ///< of at most one job TCP
 };
 
 /// All of a file. At least one job; no host has two.

@@ -15,6 +15,9 @@ using Where = LoadBalancer::Where;
 constexpr const char* kLids =
     "its switches find ways by LIDs, and a sender has no other bits to choose by";
 
+constexpr const char* kNoDetours =
+    "its tables lead along shortest ways, and its virtual lanes keep only those apart";
+
 const std::vector<LoadBalancer>&
 LoadBalancers()
 {
@@ -67,6 +70,18 @@ LoadBalancers()
          Order::kSeldomLost,
          kLids,
          nullptr},
+        {"valiant",
+         "each packet by way of a group by chance (dragonflies), or of a switch (HyperX, tori)",
+         Where::kSwitches,
+         Order::kLost,
+         kNoDetours,
+         nullptr},
+        {"ugal",
+         "each packet by a shortest way or, if its queue says so, as with valiant",
+         Where::kSwitches,
+         Order::kLost,
+         kNoDetours,
+         nullptr},
         {"tables",
          "InfiniBand: as the subnet manager's forwarding tables say",
          Where::kSwitches,
@@ -107,6 +122,12 @@ FindLoadBalancer(const std::string& name)
     return nullptr;
 }
 
+bool
+MakesDetours(const std::string& balancer)
+{
+    return balancer == "valiant" || balancer == "ugal";
+}
+
 std::vector<NamedItem>
 LoadBalancerItems()
 {
@@ -128,8 +149,8 @@ LoadBalancingOptionRows()
             Kind::kName,
             json,
             group,
-            "by which of several shortest ways a packet goes; what it needs of NICs follows "
-            "(--loss-recovery)")
+            "by which of several shortest ways a packet goes, or by which others; what it needs "
+            "of NICs follows (--loss-recovery)")
             .Names("load balancer", LoadBalancerItems)
             .Otherwise("ecmp; with --fabric=ib tables")
             .Example("spray"),
@@ -217,9 +238,23 @@ ApplyLoadBalancing(Validation* v)
                 "is of senders that choose, and a READ's packets are sent by who is asked; allowed "
                 "with --operation=read: ecmp and those of switches");
     }
+    if (spec.name == "reps" && !values.Flag("ecn"))
+    {
+        v->notes.emplace_back("warning: --load-balancer=reps with --no-ecn: no packet comes back "
+                              "marked, so each takes a way by chance or by one that came back");
+    }
     if (spec.name == "plb" && !values.Flag("ecn"))
     {
         v->Fail("load-balancer", "moves by ECN's marks; allowed with --no-ecn: others");
+    }
+    if (MakesDetours(spec.name) && values.Flag("pfc") && !infiniBand && !values.Given("pfc") &&
+        !values.Given("pfc-watchdog"))
+    {
+        v->Decide("pfc", "0");
+        v->notes.push_back("--load-balancer=" + spec.name +
+                           " makes detours, by which buffers that are never full can wait for "
+                           "each other in a circle: runs without PFC, as --no-pfc; allowed "
+                           "too: --pfc, --pfc-watchdog");
     }
     only("spray", spec.name == "spray", "--load-balancer=spray");
     only("flowlet-gap", flowlets, "--load-balancer=flowlet or conga");

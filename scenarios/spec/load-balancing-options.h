@@ -18,10 +18,13 @@ namespace scenario
 
 std::vector<NamedItem> LoadBalancerItems();
 
+/// \return whether packets take ways that are not the shortest
+bool MakesDetours(const std::string& balancer);
+
 std::vector<Option> LoadBalancingOptionRows();
 
-/// Decides what follows: --adaptive-routing, --loss-recovery. After ApplyInfiniBand, before these
-/// options are read.
+/// Decides what follows: --adaptive-routing, --loss-recovery, --pfc. After ApplyInfiniBand, before
+/// these options are read.
 LoadBalancingSpec ApplyLoadBalancing(Validation* v);
 
 } // namespace scenario

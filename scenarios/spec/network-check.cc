@@ -8,7 +8,7 @@
 #include "contrib/rdma/core/shared-buffer.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/infiniband.h"
-#include "scenarios/spec/load-balancing.h"
+#include "scenarios/spec/load-balancing-options.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/rail-options.h"
 #include "topologies/family.h"
@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <exception>
 #include <optional>
+#include <set>
 
 namespace scenario
 {
@@ -103,6 +104,7 @@ class Checker
             WarnOfCredits();
         }
         WarnOfWays();
+        RefuseDetours();
         WarnOfCircles();
     }
 
@@ -403,14 +405,69 @@ class Checker
         return value;
     }
 
+    /// Detours lead by a third group of switches, where networks have such.
+    void RefuseDetours()
+    {
+        const std::string& balancer = m_fabric.balancing.name;
+        if (!MakesDetours(balancer))
+        {
+            return;
+        }
+        const auto refuse = [&](const std::string& why) {
+            m_errors->push_back({m_read.values.Where("load-balancer"), balancer, why, ""});
+        };
+        // Dragonflies, HyperX and tori have links between switches of a tier; trees have none.
+        const auto& nodes = m_topology.Nodes();
+        const bool sideways =
+            std::any_of(m_topology.Links().begin(),
+                        m_topology.Links().end(),
+                        [&nodes](const topo::Link& link) {
+                            return nodes[link.a].kind == topo::NodeKind::kSwitch &&
+                                   nodes[link.b].kind == topo::NodeKind::kSwitch &&
+                                   nodes[link.a].tier == nodes[link.b].tier;
+                        });
+        if (!sideways)
+        {
+            refuse("makes detours, and this network has nothing to gain by them: its links lead up "
+                   "and down, and shortest ways are all that lead to its top; allowed where "
+                   "switches of a tier are linked: --topology=dragonfly, dragonfly-plus, hyperx, "
+                   "torus, such a file");
+            return;
+        }
+        std::set<std::pair<bool, uint32_t>> groups; // parts, and switches of none
+        for (const topo::Endpoint& end : m_topology.Endpoints())
+        {
+            const topo::NodeId edge = m_topology.Peer(end.host, end.port);
+            const auto coordinates = m_topology.Coordinates(edge);
+            const bool part = !m_topology.About().part.empty() && coordinates.size() > 1;
+            groups.emplace(part, part ? coordinates.front() : edge);
+        }
+        if (groups.size() < 3)
+        {
+            refuse("makes detours by a third group of switches, and here hosts hang on " +
+                   std::to_string(groups.size()) + "; allowed: other load balancers");
+        }
+    }
+
     /// Shortest paths that can wait for each other in a circle, where frames are never dropped.
     /// Before the run as after a deadlock: with the links. (InfiniBand's tables are checked when
     /// they are there.)
     void WarnOfCircles()
     {
         const topo::Family* family = topo::FindFamily(m_topology.About().family);
-        if (!m_fabric.pfc || !HasPackets(m_fabric) || (family && family->noCycles) ||
-            m_read.values.Duration("pfc-watchdog").ps > 0)
+        if (!m_fabric.pfc || !HasPackets(m_fabric) || m_read.values.Duration("pfc-watchdog").ps > 0)
+        {
+            return;
+        }
+        if (MakesDetours(m_fabric.balancing.name))
+        {
+            m_notes->push_back(
+                "warning: PFC can deadlock with --load-balancer=" + m_fabric.balancing.name +
+                ": detours can wait for each other in a circle; --pfc-watchdog "
+                "ends it, --no-pfc avoids it");
+            return;
+        }
+        if (family && family->noCycles)
         {
             return;
         }

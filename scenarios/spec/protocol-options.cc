@@ -3,6 +3,7 @@
  */
 #include "scenarios/spec/protocol-options.h"
 
+#include "scenarios/spec/load-balancing.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/scenario.h"
 
@@ -127,7 +128,15 @@ ApplyProtocol(Validation* v, const FabricSpec& fabric)
     {
         v->Fail("load-balancer",
                 "is of RDMA's senders; allowed with --protocol=tcp: ecmp, spray, flowlet, drill, "
-                "conga, adaptive");
+                "conga, adaptive, valiant, ugal");
+    }
+    const LoadBalancer* scheme = FindLoadBalancer(balancer);
+    if (scheme && scheme->where == LoadBalancer::Where::kSwitches &&
+        scheme->order == LoadBalancer::Order::kLost)
+    {
+        v->notes.push_back("warning: --load-balancer=" + balancer +
+                           " with --protocol=tcp: packets overtake each other, and TCP takes "
+                           "those that are overtaken by three for lost");
     }
     const bool ownRecovery = values.Text("transport") != "rc"; // which has decided on it
     std::vector<std::string> ofQueuePairs;

@@ -131,7 +131,9 @@ MakeFabric(Validation* v)
                     " are not RoCEv2's, so no reader of captures would understand them; allowed: "
                     "captures of standard frames");
     }
-    f.ackEvery = values.U32("ack-every");
+    // Recoveries that take any order answer each packet, and so do transports that count credits.
+    const std::string& recovery = values.Text("loss-recovery");
+    f.ackEvery = recovery == "go-back-n" || recovery == "none" ? values.U32("ack-every") : 1;
     f.pfc = !f.infiniBand && values.Flag("pfc");
     f.ecn = !f.infiniBand && values.Flag("ecn");
     f.cc = values.Text("cc");

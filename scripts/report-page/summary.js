@@ -122,7 +122,7 @@ function waitedMuch(interference) {
 
 // Of a job that waited for nobody in a queue: what else slowed it, and whom it meets.
 function waitedWords(interference) {
-  if (!interference) return "not noted";
+  if (!interference || interference.messages_us === 0) return "not noted";
   const shares = interference.shares || {};
   return (interference.waited_for_others_us > 0 && !waitedMuch(interference) ? "others below " + percent(interference.named_from_share) + " of its messages\u2019 time" : "nobody") + (interference.throttled_us > 0 ? "; throttled for " + time(interference.throttled_us) + " in all" : "")
     + (shares.link ? ", meets " + shares.job + " at " + shares.link : "");

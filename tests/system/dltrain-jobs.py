@@ -328,7 +328,9 @@ class Background(SameBytesTest):
         for key in ("messages", "message_bytes", "compute_time_us", "bytes_sent_per_gpu"):
             self.assertEqual(run.stats[key], calm.stats[key], key)
         self.assertGreater(run.stats["step_time_us"], calm.stats["step_time_us"])
-        self.assertRegex(" ".join(run.out.split()), r"asked for [0-9.]+% of their links' rate;")
+        self.assertRegex(
+            " ".join(run.out.split()), r"flows that began make [0-9.]+% of their links' rate;"
+        )
         self.assertEqual(sum(run.stats["drops"].values()), 0) # priority 5 is lossless too
         measured = run.stats["measured_from_us"]
         for row in run.rows("flows.csv"):

@@ -33,6 +33,7 @@ CLASSES = {
     ),
     "ns3::DrillLoadBalancer": (" --load-balancer=drill",),
     "ns3::CongaLoadBalancer": (" --load-balancer=conga",),
+    "ns3::UgalLoadBalancer": (" --ns3::RdmaSwitch::LoadBalancer=ugal",),
     "ns3::RepsPathSelector": (" --load-balancer=reps",),
     "ns3::PlbPathSelector": (" --load-balancer=plb",),
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 900
-"""--protocol=tcp: flows by ns-3's TCP over the same ports as RDMA, alone and beside a job; both
-engines give the same; what cannot be is refused."""
+"""--protocol=tcp: flows by ns-3's TCP over the same ports as RDMA, alone, beside a job and as a job;
+both engines give the same; what cannot be is refused."""
 
 import unittest
 
@@ -64,6 +64,29 @@ class Alone(SystemTest):
             line = 20e6 * 8 / 100e9 * (mtu + 38) / payload * 1e6
             self.assertGreater(stats["fct_us"]["max"], line)
             self.assertLess(stats["fct_us"]["max"], 1.1 * line + 120)
+
+    def test_what_it_sends_again_is_told(self):
+        # An incast that the switch's buffer has no room for, as every dropped packet of data is sent
+        # again at least once; one flow alone loses nothing.
+        run = self.run_program(
+            "traffic --topology=single-switch --hosts=5 --nic=25GbE --pattern=incast --fan-in=4"
+            " --bytes=20MB" + TCP
+        )
+        flows = run.stats["flows"]
+        dropped = sum(run.stats["drops"].values())
+        self.assertGreater(dropped, 0)
+        self.assertGreaterEqual(flows["segments_retransmitted"], 1)
+        self.assertGreaterEqual(
+            flows["segments_sent"] - flows["segments_retransmitted"], 4 * (20000000 // 1448)
+        )
+        self.assertIn("segments sent again", run.out)
+        alone = self.run_program(
+            "traffic --topology=single-switch --hosts=5 --nic=25GbE --pattern=incast --fan-in=1"
+            " --bytes=2MB" + TCP
+        )
+        self.assertEqual(alone.stats["flows"]["segments_retransmitted"], 0)
+        self.assertEqual(alone.stats["flows"]["time_outs"], 0)
+        self.assertEqual(alone.stats["flows"]["segments_sent"], 2000000 // 1448 + 1)
 
     def test_a_load(self):
         stats = self.run_program(
@@ -171,6 +194,57 @@ class Beside(SystemTest):
             self.assertEqual(lost, run.stats["drops"]["lost_with_link"])
 
 
+class AsAJob(SystemTest):
+    """Storage by TCP beside a ring, each on its hosts, in a file of jobs."""
+
+    LINE = (
+        "dltrain --topology=leaf-spine --leaves=2 --spines=1 --hosts-per-leaf=2 --fabric-rate=100Gbps"
+        " --gpus-per-server=1 --nics-per-server=1 --report=0 --timeline=0 --jobs="
+    )
+
+    def jobs(self, *jobs):
+        return self.LINE + self.write("jobs.json", {"jobs": list(jobs)})
+
+    def storage(self, name="storage", hosts=(1, 3), **more):
+        flows = {"pattern": "permutation", "bytes": "40MB", "protocol": "tcp", **more}
+        return {"name": name, "hosts": list(hosts), "flows": flows}
+
+    def ring(self):
+        op = {"op": "all_reduce", "bytes": "8MB", "iterations": 3, "warmup": 1}
+        return {"name": "ring", "hosts": [0, 2], "collective": op}
+
+    def test_each_has_its_results(self):
+        for more in ({}, {"tcp_control": "dctcp"}, {"packet_mtu": 9000}):
+            with self.subTest(more=more):
+                run = self.run_program(self.jobs(self.ring(), self.storage(**more)))
+                ring, storage = run.stats["jobs"]
+                self.assertEqual(storage["protocol"], "tcp")
+                self.assertEqual(storage["flows_arrived"], 2)
+                self.assertEqual(storage["bytes"], 80000000)
+                # One link between the leaves, each way: 40 MB and the ring's meet there.
+                self.assertGreater(ring["slower_by_others"], 1.05)
+                self.assertIsNone(storage["interference"])
+                self.assertEqual(ring["interference"]["shares"]["job"], "storage")
+                self.assertEqual(run.stats["ordinary"]["protocol"], "tcp")
+                self.assertIn("permutation by TCP", run.out)
+
+    def test_with_a_background_of_rdma(self):
+        run = self.run_program(
+            self.jobs(self.ring(), self.storage())
+            + " --background=pattern=permutation,bytes=1MB,hosts=0-3"
+        )
+        self.assertNotIn("protocol", run.stats["background"])
+        self.assertGreater(run.stats["background"]["flows"], 0)
+
+    def test_whose_packets_they_are_is_known_of_one(self):
+        two = self.jobs(self.storage("a", (0, 2)), self.storage("b", (1, 3)))
+        self.refuse(two, "/jobs/1/flows/protocol", "tcp", "job a")
+        one = self.jobs(self.storage())
+        background = " --background=pattern=permutation,bytes=1MB,protocol=tcp"
+        self.refuse(one + background, "--background", "by TCP", "storage")
+        self.refuse(one + " --threads=2", "--threads", "2", "allowed: 1")
+
+
 class Refused(SystemTest):
     def test_what_cannot_be(self):
         traffic = "traffic --topology=single-switch --hosts=4 --bytes=1MB" + TCP
@@ -187,6 +261,8 @@ class Refused(SystemTest):
         ):
             run = self.run_program(f"{traffic} --{name}={value} --dry-run")
             self.assertIn(f"--{name} is of RDMA's queue pairs: no effect", run.err)
+        run = self.run_program(traffic + " --load-balancer=spray --dry-run")
+        self.assertIn("TCP takes those that are overtaken", " ".join(run.err.split()))
         self.refuse(traffic + " --operation=read", "--operation", "read", "write")
         self.refuse(traffic + " --rate-interval=1us", "--rate-interval", "1us", "allowed")
         self.refuse(traffic + " --trace-paths=*->server-0", "--trace-paths", "--protocol=tcp")

@@ -117,7 +117,9 @@ for words, where in (
 ):
     error = run(*words, status=2, out="refused").stderr
     check(
-        where + " is unknown; allowed: adaptive, conga, drill, ecmp, flowlet, spray" in error, error
+        where + " is unknown; allowed: adaptive, conga, drill, ecmp, flowlet, spray, ugal, valiant"
+        in error,
+        error,
     )
 run(*IB, IB_SWITCH, out="table")
 done()

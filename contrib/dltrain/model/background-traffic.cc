@@ -3,9 +3,9 @@
  */
 #include "background-traffic.h"
 
+#include "flow-transport.h"
 #include "results/human-text.h"
 #include "results/run-stats.h"
-#include "tcp-transport.h"
 
 #include "ns3/simulator.h"
 
@@ -35,7 +35,7 @@ BackgroundTraffic::BackgroundTraffic(const scenario::Background& spec,
     : m_spec(spec),
       m_collector(collector),
       m_places(fabric),
-      m_transport(MakeTransport(network, stack, {fabric, collector, m_places})),
+      m_transport(MakeFlowTransport(network, spec.protocol, stack, {fabric, collector, m_places})),
       m_owner(collector.AddOwner("background", true)),
       m_isWarmup(warmup),
       m_nextFlow(FIRST_FLOW)
@@ -198,6 +198,7 @@ BackgroundTraffic::ToJson(int64_t end) const
     json["flows"] = totals.fct.Count();
     json["bytes"] = totals.bytes;
     json["failed"] = counts.failed;
+    AddLosses(*m_transport, json);
     json["fct_us"] = results::ToJson(results::QuantilesOf(totals.fct, 1e6));
     json["fct_slowdown"] = results::ToJson(results::QuantilesOf(totals.slowdown));
     if (const results::Interference* interference = m_collector.GetInterference())
@@ -222,18 +223,19 @@ BackgroundTraffic::Print(std::ostream& os, int64_t end) const
         os << "nothing measured\n";
         return;
     }
-    os << results::Format("asked for %.3g", 100 * GetLoad(end))
+    os << results::Format(m_spec.repeats ? "flows that began make %.3g" : "asked for %.3g",
+                          100 * GetLoad(end))
        << (m_spec.protocol.tcp ? "% of their links' rate, without headers"
                                : "% of their links' rate");
     if (totals.fct.Count() == 0)
     {
-        os << ", no flow ended\n";
+        os << ", no flow ended" << LossesText(*m_transport) << "\n";
         return;
     }
     const results::Quantiles fct = results::QuantilesOf(totals.fct, 1e6);
     const results::Quantiles slowdown = results::QuantilesOf(totals.slowdown);
     os << "; " << results::HumanCount(totals.fct.Count()) << " flows, "
-       << results::HumanBytes(static_cast<double>(totals.bytes)) << "\n"
+       << results::HumanBytes(static_cast<double>(totals.bytes)) << LossesText(*m_transport) << "\n"
        << "                 completion p50 " << results::HumanTime(fct.p50) << "   p99 "
        << results::HumanTime(fct.p99) << "   slowdown p50 " << results::Format("%.3g", slowdown.p50)
        << "   p99 " << results::Format("%.3g", slowdown.p99) << "\n";

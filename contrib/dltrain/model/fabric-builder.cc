@@ -347,6 +347,13 @@ BuildFabric(const scenario::FabricSpec& spec,
     for (const topo::Node& node : topology.Nodes())
     {
         nodes.push_back({node.name, node.kind == topo::NodeKind::kSwitch, node.isUnit});
+        // Parts are what detours go by: of a network that has none each switch is one.
+        const std::vector<uint32_t> coordinates =
+            topology.Coordinates(static_cast<topo::NodeId>(nodes.size() - 1));
+        if (!topology.About().part.empty() && coordinates.size() > 1)
+        {
+            nodes.back().group = coordinates.front();
+        }
     }
     std::vector<ns3::RdmaLinkSpec> links;
     links.reserve(topology.Links().size());

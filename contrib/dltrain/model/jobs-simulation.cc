@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/shown-text.h"
 #include "fabric-builder.h"
+#include "flow-transport.h"
 #include "program.h"
 #include "results/human-text.h"
 #include "results/run-summary.h"
@@ -59,9 +60,9 @@ GpusOf(const scenario::Job& job)
 std::string
 WaitedLongest(const nlohmann::ordered_json& interference)
 {
-    if (interference.is_null())
+    if (interference.is_null() || interference["messages_us"].get<double>() <= 0)
     {
-        return "-";
+        return "-"; // nothing has arrived, or nobody noted it
     }
     const auto at = [](const nlohmann::ordered_json& link, const char* who) {
         return link[who].get<std::string>() + " at " + link["link"].get<std::string>() +
@@ -138,8 +139,14 @@ class JobsSimulation::Member : public FlowListener
             return m_training->Populate(run, std::move(setting));
         }
         m_places = std::make_unique<Places>(run.Fabric());
-        m_transport = NetworkKind::Make(m_all.m_scenario.fabric.network,
+        m_transport = MakeFlowTransport(m_all.m_scenario.fabric.network,
+                                        m_job.protocol,
+                                        run.Stack(),
                                         {run.Fabric(), run.Collector(), *m_places});
+        if (m_job.protocol.tcp)
+        {
+            run.Collector().SetOwnerOfOrdinary(m_owner);
+        }
         FlowJob flows{m_job.flows, m_measuring};
         flows.operation = m_job.operation;
         flows.number = m_number;
@@ -232,6 +239,10 @@ class JobsSimulation::Member : public FlowListener
     /// \return null: it is not known
     nlohmann::ordered_json Interference() const
     {
+        if (m_job.protocol.tcp)
+        {
+            return {}; // its packets do not tell for whom they wait
+        }
         const results::Interference* of = m_all.m_run.Collector().GetInterference();
         return of ? of->ToJson(m_owner, "background") : nlohmann::ordered_json();
     }
@@ -418,9 +429,14 @@ JobsSimulation::Member::GetStatistics(const std::optional<double>& alone) const
     {
         const FlowCounts counts = m_flows->GetCounts();
         json["pattern"] = m_job.pattern;
+        if (m_job.protocol.tcp)
+        {
+            json["protocol"] = "tcp";
+        }
         json["flows"] = m_job.flows.size();
         json["flows_arrived"] = counts.arrived;
         json["flows_failed"] = counts.failed;
+        AddLosses(*m_transport, json);
     }
     return json;
 }
@@ -458,7 +474,8 @@ JobsSimulation::Member::Print(std::ostream& os, const std::optional<double>& alo
                           slower.c_str(),
                           exposed.c_str(),
                           results::HumanBytes(static_cast<double>(Totals().bytes)).c_str());
-    os << "  " << WaitedLongest(Interference()) << "\n";
+    os << "  " << WaitedLongest(Interference()) << (m_transport ? LossesText(*m_transport) : "")
+       << "\n";
 }
 
 void

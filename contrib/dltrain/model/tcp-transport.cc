@@ -10,7 +10,10 @@
 #include "ns3/node-windows.h"
 #include "ns3/node.h"
 #include "ns3/rdma-event.h"
+#include "ns3/tcp-header.h"
+#include "ns3/tcp-socket-base.h"
 #include "ns3/tcp-socket-factory.h"
+#include "ns3/tcp-socket-state.h"
 
 #include <algorithm>
 #include <utility>
@@ -42,13 +45,6 @@ AddressOf(const ns3::OrdinaryStack& stack, uint32_t endpoint, uint16_t port, uin
 }
 
 } // namespace
-
-std::unique_ptr<Transport>
-MakeTransport(const std::string& network, ns3::OrdinaryStack* stack, const NetworkParts& parts)
-{
-    return stack ? std::make_unique<TcpTransport>(parts, *stack)
-                 : NetworkKind::Make(network, parts);
-}
 
 TcpTransport::TcpTransport(const NetworkParts& parts, ns3::OrdinaryStack& stack)
     : m_fabric(parts.fabric),
@@ -105,6 +101,7 @@ TcpTransport::Connect(uint32_t from, uint32_t to, uint8_t priority)
     const Ptr<Socket> socket =
         Socket::CreateSocket(m_stack.GetNode(from), ns3::TcpSocketFactory::GetTypeId());
     connection.socket = socket;
+    Watch(connection);
     if (socket->Bind(AddressOf(m_stack, from, 0, priority)) != 0)
     {
         connection.failed = true; // no port is free
@@ -126,6 +123,38 @@ TcpTransport::Connect(uint32_t from, uint32_t to, uint8_t priority)
     socket->SetSendCallback([this, &connection](Ptr<Socket>, uint32_t) { OnSpace(connection); });
     socket->Connect(AddressOf(m_stack, to, FIRST_PORT + priority, priority));
     return connection;
+}
+
+void
+TcpTransport::Watch(Connection& connection)
+{
+    using ns3::TcpHeader;
+    using ns3::TcpSocketBase;
+    using ns3::TcpSocketState;
+    connection.socket->TraceConnectWithoutContext(
+        "Tx",
+        ns3::Callback<void, Ptr<const ns3::Packet>, const TcpHeader&, Ptr<const TcpSocketBase>>(
+            [this, &connection](Ptr<const ns3::Packet> packet,
+                                const TcpHeader& header,
+                                Ptr<const TcpSocketBase>) {
+                if (packet->GetSize() == 0)
+                {
+                    return;
+                }
+                const bool first = connection.sentUpTo.GetValue() == 0; // data begin at 1
+                ++m_counts.sent;
+                m_counts.retransmitted +=
+                    !first && header.GetSequenceNumber() < connection.sentUpTo;
+                const ns3::SequenceNumber32 end = header.GetSequenceNumber() + packet->GetSize();
+                connection.sentUpTo =
+                    first || end > connection.sentUpTo ? end : connection.sentUpTo;
+            }));
+    connection.socket->TraceConnectWithoutContext(
+        "CongState",
+        ns3::Callback<void, TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t>(
+            [this](TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t now) {
+                m_counts.timeouts += now == TcpSocketState::CA_LOSS;
+            }));
 }
 
 void

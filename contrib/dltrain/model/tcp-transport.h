@@ -10,6 +10,7 @@
 
 #include "ns3/address.h"
 #include "ns3/ordinary-stack.h"
+#include "ns3/sequence-number.h"
 #include "ns3/socket.h"
 
 #include <cstdint>
@@ -22,6 +23,14 @@
 
 namespace dltrain
 {
+
+/// What TCP had to do again.
+struct SegmentCounts
+{
+    uint64_t sent = 0;          ///< segments with data
+    uint64_t retransmitted = 0; ///< of them, such as begin below what had been sent before
+    uint64_t timeouts = 0;      ///< a connection's, but for those that follow one without an answer
+};
 
 /**
  * Moves messages as bytes of ns-3's TCP connections, over the ports and switches that RDMA has
@@ -61,6 +70,11 @@ class TcpTransport : public PacketlessTransport
         return m_connections.size();
     }
 
+    const SegmentCounts& GetCounts() const
+    {
+        return m_counts;
+    }
+
   private:
     /// A message under way.
     struct Message
@@ -89,6 +103,7 @@ class TcpTransport : public PacketlessTransport
         std::deque<Message*> sending;
         std::deque<Message*> arriving;
         uint64_t received = 0; ///< bytes that are here and of no message that is
+        ns3::SequenceNumber32 sentUpTo;
     };
 
     struct Channel
@@ -106,6 +121,8 @@ class TcpTransport : public PacketlessTransport
     void Fill(Connection& connection);
     void OnSpace(Connection& connection);
     void OnFailed(Connection& connection);
+    /// Counts what it sends and how it fares.
+    void Watch(Connection& connection);
     void OnAccepted(ns3::Ptr<ns3::Socket> socket, const ns3::Address& from);
     void OnReadable(Connection& connection, ns3::Ptr<ns3::Socket> socket);
     /// It is complete, as far as the statistics go.
@@ -116,6 +133,7 @@ class TcpTransport : public PacketlessTransport
     ns3::RdmaFabric& m_fabric;
     TraceCollector& m_collector;
     const Places& m_places;
+    SegmentCounts m_counts;
     ns3::OrdinaryStack& m_stack;
     Slots<Channel, std::deque<Channel>> m_channels;
     Slots<Message, std::deque<Message>> m_messages;
@@ -124,11 +142,6 @@ class TcpTransport : public PacketlessTransport
     std::map<std::tuple<uint32_t, uint16_t>, Connection*> m_byPort; ///< sender's endpoint, port
     std::map<std::pair<uint32_t, uint8_t>, ns3::Ptr<ns3::Socket>> m_listening;
 };
-
-/// \param stack for flows by TCP; null: as `network` has it
-std::unique_ptr<Transport> MakeTransport(const std::string& network,
-                                         ns3::OrdinaryStack* stack,
-                                         const NetworkParts& parts);
 
 } // namespace dltrain
 

@@ -4,12 +4,12 @@
 #include "traffic-simulation.h"
 
 #include "dry-run.h"
+#include "flow-transport.h"
 #include "network-transport.h"
 #include "ranks.h"
 #include "results/human-text.h"
 #include "results/run-summary.h"
 #include "scenarios/spec/network-kinds.h"
-#include "tcp-transport.h"
 
 #include "ns3/node-windows.h"
 
@@ -112,9 +112,10 @@ TrafficSimulation::MakeFlows()
 {
     ns3::RdmaFabric& fabric = m_run.Fabric();
     m_places = std::make_unique<Places>(fabric);
-    m_transport = MakeTransport(m_scenario.fabric.network,
-                                m_run.Stack(),
-                                {fabric, m_run.Collector(), *m_places});
+    m_transport = MakeFlowTransport(m_scenario.fabric.network,
+                                    m_scenario.run.protocol,
+                                    m_run.Stack(),
+                                    {fabric, m_run.Collector(), *m_places});
     m_packets = dynamic_cast<NetworkTransport*>(m_transport.get());
     uint64_t toHere = 0;
     for (const scenario::Flow& flow : m_scenario.flows)
@@ -424,6 +425,10 @@ TrafficSimulation::GetStatistics() const
                   {"measured_arrived", counts.measuredArrived},
                   {"last_arrival_us", LastArrivalUs(counts)},
                   {"goodput_gbps", GoodputGbps(counts)}};
+    if (m_transport)
+    {
+        AddLosses(*m_transport, j["flows"]);
+    }
     if (m_scenario.offered.load > 0)
     {
         j["offered_load"] = OfferedLoad();
@@ -454,7 +459,7 @@ TrafficSimulation::PrintSummary(std::ostream& os, const results::RunStats& netwo
         os << ", the last after " << results::HumanTime(LastArrivalUs(counts)) << "; "
            << results::HumanRate(GoodputGbps(counts)) << " together";
     }
-    os << "\n";
+    os << (m_transport ? LossesText(*m_transport) : "") << "\n";
     if (m_measured != m_scenario.flows.size())
     {
         const scenario::Measuring& measuring = m_scenario.measuring;

@@ -12,6 +12,8 @@
 #include "ns3/rdma-switch.h"
 #include "ns3/uinteger.h"
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -27,6 +29,7 @@ RdmaEdges
 EdgesOf(const RdmaFabric& fabric, std::vector<uint32_t>& edgeOfNode)
 {
     RdmaEdges edges;
+    edges.routes = &fabric.GetRoutes();
     edgeOfNode.assign(fabric.GetNNodes(), RdmaEdges::NONE);
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
@@ -39,10 +42,43 @@ EdgesOf(const RdmaFabric& fabric, std::vector<uint32_t>& edgeOfNode)
         if (edgeOfNode[node] == RdmaEdges::NONE)
         {
             edgeOfNode[node] = edges.edges++;
+            edges.endpointOf.push_back(e);
         }
         edges.edgeOf.push_back(edgeOfNode[node]);
     }
     return edges;
+}
+
+/// \return number of each node's group, as RdmaEdges has them
+std::vector<uint32_t>
+FindGroups(const RdmaFabric& fabric, const std::vector<uint32_t>& edgeOfNode, RdmaEdges& edges)
+{
+    std::map<uint32_t, uint32_t> numbers; // of groups that have a name
+    edges.groupOf.assign(edges.edges, RdmaEdges::NONE);
+    for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
+    {
+        const uint32_t edge = edgeOfNode[node];
+        if (edge == RdmaEdges::NONE)
+        {
+            continue;
+        }
+        const uint32_t next = static_cast<uint32_t>(edges.edgesOfGroup.size());
+        const uint32_t named = fabric.GetGroup(node);
+        const uint32_t group =
+            named == RdmaNodeSpec::NO_GROUP ? next : numbers.emplace(named, next).first->second;
+        edges.edgesOfGroup.resize(std::max(next, group + 1));
+        edges.edgesOfGroup[group].push_back(edge);
+        edges.groupOf[edge] = group;
+    }
+    std::vector<uint32_t> groups(fabric.GetNNodes(), RdmaEdges::NONE);
+    for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
+    {
+        const auto named = numbers.find(fabric.GetGroup(node));
+        groups[node] = edgeOfNode[node] != RdmaEdges::NONE ? edges.groupOf[edgeOfNode[node]]
+                       : named != numbers.end()            ? named->second
+                                                           : RdmaEdges::NONE;
+    }
+    return groups;
 }
 
 /// For load balancers that look at more than their own switch.
@@ -50,15 +86,9 @@ void
 TellPlaces(const RdmaFabric& fabric)
 {
     std::vector<uint32_t> edgeOfNode;
-    const auto edges = std::make_shared<const RdmaEdges>(EdgesOf(fabric, edgeOfNode));
-    std::vector<uint32_t> endpointOf(edges->edges); // one of each edge
-    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
-    {
-        if (edges->edgeOf[e] != RdmaEdges::NONE)
-        {
-            endpointOf[edges->edgeOf[e]] = e;
-        }
-    }
+    RdmaEdges found = EdgesOf(fabric, edgeOfNode);
+    const std::vector<uint32_t> groups = FindGroups(fabric, edgeOfNode, found);
+    const auto edges = std::make_shared<const RdmaEdges>(std::move(found));
     for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
     {
         RdmaSwitchBase* device = fabric.GetSwitch(node);
@@ -71,10 +101,10 @@ TellPlaces(const RdmaFabric& fabric)
         for (uint32_t other = 0; other < edges->edges && own != RdmaEdges::NONE; ++other)
         {
             // Up to the edge, over one switch to the other edge, and down.
-            near[other] =
-                other != own && fabric.GetRoutes().Hops(endpointOf[own], endpointOf[other]) == 4;
+            near[other] = other != own && fabric.GetRoutes().Hops(edges->endpointOf[own],
+                                                                  edges->endpointOf[other]) == 4;
         }
-        device->SetPlace(edges, own, std::move(near));
+        device->SetPlace({edges, own, groups[node], std::move(near)});
     }
 }
 
@@ -158,7 +188,8 @@ EthernetLinkLayer::Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t strea
             return nic->GetPort()->GetName() + ": " + error;
         }
     }
-    if (like.GetLoadBalancer() && like.GetLoadBalancer()->NeedsFrames())
+    const Ptr<RdmaLoadBalancer> balancer = like.GetLoadBalancer();
+    if (balancer && (balancer->NeedsFrames() || balancer->MakesDetours()))
     {
         TellPlaces(fabric);
     }

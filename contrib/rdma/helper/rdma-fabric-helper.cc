@@ -126,6 +126,7 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
         fabric->m_names.push_back(nodes[i].name);
         fabric->m_isSwitch.push_back(nodes[i].isSwitch);
         fabric->m_isUnit.push_back(nodes[i].isUnit);
+        fabric->m_group.push_back(nodes[i].group);
         isHost[i] = !nodes[i].isSwitch;
         if (nodes[i].isSwitch && fabric->IsLocalNode(i))
         {

@@ -35,6 +35,11 @@ struct RdmaNodeSpec
     std::string name;
     bool isSwitch{false};
     bool isUnit{false}; //!< a host that is a part of the switch it hangs on
+    /// Of a switch: which of several groups it belongs to, as a dragonfly has them; for load
+    /// balancers that make detours. NO_GROUP: none
+    uint32_t group{NO_GROUP};
+
+    static constexpr uint32_t NO_GROUP = UINT32_MAX;
 };
 
 /// \ingroup rdma
@@ -313,6 +318,12 @@ class RdmaFabric
         return m_isUnit[node];
     }
 
+    /// \return RdmaNodeSpec::group
+    uint32_t GetGroup(uint32_t node) const
+    {
+        return m_group[node];
+    }
+
     const std::string& GetNodeName(uint32_t node) const
     {
         return m_names[node];
@@ -474,6 +485,7 @@ class RdmaFabric
     int64_t m_timeUnitPs{1};              //!< RdmaPort::GetTransmitTimeUnitPs
     std::unique_ptr<RdmaConnections> m_connections; //!< null: nobody asked for it
     std::map<uint32_t, int64_t> m_farthestHost;     //!< by switch, ps
+    std::vector<uint32_t> m_group;                  //!< RdmaNodeSpec::group, by node
 };
 
 } // namespace ns3

@@ -139,14 +139,12 @@ CongaLoadBalancer::OnRoutes(uint32_t)
 }
 
 void
-CongaLoadBalancer::OnPlace(std::shared_ptr<const RdmaEdges> edges,
-                           uint32_t own,
-                           std::vector<bool> near)
+CongaLoadBalancer::OnPlace(RdmaPlace place)
 {
-    m_edges = std::move(edges);
-    m_own = own;
-    m_near = std::move(near);
-    m_pairs.resize(own == RdmaEdges::NONE ? 0 : m_edges->edges);
+    m_edges = std::move(place.edges);
+    m_own = place.own;
+    m_near = std::move(place.near);
+    m_pairs.resize(m_own == RdmaEdges::NONE ? 0 : m_edges->edges);
 }
 
 void

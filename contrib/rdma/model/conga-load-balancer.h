@@ -52,9 +52,7 @@ class CongaLoadBalancer : public EcmpLoadBalancer
                     int64_t now) override;
     void OnRoutes(uint32_t sets) override;
     bool NeedsFrames() const override;
-    void OnPlace(std::shared_ptr<const RdmaEdges> edges,
-                 uint32_t own,
-                 std::vector<bool> near) override;
+    void OnPlace(RdmaPlace place) override;
     void OnArrival(RdmaFrame& frame, uint16_t inPort, int64_t now) override;
     void OnLeaving(RdmaFrame& frame, const RdmaPort& port, int64_t now) override;
     int64_t AssignStreams(int64_t stream) override;

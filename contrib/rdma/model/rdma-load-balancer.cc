@@ -4,6 +4,7 @@
 #include "rdma-load-balancer.h"
 
 #include "rdma-named-types.h"
+#include "rdma-switch-base.h"
 
 namespace ns3
 {
@@ -36,8 +37,20 @@ RdmaLoadBalancer::NeedsFrames() const
     return false;
 }
 
+bool
+RdmaLoadBalancer::MakesDetours() const
+{
+    return false;
+}
+
+uint32_t
+RdmaLoadBalancer::GetTarget(RdmaFrame& frame, const RdmaWays&, const RdmaQueues&, int64_t)
+{
+    return frame.dst;
+}
+
 void
-RdmaLoadBalancer::OnPlace(std::shared_ptr<const RdmaEdges>, uint32_t, std::vector<bool>)
+RdmaLoadBalancer::OnPlace(RdmaPlace)
 {
 }
 
@@ -83,6 +96,12 @@ RdmaLoadBalancer::Make(const std::string& name)
         }
     }
     return nullptr;
+}
+
+RdmaLoadBalancer::Candidates
+RdmaWays::Find(uint32_t endpoint) const
+{
+    return m_device.FindCandidates(endpoint);
 }
 
 } // namespace ns3

@@ -4,6 +4,7 @@
 #ifndef RDMA_LOAD_BALANCER_H
 #define RDMA_LOAD_BALANCER_H
 
+#include "contrib/rdma/core/ecmp-routes.h"
 #include "rdma-port.h"
 
 #include "ns3/object.h"
@@ -69,7 +70,30 @@ struct RdmaEdges
     /// By endpoint: number of its switch among these; NONE: it hangs on none.
     std::vector<uint32_t> edgeOf;
     uint32_t edges{0};
+    /// By edge: one of its endpoints.
+    std::vector<uint32_t> endpointOf;
+    /// By edge: its group (RdmaNodeSpec::group), numbered anew; edges of no group are one each.
+    std::vector<uint32_t> groupOf;
+    /// The edges of each group.
+    std::vector<std::vector<uint32_t>> edgesOfGroup;
+    /// How far endpoints are from each other, now.
+    const rdma::EcmpRoutes* routes{nullptr};
 };
+
+/**
+ * \ingroup rdma
+ * Where a switch stands.
+ */
+struct RdmaPlace
+{
+    std::shared_ptr<const RdmaEdges> edges;
+    uint32_t own{RdmaEdges::NONE};   //!< its number among the edges; NONE: no host hangs on it
+    uint32_t group{RdmaEdges::NONE}; //!< as RdmaEdges::groupOf, of any switch; NONE: of no edge's
+    std::vector<bool> near;          //!< by edge: whether one other switch stands between
+};
+
+class RdmaSwitchBase;
+class RdmaWays;
 
 /**
  * \ingroup rdma
@@ -143,11 +167,8 @@ class RdmaLoadBalancer : public Object
     /// \return whether OnPlace, OnArrival and OnLeaving are to be called; asked once. Ethernet only
     virtual bool NeedsFrames() const;
 
-    /// Where the switch stands, before the first frame. \param own its number among the edges, or
-    /// RdmaEdges::NONE \param near by edge: whether one other switch stands between
-    virtual void OnPlace(std::shared_ptr<const RdmaEdges> edges,
-                         uint32_t own,
-                         std::vector<bool> near);
+    /// Where the switch stands, before the first frame.
+    virtual void OnPlace(RdmaPlace place);
 
     /// A frame came in by a port; a way is chosen next. \param now ps
     virtual void OnArrival(RdmaFrame& frame, uint16_t inPort, int64_t now);
@@ -161,6 +182,20 @@ class RdmaLoadBalancer : public Object
 
     /// \return how many streams it takes; the same for all switches
     virtual int64_t AssignStreams(int64_t stream);
+
+    /// \return whether GetTarget is to be called (and OnPlace); asked once. Ethernet only
+    virtual bool MakesDetours() const;
+
+    /**
+     * A frame came in; ways are looked up next. \param frame whose tag is this balancer's own
+     * \param now ps \return the endpoint that the frame goes towards from here, on a shortest way:
+     * where it is addressed to, or another one for the time being. Choose is asked next, unless
+     * there is but one port
+     */
+    virtual uint32_t GetTarget(RdmaFrame& frame,
+                               const RdmaWays& ways,
+                               const RdmaQueues& queues,
+                               int64_t now);
 
     /// Its switch: once, before the first frame.
     void Attach(uint32_t node, uint32_t seed)
@@ -190,6 +225,26 @@ class RdmaLoadBalancer : public Object
   private:
     uint32_t m_node{0};
     uint32_t m_seed{0};
+};
+
+/**
+ * \ingroup rdma
+ * The ways of a switch, as a load balancer that makes detours may see them.
+ */
+class RdmaWays
+{
+  public:
+    /// \param device which outlives this
+    explicit RdmaWays(const RdmaSwitchBase& device)
+        : m_device(device)
+    {
+    }
+
+    /// \return the ports towards an endpoint; of size 0 if there is none
+    RdmaLoadBalancer::Candidates Find(uint32_t endpoint) const;
+
+  private:
+    const RdmaSwitchBase& m_device;
 };
 
 } // namespace ns3

@@ -177,7 +177,8 @@ RdmaSwitchBase::SetLoadBalancer(std::string name)
     m_balancer = name.empty() ? nullptr : RdmaLoadBalancer::Make(name);
     m_unknown = m_balancer ? "" : std::move(name);
     m_hears = m_balancer ? (m_balancer->NeedsFeedback() ? FEEDBACK : 0) |
-                               (m_balancer->NeedsFrames() ? FRAMES : 0)
+                               (m_balancer->NeedsFrames() ? FRAMES : 0) |
+                               (m_balancer->MakesDetours() ? DETOURS : 0)
                          : 0;
 }
 
@@ -195,13 +196,11 @@ RdmaSwitchBase::TellArrival(const RdmaPort& port, RdmaFrame& frame, int64_t now)
 }
 
 void
-RdmaSwitchBase::SetPlace(std::shared_ptr<const RdmaEdges> edges,
-                         uint32_t own,
-                         std::vector<bool> near)
+RdmaSwitchBase::SetPlace(RdmaPlace place)
 {
     if (m_balancer)
     {
-        m_balancer->OnPlace(std::move(edges), own, std::move(near));
+        m_balancer->OnPlace(std::move(place));
     }
 }
 

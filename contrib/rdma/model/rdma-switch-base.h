@@ -128,7 +128,7 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     }
 
     /// Where it stands: for load balancers that need it (RdmaLoadBalancer::OnPlace).
-    void SetPlace(std::shared_ptr<const RdmaEdges> edges, uint32_t own, std::vector<bool> near);
+    void SetPlace(RdmaPlace place);
 
     /// \return frames that the load balancer sent another way than the forwarding table says
     uint64_t GetRerouted() const
@@ -185,9 +185,20 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
                                        uint64_t queueBytes,
                                        int64_t now);
 
-  protected:
     using Candidates = RdmaLoadBalancer::Candidates;
 
+    /// \return the ways of a frame; of size 0 if there is none
+    Candidates FindCandidates(uint32_t destination) const
+    {
+        const uint16_t set = destination < m_setOf.Size() ? m_setOf[destination] : NO_SET;
+        if (set == NO_SET)
+        {
+            return {nullptr, 0, NO_SET, NO_PORT};
+        }
+        return {&m_portsOfSets[m_sets[set].first], m_sets[set].size, set, NO_PORT};
+    }
+
+  protected:
     void DoDispose() override;
 
     /// The attribute LoadBalancer, which a switch has by its own default. \param name "": none
@@ -202,15 +213,12 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
         return PeekPointer(m_balancer) != nullptr;
     }
 
-    /// \return the ways of a frame; of size 0 if there is none
-    Candidates FindCandidates(uint32_t destination) const
+    /// \return by what the ways of a frame are found: where it goes to, or where its detour leads
+    uint32_t TargetOf(RdmaFrame& frame, int64_t now)
     {
-        const uint16_t set = destination < m_setOf.Size() ? m_setOf[destination] : NO_SET;
-        if (set == NO_SET)
-        {
-            return {nullptr, 0, NO_SET, NO_PORT};
-        }
-        return {&m_portsOfSets[m_sets[set].first], m_sets[set].size, set, NO_PORT};
+        return __builtin_expect(m_hears & DETOURS, 0)
+                   ? m_balancer->GetTarget(frame, RdmaWays(*this), m_queues, now)
+                   : frame.dst;
     }
 
     /// \pre there is a load balancer, and a candidate
@@ -265,6 +273,7 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     /// Bits of m_hears.
     static constexpr uint8_t FEEDBACK = 1;
     static constexpr uint8_t FRAMES = 2;
+    static constexpr uint8_t DETOURS = 4;
 
     static bool IsFeedback(RdmaOpcode opcode)
     {

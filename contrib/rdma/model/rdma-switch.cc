@@ -85,7 +85,7 @@ RdmaSwitch::ForwardBy(uint16_t index, RdmaPort* port, RdmaFrame* frame, int64_t 
 void
 RdmaSwitch::Forward(RdmaPort* port, RdmaFrame* frame, int64_t now)
 {
-    const Candidates ways = FindCandidates(frame->dst);
+    const Candidates ways = FindCandidates(TargetOf(*frame, now));
     if (ways.size == 0)
     {
         ForwardToAll(port, frame, ways.set, now);

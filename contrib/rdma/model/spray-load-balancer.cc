@@ -52,10 +52,10 @@ SprayLoadBalancer::NeedsFrames() const
 }
 
 void
-SprayLoadBalancer::OnPlace(std::shared_ptr<const RdmaEdges> edges, uint32_t own, std::vector<bool>)
+SprayLoadBalancer::OnPlace(RdmaPlace place)
 {
-    m_edges = std::move(edges);
-    m_own = own;
+    m_edges = std::move(place.edges);
+    m_own = place.own;
 }
 
 uint16_t

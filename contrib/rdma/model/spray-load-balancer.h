@@ -57,9 +57,7 @@ class SprayLoadBalancer : public RdmaLoadBalancer
                     int64_t now) override;
     void OnRoutes(uint32_t sets) override;
     bool NeedsFrames() const override;
-    void OnPlace(std::shared_ptr<const RdmaEdges> edges,
-                 uint32_t own,
-                 std::vector<bool> near) override;
+    void OnPlace(RdmaPlace place) override;
     int64_t AssignStreams(int64_t stream) override;
 
   private:

@@ -15,11 +15,21 @@ using namespace scenario;
 namespace
 {
 
+/// A fat-tree, unless it is said or makes no sense.
+std::string
+Words(const std::string& options)
+{
+    const bool other = options.find("--topology") != std::string::npos;
+    const bool detours =
+        options.find("valiant") != std::string::npos || options.find("ugal") != std::string::npos;
+    return (other ? "" : (detours ? "--topology=hyperx --hosts=9 " : "--k=4 ")) + options;
+}
+
 /// \return the errors, or the plan and the notes
 std::string
 Outcome(const std::string& options)
 {
-    const auto result = ParseWords<TrafficScenario>("--k=4 " + options);
+    const auto result = ParseWords<TrafficScenario>(Words(options));
     std::string text;
     for (const auto& error : result.errors)
     {
@@ -35,7 +45,7 @@ Outcome(const std::string& options)
 std::string
 Recovery(const std::string& options)
 {
-    const auto result = ParseWords<TrafficScenario>("--k=4 " + options);
+    const auto result = ParseWords<TrafficScenario>(Words(options));
     EXPECT_TRUE(result.scenario) << options << Outcome(options);
     for (const auto& [attribute, value] : result.scenario
                                               ? result.scenario->run.optionAttributes
@@ -73,7 +83,7 @@ TEST(LoadBalancingOptions, EachSetsUpWhatItNeeds)
                 EXPECT_TRUE(Has(Outcome(words), why)) << Outcome(words);
                 continue;
             }
-            const auto result = ParseWords<TrafficScenario>("--k=4 " + words);
+            const auto result = ParseWords<TrafficScenario>(Words(words));
             ASSERT_TRUE(result.scenario) << Outcome(words);
             const FabricSpec& fabric = result.scenario->fabric;
             EXPECT_EQ(fabric.balancing.name, item.name);
@@ -126,6 +136,48 @@ TEST(LoadBalancingOptions, BelongToTheirSchemes)
     EXPECT_TRUE(
         Has(Outcome("--load-balancer=reps --cc=hpcc"), "--cc=hpcc with --load-balancer=reps"));
     EXPECT_FALSE(Has(Outcome("--load-balancer=flowlet --cc=hpcc"), "warning: --cc=hpcc"));
+}
+
+// Detours: where there is a third group, and by themselves without PFC.
+TEST(LoadBalancingOptions, DetoursNeedAThirdGroup)
+{
+    const std::string dragonfly = "--topology=dragonfly --group-switches=2 --global-links=1 "
+                                  "--hosts-per-switch=1 ";
+    for (const std::string name : {"valiant", "ugal"})
+    {
+        const std::string with = "--load-balancer=" + name;
+        EXPECT_TRUE(Has(Outcome(with + " --topology=fat-tree --k=4"), "nothing to gain"));
+        EXPECT_TRUE(Has(Outcome(with + " --topology=leaf-spine --hosts=8"), "dragonfly-plus"));
+        EXPECT_TRUE(Has(Outcome(with + " --topology=rail-only --hosts=8"), "up and down"));
+        EXPECT_TRUE(Has(Outcome(with + " --topology=single-switch --hosts=8"), "nothing to gain"));
+        EXPECT_TRUE(Has(Outcome(dragonfly + "--groups=2 --hosts=4 " + with), "hang on 2;"));
+        EXPECT_TRUE(Has(Outcome("--topology=hyperx --hyperx=2 --hosts=4 " + with), "hang on 2;"));
+        for (const std::string& network : {dragonfly + "--groups=3 --hosts=6 ",
+                                           std::string("--topology=dragonfly-plus --hosts=18 "),
+                                           std::string("--topology=hyperx --hyperx=3 --hosts=5 "),
+                                           std::string("--topology=torus --torus=3x3 --hosts=9 ")})
+        {
+            const auto result = ParseWords<TrafficScenario>(network + with);
+            ASSERT_TRUE(result.scenario) << Outcome(network + with);
+            EXPECT_FALSE(result.scenario->fabric.pfc);
+            EXPECT_TRUE(Has(Outcome(network + with), "runs without PFC"));
+        }
+    }
+}
+
+TEST(LoadBalancingOptions, DetoursWithPfcAreAskedFor)
+{
+    const auto pfc = [](const std::string& words) {
+        const auto result = ParseWords<TrafficScenario>(Words("--load-balancer=ugal " + words));
+        return result.scenario && result.scenario->fabric.pfc;
+    };
+    EXPECT_FALSE(pfc(""));
+    EXPECT_FALSE(pfc("--no-pfc"));
+    EXPECT_TRUE(pfc("--pfc"));
+    EXPECT_TRUE(pfc("--pfc-watchdog=10ms"));
+    EXPECT_TRUE(Has(Outcome("--load-balancer=ugal --pfc"), "warning: PFC can deadlock"));
+    EXPECT_FALSE(Has(Outcome("--load-balancer=ugal --pfc-watchdog=10ms"), "warning: PFC"));
+    EXPECT_FALSE(Has(Outcome("--load-balancer=ugal"), "warning: PFC"));
 }
 
 // NCCL: equal parts, rounded up to 128 B, the last ones shorter or empty.
