@@ -128,4 +128,20 @@ LinkNotes::Losses(int64_t from, int64_t to) const
     return text;
 }
 
+std::string
+LinkNotes::LossesOf(uint32_t src, uint32_t dst, int64_t from, int64_t to) const
+{
+    std::string text;
+    for (const Fault& fault : m_faults)
+    {
+        if (fault.losesFrames && fault.begin < to && from < fault.end &&
+            std::find(fault.pairs.begin(), fault.pairs.end(), PairOf(src, dst)) !=
+                fault.pairs.end())
+        {
+            Append(text, fault.words);
+        }
+    }
+    return text;
+}
+
 } // namespace results

@@ -27,6 +27,7 @@ class LinkNotes
         int64_t begin{0};           //!< ps
         int64_t end{INT64_MAX};     //!< ps
         bool losesFrames{false};
+        std::vector<uint64_t> pairs; //!< of endpoints that lost frames: PairOf
     };
 
     /// A directed link.
@@ -43,6 +44,11 @@ class LinkNotes
     /// Of fewer than so many there is no busiest: two may be the two ways of one cable.
     static constexpr uint32_t LEAST_LINKS = 3;
 
+    static uint64_t PairOf(uint32_t src, uint32_t dst)
+    {
+        return uint64_t{src} << 32 | dst;
+    }
+
     void Clear();
     void Add(Fault fault);
     /// Of the links of one kind (the same from and to) that carried anything, those with the
@@ -57,6 +63,8 @@ class LinkNotes
     std::string FaultsOf(uint32_t end, int64_t from, int64_t to) const;
     /// \return faults that lost frames then, anywhere: "link-down on a-b"; or nothing
     std::string Losses(int64_t from, int64_t to) const;
+    /// The same of frames from one endpoint to another one.
+    std::string LossesOf(uint32_t src, uint32_t dst, int64_t from, int64_t to) const;
 
   private:
     std::vector<Fault> m_faults;

@@ -161,7 +161,9 @@ TailAttribution::Why(const Late& late) const
         }
         else if (share == TimeShare::REPEATING && m_notes)
         {
-            const std::string lost = m_notes->Losses(late.record.start, late.record.end);
+            // A fault elsewhere has lost nothing of it.
+            const FlowRecord& r = late.record;
+            const std::string lost = m_notes->LossesOf(r.src, r.dst, r.start, r.end);
             text += lost.empty() ? "" : " (" + lost + ")";
         }
     }

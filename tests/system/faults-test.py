@@ -417,7 +417,30 @@ class Gpus(SameBytesTest):
         self.assertNotIn("gives up after", said)
 
 
-class Cables(SameBytesTest):
+class WhoIsToBlame(SameBytesTest):
+    def test_not_a_fault_elsewhere(self):
+        """What a full buffer dropped was not lost by a bad cable at another switch."""
+        flows = self.write(
+            "flows.csv",
+            "start_us,src,dst,bytes\n" + "".join(f"0,{s},0,3000000\n" for s in (1, 2, 3, 4))
+            + "0,7,8,3000000\n",
+        )
+        run = self.run_program(
+            f"traffic --topology=leaf-spine --hosts=9 --hosts-per-leaf=3 --flows={flows}"
+            " --cc=none --no-pfc --buffer=200kB --timeout-exponent=4"
+            f" --fault=drop,at=0us,on=server-8-leaf-2,to=0.01,for=200us {QUIET}",
+            status=3,  # two of the flows lose too much, and their queue pairs give up
+        )
+        why = {(row["src"], row["dst"]): row["why"] for row in run.rows("attribution.csv")}
+        self.assertIn("repeating", " ".join(why.values()))
+        for (_, dst), words in why.items():
+            if dst == "server-0":
+                self.assertNotIn("drop on", words)
+        self.assertIn("drop on server-8-leaf-2", why["server-7", "server-8"])
+        (fault,) = run.stats["faults"]
+        self.assertEqual(fault["pairs_hit"], 1)
+        self.assertIn("of 1 pair of hosts", " ".join(run.out.split()))
+
     def test_a_link_of_several_cables(self):
         """Of three cables between two switches a name means all, a number one."""
         line = (

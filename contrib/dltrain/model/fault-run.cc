@@ -221,6 +221,8 @@ FaultRun::AddTo(results::LinkNotes& notes) const
         note.begin = record.begun;
         note.end = record.ended < 0 ? INT64_MAX : record.ended;
         note.losesFrames = record.losesFrames;
+        const std::set<uint64_t> pairs = m_faults.GetPairs(*m_numbers[i]);
+        note.pairs.assign(pairs.begin(), pairs.end());
         for (const uint32_t end : m_plan.faults[i].ends)
         {
             note.ends.push_back(end);

@@ -88,11 +88,27 @@ class RdmaFaults::SwitchWatcher
 {
   public:
     explicit SwitchWatcher(RdmaSwitchBase& device)
+        : name(device.GetName())
     {
         device.TraceConnectWithoutContext("Drop", MakeCallback(&SwitchWatcher::OnDrop, this));
     }
 
-    std::set<uint64_t> pairs; //!< since they were collected
+    std::string name; //!< of the node
+    // Since they were collected:
+    std::set<uint64_t> pairs;    //!< for whom a link of this switch is dead
+    std::set<uint64_t> unrouted; //!< that its tables, made without dead links, lead nowhere
+
+    /// \return those that a fault is to blame for that is there \param here it cuts a cable of
+    /// this switch
+    std::set<uint64_t> Of(bool here) const
+    {
+        std::set<uint64_t> all = unrouted;
+        if (here)
+        {
+            all.insert(pairs.begin(), pairs.end());
+        }
+        return all;
+    }
 
   private:
     void OnDrop(const RdmaSwitchBase*,
@@ -101,10 +117,12 @@ class RdmaFaults::SwitchWatcher
                 RdmaSwitchBase::DropReason reason,
                 int64_t)
     {
-        const bool stranded = reason == RdmaSwitchBase::DEAD_NEXT_HOP ||
-                              reason == RdmaSwitchBase::NO_ROUTE ||
-                              reason == RdmaSwitchBase::LINK_DOWN; // what waited for a dead link
-        if (stranded)
+        if (reason == RdmaSwitchBase::NO_ROUTE)
+        {
+            NotePair(unrouted, *frame);
+        }
+        else if (reason == RdmaSwitchBase::DEAD_NEXT_HOP ||
+                 reason == RdmaSwitchBase::LINK_DOWN) // what waited for a dead link
         {
             NotePair(pairs, *frame);
         }
@@ -566,21 +584,56 @@ RdmaFaults::CountStranded() const
            m_fabric.GetDrops(RdmaSwitchBase::NO_ROUTE);
 }
 
-/// What found no way since the last time is due to the cuts that are there.
+/// \return whether a cable of a fault is one of this node's
+static bool
+Touches(const RdmaFabric& fabric, const RdmaFaults::Fault& fault, const std::string& node)
+{
+    return std::any_of(fault.ends.begin(), fault.ends.end(), [&](uint32_t end) {
+        return fabric.GetNodeName(fabric.GetNodeOfEnd(end)) == node;
+    });
+}
+
+/// What found no way since the last time is due to the cuts that are there: at a switch whose next
+/// hop is dead, to those of its own cables.
 void
 RdmaFaults::CollectStranded()
 {
     for (const auto& watcher : m_switchWatchers)
     {
-        for (uint32_t f = 0; f < GetN() && !watcher->pairs.empty(); ++f)
+        const bool any = !watcher->pairs.empty() || !watcher->unrouted.empty();
+        for (uint32_t f = 0; f < GetN() && any; ++f)
         {
             if (m_active[f] && m_faults[f].kind == Kind::DOWN)
             {
-                m_pairs[f].insert(watcher->pairs.begin(), watcher->pairs.end());
+                m_pairs[f].merge(watcher->Of(Touches(m_fabric, m_faults[f], watcher->name)));
             }
         }
         watcher->pairs.clear();
+        watcher->unrouted.clear();
     }
+}
+
+std::set<uint64_t>
+RdmaFaults::GetPairs(uint32_t f) const
+{
+    const Fault& fault = m_faults[f];
+    std::set<uint64_t> pairs = m_pairs[f];
+    for (const auto& watcher : m_switchWatchers)
+    {
+        if (m_active[f] && fault.kind == Kind::DOWN)
+        {
+            pairs.merge(watcher->Of(Touches(m_fabric, fault, watcher->name)));
+        }
+    }
+    for (const uint32_t end : Loses(fault.kind) ? fault.ends : std::vector<uint32_t>())
+    {
+        const Losses& losses = m_watchers[end]->losses[IndexOf(fault.kind)];
+        if (losses.owner == f)
+        {
+            pairs.insert(losses.pairs.begin(), losses.pairs.end());
+        }
+    }
+    return pairs;
 }
 
 RdmaFaults::Record
@@ -592,24 +645,15 @@ RdmaFaults::GetRecord(uint32_t f) const
     {
         record.framesStranded += CountStranded() - m_strandedBefore[f];
     }
-    std::set<uint64_t> pairs = m_pairs[f];
-    for (const auto& watcher : m_switchWatchers)
-    {
-        if (m_active[f] && fault.kind == Kind::DOWN)
-        {
-            pairs.insert(watcher->pairs.begin(), watcher->pairs.end());
-        }
-    }
     for (const uint32_t end : Loses(fault.kind) ? fault.ends : std::vector<uint32_t>())
     {
         const Losses& losses = m_watchers[end]->losses[IndexOf(fault.kind)];
         if (losses.owner == f)
         {
             record.framesLost += LostAt(fault.kind, end) - losses.base;
-            pairs.insert(losses.pairs.begin(), losses.pairs.end());
         }
     }
-    record.pairsHit = pairs.size();
+    record.pairsHit = GetPairs(f).size();
     return record;
 }
 

@@ -139,6 +139,8 @@ class RdmaFaults
 
     /// As of now. Between the nodes' events.
     Record GetRecord(uint32_t fault) const;
+    /// \return those of Record::pairsHit: endpoints, source << 32 | destination
+    std::set<uint64_t> GetPairs(uint32_t fault) const;
 
   private:
     /// A cable.

@@ -42,6 +42,21 @@ TEST(LinkNotes, AFaultIsNamedWhileItIsThere)
     }
 }
 
+/// Of a pair of endpoints only what that lost frames by.
+TEST(LinkNotes, LossesOfAPair)
+{
+    LinkNotes notes;
+    const auto pair = [](uint32_t a, uint32_t b) { return LinkNotes::PairOf(a, b); };
+    notes.Add({"drop on a-b", {6, 7}, 0, 100, true, {pair(1, 2), pair(5, 0)}});
+    notes.Add({"link-down on c-d", {8, 9}, 50, INT64_MAX, true, {pair(1, 2), pair(2, 1)}});
+    notes.Add({"rate on e-f", {2}, 0, 100, false, {}});
+    EXPECT_EQ(notes.LossesOf(1, 2, 0, 70), "drop on a-b; link-down on c-d");
+    EXPECT_EQ(notes.LossesOf(1, 2, 100, 200), "link-down on c-d");
+    EXPECT_EQ(notes.LossesOf(5, 0, 0, 70), "drop on a-b");
+    EXPECT_EQ(notes.LossesOf(2, 1, 0, 50), "");
+    EXPECT_EQ(notes.LossesOf(0, 5, 0, 70), "");
+}
+
 TEST(LinkNotes, OneThatComesAndGoesIsNamedOnce)
 {
     LinkNotes notes;
