@@ -133,7 +133,8 @@ EffectOf(const TrainingScenario& s)
     }
     const auto& c = s.collectives;
     out << c.stepLatency << c.insideByFormula << c.options.channels << c.options.pipelineBytes
-        << c.options.radix << c.options.parameterServers << c.machine.hasLibrary;
+        << c.options.radix << c.options.parameterServers << c.machine.hasLibrary
+        << (c.measured != nullptr); // before anything runs, and chooses
     for (const auto& level : c.options.levels)
     {
         out << level;
