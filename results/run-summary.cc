@@ -24,7 +24,8 @@ PrintFailed(std::ostream& os, const RunStats& s)
     if (s.failedQueuePairs)
     {
         os << "FAILED           " << HumanCount(s.failedQueuePairs)
-           << " queue pairs gave up after their last retry; " << HumanCount(s.failedRequests)
+           << (s.failedQueuePairs == 1 ? " queue pair" : " queue pairs")
+           << " gave up after their last retry; " << HumanCount(s.failedRequests)
            << " requests lost\n";
     }
 }

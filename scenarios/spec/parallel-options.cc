@@ -174,7 +174,7 @@ ParallelOptionRows()
             .Alias("pp-partition-method")
             .Alias("partition-method")
             .Default("uniform")
-            .Example("parameters"),
+            .Example("balanced"),
         Opt("partition-fill",
             Kind::kName,
             json,
