@@ -26,7 +26,7 @@ PrintFailed(std::ostream& os, const RunStats& s)
         os << "FAILED           " << HumanCount(s.failedQueuePairs)
            << (s.failedQueuePairs == 1 ? " queue pair" : " queue pairs")
            << " gave up after their last retry; " << HumanCount(s.failedRequests)
-           << " requests lost\n";
+           << (s.failedRequests == 1 ? " request" : " requests") << " failed\n";
     }
 }
 
