@@ -887,7 +887,7 @@ class Collective(RecoveryTest):
         """
         for shape, fewer in (
             ("--ranks=5 --algorithm=ring", "--ranks=4 --algorithm=ring"),
-            ("--ranks=7 --algorithm=tree", "--ranks=6 --algorithm=tree"),
+            ("--ranks=7 --algorithm=tree --cc=none", "--ranks=6 --algorithm=tree --cc=none"),
             ("--ranks=4 --algorithm=ring --nic=EDR", "--ranks=3 --algorithm=ring --nic=EDR"),
         ):
             last = int(shape.split("=")[1].split()[0]) - 1
@@ -911,7 +911,8 @@ class Collective(RecoveryTest):
                     self.assertAlmostEqual(failure["resumed_us"], resumed, places=4)
                     self.assertEqual(of["ranks"], ranks)
                     # Queue pairs are new: iterations are as long to a hundredth; in a tree several
-                    # share a link, and who comes first depends on times.
+                    # share a link, and who comes first depends on times (without congestion
+                    # control, whose marks would be other ones by chance).
                     rough = 0.03 if "tree" in shape else 0.01
                     self.assertWithin(of["elapsed_us"], elapsed, rough)
                     self.assertIn("iteration", failure["goes_on_with"])
