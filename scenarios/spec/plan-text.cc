@@ -20,6 +20,7 @@
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/placement.h"
+#include "scenarios/spec/plan-events.h"
 #include "scenarios/spec/processes.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/memory-estimate.h"
@@ -192,11 +193,20 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
     return text;
 }
 
-/// Empty: there is none.
+/// Nothing where there is nothing to say.
 std::string
-BackgroundLine(const RunOptions& run)
+LineIf(const std::string& name, const std::string& text)
 {
-    return run.background ? Line("background", BackgroundText(*run.background)) : "";
+    return text.empty() ? "" : Line(name, text);
+}
+
+/// Of what happens beside a job.
+std::string
+EventLines(const RunOptions& run, const topo::Topology& topology)
+{
+    return LineIf("background", run.background ? BackgroundText(*run.background) : "") +
+           LineIf("faults", FaultsText(run.faults)) +
+           LineIf("recovery", run.recovery ? RecoveryText(*run.recovery, topology) : "");
 }
 
 std::string
@@ -249,8 +259,9 @@ std::string
 EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
 {
     const bool packets = HasPackets(fabric);
-    std::string text = std::string("\nEstimate, whole run") +
-                       (packets ? " (no congestion, no retransmission)\n" : "\n");
+    std::string text =
+        std::string("\nEstimate, whole run") +
+        (packets ? " (no congestion, no retransmission" + LeftOutText(run) + ")\n" : "\n");
     text += Line("messages",
                  Count(e.messages) + " between servers, " + Size(e.networkBytes) +
                      (e.sampled ? " (sampled)" : ""));
@@ -570,8 +581,9 @@ PlanText(const TrainingScenario& s)
     text += Line("steps",
                  std::to_string(s.steps) + " measured" + AfterWarmup(s.warmupSteps) + ", seed " +
                      std::to_string(s.run.seed));
-    text += ClusterText(s.cluster, s.fabric) + BackgroundLine(s.run);
-    text += FabricText(s.fabric, s.cluster.topology) + ProcessesLine(s.run);
+    text += ClusterText(s.cluster, s.fabric) + EventLines(s.run, s.cluster.topology);
+    text += FabricText(s.fabric, s.cluster.topology) + LineIf("scheduling", EtsText(s.fabric.ets)) +
+            ProcessesLine(s.run);
     double compute = MostComputing(s.plan);
     if (!s.served)
     {
@@ -738,8 +750,9 @@ PlanText(const CollperfScenario& s)
         text += Line("compared", AlgorithmText(other.collectives, placement, {{s.op, whats}}));
     }
     text += NcclLine(s.collectives.nccl);
-    text += ClusterText(s.cluster, s.fabric) + BackgroundLine(s.run);
-    text += FabricText(s.fabric, s.cluster.topology) + ProcessesLine(s.run);
+    text += ClusterText(s.cluster, s.fabric) + EventLines(s.run, s.cluster.topology);
+    text += FabricText(s.fabric, s.cluster.topology) + LineIf("scheduling", EtsText(s.fabric.ets)) +
+            ProcessesLine(s.run);
     text += FormulaText(s, whats);
     return text + EstimateText(EstimateRun(s), s.fabric, s.run);
 }
@@ -775,7 +788,8 @@ PlanText(const TrafficScenario& s)
     text += Line("starts",
                  last.ps == 0 ? "all at 0" : "0 to " + rdma::ToString(rdma::Duration(last.ps)));
     text += Line("network", NetworkText(s.topology, s.topologyName));
-    text += FabricText(s.fabric, s.topology) + ProcessesLine(s.run);
+    text += EventLines(s.run, s.topology) + FabricText(s.fabric, s.topology) +
+            LineIf("scheduling", EtsText(s.fabric.ets)) + ProcessesLine(s.run);
     return text + EstimateText(EstimateRun(s), s.fabric, s.run);
 }
 

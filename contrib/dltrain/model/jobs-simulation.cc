@@ -10,6 +10,7 @@
 #include "results/human-text.h"
 #include "results/run-summary.h"
 #include "scenarios/spec/network-kinds.h"
+#include "scenarios/spec/plan-events.h"
 #include "stuck-report.h"
 
 #include "ns3/simulator.h"
@@ -538,6 +539,8 @@ DryRunJobs(const scenario::TrainingScenario& scenario)
     }
     std::cout << scenario.cluster.topologyName << ", " << scenario.fabric.nic << "\n\n"
               << scenario::JobsText(*scenario.jobs);
+    const std::string faults = scenario::FaultsText(scenario.run.faults);
+    std::cout << (faults.empty() ? "" : "\nFaults: " + faults + "\n");
     return 0;
 }
 

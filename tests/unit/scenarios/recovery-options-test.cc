@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "parse-words.h"
+#include "scenarios/spec/plan-text.h"
 #include "scenarios/spec/recovery-options.h"
 #include "scenarios/training/memory-estimate.h"
 
@@ -39,6 +40,29 @@ TEST(RecoveryOptions, NobodyAsks)
 {
     EXPECT_EQ(ScenarioOf("--servers=3").run.recovery, nullptr);
     EXPECT_EQ(ScenarioOf("--servers=3 --recovery=none").run.recovery, nullptr);
+}
+
+// What a plan has to tell before a run begins: what will happen, what is done about it, and that
+// its estimate knows nothing of that.
+TEST(RecoveryOptions, ThePlanTellsWhatWillHappen)
+{
+    const std::string plan =
+        PlanText(ScenarioOf("--servers=3 --spares=1 --recovery=restart --checkpoint-every=2 "
+                            "--ets=0:80,3:20,6:strict --fault=gpu-stop,at=1ms,on=gpu-0 "
+                            "--fault=link-down,at=2ms,on=all,for=3ms"));
+    for (const char* line :
+         {"  faults          gpu-stop on gpu-0 at 1ms; link-down on all at 2ms for 3ms\n",
+          "; spare: server-3; a checkpoint every 2 steps, ",
+          "  scheduling      priority 0 weighs 4, 6 strict, others 1\n",
+          "no retransmission; without faults and recovery)"})
+    {
+        EXPECT_NE(plan.find(line), std::string::npos) << line << "\n" << plan;
+    }
+    const std::string plain = PlanText(ScenarioOf("--servers=3"));
+    for (const char* word : {"faults", "recovery  ", "scheduling", "without"})
+    {
+        EXPECT_EQ(plain.find(word), std::string::npos) << word;
+    }
 }
 
 // PyTorch's defaults, and what is assumed, as the help has them.
