@@ -101,6 +101,24 @@ class Values(CaptureTest):
                 self.assertEqual(made.mistakes, [], made.errors)
                 self.assertEqual(made.output.splitlines(), ["stopped at 3"] * 2)
 
+    def test_gradients_are_finite(self):
+        """Whatever their size, so that scaling a loss by hand steps: masks of few, of many and of
+        too many values.
+        """
+        script = self.write(
+            "finite.py",
+            "import torch\n"
+            "for size in (1, 1000, 3 << 20, 1 << 24, 1 << 26):\n"
+            "    x = torch.empty(size, device='cuda').normal_()\n"
+            "    y = x.half() * x[0]\n"
+            "    print(*(bool(each) for g in (x, y) for each in (\n"
+            "        torch.isfinite(g).all(), (g == g).all(), ~torch.isnan(g).any(),\n"
+            "        not torch.isinf(g).any(), not (~torch.isfinite(g)).any(),\n"
+            "        not (torch.isnan(g) | torch.isinf(g)).any())))\n",
+        )
+        made = self.capture("python3", script)
+        self.assertEqual(made.output.splitlines(), [" ".join(["True"] * 12)] * 5)
+
     def test_a_loss_is_not_known(self):
         """Nor what other ranks make of it."""
         script = self.write(

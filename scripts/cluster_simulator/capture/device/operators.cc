@@ -258,7 +258,11 @@ class Call
                     m_onGpu = true;
                     m_known = m_known && HasValue(tensor);
                     m_assumed = m_assumed || IsAssumed(tensor);
-                    m_real = m_real && (InfoOf(tensor).real || tensor.numel() == 0);
+                    const bool real = InfoOf(tensor).real || tensor.numel() == 0;
+                    m_real = m_real && real;
+                    const bool mask = tensor.scalar_type() == at::kBool;
+                    m_maskWithout = m_maskWithout || (!real && mask);
+                    m_masks = m_masks && mask;
                     m_integers = m_integers && c10::isIntegralType(tensor.scalar_type(), true);
                     m_elements += tensor.numel();
                     m_bytes += tensor.nbytes();
@@ -328,6 +332,7 @@ class Call
             }
         }
         AssumeChoices(results);
+        TakeAllAsTrue(results);
         return how;
     }
 
@@ -470,6 +475,27 @@ class Call
         }
     }
 
+    /// Of a mask that is too large to have values: what a script asks of all of them (are the
+    /// gradients finite?) holds, as it does for a smaller one of zeros, and as any() is false.
+    void TakeAllAsTrue(const Stack& results) const
+    {
+        if (!m_onGpu || m_known || Name() != "aten::all")
+        {
+            return;
+        }
+        for (const c10::IValue& result : results)
+        {
+            ForEachTensor(result, [](const at::Tensor& tensor) {
+                if (OnGpu(tensor) && InfoOf(tensor).real)
+                {
+                    const PartOfAnother part;
+                    OnHost(tensor.detach()).fill_(1);
+                    SetUnknown(tensor);
+                }
+            });
+        }
+    }
+
     /// What is not known counts as 0, and so does what is made of it: guards of scripts (is the
     /// loss finite?) find what they would for a 0. Of large tensors only what compares them is
     /// computed.
@@ -493,7 +519,10 @@ class Call
             "aten::bitwise_or",
             "aten::bitwise_not",
         };
-        const bool compares = kComparisons.count(Name()) > 0 && IsSmall(true);
+        // isfinite() multiplies two masks.
+        const bool compares =
+            (kComparisons.count(Name()) > 0 || (m_masks && Name() == "aten::mul")) &&
+            IsSmall(true) && !m_maskWithout;
         if (IsChooser() || !((m_real && IsSmall()) || compares) ||
             !OnValues(results, compares ? Mirror::To::kHostZero : Mirror::To::kHost))
         {
@@ -681,7 +710,9 @@ class Call
     bool m_known = true;
     bool m_assumed = false;
     bool m_real = true;               ///< all tensors have memory, whatever is in it
+    bool m_maskWithout = false;       ///< one of truth values has not: it is no mask of zeros
     bool m_integers = true;           ///< all tensors
+    bool m_masks = true;              ///< all tensors are of truth values
     std::vector<int64_t> m_broadcast; ///< the last dimension first
     int64_t m_elements = 0;
     size_t m_bytes = 0;

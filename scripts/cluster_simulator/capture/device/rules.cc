@@ -212,15 +212,18 @@ void
 Item(Operation, Arguments a, Stack& results)
 {
     const at::Tensor tensor = a[0].toTensor();
+    const at::Scalar value = InfoOf(tensor).real ? at::native::item(OnHost(tensor)) : at::Scalar(0);
     if (!HasValue(tensor))
     {
-        Note("a value that only a GPU would compute is read as 0 at " + SourceLine());
+        const bool holds = value.isBoolean() && value.toBool();
+        Note("a value that only a GPU would compute is read as " +
+             std::string(holds ? "true" : "0") + " at " + SourceLine());
     }
     else if (IsAssumed(tensor))
     {
         NoteAssumed("what is read");
     }
-    results.push_back(InfoOf(tensor).real ? at::native::item(OnHost(tensor)) : at::Scalar(0));
+    results.push_back(value);
 }
 
 void
