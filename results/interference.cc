@@ -127,25 +127,29 @@ Interference::Widen(int64_t until)
         return;
     }
     m_shift += by;
+    const auto widen = [by](Port& port) {
+        std::size_t kept = 0;
+        for (const Slot& slot : port.slots)
+        {
+            const int64_t wide = slot.number >> by;
+            if (kept > 0 && port.slots[kept - 1].number == wide)
+            {
+                port.slots[kept - 1].bytes += slot.bytes;
+                port.slots[kept - 1].waited += slot.waited;
+            }
+            else
+            {
+                port.slots[kept++] = {wide, slot.bytes, slot.waited};
+            }
+        }
+        port.slots.resize(kept);
+    };
+    widen(m_ordinary);
     for (Owner& owner : m_owners)
     {
         for (auto& [number, port] : owner.ports)
         {
-            std::size_t kept = 0;
-            for (const Slot& slot : port.slots)
-            {
-                const int64_t wide = slot.number >> by;
-                if (kept > 0 && port.slots[kept - 1].number == wide)
-                {
-                    port.slots[kept - 1].bytes += slot.bytes;
-                    port.slots[kept - 1].waited += slot.waited;
-                }
-                else
-                {
-                    port.slots[kept++] = {wide, slot.bytes, slot.waited};
-                }
-            }
-            port.slots.resize(kept);
+            widen(port);
         }
     }
 }
@@ -158,19 +162,43 @@ Interference::Clear(int64_t now)
         owner.ports.clear();
         owner.time = owner.throttled = 0;
     }
+    m_ordinary.slots.clear();
     m_begin = now;
     m_shift = LEAST_SHIFT;
+}
+
+void
+Interference::AddOrdinary(int64_t begin, int64_t end, uint64_t bytes)
+{
+    Widen(end);
+    Spread(m_ordinary, begin, end, bytes, &Slot::bytes);
 }
 
 void
 Interference::SetOrdinary(uint32_t owner, const std::vector<uint64_t>& bytes, int64_t now)
 {
     Widen(now);
-    for (uint32_t port = 0; port < bytes.size(); ++port)
+    double all = 0;
+    for (const Slot& slot : m_ordinary.slots)
     {
-        if (bytes[port] > 0)
+        all += static_cast<double>(slot.bytes);
+    }
+    for (uint32_t number = 0; number < bytes.size(); ++number)
+    {
+        if (bytes[number] == 0)
         {
-            Spread(m_owners[owner].ports[port], m_begin, now, bytes[port], &Slot::bytes);
+            continue;
+        }
+        Port& port = m_owners[owner].ports[number];
+        if (all == 0)
+        {
+            Spread(port, m_begin, now, bytes[number], &Slot::bytes);
+        }
+        for (const Slot& slot : m_ordinary.slots)
+        {
+            const double share = static_cast<double>(slot.bytes) / all;
+            SlotOf(port, slot.number).bytes +=
+                static_cast<uint64_t>(share * static_cast<double>(bytes[number]));
         }
     }
 }

@@ -71,9 +71,12 @@ class Interference
     void AddUnmeasured(const Unmeasured& message, const MessageParts& parts, uint32_t owner);
     /// What was added is forgotten. \param now ps: the measured time begins
     void Clear(int64_t now);
-    /// Ordinary packets (TCP, UDP) are an owner's. They have no messages that tell: of them is
-    /// known what they carried over each port, and who waited behind them; they are taken to have
-    /// come evenly. \param bytes by port, IP headers included, in the measured time \param now ps:
+    /// A message of ordinary packets, ps and bytes: when there were some.
+    void AddOrdinary(int64_t begin, int64_t end, uint64_t bytes);
+    /// Ordinary packets (TCP, UDP) are an owner's. They have no messages that tell where they
+    /// passed: of them is known what they carried over each port, and who waited behind them. At
+    /// each port they are taken to have come when their messages did (AddOrdinary), evenly without
+    /// any. \param bytes by port, IP headers included, in the measured time \param now ps:
     /// its end
     void SetOrdinary(uint32_t owner, const std::vector<uint64_t>& bytes, int64_t now);
 
@@ -145,6 +148,7 @@ class Interference
 
     const std::vector<std::string>& m_ports;
     std::vector<Owner> m_owners;
+    Port m_ordinary;               //!< slots of all messages of ordinary packets
     int64_t m_begin{0};            //!< ps
     uint32_t m_shift{LEAST_SHIFT}; //!< of a slot's length
 };

@@ -367,6 +367,10 @@ void
 TraceCollector::EndMessage(const PendingMessages::Message& message, results::FlowRecord record)
 {
     --m_outstanding;
+    if (m_interference && m_ownerOfOrdinary && !m_finished)
+    {
+        m_interference->AddOrdinary(message.posted, record.end, record.bytes);
+    }
     const bool measured =
         m_marked ? message.measured : m_measuring && message.posted >= m_baseline.time;
     if (!measured || m_finished)

@@ -68,6 +68,24 @@ TEST(InterferenceOfOrdinaryPackets, IsTheirOwners)
     EXPECT_DOUBLE_EQ(job["shares"]["share_of_bytes_of_others"], 0.6);
 }
 
+// They were at the ports when their messages were on their way, not evenly in the whole run.
+TEST(InterferenceOfOrdinaryPackets, IsOfTheTimeOfTheirMessages)
+{
+    const std::vector<std::string> ports{"a->s", "s->b"};
+    Interference of(ports);
+    of.AddOwner("early");
+    of.AddOwner("tcp");
+    of.AddOwner("late");
+    of.Add(Lasting(8 * SLOT), Over(4 * SLOT, false), 1, Nobody, 2);
+    of.Add(Lasting(8 * SLOT, 1000 * SLOT), Over(4 * SLOT, false), 3, Nobody, 2);
+    of.AddOrdinary(996 * SLOT, 1012 * SLOT, 5000);
+    of.SetOrdinary(2, {0, 6000}, 1016 * SLOT);
+    EXPECT_DOUBLE_EQ(of.ToJson(1, "")["waited_for_others_us"], 0);
+    EXPECT_TRUE(of.ToJson(1, "")["shares"].is_null());
+    // Slots are of 8: half of 996 to 1012, 3,000 B, beside the 1,000 of the message.
+    EXPECT_NEAR(of.ToJson(3, "")["waited_for_others_us"], 4 * SLOT_US * 0.75, 1e-2 * SLOT_US);
+}
+
 TEST(InterferenceOfOrdinaryPackets, IsNothingWhereTheyDoNotPass)
 {
     const std::vector<std::string> ports{"a->s", "s->b", "s->c"};
