@@ -94,11 +94,8 @@ class Capture:
         }
 
     def notes(self):
-        told = dict.fromkeys(
-            line["text"]
-            for _, record in sorted(self.records.items())
-            for line in record.of_type("note")
-        )
+        """What is to be known of the result, the step that is taken first."""
+        told = {}
         unsteady = self.unsteady()
         if unsteady:
             told[
@@ -114,11 +111,13 @@ class Capture:
         growth = self._growth()
         if growth:
             told[growth] = None
-        if not self._steps[min(self._steps)].ends and not self._named:
+        if self._steps and not self._steps[min(self._steps)].ends and not self._named:
             told[
                 "no optimizer made a step: all that the script did is taken as one"
                 " (--capture-step=MARK names what ends a step)"
             ] = None
+        for _, record in sorted(self.records.items()):
+            told.update((line["text"], None) for line in record.of_type("note"))
         return list(told)
 
     @property
