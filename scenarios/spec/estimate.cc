@@ -216,7 +216,8 @@ AddCollective(Counter* counter,
 {
     const coll::Placement placement = PlacementOf(cluster, members);
     const coll::Choice choice = ChoiceOf(options, what, placement);
-    const auto schedule = choice.algorithm->Make(what, placement, options.OptionsFor(what.op, choice));
+    const auto schedule =
+        choice.algorithm->Make(what, placement, options.OptionsFor(what.op, choice));
     const double wireShare =
         choice.protocol ? options.machine.library.Of(*choice.protocol).outsideShare : 1;
 

@@ -139,7 +139,8 @@ def _held_up(stats):
         return []
     spans = []
     written = recovery.get("checkpoints_written_us") or []
-    took = recovery.get("checkpoints_took_us") or [recovery.get("checkpoint_time_us")] * len(written)
+    took = recovery.get("checkpoints_took_us")
+    took = took or [recovery.get("checkpoint_time_us")] * len(written)
     for end, writing in zip(written, took):
         if isinstance(end, (int, float)) and isinstance(writing, (int, float)):
             spans.append((max(0, end - writing), end))

@@ -25,9 +25,10 @@ class Memory(SystemTest):
         # a requester's state and a congestion control; 1.6 and 1.8 since each end is made by its
         # host, with a record of the channel and tables of numbers of its own. Both ends, their
         # message, and what flows.csv remembers of it. With attribution 2.1 since collperf notes the
-        # path of each message (a record of 256 B while it is under way) for collectives.csv.
+        # path of each message (a record of 256 B while it is under way) for collectives.csv,
+        # and 2.27 since what waits at a rank lies by it in cache lines of its own.
         self.assertLess(self.bytes_a_pair("--no-attribution -b 240K -e 240K"), 1700)
-        self.assertLess(self.bytes_a_pair("-b 240K -e 240K"), 2250)
+        self.assertLess(self.bytes_a_pair("-b 240K -e 240K"), 2300)
         # InfiniBand's 1.71 since a queue pair may have a path selector and a transport of its own.
         self.assertLess(self.bytes_a_pair("--no-attribution --fabric=ib -b 240K -e 240K"), 1750)
 

@@ -166,7 +166,9 @@ class Tuner(SystemTest):
         self.assertEqual(len(self.cached()), 2)
 
     def test_odd_shapes(self):
-        """Ranks that are no power of two, several NICs, InfiniBand, no library, other operations."""
+        """Ranks that are no power of two, several NICs, InfiniBand, no library, other
+        operations.
+        """
         for line in (
             "--servers=3 -g 5 --nics-per-server=2 --op=all_gather -b 100K -e 100K",
             "--ranks=7 --fabric=ib --op=reduce_scatter -b 1M -e 1M",

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 900
-"""--load-balancer=valiant, ugal: which ways packets take, what that makes of a dragonfly that is sent
-to badly, and that all of it repeats.
+"""--load-balancer=valiant, ugal: which ways packets take, what that makes of a dragonfly that is
+sent to badly, and that all of it repeats.
 
 A dragonfly of a = 8 switches a group with p = 1 host and h = 1 global link each has g = a h + 1 = 9
-groups, each two joined by one link, and no way of two global links that is a shortest one: from where
-a global link ends the next global link leads back."""
+groups, each two joined by one link, and no way of two global links that is a shortest one: from
+where a global link ends the next global link leads back."""
 
 import unittest
 
@@ -13,7 +13,10 @@ from _same_bytes import SameBytesTest
 from _system_test import SystemTest
 
 SMALL = " --report=0 --timeline=0"
-WIDE = "--topology=dragonfly --groups=9 --group-switches=8 --hosts-per-switch=1 --global-links=1 --hosts=72"
+WIDE = (
+    "--topology=dragonfly --groups=9 --group-switches=8 --hosts-per-switch=1 --global-links=1"
+    " --hosts=72"
+)
 # Every host of group i sends to group i + 1, to the host of the same place.
 ADVERSE = f"traffic {WIDE} --pattern=permutation --offset=8 --bytes=2MB --cc=dctcp" + SMALL
 DETOURS = ["valiant", "ugal"]
@@ -36,8 +39,8 @@ class Ways(SystemTest):
         return rows
 
     def test_valiant_goes_by_a_third_group(self):
-        # Two shortest ways, of at most 3 links each; such a way may itself go by another group, where
-        # global, local, global is as short as local, global, local.
+        # Two shortest ways, of at most 3 links each; such a way may itself go by another group,
+        # where global, local, global is as short as local, global, local.
         rows = self.ways(ADVERSE.replace("2MB", "100kB") + " --load-balancer=valiant")
         third = set()
         direct = packets = 0
@@ -49,8 +52,8 @@ class Ways(SystemTest):
             packets += row["packets"]
             self.assertLessEqual(len(switches) - 1, 6, row["path"])
             third |= {(groups[0], group) for group in between}
-        # Where the first part leads over the destination's own switch, it ends there: 1 of 8 switches,
-        # for 1 of 7 groups, on one of several ways.
+        # Where the first part leads over the destination's own switch, it ends there: 1 of 8
+        # switches, for 1 of 7 groups, on one of several ways.
         self.assertLess(direct, 0.05 * packets)
         # By chance each of 9 groups meets all 7 others that it may.
         self.assertEqual(len(third), 9 * 7)

@@ -77,8 +77,8 @@ class Names(SystemTest):
         self.assertWithin(
             stats["frame_hops_per_s"], stats["frame_hops"] / stats["event_loop_s"], 1e-6
         )
-        # A second of two threads is two core-seconds while both have events, one otherwise: how many
-        # threads there are depends on the idle cores of the machine.
+        # A second of two threads is two core-seconds while both have events, one otherwise: how
+        # many threads there are depends on the idle cores of the machine.
         cores = 1 + (stats.get("threads", 1) - 1) * stats.get("parallel_share", 0)
         self.assertWithin(
             stats["simulated_gpu_s_per_core_s"],

@@ -582,7 +582,8 @@ class Refused(SameBytesTest):
     def test_bad_input(self):
         self.refuse("traffic --fault=link-dwn,at=1us,on=all", "did you mean 'link-down'")
         self.refuse("dltrain --fault=link-down,at=1us,on=edge-0-0", "is a switch", "a link (a-b)")
-        self.refuse("collperf --ranks=4 -b 1K --fault=gpu-slow,at=1us,on=gpu-0,to=2", "with dltrain")
+        slow = "gpu-slow,at=1us,on=gpu-0,to=2"
+        self.refuse(f"collperf --ranks=4 -b 1K --fault={slow}", "with dltrain")
         self.refuse("dltrain --fault=gpu-stop,at=1us,on=gpu-99999", "is no GPU of this job")
         self.refuse("traffic --convergence=1ms", "has no meaning without a fault")
         self.refuse("traffic --mpi-ranks=2 --fault=ber,at=0ns,on=all,to=1e-9", "one process")

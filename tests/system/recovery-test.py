@@ -94,7 +94,9 @@ class CheckpointServers(RecoveryTest):
     """Checkpoints that are packets: S bytes over n NICs, and back."""
 
     # 11.7 million parameters.
-    LINE = BASE.replace("--model=gpt2 --micro-batch=1 --seq=128", "--model=resnet-18 --micro-batch=4")
+    LINE = BASE.replace(
+        "--model=gpt2 --micro-batch=1 --seq=128", "--model=resnet-18 --micro-batch=4"
+    )
     SHAPES = (
         # servers, GPUs and NICs of each, Gb/s, storage servers, servers for each
         (2, 1, 1, "100GbE", 100, 2, 1),
@@ -737,7 +739,9 @@ class Pipeline(RecoveryTest):
                 for failure in run.stats["recovery"]["failures"]:
                     self.assertIn(failure["action"], ("rebuild", "restart"))
                     # All NICs of a server: it is cut off, and its stage is lost with it.
-                    self.assertEqual(failure["action"] == "restart", failure["servers_failed"] != [])
+                    self.assertEqual(
+                        failure["action"] == "restart", failure["servers_failed"] != []
+                    )
 
 
 class Words(RecoveryTest):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 900
-"""--protocol=tcp: flows by ns-3's TCP over the same ports as RDMA, alone, beside a job and as a job;
-both engines give the same; what cannot be is refused."""
+"""--protocol=tcp: flows by ns-3's TCP over the same ports as RDMA, alone, beside a job and as a
+job; both engines give the same; what cannot be is refused."""
 
 import unittest
 
@@ -66,8 +66,8 @@ class Alone(SystemTest):
             self.assertLess(stats["fct_us"]["max"], 1.1 * line + 120)
 
     def test_what_it_sends_again_is_told(self):
-        # An incast that the switch's buffer has no room for, as every dropped packet of data is sent
-        # again at least once; one flow alone loses nothing.
+        # An incast that the switch's buffer has no room for, as every dropped packet of data is
+        # sent again at least once; one flow alone loses nothing.
         run = self.run_program(
             "traffic --topology=single-switch --hosts=5 --nic=25GbE --pattern=incast --fan-in=4"
             " --bytes=20MB" + TCP
@@ -154,8 +154,8 @@ class Beside(SystemTest):
         self.assertTrue(run.stats["completed"])
 
     def test_who_waits_behind_it_is_told(self):
-        """Two servers' ring and TCP to one of them: about half of what the job waits at that port is
-        for TCP, as both have about as many bytes there while the job sends.
+        """Two servers' ring and TCP to one of them: about half of what the job waits at that port
+        is for TCP, as both have about as many bytes there while the job sends.
         """
         line = (
             "collperf --servers=6 --ranks=2 --gpus-per-server=1 --topology=single-switch -b 1M -n 4"
@@ -198,8 +198,8 @@ class AsAJob(SystemTest):
     """Storage by TCP beside a ring, each on its hosts, in a file of jobs."""
 
     LINE = (
-        "dltrain --topology=leaf-spine --leaves=2 --spines=1 --hosts-per-leaf=2 --fabric-rate=100Gbps"
-        " --gpus-per-server=1 --nics-per-server=1 --report=0 --timeline=0 --jobs="
+        "dltrain --topology=leaf-spine --leaves=2 --spines=1 --hosts-per-leaf=2"
+        " --fabric-rate=100Gbps --gpus-per-server=1 --nics-per-server=1 --report=0 --timeline=0 --jobs="
     )
 
     def jobs(self, *jobs):

@@ -353,7 +353,8 @@ JobRunner::HearPart(const results::CollectivePart& part)
 {
     if (const auto whole = m_join.Add(part))
     {
-        // Who only helps others may leave when these have ended the round: it is told with the next.
+        // Who only helps others may leave when these have ended the round: it is told with the
+        // next.
         Open(std::max(whole->round, m_closed)).collectives.push_back(*whole);
     }
 }
