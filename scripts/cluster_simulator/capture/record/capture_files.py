@@ -156,6 +156,8 @@ class Capture:
                 sums = [sum(line[place] for line in one.values()) for one in (now, before)]
                 if abs(sums[0] - sums[1]) <= ALIKE * max(sums[1], 1):
                     continue
+                if place == 1 and sums[0] < sums[1]:
+                    continue  # early steps move more: DDP makes its buckets anew
                 apart = {
                     line: now.get(line, (0, 0))[place] - before.get(line, (0, 0))[place]
                     for line in {**now, **before}
