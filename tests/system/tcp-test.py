@@ -199,7 +199,8 @@ class AsAJob(SystemTest):
 
     LINE = (
         "dltrain --topology=leaf-spine --leaves=2 --spines=1 --hosts-per-leaf=2"
-        " --fabric-rate=100Gbps --gpus-per-server=1 --nics-per-server=1 --report=0 --timeline=0 --jobs="
+        " --fabric-rate=100Gbps --gpus-per-server=1 --nics-per-server=1 --report=0 --timeline=0"
+        " --jobs="
     )
 
     def jobs(self, *jobs):
