@@ -26,19 +26,13 @@ Interference::Add(const FlowRecord& record,
     Owner& mine = m_owners[owner];
     mine.time += record.end - record.start;
     mine.throttled += parts.parts[At(TimeShare::THROTTLED)];
-    Widen(record.end);
-    const int64_t begin = record.start + parts.parts[At(TimeShare::BACKLOG)];
+    AddUnmeasured({record.start, record.end, record.bytes}, parts, owner);
     int64_t left = record.end; // when the last packet came to the next one; from behind
-    for (std::size_t i = parts.hops.size(); i-- > 0;)
+    for (std::size_t i = parts.hops.size(); i-- > 1;) // not at the sender's own NIC
     {
         const MessageParts::Hop& hop = parts.hops[i];
         const int64_t came = left - hop.time;
         Port& port = mine.ports[hop.port];
-        Spread(port, std::min(begin, left), left, record.bytes, &Slot::bytes);
-        if (i == 0)
-        {
-            break; // the sender's own NIC
-        }
         const int64_t waited = std::max<int64_t>(0, hop.waited);
         const int64_t queued = std::max<int64_t>(0, hop.waited - hop.paused);
         port.waited += waited;

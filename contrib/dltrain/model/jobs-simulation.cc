@@ -7,6 +7,7 @@
 #include "fabric-builder.h"
 #include "flow-transport.h"
 #include "program.h"
+#include "quiet-run.h"
 #include "results/human-text.h"
 #include "results/run-summary.h"
 #include "scenarios/spec/network-kinds.h"
@@ -25,30 +26,6 @@ namespace dltrain
 
 namespace
 {
-
-/// Nobody reads it.
-std::ostream&
-NoOutput()
-{
-    static std::ostream none(nullptr);
-    return none;
-}
-
-scenario::RunOptions
-OptionsOf(const scenario::RunOptions& run, bool alone)
-{
-    scenario::RunOptions options = run;
-    if (alone)
-    {
-        options.out.clear();
-        options.made.clear();
-        options.report = false;
-        options.timeline = false;
-        options.pcap.clear();
-        options.traceQueuePairs.clear();
-    }
-    return options;
-}
 
 uint32_t
 GpusOf(const scenario::Job& job)
@@ -266,7 +243,7 @@ JobsSimulation::JobsSimulation(const scenario::TrainingScenario& scenario,
     : m_scenario(scenario),
       m_isAlone(only.has_value()),
       m_alone(std::move(alone)),
-      m_options(OptionsOf(scenario.run, m_isAlone)),
+      m_options(m_isAlone ? WithoutOutputs(scenario.run) : scenario.run),
       m_run(
           "dltrain",
           m_options,

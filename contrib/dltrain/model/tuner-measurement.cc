@@ -6,6 +6,7 @@
 #include "collectives/registry.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "program.h"
+#include "quiet-run.h"
 #include "results/human-text.h"
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/measured-cache.h"
@@ -24,28 +25,13 @@ namespace dltrain
 namespace
 {
 
-/// Nobody reads it.
-std::ostream&
-NoOutput()
-{
-    static std::ostream none(nullptr);
-    return none;
-}
-
 /// Of a run: its network, and nothing that happens or is written there.
 scenario::RunOptions
 Alone(const scenario::RunOptions& run)
 {
-    scenario::RunOptions alone = run;
-    alone.out.clear();
-    alone.made.clear();
-    alone.report = false;
-    alone.timeline = false;
+    scenario::RunOptions alone = WithoutOutputs(run);
     alone.progress = false;
     alone.attribution = false;
-    alone.pcap.clear();
-    alone.traceQueuePairs.clear();
-    alone.tracePaths.clear();
     alone.faults = {};
     alone.recovery = nullptr;
     alone.background = nullptr;
