@@ -5,6 +5,7 @@
 import importlib.util
 import os
 import sys
+import unittest.mock
 
 from _capture import SCRIPTS, CaptureTest
 from _system_test import PROGRAMS, main
@@ -21,6 +22,23 @@ from cluster_simulator.capture import CaptureFailed  # noqa: E402
 
 
 class Run(CaptureTest):
+    def test_lines_of_ranks_are_not_mixed(self):
+        """Python without buffers writes a line's end by a call of its own."""
+        script = self.write(
+            "lines.py",
+            "import os, torch\n"
+            "import torch.distributed as dist\n"
+            'dist.init_process_group("nccl")\n'
+            'torch.ones(4, device="cuda").add_(1)\n'
+            'for line in range(2000):\n    print("rank", os.environ["RANK"], "line", line)\n',
+        )
+        expected = sorted(f"rank {rank} line {line}" for rank in range(3) for line in range(2000))
+        for unbuffered in ("", "1"):
+            with self.subTest(unbuffered=unbuffered):
+                with unittest.mock.patch.dict(os.environ, PYTHONUNBUFFERED=unbuffered):
+                    made = self.capture("torchrun", "--nproc_per_node=3", script)
+                self.assertEqual(sorted(made.output.splitlines()), expected)
+
     def test_a_script_on_a_cluster(self):
         """DDP's gradients are what the network carries: 25,557,032 parameters, 4 B each."""
         sim = Simulator(servers=[ServerConfig([GPUmodel.A100] * 2)] * 2)

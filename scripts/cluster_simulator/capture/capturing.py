@@ -431,7 +431,6 @@ def _run(words, out, scratch, device, launch, network, progress):
         "PYTHONPATH": os.pathsep.join(
             filter(None, [os.path.join(HERE, "inside", "path"), os.environ.get("PYTHONPATH")])
         ),
-        "PYTHONUNBUFFERED": "1",
         "OMP_NUM_THREADS": "1",
         "GLOG_minloglevel": "2",
     }

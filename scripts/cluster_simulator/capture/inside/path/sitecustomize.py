@@ -54,5 +54,10 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
 
 
 if os.environ.get("DLTRAIN_CAPTURE"):
+    # All ranks write to one file: a line at a time, whatever PYTHONUNBUFFERED says, so that lines of
+    # two are never mixed, and none is lost with a rank that is ended.
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.reconfigure(line_buffering=True, write_through=False)
     sys.meta_path.insert(0, _AfterTorch())
     _watch_files()
