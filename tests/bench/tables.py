@@ -29,6 +29,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "system"))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
 import balancers  # noqa: E402
+import networks  # noqa: E402
 from _cc_models import LINE, dcqcn_fixed_point, dcqcn_integrated, dctcp_bounds  # noqa: E402
 from _queues import Queue, late  # noqa: E402
 from _system_test import HEADERS, number  # noqa: E402
@@ -1025,6 +1026,16 @@ def spread_of_placements():
 TABLES["balancers"] = of_balancers
 TABLES["balancers-published"] = of_balancers_published
 TABLES["placements"] = spread_of_placements
+
+
+def compares(table):
+    def make():
+        yield Table(*table())
+
+    return make
+
+
+TABLES.update((name, compares(table)) for name, table in networks.TABLES.items())
 
 
 def line_of(command):
