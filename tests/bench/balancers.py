@@ -67,6 +67,39 @@ def rows():
     ]
 
 
+PLACEMENTS_HEADER = [
+    "balancer",
+    "least",
+    "a quarter below",
+    "half below",
+    "three quarters below",
+    "most",
+]
+
+
+def placements():
+    """The default job on hosts by chance: the step of each seed over that of hosts in order."""
+
+    def cells(linear, *runs):
+        times = [run["step_time_us"] / linear["step_time_us"] for run in runs]
+        quarters = statistics.quantiles(times, n=4)
+        return [f"{time:.2f}" for time in (min(times), *quarters, max(times))]
+
+    return [
+        (
+            [name],
+            [LINEAR]
+            + [
+                f"dltrain --warmup=0 --placement=random {options} --seed={seed}"
+                for seed in range(1, 17)
+            ],
+            cells,
+        )
+        for name, options in BALANCERS
+        if name in ("ecmp", "spray, round-robin")
+    ]
+
+
 # ---- against published figures
 
 # REPS' experiment with a slow link: as many flows as ways, one of which has half its rate. How many

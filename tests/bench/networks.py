@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables of docs/load-balancing.md, docs/transports.md, docs/topologies.md and docs/collectives.md
-that compare ways through a network: (file, header, rows) each, for tests/bench/tables.py.
+that compare ways through a network, for tests/bench/tables.py.
 """
 
 from balancers import digits
@@ -36,22 +36,10 @@ def sprays():
             str(ahead) if late else "",
         ]
 
-    rows = [
+    return [
         ([name], [f"{PERMUTATION.format(k=k)} --load-balancer={way}" for k in (4, 8)], cells)
         for name, way in SPRAYS
     ]
-    return (
-        "docs/load-balancing.md",
-        [
-            "",
-            "k = 4",
-            "k = 8",
-            "busiest over mean, k = 8 (edge, aggregation)",
-            "out of order, k = 8",
-            "ahead",
-        ],
-        rows,
-    )
 
 
 # ---- transports
@@ -102,11 +90,7 @@ def _over(transports, cell):
 
 
 def transports():
-    return (
-        "docs/transports.md",
-        ["last flow after, us", *(name for name, _ in TRANSPORTS)],
-        _over(TRANSPORTS, lambda run: f"{run['fct_us']['max']:,.0f}"),
-    )
+    return _over(TRANSPORTS, lambda run: f"{run['fct_us']['max']:,.0f}")
 
 
 def trimmed():
@@ -116,11 +100,7 @@ def trimmed():
         count = run.get("trimming", {}).get("trimmed_packets", 0)
         return f"{count:,}; {sum(run['drops'].values()):,}"
 
-    return (
-        "docs/transports.md",
-        ["packets trimmed; dropped", *(name for name, _ in TRANSPORTS[1:])],
-        _over(TRANSPORTS[1:], cell),
-    )
+    return _over(TRANSPORTS[1:], cell)
 
 
 # ---- rails
@@ -173,14 +153,7 @@ def rails():
             lambda reduced, exchanged: [_busbw(reduced), "refused", _busbw(exchanged)],
         )
     )
-    header = [
-        "network",
-        "switches, cables",
-        "ring all-reduce: ecmp, spray",
-        "alltoall direct",
-        "alltoall pxn",
-    ]
-    return "docs/topologies.md", header, rows
+    return rows
 
 
 # ---- all-to-all where the network is narrow
@@ -198,7 +171,7 @@ def narrow():
             for run in runs
         ]
 
-    rows = [
+    return [
         (
             [f"{by}:1", algorithm, ways],
             [
@@ -215,7 +188,42 @@ def narrow():
         for algorithm in ("direct", "pairwise", "pxn")
         for ways in ("ecmp", "adaptive", "spray")
     ]
-    return "docs/collectives.md", ["network", "algorithm", "ways", *CONTROLS], rows
 
 
-TABLES = {f.__name__: f for f in (sprays, transports, trimmed, rails, narrow)}
+# Name: file, header, rows.
+TABLES = {
+    "sprays": (
+        "docs/load-balancing.md",
+        [
+            "",
+            "k = 4",
+            "k = 8",
+            "busiest over mean, k = 8 (edge, aggregation)",
+            "out of order, k = 8",
+            "ahead",
+        ],
+        sprays,
+    ),
+    "transports": (
+        "docs/transports.md",
+        ["last flow after, us", *(name for name, _ in TRANSPORTS)],
+        transports,
+    ),
+    "trimmed": (
+        "docs/transports.md",
+        ["packets trimmed; dropped", *(name for name, _ in TRANSPORTS[1:])],
+        trimmed,
+    ),
+    "rails": (
+        "docs/topologies.md",
+        [
+            "network",
+            "switches, cables",
+            "ring all-reduce: ecmp, spray",
+            "alltoall direct",
+            "alltoall pxn",
+        ],
+        rails,
+    ),
+    "narrow": ("docs/collectives.md", ["network", "algorithm", "ways", *CONTROLS], narrow),
+}

@@ -14,6 +14,8 @@ from _system_test import ROOT, SystemTest, main
 sys.path.insert(0, os.path.join(ROOT, "tests", "bench"))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
+import _table  # noqa: E402
+import replica_tables  # noqa: E402
 import tables  # noqa: E402
 from cluster_simulator import marked  # noqa: E402
 from cluster_simulator.bench import tables as bench  # noqa: E402
@@ -86,7 +88,7 @@ class TablesTest(SystemTest):
             (12345, "12.3 ms"),
             (12.1e6, "12.1 s"),
         ):
-            self.assertEqual(tables.time(us), text)
+            self.assertEqual(_table.time(us), text)
 
     def test_every_command_is_accepted(self):
         # One of each scenario and table with the first of its options; all of them differ in values
@@ -106,8 +108,8 @@ class TablesTest(SystemTest):
             with self.subTest(line):
                 self.run_program(
                     line.replace(
-                        f"--scenario={tables.FOLDER}",
-                        f"--scenario={os.path.join(ROOT, tables.FOLDER)}",
+                        f"--scenario={replica_tables.FOLDER}",
+                        f"--scenario={os.path.join(ROOT, replica_tables.FOLDER)}",
                     ).replace("--topology=tests/", f"--topology={os.path.join(ROOT, 'tests/')}")
                     + " --dry-run"
                 )
