@@ -280,6 +280,7 @@ def draw(measured, path):
                 panel = panels[at][column]
                 first = 2 + column * count
                 table = [[float(cell) for cell in row[first : first + count]] for row in lines]
+                usual = statistics.median(value for values in table for value in values)
                 for y, values in enumerate(table):
                     panel.plot(values, [y] * count, color=style.PALE, zorder=1)
                 for n, by in enumerate(NARROW):
@@ -292,7 +293,6 @@ def draw(measured, path):
                         color=style.COLOURS[n],
                         label=f"{by}:1",
                     )
-                usual = statistics.median(value for values in table for value in values)
                 for y, values in enumerate(table):
                     for n, value in enumerate(values):
                         if value > OUTLIER * usual:
@@ -307,6 +307,9 @@ def draw(measured, path):
                             )
                 if traffic != "training":
                     panel.set_xscale("log", base=2)
+                    if max(map(max, table)) < 2 * min(map(min, table)):
+                        # All alike; a scale of their own would make much of it.
+                        panel.set_xlim(usual / 3, usual * 3)
                     panel.xaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
                     panel.xaxis.set_minor_locator(ticker.NullLocator())
                 panel.set_yticks(range(len(names)), names)
