@@ -78,6 +78,7 @@ class Shown:
         return [
             line.rstrip()
             for line in (done.stderr if self.is_error else done.stdout)
+            .replace(os.path.join(folder, "out"), f"results/{self.command.split()[0]}-1")
             .replace(ROOT + "/", "")
             .splitlines()
         ]

@@ -52,6 +52,17 @@ class Readme(unittest.TestCase):
                 with self.subTest(page=page, command=shown.command):
                     self.assertEqual(shown.difference(printed_by(shown.command)), "")
 
+    def test_pages_name_no_folder_of_who_made_them(self):
+        """Files are below results/, or where the command says."""
+        for page in pages():
+            for shown in shown_in(page):
+                for line in shown.lines:
+                    with self.subTest(f"{shown}: {line}"):
+                        named = re.findall(r"(?<![\w.>-])/(?:tmp|root|home|work)/\S*", line)
+                        self.assertEqual(
+                            [path for path in named if path.split("/")[2] not in shown.command], []
+                        )
+
     def test_the_command_of_the_first_page(self):
         """README shows all that its own command prints, and the three programs are each shown
         somewhere.
