@@ -103,6 +103,41 @@ def trimmed():
     return _over(TRANSPORTS[1:], cell)
 
 
+# What the simulators of EQDS' and UET's authors are validated by (docs/transports.md says where).
+VALIDATED = [
+    (["one flow", "below 180", "176.2 (below 190)"], "--k=4 --pattern=incast --fan-in=1"),
+    (["15 to 1, `--k=4`", "below 2,500", "below 2,550"], "--k=4 --pattern=incast --fan-in=15"),
+    (["127 to 1, `--k=8`", "below 23,000", "below 23,000"], "--k=8 --pattern=incast --fan-in=127"),
+    (
+        ["permutation of 16, `--k=4`", "below 210", "below 210"],
+        "--k=4 --pattern=random-permutation",
+    ),
+    (
+        ["permutation of 1,024, `--k=16`", "below 220", "below 220"],
+        "--k=16 --pattern=random-permutation",
+    ),
+]
+
+
+def simulators():
+    def cells(*runs):
+        last = [run["fct_us"]["max"] for run in runs]
+        return [f"{us:,.0f}" if us >= 1000 else f"{us:.1f}" for us in last]
+
+    return [
+        (
+            names,
+            [
+                f"traffic --topology=fat-tree {options} --bytes=2000000B --switch-latency=0ns"
+                f" --transport={transport}"
+                for _, transport in TRANSPORTS[3:]
+            ],
+            cells,
+        )
+        for names, options in VALIDATED
+    ]
+
+
 # ---- rails
 
 EXCHANGE = (
@@ -213,6 +248,11 @@ TABLES = {
         "docs/transports.md",
         ["packets trimmed; dropped", *(name for name, _ in TRANSPORTS[1:])],
         trimmed,
+    ),
+    "simulators": (
+        "docs/transports.md",
+        ["us", "published, EQDS", "published, NSCC", *(name for name, _ in TRANSPORTS[3:])],
+        simulators,
     ),
     "rails": (
         "docs/topologies.md",
