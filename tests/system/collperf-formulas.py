@@ -381,7 +381,7 @@ class FatTree(Formulas):
         ("pairwise", "alltoall"): 0.2,
         ("halving-doubling", "all_reduce"): 0.1,
     }
-    AHEAD_IN_LARGE = {("pat", "all_gather"): 0.25, ("direct", "alltoallv"): 0.06}
+    AHEAD_IN_LARGE = {("pat", "all_gather"): 0.3, ("direct", "alltoallv"): 0.08}
 
     def test_between_near_and_far(self):
         size = 64 * MIB if FULL else 16 * MIB
