@@ -172,6 +172,40 @@ class CheckpointServers(RecoveryTest):
         of = self.recovery(f"{line} --recovery=restart {TIMES} --max-restarts=1", status=3)
         self.assertIn("--max-restarts", of["gave_up"])
 
+    def test_a_storage_server_fails_the_job_again_and_again(self):
+        """Each time by the fault that is still there, under its own name and not as a rank."""
+        # No checkpoint is ever written: a restart has nothing that stands. A rebuild throws away no
+        # step that has ended, which is the first of 5: its checkpoint is what fails.
+        for servers, gpus, policy, done in ((3, 2, "restart", 0), (2, 3, "rebuild", 1 / 5)):
+            line = (
+                f"{self.LINE} --servers={servers} --gpus-per-server={gpus} --zero=1 --spares=1"
+                f" --checkpoint-every=1 --checkpoint-servers=1 --timeout-exponent=6"
+                f" --recovery={policy} --max-restarts=2 {TIMES}"
+                f" --fault=nic-down,at=1ms,on=server-{servers + 1}"
+            )
+            with self.subTest(servers=servers, policy=policy):
+                run = self.run_program(line, status=3)
+                failures = run.stats["recovery"]["failures"]
+                self.assertEqual([f["failed_us"] for f in failures], [1000] * 3)
+                self.assertNotIn("no fault explains it", run.out)
+                ranks = servers * gpus
+                for failure in failures:
+                    words = rf"^rank [0-{ranks - 1}]'s for storage server server-{servers + 1} \("
+                    self.assertRegex(failure["what"], words)
+                self.assertAlmostEqual(run.stats["share_done"], done)
+
+    def test_how_much_is_done(self):
+        """Of steps that a checkpoint has, when what came behind it is lost and nobody goes on."""
+        line = (
+            f"{self.LINE} --servers=2 --gpus-per-server=1 --zero=1 --checkpoint-every=2"
+            f" --checkpoint-rate=100Gbps --recovery=restart {TIMES}"
+        )
+        of = self.run_program(line).stats["recovery"]
+        first = of["checkpoints_written_us"][0]
+        # self.LINE has --warmup=1 --steps=4: the first checkpoint has 2 of 5.
+        run = self.run_program(f"{line} --fault=gpu-stop,at={first + 1}us,on=gpu-0", status=3)
+        self.assertAlmostEqual(run.stats["share_done"], 2 / 5)
+
     def test_random_shapes(self):
         """Each run ends with all its steps, or says why; what was written is there."""
         for seed in range(max(6, RUNS // 2)):

@@ -121,6 +121,9 @@ class RecoveryRun : public TrainingJobWatcher
     /// \param late a collective took too long \return when what is known now began: the earliest
     /// fault that explains it, ps; -1: none does
     int64_t FindBegin(const Failed& failed, bool late);
+    /// \return whether it makes messages of the job fail that go over hosts in use or switches, now
+    /// or until a queue pair's patience ago
+    bool StillFailsMessages(const scenario::Fault& fault) const;
     /// Whoever has failed is replaced. \return why that cannot be, or nothing
     std::string Replace(const std::set<uint32_t>& servers, results::RecoveryRecord* record);
     /// Their replicas leave. \return the same
