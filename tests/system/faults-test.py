@@ -286,6 +286,55 @@ class Links(SameBytesTest):
             self.assertEqual(sum(stats["drops"].values()), fault["frames_lost"])
             self.assertEqual(stats["flows"]["arrived"], 4)
 
+    def test_how_far_it_goes(self):
+        """As given, in words and with a unit; what goes all the way says nothing more."""
+        for fault, words, keys in (
+            ("rate,on=LINK,to=12.5Gbps", " (12.5 Gb/s) at", {"rate_gbps": 12.5}),
+            ("lane-down,on=LINK,to=3", " (75% of its rate left) at", {"rate_share": 0.75}),
+            ("ber,on=LINK,to=1e-9", " (1e-09 of the bits) at", {"bit_error_ratio": 1e-9}),
+            ("drop,on=LINK,to=0.002", " (0.2% of the frames) at", {"dropped_share": 0.002}),
+            (
+                "flap,on=LINK,period=40us,duty=0.25,for=200us",
+                " (down 25% of each 40.0 us), 5 times from",
+                {"period_us": 40, "down_share": 0.25},
+            ),
+            ("link-down,on=LINK,for=20us", " at", {}),
+        ):
+            with self.subTest(fault):
+                run = self.run_program(
+                    "traffic --topology=single-switch --hosts=3 --bytes=4MB --timeout-exponent=8"
+                    f" --fault={fault.replace('LINK', 'server-0-switch-0')},at=20us {QUIET}"
+                )
+                (of,) = run.stats["faults"]
+                self.assertIn(f" on server-0-switch-0{words}", " ".join(run.out.split()))
+                known = (
+                    "rate_gbps rate_share bit_error_ratio dropped_share compute_time_factor"
+                    " period_us down_share"
+                ).split()
+                self.assertEqual({key: of[key] for key in known if key in of}, keys)
+
+    def test_losses_of_the_warm_up(self):
+        """They are no losses of the measured time, and both lines say of which time they are."""
+        line = (
+            "dltrain --model=resnet-18 --micro-batch=4 --servers=3 --gpus-per-server=1 --steps=1"
+            f" --topology=single-switch --timeout-exponent=8 {QUIET}"
+        )
+        fault = " --fault=drop,on=server-1-switch-0,to=0.05,for=2ms,at="
+        run = self.run_program(f"{line} --warmup=1{fault}1.5ms")
+        (of,) = run.stats["faults"]
+        start = run.stats["measured_from_us"]
+        self.assertGreater(start, of["until_us"])
+        self.assertGreater(of["frames_lost"], 0)
+        self.assertEqual(run.stats["drops"]["silent_drop"], 0)
+        words = " ".join(run.out.split())
+        self.assertRegex(words, r"Losses no frame dropped; .* on \(measured\)")
+        self.assertIn(f"; in the whole run {of['frames_lost']:,} frames lost", words)
+        # Without a warm-up both are of the same time.
+        run = self.run_program(f"{line} --warmup=0{fault}1.5ms")
+        self.assertGreater(run.stats["drops"]["silent_drop"], 0)
+        self.assertNotIn("(measured)", run.out)
+        self.assertNotIn("whole run", run.out)
+
     def test_a_fault_that_comes_too_late(self):
         run = self.run_program(
             "traffic --topology=single-switch --hosts=2 --bytes=10kB"
@@ -440,6 +489,20 @@ class WhoIsToBlame(SameBytesTest):
         (fault,) = run.stats["faults"]
         self.assertEqual(fault["pairs_hit"], 1)
         self.assertIn("of 1 pair of hosts", " ".join(run.out.split()))
+
+    def test_a_loss_of_one_direction(self):
+        """The way on which data was lost is named, and not that of its acknowledgements."""
+        for kind, value in (("ber", "1e-7"), ("drop", "0.003")):
+            line = (
+                "traffic --topology=single-switch --hosts=3 --nic=40GbE --pattern=incast --fan-in=1"
+                f" --bytes=10MB --cc=none --timeout-exponent=8 {QUIET} --fault={kind},at=0us"
+            )
+            for there, back, hit in (("server-1", "switch-0", True), ("server-0", "switch-0", False)):
+                where = f"{there}->{back}"
+                with self.subTest(kind=kind, where=where):
+                    run = self.run_program(f"{line},on={where},to={value}")
+                    (row,) = run.rows("attribution.csv")
+                    self.assertEqual(f"{kind} on {where}" in row["why"], hit, row["why"])
 
     def test_a_link_of_several_cables(self):
         """Of three cables between two switches a name means all, a number one."""
