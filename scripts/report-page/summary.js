@@ -240,11 +240,12 @@ function recovery(parent) {
     .filter(([, , us]) => us > 0);
   const box = element("div", { id: "recovery" }, element("h3", {}, "Recovery (" + String(r.policy) + "): goodput " + percent(r.goodput)));
   parent.append(box);
+  box.append(element("p", { class: "muted" }, "All the time of the job, its warm-up included, by what it was for: a sum of " + time(r.elapsed_us) + ", and no clock."));
   oneBar(box, "The time of the job as one bar: ", parts);
   const us = (value) => number(isNumber(value) ? time(value) : "\u2013");
   const names = (list) => (Array.isArray(list) ? list : []).join(", ");
   if (failures().length) {
-    box.append(table("Failures, in the time of the run", ["failed", "known", "by", "what", "who", "goes on at", "with", "work lost"],
+    box.append(table("Failures, on the clock of the run: from its first event, the warm-up included", ["failed", "known", "by", "what", "who", "goes on at", "with", "work lost"],
       failures().map((f) => [us(f.failed_us), us(f.known_us), String(f.known_by), String(f.what),
         [whoFailed(f), names(f.spares_taken) && "in their place " + names(f.spares_taken), names(f.ranks_left) && "ranks that leave: " + names(f.ranks_left),
           names(f.nics_lost) && "without " + names(f.nics_lost), f.not_rebuilt_because && "a restart, as " + f.not_rebuilt_because,

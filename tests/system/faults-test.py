@@ -504,6 +504,36 @@ class WhoIsToBlame(SameBytesTest):
                     (row,) = run.rows("attribution.csv")
                     self.assertEqual(f"{kind} on {where}" in row["why"], hit, row["why"])
 
+    def test_what_waits_for_a_time_out(self):
+        """Recovery out of order has no NAKs: the window stays full behind what is lost."""
+        run = self.run_program(
+            "traffic --topology=leaf-spine --hosts-per-leaf=3 --leaves=3 --spines=3 --nic=100GbE"
+            " --cc=dctcp --pattern=permutation --offset=3 --bytes=10MB --load-balancer=spray"
+            f" --fault=drop,at=200us,on=leaf-0->spine-1,for=3us,to=0.5 {QUIET}"
+        )
+        why = run.rows("attribution.csv")
+        # A time-out is 4.096 us x 2^14 = 67 ms; without a loss a message takes one.
+        late = [row["why"] for row in why if float(row["fct_us"]) > 67e3]
+        self.assertGreater(len(late), 0)
+        for words in late:
+            self.assertIn("(drop on leaf-0->spine-1)", words)
+        for row in why:
+            if float(row["fct_us"]) < 10e3:
+                self.assertNotIn("drop on", row["why"])
+
+    def test_lost_acknowledgements(self):
+        """A NAK that a dead link lost costs the time-out, and not the bit error that it tells of."""
+        run = self.run_program(
+            "traffic --topology=leaf-spine --hosts-per-leaf=5 --leaves=3 --spines=5 --nic=25GbE"
+            " --pattern=permutation --offset=5 --bytes=3MB --transport=rc"
+            " --fault=link-down,at=100us,on=leaf-0-spine-1"
+            f" --fault=ber,at=0us,on=leaf-1-spine-0,to=1e-7 {QUIET}"
+        )
+        late = [row["why"] for row in run.rows("attribution.csv") if float(row["fct_us"]) > 60e3]
+        self.assertGreater(len(late), 0)
+        for words in late:
+            self.assertIn("lost acknowledgements: link-down on leaf-0-spine-1", words)
+
     def test_a_link_of_several_cables(self):
         """Of three cables between two switches a name means all, a number one."""
         line = (
@@ -533,6 +563,44 @@ class Beside(SameBytesTest):
         for word in ("stuck: beside the background", "rank 3", "gpu-stop on gpu-3 since 100"):
             self.assertIn(word, message)
         self.assertLess(run.stats["simulated_time_us"], 1.5e6)
+
+    def test_a_job_whose_queue_pairs_have_failed(self):
+        """Beside TCP, which goes on for ever, it ends after the second that a job may be still."""
+        jobs = self.write(
+            "jobs.json",
+            '{"jobs": [{"name": "a", "servers": 3, "collective":'
+            ' {"op": "all_reduce", "bytes": "4MB", "iterations": 9}},'
+            ' {"name": "b", "servers": 1, "start": "500ms", "collective":'
+            ' {"op": "all_reduce", "bytes": "4MB"}}]}',
+        )
+        for line in (
+            "dltrain --model=gpt2 --micro-batch=1 --seq=128 --zero=0 --steps=2 --servers=4",
+            "collperf -b 4M -n 9 --servers=4",
+            f"dltrain --jobs={jobs} --alone=0",
+        ):
+            with self.subTest(line):
+                run = self.run_program(
+                    f"{line} --gpus-per-server=1 --topology=single-switch --timeout-exponent=4"
+                    f" --fault=nic-down,at=100us,on=server-1 {QUIET}"
+                    " --background=pattern=random,load=0.001,sizes=fb-hadoop,protocol=tcp,hosts=2-3",
+                    status=3,
+                )
+                self.assertIn("stuck: beside the background", run.stats["message"])
+                self.assertLess(run.stats["simulated_time_us"], 2e6)
+
+    def test_a_checkpoint_is_waited_for(self):
+        """Also behind queue pairs that have failed, where nothing else is to be seen."""
+        run = self.run_program(
+            "dltrain --model=gpt2 --micro-batch=1 --seq=128 --zero=0 --steps=3 --servers=3"
+            " --gpus-per-server=1 --topology=single-switch --timeout-exponent=4 --recovery=restart"
+            " --spares=1 --abort-time=1ms --restart-time=1ms --checkpoint-every=1"
+            # 1.74 GB in 3.5 s.
+            " --checkpoint-rate=4Gbps --fault=nic-down,at=100us,on=server-1"
+            f" --background=pattern=random,load=0.001,sizes=fb-hadoop,hosts=0,2 {QUIET}",
+        )
+        recovery = run.stats["recovery"]
+        self.assertEqual(len(recovery["failures"]), 1)
+        self.assertGreater(min(recovery["checkpoints_took_us"]), 2e6)
 
     def test_what_goes_on_again_is_waited_for(self):
         """A GPU that stops for longer than a second, a time-out that is longer than that."""

@@ -194,6 +194,17 @@ class CheckpointServers(RecoveryTest):
                     self.assertRegex(failure["what"], words)
                 self.assertAlmostEqual(run.stats["share_done"], done)
 
+    def test_a_network_in_two_parts(self):
+        """Each failure of ranks that cannot reach each other is by the cuts that are in force."""
+        of = self.recovery(
+            BASE.replace("single-switch", "leaf-spine")
+            + " --hosts-per-leaf=3 --servers=5 --gpus-per-server=1 --zero=2 --recovery=restart"
+            + f" --spares=2 --timeout-exponent=8 --max-restarts=2 {TIMES}"
+            + "".join(f" --fault=link-down,at=40ms,on=leaf-0-spine-{s}" for s in range(3)),
+            status=3,
+        )
+        self.assertEqual([f["failed_us"] for f in of["failures"]], [40000] * 3)
+
     def test_how_much_is_done(self):
         """Of steps that a checkpoint has, when what came behind it is lost and nobody goes on."""
         line = (
@@ -421,6 +432,10 @@ class CutOff(RecoveryTest):
                 # A tree without edges at one rank: as many parts more as there were edges.
                 edges = {tuple(sorted(pair)) for pair in cut["lost"]}
                 self.assertEqual(len(lanes["parts"]), 1 + len(edges))
+                # Of a rank with several edges it is said that it is the one.
+                if len(edges) > 1:
+                    words = " ".join((run.err + run.out).split())
+                    self.assertIn(f": cut off rank {dead} from all others, which without it", words)
                 self.assertIn(" by tree, without the messages of rank ", run.err + run.out)
 
     def test_a_ring_is_open(self):

@@ -126,6 +126,11 @@ BackgroundTraffic::SeeOthers(const ns3::RdmaFabric& fabric) const
             {
                 continue;
             }
+            if (qp.GetState() == ns3::RdmaQueuePair::State::ERROR)
+            {
+                sight.failed = true;
+                continue; // what it posted is never sent
+            }
             others.insert({e, qp.GetNumber()});
             // None of these ever gets less, but for what is sent by a queue pair that rests.
             const uint64_t acknowledged = qp.GetBytesAcknowledged();

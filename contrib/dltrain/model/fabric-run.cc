@@ -386,9 +386,11 @@ FabricRun::Run(FabricSimulation& simulation)
     {
         m_control.SetJobSight([this, &simulation] {
             RunControl::JobSight sight = m_background->SeeOthers(*m_fabric);
-            // What moves inside servers is seen by nobody; only a GPU that has stopped makes a job
-            // stand still without anything under way between them.
-            sight.goesOn = !IsAnyGpuStopped(m_run.faults) || simulation.GoesOnByItself();
+            // What moves inside servers is seen by nobody; only a GPU that has stopped, or a queue
+            // pair that has failed, makes a job stand still without anything under way between
+            // them.
+            const bool stands = IsAnyGpuStopped(m_run.faults) || sight.failed;
+            sight.goesOn = !stands || simulation.GoesOnByItself();
             return sight;
         });
     }

@@ -213,7 +213,11 @@ FaultRun::AddTo(results::LinkNotes& notes) const
         note.end = record.ended < 0 ? INT64_MAX : record.ended;
         note.losesFrames = record.losesFrames;
         const std::set<uint64_t> pairs = m_faults.GetPairs(*m_numbers[i]);
-        note.pairs.assign(pairs.begin(), pairs.end());
+        for (const uint64_t pair : pairs)
+        {
+            (pair & RdmaFaults::ANSWERS ? note.unanswered : note.pairs)
+                .push_back(pair & ~RdmaFaults::ANSWERS);
+        }
         for (const uint32_t end : m_plan.faults[i].ends)
         {
             // Messages know the ends that send them. Of frames that are lost as they come in that

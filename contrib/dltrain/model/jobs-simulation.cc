@@ -130,6 +130,16 @@ class JobsSimulation::Member : public FlowListener
                                 static_cast<double>(m_job.flows.size());
     }
 
+    /// Of flows, those that TCP carries are seen by nobody else.
+    bool GoesOnByItself() const
+    {
+        const bool isToCome = ns3::RdmaClock::Now() < m_job.start.ps;
+        return !IsDone() &&
+               (isToCome || (m_training ? m_training->GoesOnByItself()
+                                        : m_job.protocol.tcp ||
+                                              m_flows->GetCounts().posted < m_job.flows.size()));
+    }
+
     std::vector<std::string> DescribeUnfinished() const
     {
         std::vector<std::string> lines =
@@ -299,6 +309,14 @@ JobsSimulation::IsDone() const
 {
     return std::all_of(m_members.begin(), m_members.end(), [](const auto& m) {
         return m->IsDone();
+    });
+}
+
+bool
+JobsSimulation::GoesOnByItself() const
+{
+    return std::any_of(m_members.begin(), m_members.end(), [](const auto& member) {
+        return member->GoesOnByItself();
     });
 }
 

@@ -172,6 +172,7 @@ RecoveryRun::IsInUse(uint32_t server) const
 std::vector<std::string>
 RecoveryRun::LostPorts() const
 {
+    const uint32_t planes = std::max(1U, m_scenario.cluster.topology.About().planes);
     std::vector<std::string> names;
     for (uint32_t server = 0; server < m_hosts.size(); ++server)
     {
@@ -179,9 +180,13 @@ RecoveryRun::LostPorts() const
         {
             continue;
         }
-        for (const uint32_t port : CutPorts(m_hosts[server]))
+        // On several planes a NIC that lost a cable is out of use with all of its ports.
+        for (const uint32_t nic : LostNics(m_hosts[server]))
         {
-            names.push_back(NameOf(m_hosts[server]) + ":" + std::to_string(port));
+            for (uint32_t port = nic * planes; port < (nic + 1) * planes; ++port)
+            {
+                names.push_back(NameOf(m_hosts[server]) + ":" + std::to_string(port));
+            }
         }
     }
     return names;

@@ -63,6 +63,12 @@ class RecoveryRun : public TrainingJobWatcher
         return m_recovering;
     }
 
+    /// Whether a checkpoint takes its time, so that nothing else is to be seen.
+    bool IsWriting() const
+    {
+        return m_writing;
+    }
+
     /// The run is over, at this time.
     void End(int64_t now);
 
@@ -186,6 +192,7 @@ class RecoveryRun : public TrainingJobWatcher
     int64_t m_takenOfStep = 0;                    //!< since m_stepEnd
     std::unique_ptr<CheckpointTraffic> m_traffic; //!< null: checkpoints take a time
     std::function<void()> m_written;              //!< of the checkpoint that is being written
+    bool m_writing = false;                       //!< a checkpoint that takes a time
     int64_t m_writingSince = 0;                   //!< ps: it
     int64_t m_readingSince = -1;                  //!< ps; -1: nothing is read
     uint32_t m_ended = 0;                         //!< steps
