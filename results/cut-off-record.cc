@@ -62,6 +62,7 @@ CutOffRecord::InWords() const
         std::to_string(lost[0].second) +
         (lost.size() > 1 ? " and of " + std::to_string(lost.size() - 1) + " more" : std::string());
     const std::optional<coll::Rank> ofAll = RankOfAll(lost);
+    text += ofAll ? ", all from or for rank " + std::to_string(*ofAll) : std::string();
     for (const coll::SplitLanes& one : split)
     {
         text += split.size() == 1 ? ": "

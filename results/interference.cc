@@ -378,6 +378,7 @@ Interference::ToJson(uint32_t owner, const std::string& nameless, std::size_t mo
     json["waited_us"] = all * 1e-6;
     json["waited_for_others_us"] = (all - waitedFor[owner]) * 1e-6;
     json["named_from_share"] = NAMED_FROM_SHARE;
+    json["slot_us"] = static_cast<double>(int64_t{1} << m_shift) * 1e-6;
     for (const auto& [key, share] : HELD)
     {
         json[key] = static_cast<double>(mine.held[At(share)]) * 1e-6;

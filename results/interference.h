@@ -86,7 +86,7 @@ class Interference
 
     /// Of an owner:
     ///     {"messages_us", "waited_us", "waited_for_others_us",
-    ///      "throttled_us", "window_us", "nic_paused_us",
+    ///      "slot_us" (length of a slot), "throttled_us", "window_us", "nic_paused_us",
     ///      "waited_for": [{"job", "waited_us"}], "behind": [{"job", "waited_us"}],
     ///      "links": [{"link", "waited_us", "waited_for_others_us", "slowed_by",
     ///                 "share_of_bytes_of_others"}],

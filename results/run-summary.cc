@@ -23,7 +23,9 @@ PrintFailed(std::ostream& os, const RunStats& s)
 {
     if (s.failedQueuePairs)
     {
-        os << "FAILED           " << HumanCount(s.failedQueuePairs)
+        // What a job recovers from, or gives up for, its own lines tell.
+        os << (s.recovers ? "Failures         " : "FAILED           ")
+           << HumanCount(s.failedQueuePairs)
            << (s.failedQueuePairs == 1 ? " queue pair" : " queue pairs")
            << (s.failedQueuePairs == 1 ? " gave up after its last retry; "
                                        : " gave up after their last retry; ")

@@ -205,6 +205,18 @@ class CheckpointServers(RecoveryTest):
         )
         self.assertEqual([f["failed_us"] for f in of["failures"]], [40000] * 3)
 
+    def test_what_it_recovers_from_is_no_end(self):
+        """Queue pairs that gave up are told as failures, and not as what the run came to."""
+        line = (
+            f"{BASE} --servers=3 --gpus-per-server=1 --zero=0 --timeout-exponent=5 --spares=1"
+            " --fault=nic-down,at=2ms,on=server-1"
+        )
+        run = self.run_program(f"{line} --recovery=restart {TIMES}")
+        self.assertRegex(run.out, r"\nFailures +\d+ queue pairs? gave up after (its|their) last")
+        self.assertNotIn("FAILED", run.out)
+        run = self.run_program(line, status=3)
+        self.assertRegex(run.out, r"\nFAILED +\d+ queue pairs? gave up after (its|their) last")
+
     def test_how_much_is_done(self):
         """Of steps that a checkpoint has, when what came behind it is lost and nobody goes on."""
         line = (
@@ -435,7 +447,7 @@ class CutOff(RecoveryTest):
                 # Of a rank with several edges it is said that it is the one.
                 if len(edges) > 1:
                     words = " ".join((run.err + run.out).split())
-                    self.assertIn(f": cut off rank {dead} from all others, which without it", words)
+                    self.assertIn(f", all from or for rank {dead}: cut off rank", words)
                 self.assertIn(" by tree, without the messages of rank ", run.err + run.out)
 
     def test_a_ring_is_open(self):

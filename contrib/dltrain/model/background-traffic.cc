@@ -49,8 +49,9 @@ BackgroundTraffic::BackgroundTraffic(const scenario::Background& spec,
 BackgroundTraffic::~BackgroundTraffic() = default;
 
 void
-BackgroundTraffic::Start()
+BackgroundTraffic::Start(bool lasting)
 {
+    m_lasting = lasting;
     BeginEpoch();
 }
 
@@ -64,7 +65,7 @@ BackgroundTraffic::BeginEpoch()
         m_past += m_epochs.front().runner->GetCounts();
         m_epochs.pop_front();
     }
-    m_isOver = m_collector.GetFailed() > GetCounts().failed;
+    m_isOver = !m_lasting && m_collector.GetFailed() > GetCounts().failed;
     if (m_isOver)
     {
         return;

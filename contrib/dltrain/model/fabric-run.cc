@@ -239,7 +239,8 @@ FabricRun::Build(FabricSimulation& simulation)
                                                            *m_fabric,
                                                            *m_collector,
                                                            m_options.warmup);
-        m_background->Start();
+        m_background->Start(m_run.recovery &&
+                            m_run.recovery->policy != scenario::RecoveryPolicy::kNone);
     }
     return error.empty() ? results::OutputErrors::First() : error;
 }
@@ -447,6 +448,7 @@ FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
     simulation.OnEnd(outcome);
     NoteLinks();
     results::RunStats network = CollectRunStats(*m_collector, outcome.simulatedPs);
+    network.recovers = m_run.recovery && m_run.recovery->policy != scenario::RecoveryPolicy::kNone;
     if (m_faults)
     {
         network.faults = m_faults->GetRecords();

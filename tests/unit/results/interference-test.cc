@@ -198,6 +198,7 @@ TEST(WaitedLongest, NamesTheLargestPartAndWhomItMeets)
     of.Add(Lasting(8 * SLOT), Over(0, false), 2, Nobody);
     // 6 of 8; half of the bytes are of each, as both messages have as many.
     auto json = of.ToJson(1, "");
+    EXPECT_DOUBLE_EQ(json["slot_us"], SLOT_US);
     EXPECT_DOUBLE_EQ(json["window_us"], 6 * SLOT_US);
     EXPECT_DOUBLE_EQ(json["throttled_us"], SLOT_US);
     EXPECT_EQ(WaitedLongest(json, link, true),
