@@ -123,7 +123,7 @@ function jobTable(parent) {
       return [String(job.name), String(job.kind), number(isNumber(job.servers) ? count(job.servers) : "\u2013"), us(job.time_us), us(job.time_alone_us),
         number(isNumber(job.slower_by_others) ? three(job.slower_by_others) + "\u00d7" : "\u2013"), number(isNumber(job.bytes) ? bytes(job.bytes) : "\u2013"),
         typeof job.waited_longest === "string" ? job.waited_longest : waitedWords(job.interference)];
-    })), element("p", { class: "muted" }, "Percentages under \u201cwaited longest\u201d are of the time of the job\u2019s messages, but for those of bytes."));
+    })), element("p", { class: "muted" }, "Percentages under \u201cwaited longest\u201d are of the time of the job\u2019s messages, but for those of bytes.")));
   jobBars(parent);
 }
 
