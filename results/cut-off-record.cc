@@ -6,6 +6,10 @@
 #include "collectives/registry.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <utility>
 
 namespace results
 {
@@ -14,6 +18,24 @@ namespace
 {
 
 constexpr std::size_t MOST_NAMED = 8; ///< ranks in a line
+
+/// The rank at one end of all of several lost connections; nothing: there is none, or one
+/// connection, of which either end may be it.
+std::optional<coll::Rank>
+RankOfAll(const std::vector<coll::Edge>& lost)
+{
+    std::set<coll::Rank> common{lost[0].first, lost[0].second};
+    std::set<std::pair<coll::Rank, coll::Rank>> pairs;
+    for (const auto& [from, to] : lost)
+    {
+        pairs.emplace(std::minmax(from, to));
+        for (auto rank = common.begin(); rank != common.end();)
+        {
+            rank = *rank == from || *rank == to ? std::next(rank) : common.erase(rank);
+        }
+    }
+    return pairs.size() > 1 && common.size() == 1 ? std::optional(*common.begin()) : std::nullopt;
+}
 
 /// "0, 1, 2 and 5 more"
 std::string
@@ -39,6 +61,8 @@ CutOffRecord::InWords() const
         ", without the messages of rank " + std::to_string(lost[0].first) + " for rank " +
         std::to_string(lost[0].second) +
         (lost.size() > 1 ? " and of " + std::to_string(lost.size() - 1) + " more" : std::string());
+    const std::optional<coll::Rank> ofAll = RankOfAll(lost);
+    text += ofAll ? ", all from or for rank " + std::to_string(*ofAll) : std::string();
     for (const coll::SplitLanes& one : split)
     {
         text += split.size() == 1 ? ": "
@@ -47,6 +71,29 @@ CutOffRecord::InWords() const
         if (one.parts.size() == 1)
         {
             text += "open, nobody is cut off";
+            continue;
+        }
+        // Who is cut off alone is the reason, and not those who are beyond it in a tree.
+        const auto alone =
+            ofAll ? std::find(one.parts.begin(), one.parts.end(), std::vector<coll::Rank>{*ofAll})
+                  : one.parts.end();
+        if (alone != one.parts.end())
+        {
+            text += "cut off rank " + std::to_string(*ofAll) + " from all others";
+            const char* between = one.parts.size() > 2 ? ", which without it fall into " : "";
+            std::size_t named = 0;
+            for (auto part = one.parts.begin(); one.parts.size() > 2 && part != one.parts.end();
+                 ++part)
+            {
+                if (part != alone && named++ < MOST_NAMED)
+                {
+                    text += between + Named(*part);
+                    between = "; ";
+                }
+            }
+            text += named > MOST_NAMED
+                        ? " and " + std::to_string(named - MOST_NAMED) + " more parts"
+                        : std::string();
             continue;
         }
         // The largest part is what the others are cut off from.

@@ -19,6 +19,52 @@ When(int64_t ps)
 
 } // namespace
 
+FaultRecord
+RecordOf(const scenario::Fault& fault)
+{
+    using scenario::FaultKind;
+    FaultRecord record;
+    record.what = fault.what;
+    record.where = fault.where;
+    record.cables = fault.cables;
+    record.ofNetwork = fault.IsOfNetwork();
+    record.isCut = fault.IsCut();
+    record.losesFrames =
+        fault.IsCut() || fault.kind == FaultKind::kBitErrors || fault.kind == FaultKind::kDrop;
+    record.at = fault.at.ps;
+    switch (fault.kind)
+    {
+    case FaultKind::kRate:
+        record.extents = {{"rate_gbps", static_cast<double>(fault.rate.bps) / 1e9}};
+        record.extent = HumanRate(record.extents[0].second);
+        break;
+    case FaultKind::kLaneDown:
+        record.extents = {{"rate_share", fault.value}};
+        record.extent = Format("%g%% of its rate left", 100 * fault.value);
+        break;
+    case FaultKind::kBitErrors:
+        record.extents = {{"bit_error_ratio", fault.value}};
+        record.extent = Format("%g of the bits", fault.value);
+        break;
+    case FaultKind::kDrop:
+        record.extents = {{"dropped_share", fault.value}};
+        record.extent = Format("%g%% of the frames", 100 * fault.value);
+        break;
+    case FaultKind::kGpuSlow:
+        record.extents = {{"compute_time_factor", fault.value}};
+        record.extent = Format("%g times as long", fault.value);
+        break;
+    case FaultKind::kFlap:
+        record.extents = {{"period_us", static_cast<double>(fault.period.ps) / 1e6},
+                          {"down_share", fault.duty}};
+        record.extent = Format("down %g%% of each ", 100 * fault.duty) + When(fault.period.ps);
+        break;
+    default:
+        break;
+    }
+    return record;
+}
+
 nlohmann::ordered_json
 ToJson(const FaultRecord& r)
 {
@@ -35,6 +81,10 @@ ToJson(const FaultRecord& r)
     if (r.cables)
     {
         j["cables"] = r.cables;
+    }
+    for (const auto& [key, value] : r.extents)
+    {
+        j[key] = value;
     }
     if (!r.ofNetwork)
     {
@@ -56,13 +106,15 @@ ToJson(const FaultRecord& r)
 }
 
 void
-PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults)
+PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults, int64_t measuredFrom)
 {
     const char* head = "Faults           ";
     for (const FaultRecord& r : faults)
     {
         std::string text = r.what + " on " + r.where;
-        text += r.cables > 1 ? " (" + HumanCount(r.cables) + " cables)" : "";
+        std::string more = r.cables > 1 ? HumanCount(r.cables) + " cables" : "";
+        more += (more.empty() || r.extent.empty() ? "" : "; ") + r.extent;
+        text += more.empty() ? "" : " (" + more + ")";
         if (r.begun < 0)
         {
             text += ": was to begin at " + When(r.at) + ", when the run was over";
@@ -82,7 +134,8 @@ PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults)
             }
             if (r.losesFrames)
             {
-                text += "; " + HumanCount(r.framesLost) + " frames lost";
+                text += r.begun < measuredFrom ? "; in the whole run " : "; ";
+                text += HumanCount(r.framesLost) + " frames lost";
                 text += r.isCut && r.framesWithoutWay
                             ? ", " + HumanCount(r.framesWithoutWay) + " found no way left" +
                                   (r.pairsHit ? "," : "")

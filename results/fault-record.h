@@ -4,10 +4,13 @@
 #ifndef FAULT_RECORD_H
 #define FAULT_RECORD_H
 
+#include "scenarios/spec/fault-options.h"
+
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace results
@@ -19,6 +22,9 @@ struct FaultRecord
     std::string what;   //!< "link-down"
     std::string where;  //!< as given
     uint32_t cables{0}; //!< of `where`, if that names a link between two nodes
+    std::string extent; //!< how far it goes, in words; empty: all the way
+    /// The same as numbers: key of stats.json with its unit, value.
+    std::vector<std::pair<std::string, double>> extents;
     bool ofNetwork{true};
     bool isCut{false};       //!< cables are cut by it
     bool losesFrames{false}; //!< by itself
@@ -34,10 +40,16 @@ struct FaultRecord
     uint64_t pairsHit{0};         //!< of a sender and a receiver, by direction, that lost data
 };
 
+/// \return one with what the plan says of it; nothing has come of it yet
+FaultRecord RecordOf(const scenario::Fault& fault);
+
 nlohmann::ordered_json ToJson(const FaultRecord& record);
 
-/// A line each, for the terminal; none without faults.
-void PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults);
+/// A line each, for the terminal; none without faults. \param measuredFrom ps; of a fault that
+/// began before, frames are those of the whole run, and it is said
+void PrintFaults(std::ostream& os,
+                 const std::vector<FaultRecord>& faults,
+                 int64_t measuredFrom = 0);
 
 } // namespace results
 

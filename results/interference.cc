@@ -3,12 +3,28 @@
  */
 #include "results/interference.h"
 
+#include "results/human-text.h"
+
 #include <algorithm>
+#include <array>
+#include <bitset>
 #include <iterator>
 #include <numeric>
 
 namespace results
 {
+
+namespace
+{
+
+/// What holds messages back in the sender and may be others' doing: keys of ToJson. (Its own
+/// earlier messages, and turns of its other queue pairs, are not.)
+using Held = std::pair<const char*, TimeShare>; ///< key of ToJson
+constexpr std::array<Held, 3> HELD = {{{"throttled_us", TimeShare::THROTTLED},
+                                       {"window_us", TimeShare::WINDOW},
+                                       {"nic_paused_us", TimeShare::NIC_PAUSED}}};
+
+} // namespace
 
 void
 Interference::AddOwner(const std::string& name)
@@ -25,7 +41,10 @@ Interference::Add(const FlowRecord& record,
 {
     Owner& mine = m_owners[owner];
     mine.time += record.end - record.start;
-    mine.throttled += parts.parts[At(TimeShare::THROTTLED)];
+    for (std::size_t i = 0; i < TIME_SHARES; ++i)
+    {
+        mine.held[i] += parts.parts[i];
+    }
     AddUnmeasured({record.start, record.end, record.bytes}, parts, owner);
     int64_t left = record.end; // when the last packet came to the next one; from behind
     for (std::size_t i = parts.hops.size(); i-- > 1;) // not at the sender's own NIC
@@ -57,11 +76,9 @@ Interference::AddUnmeasured(const Unmeasured& message, const MessageParts& parts
     for (std::size_t i = parts.hops.size(); i-- > 0;)
     {
         const MessageParts::Hop& hop = parts.hops[i];
-        Spread(m_owners[owner].ports[hop.port],
-               std::min(begin, left),
-               left,
-               message.bytes,
-               &Slot::bytes);
+        Port& port = m_owners[owner].ports[hop.port];
+        port.isNic = i == 0;
+        Spread(port, std::min(begin, left), left, message.bytes, &Slot::bytes);
         left -= hop.time;
     }
 }
@@ -154,7 +171,8 @@ Interference::Clear(int64_t now)
     for (Owner& owner : m_owners)
     {
         owner.ports.clear();
-        owner.time = owner.throttled = 0;
+        owner.time = 0;
+        owner.held = {};
     }
     m_ordinary.slots.clear();
     m_begin = now;
@@ -263,6 +281,50 @@ Interference::SharesAt(uint32_t owner, uint32_t port) const
 }
 
 nlohmann::ordered_json
+Interference::SharedSwitch(uint32_t owner, const std::string& nameless) const
+{
+    const auto nodeOf = [this](uint32_t port) {
+        return m_ports[port].substr(0, m_ports[port].find("->"));
+    };
+    std::map<std::string, std::bitset<SLOTS>> mine; // by switch, where bytes passed
+    for (const auto& [number, port] : m_owners[owner].ports)
+    {
+        for (const Slot& slot : port.slots)
+        {
+            if (!port.isNic && slot.bytes > 0)
+            {
+                mine[nodeOf(number)].set(static_cast<std::size_t>(slot.number));
+            }
+        }
+    }
+    std::map<std::pair<std::string, uint32_t>, uint64_t> beside; // bytes, by owner
+    for (uint32_t other = 0; other < m_owners.size(); ++other)
+    {
+        for (const auto& [number, port] : m_owners[other].ports)
+        {
+            const auto found = other == owner ? mine.end() : mine.find(nodeOf(number));
+            for (const Slot& slot : port.slots)
+            {
+                if (found != mine.end() && slot.bytes > 0 &&
+                    found->second.test(static_cast<std::size_t>(slot.number)))
+                {
+                    beside[{found->first, other}] += slot.bytes;
+                }
+            }
+        }
+    }
+    const auto most =
+        std::max_element(beside.begin(), beside.end(), [](const auto& a, const auto& b) {
+            return a.second < b.second;
+        });
+    if (most == beside.end())
+    {
+        return nullptr;
+    }
+    return {{"switch", most->first.first}, {"job", NameOf(most->first.second, nameless)}};
+}
+
+nlohmann::ordered_json
 Interference::ToJson(uint32_t owner, const std::string& nameless, std::size_t mostLinks) const
 {
     struct Link
@@ -316,7 +378,11 @@ Interference::ToJson(uint32_t owner, const std::string& nameless, std::size_t mo
     json["waited_us"] = all * 1e-6;
     json["waited_for_others_us"] = (all - waitedFor[owner]) * 1e-6;
     json["named_from_share"] = NAMED_FROM_SHARE;
-    json["throttled_us"] = static_cast<double>(mine.throttled) * 1e-6;
+    json["slot_us"] = static_cast<double>(int64_t{1} << m_shift) * 1e-6;
+    for (const auto& [key, share] : HELD)
+    {
+        json[key] = static_cast<double>(mine.held[At(share)]) * 1e-6;
+    }
     json["waited_for"] = nlohmann::ordered_json::array();
     json["behind"] = nlohmann::ordered_json::array();
     for (uint32_t other = 0; other < m_owners.size(); ++other)
@@ -348,7 +414,59 @@ Interference::ToJson(uint32_t owner, const std::string& nameless, std::size_t mo
                           {"job", NameOf(best.most, nameless)},
                           {"share_of_bytes_of_others", best.others / best.passed}};
     }
+    json["shares_switch"] = best.others > 0 ? nullptr : SharedSwitch(owner, nameless);
     return json;
+}
+
+std::string
+WaitedLongest(const nlohmann::ordered_json& interference,
+              const rdma::LinkWords& link,
+              bool hasBuffer)
+{
+    if (interference.is_null() || interference["messages_us"].get<double>() <= 0)
+    {
+        return "-"; // nothing has arrived, or nobody noted it
+    }
+    const auto at = [](const nlohmann::ordered_json& where, const char* who) {
+        return where[who].get<std::string>() + " at " + where["link"].get<std::string>() +
+               Format(" (%.0f%% of the bytes there are others')",
+                      100 * where["share_of_bytes_of_others"].get<double>());
+    };
+    const auto all = interference["messages_us"].get<double>();
+    const auto share = interference["named_from_share"].get<double>();
+    const auto forOthers = interference["waited_for_others_us"].get<double>();
+    const bool waited = !interference["links"].empty();
+    const bool named = waited && forOthers >= share * all;
+    const auto held = std::max_element(HELD.begin(), HELD.end(), [&](const Held& a, const Held& b) {
+        return interference[a.first].get<double>() < interference[b.first].get<double>();
+    });
+    const auto heldUs = interference[held->first].get<double>();
+    std::string text;
+    if (heldUs >= share * all && !(named && forOthers >= heldUs))
+    {
+        text = Format("%.0f%% ", 100 * heldUs / all) + GetTimeShareWords(held->second, link) + "; ";
+    }
+    if (named)
+    {
+        return text + "for " + at(interference["links"][0], "slowed_by");
+    }
+    if (text.empty())
+    {
+        text = waited ? Format("for others below %g%% of its messages' time, ", 100 * share)
+                      : "for nobody, ";
+    }
+    const nlohmann::ordered_json& shares = interference["shares"];
+    if (!shares.is_null())
+    {
+        return text + "meets " + at(shares, "job");
+    }
+    const nlohmann::ordered_json& node = interference["shares_switch"];
+    if (node.is_null())
+    {
+        return text + "shares no link with others' data at its time";
+    }
+    return text + (hasBuffer ? "shares the buffer of " : "shares the switch ") +
+           node["switch"].get<std::string>() + " with " + node["job"].get<std::string>();
 }
 
 } // namespace results

@@ -85,17 +85,21 @@ class Interference
     static constexpr double NAMED_FROM_SHARE = 0.01;
 
     /// Of an owner:
-    ///     {"messages_us", "waited_us", "waited_for_others_us", "throttled_us",
+    ///     {"messages_us", "waited_us", "waited_for_others_us",
+    ///      "slot_us" (length of a slot), "throttled_us", "window_us", "nic_paused_us",
     ///      "waited_for": [{"job", "waited_us"}], "behind": [{"job", "waited_us"}],
     ///      "links": [{"link", "waited_us", "waited_for_others_us", "slowed_by",
     ///                 "share_of_bytes_of_others"}],
     ///      "shares": {"link", "job", "share_of_bytes_of_others"},
+    ///      "shares_switch": {"switch", "job"},
     ///      "named_from_share": NAMED_FROM_SHARE}
     /// Shares of bytes are of those of others while it waited there. `shares` is where most bytes
     /// of others passed while its own messages did, whether or not anybody waited: congestion
     /// control that slows senders down in time leaves no queues. null: it shares no port with
-    /// anybody. \param nameless what owner 0 is called \param mostLinks where it waited longest for
-    /// others
+    /// anybody, as far as last packets tell; then `shares_switch` is where most bytes of others
+    /// pass by other ports at such a time: a switch has one buffer, and draws what is by chance.
+    /// What held messages back in the sender (TimeShare) is not divided among jobs. \param nameless
+    /// what owner 0 is called \param mostLinks where it waited longest for others
     nlohmann::ordered_json ToJson(uint32_t owner,
                                   const std::string& nameless,
                                   std::size_t mostLinks = 5) const;
@@ -115,6 +119,7 @@ class Interference
 
     struct Port
     {
+        bool isNic{false};           //!< of the sender
         int64_t waited{0};           //!< ps
         std::vector<int64_t> behind; //!< ps, by owner of the packet in front
         std::vector<Slot> slots;     //!< in order
@@ -123,8 +128,8 @@ class Interference
     struct Owner
     {
         std::string name;
-        int64_t time{0};      //!< ps, of all messages, from post to end
-        int64_t throttled{0}; //!< ps of it, by the congestion control
+        int64_t time{0};  //!< ps, of all messages, from post to end
+        TimeParts held{}; //!< ps of it
         std::map<uint32_t, Port> ports;
     };
 
@@ -145,6 +150,8 @@ class Interference
     void Widen(int64_t until);
     static Slot& SlotOf(Port& port, int64_t number);
     Shares SharesAt(uint32_t owner, uint32_t port) const;
+    /// \return `shares_switch` of ToJson
+    nlohmann::ordered_json SharedSwitch(uint32_t owner, const std::string& nameless) const;
 
     const std::vector<std::string>& m_ports;
     std::vector<Owner> m_owners;
@@ -152,6 +159,14 @@ class Interference
     int64_t m_begin{0};            //!< ps
     uint32_t m_shift{LEAST_SHIFT}; //!< of a slot's length
 };
+
+/// \param interference of Interference::ToJson; null: it is not known \param hasBuffer whether all
+/// ports of a switch have one together \return what a job's messages waited for longest, and whom
+/// they meet, in words: "71% throttled by congestion control; meets b at leaf-0->spine-0 (50% of
+/// the bytes there are others')", where the first percentage is of their time
+std::string WaitedLongest(const nlohmann::ordered_json& interference,
+                          const rdma::LinkWords& link,
+                          bool hasBuffer);
 
 } // namespace results
 

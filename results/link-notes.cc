@@ -129,19 +129,34 @@ LinkNotes::Losses(int64_t from, int64_t to) const
 }
 
 std::string
-LinkNotes::LossesOf(uint32_t src, uint32_t dst, int64_t from, int64_t to) const
+LinkNotes::Hitting(std::vector<uint64_t> Fault::*pairs,
+                   uint64_t pair,
+                   int64_t from,
+                   int64_t to) const
 {
     std::string text;
     for (const Fault& fault : m_faults)
     {
+        const std::vector<uint64_t>& hit = fault.*pairs;
         if (fault.losesFrames && fault.begin < to && from < fault.end &&
-            std::find(fault.pairs.begin(), fault.pairs.end(), PairOf(src, dst)) !=
-                fault.pairs.end())
+            std::find(hit.begin(), hit.end(), pair) != hit.end())
         {
             Append(text, fault.words);
         }
     }
     return text;
+}
+
+std::string
+LinkNotes::LossesOf(uint32_t src, uint32_t dst, int64_t from, int64_t to) const
+{
+    return Hitting(&Fault::pairs, PairOf(src, dst), from, to);
+}
+
+std::string
+LinkNotes::LostAnswersOf(uint32_t src, uint32_t dst, int64_t from, int64_t to) const
+{
+    return Hitting(&Fault::unanswered, PairOf(src, dst), from, to);
 }
 
 } // namespace results

@@ -27,7 +27,8 @@ class LinkNotes
         int64_t begin{0};           //!< ps
         int64_t end{INT64_MAX};     //!< ps
         bool losesFrames{false};
-        std::vector<uint64_t> pairs; //!< of endpoints that lost frames: PairOf
+        std::vector<uint64_t> pairs;      //!< of endpoints that lost frames: PairOf
+        std::vector<uint64_t> unanswered; //!< that lost acknowledgements of their frames
     };
 
     /// A directed link.
@@ -65,8 +66,15 @@ class LinkNotes
     std::string Losses(int64_t from, int64_t to) const;
     /// The same of frames from one endpoint to another one.
     std::string LossesOf(uint32_t src, uint32_t dst, int64_t from, int64_t to) const;
+    /// The same of what should have come back for them.
+    std::string LostAnswersOf(uint32_t src, uint32_t dst, int64_t from, int64_t to) const;
 
   private:
+    std::string Hitting(std::vector<uint64_t> Fault::*pairs,
+                        uint64_t pair,
+                        int64_t from,
+                        int64_t to) const;
+
     std::vector<Fault> m_faults;
     std::vector<std::string> m_busiest; //!< by end; shorter, or empty text: it is not
 };

@@ -93,6 +93,7 @@ struct RunStats
     uint64_t naks{0};
     uint64_t failedQueuePairs{0};
     uint64_t failedRequests{0};
+    bool recovers{false};               //!< the job does something about what fails
     std::vector<FaultRecord> faults;    //!< of the whole run
     nlohmann::ordered_json attribution; //!< of the time of messages; null: not noted
     std::vector<std::string> slowest;   //!< the same in words

@@ -23,10 +23,14 @@ PrintFailed(std::ostream& os, const RunStats& s)
 {
     if (s.failedQueuePairs)
     {
-        os << "FAILED           " << HumanCount(s.failedQueuePairs)
+        // What a job recovers from, or gives up for, its own lines tell.
+        os << (s.recovers ? "Failures         " : "FAILED           ")
+           << HumanCount(s.failedQueuePairs)
            << (s.failedQueuePairs == 1 ? " queue pair" : " queue pairs")
-           << " gave up after their last retry; " << HumanCount(s.failedRequests)
-           << (s.failedRequests == 1 ? " request" : " requests") << " failed\n";
+           << (s.failedQueuePairs == 1 ? " gave up after its last retry; "
+                                       : " gave up after their last retry; ")
+           << HumanCount(s.failedRequests) << (s.failedRequests == 1 ? " request" : " requests")
+           << " failed" << (s.measured && s.measuredFromPs > 0 ? ", in the whole run\n" : "\n");
     }
 }
 
@@ -135,9 +139,16 @@ PrintRunStats(std::ostream& os, const RunStats& s)
         }
     }
     os << "; " << HumanCount(s.retransmittedPackets) << " of " << HumanCount(s.dataPackets)
-       << " packets retransmitted, " << HumanCount(s.timeouts) << " time-outs\n";
+       << " packets retransmitted, " << HumanCount(s.timeouts) << " time-outs";
+    if (s.measuredFromPs > 0 && !s.faults.empty())
+    {
+        // Faults below it may have lost more.
+        os << ", all from " << HumanTime(static_cast<double>(s.measuredFromPs) / 1e6)
+           << " on (measured)";
+    }
+    os << "\n";
     PrintFailed(os, s);
-    PrintFaults(os, s.faults);
+    PrintFaults(os, s.faults, s.measuredFromPs);
     const char* head = "Busiest links    ";
     for (const LinkUse& link : s.busiest)
     {

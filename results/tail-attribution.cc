@@ -105,6 +105,20 @@ TailAttribution::NoteOf(const Late& late) const
 }
 
 std::string
+TailAttribution::LostOf(const FlowRecord& r) const
+{
+    if (!m_notes)
+    {
+        return {};
+    }
+    // A fault elsewhere has lost nothing of it.
+    const std::string data = m_notes->LossesOf(r.src, r.dst, r.start, r.end);
+    const std::string answers = m_notes->LostAnswersOf(r.src, r.dst, r.start, r.end);
+    return data + (data.empty() || answers.empty() ? "" : "; ") +
+           (answers.empty() ? "" : "lost acknowledgements: " + answers);
+}
+
+std::string
 TailAttribution::Why(const Late& late) const
 {
     const int64_t whole = late.record.end - late.record.start;
@@ -159,12 +173,11 @@ TailAttribution::Why(const Late& late) const
             const std::string& link = m_ports[late.port];
             text += ", most at " + link + " by " + link.substr(link.find("->") + 2) + NoteOf(late);
         }
-        else if (share == TimeShare::REPEATING && m_notes)
+        else if (share == TimeShare::REPEATING || share == TimeShare::WINDOW)
         {
-            // A fault elsewhere has lost nothing of it.
-            const FlowRecord& r = late.record;
-            const std::string lost = m_notes->LossesOf(r.src, r.dst, r.start, r.end);
-            text += lost.empty() ? "" : " (" + lost + ")";
+            // A window also stays full for what is to go again after a time-out.
+            const std::string lost = LostOf(late.record);
+            text += lost.empty() || text.find(lost) != std::string::npos ? "" : " (" + lost + ")";
         }
     }
     for (const uint32_t port : late.way)

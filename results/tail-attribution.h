@@ -75,6 +75,9 @@ class TailAttribution
 
     static bool Slower(const Late& a, const Late& b);
     std::vector<Late> Sorted() const;
+    /// \return faults that lost frames between its two ends while it was under way, or what should
+    /// have come back; or nothing
+    std::string LostOf(const FlowRecord& record) const;
     std::string Why(const Late& late) const;
     std::string NoteOf(const Late& late) const;
 

@@ -31,15 +31,26 @@ function banner() {
 // One of stats.faults in words.
 function faultText(fault) {
   const at = (us) => isNumber(us) ? time(us) : "";
-  const words = [fault.what + " on " + fault.where + (fault.cables > 1 ? " (" + count(fault.cables) + " cables)" : "") + (fault.begun ? " at " : " was to begin at ") + at(fault.at_us)
+  const more = [fault.cables > 1 ? count(fault.cables) + " cables" : "", faultExtent(fault)].filter((each) => each).join("; ");
+  const words = [fault.what + " on " + fault.where + (more ? " (" + more + ")" : "") + (fault.begun ? " at " : " was to begin at ") + at(fault.at_us)
     + (fault.begun && isNumber(fault.until_us) ? " to " + at(fault.until_us) : "")];
   if (fault.hits_nobody_because) words.push("it hit nobody: " + fault.hits_nobody_because);
   if (fault.times > 1) words.push(count(fault.times) + " times");
   if (isNumber(fault.detected_us)) words.push("noticed at " + at(fault.detected_us));
   if (isNumber(fault.rerouted_us)) words.push("new tables at " + at(fault.rerouted_us));
-  if (isNumber(fault.frames_lost)) words.push(count(fault.frames_lost) + " frames lost");
+  if (isNumber(fault.frames_lost)) words.push(count(fault.frames_lost) + " frames lost" + (data.measured && stats.measured_from_us > 0 ? " in the whole run" : ""));
   if (fault.frames_without_way) words.push(count(fault.frames_without_way) + " found no way left");
   return words.join("; ");
+}
+
+// How far a fault goes; nothing: all the way.
+function faultExtent(fault) {
+  if (isNumber(fault.rate_gbps)) return rate(fault.rate_gbps);
+  if (isNumber(fault.rate_share)) return digit(100 * fault.rate_share, 3) + "% of its rate left";
+  if (isNumber(fault.bit_error_ratio)) return String(fault.bit_error_ratio) + " of the bits";
+  if (isNumber(fault.dropped_share)) return digit(100 * fault.dropped_share, 3) + "% of the frames";
+  if (isNumber(fault.compute_time_factor)) return digit(fault.compute_time_factor, 3) + " times as long";
+  return isNumber(fault.period_us) ? "down " + digit(100 * fault.down_share, 3) + "% of each " + time(fault.period_us) : "";
 }
 
 function tile(name, value, small) {
@@ -57,6 +68,9 @@ function subtitle() {
   if (network) words.push(network);
   if (fabric.nic) words.push(fabric.nic);
   if (fabric.cc) words.push("congestion control " + fabric.cc + (fabric.pfc ? ", PFC" : ""));
+  // What is as usual is not told: of RoCE and InfiniBand.
+  if (fabric.load_balancer && !["ecmp", "tables"].includes(fabric.load_balancer)) words.push("load balancing " + fabric.load_balancer);
+  if (fabric.transport && fabric.transport !== "rc") words.push("transport " + fabric.transport);
   if (cluster.placement && !stats.jobs) words.push(cluster.placement + " placement"); // of several jobs each has its own
   document.getElementById("subtitle").textContent = words.join(" \u00b7 ");
 }
@@ -105,12 +119,11 @@ function jobTable(parent) {
   if (!jobs.length) return;
   const us = (value) => number(isNumber(value) ? time(value) : "\u2013");
   parent.append(element("div", { class: "wide", id: "jobs" }, table("Jobs: the time of a step, mean; of flows until the last has arrived",
-    ["job", "kind", "servers", "time", "alone", "slower by others", "bytes", "waited longest for", "at"], jobs.map((job) => {
-      const links = waitedMuch(job.interference) ? job.interference.links : [], link = Array.isArray(links) && links[0] ? links[0] : {};
+    ["job", "kind", "servers", "time", "alone", "slower by others", "bytes", "waited longest"], jobs.map((job) => {
       return [String(job.name), String(job.kind), number(isNumber(job.servers) ? count(job.servers) : "\u2013"), us(job.time_us), us(job.time_alone_us),
         number(isNumber(job.slower_by_others) ? three(job.slower_by_others) + "\u00d7" : "\u2013"), number(isNumber(job.bytes) ? bytes(job.bytes) : "\u2013"),
-        link.slowed_by ? String(link.slowed_by) : waitedWords(job.interference), link.link ? String(link.link) : ""];
-    }))));
+        typeof job.waited_longest === "string" ? job.waited_longest : waitedWords(job.interference)];
+    })), element("p", { class: "muted" }, "Percentages under \u201cwaited longest\u201d are of the time of the job\u2019s messages, but for those of bytes.")));
   jobBars(parent);
 }
 
@@ -120,11 +133,12 @@ function waitedMuch(interference) {
   return Boolean(interference) && !(interference.waited_for_others_us < interference.named_from_share * interference.messages_us);
 }
 
-// Of a job that waited for nobody in a queue: what else slowed it, and whom it meets.
+// The same in words, for results of before stats.json had them.
 function waitedWords(interference) {
   if (!interference || interference.messages_us === 0) return "not noted";
-  const shares = interference.shares || {};
-  return (interference.waited_for_others_us > 0 && !waitedMuch(interference) ? "others below " + percent(interference.named_from_share) + " of its messages\u2019 time" : "nobody") + (interference.throttled_us > 0 ? "; throttled for " + time(interference.throttled_us) + " in all" : "")
+  const links = waitedMuch(interference) ? interference.links : [], shares = interference.shares || {};
+  if (Array.isArray(links) && links[0] && links[0].slowed_by) return "for " + links[0].slowed_by + " at " + links[0].link;
+  return (interference.waited_for_others_us > 0 && !waitedMuch(interference) ? "for others below " + percent(interference.named_from_share) + " of its messages\u2019 time" : "for nobody") + (interference.throttled_us > 0 ? "; throttled for " + time(interference.throttled_us) + " in all" : "")
     + (shares.link ? ", meets " + shares.job + " at " + shares.link : "");
 }
 
@@ -157,7 +171,7 @@ function networkTiles() {
   if (stats.drops) {
     const drops = d3.sum(Object.values(stats.drops));
     tiles.push(tile("Frames lost", count(drops), count(stats.retransmitted_packets) + " packets sent again, "
-      + count(stats.timeouts) + " time-outs"));
+      + count(stats.timeouts) + " time-outs" + (stats.measured_from_us > 0 && Array.isArray(stats.faults) && stats.faults.length ? "; all from " + time(stats.measured_from_us) + " on, as measured" : "")));
   }
   if (stats.links && stats.links.length && stats.links[0].utilization > 0) {
     tiles.push(tile("Busiest link", percent(stats.links[0].utilization), stats.links[0].link + ", " + rate(stats.links[0].rate_gbps)));
@@ -226,11 +240,12 @@ function recovery(parent) {
     .filter(([, , us]) => us > 0);
   const box = element("div", { id: "recovery" }, element("h3", {}, "Recovery (" + String(r.policy) + "): goodput " + percent(r.goodput)));
   parent.append(box);
+  box.append(element("p", { class: "muted" }, "All the time of the job, its warm-up included, by what it was for: a sum of " + time(r.elapsed_us) + ", and no clock."));
   oneBar(box, "The time of the job as one bar: ", parts);
   const us = (value) => number(isNumber(value) ? time(value) : "\u2013");
   const names = (list) => (Array.isArray(list) ? list : []).join(", ");
   if (failures().length) {
-    box.append(table("Failures, in the time of the run", ["failed", "known", "by", "what", "who", "goes on at", "with", "work lost"],
+    box.append(table("Failures, on the clock of the run: from its first event, the warm-up included", ["failed", "known", "by", "what", "who", "goes on at", "with", "work lost"],
       failures().map((f) => [us(f.failed_us), us(f.known_us), String(f.known_by), String(f.what),
         [whoFailed(f), names(f.spares_taken) && "in their place " + names(f.spares_taken), names(f.ranks_left) && "ranks that leave: " + names(f.ranks_left),
           names(f.nics_lost) && "without " + names(f.nics_lost), f.not_rebuilt_because && "a restart, as " + f.not_rebuilt_because,

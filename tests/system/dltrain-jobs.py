@@ -234,6 +234,45 @@ class Jobs(SameBytesTest):
         for more in ("", f" --threads=2{ALWAYS}"):
             self.check_same(self.written(line + more, without=["events"]), expected)
 
+    def test_what_holds_a_job_back_in_the_sender_is_named(self):
+        """The largest part of its messages' time comes first, and then whom they meet."""
+        # Half of the link is the other's: of 20 MB at half the rate half of the time is the
+        # sender's own line time, but for the first round trips, and what is left is the window's.
+        run, of = self.jobs([flow("a", [0, 2], 20 * MB), flow("b", [1, 3], 20 * MB)], "--cc=dctcp ")
+        for name, other in (("a", "b"), ("b", "a")):
+            words = of[name]["waited_longest"]
+            self.assertRegex(
+                words,
+                r"^[45]\d% waiting for acknowledgements, as the window was full; meets "
+                rf"{other} at (leaf-0->spine-0|spine-0->leaf-1) \(50% of the bytes",
+            )
+            self.assertIn(words, run.out)
+            of_it = of[name]["interference"]
+            self.assertWithin(of_it["window_us"] / of_it["messages_us"], 0.5, 0.1)
+
+    def test_jobs_that_share_a_buffer(self):
+        incast = {"pattern": "incast", "bytes": MB, "fan_in": 2}
+        line = [
+            {"name": "a", "hosts": [0, 1, 2], "flows": incast},
+            {"name": "b", "hosts": [3, 4, 5], "flows": incast},
+            {"name": "later", "hosts": [6, 7, 8], "flows": incast, "start": "20ms"},
+        ]
+        file = self.write("buffer.json", {"jobs": line})
+        for fabric, words in ((" --nic=200GbE", "the buffer of"), (" --nic=HDR", "the switch")):
+            run = self.run_program(
+                "dltrain --topology=single-switch --servers=9 --gpus-per-server=1 --report=0"
+                f" --timeline=0 --jobs={file}{fabric}"
+            )
+            of = {job["name"]: job for job in run.stats["jobs"]}
+            for name, other in (("a", "b"), ("b", "a")):
+                shares = of[name]["interference"]["shares_switch"]
+                self.assertEqual(shares, {"switch": "switch-0", "job": other})
+                self.assertIn(f"shares {words} switch-0 with {other}", of[name]["waited_longest"])
+            self.assertIsNone(of["later"]["interference"]["shares_switch"])
+            self.assertIn(
+                "shares no link with others' data at its time", of["later"]["waited_longest"]
+            )
+
     def test_who_waits_for_nobody_is_told_why(self):
         # HPCC slows both down before a queue is there: whom it meets is told all the same.
         run, of = self.jobs([flow("a", [0, 2], 4 * MB), flow("b", [1, 3], 4 * MB)], "--cc=hpcc ")

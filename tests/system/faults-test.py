@@ -286,6 +286,55 @@ class Links(SameBytesTest):
             self.assertEqual(sum(stats["drops"].values()), fault["frames_lost"])
             self.assertEqual(stats["flows"]["arrived"], 4)
 
+    def test_how_far_it_goes(self):
+        """As given, in words and with a unit; what goes all the way says nothing more."""
+        for fault, words, keys in (
+            ("rate,on=LINK,to=12.5Gbps", " (12.5 Gb/s) at", {"rate_gbps": 12.5}),
+            ("lane-down,on=LINK,to=3", " (75% of its rate left) at", {"rate_share": 0.75}),
+            ("ber,on=LINK,to=1e-9", " (1e-09 of the bits) at", {"bit_error_ratio": 1e-9}),
+            ("drop,on=LINK,to=0.002", " (0.2% of the frames) at", {"dropped_share": 0.002}),
+            (
+                "flap,on=LINK,period=40us,duty=0.25,for=200us",
+                " (down 25% of each 40.0 us), 5 times from",
+                {"period_us": 40, "down_share": 0.25},
+            ),
+            ("link-down,on=LINK,for=20us", " at", {}),
+        ):
+            with self.subTest(fault):
+                run = self.run_program(
+                    "traffic --topology=single-switch --hosts=3 --bytes=4MB --timeout-exponent=8"
+                    f" --fault={fault.replace('LINK', 'server-0-switch-0')},at=20us {QUIET}"
+                )
+                (of,) = run.stats["faults"]
+                self.assertIn(f" on server-0-switch-0{words}", " ".join(run.out.split()))
+                known = (
+                    "rate_gbps rate_share bit_error_ratio dropped_share compute_time_factor"
+                    " period_us down_share"
+                ).split()
+                self.assertEqual({key: of[key] for key in known if key in of}, keys)
+
+    def test_losses_of_the_warm_up(self):
+        """They are no losses of the measured time, and both lines say of which time they are."""
+        line = (
+            "dltrain --model=resnet-18 --micro-batch=4 --servers=3 --gpus-per-server=1 --steps=1"
+            f" --topology=single-switch --timeout-exponent=8 {QUIET}"
+        )
+        fault = " --fault=drop,on=server-1-switch-0,to=0.05,for=2ms,at="
+        run = self.run_program(f"{line} --warmup=1{fault}1.5ms")
+        (of,) = run.stats["faults"]
+        start = run.stats["measured_from_us"]
+        self.assertGreater(start, of["until_us"])
+        self.assertGreater(of["frames_lost"], 0)
+        self.assertEqual(run.stats["drops"]["silent_drop"], 0)
+        words = " ".join(run.out.split())
+        self.assertRegex(words, r"Losses no frame dropped; .* on \(measured\)")
+        self.assertIn(f"; in the whole run {of['frames_lost']:,} frames lost", words)
+        # Without a warm-up both are of the same time.
+        run = self.run_program(f"{line} --warmup=0{fault}1.5ms")
+        self.assertGreater(run.stats["drops"]["silent_drop"], 0)
+        self.assertNotIn("(measured)", run.out)
+        self.assertNotIn("whole run", run.out)
+
     def test_a_fault_that_comes_too_late(self):
         run = self.run_program(
             "traffic --topology=single-switch --hosts=2 --bytes=10kB"
@@ -441,6 +490,50 @@ class WhoIsToBlame(SameBytesTest):
         self.assertEqual(fault["pairs_hit"], 1)
         self.assertIn("of 1 pair of hosts", " ".join(run.out.split()))
 
+    def test_a_loss_of_one_direction(self):
+        """The way on which data was lost is named, and not that of its acknowledgements."""
+        for kind, value in (("ber", "1e-7"), ("drop", "0.003")):
+            line = (
+                "traffic --topology=single-switch --hosts=3 --nic=40GbE --pattern=incast --fan-in=1"
+                f" --bytes=10MB --cc=none --timeout-exponent=8 {QUIET} --fault={kind},at=0us"
+            )
+            for there, back, hit in (("server-1", "switch-0", True), ("server-0", "switch-0", False)):
+                where = f"{there}->{back}"
+                with self.subTest(kind=kind, where=where):
+                    run = self.run_program(f"{line},on={where},to={value}")
+                    (row,) = run.rows("attribution.csv")
+                    self.assertEqual(f"{kind} on {where}" in row["why"], hit, row["why"])
+
+    def test_what_waits_for_a_time_out(self):
+        """Recovery out of order has no NAKs: the window stays full behind what is lost."""
+        run = self.run_program(
+            "traffic --topology=leaf-spine --hosts-per-leaf=3 --leaves=3 --spines=3 --nic=100GbE"
+            " --cc=dctcp --pattern=permutation --offset=3 --bytes=10MB --load-balancer=spray"
+            f" --fault=drop,at=200us,on=leaf-0->spine-1,for=3us,to=0.5 {QUIET}"
+        )
+        why = run.rows("attribution.csv")
+        # A time-out is 4.096 us x 2^14 = 67 ms; without a loss a message takes one.
+        late = [row["why"] for row in why if float(row["fct_us"]) > 67e3]
+        self.assertGreater(len(late), 0)
+        for words in late:
+            self.assertIn("(drop on leaf-0->spine-1)", words)
+        for row in why:
+            if float(row["fct_us"]) < 10e3:
+                self.assertNotIn("drop on", row["why"])
+
+    def test_lost_acknowledgements(self):
+        """A NAK that a dead link lost costs the time-out, and not the bit error that it tells of."""
+        run = self.run_program(
+            "traffic --topology=leaf-spine --hosts-per-leaf=5 --leaves=3 --spines=5 --nic=25GbE"
+            " --pattern=permutation --offset=5 --bytes=3MB --transport=rc"
+            " --fault=link-down,at=100us,on=leaf-0-spine-1"
+            f" --fault=ber,at=0us,on=leaf-1-spine-0,to=1e-7 {QUIET}"
+        )
+        late = [row["why"] for row in run.rows("attribution.csv") if float(row["fct_us"]) > 60e3]
+        self.assertGreater(len(late), 0)
+        for words in late:
+            self.assertIn("lost acknowledgements: link-down on leaf-0-spine-1", words)
+
     def test_a_link_of_several_cables(self):
         """Of three cables between two switches a name means all, a number one."""
         line = (
@@ -470,6 +563,58 @@ class Beside(SameBytesTest):
         for word in ("stuck: beside the background", "rank 3", "gpu-stop on gpu-3 since 100"):
             self.assertIn(word, message)
         self.assertLess(run.stats["simulated_time_us"], 1.5e6)
+
+    def test_a_job_whose_queue_pairs_have_failed(self):
+        """Beside TCP it ends when that has given up as well: by ns-3's 6 retries, which double."""
+        jobs = self.write(
+            "jobs.json",
+            '{"jobs": [{"name": "a", "servers": 3, "collective":'
+            ' {"op": "all_reduce", "bytes": "4MB", "iterations": 9}},'
+            ' {"name": "b", "servers": 1, "start": "500ms", "collective":'
+            ' {"op": "all_reduce", "bytes": "4MB"}}]}',
+        )
+        for line in (
+            "dltrain --model=gpt2 --micro-batch=1 --seq=128 --zero=0 --steps=2 --servers=4",
+            "collperf -b 4M -n 9 --servers=4",
+            f"dltrain --jobs={jobs} --alone=0",
+        ):
+            with self.subTest(line):
+                run = self.run_program(
+                    f"{line} --gpus-per-server=1 --topology=single-switch --timeout-exponent=4"
+                    f" --fault=nic-down,at=100us,on=server-1 {QUIET}"
+                    " --background=pattern=random,load=0.01,protocol=tcp",
+                    status=3,
+                )
+                self.assertIn("nic-down on server-1 since 100 us", run.stats["message"])
+                self.assertLess(run.stats["simulated_time_us"], 130e6)
+
+    def test_it_goes_on_beside_a_job_that_recovers(self):
+        """Its load is there behind the failure as before it: bytes that began over all the time."""
+        line = (
+            "dltrain --model=gpt2 --micro-batch=1 --seq=128 --zero=0 --steps=3 --warmup=0"
+            " --servers=3 --gpus-per-server=1 --topology=single-switch --timeout-exponent=4"
+            f" --abort-time=1ms --restart-time=300ms {QUIET}"
+            " --background=pattern=random,load=0.05,sizes=fb-hadoop,hosts=0,2"
+        )
+        run = self.run_program(
+            line + " --recovery=restart --spares=1 --fault=nic-down,at=1ms,on=server-1"
+        )
+        self.assertGreater(run.stats["simulated_time_us"], 300e3)
+        self.assertWithin(run.stats["background"]["measured_load"], 0.05, 0.25)
+
+    def test_a_checkpoint_is_waited_for(self):
+        """Also behind queue pairs that have failed, where nothing else is to be seen."""
+        run = self.run_program(
+            "dltrain --model=gpt2 --micro-batch=1 --seq=128 --zero=0 --steps=3 --servers=3"
+            " --gpus-per-server=1 --topology=single-switch --timeout-exponent=4 --recovery=restart"
+            " --spares=1 --abort-time=1ms --restart-time=1ms --checkpoint-every=1"
+            # 1.74 GB in 3.5 s.
+            " --checkpoint-rate=4Gbps --fault=nic-down,at=100us,on=server-1"
+            f" --background=pattern=random,load=0.0001,sizes=fb-hadoop,hosts=0,2 {QUIET}",
+        )
+        recovery = run.stats["recovery"]
+        self.assertEqual(len(recovery["failures"]), 1)
+        self.assertGreater(min(recovery["checkpoints_took_us"]), 2e6)
 
     def test_what_goes_on_again_is_waited_for(self):
         """A GPU that stops for longer than a second, a time-out that is longer than that."""

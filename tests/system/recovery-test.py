@@ -172,6 +172,63 @@ class CheckpointServers(RecoveryTest):
         of = self.recovery(f"{line} --recovery=restart {TIMES} --max-restarts=1", status=3)
         self.assertIn("--max-restarts", of["gave_up"])
 
+    def test_a_storage_server_fails_the_job_again_and_again(self):
+        """Each time by the fault that is still there, under its own name and not as a rank."""
+        # No checkpoint is ever written: a restart has nothing that stands. A rebuild throws away no
+        # step that has ended, which is the first of 5: its checkpoint is what fails.
+        for servers, gpus, policy, done in ((3, 2, "restart", 0), (2, 3, "rebuild", 1 / 5)):
+            line = (
+                f"{self.LINE} --servers={servers} --gpus-per-server={gpus} --zero=1 --spares=1"
+                f" --checkpoint-every=1 --checkpoint-servers=1 --timeout-exponent=6"
+                f" --recovery={policy} --max-restarts=2 {TIMES}"
+                f" --fault=nic-down,at=1ms,on=server-{servers + 1}"
+            )
+            with self.subTest(servers=servers, policy=policy):
+                run = self.run_program(line, status=3)
+                failures = run.stats["recovery"]["failures"]
+                self.assertEqual([f["failed_us"] for f in failures], [1000] * 3)
+                self.assertNotIn("no fault explains it", run.out)
+                ranks = servers * gpus
+                for failure in failures:
+                    words = rf"^rank [0-{ranks - 1}]'s for storage server server-{servers + 1} \("
+                    self.assertRegex(failure["what"], words)
+                self.assertAlmostEqual(run.stats["share_done"], done)
+
+    def test_a_network_in_two_parts(self):
+        """Each failure of ranks that cannot reach each other is by the cuts that are in force."""
+        of = self.recovery(
+            BASE.replace("single-switch", "leaf-spine")
+            + " --hosts-per-leaf=3 --servers=5 --gpus-per-server=1 --zero=2 --recovery=restart"
+            + f" --spares=2 --timeout-exponent=8 --max-restarts=2 {TIMES}"
+            + "".join(f" --fault=link-down,at=40ms,on=leaf-0-spine-{s}" for s in range(3)),
+            status=3,
+        )
+        self.assertEqual([f["failed_us"] for f in of["failures"]], [40000] * 3)
+
+    def test_what_it_recovers_from_is_no_end(self):
+        """Queue pairs that gave up are told as failures, and not as what the run came to."""
+        line = (
+            f"{BASE} --servers=3 --gpus-per-server=1 --zero=0 --timeout-exponent=5 --spares=1"
+            " --fault=nic-down,at=2ms,on=server-1"
+        )
+        run = self.run_program(f"{line} --recovery=restart {TIMES}")
+        self.assertRegex(run.out, r"\nFailures +\d+ queue pairs? gave up after (its|their) last")
+        self.assertNotIn("FAILED", run.out)
+        run = self.run_program(line, status=3)
+        self.assertRegex(run.out, r"\nFAILED +\d+ queue pairs? gave up after (its|their) last")
+
+    def test_how_much_is_done(self):
+        """Of steps that a checkpoint has, when what came behind it is lost and nobody goes on."""
+        line = (
+            f"{self.LINE} --servers=2 --gpus-per-server=1 --zero=1 --checkpoint-every=2"
+            f" --checkpoint-rate=100Gbps --recovery=restart {TIMES}"
+        )
+        of = self.run_program(line).stats["recovery"]
+        first = of["checkpoints_written_us"][0]
+        # self.LINE has --warmup=1 --steps=4: the first checkpoint has 2 of 5.
+        run = self.run_program(f"{line} --fault=gpu-stop,at={first + 1}us,on=gpu-0", status=3)
+        self.assertAlmostEqual(run.stats["share_done"], 2 / 5)
+
     def test_random_shapes(self):
         """Each run ends with all its steps, or says why; what was written is there."""
         for seed in range(max(6, RUNS // 2)):
@@ -387,6 +444,10 @@ class CutOff(RecoveryTest):
                 # A tree without edges at one rank: as many parts more as there were edges.
                 edges = {tuple(sorted(pair)) for pair in cut["lost"]}
                 self.assertEqual(len(lanes["parts"]), 1 + len(edges))
+                # Of a rank with several edges it is said that it is the one.
+                if len(edges) > 1:
+                    words = " ".join((run.err + run.out).split())
+                    self.assertIn(f", all from or for rank {dead}: cut off rank", words)
                 self.assertIn(" by tree, without the messages of rank ", run.err + run.out)
 
     def test_a_ring_is_open(self):

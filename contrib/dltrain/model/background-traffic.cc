@@ -49,8 +49,9 @@ BackgroundTraffic::BackgroundTraffic(const scenario::Background& spec,
 BackgroundTraffic::~BackgroundTraffic() = default;
 
 void
-BackgroundTraffic::Start()
+BackgroundTraffic::Start(bool lasting)
 {
+    m_lasting = lasting;
     BeginEpoch();
 }
 
@@ -64,7 +65,7 @@ BackgroundTraffic::BeginEpoch()
         m_past += m_epochs.front().runner->GetCounts();
         m_epochs.pop_front();
     }
-    m_isOver = m_collector.GetFailed() > GetCounts().failed;
+    m_isOver = !m_lasting && m_collector.GetFailed() > GetCounts().failed;
     if (m_isOver)
     {
         return;
@@ -125,6 +126,11 @@ BackgroundTraffic::SeeOthers(const ns3::RdmaFabric& fabric) const
             if (qp.GetUser() == mine)
             {
                 continue;
+            }
+            if (qp.GetState() == ns3::RdmaQueuePair::State::ERROR)
+            {
+                sight.failed = true;
+                continue; // what it posted is never sent
             }
             others.insert({e, qp.GetNumber()});
             // None of these ever gets less, but for what is sent by a queue pair that rests.

@@ -47,8 +47,9 @@ class BackgroundTraffic : public FlowListener
                       bool warmup);
     ~BackgroundTraffic() override;
 
-    /// The first flows begin at the current time.
-    void Start();
+    /// The first flows begin at the current time. \param lasting also behind a failure of others,
+    /// who recover from it or end the run; else that is the end of it
+    void Start(bool lasting);
     /// Between the nodes' events.
     void StartMeasuring(int64_t now);
 
@@ -79,6 +80,7 @@ class BackgroundTraffic : public FlowListener
     scenario::Measuring m_all; ///< of everything
     uint32_t m_owner;
     bool m_isWarmup;
+    bool m_lasting = false;
     bool m_isOver = false;
     int64_t m_measuredFrom = 0;
     uint32_t m_begun = 0;       ///< epochs

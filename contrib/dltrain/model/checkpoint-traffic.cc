@@ -58,6 +58,15 @@ CheckpointTraffic::Connect(const Where& where)
     wiring.interconnect = m_run.Connect(cluster, std::move(nics));
     wiring.messages = std::make_unique<MessageRunner>(*wiring.interconnect, m_options, *this);
     wiring.messages->SetFailureListener(m_onFailure);
+    wiring.messages->SetNames([this, &cluster](Rank rank) {
+        if (rank < m_scenario.plan.ranks)
+        {
+            return "rank " + std::to_string(rank);
+        }
+        const topo::Topology& topology = m_scenario.cluster.topology;
+        const uint32_t host = cluster.hostOfServer[rank / m_scenario.cluster.server.gpus];
+        return "storage server " + topology.Nodes()[topology.Hosts()[host]].name;
+    });
     m_connected = true;
     return *wiring.messages;
 }

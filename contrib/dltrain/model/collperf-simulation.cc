@@ -101,6 +101,12 @@ CollperfSimulation::Populate()
     return m_scenario.checked ? Prove() : "";
 }
 
+bool
+CollperfSimulation::GoesOnByItself() const
+{
+    return false; // there is nothing but messages
+}
+
 double
 CollperfSimulation::GetShareDone() const
 {

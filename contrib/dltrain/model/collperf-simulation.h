@@ -38,6 +38,7 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     std::string Populate() override;
     void OnBegin() override;
     double GetShareDone() const override;
+    bool GoesOnByItself() const override;
     bool IsDone() const override;
     std::string DescribeUnfinished() const override;
     void OnEnd(results::RunOutcome& outcome) override;

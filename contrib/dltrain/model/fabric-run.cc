@@ -239,7 +239,8 @@ FabricRun::Build(FabricSimulation& simulation)
                                                            *m_fabric,
                                                            *m_collector,
                                                            m_options.warmup);
-        m_background->Start();
+        m_background->Start(m_run.recovery &&
+                            m_run.recovery->policy != scenario::RecoveryPolicy::kNone);
     }
     return error.empty() ? results::OutputErrors::First() : error;
 }
@@ -386,9 +387,11 @@ FabricRun::Run(FabricSimulation& simulation)
     {
         m_control.SetJobSight([this, &simulation] {
             RunControl::JobSight sight = m_background->SeeOthers(*m_fabric);
-            // What moves inside servers is seen by nobody; only a GPU that has stopped makes a job
-            // stand still without anything under way between them.
-            sight.goesOn = !IsAnyGpuStopped(m_run.faults) || simulation.GoesOnByItself();
+            // What moves inside servers is seen by nobody; only a GPU that has stopped, or a queue
+            // pair that has failed, makes a job stand still without anything under way between
+            // them.
+            const bool stands = IsAnyGpuStopped(m_run.faults) || sight.failed;
+            sight.goesOn = !stands || simulation.GoesOnByItself();
             return sight;
         });
     }
@@ -445,6 +448,7 @@ FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
     simulation.OnEnd(outcome);
     NoteLinks();
     results::RunStats network = CollectRunStats(*m_collector, outcome.simulatedPs);
+    network.recovers = m_run.recovery && m_run.recovery->policy != scenario::RecoveryPolicy::kNone;
     if (m_faults)
     {
         network.faults = m_faults->GetRecords();

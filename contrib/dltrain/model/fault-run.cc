@@ -171,16 +171,7 @@ FaultRun::GetRecords() const
     std::vector<results::FaultRecord> records;
     for (std::size_t i = 0; i < m_plan.faults.size(); ++i)
     {
-        const scenario::Fault& fault = m_plan.faults[i];
-        results::FaultRecord record;
-        record.what = fault.what;
-        record.where = fault.where;
-        record.cables = fault.cables;
-        record.ofNetwork = fault.IsOfNetwork();
-        record.isCut = fault.IsCut();
-        record.losesFrames =
-            fault.IsCut() || fault.kind == FaultKind::kBitErrors || fault.kind == FaultKind::kDrop;
-        record.at = fault.at.ps;
+        results::FaultRecord record = results::RecordOf(m_plan.faults[i]);
         if (m_numbers[i])
         {
             const RdmaFaults::Record of = m_faults.GetRecord(*m_numbers[i]);
@@ -222,11 +213,22 @@ FaultRun::AddTo(results::LinkNotes& notes) const
         note.end = record.ended < 0 ? INT64_MAX : record.ended;
         note.losesFrames = record.losesFrames;
         const std::set<uint64_t> pairs = m_faults.GetPairs(*m_numbers[i]);
-        note.pairs.assign(pairs.begin(), pairs.end());
+        for (const uint64_t pair : pairs)
+        {
+            (pair & RdmaFaults::ANSWERS ? note.unanswered : note.pairs)
+                .push_back(pair & ~RdmaFaults::ANSWERS);
+        }
         for (const uint32_t end : m_plan.faults[i].ends)
         {
-            note.ends.push_back(end);
-            if (m_plan.faults[i].kind == FaultKind::kPauseStorm) // what it holds up is its peer
+            // Messages know the ends that send them. Of frames that are lost as they come in that
+            // is the other one; a pause storm holds up its peer, too.
+            const FaultKind kind = m_plan.faults[i].kind;
+            if (kind != FaultKind::kBitErrors && kind != FaultKind::kDrop)
+            {
+                note.ends.push_back(end);
+            }
+            if (kind == FaultKind::kBitErrors || kind == FaultKind::kDrop ||
+                kind == FaultKind::kPauseStorm)
             {
                 note.ends.push_back(end ^ 1);
             }

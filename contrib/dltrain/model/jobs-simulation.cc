@@ -34,35 +34,6 @@ GpusOf(const scenario::Job& job)
     return cluster.servers * cluster.server.gpus;
 }
 
-/// For whom a job waited longest, in words; of Interference::ToJson(), null: it is not known.
-std::string
-WaitedLongest(const nlohmann::ordered_json& interference)
-{
-    if (interference.is_null() || interference["messages_us"].get<double>() <= 0)
-    {
-        return "-"; // nothing has arrived, or nobody noted it
-    }
-    const auto at = [](const nlohmann::ordered_json& link, const char* who) {
-        return link[who].get<std::string>() + " at " + link["link"].get<std::string>() +
-               results::Format(" (%.0f%% of the bytes there are others')",
-                               100 * link["share_of_bytes_of_others"].get<double>());
-    };
-    const bool waited = !interference["links"].empty();
-    const auto share = interference["named_from_share"].get<double>();
-    if (waited && interference["waited_for_others_us"].get<double>() >=
-                      share * interference["messages_us"].get<double>())
-    {
-        return "for " + at(interference["links"][0], "slowed_by");
-    }
-    const nlohmann::ordered_json& shares = interference["shares"];
-    const double throttled = interference["throttled_us"].get<double>();
-    std::string slowed =
-        waited ? results::Format("for others below %g%% of its messages' time", 100 * share)
-               : "for nobody";
-    slowed += throttled > 0 ? "; throttled for " + results::HumanTime(throttled) + " in all" : "";
-    return slowed + (shares.is_null() ? ", shares no link" : ", meets " + at(shares, "job"));
-}
-
 /// As bits: of all jobs, so that a job alone meets the same switches.
 uint32_t
 PrioritiesOf(const scenario::JobSet& jobs)
@@ -159,6 +130,16 @@ class JobsSimulation::Member : public FlowListener
                                 static_cast<double>(m_job.flows.size());
     }
 
+    /// Of flows, those that TCP carries are seen by nobody else.
+    bool GoesOnByItself() const
+    {
+        const bool isToCome = ns3::RdmaClock::Now() < m_job.start.ps;
+        return !IsDone() &&
+               (isToCome || (m_training ? m_training->GoesOnByItself()
+                                        : m_job.protocol.tcp ||
+                                              m_flows->GetCounts().posted < m_job.flows.size()));
+    }
+
     std::vector<std::string> DescribeUnfinished() const
     {
         std::vector<std::string> lines =
@@ -223,6 +204,12 @@ class JobsSimulation::Member : public FlowListener
         }
         const results::Interference* of = m_all.m_run.Collector().GetInterference();
         return of ? of->ToJson(m_owner, "background") : nlohmann::ordered_json();
+    }
+
+    std::string WaitedWords() const
+    {
+        const ns3::RdmaLinkLayer& link = m_all.m_run.Fabric().GetLinkLayer();
+        return results::WaitedLongest(Interference(), link.GetWords(), !link.HasCredits());
     }
 
     JobsSimulation& m_all;
@@ -325,6 +312,14 @@ JobsSimulation::IsDone() const
     });
 }
 
+bool
+JobsSimulation::GoesOnByItself() const
+{
+    return std::any_of(m_members.begin(), m_members.end(), [](const auto& member) {
+        return member->GoesOnByItself();
+    });
+}
+
 std::string
 JobsSimulation::DescribeUnfinished() const
 {
@@ -399,6 +394,8 @@ JobsSimulation::Member::GetStatistics(const std::optional<double>& alone) const
     json["fct_us"] = results::ToJson(results::QuantilesOf(Totals().fct, 1e6));
     json["fct_slowdown"] = results::ToJson(results::QuantilesOf(Totals().slowdown));
     json["interference"] = Interference();
+    json["waited_longest"] = json["interference"].is_null() ? nlohmann::ordered_json()
+                                                            : nlohmann::ordered_json(WaitedWords());
     if (m_training)
     {
         json.update(m_training->GetResults().StepsToJson());
@@ -452,8 +449,7 @@ JobsSimulation::Member::Print(std::ostream& os, const std::optional<double>& alo
                           slower.c_str(),
                           exposed.c_str(),
                           results::HumanBytes(static_cast<double>(Totals().bytes)).c_str());
-    os << "  " << WaitedLongest(Interference()) << (m_transport ? LossesText(*m_transport) : "")
-       << "\n";
+    os << "  " << WaitedWords() << (m_transport ? LossesText(*m_transport) : "") << "\n";
 }
 
 void
@@ -471,7 +467,8 @@ JobsSimulation::PrintSummary(std::ostream& os, const results::RunStats& network)
     {
         m_members[i]->Print(os, i < m_alone.size() ? m_alone[i] : std::nullopt);
     }
-    os << "(time: of a step, mean; of flows, until the last has arrived)\n\n";
+    os << "(time: of a step, mean; of flows, until the last has arrived; %: of its messages' "
+          "time)\n\n";
     results::PrintRunStats(os, network);
 }
 

@@ -53,6 +53,7 @@ class JobsSimulation : public FabricSimulation
     void OnBegin() override;
     double GetShareDone() const override;
     bool IsDone() const override;
+    bool GoesOnByItself() const override;
     std::string DescribeUnfinished() const override;
     void OnEnd(results::RunOutcome& outcome) override;
     nlohmann::ordered_json GetStatistics() const override;

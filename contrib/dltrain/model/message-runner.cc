@@ -327,8 +327,8 @@ MessageRunner::OnSent(ChannelId channel, uint64_t cookie, uint64_t, bool failed,
         sending.failed = sending.transport->Describe(channel);
         if (m_onFailure && first)
         {
-            m_onFailure("rank " + std::to_string(sending.order.from) + "'s for rank " +
-                        std::to_string(sending.order.to) + " (" + sending.failed + ")");
+            m_onFailure(NameOf(sending.order.from) + "'s for " + NameOf(sending.order.to) + " (" +
+                        sending.failed + ")");
         }
         return;
     }
@@ -338,6 +338,12 @@ MessageRunner::OnSent(ChannelId channel, uint64_t cookie, uint64_t, bool failed,
     const CollectivePaths::Path path =
         m_paths ? m_paths->TakeKept(PathKey(channel, sending.inside)) : NO_PATH;
     End(sending.order.from, sent, path, now);
+}
+
+std::string
+MessageRunner::NameOf(Rank rank) const
+{
+    return m_nameOf ? m_nameOf(rank) : "rank " + std::to_string(rank);
 }
 
 uint64_t
@@ -357,8 +363,8 @@ MessageRunner::Describe(const MessageOrder& order,
                         const Receiving* receiving) const
 {
     std::vector<std::string> lines;
-    const std::string from = "rank " + std::to_string(order.from);
-    const std::string to = "rank " + std::to_string(order.to);
+    const std::string from = NameOf(order.from);
+    const std::string to = NameOf(order.to);
     const std::string tag = order.tag ? " with tag " + std::to_string(order.tag) : std::string();
     const std::size_t waiting = receiving ? receiving->cookies.size() : 0;
     const std::size_t unasked = receiving ? receiving->arrived.size() : 0;

@@ -95,6 +95,12 @@ class MessageRunner : public TransportUser
         m_onFailure = std::move(listener);
     }
 
+    /// \param nameOf of ranks in messages for people; "rank 3", where nobody says
+    void SetNames(std::function<std::string(Rank rank)> nameOf)
+    {
+        m_nameOf = std::move(nameOf);
+    }
+
     /// CollectiveRunner::Abort
     void Abort()
     {
@@ -201,6 +207,7 @@ class MessageRunner : public TransportUser
     void EndSoon(Rank rank, uint64_t cookie, int64_t now);
     /// \param path on which the task ends, held; given back
     void End(Rank rank, uint64_t cookie, results::PathRecord* path, int64_t now);
+    std::string NameOf(Rank rank) const;
     std::vector<std::string> Describe(const MessageOrder& order,
                                       const Sending* sending,
                                       const Receiving* receiving) const;
@@ -216,6 +223,7 @@ class MessageRunner : public TransportUser
     uint32_t m_job;
     results::CollectivePaths* m_paths = nullptr;
     std::function<void(const std::string& what)> m_onFailure; ///< empty: nobody listens
+    std::function<std::string(Rank rank)> m_nameOf;
     bool m_aborted = false;
     std::deque<Server> m_servers;
 };

@@ -45,7 +45,7 @@ RecoverableJob::Populate(TrainingJob::Setting setting)
 bool
 RecoverableJob::GoesOnByItself() const
 {
-    return m_job.GoesOnByItself() || IsRecovering();
+    return m_job.GoesOnByItself() || IsRecovering() || (m_recovery && m_recovery->IsWriting());
 }
 
 std::string

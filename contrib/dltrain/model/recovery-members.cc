@@ -172,6 +172,7 @@ RecoveryRun::IsInUse(uint32_t server) const
 std::vector<std::string>
 RecoveryRun::LostPorts() const
 {
+    const uint32_t planes = std::max(1U, m_scenario.cluster.topology.About().planes);
     std::vector<std::string> names;
     for (uint32_t server = 0; server < m_hosts.size(); ++server)
     {
@@ -179,9 +180,13 @@ RecoveryRun::LostPorts() const
         {
             continue;
         }
-        for (const uint32_t port : CutPorts(m_hosts[server]))
+        // On several planes a NIC that lost a cable is out of use with all of its ports.
+        for (const uint32_t nic : LostNics(m_hosts[server]))
         {
-            names.push_back(NameOf(m_hosts[server]) + ":" + std::to_string(port));
+            for (uint32_t port = nic * planes; port < (nic + 1) * planes; ++port)
+            {
+                names.push_back(NameOf(m_hosts[server]) + ":" + std::to_string(port));
+            }
         }
     }
     return names;
@@ -430,7 +435,59 @@ RecoveryRun::FindBegin(const Failed& failed, bool late)
             slow = faults[i].at.ps;
         }
     }
-    return std::max(begin, slow);
+    if (begin >= 0 || slow >= 0 || !failed.servers.empty())
+    {
+        return std::max(begin, slow);
+    }
+    // A storage server that stays cut off, say, fails the job again and again.
+    for (const Fault& fault : faults)
+    {
+        if (StillFailsMessages(fault) && (begin < 0 || fault.at.ps < begin))
+        {
+            begin = fault.at.ps;
+        }
+    }
+    return begin;
+}
+
+bool
+RecoveryRun::StillFailsMessages(const Fault& fault) const
+{
+    const bool fails = fault.IsCut() || fault.kind == FaultKind::kBitErrors ||
+                       fault.kind == FaultKind::kDrop || fault.kind == FaultKind::kPauseStorm;
+    // Until a queue pair's last retry has gone by, also of a fault that has ended.
+    const int64_t patience = std::max<int64_t>(0, m_results.queuePairPs);
+    const int64_t now = RdmaClock::Now();
+    if (!fails || fault.at.ps > now ||
+        (fault.length.ps > 0 && fault.at.ps + fault.length.ps + patience <= now))
+    {
+        return false;
+    }
+    const topo::Topology& topology = m_scenario.cluster.topology;
+    const auto isUsed = [&](uint32_t host) {
+        const auto& storage = m_spec.checkpointHosts;
+        if (std::find(storage.begin(), storage.end(), host) != storage.end())
+        {
+            return true;
+        }
+        const auto at = std::find(m_hosts.begin(), m_hosts.end(), host);
+        // (A NIC that is cut is one that its server goes on without, or it had failed.)
+        return at != m_hosts.end() && IsInUse(static_cast<uint32_t>(at - m_hosts.begin())) &&
+               !fault.IsCut();
+    };
+    return std::any_of(fault.ends.begin(), fault.ends.end(), [&](uint32_t end) {
+        const topo::Link& link = topology.Links()[end / 2];
+        for (const topo::NodeId node : {link.a, link.b})
+        {
+            const auto& hosts = topology.Hosts();
+            const auto host = std::find(hosts.begin(), hosts.end(), node);
+            if (host != hosts.end())
+            {
+                return isUsed(static_cast<uint32_t>(host - hosts.begin()));
+            }
+        }
+        return true; // between switches
+    });
 }
 
 std::string

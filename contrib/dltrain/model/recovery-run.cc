@@ -182,6 +182,7 @@ RecoveryRun::Lose(int64_t now, bool restarts)
     const int64_t lost = restarts ? now - m_since - m_takenSince : now - m_stepEnd - m_takenOfStep;
     m_job.Abort(!restarts);
     m_written = nullptr;
+    m_writing = false;
     m_suspended = false;
     m_leaving.clear();
     m_since = m_stepEnd = now;
@@ -413,6 +414,7 @@ RecoveryRun::OnCheckpointBegin(std::function<void()> written)
     m_writingSince = RdmaClock::Now();
     if (!m_traffic)
     {
+        m_writing = true;
         At(m_writingSince + m_results.checkpointPs, std::move(written));
         return;
     }
@@ -424,6 +426,7 @@ RecoveryRun::OnCheckpointBegin(std::function<void()> written)
 void
 RecoveryRun::OnCheckpointEnd()
 {
+    m_writing = false;
     const int64_t now = RdmaClock::Now();
     if (++m_results.checkpoints <= results::RecoveryResults::MOST_WRITTEN)
     {

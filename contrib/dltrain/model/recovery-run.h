@@ -63,6 +63,12 @@ class RecoveryRun : public TrainingJobWatcher
         return m_recovering;
     }
 
+    /// Whether a checkpoint takes its time, so that nothing else is to be seen.
+    bool IsWriting() const
+    {
+        return m_writing;
+    }
+
     /// The run is over, at this time.
     void End(int64_t now);
 
@@ -121,6 +127,9 @@ class RecoveryRun : public TrainingJobWatcher
     /// \param late a collective took too long \return when what is known now began: the earliest
     /// fault that explains it, ps; -1: none does
     int64_t FindBegin(const Failed& failed, bool late);
+    /// \return whether it makes messages of the job fail that go over hosts in use or switches, now
+    /// or until a queue pair's patience ago
+    bool StillFailsMessages(const scenario::Fault& fault) const;
     /// Whoever has failed is replaced. \return why that cannot be, or nothing
     std::string Replace(const std::set<uint32_t>& servers, results::RecoveryRecord* record);
     /// Their replicas leave. \return the same
@@ -183,6 +192,7 @@ class RecoveryRun : public TrainingJobWatcher
     int64_t m_takenOfStep = 0;                    //!< since m_stepEnd
     std::unique_ptr<CheckpointTraffic> m_traffic; //!< null: checkpoints take a time
     std::function<void()> m_written;              //!< of the checkpoint that is being written
+    bool m_writing = false;                       //!< a checkpoint that takes a time
     int64_t m_writingSince = 0;                   //!< ps: it
     int64_t m_readingSince = -1;                  //!< ps; -1: nothing is read
     uint32_t m_ended = 0;                         //!< steps

@@ -77,6 +77,7 @@ class RunControl
         uint64_t moved{0};  //!< another number whenever its queue pairs have sent or received
         bool waits{false};  //!< for something that it has posted: at least for a time-out
         bool held{false};   //!< data of it is in a queue, or may not leave a NIC
+        bool failed{false}; //!< a queue pair of it has given up
         bool goesOn{false}; //!< it has events of its own to come
     };
 

@@ -91,10 +91,8 @@ NoticeOf(const std::string& text, std::size_t* attempt)
 void
 TrainingJob::Add(const Whereabouts& where, const JobStart& start)
 {
-    const uint64_t bytesBefore = m_attempts.empty() ? 0 : CountBytes();
     const std::size_t number = m_attempts.size();
     Attempt& attempt = *m_attempts.emplace_back(std::make_unique<Attempt>());
-    attempt.bytesBefore = bytesBefore;
     attempt.workload = MakeWorkload(m_scenario, start);
     const uint32_t gpus = m_scenario.cluster.server.gpus;
     for (Rank rank = 0; rank < m_scenario.plan.ranks; ++rank)
@@ -173,6 +171,9 @@ TrainingJob::Abort(bool keep)
     m_steps.clear();
     Suspend();
     Now().job->Abort();
+    m_standing = static_cast<double>(m_roundsKept) /
+                 static_cast<double>((m_scenario.warmupSteps + m_scenario.steps) *
+                                     m_scenario.plan.sizes.size());
     if (m_critical)
     {
         m_critical->Forget(0); // all begins anew
@@ -310,17 +311,25 @@ double
 TrainingJob::GetShareDone() const
 {
     // Of all that takes wall time, bytes on the network are nearly all; computing costs nothing.
+    if (Now().job->IsAborted())
+    {
+        return m_standing;
+    }
     const auto [done, all] = Now().job->GetProgress();
-    const double calls = std::min(1.0, static_cast<double>(done) / static_cast<double>(all));
+    const double rest = 1 - m_standing; // of the job is what this attempt has to do
+    if (done == all || m_bytes == 0)
+    {
+        return m_standing +
+               rest * std::min(1.0, static_cast<double>(done) / static_cast<double>(all));
+    }
     const uint64_t bytes = m_merged ? *m_merged : CountBytes();
-    return done == all || m_bytes == 0 ? calls
-                                       : std::min(0.999, static_cast<double>(bytes) / m_bytes);
+    return std::min(0.999, m_standing + static_cast<double>(bytes) / m_bytes);
 }
 
 uint64_t
 TrainingJob::CountBytes() const
 {
-    uint64_t bytes = Now().bytesBefore;
+    uint64_t bytes = 0;
     for (const Wiring& wiring : Now().wirings)
     {
         bytes += wiring.collectives->GetBytes() + wiring.messages->GetBytes();
@@ -386,6 +395,7 @@ TrainingJob::OnRoundEnd(uint32_t step, const results::StepRecord& record)
 void
 TrainingJob::AddResults(const KeptStep& step)
 {
+    ++m_roundsKept;
     if (IsMeasured(step.step))
     {
         m_results.Add(step.record, step.begin);

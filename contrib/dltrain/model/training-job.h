@@ -182,7 +182,6 @@ class TrainingJob : public JobListener
         std::unique_ptr<JobRunner> job;
         std::deque<Wiring> wirings; ///< the last one is in use
         bool suspended = false;
-        uint64_t bytesBefore = 0; ///< that others had sent
 
         const Wiring& Wires() const
         {
@@ -213,6 +212,7 @@ class TrainingJob : public JobListener
     RankServices Wire(const Whereabouts& where);
     /// For the critical path.
     void NotePaths();
+    /// \return those that the last attempt has sent
     uint64_t CountBytes() const;
     void AddResults(const KeptStep& step);
     void Keep();
@@ -236,6 +236,8 @@ class TrainingJob : public JobListener
     results::TrainingResults m_results;
     double m_bytes = 0;               ///< that all steps move on the network
     std::optional<uint64_t> m_merged; ///< of these, what all Ranks did, when the events are over
+    uint32_t m_roundsKept = 0;        ///< that nobody throws away any more
+    double m_standing = 0;            ///< share of the job that stood when the last attempt began
     int64_t m_lastEnd = 0;
 };
 

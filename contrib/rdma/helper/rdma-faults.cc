@@ -34,7 +34,7 @@ IndexOf(RdmaFaults::Kind kind)
 }
 
 /// What a frame's loss says of who is hit: data of a queue pair does, and an ordinary packet to one
-/// NIC, whatever is in it.
+/// NIC, whatever is in it; and an answer, whose data waits for it.
 void
 NotePair(std::set<uint64_t>& pairs, const RdmaFrame& frame)
 {
@@ -42,6 +42,10 @@ NotePair(std::set<uint64_t>& pairs, const RdmaFrame& frame)
         (frame.opcode == RdmaOpcode::ETHERNET && frame.dst != RdmaPacketAddresses::EVERYBODY))
     {
         pairs.insert(uint64_t{frame.src} << 32 | frame.dst);
+    }
+    else if (frame.opcode == RdmaOpcode::ACKNOWLEDGE || IsNdpAnswer(frame.opcode))
+    {
+        pairs.insert(RdmaFaults::ANSWERS | uint64_t{frame.dst} << 32 | frame.src);
     }
 }
 
@@ -653,7 +657,9 @@ RdmaFaults::GetRecord(uint32_t f) const
             record.framesLost += LostAt(fault.kind, end) - losses.base;
         }
     }
-    record.pairsHit = GetPairs(f).size();
+    const std::set<uint64_t> pairs = GetPairs(f);
+    record.pairsHit = static_cast<uint64_t>(
+        std::count_if(pairs.begin(), pairs.end(), [](uint64_t p) { return !(p & ANSWERS); }));
     return record;
 }
 

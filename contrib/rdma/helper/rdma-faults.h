@@ -139,7 +139,11 @@ class RdmaFaults
 
     /// As of now. Between the nodes' events.
     Record GetRecord(uint32_t fault) const;
-    /// \return those of Record::pairsHit: endpoints, source << 32 | destination
+    /// Of those of GetPairs whose answers were lost (ACKs, NAKs and what NDP has instead): source
+    /// and destination are those of the data.
+    static constexpr uint64_t ANSWERS = uint64_t{1} << 63;
+    /// \return those of Record::pairsHit: endpoints, source << 32 | destination; and of those whose
+    /// answers were lost, the same with ANSWERS
     std::set<uint64_t> GetPairs(uint32_t fault) const;
 
   private:

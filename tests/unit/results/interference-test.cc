@@ -183,5 +183,70 @@ TEST(InterferenceOfJobs, AddsUp)
     }
 }
 
+// a waits at the sender for what b sends at the same port, and the words have the largest part.
+TEST(WaitedLongest, NamesTheLargestPartAndWhomItMeets)
+{
+    const std::vector<std::string> ports{"a->s", "s->b"};
+    const rdma::LinkWords& link = rdma::kEthernetWords;
+    Interference of(ports);
+    of.AddOwner("one");
+    of.AddOwner("two");
+    MessageParts parts = Over(0, false);
+    parts.parts[At(TimeShare::THROTTLED)] = SLOT;
+    parts.parts[At(TimeShare::WINDOW)] = 6 * SLOT;
+    of.Add(Lasting(8 * SLOT), parts, 1, Nobody);
+    of.Add(Lasting(8 * SLOT), Over(0, false), 2, Nobody);
+    // 6 of 8; half of the bytes are of each, as both messages have as many.
+    auto json = of.ToJson(1, "");
+    EXPECT_DOUBLE_EQ(json["slot_us"], SLOT_US);
+    EXPECT_DOUBLE_EQ(json["window_us"], 6 * SLOT_US);
+    EXPECT_DOUBLE_EQ(json["throttled_us"], SLOT_US);
+    EXPECT_EQ(WaitedLongest(json, link, true),
+              "75% waiting for acknowledgements, as the window was full; meets two at a->s (50% of "
+              "the bytes there are others')");
+    EXPECT_EQ(WaitedLongest(of.ToJson(2, ""), link, true),
+              "for nobody, meets one at a->s (50% of the bytes there are others')");
+    // Another one of 8 slots: 6 paused at the NIC, 7 in the queue, of which half is for the other.
+    parts = Over(7 * SLOT, false);
+    parts.parts[At(TimeShare::NIC_PAUSED)] = 3 * SLOT;
+    of.Clear(0);
+    of.Add(Lasting(8 * SLOT), parts, 1, Nobody);
+    of.Add(Lasting(8 * SLOT), Over(0, false), 2, Nobody);
+    EXPECT_EQ(WaitedLongest(of.ToJson(1, ""), link, true),
+              "for two at s->b (50% of the bytes there are others')");
+    parts.parts[At(TimeShare::NIC_PAUSED)] = 4 * SLOT;
+    of.Clear(0);
+    of.Add(Lasting(8 * SLOT), parts, 1, Nobody);
+    of.Add(Lasting(8 * SLOT), Over(0, false), 2, Nobody);
+    EXPECT_EQ(WaitedLongest(of.ToJson(1, ""), link, true),
+              "50% in the sender's NIC, paused by PFC; for two at s->b (50% of the bytes there are "
+              "others')");
+    EXPECT_EQ(WaitedLongest(nullptr, link, true), "-");
+}
+
+// Of two hosts each, at one switch, and no port of it together.
+TEST(WaitedLongest, NamesTheSwitchThatJobsShareAtATime)
+{
+    const std::vector<std::string> ports{"a->s", "s->b", "c->s", "s->d"};
+    Interference of(ports);
+    of.AddOwner("one");
+    of.AddOwner("two");
+    MessageParts others = Over(0, false);
+    others.hops[0].port = 2;
+    others.hops[1].port = 3;
+    of.Add(Lasting(8 * SLOT), Over(0, false), 1, Nobody);
+    of.Add(Lasting(8 * SLOT, 40 * SLOT), others, 2, Nobody);
+    EXPECT_EQ(WaitedLongest(of.ToJson(1, ""), rdma::kEthernetWords, true),
+              "for nobody, shares no link with others' data at its time");
+    of.Add(Lasting(8 * SLOT), others, 2, Nobody);
+    const auto json = of.ToJson(1, "");
+    EXPECT_EQ(json["shares"], nullptr);
+    EXPECT_EQ(json["shares_switch"]["switch"], "s");
+    EXPECT_EQ(WaitedLongest(json, rdma::kEthernetWords, true),
+              "for nobody, shares the buffer of s with two");
+    EXPECT_EQ(WaitedLongest(json, rdma::kInfiniBandWords, false),
+              "for nobody, shares the switch s with two");
+}
+
 } // namespace
 } // namespace results

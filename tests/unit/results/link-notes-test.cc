@@ -57,6 +57,18 @@ TEST(LinkNotes, LossesOfAPair)
     EXPECT_EQ(notes.LossesOf(0, 5, 0, 70), "");
 }
 
+TEST(LinkNotes, LostAnswersAreOfTheDataTheyAnswer)
+{
+    LinkNotes notes;
+    LinkNotes::Fault cut{"link-down on c-d", {}, 10, 50, true};
+    cut.unanswered = {LinkNotes::PairOf(1, 2)};
+    notes.Add(cut);
+    EXPECT_EQ(notes.LostAnswersOf(1, 2, 0, 20), "link-down on c-d");
+    EXPECT_EQ(notes.LostAnswersOf(1, 2, 50, 90), "");
+    EXPECT_EQ(notes.LostAnswersOf(2, 1, 0, 20), "");
+    EXPECT_EQ(notes.LossesOf(1, 2, 0, 20), "");
+}
+
 TEST(LinkNotes, OneThatComesAndGoesIsNamedOnce)
 {
     LinkNotes notes;
