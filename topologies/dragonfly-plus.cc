@@ -20,7 +20,8 @@
  *
  * What is not given is chosen: as many leaves as spines in a group, as many server ports a leaf and
  * global links a spine as there are of those (half of a switch's ports go each way), the fewest
- * that fit the servers; as few groups as fit them.
+ * that fit the servers and join the groups; as few groups as fit the servers. Without a number of
+ * servers there is one at each port, if groups, leaves and server ports a leaf are given.
  */
 #include "contrib/rdma/core/unit-strings.h"
 #include "topologies/family.h"
@@ -44,15 +45,30 @@ MakeDragonflyPlus(const TopologyRequest& r)
             result.errors.push_back({field, value, message, ""});
             return result;
         };
-    if (r.hosts == 0)
-    {
-        return fail("hosts", "", "a dragonfly+ needs a number of servers");
-    }
     const auto& given = r.parameters;
+    uint64_t servers = r.hosts;
+    if (servers == 0)
+    {
+        if (!given.Has("groups") || !given.Has("group-leaves") || !given.Has("hosts-per-leaf"))
+        {
+            return fail("hosts",
+                        "",
+                        "a dragonfly+ needs a number of servers, or all of groups, group leaves "
+                        "and hosts per leaf");
+        }
+        servers = given.Count("groups") * given.Count("group-leaves") *
+                  given.Count("hosts-per-leaf") / r.nicsPerServer;
+        if (servers == 0)
+        {
+            return fail("nicsPerServer",
+                        std::to_string(r.nicsPerServer),
+                        "NICs find no place in this network");
+        }
+    }
     const auto orElse = [&given](const char* name, uint64_t otherwise) {
         return given.Has(name) ? given.Count(name) : otherwise;
     };
-    const uint64_t ports = uint64_t(r.hosts) * r.nicsPerServer;
+    const uint64_t ports = servers * r.nicsPerServer;
     uint64_t leaves = 0;
     uint64_t spines = 0;
     uint64_t p = 0;
@@ -65,7 +81,8 @@ MakeDragonflyPlus(const TopologyRequest& r)
         h = orElse("global-links", half);
         const uint64_t g = orElse("groups", spines * h + 1);
         // Growing further changes nothing, or what fits is found.
-        if (leaves * p * g >= ports || half > ports)
+        if ((leaves * p * g >= ports && detail::WhyNotJoined(g, spines * h).empty()) ||
+            half > std::max(ports, g))
         {
             break;
         }
@@ -89,7 +106,7 @@ MakeDragonflyPlus(const TopologyRequest& r)
                     std::to_string(spines),
                     "would be switches of more than 65535 ports");
     }
-    if (r.hosts + (leaves + spines) * groups > detail::kMostNodes ||
+    if (servers + (leaves + spines) * groups > detail::kMostNodes ||
         ports + groups * leaves * spines + groups * spines * h / 2 > detail::kMostLinks)
     {
         return fail("groups",
@@ -98,7 +115,7 @@ MakeDragonflyPlus(const TopologyRequest& r)
     }
 
     Topology t;
-    detail::AddServers(&t, r.hosts);
+    detail::AddServers(&t, servers);
     std::vector<NodeId> leaf;  // l of group g: [g * leaves + l]
     std::vector<NodeId> spine; // the same
     for (uint32_t g = 0; g < groups; ++g)
@@ -170,6 +187,7 @@ DragonflyPlus()
             .Example("4"),
         detail::GlobalLinks(),
     };
+    f.sizedBy = {"groups", "group-leaves", "hosts-per-leaf"};
     f.part = "group";
     f.tiers = {"leaf", "spine"};
     f.routing = "dfsssp,updn";

@@ -24,7 +24,7 @@
  * apart by virtual lanes.
  *
  * What is not given is chosen: p = h, a = 2p, p the smallest that fits the servers; as few groups
- * as fit them.
+ * as fit them. Without a number of servers there is one at each port, if g, a and p are given.
  */
 #include "contrib/rdma/core/unit-strings.h"
 #include "topologies/family.h"
@@ -48,12 +48,27 @@ MakeDragonfly(const TopologyRequest& r)
             result.errors.push_back({field, value, message, ""});
             return result;
         };
-    if (r.hosts == 0)
-    {
-        return fail("hosts", "", "a dragonfly needs a number of servers");
-    }
     const auto& given = r.parameters;
-    const uint64_t ports = uint64_t(r.hosts) * r.nicsPerServer;
+    uint64_t servers = r.hosts;
+    if (servers == 0)
+    {
+        if (!given.Has("groups") || !given.Has("group-switches") || !given.Has("hosts-per-switch"))
+        {
+            return fail("hosts",
+                        "",
+                        "a dragonfly needs a number of servers, or all of groups, group switches "
+                        "and hosts per switch");
+        }
+        servers = given.Count("groups") * given.Count("group-switches") *
+                  given.Count("hosts-per-switch") / r.nicsPerServer;
+        if (servers == 0)
+        {
+            return fail("nicsPerServer",
+                        std::to_string(r.nicsPerServer),
+                        "NICs find no place in this network");
+        }
+    }
+    const uint64_t ports = servers * r.nicsPerServer;
     // Balanced: the smallest p whose a p (a h + 1) server ports are enough.
     uint64_t p = 0;
     uint64_t h = 0;
@@ -93,7 +108,7 @@ MakeDragonfly(const TopologyRequest& r)
                     std::to_string(a),
                     "would be switches of more than 65535 ports");
     }
-    if (r.hosts + a * groups > detail::kMostNodes ||
+    if (servers + a * groups > detail::kMostNodes ||
         ports + groups * a * (a - 1) / 2 + groups * a * h / 2 > detail::kMostLinks)
     {
         return fail("groups",
@@ -102,7 +117,7 @@ MakeDragonfly(const TopologyRequest& r)
     }
 
     Topology t;
-    detail::AddServers(&t, r.hosts);
+    detail::AddServers(&t, servers);
     std::vector<NodeId> nodes; // switch s of group g: [g * a + s]
     for (uint32_t g = 0; g < groups; ++g)
     {
@@ -165,6 +180,7 @@ Dragonfly()
             .Example("2"),
         detail::GlobalLinks(),
     };
+    f.sizedBy = {"groups", "group-switches", "hosts-per-switch"};
     f.part = "group";
     f.tiers = {"switch"};
     f.routing = "dfsssp,updn";

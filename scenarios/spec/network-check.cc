@@ -434,19 +434,38 @@ class Checker
                    "torus, such a file");
             return;
         }
-        std::set<std::pair<bool, uint32_t>> groups; // parts, and switches of none
-        for (const topo::Endpoint& end : m_topology.Endpoints())
-        {
-            const topo::NodeId edge = m_topology.Peer(end.host, end.port);
+        using Groups = std::set<std::pair<bool, uint32_t>>; // parts, and switches of none
+        const auto add = [this](Groups* to, topo::NodeId edge) {
             const auto coordinates = m_topology.Coordinates(edge);
             const bool part = !m_topology.About().part.empty() && coordinates.size() > 1;
-            groups.emplace(part, part ? coordinates.front() : edge);
-        }
-        if (groups.size() < 3)
+            to->emplace(part, part ? coordinates.front() : edge);
+        };
+        Groups groups;
+        for (const topo::Endpoint& end : m_topology.Endpoints())
         {
-            refuse("makes detours by a third group of switches, and here hosts hang on " +
-                   std::to_string(groups.size()) + "; allowed: other load balancers");
+            add(&groups, m_topology.Peer(end.host, end.port));
         }
+        if (groups.size() >= 3)
+        {
+            return;
+        }
+        Groups all;
+        for (topo::NodeId n = 0; n < nodes.size(); ++n)
+        {
+            if (nodes[n].kind == topo::NodeKind::kSwitch && nodes[n].tier <= 1)
+            {
+                add(&all, n);
+            }
+        }
+        // Which may be news to who has not said how many hosts there are.
+        const std::string option = m_cluster ? "servers" : "hosts";
+        const bool empty = all.size() > groups.size() && !m_fromFile;
+        refuse("makes detours by a third group of switches, and here hosts hang on " +
+               std::to_string(groups.size()) +
+               (empty ? " of " + std::to_string(all.size()) + ": " + m_read.values.Where(option) +
+                            "=" + std::to_string(m_topology.Hosts().size()) +
+                            " leaves the others empty; allowed: more of them, other load balancers"
+                      : "; allowed: other load balancers"));
     }
 
     /// Shortest paths that can wait for each other in a circle, where frames are never dropped.

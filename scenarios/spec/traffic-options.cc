@@ -59,6 +59,7 @@ std::string
 UsualHosts()
 {
     std::vector<std::string> names;
+    std::vector<std::string> sizes;
     for (const auto& family : topo::Families())
     {
         const auto& all = family.parameters;
@@ -67,10 +68,21 @@ UsualHosts()
             }))
         {
             names.push_back("a " + family.name);
+            continue;
+        }
+        std::string size;
+        for (const std::string& name : family.sizedBy)
+        {
+            size += (size.empty() ? "--" : " --") + name;
+        }
+        if (!size.empty() && std::find(sizes.begin(), sizes.end(), size) == sizes.end())
+        {
+            sizes.push_back(size);
         }
     }
     names.push_back("a file");
-    return "all of " + topo::JoinNames(names) + ", else " + std::to_string(kDefaultHosts);
+    return "all of " + topo::JoinNames(names) + ", and where their places are counted by " +
+           topo::JoinNames(sizes) + "; else " + std::to_string(kDefaultHosts);
 }
 
 /// "one pod of a fat-tree, else half of the hosts"

@@ -121,6 +121,18 @@ class Run:
         nodes = [(name, tier) for name, _, tier in network["nodes"]]
         return nodes, [(nodes[link[0]][0], nodes[link[1]][0]) for link in network["links"]]
 
+    def grid(self):
+        """{switch: its coordinates} of topology.json, of a torus or HyperX; else empty."""
+        network = self._network()
+        places = network and network["places"]
+        if not places or not places["grid"]:
+            return {}
+        return {
+            name: at
+            for (name, kind, _), at in zip(network["nodes"], places["coordinates"])
+            if kind == "switch" and at
+        }
+
     def units(self):
         """{node: switch} of topology.json: nodes that are the part of a switch that adds up."""
         network = self._network()

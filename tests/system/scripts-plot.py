@@ -469,6 +469,38 @@ class Honest(Base):
             self.assertAlmostEqual(top, 1 + 0.12 + 0.9 * far)
         self.assertLess(max(tops), figure.axes[0].get_ylim()[1])
 
+    def test_topology_of_a_grid_is_a_grid(self):
+        """A cell a switch, one apart: columns are the last coordinate, rows the one before it, and
+        planes of a third one stand 0.6 cells further; hosts hang under their switch.
+        """
+        for network, switches, columns, rows in (
+            ("hyperx --hyperx=3x4 --hosts-per-switch=2", 12, [0, 1, 2, 3], [-2, -1, 0]),
+            ("torus --torus=5x2 --hosts-per-switch=1", 10, [0, 1], [-4, -3, -2, -1, 0]),
+            ("torus --torus=3x2x2 --hosts-per-switch=1", 12, [0, 1, 2.6, 3.6, 5.2, 6.2], [-1, 0]),
+        ):
+            run = self.run_program(
+                f"traffic --topology={network} --pattern=permutation --offset=1 --bytes=10kB"
+                " --report=0 --timeline=0"
+            )
+            figure = self.plots.draw("topology", [self.load(run)])
+            of_switches, of_hosts = figure.axes[0].lines[:2]
+            at = set(zip(of_switches.get_xdata(), of_switches.get_ydata()))
+            self.assertEqual(len(at), switches)
+            self.assertEqual(sorted({round(x, 6) for x, _ in at}), columns)
+            self.assertEqual(sorted({round(y, 6) for _, y in at}), rows)
+            for host in zip(of_hosts.get_xdata(), of_hosts.get_ydata()):
+                near = [(x, y) for x, y in at if 0 < host[0] - x < 0.5 and 0 < y - host[1] < 0.5]
+                self.assertEqual(len(near), 1)
+            segments = figure.axes[0].collections[0].get_segments()
+            self.assertEqual(len(segments), run.stats["topology"]["links"])
+            # No line between switches lies on a third one.
+            for line in segments:
+                inner = [tuple(point) for point in line[1:-1]]
+                self.assertFalse(
+                    any(abs(x - px) + abs(y - py) < 0.02 for x, y in at for px, py in inner)
+                )
+            self.check_layout(figure)
+
     def test_links_show_both_directions(self):
         # the same: one over the other, only the last one drawn could be seen
         up, down = [0.9, 0.5], [0.9, 0.5]

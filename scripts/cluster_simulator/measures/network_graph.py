@@ -25,6 +25,7 @@ class Graph:
     level: {node: its tier, or how many links it is from the nearest host}
     units: {switch: utilization of the busiest link to its part that adds up}; such parts are no
     nodes
+    grid: {switch: coordinates} of a torus or HyperX of two dimensions and more; else empty
     """
 
     def __init__(self, run):
@@ -69,6 +70,12 @@ class Graph:
         else:
             level = self._distances(nodes, hosts or set(nodes[:1]))
         self.level = level
+        grid = run.grid()
+        #: {switch: coordinates} of two dimensions and more, all alike; else empty
+        self.grid = {}
+        if {len(at) for at in grid.values()} in ({n} for n in range(2, 9)):
+            if all(node in grid for node in nodes if level[node] != 0):
+                self.grid = grid
         self.tiers = [
             [node for node in nodes if level[node] == tier] for tier in sorted(set(level.values()))
         ]

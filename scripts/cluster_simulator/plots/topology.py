@@ -23,6 +23,7 @@ from .style import (
     text,
     unit_for,
 )
+from .topology_grid import Grid
 
 
 MOST_LINKS = 100000
@@ -38,6 +39,14 @@ def graph_arc(graph):
     return max((arc_height(a, b) for a, b in arcs if a[1] == b[1] == top), default=0.0)
 
 
+def graph_height(graph, width):
+    """Inches."""
+    if graph.grid:
+        grid = Grid(graph)
+        return min(8.0, max(1.2, grid.height * min(0.8, width / (grid.width + 0.5)))) + 0.4
+    return 0.62 * (len(graph.tiers) - 1 + graph_arc(graph)) + 0.8
+
+
 def draw_topology(items, width):
     items = need_links(items)
     graphs = [Graph(item.run) for item in items]
@@ -46,7 +55,7 @@ def draw_topology(items, width):
         raise NothingToShow(
             f"{many:,} pairs of nodes are linked, too many for a picture (at most {MOST_LINKS:,})"
         )
-    heights = [0.62 * (len(graph.tiers) - 1 + graph_arc(graph)) + 0.8 for graph in graphs]
+    heights = [graph_height(graph, width) for graph in graphs]
     figure, axes = make_figure(
         width,
         sum(heights) + 0.25 * len(items) + 0.9,
@@ -59,7 +68,8 @@ def draw_topology(items, width):
     most = max(max(carried for _, _, carried, _ in graph.links) for graph in graphs) or 1
     crowd = min(1, 60 / max(len(graph.links) for graph in graphs)) ** 0.5  # many lines: thinner
     for axis, item, graph in zip(axes[:, 0], items, graphs):
-        draw_graph(axis, graph, norm, most, width, crowd)
+        draw = draw_grid if graph.grid else draw_graph
+        draw(axis, graph, norm, most, width, crowd)
         if len(items) > 1:
             axis.set_title(text(item.label))
     factor, unit = unit_for(most, BYTES)
@@ -115,24 +125,68 @@ def arc_height(a, b):
     return 0.12 + 0.9 * abs(a[0] - b[0])
 
 
-def draw_graph(axis, graph, norm, most, width, crowd):
-    places = graph.places()
+def draw_links(axis, graph, way, norm, most, crowd):
     # the busiest on top
     order = sorted(graph.links, key=lambda link: (link[3], natural(link[0]), natural(link[1])))
-    left, lowest = -0.01, -0.4
     axis.add_collection(
         matplotlib.collections.LineCollection(
-            [path(places[a], places[b]) for a, b, _, _ in order],
+            [way(a, b) for a, b, _, _ in order],
             colors=[LINK_COLOURS(norm(100 * busy)) if busy else PALE for *_, busy in order],
             linewidths=[max(0.3, thickness(carried / most) * crowd) for _, _, carried, _ in order],
             capstyle="round",
             zorder=1,
         )
     )
+
+
+def draw_grid(axis, graph, norm, most, width, crowd):
+    grid = Grid(graph)
+    draw_links(axis, graph, grid.path, norm, most, crowd)
+    room = width / (grid.width + 0.5)  # inches for a cell
+    hosts = max(1, len(grid.hosts) / len(grid.switches))
+    for places, mark, size in (
+        (grid.switches, "o", min(7, room * 12)),
+        (grid.hosts, "s", min(4, room * 16 / hosts)),
+    ):
+        axis.plot(
+            [x for x, _ in places.values()],
+            [y for _, y in places.values()],
+            mark,
+            linestyle="none",
+            markersize=max(1.2, size),
+            markerfacecolor="white",
+            markeredgecolor="black",
+            markeredgewidth=0.7 if size > 3 else 0.3,
+            zorder=2,
+        )
+    draw_units(axis, graph, list(grid.switches), min(7, room * 12), norm, grid.places)
+    if room > 0.062 * max(map(len, grid.switches)) + 0.04:
+        for switch, place in grid.switches.items():
+            axis.annotate(
+                text(switch, 20),
+                place,
+                (-2, -5),
+                textcoords="offset points",
+                fontsize=6,
+                ha="right",
+                va="top",
+                zorder=3,
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3},
+            )
+    arcs = [numpy.array(grid.path(a, b)) for a, b, *_ in graph.links]
+    axis.set_xlim(min(arc[:, 0].min() for arc in arcs) - 0.4, grid.width - 0.45)
+    axis.set_ylim(-(grid.height - 0.45), max(arc[:, 1].max() for arc in arcs) + 0.25)
+    axis.axis("off")
+
+
+def draw_graph(axis, graph, norm, most, width, crowd):
+    places = graph.places()
+    left, lowest = -0.01, -0.4
+    draw_links(axis, graph, lambda a, b: path(places[a], places[b]), norm, most, crowd)
     for height, nodes in enumerate(graph.tiers):
         room = width * 0.88 / len(nodes)  # inches for a node
         size = min(7, max(1.2, room * 72 * 0.5))
-        draw_units(axis, graph, nodes, size, norm)
+        draw_units(axis, graph, nodes, size, norm, places)
         axis.plot(
             [places[node][0] for node in nodes],
             [height] * len(nodes),
@@ -182,14 +236,14 @@ def draw_graph(axis, graph, norm, most, width, crowd):
     axis.axis("off")
 
 
-def draw_units(axis, graph, nodes, size, norm):
+def draw_units(axis, graph, nodes, size, norm, places):
     """Parts of switches that add up: a plus beside each, in the colour of its busiest link."""
     for node in nodes:
         if node in graph.units:
             busy = graph.units[node]
             axis.annotate(
                 "+",
-                graph.places()[node],
+                places[node],
                 (size / 2 + 2, size / 2 - 2),
                 textcoords="offset points",
                 fontsize=max(4, size),

@@ -152,7 +152,13 @@ TEST(LoadBalancingOptions, DetoursNeedAThirdGroup)
         EXPECT_TRUE(Has(Outcome(with + " --topology=single-switch --hosts=8"), "nothing to gain"));
         EXPECT_TRUE(Has(Outcome(dragonfly + "--groups=2 --hosts=4 " + with), "hang on 2;"));
         EXPECT_TRUE(Has(Outcome("--topology=hyperx --hyperx=2 --hosts=4 " + with), "hang on 2;"));
+        EXPECT_TRUE(Has(Outcome(dragonfly + "--groups=3 --hosts=4 " + with),
+                        "hang on 2 of 3: --hosts=4 leaves the others empty; allowed: more"));
+        EXPECT_TRUE(
+            Has(Outcome("--topology=torus --torus=5 --hosts-per-switch=3 --hosts=5 " + with),
+                "hang on 2 of 5: --hosts=5 leaves"));
         for (const std::string& network : {dragonfly + "--groups=3 --hosts=6 ",
+                                           dragonfly + "--groups=3 ",
                                            std::string("--topology=dragonfly-plus --hosts=18 "),
                                            std::string("--topology=hyperx --hyperx=3 --hosts=5 "),
                                            std::string("--topology=torus --torus=3x3 --hosts=9 ")})

@@ -147,7 +147,9 @@ TEST(Dragonfly, ChosenShape)
 
 TEST(Dragonfly, Errors)
 {
-    EXPECT_EQ(Errors(Request("dragonfly")), "hosts: a dragonfly needs a number of servers\n");
+    EXPECT_EQ(Errors(Request("dragonfly")),
+              "hosts: a dragonfly needs a number of servers, or all of groups, group switches and "
+              "hosts per switch\n");
     EXPECT_EQ(
         Errors(DragonflyOf(1, 2, 1, 4)),
         "groups: 4 ask each for links to 3 others, but a group has 2 global links; allowed: at "
@@ -209,11 +211,44 @@ TEST(DragonflyPlus, ChosenShapeAndErrors)
     EXPECT_EQ(SwitchesOf(t, 2).size(), 10u);
     // 3 and 3: 10 groups of 9; of 21 servers 3.
     EXPECT_EQ(SwitchesOf(Make(Request("dragonfly-plus", 21)), 1).size(), 9u);
-    EXPECT_EQ(Errors(Request("dragonfly-plus")), "hosts: a dragonfly+ needs a number of servers\n");
+    EXPECT_EQ(Errors(Request("dragonfly-plus")),
+              "hosts: a dragonfly+ needs a number of servers, or all of groups, group leaves and "
+              "hosts per leaf\n");
     TopologyRequest r = Request("dragonfly-plus", 100);
     r.parameters.SetCount("groups", 3).SetCount("group-leaves", 2).SetCount("hosts-per-leaf", 4);
     EXPECT_EQ(Errors(r),
               "groups: 3 of 2 leaves with 4 server ports have 24, but 100 servers need 100\n");
+}
+
+/// Where the sizes say how many server ports there are, that is how many servers there are.
+TEST(LowDiameter, AllServersThatFit)
+{
+    for (const uint32_t g : {2u, 5u, 9u})
+    {
+        for (const uint32_t nics : {1u, 2u, 3u})
+        {
+            TopologyRequest r = Request("dragonfly");
+            r.nicsPerServer = nics;
+            r.parameters.SetCount("groups", g)
+                .SetCount("group-switches", 8)
+                .SetCount("hosts-per-switch", 1);
+            EXPECT_EQ(Make(r).Hosts().size(), g * 8 / nics);
+            TopologyRequest plus = Request("dragonfly-plus");
+            plus.nicsPerServer = nics;
+            plus.parameters.SetCount("groups", g)
+                .SetCount("group-leaves", 3)
+                .SetCount("hosts-per-leaf", 4);
+            const Topology t = Make(plus);
+            EXPECT_EQ(t.Hosts().size(), g * 12 / nics);
+            // s spines of s links join s x s + 1 groups: 1 joins 2 of them, 2 join 5, 3 join 10.
+            const uint32_t spines = g == 2 ? 1 : g == 5 ? 2 : 3;
+            EXPECT_EQ(SwitchesOf(t, 2).size(), g * spines);
+        }
+    }
+    TopologyRequest r = DragonflyOf(1, 2, 1, 3);
+    r.hosts = 0;
+    r.nicsPerServer = 7;
+    EXPECT_EQ(Errors(r), "nicsPerServer: 7 NICs find no place in this network\n");
 }
 
 /// Ahn et al., section 2: switches that differ in j coordinates are j links apart, by j! paths; a
