@@ -181,6 +181,20 @@ class Lines(CaptureTest):
         # What is not the script may stay.
         self.assertEqual(self.capture_line(f"sleep 100 & python3 {path}").output, "ran\n")
 
+    def test_what_fails_beside_the_script(self):
+        self.write("tell.py", "import torch\ntorch.ones(2).cuda()\n")
+        with self.assertRaises(CaptureFailed) as caught:
+            self.capture_line(f"false | python3 {self.folder}/tell.py")
+        self.assertEqual(caught.exception.exit_status, 1)
+        self.assertRegex(
+            str(caught.exception),
+            r"^the command ended with status 1, though the script ended well: .*'false \| python3",
+        )
+        with self.assertRaises(InvalidInput) as caught:
+            self.capture_line("torchrun --nproc_per_node=2 /tmp/not/there.py || true")
+        self.assertRegex(str(caught.exception), "words; it said: .*not/there.py': No such file")
+        self.assertNotIn("\n", str(caught.exception))
+
     def capture_line(self, line):
         return capture(line, os.path.join(self.folder, f"line-{len(os.listdir(self.folder))}"))
 
@@ -357,7 +371,7 @@ class Launchers(CaptureTest):
             ("--gpus-per-node=3", 3, "3 0,1,2", 3),
             ("--gpus=4", 2, "2 0,1", 2),  # of two servers
             ("--gpus-per-task=2", 2, "4 none", 2),
-            ("--gres=gpu:8", 4, "8 none", 4),  # as many as there are
+            ("--gres=gpu:4", 4, "4 none", 4),
         ):
             with self.subTest(lines):
                 path = self.write(
@@ -373,6 +387,43 @@ class Launchers(CaptureTest):
                 self.assertEqual(
                     sorted(others), [f"{rank} {gpus}" for rank in range(2 * tasks)], others
                 )
+
+    def test_more_gpus_than_a_server_has(self):
+        """As SLURM does, who asks for them gets nothing; GPUs of no number of servers are on as
+        many as they need.
+        """
+        for line, told in (
+            ("--gres=gpu:8", "ask for 8 GPUs of a server, which has 4"),
+            ("--nodes=2\n#SBATCH --gpus=10", "ask for 5 GPUs of a server, which has 4"),
+        ):
+            with self.subTest(line), self.assertRaisesRegex(InvalidInput, told):
+                path = self.write("job.sh", f"#SBATCH {line}\npython x.py\n")
+                self.capture(path, gpus_per_server=4)
+        self.write("tell.py", self.TELL)
+        path = self.write(
+            "two.sh",
+            f"#SBATCH --gpus=8\necho $SLURM_NNODES\npython {self.folder}/tell.py\n",
+        )
+        self.assertEqual(self.capture(path, gpus_per_server=4).output.splitlines()[0], "2")
+
+    def test_gpus_of_srun(self):
+        """What stands on srun's own line: of each of 2 tasks, or of the server."""
+        for words, gpus in (
+            ("--gpus-per-task=2", 2),
+            ("--gpus-per-node=3", 3),
+            ("--gres=gpu:a100:2,nvme:8", 2),
+            ("-G 2", 2),
+            ("--gpus=4", 4),
+            ("--gres=nvme:8", 4),
+        ):
+            with self.subTest(words):
+                made = self.job(f"srun -n2 {words} python tell.py")
+                self.assertEqual(sorted(made.output.splitlines()), [f"0 {gpus}", f"1 {gpus}"])
+        for words, needed in (("--gpus-per-task=3", 6), ("--gres=gpu:5", 5), ("-G 7", 7)):
+            with self.subTest(words):
+                told = rf"srun: .* are {needed} GPUs of a server, which has 4"
+                with self.assertRaisesRegex(InvalidInput, told):
+                    self.job(f"srun -n2 {words} python tell.py")
 
     def test_visible_gpus(self):
         made = self.job("CUDA_VISIBLE_DEVICES=0,2 torchrun --nproc_per_node=gpu tell.py")

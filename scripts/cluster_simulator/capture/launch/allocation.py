@@ -36,9 +36,10 @@ QUERIES = {
 }
 
 
-def of_script(path):
+def of_script(path, servers, gpus):
     """{"servers", "tasks", "each", "gpus", "task_gpus"} of the #SBATCH lines of a batch script,
-    those that are there. As sbatch does, lines behind the first command do not count.
+    those that are there. As sbatch does, lines behind the first command do not count. `servers`: in
+    place of theirs, 0: none; `gpus`: of a server.
     """
     found = {}
     try:
@@ -57,7 +58,7 @@ def of_script(path):
                             _take(found, "gpus", one if ":" in one else "1")
     except OSError:
         pass
-    return _with_gpus(found)
+    return _with_gpus(found, servers, gpus)
 
 
 def _take(found, key, text):
@@ -66,10 +67,12 @@ def _take(found, key, text):
         found[key] = int(numbers[-1])
 
 
-def _with_gpus(found):
+def _with_gpus(found, servers, there):
     """GPUs of a server, however the script asks for them."""
     all_gpus, of_task = found.pop("all_gpus", None), found.get("task_gpus")
-    servers = found.get("servers", 1)
+    if all_gpus and not servers and "servers" not in found:
+        found["servers"] = -(-all_gpus // there)  # as many as these need
+    servers = servers or found.get("servers", 1)
     tasks = found.get("each") or -(-found.get("tasks", servers) // servers)
     if "gpus" not in found and all_gpus:
         found["gpus"] = -(-all_gpus // servers)
