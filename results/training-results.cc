@@ -180,6 +180,13 @@ WorkingShare(const scenario::TrainingScenario& scenario)
     return working == 0 ? 1 : static_cast<double>(working) / static_cast<double>(plan.ranks);
 }
 
+/// How many they are: what means of a GPU are of, of times as of bytes.
+double
+WorkingGpus(const scenario::TrainingScenario& scenario)
+{
+    return scenario.plan.ranks * WorkingShare(scenario);
+}
+
 } // namespace
 
 TrainingResults::TrainingResults(const scenario::TrainingScenario& scenario)
@@ -198,8 +205,7 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
     m_shares += record.share;
     of.stepUs += static_cast<double>(record.end - begin) * 1e-6;
     // GPUs that a recording has nothing for have no times, which are the others'.
-    const double working = WorkingShare(m_scenario);
-    const double us = 1e-6 / working;
+    const double us = 1e-6 / WorkingShare(m_scenario);
     of.computeUs += record.computePs * us;
     of.communicationUs += record.communicationPs * us;
     of.bubbleUs += record.bubblePs * us;
@@ -223,7 +229,7 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
         sum.us += us;
         // Other groups' ranks are not in it.
         sum.rankUs +=
-            one.meanPs * 1e-6 * one.ranks / (m_scenario.plan.ranks * working * record.share);
+            one.meanPs * 1e-6 * one.ranks / (WorkingGpus(m_scenario) * record.share);
         sum.busBytes += coll::BandwidthOf(one.op, one.bytes, one.ranks, us).busbw * us;
         sum.sent += record.share == 1
                         ? one.bytesSent
@@ -269,6 +275,7 @@ TrainingResults::BubbleUs(double exposedUs) const
 std::map<std::string, double>
 TrainingResults::BytesSent() const
 {
+    const double gpus = WorkingGpus(m_scenario);
     std::map<std::string, std::vector<double>> values;
     for (std::size_t i = 0; i < m_sizes.size(); ++i)
     {
@@ -276,7 +283,7 @@ TrainingResults::BytesSent() const
         {
             auto& ofOp = values[key.first];
             ofOp.resize(m_sizes.size());
-            ofOp[i] += static_cast<double>(sum.sent) / m_scenario.plan.ranks / m_sizes[i].measured;
+            ofOp[i] += static_cast<double>(sum.sent) / gpus / m_sizes[i].measured;
         }
     }
     for (std::size_t i = 0; i < m_sizes.size(); ++i)
@@ -285,7 +292,7 @@ TrainingResults::BytesSent() const
         {
             auto& ofMessages = values["send"];
             ofMessages.resize(m_sizes.size());
-            ofMessages[i] = m_sizes[i].messageBytes / m_scenario.plan.ranks / m_sizes[i].measured;
+            ofMessages[i] = m_sizes[i].messageBytes / gpus / m_sizes[i].measured;
         }
     }
     std::map<std::string, double> sent;
@@ -759,11 +766,12 @@ TrainingResults::PrintCollectives(std::ostream& os) const
         os << "\n";
         return;
     }
+    const double gpus = WorkingGpus(m_scenario);
     os << "Collectives a step               count       bytes  sent per GPU  time in them      "
           "busbw\n";
     for (const auto& [key, sum] : m_sizes[0].sums)
     {
-        const double sent = static_cast<double>(sum.sent) / m_scenario.plan.ranks / n;
+        const double sent = static_cast<double>(sum.sent) / gpus / n;
         os << Format("  %-28s %7.4g  %10s    %10s    %10s  %5.2f GB/s\n",
                      (key.first + " (" + key.second + ")").c_str(),
                      static_cast<double>(sum.count) / n,

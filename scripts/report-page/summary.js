@@ -57,6 +57,16 @@ function tile(name, value, small) {
   return element("div", {}, element("dt", {}, name), element("dd", {}, value, small ? element("small", {}, small) : null));
 }
 
+// Of a recording: GPUs of the cluster that it has no rank for.
+function idleGpus() {
+  const ranks = stats.trace && stats.trace.ranks;
+  return isNumber(ranks) && isNumber(stats.gpus) && ranks < stats.gpus ? stats.gpus - ranks : 0;
+}
+
+function meanOver() {
+  return idleGpus() ? "mean over the " + count(stats.gpus - idleGpus()) + " of " + count(stats.gpus) + " GPUs that do something" : "mean over all GPUs";
+}
+
 function subtitle() {
   const configuration = stats.configuration || {};
   const cluster = configuration.cluster || {}, fabric = configuration.fabric || {};
@@ -64,6 +74,7 @@ function subtitle() {
   if (stats.program) words.push(stats.program);
   if (Array.isArray(stats.jobs)) words.push(count(stats.jobs.length) + (stats.jobs.length === 1 ? " job" : " jobs"));
   if (stats.servers) words.push(count(stats.servers) + (stats.servers === 1 ? " server" : " servers") + (cluster.server ? " (" + cluster.server + ")" : ""));
+  if (idleGpus()) words.push(count(idleGpus()) + " of " + count(stats.gpus) + " GPUs idle: means are of the others");
   const network = (data.topology && data.topology.name) || (stats.topology && stats.topology.name);
   if (network) words.push(network);
   if (fabric.nic) words.push(fabric.nic);
@@ -215,8 +226,8 @@ function stepBar(parent) {
     ["X", "exposed", "communication alone, exposed"], ["I", "idle", idleName], ["R", "held", heldName]].filter(([state]) => mean[state] > 0)
     .map(([state, name, text]) => [name, text, mean[state]]);
   const whole = d3.sum(parts, ([, , us]) => us);
-  parent.append(element("h3", {}, failures().length ? "A GPU\u2019s time for each step measured, mean over all GPUs: with what was lost, and waited for between steps"
-    : "A GPU\u2019s step, mean over all GPUs"));
+  parent.append(element("h3", {}, failures().length ? "A GPU\u2019s time for each step measured, " + meanOver() + ": with what was lost, and waited for between steps"
+    : "A GPU\u2019s step, " + meanOver()));
   oneBar(parent, "The step as one bar: ", parts);
   const waiting = stats.step_time_us - whole;
   if (waiting > 0.001 * stats.step_time_us) {

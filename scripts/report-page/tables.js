@@ -50,9 +50,9 @@ function collectives() {
   const groups = d3.nest().key((row) => row.op + " (" + row.algorithm + ")").entries(rows);
   if (stats.program !== "collperf") {
     const steps = Math.max(1, d3.set(rows.map((row) => row.step)).size()); // of a long run those listed
-    node.append(element("div", { class: "wide" }, table("By operation, a step", ["operation", "count", "bytes", "time in them, mean over GPUs", "busbw"], groups.map(({ key, values }) => {
+    node.append(element("div", { class: "wide" }, table("By operation, a step", ["operation", "count", "bytes", "time in them, mean over GPUs" + (idleGpus() ? " that do something" : ""), "busbw"], groups.map(({ key, values }) => {
       const all = d3.sum(values, (row) => row.time_us);
-      return [key, number(digit(values.length / steps, 4)), number(bytes(d3.sum(values, (row) => row.bytes) / steps)), number(time(d3.sum(values, (row) => row.rank_time_us * (row.ranks / stats.gpus || 1)) / steps)),
+      return [key, number(digit(values.length / steps, 4)), number(bytes(d3.sum(values, (row) => row.bytes) / steps)), number(time(d3.sum(values, (row) => row.rank_time_us * (row.ranks / (stats.gpus - idleGpus()) || 1)) / steps)),
         number(digit(all ? d3.sum(values, (row) => row.busbw_GBps * row.time_us) / all : 0, 4) + "\u00a0GB/s")];
     }))));
   }

@@ -47,12 +47,6 @@ class Kernels(CaptureTest):
                 BYTES // 2 + BYTES + BYTES // 4 // 2 * 8,
             ),
             ("F.avg_pool2d(x.view(1, 1, 6, 40), (1, 2))", "avg_pool2d_backward", 3 * BYTES // 2),
-            # A number, the gradient of none, the targets and a sum of weights.
-            (
-                "F.nll_loss(x, torch.zeros(6, dtype=torch.long, device='cuda'))",
-                "nll_loss_backward",
-                4 + BYTES + 8 * ROWS + 4,
-            ),
         ):
             with self.subTest(function):
                 tasks = self.tasks(
@@ -62,6 +56,60 @@ class Kernels(CaptureTest):
                 (task,) = self.named(tasks, name)
                 self.assertEqual((task["read"], task["written"]), (read, BYTES))
                 self.assertEqual(task["phase"], "backward")
+
+    def test_losses_read_what_their_targets_say(self):
+        """A number for each target, of 40 that there are, and the targets (8 bytes); the loss and
+        the sum of weights are written. Backward fills the gradient with zeros, then reads the
+        loss's gradient, targets and the sum of weights, and writes a number for each target.
+        """
+        for shape, targets in (((ROWS, WIDTH), (ROWS,)), ((1, WIDTH, 2, 3), (1, 2, 3))):
+            with self.subTest(shape):
+                tasks = self.tasks(
+                    f"x = torch.ones({shape}, device='cuda', requires_grad=True)\n"
+                    f"t = torch.zeros({targets}, dtype=torch.long, device='cuda')\n"
+                    "F.nll_loss(x, t).backward()\n"
+                )
+                moved = [
+                    (task["read"], task["written"]) for task in tasks if "nll_loss" in task["name"]
+                ]
+                self.assertEqual(
+                    moved,
+                    [(12 * ROWS, 8), (0, BYTES), (4 + 8 * ROWS + 4, 4 * ROWS)],
+                )
+
+    def test_rows_of_a_table(self):
+        """Three of 6 rows are read, and their numbers; of a table with one row that is taken three
+        times no more than there is.
+        """
+        tasks = self.tasks(
+            f"x = torch.ones({ROWS}, {WIDTH}, device='cuda')\n"
+            "i = torch.zeros(3, dtype=torch.long, device='cuda')\n"
+            "x.index_select(0, i), F.embedding(i, x), x[i], x[:1].index_select(0, i)\n"
+        )
+        moved = [(task["read"], task["written"]) for task in tasks if task["kind"] == "embedding"]
+        rows = 4 * 3 * WIDTH
+        self.assertEqual(moved, [(rows + 24, rows)] * 3 + [(rows // 3 + 24, rows)])
+
+    def test_norms_read_twice(self):
+        """Batch norm in training: the input for statistics and to be normalized; backward gradient
+        and input for their sums and for the gradient of the input. Layer norm: the gradients of
+        input and of weights are a kernel each. Numbers of a channel or row beside these count once.
+        """
+        made = "x = torch.ones(4, 3, 8, 8, device='cuda', requires_grad=True)\n"
+        once = 4 * 4 * 3 * 64
+        for layer, forward, backward, launches in (
+            ("nn.BatchNorm2d(3)", 2, 4, 1),
+            ("nn.BatchNorm2d(3).eval()", 1, 2, 1),  # frozen: a factor for each channel
+            ("nn.LayerNorm(8)", 1, 4, 2),
+            ("nn.LayerNorm(8, elementwise_affine=False)", 1, 2, 1),
+        ):
+            with self.subTest(layer):
+                tasks = self.tasks(made + f"{layer}.cuda()(x).sum().backward()\n")
+                first, second = (task for task in tasks if task["kind"] == "norm")
+                # Means, variances, weights: at most 8 of each row of 8 numbers.
+                self.assertEqual(first["read"] // once, forward)
+                self.assertEqual(second["read"] // once, backward)
+                self.assertEqual(second.get("launches", 1), launches)
 
     def test_results_are_not_read(self):
         """A sum of two matrices reads two and writes one, whoever makes the place for it; in place

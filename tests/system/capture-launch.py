@@ -100,6 +100,31 @@ class OneCommand(CaptureTest):
         # The folder of a run is not its capture.
         self.refuse(f"dltrain --trace={several.folder}", "its capture is", "/capture")
 
+    def test_bytes_of_gpus_that_work(self):
+        """Six of 16 GPUs have a rank, and make a ring: each of them sends 2 (6 - 1) / 6 of the
+        gradients. The other ten are no part of a GPU's mean, as in its times.
+        """
+        path = self.write(
+            "three.py",
+            "import os, torch, torch.distributed as dist\n"
+            "dist.init_process_group('nccl')\n"
+            "torch.cuda.set_device(int(os.environ['LOCAL_RANK']))\n"
+            "model = torch.nn.Linear(1024, 1536, bias=False).cuda()\n"
+            "model = torch.nn.parallel.DistributedDataParallel(model)\n"
+            "o = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+            "for _ in range(4):\n"
+            "    model(torch.ones(8, 1024, device='cuda')).sum().backward()\n"
+            "    o.step()\n    o.zero_grad()\n",
+        )
+        run = self.run_program(
+            ["dltrain", f"--launch=torchrun --nproc_per_node=3 {path}", "--servers=2", "--algorithm=ring"]
+        )
+        gradients = 4 * 1024 * 1536
+        self.assertEqual((run.stats["gpus"], run.stats["trace"]["ranks"]), (16, 6))
+        sent = 2 * 5 / 6 * gradients
+        self.assertAlmostEqual(run.stats["bytes_sent_per_gpu"]["all_reduce"] / sent, 1, places=6)
+        self.assertIn(f"{sent / 1e6:.1f} MB", run.out)
+
     def test_a_dry_run_leaves_nothing(self):
         out = os.path.join(self.folder, "none")
         before = sorted(os.listdir(self.folder))
@@ -180,6 +205,20 @@ class Lines(CaptureTest):
         self.assertEqual(self.capture_line(f"python3 {path} & wait").output, "ran\n")
         # What is not the script may stay.
         self.assertEqual(self.capture_line(f"sleep 100 & python3 {path}").output, "ran\n")
+
+    def test_what_fails_beside_the_script(self):
+        self.write("tell.py", "import torch\ntorch.ones(2).cuda()\n")
+        with self.assertRaises(CaptureFailed) as caught:
+            self.capture_line(f"false | python3 {self.folder}/tell.py")
+        self.assertEqual(caught.exception.exit_status, 1)
+        self.assertRegex(
+            str(caught.exception),
+            r"^the command ended with status 1, though the script ended well: .*'false \| python3",
+        )
+        with self.assertRaises(InvalidInput) as caught:
+            self.capture_line("torchrun --nproc_per_node=2 /tmp/not/there.py || true")
+        self.assertRegex(str(caught.exception), "words; it said: .*not/there.py': No such file")
+        self.assertNotIn("\n", str(caught.exception))
 
     def capture_line(self, line):
         return capture(line, os.path.join(self.folder, f"line-{len(os.listdir(self.folder))}"))
@@ -357,7 +396,9 @@ class Launchers(CaptureTest):
             ("--gpus-per-node=3", 3, "3 0,1,2", 3),
             ("--gpus=4", 2, "2 0,1", 2),  # of two servers
             ("--gpus-per-task=2", 2, "4 none", 2),
-            ("--gres=gpu:8", 4, "8 none", 4),  # as many as there are
+            ("-J 'a b' --gres=gpu:2 -t 01:00:00 # all on a line", 2, "2 0,1", 2),
+            ("-N2 -n4 --exclusive --gpus-per-node 3", 2, "3 0,1,2", 3),
+            ("--gres=gpu:4", 4, "4 none", 4),
         ):
             with self.subTest(lines):
                 path = self.write(
@@ -373,6 +414,47 @@ class Launchers(CaptureTest):
                 self.assertEqual(
                     sorted(others), [f"{rank} {gpus}" for rank in range(2 * tasks)], others
                 )
+
+    def test_a_program_that_is_not_there(self):
+        with self.assertRaisesRegex(InvalidInput, "^srun: no-such-program: No such file"):
+            self.job("srun -n2 no-such-program exec python tell.py")
+
+    def test_more_gpus_than_a_server_has(self):
+        """As SLURM does, who asks for them gets nothing; GPUs of no number of servers are on as
+        many as they need.
+        """
+        for line, told in (
+            ("--gres=gpu:8", "ask for 8 GPUs of a server, which has 4"),
+            ("--nodes=2\n#SBATCH --gpus=10", "ask for 5 GPUs of a server, which has 4"),
+        ):
+            with self.subTest(line), self.assertRaisesRegex(InvalidInput, told):
+                path = self.write("job.sh", f"#SBATCH {line}\npython x.py\n")
+                self.capture(path, gpus_per_server=4)
+        self.write("tell.py", self.TELL)
+        path = self.write(
+            "two.sh",
+            f"#SBATCH --gpus=8\necho $SLURM_NNODES\npython {self.folder}/tell.py\n",
+        )
+        self.assertEqual(self.capture(path, gpus_per_server=4).output.splitlines()[0], "2")
+
+    def test_gpus_of_srun(self):
+        """What stands on srun's own line: of each of 2 tasks, or of the server."""
+        for words, gpus in (
+            ("--gpus-per-task=2", 2),
+            ("--gpus-per-node=3", 3),
+            ("--gres=gpu:a100:2,nvme:8", 2),
+            ("-G 2", 2),
+            ("--gpus=4", 4),
+            ("--gres=nvme:8", 4),
+        ):
+            with self.subTest(words):
+                made = self.job(f"srun -n2 {words} python tell.py")
+                self.assertEqual(sorted(made.output.splitlines()), [f"0 {gpus}", f"1 {gpus}"])
+        for words, needed in (("--gpus-per-task=3", 6), ("--gres=gpu:5", 5), ("-G 7", 7)):
+            with self.subTest(words):
+                told = rf"srun: .* are {needed} GPUs of a server, which has 4"
+                with self.assertRaisesRegex(InvalidInput, told):
+                    self.job(f"srun -n2 {words} python tell.py")
 
     def test_visible_gpus(self):
         made = self.job("CUDA_VISIBLE_DEVICES=0,2 torchrun --nproc_per_node=gpu tell.py")
@@ -412,6 +494,10 @@ class Missing(CaptureTest):
             ("from transformers import AutoModel", "transformers is not there"),
             ("from torch.distributed.fsdp import fully_shard", "PyTorch 1.13 has no FSDP2"),
             ("import torch.distributed.device_mesh", "no device meshes"),
+            ("from torch.distributed._composable.fsdp import fully_shard", "has no FSDP2"),
+            ("from torch.distributed.pipelining import PipelineStage", "batch_isend_irecv"),
+            ("import torch.distributed.checkpoint as dcp", "torch.save"),
+            ("import xformers.ops", "scaled_dot_product_attention"),
         ):
             with self.subTest(line=line):
                 error = self.fails(self.write("new.py", f"import torch\n{line}\n"))

@@ -211,6 +211,9 @@ class Mistakes(CaptureTest):
 
     def test_a_rank_that_dies(self):
         self.one("died.py", "died", [1], ["dies"], "FileNotFoundError", "/no/such/file")
+        # One that dies in its first lines: that no optimizer made a step is no news.
+        first = self.write("first.py", "import torch\ntorch.ones(2).cuda()\nimport nothing_such\n")
+        self.assertEqual(self.fails(first).captured.meta["notes"], [])
 
     def test_unused_parameters(self):
         self.one(

@@ -53,6 +53,44 @@ class Patience(CaptureTest):
                 words = ("torchrun", "--nproc_per_node=3", script, where)
                 self.assertRegex(str(self.fails(*words, patience=2)), said)
 
+    def test_one_that_sleeps_alone(self):
+        """Nobody waits for it but the capture; a mistake with its line."""
+        script = self.write(
+            "alone.py",
+            "import time, torch\ntorch.ones(2).cuda()\nwhile True:\n    time.sleep(100)\n",
+        )
+        error = self.fails(script, patience=1)
+        (mistake,) = error.mistakes
+        self.assertEqual((mistake["kind"], mistake["lines"]), ("died", ["alone.py:4"]))
+        self.assertIn("nothing computed for 1 s (the capture's patience", mistake["text"])
+        self.assertNotIn("idleness", str(error))
+        # (That nothing ends a step is not said beside that.)
+        self.assertEqual(error.captured.meta["notes"], [])
+
+    def test_one_whose_child_computes(self):
+        child = "import time; until = time.monotonic() + 8\nwhile time.monotonic() < until: pass"
+        script = self.write(
+            "child.py",
+            "import subprocess, sys, torch\ntorch.ones(2).cuda()\n"
+            f"subprocess.run([sys.executable, '-S', '-c', {child!r}])\nprint('ran')\n",
+        )
+        self.assertEqual(self.capture(script, patience=1).output, "ran\n")
+
+    def test_gradients_that_wait(self):
+        """DDP's all-reduce has no line of its own: that of backward is told."""
+        script = self.write(
+            "backward.py",
+            "import os, time, torch, torch.distributed as dist\n"
+            "dist.init_process_group('nccl')\n"
+            "torch.cuda.set_device(int(os.environ['LOCAL_RANK']))\n"
+            "model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2).cuda())\n"
+            "loss = model(torch.ones(2, 2, device='cuda')).sum()\n"
+            "time.sleep(100 * dist.get_rank())\n"
+            "loss.backward()\n",
+        )
+        error = self.fails("torchrun", "--nproc_per_node=2", script, patience=2)
+        self.assertRegex(str(error), r"all_reduce at backward.py:7 waits for rank 1, which does")
+
 
 if __name__ == "__main__":
     main()

@@ -75,7 +75,9 @@ def parser():
         " machine, or microseconds before each operator",
     )
     add(
+        "--capture-patience",
         "--patience",
+        dest="patience",
         type=int,
         default=30,
         metavar="SECONDS",
@@ -119,7 +121,7 @@ OPTIONS = {
     "step": "--capture-step",
     "host": "--capture-host",
     "memory": "--memory",
-    "patience": "--patience",
+    "patience": "--capture-patience",
 }
 
 

@@ -172,6 +172,7 @@ def capture(
                 "step": "" if step in (None, OPTIMIZER) else step,
                 "patience": patience,
                 "measures": host == "measured",
+                "network": network,
             },
             {"gpus": gpus_per_server, "gpu": told, "servers": servers or 0, "ranks": ranks},
             network,
@@ -300,9 +301,10 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
                 f" to do as rank {made.role_of()[-1]}"
             )
         made.write(out, more)
+        well = _ended_well(jobs[-1])
     captured = Captured(out)
     if status:
-        raise CaptureFailed(_why(captured, status), captured, status)
+        raise CaptureFailed(_why(captured, status, well), captured, status)
     return captured
 
 
@@ -436,8 +438,15 @@ def _run(words, out, scratch, device, launch, network, progress):
     }
     for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
         given.pop(name, None)
-    asked = allocation.of_script(words[1]) if words[0] == "bash" and len(words) > 1 else {}
+    asked = {}
+    if words[0] == "bash" and len(words) > 1:
+        asked = allocation.of_script(words[1], launch["servers"], launch["gpus"])
     if launch["servers"] or asked:
+        if asked.get("gpus", 0) > launch["gpus"]:
+            raise InvalidInput(
+                f"{shown(words[1])}: its #SBATCH lines ask for {asked['gpus']} GPUs of a server,"
+                f" which has {launch['gpus']} (--gpus-per-server)"
+            )
         servers = launch["servers"] or asked.get("servers", 1)
         allocated = environment.of_allocation(servers, asked, launch["gpus"])
         given.update({key: str(value) for key, value in allocated.items()})
@@ -514,6 +523,14 @@ def _read(job, gpus_per_server, host_us, named):
         return Capture(os.path.join(job["folder"], "raw"), world, died, each, host_us, named)
 
 
+def _ended_well(job):
+    """Whether all ranks did, which is not known of a job that was ended."""
+    if not os.path.isfile(job["status"]):
+        return False
+    with open(job["status"], encoding="utf-8") as file:
+        return not any(json.load(file).values())
+
+
 BACKGROUND = (
     "capture: the command ended while what it had started in the background (by &) still ran, and"
     " that ends with it: leave out the &, or let the command wait for it (wait)"
@@ -583,12 +600,19 @@ def _nothing(status, out, left):
         return CaptureFailed(said or f"the command ended with status {status}", None, status)
     return InvalidInput(
         "capture: the command started no Python script: name one that uses torch.cuda, or a"
-        " launcher's words" + (f"\n{said}" if said else "")
+        " launcher's words" + (f"; it said: {said.splitlines()[-1].strip()}" if said else "")
     )
 
 
-def _why(captured, status):
-    """The script's own words: its last traceback, or the end of what it said."""
+def _why(captured, status, well):
+    """The script's own words: its last traceback, or the end of what it said. `well`: its ranks
+    did not fail.
+    """
+    if well:
+        return (
+            f"the command ended with status {status}, though the script ended well: something else"
+            f" in it failed ({shlex.join(captured.meta['command'])})"
+        )
     said = captured.errors.strip()
     first, *failures = said.split(TRACEBACK)
     # Ranks that waited for one that failed say so: that is not why.

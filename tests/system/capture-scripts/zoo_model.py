@@ -36,7 +36,12 @@ class Block(nn.Module):
             if self.causal:
                 mask = torch.ones(t, t, dtype=torch.bool, device=x.device).tril()
                 weights = weights.masked_fill(~mask, float("-inf"))
-            y = F.dropout(F.softmax(weights, dim=-1), self.dropout) @ v
+                weights = F.softmax(weights, dim=-1)
+            else:
+                # No token is hidden. Softmax in single precision, as autocast has it.
+                weights = weights + torch.zeros(b, 1, 1, t, dtype=x.dtype, device=x.device)
+                weights = F.softmax(weights, dim=-1, dtype=torch.float32)
+            y = F.dropout(weights, self.dropout).to(v.dtype) @ v
         return F.dropout(self.proj(y.transpose(1, 2).reshape(b, t, c)), self.dropout)
 
     def feed_forward(self, x):
@@ -117,7 +122,7 @@ def main():
             ids = torch.randint(0, 1000, (args.batch_size, args.length), device="cuda")
             out = model(ids)
             if args.model == "gpt2":
-                loss = F.cross_entropy(out.flatten(0, 1), ids.flatten())
+                loss = F.cross_entropy(out.flatten(0, 1).float(), ids.flatten())
             else:
                 loss = out.mean()
         else:

@@ -308,7 +308,7 @@ def _checked(command, clock, keep, gpus_per_server, servers, patience):
         ("--keep", keep, 0),
         ("--gpus-per-server", gpus_per_server, 1),
         ("--servers", 1 if servers is None else servers, 1),
-        ("--patience", patience, 1),
+        ("--capture-patience", patience, 1),
     ):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise InvalidInput(f"{name}={shown(value)}: needs a whole number from {least}")

@@ -334,15 +334,10 @@ Line&
 Line::AddPlace()
 {
     Add("d", CurrentDevice()).Add("s", CurrentStream()).Add("th", ThreadNumber());
-    std::string line = SourceLine();
+    const std::string line = SourceLine();
     if (OfAutograd())
     {
         Add("b", t_node);
-        if (line.empty())
-        {
-            const std::lock_guard<std::mutex> lock(g_backwardLock);
-            line = g_backwardLine;
-        }
     }
     if (t_inOptimizer > 0)
     {
@@ -516,13 +511,19 @@ ToldFile(const std::string& file)
 std::string
 SourceLine()
 {
-    if (!Py_IsInitialized() || PyGILState_GetThisThreadState() == nullptr)
+    std::string line;
+    if (Py_IsInitialized() && PyGILState_GetThisThreadState() != nullptr)
     {
-        return "";
+        const PyGILState_STATE state = PyGILState_Ensure();
+        line = LineOfFrames();
+        PyGILState_Release(state);
     }
-    const PyGILState_STATE state = PyGILState_Ensure();
-    std::string line = LineOfFrames();
-    PyGILState_Release(state);
+    if (line.empty() && OfAutograd())
+    {
+        // Autograd's own threads have no frames: where the script called backward.
+        const std::lock_guard<std::mutex> lock(g_backwardLock);
+        line = g_backwardLine;
+    }
     return line;
 }
 

@@ -5,10 +5,12 @@ nvidia-smi; and which GPUs a process may see.
 
 import os
 import re
+import shlex
 
 from . import environment
 
-SBATCH = re.compile(r"^#SBATCH\s+(-[-\w]+)(?:[=\s]\s*(\S+))?")
+SBATCH = re.compile(r"#SBATCH\s+(.*)")
+OPTION = re.compile(r"(--[\w-]+)(?:=(.*))?|(-[A-Za-z])=?(.*)", re.DOTALL)
 # Of values such as "2", "2-4" (at least, at most) and "gpu:a100:4" the last number counts.
 COUNTS = {
     "-N": "servers",
@@ -36,9 +38,10 @@ QUERIES = {
 }
 
 
-def of_script(path):
+def of_script(path, servers, gpus):
     """{"servers", "tasks", "each", "gpus", "task_gpus"} of the #SBATCH lines of a batch script,
-    those that are there. As sbatch does, lines behind the first command do not count.
+    those that are there. As sbatch does, lines behind the first command do not count. `servers`: in
+    place of theirs, 0: none; `gpus`: of a server.
     """
     found = {}
     try:
@@ -48,16 +51,33 @@ def of_script(path):
                 if text and not text.startswith("#"):
                     break
                 match = SBATCH.match(text)
-                if match and match[1] in COUNTS:
-                    _take(found, COUNTS[match[1]], match[2] or "")
-                elif match and match[1] == "--gres":
-                    # A list: "gpu:a100:4,nvme:1".
-                    for one in (match[2] or "").split(","):
-                        if one.partition(":")[0] == "gpu":
-                            _take(found, "gpus", one if ":" in one else "1")
+                for name, value in _options(match[1]) if match else ():
+                    if name in COUNTS:
+                        _take(found, COUNTS[name], value)
+                    elif name == "--gres":
+                        # A list: "gpu:a100:4,nvme:1".
+                        for one in value.split(","):
+                            if one.partition(":")[0] == "gpu":
+                                _take(found, "gpus", one if ":" in one else "1")
     except OSError:
         pass
-    return _with_gpus(found)
+    return _with_gpus(found, servers, gpus)
+
+
+def _options(text):
+    """(name, value) of each option of a line: "-J gpt -N2 --nodes=2 --time 1:00:00". Of one without
+    a value the next word begins with - as well.
+    """
+    try:
+        words = shlex.split(text, comments=True)
+    except ValueError:  # a quotation that does not end
+        words = text.split()
+    for i, word in enumerate(words):
+        option = OPTION.fullmatch(word)
+        if option:
+            value = option[2] if option[1] else option[4] or None
+            behind = words[i + 1] if value is None and i + 1 < len(words) else ""
+            yield option[1] or option[3], value if value is not None else behind
 
 
 def _take(found, key, text):
@@ -66,10 +86,12 @@ def _take(found, key, text):
         found[key] = int(numbers[-1])
 
 
-def _with_gpus(found):
+def _with_gpus(found, servers, there):
     """GPUs of a server, however the script asks for them."""
     all_gpus, of_task = found.pop("all_gpus", None), found.get("task_gpus")
-    servers = found.get("servers", 1)
+    if all_gpus and not servers and "servers" not in found:
+        found["servers"] = -(-all_gpus // there)  # as many as these need
+    servers = servers or found.get("servers", 1)
     tasks = found.get("each") or -(-found.get("tasks", servers) // servers)
     if "gpus" not in found and all_gpus:
         found["gpus"] = -(-all_gpus // servers)

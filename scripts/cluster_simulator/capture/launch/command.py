@@ -76,7 +76,10 @@ def under(launcher, servers, each, command, given):
         return start(words.Job(servers, each, rest, kind == "module", launcher), given)
     first = words.Job(servers, each, command, False, launcher)
     os.environ.update({key: str(value) for key, value in environment.of_rank(first, 0).items()})
-    os.execvp(command[0], command)
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        raise words.WrongWords(f"{launcher}: {command[0]}: {error.strerror}") from None
 
 
 def ranks_of(job, given):

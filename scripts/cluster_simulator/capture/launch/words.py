@@ -2,6 +2,7 @@
 """What the words of a launcher ask for: how many processes, on how many servers, of what."""
 
 import os
+import re
 from dataclasses import dataclass, field
 
 TORCHRUN_MODULES = ("torch.distributed.run", "torch.distributed.launch")
@@ -21,12 +22,10 @@ FLAGS = {
 }
 SRUN_COUNTS = {"-N": "nodes", "--nodes": "nodes", "-n": "tasks", "--ntasks": "tasks"}
 # Options of srun with a value that may be a word of its own.
-SRUN_VALUES = set("-A -c -D -G -J -o -e -p -t -w -x".split()) | {
+SRUN_VALUES = set("-A -c -D -J -o -e -p -t -w -x".split()) | {
     "--account",
     "--cpus-per-task",
     "--chdir",
-    "--gpus",
-    "--gres",
     "--job-name",
     "--output",
     "--error",
@@ -37,6 +36,14 @@ SRUN_VALUES = set("-A -c -D -G -J -o -e -p -t -w -x".split()) | {
     "--mem",
     "--mpi",
     "--export",
+}
+# How srun asks for GPUs: of a server, of a task, altogether.
+SRUN_GPUS = {
+    "--gpus-per-node": "node",
+    "--gres": "node",
+    "--gpus-per-task": "task",
+    "--gpus": "all",
+    "-G": "all",
 }
 MPIRUN_COUNTS = ("-np", "-n", "-c", "--np")
 # Options of mpirun with that many values.
@@ -126,14 +133,16 @@ def torchrun(words, gpus, servers=None):
 
 
 def srun(words, gpus, servers=None):
-    """Words after "srun": (servers, tasks in all, the command)."""
-    counts = {}
+    """Words after "srun": (servers, tasks on each, the command). GPUs that it asks for are put into
+    the environment, as the allocation's are.
+    """
+    counts, asked = {}, {}
     rest = list(words)
     while rest and rest[0].startswith("-"):
         name, given, value = rest.pop(0).partition("=")
         if len(name) > 2 and name[1] != "-" and not given:  # -N16
             name, given, value = name[:2], "=", name[2:]
-        needs = name in SRUN_COUNTS or name in SRUN_VALUES or name == "--ntasks-per-node"
+        needs = name in {*SRUN_COUNTS, *SRUN_VALUES, *SRUN_GPUS, "--ntasks-per-node"}
         if needs and not given:
             if not rest:
                 raise WrongWords(f"srun: {name} needs a value")
@@ -142,6 +151,10 @@ def srun(words, gpus, servers=None):
             counts[SRUN_COUNTS[name]] = _count(value, f"srun: {name}")
         elif name == "--ntasks-per-node":
             counts["each"] = _count(value, f"srun: {name}")
+        elif name in SRUN_GPUS:
+            number = _gpus(value, name == "--gres")
+            if number is not None:
+                asked[SRUN_GPUS[name]] = (number, f"srun: {name}={value}")
     if not rest:
         raise WrongWords("srun: no command is named")
     # What the words do not say the allocation does.
@@ -155,7 +168,34 @@ def srun(words, gpus, servers=None):
         each = max(counts["tasks"] // nodes, 1)
     if each is None:
         each = allocated("NTASKS_PER_NODE") or max((allocated("NTASKS") or nodes) // nodes, 1)
+    _see(asked, nodes, each, gpus)
     return nodes, each, rest
+
+
+def _gpus(text, is_list):
+    """Of "gpu:a100:4,nvme:1" (a list), "a100:4" and "4"; None: no GPUs."""
+    for one in text.split(",") if is_list else [text]:
+        if not is_list or one.partition(":")[0] == "gpu":
+            last = re.findall(r"\d+$", one.rpartition(":")[2])
+            return int(last[0]) if last else 1
+    return None
+
+
+def _see(asked, nodes, each, gpus):
+    """What tasks see of a server's GPUs (`gpus` of them), of what srun asks for."""
+    for kind, (number, told) in asked.items():
+        needed = {"node": number, "task": number * each, "all": -(-number // nodes)}[kind]
+        if needed > gpus:
+            raise WrongWords(
+                f"{told}: are {needed} GPUs of a server, which has {gpus} for it (--gpus-per-server,"
+                " #SBATCH lines, CUDA_VISIBLE_DEVICES)"
+            )
+        if kind == "task":
+            os.environ["SLURM_GPUS_PER_TASK"] = str(number)
+        elif needed < gpus:
+            own = os.environ.get("CUDA_VISIBLE_DEVICES")
+            there = own.split(",") if own else [str(i) for i in range(gpus)]
+            os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(there[:needed])
 
 
 def mpirun(words, gpus, servers=None):

@@ -19,6 +19,10 @@ import tempfile
 import time
 import traceback
 
+sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+from launch import idleness  # noqa: E402
+
 # Seconds that other ranks get to say what they wait for, when one has failed.
 GRACE = 3
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -65,6 +69,7 @@ def _play(job):
     """{rank: exit status}"""
     todo = list(job["ranks"])
     running, statuses = {}, {}
+    sleeps = idleness.Idleness(idleness.patience())
     ended = set()  # ranks that are ended here, as another one has failed
     failed_at = None
     while todo or running:
@@ -76,13 +81,21 @@ def _play(job):
             running[process] = rank
         if failed_at is not None:
             todo = []
-        process, status = os.waitpid(-1, os.WNOHANG if failed_at is not None else 0)
+        process, status = os.waitpid(-1, os.WNOHANG)
         if process:
             rank = running.pop(process)
             statuses[rank] = os.waitstatus_to_exitcode(status)
             open(os.path.join(job["ended"], f"rank-{rank}"), "w").close()
             if statuses[rank] and failed_at is None:
                 failed_at = time.monotonic()
+        elif failed_at is None:
+            # Ranks that wait for another one say so themselves; here all sleep, or wait for what
+            # is no rank.
+            if sleeps.is_over():
+                for other in running:
+                    os.kill(other, idleness.SIGNAL)
+                failed_at = time.monotonic()
+            time.sleep(0.01)
         elif time.monotonic() > failed_at + GRACE:
             for other, rank in running.items():
                 ended.add(rank)
@@ -103,6 +116,7 @@ def _be(rank, environment, job):
         given = json.loads(os.environ["DLTRAIN_CAPTURE"])
         given["forks"] = False
         os.environ["DLTRAIN_CAPTURE"] = json.dumps(given)
+        signal.signal(idleness.SIGNAL, idleness.fail)
         device = sys.modules["capture_device"]
         sys.modules["dltrain_capture_inside.start"].begin(device, given)
         status = _run(job, device)
@@ -156,6 +170,8 @@ def _tell(error, device):
     where = ""
     frame = frames
     while frame is not None:
+        if frame.tb_next and frame.tb_next.tb_frame.f_code is idleness.fail.__code__:
+            frame.tb_next = None
         name = frame.tb_frame.f_code.co_filename
         told = device.told_file(name)
         if told:

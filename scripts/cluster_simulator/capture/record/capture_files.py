@@ -104,14 +104,17 @@ class Capture:
             ] = None
         computes = self.computes_otherwise()
         if computes:
-            told[
-                f"{computes}; it is simulated: the step behind it is by"
-                f" --capture-steps={self.step_count + 1}"
-            ] = None
+            told[f"{computes}; it is simulated: {self._another()}"] = None
         growth = self._growth()
         if growth:
             told[growth] = None
-        if self._steps and not self._steps[min(self._steps)].ends and not self._named:
+        fails = any(one.get("kind") == "died" for one in self.mistakes)
+        if (
+            self._steps
+            and not self._steps[min(self._steps)].ends
+            and not self._named
+            and not fails
+        ):
             told[
                 "no optimizer made a step: all that the script did is taken as one"
                 " (--capture-step=MARK names what ends a step)"
@@ -119,6 +122,17 @@ class Capture:
         for _, record in sorted(self.records.items()):
             told.update((line["text"], None) for line in record.of_type("note"))
         return list(told)
+
+    def _another(self):
+        """How to get another step than the last."""
+        was_ended = any(
+            line["text"].startswith("the script was ended after")
+            for record in self.records.values()
+            for line in record.of_type("note")
+        )
+        if was_ended:
+            return f"the step behind it is by --capture-steps={self.step_count + 1}"
+        return f"the script ends with it; the step before it is by --capture-steps={self.step_count - 1}"
 
     @property
     def step_count(self):

@@ -60,8 +60,6 @@ REDUCTIONS = {
     "sort",
     "cumsum",
     "logsumexp",
-    "nll_loss_forward",
-    "nll_loss2d_forward",
     "_amp_update_scale_",
 }
 
@@ -313,6 +311,67 @@ def _convolution_backward(arguments, results):
     return kernels
 
 
+# ---- norms and losses: what their kernels read more than once, or hardly at all
+
+
+def _batch_norm(arguments, results):
+    """In training the input is read for its statistics, then to be normalized (pytorch/pytorch
+    aten/src/ATen/native/cuda/Normalization.cu, batch_norm_cuda_out); one launch, as cuDNN has one
+    call: assumed, and the zoo's rule (model-operators.cc).
+    """
+    kernel = _in_memory("norm", arguments, results)
+    if arguments[5]:
+        kernel["read"] += arguments[0].bytes
+    return [kernel]
+
+
+def _batch_norm_backward(arguments, results):
+    """Gradient and input are read for their sums, then for the gradient of the input."""
+    kernel = _in_memory("norm", arguments, results)
+    if arguments[7] and arguments[9][0]:
+        kernel["read"] += arguments[0].bytes + arguments[1].bytes
+    return [kernel]
+
+
+def _layer_norm_backward(arguments, results):
+    """One kernel for the gradient of the input, another for those of weight and bias; each reads
+    gradient and input (pytorch/pytorch aten/src/ATen/native/cuda/layer_norm_kernel.cu,
+    LayerNormBackwardKernelImplInternal).
+    """
+    kernel = _in_memory("norm", arguments, results)
+    wanted = arguments[7]
+    if wanted[0] and (wanted[1] or wanted[2]):
+        kernel["read"] += arguments[0].bytes + arguments[1].bytes
+        kernel["launches"] = 2
+    return [kernel]
+
+
+def _rows_of(arguments, results):
+    """Of the table what becomes the result, in place of all of it; and where it stands."""
+    kernel = _in_memory("embedding", arguments, results)
+    table, made = arguments[0], sum(one.bytes for one in raw.tensors(results))
+    kernel["read"] -= max(table.bytes - made, 0) if table.on_gpu else 0
+    return [kernel]
+
+
+def _nll_loss(arguments, results):
+    """Of the log-probabilities only those of the targets are read."""
+    probabilities, targets = arguments[:2]
+    kernel = _in_memory("reduction", arguments[1:], results)
+    kernel["read"] += min(probabilities.bytes, targets.elements * probabilities.item_bytes)
+    return [kernel | {"dtype": probabilities.dtype}]
+
+
+def _nll_loss_backward(arguments, results):
+    """Zeros, then the targets' gradients in them; log-probabilities are not read (pytorch/pytorch
+    aten/src/ATen/native/cuda/Loss.cu, nll_loss_backward_reduce_cuda_kernel_2d).
+    """
+    (gradient,) = raw.tensors(results)
+    kernel = _in_memory("pointwise", [arguments[0], *arguments[2:]], results)
+    kernel["written"] = min(gradient.bytes, arguments[2].elements * gradient.item_bytes)
+    return [*_fill(arguments, results), kernel]
+
+
 # ---- attention in one kernel, as ../inside/fused_kernels.py records it
 
 
@@ -439,6 +498,17 @@ SPECIAL = {
     "aten::mv": _mv,
     "aten::addmv": _addmv,
     "aten::addmv_": _addmv,
+    "aten::embedding": _rows_of,
+    "aten::index_select": _rows_of,
+    "aten::index": _rows_of,
+    "aten::gather": _rows_of,
+    "aten::native_batch_norm": _batch_norm,
+    "aten::native_batch_norm_backward": _batch_norm_backward,
+    "aten::native_layer_norm_backward": _layer_norm_backward,
+    "aten::nll_loss_forward": _nll_loss,
+    "aten::nll_loss2d_forward": _nll_loss,
+    "aten::nll_loss_backward": _nll_loss_backward,
+    "aten::nll_loss2d_backward": _nll_loss_backward,
     "aten::convolution": _convolution,
     "aten::convolution_overrideable": _convolution,
     "aten::convolution_backward": _convolution_backward,

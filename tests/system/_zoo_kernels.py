@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which kernels of capture-scripts/zoo_model.py the zoo's model of the same network does not have,
+and how long they take in a run.
+
+The zoo has of a transformer what Megatron-LM launches: the gradient of a bias within the product's
+kernel, dropout within the sum with the residual, heads where the next kernel wants them, and of
+causal attention that is not fused scale, mask and softmax in one kernel (of BERT's each has its
+own). Running statistics of batch norms, which DDP shares before each forward pass, it has not.
+"""
+
+import json
+import os
+
+from _capture import SCRIPTS
+
+KERNELS = "gemm conv attention norm softmax embedding reduction pointwise optimizer memory".split()
+
+
+def _source():
+    with open(os.path.join(SCRIPTS, "zoo_model.py"), encoding="utf-8") as file:
+        return file.read().splitlines()
+
+
+def _what(task, text, causal):
+    """Which of the differences it is; None: the zoo has it."""
+    name = task["name"].removeprefix("aten::")
+    if name == "sum" and task["phase"] == "backward":
+        return "gradients of biases"
+    if causal and ("mask" in text or (name == "div" and "** 0.5" in text)):
+        # (A softmax stands in a line of its own.)
+        return "scale and mask of the scores"
+    if name in ("copy_", "cat") and any(one in text for one in ("split(", "view(", "transpose(")):
+        return "heads turned"
+    if name == "native_dropout" and "weights" not in text:
+        return "dropout"
+    if "model(images)" in text and (
+        name in ("copy_", "cat") or (name == "add" and task.get("dtype") == "i64")
+    ):
+        return "running statistics"
+    return None
+
+
+def only_in_script(captured, run):
+    """{what: microseconds} of rank 0 in the step that was simulated; `captured`: the folder of the
+    capture; `run`: that of its run, with a timeline.
+    """
+    with open(os.path.join(captured, "meta.json"), encoding="utf-8") as file:
+        meta = json.load(file)
+    step = meta["steps"]["take"][0]
+    with open(os.path.join(captured, "rank-0.jsonl"), encoding="utf-8") as file:
+        tasks = [json.loads(line) for line in file]
+    tasks = [one for one in tasks if one["kind"] in KERNELS and one["step"] == step]
+    with open(os.path.join(run, "timeline.json"), encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    server = min(one["pid"] for one in events if one.get("cat") == "compute")
+    lane = min(one["tid"] for one in events if one.get("cat") == "compute" and one["pid"] == server)
+    events = [
+        one
+        for one in events
+        if one.get("cat") in ("compute", "memory") and (one["pid"], one["tid"]) == (server, lane)
+    ]
+    # The order of the stream, and nothing else is on it.
+    events.sort(key=lambda one: one["ts"])
+    names = [one["name"].split()[0] for one in events]
+    assert names == [one["name"] for one in tasks], (len(names), len(tasks))
+    source = _source()
+    taken = {}
+    for task, event in zip(tasks, events):
+        number = int(task["line"].partition(":")[2])
+        what = _what(task, source[number - 1], "--model=gpt2" in meta["command"])
+        if what:
+            taken[what] = taken.get(what, 0) + event["dur"]
+    return taken
