@@ -182,6 +182,62 @@ class Mistakes(CaptureTest):
             "Tensors must be CUDA and dense",
         )
 
+    def test_a_collective_of_one_rank_in_training(self):
+        """It meets the broadcast of DDP's indices of buckets: of 6 parameters, and how many buckets
+        there are, each of 4 bytes; and no rank dies of bytes that were not meant for it.
+        """
+        self.one(
+            "ddp_alone.py",
+            "mismatch",
+            [0, 1, 2, 3],
+            ["alone", "the step"],
+            "rank 0 does all_reduce of 4 B (f32), sum,",
+            "ranks 1, 2, 3 do broadcast of 28 B (i32) with root 0",
+            each=4,
+        )
+
+    def test_an_evaluation_of_one_rank(self):
+        """DDP broadcasts mean and variance of 8 channels, 64 bytes, before each forward pass."""
+        self.one(
+            "bn_alone.py",
+            "mismatch",
+            [0, 1, 2],
+            ["alone", "the step"],
+            "rank 0 does broadcast of 64 B (f32)",
+            "ranks 1, 2 do broadcast of 28 B (i32)",  # 6 parameters
+        )
+
+    def test_strides(self):
+        """PyTorch's words for what NCCL cannot do; parts of lists are copied, so they may be."""
+        self.one(
+            "strided.py",
+            "died",
+            [0, 1, 2],
+            ["strided"],
+            "RuntimeError: Tensors must be non-overlapping and dense",
+        )
+        script = self.write(
+            "lists.py",
+            "import os, torch, torch.distributed as dist\n"
+            'dist.init_process_group("nccl")\n'
+            'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))\n'
+            "x = torch.ones(6, 2, device='cuda')\n"
+            "dist.all_gather([torch.zeros(6, 4, device='cuda')[:, :2] for _ in range(2)], x)\n"
+            "dist.reduce_scatter(x, [torch.zeros(6, 4, device='cuda')[:, :2] for _ in range(2)])\n"
+            "dist.all_reduce(x.t())\n"  # dense, in another order
+            "for bad in (lambda: dist.all_to_all_single(x.t(), x.t()),\n"
+            "            lambda: dist.broadcast(x[::2], 0), lambda: dist.send(x[:, 1], 1)):\n"
+            "    try:\n        bad()\n"
+            "    except RuntimeError as error:\n        print(error)\n",
+        )
+        made = self.capture("torchrun", "--nproc_per_node=2", script)
+        self.assertEqual(made.mistakes, [])
+        dense = "Tensors must be non-overlapping and dense"
+        self.assertEqual(
+            sorted(made.output.splitlines()),
+            2 * ["Tensors must be contiguous"] + 4 * [dense],
+        )
+
     def test_a_gpu_of_two_ranks(self):
         self.one(
             "shared_gpu.py",

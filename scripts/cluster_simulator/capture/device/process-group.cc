@@ -101,6 +101,34 @@ ReduceAlike(const at::Tensor& tensor, const c10d::ReduceOp& operation, int ranks
     }
 }
 
+/// The words of PyTorch: NCCL sees memory, without strides. Into and out of the lists of gathers
+/// and scatters it copies, so these may be strided; of the _base forms 1.13 does not look at it.
+void
+CheckDense(c10d::OpType type, const Tensors& inputs, const Tensors& outputs)
+{
+    using c10d::OpType;
+    const bool unseen = type == OpType::_ALLGATHER_BASE || type == OpType::_REDUCE_SCATTER_BASE;
+    const bool toList = type == OpType::ALLGATHER || type == OpType::GATHER;
+    const bool ofList = type == OpType::REDUCE_SCATTER || type == OpType::SCATTER;
+    const bool all = type == OpType::ALLTOALL || type == OpType::ALLTOALL_BASE;
+    const auto check = [all](const Tensors& tensors) {
+        for (const at::Tensor& tensor : tensors)
+        {
+            TORCH_CHECK(!all || tensor.is_contiguous(), "Tensors must be contiguous");
+            TORCH_CHECK(tensor.is_non_overlapping_and_dense(),
+                        "Tensors must be non-overlapping and dense");
+        }
+    };
+    if (!unseen && !ofList)
+    {
+        check(inputs);
+    }
+    if (!unseen && !toList)
+    {
+        check(outputs);
+    }
+}
+
 /// A collective that is done as soon as it is recorded. Waiting for it is recorded as well.
 class RecordedWork : public c10d::Work
 {
@@ -222,6 +250,7 @@ SimulatedNccl::Recorded(const Call& call)
             TORCH_CHECK(tensor.is_cuda() && !tensor.is_sparse(), "Tensors must be CUDA and dense");
         }
     }
+    CheckDense(call.type, call.inputs, call.outputs);
     const OwnWork own;
     // As NCCL's group of PyTorch: what counts is where the tensors are, whatever set_device said.
     const Tensors& first = call.inputs.empty() ? call.outputs : call.inputs;
@@ -254,6 +283,7 @@ SimulatedNccl::Recorded(const Call& call)
     }
     line.Write();
     ++m_sequence;
+    m_doing = call.peer < 0 ? call.name : "message";
     return c10::make_intrusive<RecordedWork>(call.outputs.empty() ? call.inputs : call.outputs,
                                              number,
                                              stream,
@@ -280,35 +310,73 @@ SimulatedNccl::Key(int rank) const
     return "value " + std::to_string(m_sequence) + " " + std::to_string(rank);
 }
 
+bool
+SimulatedNccl::Exchanges() const
+{
+    return g_exchange.all && !m_mixed;
+}
+
+std::string
+SimulatedNccl::Heading(const at::Tensor& tensor) const
+{
+    return std::string(m_doing) + " " + c10::toString(tensor.scalar_type()) + " " +
+           std::to_string(tensor.nbytes()) + "\n";
+}
+
 void
 SimulatedNccl::Give(const std::string& key, const at::Tensor& tensor)
 {
-    if (g_exchange.all && !HasValue(tensor))
+    if (!Exchanges())
     {
-        m_store->set(key, std::vector<uint8_t>{}); // of no tensor's size
+        return;
     }
-    else if (g_exchange.all)
+    const bool known = HasValue(tensor); // else of no tensor's size
+    GiveBytes(key,
+              tensor,
+              known ? OnHost(tensor).data_ptr() : nullptr,
+              known ? tensor.nbytes() : 0);
+}
+
+void
+SimulatedNccl::GiveBytes(const std::string& key,
+                         const at::Tensor& tensor,
+                         const void* data,
+                         size_t bytes)
+{
+    const std::string heading = Heading(tensor);
+    std::vector<uint8_t> value(heading.begin(), heading.end());
+    const auto* begin = static_cast<const uint8_t*>(data);
+    value.insert(value.end(), begin, begin + bytes);
+    m_store->set(key, value);
+}
+
+bool
+SimulatedNccl::TakeBytes(const std::string& key, const at::Tensor& tensor, void* data)
+{
+    const std::string heading = Heading(tensor);
+    const std::vector<uint8_t> value = m_store->get(key);
+    m_mixed =
+        value.size() < heading.size() || !std::equal(heading.begin(), heading.end(), value.begin());
+    if (m_mixed || value.size() != heading.size() + tensor.nbytes())
     {
-        const at::Tensor host = OnHost(tensor);
-        const auto* data = static_cast<const uint8_t*>(host.data_ptr());
-        m_store->set(key, std::vector<uint8_t>(data, data + tensor.nbytes()));
+        return false;
     }
+    memcpy(data, value.data() + heading.size(), tensor.nbytes());
+    return true;
 }
 
 bool
 SimulatedNccl::Take(const std::string& key, int from, const at::Tensor& tensor, const char* what)
 {
-    if (!g_exchange.all)
+    if (!Exchanges())
     {
         return false;
     }
     WaitFor(key, from, what);
-    const std::vector<uint8_t> data = m_store->get(key);
-    if (data.size() != tensor.nbytes() || !InfoOf(tensor).real)
+    if (!InfoOf(tensor).real || !TakeBytes(key, tensor, OnHost(tensor).data_ptr()))
     {
-        return false; // not known there; or a mismatch, which the comparison of the ranks names
+        return false;
     }
-    memcpy(OnHost(tensor).data_ptr(), data.data(), data.size());
     InfoOf(tensor).valid = true;
     return true;
 }
@@ -358,7 +426,7 @@ SimulatedNccl::GatherValues(Tensors& outputs, const at::Tensor& input, const cha
             Invalidate(output);
         }
     }
-    if (!g_exchange.all)
+    if (!Exchanges())
     {
         return; // the others are taken to have the same
     }
@@ -366,11 +434,13 @@ SimulatedNccl::GatherValues(Tensors& outputs, const at::Tensor& input, const cha
     {
         Give(Key(rank_), input);
     }
-    for (int rank = 0; rank < size_; ++rank)
+    for (int rank = 0; rank < size_ && Exchanges(); ++rank)
     {
         const at::Tensor& output = outputs[rank];
-        if (rank != rank_ && !(HasValue(input) && Goes(input) && Goes(output) &&
-                               Take(Key(rank), rank, output, what)))
+        if (rank != rank_ &&
+            !(HasValue(input) && Goes(input) && Goes(output) &&
+              Take(Key(rank), rank, output, what)) &&
+            Exchanges())
         {
             Invalidate(output);
         }
@@ -488,7 +558,7 @@ SimulatedNccl::ReduceValues(uint64_t sequence,
                             const c10d::ReduceOp& operation,
                             at::Tensor& all)
 {
-    if (!g_exchange.all || !Goes(tensor))
+    if (!Exchanges() || !Goes(tensor))
     {
         return false;
     }
@@ -524,7 +594,7 @@ SimulatedNccl::SumUp(uint64_t sequence, const at::Tensor& tensor, const c10d::Re
         const at::NoGradGuard guard;
         OnHost(tensor.detach()).copy_(all);
     }
-    else if (g_exchange.all)
+    else if (Exchanges())
     {
         Invalidate(tensor);
     }
@@ -558,16 +628,17 @@ void
 SimulatedNccl::SwapValues(uint64_t sequence, const Tensors& pieces, const Tensors& parts)
 {
     const std::string prefix = "value " + std::to_string(sequence) + " ";
-    for (int rank = 0; rank < size_ && g_exchange.all; ++rank)
+    for (int rank = 0; rank < size_ && Exchanges(); ++rank)
     {
-        const auto* data = static_cast<const uint8_t*>(pieces[rank].data_ptr());
-        m_store->set(prefix + std::to_string(rank_) + " to " + std::to_string(rank),
-                     std::vector<uint8_t>(data, data + pieces[rank].nbytes()));
+        GiveBytes(prefix + std::to_string(rank_) + " to " + std::to_string(rank),
+                  pieces[rank],
+                  pieces[rank].data_ptr(),
+                  pieces[rank].nbytes());
     }
     for (int rank = 0; rank < size_; ++rank)
     {
         at::Tensor part = parts[rank];
-        if (rank == rank_ || !g_exchange.all)
+        if (rank == rank_ || !Exchanges())
         {
             // (Where the others do not run, they are taken to do the same.)
             if (part.sizes() == pieces[rank_].sizes())
@@ -578,11 +649,7 @@ SimulatedNccl::SwapValues(uint64_t sequence, const Tensors& pieces, const Tensor
         }
         const std::string key = prefix + std::to_string(rank) + " to " + std::to_string(rank_);
         WaitFor(key, rank, "all_to_all");
-        const std::vector<uint8_t> data = m_store->get(key);
-        if (data.size() == part.nbytes())
-        {
-            memcpy(part.data_ptr(), data.data(), data.size());
-        }
+        TakeBytes(key, part, part.data_ptr());
     }
 }
 
@@ -603,8 +670,10 @@ SimulatedNccl::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options
     {
         Give(key, tensor);
     }
-    else if (options.rootRank != rank_ && g_exchange.all &&
-             !(Goes(tensor) && Take(key, static_cast<int>(options.rootRank), tensor, "broadcast")))
+    else if (options.rootRank != rank_ && Exchanges() &&
+             !(Goes(tensor) &&
+               Take(key, static_cast<int>(options.rootRank), tensor, "broadcast")) &&
+             Exchanges())
     {
         Invalidate(tensor);
     }
@@ -703,13 +772,13 @@ SimulatedNccl::_allgather_base(at::Tensor& output, at::Tensor& input, const c10d
     {
         Give(prefix + std::to_string(rank_), input);
     }
-    bool known = HasValue(input) && IsReal(output) && (Goes(input) || !g_exchange.all);
+    bool known = HasValue(input) && IsReal(output) && (Goes(input) || !Exchanges());
     const at::Tensor other =
         known ? Empty({input.numel()}, input.scalar_type(), input.device()) : at::Tensor();
     for (int rank = 0; rank < size_ && known; ++rank)
     {
         // (Where the others do not run, they are taken to have the same.)
-        const bool mine = rank == rank_ || !g_exchange.all;
+        const bool mine = rank == rank_ || !Exchanges();
         known = mine || Take(prefix + std::to_string(rank), rank, other, "all_gather");
         if (known)
         {
@@ -752,7 +821,7 @@ SimulatedNccl::gather(TensorLists& outputs, Tensors& inputs, const c10d::GatherO
     for (int rank = 0; rank < static_cast<int>(all.size()); ++rank)
     {
         const at::Tensor& output = all[rank];
-        const bool alike = rank == rank_ || !g_exchange.all;
+        const bool alike = rank == rank_ || !Exchanges();
         if (alike && HasValue(inputs[0]) && output.sizes() == inputs[0].sizes())
         {
             const at::NoGradGuard guard;

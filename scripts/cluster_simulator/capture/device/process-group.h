@@ -118,8 +118,20 @@ class SimulatedNccl : public c10d::ProcessGroup
     int64_t StreamFor(int peer);
     /// What the store has of a rank for the present collective.
     std::string Key(int rank) const;
+    /// Stands before each value: what the rank does, the type and the bytes. Where a rank finds
+    /// another one, the comparison of the ranks will name it; until then it goes on as if the
+    /// others did as it does. (Other bytes, or none, in the place of its buckets would end DDP by a
+    /// signal.)
+    bool Exchanges() const;
+    std::string Heading(const at::Tensor& tensor) const;
     /// Of what is not known, that it is not.
     void Give(const std::string& key, const at::Tensor& tensor);
+    void GiveBytes(const std::string& key,
+                   const at::Tensor& tensor,
+                   const void* data,
+                   size_t bytes);
+    /// Whether they are of the same collective and as many as the tensor has.
+    bool TakeBytes(const std::string& key, const at::Tensor& tensor, void* data);
     /// Until a rank has given it; throws if it never will.
     void WaitFor(const std::string& key, int from, const char* what);
     /// Whether the value came.
@@ -143,6 +155,8 @@ class SimulatedNccl : public c10d::ProcessGroup
     c10::intrusive_ptr<c10d::Store> m_store;
     int64_t m_number;
     uint64_t m_sequence = 0;
+    const char* m_doing = ""; ///< the latest collective, or "message"
+    bool m_mixed = false;     ///< ranks have done different things: a mistake, and they would hang
     std::vector<int64_t> m_ranks;
     std::map<std::pair<int, int>, int64_t> m_messages; ///< (from, to): so many
     std::map<int, int64_t> m_streams;

@@ -395,12 +395,27 @@ Convolution(Operation, Arguments a, Stack& results)
                 " channels, but got ",
                 input.size(1),
                 " channels instead");
-    TORCH_CHECK(input.scalar_type() == weight.scalar_type(),
-                "Input type (",
-                input.toString(),
-                ") and weight type (",
-                weight.toString(),
-                ") should be the same");
+    const at::Tensor bias = a[2].isTensor() ? a[2].toTensor() : at::Tensor();
+    for (const auto& [name, parameter] : {std::pair("weight", weight), std::pair("bias", bias)})
+    {
+        TORCH_CHECK(!parameter.defined() || input.options().type_equal(parameter.options()),
+                    "Input type (",
+                    input.toString(),
+                    ") and ",
+                    name,
+                    " type (",
+                    parameter.toString(),
+                    ") should be the same");
+        TORCH_CHECK(!parameter.defined() || input.device() == parameter.device(),
+                    "Expected all tensors to be on the same device, but found at least two "
+                    "devices, ",
+                    input.device(),
+                    " and ",
+                    parameter.device(),
+                    "! (when checking argument for argument ",
+                    name,
+                    " in method wrapper__cudnn_convolution)");
+    }
     const std::vector<int64_t> sizes = transposed ? at::native::conv_input_size(input.sizes(),
                                                                                 weight.sizes(),
                                                                                 padding,
