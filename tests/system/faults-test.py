@@ -522,7 +522,7 @@ class WhoIsToBlame(SameBytesTest):
                 self.assertNotIn("drop on", row["why"])
 
     def test_lost_acknowledgements(self):
-        """A NAK that a dead link lost costs the time-out, and not the bit error that it tells of."""
+        """A NAK that a dead link lost costs the time-out, not the bit error that it tells of."""
         run = self.run_program(
             "traffic --topology=leaf-spine --hosts-per-leaf=5 --leaves=3 --spines=5 --nic=25GbE"
             " --pattern=permutation --offset=5 --bytes=3MB --transport=rc"
