@@ -135,7 +135,8 @@ PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults, int64_t me
             if (r.losesFrames)
             {
                 text += r.begun < measuredFrom ? "; in the whole run " : "; ";
-                text += HumanCount(r.framesLost) + " frames lost";
+                text +=
+                    HumanCount(r.framesLost) + (r.framesLost == 1 ? " frame lost" : " frames lost");
                 text += r.isCut && r.framesWithoutWay
                             ? ", " + HumanCount(r.framesWithoutWay) + " found no way left" +
                                   (r.pairsHit ? "," : "")

@@ -17,6 +17,13 @@ namespace results
 namespace
 {
 
+/// "1 frame", "2 frames"
+std::string
+Counted(uint64_t n, const std::string& what)
+{
+    return HumanCount(n) + " " + what + (n == 1 ? "" : "s");
+}
+
 /// Of the whole run.
 void
 PrintFailed(std::ostream& os, const RunStats& s)
@@ -134,12 +141,12 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     {
         if (count)
         {
-            os << separator << HumanCount(count) << " frames dropped (" << reason << ")";
+            os << separator << Counted(count, "frame") << " dropped (" << reason << ")";
             separator = ", ";
         }
     }
     os << "; " << HumanCount(s.retransmittedPackets) << " of " << HumanCount(s.dataPackets)
-       << " packets retransmitted, " << HumanCount(s.timeouts) << " time-outs";
+       << " packets retransmitted, " << Counted(s.timeouts, "time-out");
     if (s.measuredFromPs > 0 && !s.faults.empty())
     {
         // Faults below it may have lost more.

@@ -114,6 +114,10 @@ TailAttribution::LostOf(const FlowRecord& r) const
     // A fault elsewhere has lost nothing of it.
     const std::string data = m_notes->LossesOf(r.src, r.dst, r.start, r.end);
     const std::string answers = m_notes->LostAnswersOf(r.src, r.dst, r.start, r.end);
+    if (!data.empty() && data == answers)
+    {
+        return data + ", acknowledgements too";
+    }
     return data + (data.empty() || answers.empty() ? "" : "; ") +
            (answers.empty() ? "" : "lost acknowledgements: " + answers);
 }

@@ -1339,6 +1339,20 @@ class Arithmetic(Base):
         self.assertEqual(self.style.human_time(1234567), "1.23 s")
         self.assertEqual(self.style.human_bytes(999999), "1 MB")
 
+    def test_words_of_jobs_and_recovery(self):
+        """Several jobs have no GPUs in common; time that a recovery takes is no waiting."""
+        job = {"name": "a"}
+        for stats, words in (
+            ({"jobs": [job, job], "gpus": 22, "servers": 11}, "2 jobs, 11 servers"),
+            ({"jobs": [job], "gpus": 2, "servers": 1}, "1 job, 1 server"),
+            ({"gpus": 22}, "22 GPUs"),
+        ):
+            run = unittest.mock.Mock(stats=stats, program="dltrain")
+            self.assertEqual(self.style.describe(run), words)
+        plain, recovering = (unittest.mock.Mock(stats=stats) for stats in ({}, {"recovery": {"a": 1}}))
+        self.assertEqual(self.style.state_names([plain])[-1], "waiting")
+        self.assertIn("held up by", self.style.state_names([plain, recovering])[-1])
+
 
 if __name__ == "__main__":
     if not all(importlib.util.find_spec(name) for name in ("pandas", "matplotlib")):

@@ -16,6 +16,7 @@ from .style import (
     legend_above,
     make_figure,
     patch_handle,
+    state_names,
     text,
     text_width,
     unit_for,
@@ -44,7 +45,7 @@ def draw_step(items, width):
         1,
         gridspec_kw={"height_ratios": heights},
     )
-    draw_step_bars(axes[0][0], rows, width)
+    draw_step_bars(axes[0][0], rows, width, state_names([item.run for item in items]))
     if kinds:
         draw_call_bars(axes[1][0], kinds, width)
     heading(figure, items)
@@ -59,7 +60,7 @@ def limit_for(end, words, size, width):
     return end / max(1 - share, 0.2)
 
 
-def draw_step_bars(axis, rows, width):
+def draw_step_bars(axis, rows, width, names):
     factor, unit = unit_for(max(total for _, _, total, _ in rows), TIMES)
     span = max(max(total, sum(parts)) for _, parts, total, _ in rows)
     right = 0
@@ -92,7 +93,7 @@ def draw_step_bars(axis, rows, width):
     axis.set_xlabel(f"step, mean over the GPUs ({unit})")
     shown = [i for i in range(4) if any(parts[i] > 0 for _, parts, _, _ in rows)]
     legend_above(
-        axis, [patch_handle(STATES[i][1]) for i in shown], [STATES[i][0] for i in shown], width
+        axis, [patch_handle(STATES[i][1]) for i in shown], [names[i] for i in shown], width
     )
 
 

@@ -75,6 +75,7 @@ STATES = (
     ("exposed communication", RED),
     ("waiting", PALE),
 )
+
 CALL_COLOURS = {
     "forward": BLUE,
     "backward": DEEP,
@@ -352,6 +353,14 @@ def fitting(words, size, room):
     return words.rstrip("\\") + "…"
 
 
+def state_names(runs):
+    """Of STATES: what no call is in is also held up where jobs write checkpoints or recover."""
+    names = [name for name, _ in STATES]
+    if any(run.stats.get("recovery") for run in runs):
+        names[-1] = "waiting, or held up by a checkpoint or a recovery"
+    return names
+
+
 def describe(run):
     """ "bloom-560m, ZeRO-2, 128 GPUs, fat-tree" """
     stats = run.stats
@@ -363,7 +372,12 @@ def describe(run):
         words.append(str(stats["pattern"]))
     if run.program == "collperf":
         words.append(str(configuration.get("collperf", {}).get("op", "")) or "collperf")
-    if "gpus" in stats:
+    jobs = stats.get("jobs")
+    if isinstance(jobs, list):  # GPUs of the servers of flows do nothing
+        words.append(f"{len(jobs):,} job{'s' * (len(jobs) != 1)}")
+        servers = stats.get("servers", 0)
+        words.append(f"{servers:,} server{'s' * (servers != 1)}")
+    elif "gpus" in stats:
         words.append(f"{stats['gpus']:,} GPUs")
     elif isinstance(stats.get("topology"), dict):
         words.append(f"{stats['topology'].get('hosts', 0):,} hosts")

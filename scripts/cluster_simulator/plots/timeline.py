@@ -25,6 +25,7 @@ from .style import (
     legend_above,
     make_figure,
     patch_handle,
+    state_names,
     text,
     time_axis,
     unit_for,
@@ -128,7 +129,7 @@ def draw_timeline(items, width):
             legend_above(
                 axis,
                 [patch_handle(colour) for _, colour in STATES],
-                [name for name, _ in STATES],
+                state_names([item.run for item in items]),
                 width,
                 size=6.5,
                 title=title,
