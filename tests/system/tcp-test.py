@@ -280,7 +280,7 @@ class Refused(SystemTest):
         self.refuse(rdma + " --tcp-control=cubic", "--tcp-control", "--protocol=tcp")
         self.refuse(rdma + " --packet-mtu=1500", "--packet-mtu", "--protocol=tcp")
         self.refuse(
-            JOB + " --background=protocol=udp", "--background: protocol", "udp", "rdma, tcp"
+            JOB + " --background=protocol=sctp", "--background: protocol", "sctp", "rdma, tcp"
         )
         self.refuse(
             JOB + " --background=pattern=permutation,protocol=tcp --threads=2", "--threads", "2"

@@ -344,8 +344,9 @@ TrafficSimulation::OnBegin()
               << scenario::NetworkText(m_scenario.fabric) << "; set up in "
               << results::HumanTime(m_run.GetSetUpS() * 1e6) << "\n"
               << "Traffic          " << m_scenario.pattern
-              << (m_scenario.run.protocol.tcp ? " by TCP" : "") << ": "
-              << Counted(m_scenario.flows.size(), "flow") << ", "
+              << (m_scenario.run.protocol.IsOrdinary() ? " by " + m_scenario.run.protocol.Text()
+                                                       : "")
+              << ": " << Counted(m_scenario.flows.size(), "flow") << ", "
               << results::HumanBytes(static_cast<double>(m_totalBytes));
     if (Ranks::Get().Several())
     {
