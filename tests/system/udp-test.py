@@ -18,8 +18,8 @@ JOB = (
     "collperf --op=allreduce -b 4M -e 4M -n 2 -w 1 --servers=4 --gpus-per-server=1"
     " --topology=leaf-spine --leaves=2 --spines=2" + SMALL
 )
-# 64 MB from each of two servers to the other. UDP from the third one to one of them meets them at the
-# switch's port, target=0 of hosts 1 and 2; the other way round, target=1, in the NIC of server 1.
+# 64 MB from each of two servers to the other. UDP from the third one to one of them meets them at
+# the switch's port, target=0 of hosts 1 and 2; the other way, target=1, in the NIC of server 1.
 MEETING = (
     "collperf --op=sendrecv -b 64M -e 64M -n 2 -w 1 --ranks=2 --gpus-per-server=1 --servers=3"
     " --topology=single-switch --cc=none" + SMALL
