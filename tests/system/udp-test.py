@@ -65,6 +65,7 @@ class Alone(SystemTest):
                 self.assertGreater(delay["p50"], 0.99 * least)
                 self.assertLess(delay["max"], least + 2)
                 self.assertIn("UDP  ", run.out)
+                self.assertIn("no congestion control;", run.out)
 
     def test_two_above_the_line_lose_the_rest(self):
         # Two of 0.7 of the line each, counted as payload. The receiver's port is busy from the
