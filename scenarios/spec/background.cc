@@ -32,7 +32,7 @@ Keys()
         "sizes",           "start-jitter", "load",        "load-of",       "on-time",
         "off-time",        "on-off-times", "incast-load", "incast-fan-in", "incast-bytes",
         "incast-arrivals", "priority",     "operation",   "protocol",      "tcp-control",
-        "packet-mtu"};
+        "packet-mtu",      "rate"};
     return keys;
 }
 
@@ -189,7 +189,7 @@ BackgroundOptionRows()
 void
 SettleBackground(Validation* v, RunOptions* run)
 {
-    if (run->background && run->background->protocol.tcp) // else a job may be
+    if (run->background && run->background->protocol.IsOrdinary()) // else a job may be
     {
         run->protocol = run->background->protocol;
         SettleThreads(v, run->protocol, run);
@@ -199,8 +199,9 @@ SettleBackground(Validation* v, RunOptions* run)
 std::string
 BackgroundText(const Background& background)
 {
-    return background.pattern + (background.protocol.tcp ? " by TCP" : "") + " among " +
-           std::to_string(background.hosts) + " hosts, " +
+    return background.pattern +
+           (background.protocol.IsOrdinary() ? " by " + background.protocol.Text() : "") +
+           " among " + std::to_string(background.hosts) + " hosts, " +
            (background.repeats ? "each flow again and again"
                                : "load " + detail::RealText(background.offered.load));
 }
@@ -320,7 +321,7 @@ MakeFlowsAmong(const Settings& settings,
             return nullptr;
         }
     }
-    if (!HasReads(fabric.transport) && !protocol.tcp &&
+    if (!HasReads(fabric.transport) && !protocol.IsOrdinary() &&
         background->operation == FlowOperation::kRead)
     {
         errors->push_back({where + "operation",
@@ -347,7 +348,7 @@ MakeFlowsAmong(const Settings& settings,
     {
         background->rateBps += link.rate.bps;
     }
-    if (!protocol.tcp)
+    if (!protocol.IsOrdinary())
     {
         background->priorities = {
             static_cast<uint8_t>(v.values.Present("priority") ? v.values.Integer("priority") : 3)};
@@ -410,15 +411,31 @@ MakeBackground(Validation* v, const topo::Topology& topology, const FabricSpec& 
     {
         v->Fail("background", "has " + std::to_string(hosts.size()) + " host; a flow needs two");
     }
-    return v->errors.size() == before ? MakeFlowsAmong(settings,
-                                                       where,
-                                                       topology,
-                                                       hosts,
-                                                       fabric,
-                                                       v->values.Integer("seed"),
-                                                       rdma::Duration(kBackgroundEpochPs),
-                                                       &v->errors)
-                                      : nullptr;
+    if (v->errors.size() != before)
+    {
+        return nullptr;
+    }
+    const auto background = MakeFlowsAmong(settings,
+                                           where,
+                                           topology,
+                                           hosts,
+                                           fabric,
+                                           v->values.Integer("seed"),
+                                           rdma::Duration(kBackgroundEpochPs),
+                                           &v->errors);
+    constexpr uint8_t kOfJobs = 3;
+    if (background && v->values.Given("ets") &&
+        std::any_of(background->priorities.begin(), background->priorities.end(), [](uint8_t p) {
+            return p != kOfJobs;
+        }))
+    {
+        v->notes.push_back(
+            "warning: " + v->values.Where("ets") +
+            " divides the ports of switches, but a NIC serves RDMA's own priorities "
+            "highest first: where job and background send from one NIC, the lower of "
+            "them waits for the other, whatever their weights");
+    }
+    return background;
 }
 
 } // namespace scenario

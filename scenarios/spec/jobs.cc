@@ -666,7 +666,7 @@ ValidateJobs(const ReadResult& read)
     TrainingScenario whole;
     auto set = std::make_shared<JobSet>();
     set->alone = read.values.Flag("alone");
-    std::optional<std::string> ofTcp; // name of the job of TCP
+    std::optional<std::string> ofOrdinary; // name of the job of TCP
     std::vector<bool> taken;
     // Those with a list first: the others choose among what is left.
     for (const JobText& text : texts)
@@ -756,20 +756,21 @@ ValidateJobs(const ReadResult& read)
                                   ""});
                 return result;
             }
-            if (flows->protocol.tcp && ofTcp)
+            if (flows->protocol.IsOrdinary() && ofOrdinary)
             {
-                // Ports count TCP's packets together.
+                // Ports count ordinary packets together.
                 errors.push_back({text.where + "/flows/protocol",
-                                  "tcp",
-                                  "is what job " + *ofTcp +
-                                      " has, too, and at ports it is not told whose packets of TCP "
-                                      "are; allowed: one such job, with the servers of both",
+                                  flows->protocol.Name(),
+                                  "job " + *ofOrdinary +
+                                      " is by TCP or UDP, too, and at ports it is not told whose "
+                                      "such packets are; allowed: one such job, with the servers "
+                                      "of both",
                                   ""});
                 return result;
             }
-            if (flows->protocol.tcp)
+            if (flows->protocol.IsOrdinary())
             {
-                ofTcp = job.name;
+                ofOrdinary = job.name;
             }
             job.protocol = flows->protocol;
             job.flows = flows->flows(0);
@@ -818,15 +819,16 @@ ValidateJobs(const ReadResult& read)
     whole.run.background = MakeBackground(&v, whole.cluster.topology, whole.fabric);
     for (const Job& job : set->jobs)
     {
-        if (!job.protocol.tcp)
+        if (!job.protocol.IsOrdinary())
         {
             continue;
         }
-        if (whole.run.background && whole.run.background->protocol.tcp)
+        if (whole.run.background && whole.run.background->protocol.IsOrdinary())
         {
             v.Fail("background",
-                   "is by TCP, and so is job " + job.name +
-                       ": at ports it is not told whose packets of TCP are; allowed: one of them");
+                   "is by " + whole.run.background->protocol.Text() + ", and job " + job.name +
+                       " by " + job.protocol.Text() +
+                       ": at ports it is not told whose such packets are; allowed: one of them");
         }
         whole.run.protocol = job.protocol;
         SettleThreads(&v, job.protocol, &whole.run);
@@ -851,12 +853,13 @@ JobsText(const JobSet& jobs)
     for (const Job& job : jobs.jobs)
     {
         const TrainingScenario& s = *job.scenario;
-        const std::string what = job.kind == JobKind::kTraining
-                                     ? s.model + ", ZeRO-" + std::to_string(s.zero)
-                                 : job.kind == JobKind::kCollective
-                                     ? coll::OpName(job.op) + " of " + CanonicalBytes(job.bytes)
-                                     : job.pattern + (job.protocol.tcp ? " by TCP, " : ", ") +
-                                           topo::Counted(job.flows.size(), "flow");
+        const std::string what =
+            job.kind == JobKind::kTraining ? s.model + ", ZeRO-" + std::to_string(s.zero)
+            : job.kind == JobKind::kCollective
+                ? coll::OpName(job.op) + " of " + CanonicalBytes(job.bytes)
+                : job.pattern +
+                      (job.protocol.IsOrdinary() ? " by " + job.protocol.Text() + ", " : ", ") +
+                      topo::Counted(job.flows.size(), "flow");
         std::string hosts;
         constexpr std::size_t kShown = 8;
         for (std::size_t i = 0; i < std::min(kShown, s.cluster.hostOfServer.size()); ++i)

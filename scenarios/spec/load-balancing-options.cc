@@ -252,7 +252,7 @@ ApplyLoadBalancing(Validation* v)
     {
         v->Decide("pfc", "0");
         v->notes.push_back("--load-balancer=" + spec.name +
-                           " makes detours, by which buffers that are never full can wait for "
+                           " makes detours, by which buffers that lose nothing can wait for "
                            "each other in a circle: runs without PFC, as --no-pfc; allowed "
                            "too: --pfc, --pfc-watchdog");
     }

@@ -178,6 +178,18 @@ AddFiles(const nlohmann::json& options, nlohmann::json* files)
     }
 }
 
+/// Of a whole measurement, but for what follows from the rest.
+std::string
+DigestOfMeasurement(nlohmann::json one)
+{
+    one.erase("digest");
+    for (nlohmann::json& tried : one["tried"])
+    {
+        tried.erase("formula_us");
+    }
+    return Digest().Add(one.dump()).Text();
+}
+
 nlohmann::json
 ToJson(const MeasuredCollective& one)
 {
@@ -199,6 +211,7 @@ ToJson(const MeasuredCollective& one)
                                  {"formula_us", choice.seconds * 1e6},
                                  {"time_ps", tried.ps}});
     }
+    json["digest"] = DigestOfMeasurement(json);
     return json;
 }
 
@@ -206,6 +219,7 @@ ToJson(const MeasuredCollective& one)
 nlohmann::json
 NameOf(nlohmann::json one)
 {
+    one.erase("digest"); // of its times, too
     for (nlohmann::json& tried : one["tried"])
     {
         tried.erase("time_ps");
@@ -229,6 +243,10 @@ WhyNoMeasurement(const nlohmann::json& one)
         {
             return "has no time_ps of whole picoseconds in each of tried";
         }
+    }
+    if (one.value("digest", nlohmann::json()) != DigestOfMeasurement(one))
+    {
+        return "is not what was measured: its digest would be \"" + DigestOfMeasurement(one) + "\"";
     }
     return {};
 }
@@ -298,7 +316,9 @@ MeasuredCache::Read(MeasuredChoices* choices)
     const auto text = topo::ReadWholeFile(m_file, errors);
     if (!text)
     {
-        return m_file + ": " + (errors.empty() ? "cannot be read" : errors[0].problem) + remedy;
+        const std::string problem = errors.empty() ? "cannot be read" : errors[0].problem;
+        const bool says = problem.find("; allowed: ") != std::string::npos;
+        return m_file + ": " + problem + (says ? "" : remedy);
     }
     const nlohmann::json file = nlohmann::json::parse(*text, nullptr, false);
     if (file.is_discarded() || !file.is_object())

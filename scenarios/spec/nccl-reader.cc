@@ -9,6 +9,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/spec/nccl-names.h"
 #include "scenarios/spec/nccl-variables.h"
+#include "scenarios/spec/said.h"
 
 #include <algorithm>
 #include <boost/algorithm/string.hpp>
@@ -246,8 +247,8 @@ class Reader
         {
             if (m_v->values.Raw(option) != value)
             {
-                Note(m_v->values.Where(option) + "=" + m_v->values.Raw(option) + " wins over " +
-                     name + "=" + value);
+                Note(SaidText(m_v->table, m_v->values, option) + " wins over " + name + "=" +
+                     value);
             }
             return;
         }

@@ -7,6 +7,8 @@
 #include "scenarios/spec/options.h"
 
 #include <algorithm>
+#include <cctype>
+#include <set>
 #include <sstream>
 
 namespace scenario
@@ -19,6 +21,39 @@ namespace
 
 constexpr size_t kColumns = 100;
 
+/// "random, round-robin, ...", if the help has not all of them. Longer ones are lists of their own:
+/// --help ends in these.
+std::string
+NamesNotSaid(const Option& o)
+{
+    constexpr size_t kLongest = 100;
+    if (!o.names || !o.placeholder.compare(0, 1, "["))
+    {
+        return "";
+    }
+    std::set<std::string> said;
+    std::string word;
+    for (const char c : o.help + " ")
+    {
+        if (std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_')
+        {
+            word += c;
+            continue;
+        }
+        said.insert(word);
+        word.clear();
+    }
+    const std::vector<NamedItem> items = o.names();
+    if (std::all_of(items.begin(), items.end(), [&said](const NamedItem& item) {
+            return said.count(item.name) > 0;
+        }))
+    {
+        return "";
+    }
+    const std::string names = JoinNames(items);
+    return names.size() <= kLongest ? names : "";
+}
+
 /// "micro-batches a step; 1 to 1000000". No range that says nothing.
 std::string
 DescribedRange(const Option& o)
@@ -26,6 +61,12 @@ DescribedRange(const Option& o)
     if (!o.oneOf.empty())
     {
         return o.help + "; one of " + OneOfText(o);
+    }
+    const bool orFile = o.kind == Kind::kNameOrFile;
+    if (const std::string names = o.kind == Kind::kName || orFile ? NamesNotSaid(o) : "";
+        !names.empty())
+    {
+        return o.help + (orFile ? "; by name: " : "; ") + names;
     }
     const bool quantity = o.kind == Kind::kInteger || o.kind == Kind::kReal ||
                           o.kind == Kind::kBytes || o.kind == Kind::kRate ||

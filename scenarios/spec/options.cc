@@ -429,7 +429,7 @@ std::string
 Values::Where(const std::string& name) const
 {
     const Value& v = (*this)[name];
-    return v.given ? v.where : "--" + name;
+    return v.given && !v.where.empty() ? v.where : "--" + name;
 }
 
 } // namespace scenario

@@ -779,11 +779,14 @@ PlanText(const TrafficScenario& s)
                           ? CanonicalBytes(smallest) + " each"
                           : CanonicalBytes(smallest) + " to " + CanonicalBytes(largest)) +
                      ", " + Size(bytes) + " together, seed " + std::to_string(s.run.seed));
-    if (s.run.protocol.tcp)
+    if (const ProtocolSpec& protocol = s.run.protocol; protocol.IsOrdinary())
     {
         text += Line("protocol",
-                     "TCP, " + s.run.protocol.control + ", packets of at most " +
-                         std::to_string(s.run.protocol.packetMtu) + " B");
+                     protocol.Text() + ", " +
+                         (!protocol.control.empty()
+                              ? protocol.control + (protocol.IsUdp() ? " a flow" : "")
+                              : "what a NIC's port carries") +
+                         ", packets of at most " + std::to_string(protocol.packetMtu) + " B");
     }
     text += Line("starts",
                  last.ps == 0 ? "all at 0" : "0 to " + rdma::ToString(rdma::Duration(last.ps)));

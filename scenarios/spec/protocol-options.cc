@@ -6,6 +6,7 @@
 #include "scenarios/spec/load-balancing.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/scenario.h"
+#include "topologies/limits.h"
 
 namespace scenario
 {
@@ -67,7 +68,8 @@ ProtocolOptionRows(const std::string& group, const std::string& json)
                    {{"rdma", "RDMA"},
                     {"tcp",
                      "TCP of ns-3 over the same ports, priorities and buffers; Ethernet, one "
-                     "thread and one process"}})
+                     "thread and one process"},
+                    {"udp", "UDP of ns-3, the same: at a constant rate, and what is lost is lost"}})
             .Default("rdma")
             .Example("tcp"),
         Opt("tcp-control", Kind::kName, json, group, "--protocol=tcp: congestion control of TCP")
@@ -78,11 +80,20 @@ ProtocolOptionRows(const std::string& group, const std::string& json)
             Kind::kInteger,
             json,
             group,
-            "--protocol=tcp: largest IP packet, its headers included (bytes); buffers are "
+            "--protocol=tcp, udp: largest IP packet, its headers included (bytes); buffers are "
             "prepared for it")
             .Otherwise("1500")
             .Range(576, 9000)
             .Example("9000"),
+        Opt("rate",
+            Kind::kRate,
+            json,
+            group,
+            "--protocol=udp: at which each flow sends its bytes, headers not counted, until it has "
+            "sent all of them")
+            .Otherwise("what its NIC's port carries")
+            .Range(1000, topo::kFastestLink.bps)
+            .Example("30Gbps"),
     };
 }
 
@@ -91,22 +102,44 @@ ApplyProtocol(Validation* v, const FabricSpec& fabric)
 {
     Values& values = v->values;
     ProtocolSpec spec;
-    spec.tcp = values.Text("protocol") == "tcp";
-    if (!spec.tcp)
+    const std::string protocol = values.Text("protocol");
+    spec.carrier = protocol == "tcp"   ? Carrier::kTcp
+                   : protocol == "udp" ? Carrier::kUdp
+                                       : Carrier::kRdma;
+    const std::string with = "--protocol=" + protocol;
+    if (!spec.IsTcp())
     {
-        v->MustNotBeGiven({"tcp-control", "packet-mtu"},
-                          "has no meaning with --protocol=rdma; allowed with --protocol=tcp");
+        v->MustNotBeGiven({"tcp-control"},
+                          "has no meaning with " + with + "; allowed with --protocol=tcp");
+    }
+    if (!spec.IsUdp())
+    {
+        v->MustNotBeGiven({"rate"},
+                          "has no meaning with " + with + "; allowed with --protocol=udp");
+    }
+    if (!spec.IsOrdinary())
+    {
+        v->MustNotBeGiven({"packet-mtu"},
+                          "has no meaning with " + with + "; allowed with --protocol=tcp, udp");
         return spec;
     }
-    v->DecideUnlessGiven("tcp-control", "cubic");
+    if (spec.IsTcp())
+    {
+        v->DecideUnlessGiven("tcp-control", "cubic");
+    }
+    else
+    {
+        spec.control = values.Given("rate") ? CanonicalRate(values.Rate("rate").bps) : "";
+    }
     v->DecideUnlessGiven("packet-mtu", "1500");
     // A lossy one: switches drop what is more than they have room for, and pause nobody.
     v->DecideUnlessGiven("priority", "0");
     if (fabric.infiniBand)
     {
         v->Fail("protocol",
-                "is TCP on Ethernet, and InfiniBand's IPoIB is not modelled; allowed with "
-                "--fabric=ib: rdma");
+                "is " + spec.Text() +
+                    " on Ethernet, and InfiniBand's IPoIB is not modelled; allowed with "
+                    "--fabric=ib: rdma");
     }
     if (!HasPackets(fabric))
     {
@@ -114,24 +147,24 @@ ApplyProtocol(Validation* v, const FabricSpec& fabric)
     }
     if (values.Text("operation") != "write")
     {
-        v->Fail("operation", "is a verb of RDMA; allowed with --protocol=tcp: write");
+        v->Fail("operation", "is a verb of RDMA; allowed with " + with + ": write");
     }
     for (const char* of : {"trace-qps", "trace-paths"})
     {
         if (!values.List(of).empty())
         {
-            v->Fail(of, "follows queue pairs; allowed with --protocol=tcp: none");
+            v->Fail(of, "follows queue pairs; allowed with " + with + ": none");
         }
     }
     const std::string& balancer = values.Text("load-balancer");
     if (balancer == "reps" || balancer == "plb")
     {
         v->Fail("load-balancer",
-                "is of RDMA's senders; allowed with --protocol=tcp: ecmp, spray, flowlet, drill, "
-                "conga, adaptive, valiant, ugal");
+                "is of RDMA's senders; allowed with " + with +
+                    ": ecmp, spray, flowlet, drill, conga, adaptive, valiant, ugal");
     }
     const LoadBalancer* scheme = FindLoadBalancer(balancer);
-    if (scheme && scheme->where == LoadBalancer::Where::kSwitches &&
+    if (spec.IsTcp() && scheme && scheme->where == LoadBalancer::Where::kSwitches &&
         scheme->order == LoadBalancer::Order::kLost)
     {
         v->notes.push_back("warning: --load-balancer=" + balancer +
@@ -148,8 +181,8 @@ ApplyProtocol(Validation* v, const FabricSpec& fabric)
             ofQueuePairs.push_back(name);
         }
     }
-    v->NoteIfSet(ofQueuePairs, "is of RDMA's queue pairs: no effect with --protocol=tcp");
-    spec.control = values.Text("tcp-control");
+    v->NoteIfSet(ofQueuePairs, "is of RDMA's queue pairs: no effect with " + with);
+    spec.control = spec.IsTcp() ? values.Text("tcp-control") : spec.control;
     for (const Control& control : kControls)
     {
         spec.controlType = spec.control == control.name ? control.type : spec.controlType;
@@ -161,17 +194,21 @@ ApplyProtocol(Validation* v, const FabricSpec& fabric)
 void
 SettleThreads(Validation* v, const ProtocolSpec& protocol, RunOptions* run)
 {
-    if (!protocol.tcp)
+    if (!protocol.IsOrdinary())
     {
         return;
     }
     if (run->processes.Several())
     {
-        v->Fail("protocol", "is of one process with tcp; allowed without " + run->processes.by);
+        v->Fail("protocol",
+                "is of one process with " + protocol.Name() + "; allowed without " +
+                    run->processes.by);
     }
     if (run->threads > 1)
     {
-        v->Fail("threads", "ns-3's TCP is made for one thread; allowed: 1, or without TCP");
+        v->Fail("threads",
+                "ns-3's " + protocol.Text() + " is made for one thread; allowed: 1, or without " +
+                    protocol.Text());
     }
     run->threads = 1;
 }

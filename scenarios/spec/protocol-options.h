@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * --protocol and the options of TCP: of traffic, and keys of --background.
+ * --protocol and the options of TCP and UDP: of traffic, and keys of --background.
  */
 #ifndef SCENARIOS_SPEC_PROTOCOL_OPTIONS_H
 #define SCENARIOS_SPEC_PROTOCOL_OPTIONS_H

@@ -12,14 +12,50 @@
 namespace scenario
 {
 
-/// Flows by RDMA, or by TCP over the same ports.
+enum class Carrier : uint8_t
+{
+    kRdma,
+    kTcp,
+    kUdp,
+};
+
+/// Flows by RDMA, or by TCP or UDP over the same ports.
 struct ProtocolSpec
 {
-    bool tcp = false;
-    // Of TCP:
-    std::string control;       ///< of the names of --tcp-control
-    std::string controlType;   ///< its TypeId in ns-3
-    uint32_t packetMtu = 1500; ///< bytes of an IP packet, its headers included
+    Carrier carrier = Carrier::kRdma;
+    /// Of TCP: of the names of --tcp-control. Of UDP: --rate as given; empty: what a NIC's port
+    /// carries.
+    std::string control;
+    std::string controlType;   ///< of TCP: its TypeId in ns-3
+    uint32_t packetMtu = 1500; ///< of both: bytes of an IP packet, its headers included
+
+    bool IsTcp() const
+    {
+        return carrier == Carrier::kTcp;
+    }
+
+    bool IsUdp() const
+    {
+        return carrier == Carrier::kUdp;
+    }
+
+    /// Packets of ns-3's stack.
+    bool IsOrdinary() const
+    {
+        return carrier != Carrier::kRdma;
+    }
+
+    /// "TCP", "UDP", "RDMA".
+    std::string Text() const
+    {
+        return IsTcp() ? "TCP" : IsUdp() ? "UDP" : "RDMA";
+    }
+
+    /// As --protocol has it.
+    std::string Name() const
+    {
+        return IsTcp() ? "tcp" : IsUdp() ? "udp" : "rdma";
+    }
 };
 
 } // namespace scenario

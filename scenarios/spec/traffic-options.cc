@@ -361,11 +361,13 @@ ReadMeasuring(Validation* v, TrafficScenario* s)
     v->DecideUnlessGiven("queue-pairs", load ? "reused" : "per-flow");
     const bool looks = load && HasPackets(s->fabric);
     v->DecideUnlessGiven("queue-interval", looks ? "1us" : "0ns");
-    const bool tcp = values.Text("protocol") == "tcp";
-    v->DecideUnlessGiven("rate-interval", looks && !tcp ? "100us" : "0ns");
-    if (tcp && values.Duration("rate-interval").ps > 0)
+    const std::string& protocol = values.Text("protocol");
+    const bool ordinary = protocol != "rdma";
+    v->DecideUnlessGiven("rate-interval", looks && !ordinary ? "100us" : "0ns");
+    if (ordinary && values.Duration("rate-interval").ps > 0)
     {
-        v->Fail("rate-interval", "looks at queue pairs; allowed with --protocol=tcp: 0");
+        v->Fail("rate-interval",
+                "looks at queue pairs; allowed with --protocol=" + protocol + ": 0");
     }
     v->DecideUnlessGiven("size-bins", "100kB,10MB"); // Alizadeh et al., "pFabric", SIGCOMM 2013
     const std::string& use = values.Text("queue-pairs");
@@ -545,6 +547,18 @@ ValidateTraffic(const ReadResult& read)
             MakePatternFlows(&v, network, &s);
         }
     }
+    if (s.queuePairs == QueuePairUse::kPerPair && protocol.IsUdp())
+    {
+        v.Fail("queue-pairs",
+               "tells flows by the order in which they come, and UDP loses some; allowed with "
+               "--protocol=udp: per-flow, reused");
+    }
+    if (s.completionAtSender && protocol.IsUdp())
+    {
+        v.Fail("completion",
+               "has no meaning with --protocol=udp, whose senders hear of nothing; allowed: "
+               "receiver");
+    }
     if (s.queuePairs == QueuePairUse::kPerPair && s.operation == FlowOperation::kRead)
     {
         v.Fail("queue-pairs", "has no meaning with --operation=read; allowed: per-flow, reused");
@@ -570,7 +584,7 @@ ValidateTraffic(const ReadResult& read)
             break;
         }
     }
-    if (network.valid && s.queuePairs != QueuePairUse::kPerPair && !protocol.tcp)
+    if (network.valid && s.queuePairs != QueuePairUse::kPerPair && !protocol.IsOrdinary())
     {
         CheckNumbers(&v, s, network.topology);
     }

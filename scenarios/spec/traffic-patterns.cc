@@ -24,11 +24,11 @@ namespace scenario
 namespace
 {
 
-/// Lossless, but for TCP's.
+/// Lossless, but for TCP's and UDP's.
 std::string
 UsualPriority(const Validation& v)
 {
-    return v.values.Text("protocol") == "tcp" ? "0" : "3";
+    return v.values.Text("protocol") == "rdma" ? "3" : "0";
 }
 
 constexpr double kMostPeriods = 1e8; ///< on and off, of all hosts: some seconds of work

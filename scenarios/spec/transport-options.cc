@@ -5,6 +5,7 @@
 
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/nic-names.h"
+#include "scenarios/spec/said.h"
 #include "scenarios/spec/scenario.h"
 
 #include <cmath>
@@ -59,11 +60,23 @@ Refuse(Validation* v, const std::string& option, const std::string& why)
     }
 }
 
+/// Nobody decides otherwise on what --transport has decided, and messages say who has.
+void
+Settle(Validation* v, const std::string& option)
+{
+    Value& value = v->values.Slot(option);
+    if (!value.given)
+    {
+        value.where = SaidText(v->table, v->values, "transport") + ": --" + option;
+    }
+    value.given = true;
+}
+
 void
 ApplyIrn(Validation* v)
 {
     Insist(v, "loss-recovery", "selective-repeat", "is not how IRN recovers");
-    v->values.Slot("loss-recovery").given = true; // nobody decides otherwise
+    Settle(v, "loss-recovery");
     if (!IsMeant(*v, "pfc"))
     {
         v->Decide("pfc", "0");
@@ -168,7 +181,7 @@ DecideMarking(Validation* v)
         if (!IsMeant(*v, option))
         {
             v->Decide(option, value);
-            v->values.Slot(option).given = true; // nobody decides otherwise
+            Settle(v, option);
         }
     }
 }
@@ -222,12 +235,12 @@ ApplyTrimming(Validation* v, const Trimming& transport)
     if (!IsMeant(*v, "load-balancer"))
     {
         v->Decide("load-balancer", transport.balancer);
-        v->values.Slot("load-balancer").given = true; // nobody decides otherwise
+        Settle(v, "load-balancer");
     }
     if (balancer == "spray" && !IsMeant(*v, "spray"))
     {
         v->Decide("spray", "permuted"); // as NDP's senders do (EQDS's: nextEntropy, over 64 paths)
-        v->values.Slot("spray").given = true;
+        Settle(v, "spray");
     }
 }
 

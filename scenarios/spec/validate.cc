@@ -20,6 +20,7 @@
 #include "scenarios/spec/ns3-environment.h"
 #include "scenarios/spec/processes.h"
 #include "scenarios/spec/queue-pair-pattern.h"
+#include "scenarios/spec/said.h"
 #include "scenarios/spec/transport-options.h"
 #include "scenarios/traffic/random.h"
 #include "topologies/family.h"
@@ -326,13 +327,10 @@ MakeNetwork(Validation* v,
                 (e.value.empty() || option != hostsOption ? "" : e.value + " ") + e.problem;
             if (!e.with.empty() && given(e.with.c_str()))
             {
-                message = "with " + v->values.Where(e.with) + "=" + v->values.Raw(e.with) + ": " +
-                          message;
+                message = "with " + SaidText(v->table, v->values, e.with) + ": " + message;
             }
-            v->errors.push_back({v->values.Where(option),
-                                 v->values[option].present ? v->values.Raw(option) : "",
-                                 message,
-                                 ""});
+            v->errors.push_back(
+                {v->values.Where(option), SaidValue(v->table, v->values, option), message, ""});
         }
         else
         {

@@ -4,6 +4,7 @@
 #include "scenarios/spec/validation.h"
 
 #include "contrib/rdma/core/nearest-name.h"
+#include "scenarios/spec/said.h"
 
 #include <stdexcept>
 #include <utility>
@@ -11,12 +12,33 @@
 namespace scenario
 {
 
+std::string
+SaidValue(const OptionTable& table, const Values& values, const std::string& option)
+{
+    const Value& value = values[option];
+    if (!value.present)
+    {
+        return "";
+    }
+    // --no-pfc is the 0 of --pfc, and of --no-x none.
+    const Option* o = table.Find(option);
+    const bool negated = value.given && o && o->IsSwitch() && value.where.rfind("--no-", 0) == 0 &&
+                         option.rfind("no-", 0) != 0;
+    return negated ? "" : value.raw;
+}
+
+std::string
+SaidText(const OptionTable& table, const Values& values, const std::string& option)
+{
+    const std::string value = SaidValue(table, values, option);
+    return values.Where(option) + (value.empty() ? "" : "=" + value);
+}
+
 void
 Validation::Fail(const std::string& option, std::string problem, std::string nearest)
 {
-    const Value& value = values[option];
     errors.push_back({values.Where(option),
-                      value.present ? value.raw : "",
+                      SaidValue(table, values, option),
                       std::move(problem),
                       std::move(nearest)});
 }

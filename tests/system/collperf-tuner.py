@@ -12,6 +12,8 @@ the formula, which has only NICs, takes a ring; every candidate crosses the upli
 import json
 import os
 import re
+import signal
+import subprocess
 
 from _system_test import NONDETERMINISTIC, SystemTest, main, nccl_table
 
@@ -24,6 +26,19 @@ TUNED = " --tuner=measured --tuner-cache=tuned"
 def results(run):
     """stats.json but for what measures this machine."""
     return {key: value for key, value in run.stats.items() if key not in NONDETERMINISTIC}
+
+
+def digest(one):
+    """Of a measurement: FNV-1a over its JSON without spaces, keys in order, and a zero."""
+    one = {key: value for key, value in one.items() if key != "digest"}
+    one["tried"] = [
+        {key: value for key, value in tried.items() if key != "formula_us"}
+        for tried in one["tried"]
+    ]
+    value = 0xCBF29CE484222325
+    for byte in json.dumps(one, sort_keys=True, separators=(",", ":")).encode() + b"\0":
+        value = (value ^ byte) * 0x100000001B3 % (1 << 64)
+    return f"{value:016x}"
 
 
 class Tuner(SystemTest):
@@ -203,6 +218,42 @@ class Tuner(SystemTest):
         self.assertIn("1 choice would be measured first", dry.err)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "tuned")))
 
+    def test_a_signal_ends_it_and_keeps_what_was_measured(self):
+        # Sizes of 11 ranges, the last ones of seconds: some are done when the first is told.
+        line = RUN.replace("-b 16M -e 16M", "-b 64K -e 64M -f 2").replace(" --progress=0", "")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            command, _ = self.command(line + TUNED.replace("=tuned", f"=tuned{number}"))
+            with subprocess.Popen(
+                command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            ) as process:
+                said = ""
+                while "64 KiB, 16 ranks: " not in said:
+                    said += process.stderr.readline()
+                    self.assertIsNone(process.poll(), said)
+                process.send_signal(number)
+                _, rest = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 128 + number, said + rest)
+            self.assertRegex(
+                rest, r"interrupted while --tuner measured: \d+ choices? of 11 kept in tuned"
+            )
+            (file,) = self.cached(f"tuned{number}")
+            with open(file, encoding="utf-8") as kept:
+                self.assertGreaterEqual(len(json.load(kept)["measured"]), 1)
+
+    def test_what_cannot_be_written_is_status_1(self):
+        # A limit of one block, as a disk that is full: some 4 kB are needed.
+        command, _ = self.command(RUN.replace("16M", "64K") + TUNED)
+        run = subprocess.run(
+            ["bash", "-c", 'ulimit -f 1; exec "$@"', "bash", *command],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn("--tuner-cache: tuned/", run.stderr)
+        self.assertIn("cannot be written", run.stderr)
+
     def test_mistakes(self):
         small = "collperf --ranks=4 -b 64K" + QUIET  # of no network that has something to tell
         self.refuse(small + " --tuner=measure", "--tuner", "measured")
@@ -229,8 +280,23 @@ class Tuner(SystemTest):
         ):
             self.write(os.path.relpath(file, self.folder), text)
             self.refuse(small + TUNED, os.path.basename(file), words, "measured anew")
+        # A folder in its place: one remedy, not two.
+        os.rename(file, file + ".away")
+        os.mkdir(file)
+        run = self.refuse(small + TUNED, os.path.basename(file), "allowed: a regular file")
+        os.rmdir(file)
+        # Times that nobody has measured, whatever they are.
+        tried = good["measured"][0]["tried"][0]
+        right = tried["time_ps"]
+        self.assertEqual(digest(good["measured"][0]), good["measured"][0]["digest"])
+        for wrong in (1, right - 1, right + 1, 2 * right):
+            tried["time_ps"] = wrong
+            self.write(os.path.relpath(file, self.folder), good)
+            self.refuse(small + TUNED, "/measured/0: is not what was measured", "measured anew")
+        tried["time_ps"] = right
         # What this version would not try is measured anew.
-        good["measured"][0]["tried"][0]["algorithm"] = "nosuch"
+        tried["algorithm"] = "nosuch"
+        good["measured"][0]["digest"] = digest(good["measured"][0])
         self.write(os.path.relpath(file, self.folder), good)
         self.assertIn("measuring 1 choice", self.run_program(small + TUNED).err)
 

@@ -397,6 +397,7 @@ class Help(SystemTest):
         "rate-interval": "--rate-interval=50us",
         "tcp-control": "--protocol=tcp --tcp-control=dctcp",
         "packet-mtu": "--protocol=tcp --packet-mtu=9000",
+        "rate": "--protocol=udp --rate=30Gbps",
     }
     STOPS = {"help": "--help", "version": "--version", "list": "--list=nics", "dry-run": ""}
 

@@ -39,6 +39,8 @@ class Alone(SystemTest):
                 self.assertGreaterEqual(ordinary["bytes_sent"], flows["all"] * 500003)
                 self.assertEqual(stats["data_packets"], 0)
                 self.assertIn("TCP              cubic", run.out)
+                self.assertIn("congestion control cubic;", run.out)
+                self.assertNotIn("dcqcn", run.out)
 
     def test_controls(self):
         for control in ("cubic", "newreno", "dctcp", "vegas"):
@@ -87,6 +89,36 @@ class Alone(SystemTest):
         self.assertEqual(alone.stats["flows"]["segments_retransmitted"], 0)
         self.assertEqual(alone.stats["flows"]["time_outs"], 0)
         self.assertEqual(alone.stats["flows"]["segments_sent"], 2000000 // 1448 + 1)
+
+    def test_what_a_full_nic_gives_up_is_told(self):
+        """In a lossless priority nothing is dropped in the network, so what is sent again is what
+        the sender's NIC had no room for: as many. All others come and are answered, once each; a
+        handshake is three packets.
+        """
+        for nic in ("40GbE", "25GbE"):
+            run = self.run_program(
+                f"traffic --topology=single-switch --hosts=3 --nic={nic} --pattern=incast"
+                " --fan-in=2 --bytes=10MB --tcp-control=newreno --priority=3" + TCP
+            )
+            flows, ordinary = run.stats["flows"], run.stats["ordinary"]
+            self.assertEqual(sum(run.stats["drops"].values()), 0)
+            refused = ordinary["packets_refused"]
+            self.assertGreater(refused, 0)
+            self.assertEqual(refused, flows["segments_retransmitted"])
+            came = flows["segments_sent"] - refused
+            self.assertEqual(ordinary["packets_sent"], 2 * came + 2 * 3)
+            self.assertEqual(ordinary["packets_received"], ordinary["packets_sent"])
+
+    def test_time_outs_are_counted_one_by_one(self):
+        # The receiver is gone for good: six times is sent again (TcpSocket::DataRetries), each after
+        # twice the time, of 0.2 s first.
+        run = self.run_program(
+            "traffic --topology=single-switch --hosts=3 --nic=25GbE --pattern=incast --fan-in=1"
+            " --bytes=3MB --fault=nic-down,at=500us,on=server-0" + TCP,
+            status=3,
+        )
+        self.assertEqual(run.stats["flows"]["time_outs"], 6)
+        self.assertEqual(run.stats["flows"]["segments_retransmitted"], 6)
 
     def test_a_load(self):
         stats = self.run_program(
@@ -280,7 +312,7 @@ class Refused(SystemTest):
         self.refuse(rdma + " --tcp-control=cubic", "--tcp-control", "--protocol=tcp")
         self.refuse(rdma + " --packet-mtu=1500", "--packet-mtu", "--protocol=tcp")
         self.refuse(
-            JOB + " --background=protocol=udp", "--background: protocol", "udp", "rdma, tcp"
+            JOB + " --background=protocol=sctp", "--background: protocol", "sctp", "rdma, tcp"
         )
         self.refuse(
             JOB + " --background=pattern=permutation,protocol=tcp --threads=2", "--threads", "2"

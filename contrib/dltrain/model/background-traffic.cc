@@ -35,12 +35,16 @@ BackgroundTraffic::BackgroundTraffic(const scenario::Background& spec,
     : m_spec(spec),
       m_collector(collector),
       m_places(fabric),
-      m_transport(MakeFlowTransport(network, spec.protocol, stack, {fabric, collector, m_places})),
+      m_transport(MakeFlowTransport(network,
+                                    spec.protocol,
+                                    stack,
+                                    {fabric, collector, m_places},
+                                    spec.repeats)),
       m_owner(collector.AddOwner("background", true)),
       m_isWarmup(warmup),
       m_nextFlow(FIRST_FLOW)
 {
-    if (spec.protocol.tcp)
+    if (spec.protocol.IsOrdinary())
     {
         collector.SetOwnerOfOrdinary(m_owner);
     }
@@ -188,9 +192,9 @@ BackgroundTraffic::ToJson(int64_t end) const
     nlohmann::ordered_json json;
     json["pattern"] = m_spec.pattern;
     json["hosts"] = m_spec.hosts;
-    if (m_spec.protocol.tcp)
+    if (m_spec.protocol.IsOrdinary())
     {
-        json["protocol"] = "tcp";
+        json["protocol"] = m_spec.protocol.Name();
     }
     if (m_spec.offered.load > 0)
     {
@@ -209,11 +213,12 @@ BackgroundTraffic::ToJson(int64_t end) const
     json["fct_slowdown"] = results::ToJson(results::QuantilesOf(totals.slowdown));
     if (const results::Interference* interference = m_collector.GetInterference())
     {
-        // What TCP's packets waited, and for whom, is not known.
+        // What TCP's and UDP's packets waited, and for whom, is not known.
         json["interference"] = {{"job", interference->ToJson(0, "job")},
                                 {"background",
-                                 m_spec.protocol.tcp ? nlohmann::ordered_json()
-                                                     : interference->ToJson(m_owner, "job")}};
+                                 m_spec.protocol.IsOrdinary()
+                                     ? nlohmann::ordered_json()
+                                     : interference->ToJson(m_owner, "job")}};
     }
     return json;
 }
@@ -222,7 +227,8 @@ void
 BackgroundTraffic::Print(std::ostream& os, int64_t end) const
 {
     const results::FlowTotals& totals = m_collector.GetFlows().GetTotals(m_owner);
-    os << "Background       " << m_spec.pattern << (m_spec.protocol.tcp ? " by TCP" : "")
+    const bool ordinary = m_spec.protocol.IsOrdinary();
+    os << "Background       " << m_spec.pattern << (ordinary ? " by " + m_spec.protocol.Text() : "")
        << " among " << m_spec.hosts << " hosts: ";
     if (m_isWarmup)
     {
@@ -231,8 +237,7 @@ BackgroundTraffic::Print(std::ostream& os, int64_t end) const
     }
     os << results::Format(m_spec.repeats ? "flows that began make %.3g" : "asked for %.3g",
                           100 * GetLoad(end))
-       << (m_spec.protocol.tcp ? "% of their links' rate, without headers"
-                               : "% of their links' rate");
+       << (ordinary ? "% of their links' rate, without headers" : "% of their links' rate");
     if (totals.fct.Count() == 0)
     {
         os << ", no flow ended" << LossesText(*m_transport) << "\n";

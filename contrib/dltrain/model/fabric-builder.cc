@@ -71,9 +71,9 @@ SetDefaults(const scenario::FabricSpec& spec, const scenario::RunOptions& run, s
     {
         set(name, StringValue(text));
     }
-    if (run.protocol.tcp)
+    if (run.protocol.IsOrdinary())
     {
-        SetTcpDefaults(run.protocol);
+        SetOrdinaryDefaults(run.protocol);
     }
     const rdma::FrameSizes& frames = spec.frames;
     set("ns3::RdmaNic::HeaderBytes", UintegerValue(frames.dataOverhead - frames.lineOverhead));
@@ -373,7 +373,7 @@ BuildFabric(const scenario::FabricSpec& spec,
     helper.SetCongestionOps(factory.Create<ns3::RdmaCongestionOps>());
     const auto linkLayer = LinkLayerSetup::Of(spec);
     linkLayer->Apply(helper);
-    if (run.protocol.tcp)
+    if (run.protocol.IsOrdinary())
     {
         helper.SetLargestFrame(LargestFrameOf(run.protocol));
     }

@@ -173,7 +173,7 @@ FabricRun::Build(FabricSimulation& simulation)
     {
         return error;
     }
-    if (m_run.protocol.tcp)
+    if (m_run.protocol.IsOrdinary())
     {
         m_stack = InstallStack(m_run.protocol, *m_fabric, error);
         if (!m_stack)
@@ -466,7 +466,7 @@ FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
     }
     if (m_stack)
     {
-        PrintOrdinary(os, m_run.protocol, *m_fabric);
+        PrintOrdinary(os, m_run.protocol, *m_fabric, *m_stack);
     }
     results::PrintEnd(os, m_run, outcome, network, simulation.GetFiles());
     results::WriteTimelineOf(m_run, os);
@@ -493,7 +493,7 @@ FabricRun::WriteStatistics(const FabricSimulation& simulation,
     }
     if (m_stack)
     {
-        stats["ordinary"] = OrdinaryToJson(m_run.protocol, *m_fabric);
+        stats["ordinary"] = OrdinaryToJson(m_run.protocol, *m_fabric, *m_stack);
     }
     results::AddCosts(stats, outcome, network);
     if (m_options.gpus)

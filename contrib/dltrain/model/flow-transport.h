@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What carries flows: RDMA or TCP.
+ * What carries flows: RDMA, TCP or UDP.
  */
 #ifndef DLTRAIN_FLOW_TRANSPORT_H
 #define DLTRAIN_FLOW_TRANSPORT_H
@@ -18,17 +18,19 @@
 namespace dltrain
 {
 
-/// \param network as which it is with RDMA \param stack of the fabric, with TCP; else it is not
-/// used
+/// \param network as which it is with RDMA \param stack of the fabric, with TCP and UDP; else it is
+/// not used \param repeats flows begin again when they have ended, as FlowJob says
 std::unique_ptr<Transport> MakeFlowTransport(const std::string& network,
                                              const scenario::ProtocolSpec& protocol,
                                              ns3::OrdinaryStack* stack,
-                                             const NetworkParts& parts);
+                                             const NetworkParts& parts,
+                                             bool repeats = false);
 
-/// Adds what TCP sent again; of RDMA's transports nothing.
+/// Adds what TCP sent again, and what UDP lost; of RDMA's transports nothing.
 void AddLosses(const Transport& transport, nlohmann::ordered_json& json);
 
-/// The same for the terminal: "; 12 of 3,400 segments sent again, 1 time-out"; of RDMA "".
+/// The same for the terminal: "; 12 of 3,400 segments sent again, 1 time-out", "; 12 of 3,400
+/// datagrams lost"; of RDMA "".
 std::string LossesText(const Transport& transport);
 
 } // namespace dltrain

@@ -92,7 +92,7 @@ class JobsSimulation::Member : public FlowListener
                                         m_job.protocol,
                                         run.Stack(),
                                         {run.Fabric(), run.Collector(), *m_places});
-        if (m_job.protocol.tcp)
+        if (m_job.protocol.IsOrdinary())
         {
             run.Collector().SetOwnerOfOrdinary(m_owner);
         }
@@ -198,7 +198,7 @@ class JobsSimulation::Member : public FlowListener
     /// \return null: it is not known
     nlohmann::ordered_json Interference() const
     {
-        if (m_job.protocol.tcp)
+        if (m_job.protocol.IsOrdinary())
         {
             return {}; // its packets do not tell for whom they wait
         }
@@ -404,9 +404,9 @@ JobsSimulation::Member::GetStatistics(const std::optional<double>& alone) const
     {
         const FlowCounts counts = m_flows->GetCounts();
         json["pattern"] = m_job.pattern;
-        if (m_job.protocol.tcp)
+        if (m_job.protocol.IsOrdinary())
         {
-            json["protocol"] = "tcp";
+            json["protocol"] = m_job.protocol.Name();
         }
         json["flows"] = m_job.flows.size();
         json["flows_arrived"] = counts.arrived;
@@ -492,9 +492,8 @@ RunJobs(const scenario::TrainingScenario& scenario)
                          "with\n";
             if (RunControl::IsInterrupted())
             {
-                return SayError("dltrain",
-                                "interrupted before the jobs ran together",
-                                &scenario.run);
+                SayError("dltrain", "interrupted before the jobs ran together", &scenario.run);
+                return 128 + RunControl::Signal();
             }
         }
     }

@@ -27,11 +27,19 @@ constexpr int64_t STREAM = int64_t{1} << 40;
 } // namespace
 
 void
-SetTcpDefaults(const scenario::ProtocolSpec& spec)
+SetOrdinaryDefaults(const scenario::ProtocolSpec& spec)
 {
     const auto set = [](const std::string& name, const ns3::AttributeValue& value) {
         ns3::Config::SetDefault(name, value);
     };
+    set("ns3::RdmaPackets::Mtu", ns3::UintegerValue(spec.packetMtu));
+    // Class selectors (RFC 2474, 4.2.2), of which transports take that of a flow's priority.
+    set("ns3::RdmaPackets::DscpPriorities",
+        ns3::StringValue("0:0,8:1,16:2,24:3,32:4,40:5,48:6,56:7"));
+    if (!spec.IsTcp())
+    {
+        return;
+    }
     set("ns3::TcpL4Protocol::SocketType",
         ns3::TypeIdValue(ns3::TypeId::LookupByName(spec.controlType)));
     set("ns3::TcpSocket::SegmentSize", ns3::UintegerValue(spec.packetMtu - TCP_HEADERS));
@@ -45,10 +53,6 @@ SetTcpDefaults(const scenario::ProtocolSpec& spec)
     // Linux, include/net/tcp.h: TCP_RTO_MIN is HZ / 5, TCP_TIMEOUT_INIT 1 HZ.
     set("ns3::TcpSocketBase::MinRto", ns3::TimeValue(ns3::MilliSeconds(200)));
     set("ns3::TcpSocket::ConnTimeout", ns3::TimeValue(ns3::Seconds(1)));
-    set("ns3::RdmaPackets::Mtu", ns3::UintegerValue(spec.packetMtu));
-    // Class selectors (RFC 2474, 4.2.2), of which TcpTransport takes that of a flow's priority.
-    set("ns3::RdmaPackets::DscpPriorities",
-        ns3::StringValue("0:0,8:1,16:2,24:3,32:4,40:5,48:6,56:7"));
 }
 
 uint32_t
@@ -64,30 +68,39 @@ InstallStack(const scenario::ProtocolSpec&, ns3::RdmaFabric& fabric, std::string
 }
 
 nlohmann::ordered_json
-OrdinaryToJson(const scenario::ProtocolSpec& spec, const ns3::RdmaFabric& fabric)
+OrdinaryToJson(const scenario::ProtocolSpec& spec,
+               const ns3::RdmaFabric& fabric,
+               const ns3::OrdinaryStack& stack)
 {
     const ns3::RdmaPacketCounters totals = ns3::RdmaPacketHelper::GetTotals(fabric);
     nlohmann::ordered_json json;
-    json["protocol"] = "tcp";
-    json["control"] = spec.control;
+    json["protocol"] = spec.Name();
+    if (spec.IsTcp())
+    {
+        json["control"] = spec.control;
+    }
     json["packets_sent"] = totals.sent;
     json["bytes_sent"] = totals.sentBytes;
     json["packets_received"] = totals.received;
     json["bytes_received"] = totals.receivedBytes;
     json["packets_marked"] = totals.marked;
-    json["packets_refused"] = totals.refused;
+    json["packets_refused"] = totals.refused + stack.GetRefused();
     json["packets_lost_with_link"] = totals.lostWithLink + fabric.GetPortTotals().ordinaryLost;
     return json;
 }
 
 void
-PrintOrdinary(std::ostream& os, const scenario::ProtocolSpec& spec, const ns3::RdmaFabric& fabric)
+PrintOrdinary(std::ostream& os,
+              const scenario::ProtocolSpec& spec,
+              const ns3::RdmaFabric& fabric,
+              const ns3::OrdinaryStack& stack)
 {
     const ns3::RdmaPacketCounters totals = ns3::RdmaPacketHelper::GetTotals(fabric);
-    os << "TCP              " << spec.control << ": " << results::HumanCount(totals.sent)
-       << " packets sent, " << results::HumanCount(totals.received) << " received, "
+    os << spec.Text() << "              " << (spec.IsTcp() ? spec.control + ": " : "")
+       << results::HumanCount(totals.sent) << " packets sent, "
+       << results::HumanCount(totals.received) << " received, "
        << results::HumanCount(totals.marked) << " of them marked CE; "
-       << results::HumanCount(totals.refused) << " refused by full NICs\n";
+       << results::HumanCount(totals.refused + stack.GetRefused()) << " refused by full NICs\n";
 }
 
 } // namespace dltrain

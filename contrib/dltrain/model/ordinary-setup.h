@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * TCP beside RDMA, as a scenario asks for it.
+ * TCP or UDP beside RDMA, as a scenario asks for it.
  */
 #ifndef DLTRAIN_ORDINARY_SETUP_H
 #define DLTRAIN_ORDINARY_SETUP_H
@@ -18,10 +18,10 @@
 namespace dltrain
 {
 
-/// As defaults of ns-3's attributes, before those that the user sets. \pre spec.tcp
-void SetTcpDefaults(const scenario::ProtocolSpec& spec);
+/// As defaults of ns-3's attributes, before those that the user sets. \pre spec.IsOrdinary()
+void SetOrdinaryDefaults(const scenario::ProtocolSpec& spec);
 
-/// \return bytes of the largest frame, header to FCS \pre spec.tcp
+/// \return bytes of the largest frame, header to FCS \pre spec.IsOrdinary()
 uint32_t LargestFrameOf(const scenario::ProtocolSpec& spec);
 
 /// On all hosts. \return null: `error` says why
@@ -29,14 +29,16 @@ std::unique_ptr<ns3::OrdinaryStack> InstallStack(const scenario::ProtocolSpec& s
                                                  ns3::RdmaFabric& fabric,
                                                  std::string& error);
 
-/// For stats.json: what became of packets, in the whole run. \pre spec.tcp
+/// For stats.json: what became of packets, in the whole run. \pre spec.IsOrdinary()
 nlohmann::ordered_json OrdinaryToJson(const scenario::ProtocolSpec& spec,
-                                      const ns3::RdmaFabric& fabric);
+                                      const ns3::RdmaFabric& fabric,
+                                      const ns3::OrdinaryStack& stack);
 
 /// The same for the terminal.
 void PrintOrdinary(std::ostream& os,
                    const scenario::ProtocolSpec& spec,
-                   const ns3::RdmaFabric& fabric);
+                   const ns3::RdmaFabric& fabric,
+                   const ns3::OrdinaryStack& stack);
 
 } // namespace dltrain
 

@@ -180,7 +180,13 @@ RunControl::~RunControl()
 bool
 RunControl::IsInterrupted()
 {
-    return g_signal.load() != 0;
+    return Signal() != 0;
+}
+
+int
+RunControl::Signal()
+{
+    return g_signal.load();
 }
 
 // In the simulation's thread ---------------------------------------------------------------------
@@ -544,7 +550,7 @@ RunControl::Run(const std::function<bool()>& finished,
     if (m_failure.empty() && IsInterrupted())
     {
         outcome.interrupted = true;
-        outcome.exitStatus = 128 + g_signal.load();
+        outcome.exitStatus = 128 + Signal();
         outcome.message =
             g_signal.load() == SIGINT ? "interrupted by Ctrl-C" : "interrupted by a signal";
         return outcome;

@@ -121,6 +121,8 @@ class RunControl
 
     /// \return whether a signal has come
     static bool IsInterrupted();
+    /// \return which; 0: none. A run that it ends has the exit status 128 + this
+    static int Signal();
 
     /// Simulated time without a data frame that counts as stuck, at least: on slow or long links it
     /// is as long as the longest one needs for sixteen frames, one after the other, each with its

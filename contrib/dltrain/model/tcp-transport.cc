@@ -13,7 +13,6 @@
 #include "ns3/tcp-header.h"
 #include "ns3/tcp-socket-base.h"
 #include "ns3/tcp-socket-factory.h"
-#include "ns3/tcp-socket-state.h"
 
 #include <algorithm>
 #include <utility>
@@ -130,7 +129,6 @@ TcpTransport::Watch(Connection& connection)
 {
     using ns3::TcpHeader;
     using ns3::TcpSocketBase;
-    using ns3::TcpSocketState;
     connection.socket->TraceConnectWithoutContext(
         "Tx",
         ns3::Callback<void, Ptr<const ns3::Packet>, const TcpHeader&, Ptr<const TcpSocketBase>>(
@@ -149,12 +147,14 @@ TcpTransport::Watch(Connection& connection)
                 connection.sentUpTo =
                     first || end > connection.sentUpTo ? end : connection.sentUpTo;
             }));
+    // A time-out doubles the next one, up to 60 s (TcpSocketBase::ReTxTimeout); an answer shortens
+    // it.
     connection.socket->TraceConnectWithoutContext(
-        "CongState",
-        ns3::Callback<void, TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t>(
-            [this](TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t now) {
-                m_counts.timeouts += now == TcpSocketState::CA_LOSS;
-            }));
+        "RTO",
+        ns3::Callback<void, ns3::Time, ns3::Time>([this](ns3::Time before, ns3::Time now) {
+            const ns3::Time most = ns3::Seconds(60);
+            m_counts.timeouts += now > before && (now == before + before || now == most);
+        }));
 }
 
 void

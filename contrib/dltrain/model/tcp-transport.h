@@ -29,7 +29,7 @@ struct SegmentCounts
 {
     uint64_t sent = 0;          ///< segments with data
     uint64_t retransmitted = 0; ///< of them, such as begin below what had been sent before
-    uint64_t timeouts = 0;      ///< a connection's, but for those that follow one without an answer
+    uint64_t timeouts = 0;      ///< after which a connection sent again
 };
 
 /**

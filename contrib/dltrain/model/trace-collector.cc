@@ -391,6 +391,30 @@ TraceCollector::FailMessage()
 }
 
 void
+TraceCollector::NoteSending(int64_t beginPs, int64_t endPs, uint64_t bytes)
+{
+    if (m_interference && m_ownerOfOrdinary && !m_finished)
+    {
+        m_interference->AddOrdinary(beginPs, endPs, bytes);
+    }
+}
+
+void
+TraceCollector::AddMessage(uint64_t id, int64_t posted, results::FlowRecord record)
+{
+    const PendingMessages::Message message = Number(id, posted, ns3::RdmaOperation::WRITE);
+    const bool measured =
+        m_marked ? message.measured : m_measuring && message.posted >= m_baseline.time;
+    if (measured && !m_finished)
+    {
+        record.flow = message.flow;
+        record.tag = message.tag;
+        record.start = message.posted;
+        m_flows->Add(record);
+    }
+}
+
+void
 TraceCollector::ExpectMessage(const ns3::RdmaQueuePair& receiver,
                               int64_t posted,
                               uint64_t id,

@@ -165,6 +165,12 @@ class TraceCollector : public ns3::RdmaNicWatcher
     void EndMessage(const PendingMessages::Message& message, results::FlowRecord record);
     /// It will never be complete.
     void FailMessage();
+    // And of UDP's, of which parts may come.
+
+    /// One was sent in this time, whatever comes of it: for interference.
+    void NoteSending(int64_t beginPs, int64_t endPs, uint64_t bytes);
+    /// One has come whole: the same as CountMessage and EndMessage, but for interference.
+    void AddMessage(uint64_t id, int64_t posted, results::FlowRecord record);
 
     bool HasPackets() const
     {

@@ -337,14 +337,17 @@ TrafficSimulation::OnBegin()
         return;
     }
     const topo::Topology& topology = m_scenario.topology;
+    const scenario::ProtocolSpec& protocol = m_scenario.run.protocol;
     std::cout << "Network          " << m_scenario.topologyName << ": "
               << Counted(topology.Hosts().size(), "host") << ", "
               << Counted(topology.SwitchCount(), "switch", "es") << ", "
               << Counted(topology.Links().size(), "link") << "; "
-              << scenario::NetworkText(m_scenario.fabric) << "; set up in "
-              << results::HumanTime(m_run.GetSetUpS() * 1e6) << "\n"
+              << (protocol.IsTcp()   ? "congestion control " + protocol.control
+                  : protocol.IsUdp() ? "no congestion control"
+                                     : scenario::NetworkText(m_scenario.fabric))
+              << "; set up in " << results::HumanTime(m_run.GetSetUpS() * 1e6) << "\n"
               << "Traffic          " << m_scenario.pattern
-              << (m_scenario.run.protocol.tcp ? " by TCP" : "") << ": "
+              << (protocol.IsOrdinary() ? " by " + protocol.Text() : "") << ": "
               << Counted(m_scenario.flows.size(), "flow") << ", "
               << results::HumanBytes(static_cast<double>(m_totalBytes));
     if (Ranks::Get().Several())

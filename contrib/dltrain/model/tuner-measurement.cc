@@ -189,9 +189,10 @@ Measure(const std::string& program,
     {
         TunerMeasurement measurement(program, run, fabric, cluster, collectives, one, tried.choice);
         const std::optional<int64_t> ps = measurement.Run();
-        if (RunControl::IsInterrupted())
+        if (const int signal = RunControl::Signal())
         {
-            return SayError(program, "interrupted while --tuner measured", &run);
+            scenario::DropOutput(run);
+            return 128 + signal; // who keeps what was measured says so
         }
         if (!ps)
         {
@@ -275,13 +276,24 @@ Tune(const std::string& program,
     std::cerr << program << ": note: --tuner: measuring " << topo::Counted(unknown.size(), "choice")
               << " (" << topo::Counted(simulations, "simulation") << ") for " << cache.File()
               << std::endl;
+    std::size_t measured = 0;
     for (scenario::MeasuredCollective* one : unknown)
     {
         const int status = Measure(program, run, fabric, cluster, collectives, *one);
+        if (RunControl::Signal() != 0)
+        {
+            std::cerr << program << ": interrupted while --tuner measured: "
+                      << topo::Counted(measured, "choice") << " of " << unknown.size()
+                      << (measured ? " kept in " + cache.File() + "; the next run goes on there"
+                                   : " kept")
+                      << std::endl;
+            return status;
+        }
         if (status != 0)
         {
             return status;
         }
+        ++measured;
         if (run.progress)
         {
             std::cerr << program << ": " << TextOf(*one) << ": "
@@ -292,7 +304,8 @@ Tune(const std::string& program,
         problem = cache.Write(choices);
         if (!problem.empty())
         {
-            return fail(problem);
+            fail(problem);
+            return 1; // as of any file that could not be written
         }
     }
     return 0;

@@ -8,6 +8,7 @@
 #include "ns3/ipv4-interface-address.h"
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/mac48-address.h"
+#include "ns3/traffic-control-layer.h"
 
 namespace ns3
 {
@@ -48,6 +49,13 @@ OrdinaryStack::Install(RdmaFabric& fabric,
     internet.Install(hosts);
     internet.AssignStreams(hosts, stream);
     std::unique_ptr<OrdinaryStack> stack(new OrdinaryStack);
+    for (uint32_t i = 0; i < hosts.GetN(); ++i)
+    {
+        hosts.Get(i)->GetObject<TrafficControlLayer>()->TraceConnectWithoutContext(
+            "TcDrop",
+            Callback<void, Ptr<const Packet>>(
+                [refused = &stack->m_refused](Ptr<const Packet>) { ++*refused; }));
+    }
     stack->m_interfaces.resize(fabric.GetNEndpoints());
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {

@@ -61,6 +61,13 @@ class OrdinaryStack
         return GetDevice(endpoint)->GetNode();
     }
 
+    /// \return packets that hosts had for a NIC whose queue was full, and gave up: above the
+    /// device, which is not asked then (RdmaPacketCounters::refused is of those that it was)
+    uint64_t GetRefused() const
+    {
+        return m_refused;
+    }
+
     /// These two know each other's MAC addresses for ever, so neither asks by ARP: as of a network
     /// that has learnt them, or answers in their place. Before events of either.
     void Introduce(uint32_t a, uint32_t b);
@@ -68,6 +75,7 @@ class OrdinaryStack
   private:
     std::vector<Ptr<Ipv4Interface>> m_interfaces; //!< by endpoint; null: of a switch's own unit
     std::set<std::pair<uint32_t, uint32_t>> m_introduced;
+    uint64_t m_refused{0};
 };
 
 } // namespace ns3

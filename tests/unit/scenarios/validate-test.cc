@@ -266,7 +266,7 @@ TEST(BadInput, InfiniBandAndEthernetDoNotMix)
     ExpectStarts(TrainError({"--fabric=ib", "--nic=100GbE"}),
                  "--nic=100GbE: is Ethernet's; allowed with --fabric=ib: SDR, ");
     ExpectStarts(TrainError({"--nic=EDR", "--no-pfc"}),
-                 "--no-pfc=0: has no meaning with --fabric=ib");
+                 "--no-pfc: has no meaning with --fabric=ib");
     ExpectStarts(TrainError({"--vls=2"}), "--vls=2: has a meaning with --fabric=ib only");
     ExpectStarts(TrainError({"--nic=EDR", "--vls=3"}), "--vls=3: ");
     ExpectStarts(TrainError({"--nic=EDR", "--vl-buffer=4kB"}),
