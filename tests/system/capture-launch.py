@@ -117,7 +117,10 @@ class OneCommand(CaptureTest):
             "    o.step()\n    o.zero_grad()\n",
         )
         run = self.run_program(
-            ["dltrain", f"--launch=torchrun --nproc_per_node=3 {path}", "--servers=2", "--algorithm=ring"]
+            [
+                *("dltrain", f"--launch=torchrun --nproc_per_node=3 {path}"),
+                *("--servers=2", "--algorithm=ring"),
+            ]
         )
         gradients = 4 * 1024 * 1536
         self.assertEqual((run.stats["gpus"], run.stats["trace"]["ranks"]), (16, 6))

@@ -364,8 +364,8 @@ def _bags(arguments, results):
 
 
 def _put(adds, touched):
-    """Into places of a tensor, of which the rest stays as it is, or of a copy. `touched(arguments)`:
-    of how many elements; `adds(arguments)`: whether they are read as well.
+    """Into places of a tensor, of which the rest stays as it is, or of a copy.
+    `touched(arguments)`: of how many elements; `adds(arguments)`: whether they are read as well.
     """
 
     def kernels(arguments, results):
