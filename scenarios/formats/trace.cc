@@ -3,6 +3,7 @@
  */
 #include "scenarios/formats/trace.h"
 
+#include "scenarios/formats/capture-findings.h"
 #include "scenarios/formats/goal.h"
 #include "scenarios/formats/htsim-trace.h"
 #include "scenarios/formats/input-file.h"
@@ -201,6 +202,21 @@ Place(const Places& places, uint32_t each, training::TrainingPlan* plan)
     plan->ranks = places.ranks;
 }
 
+/// Of a capture some ranks may stand for others that do not do the same.
+std::string
+WhoRan(const Trace& trace, const std::string& path)
+{
+    const auto findings =
+        trace.format == "capture" ? ReadFindings(path) : std::optional<Findings>();
+    if (!findings || findings->captured >= trace.ranks)
+    {
+        return "";
+    }
+    return "; only " + std::to_string(findings->captured) + " of " + std::to_string(trace.ranks) +
+           " ranks were captured, and the others are taken to do as these: --capture-ranks=all "
+           "captures all";
+}
+
 } // namespace
 
 std::optional<training::TrainingPlan>
@@ -219,7 +235,7 @@ PlanOf(const Trace& trace,
     {
         if (!problems->empty())
         {
-            AddError(errors, path, "", problems->front());
+            AddError(errors, path, "", problems->front() + WhoRan(trace, path));
             return std::nullopt;
         }
     }

@@ -272,10 +272,12 @@ class Launched
         {
             auto findings = formats::ReadFindings(m_folder);
             result.scenario->launch.reset();
-            result.scenario->capture =
-                CaptureOutcome{findings ? std::move(*findings) : formats::Findings(),
-                               "the script failed\n" + end.failed,
-                               end.status};
+            result.scenario->capture = CaptureOutcome{
+                findings ? std::move(*findings) : formats::Findings(),
+                // What failed beside it says so itself (capturing.py).
+                (end.failed.rfind("the command ended", 0) == 0 ? "" : "the script failed\n") +
+                    end.failed,
+                end.status};
         }
         else
         {

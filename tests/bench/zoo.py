@@ -43,7 +43,8 @@ def networks():
             )
     for model, zoo, name in (("gpt2", "gpt2", "GPT-2"), ("bert", "bert-base", "BERT")):
         for fused in (True, False):
-            for batch, length in ((4, 512), (8, 1024)) if model == "gpt2" else ((8, 512), (32, 512)):
+            sizes = ((4, 512), (8, 1024)) if model == "gpt2" else ((8, 512), (32, 512))
+            for batch, length in sizes:
                 # What autocast does with half precision is what the zoo has of BERT.
                 half = model == "bert" and not fused
                 yield (

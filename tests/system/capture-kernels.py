@@ -90,6 +90,44 @@ class Kernels(CaptureTest):
         rows = 4 * 3 * WIDTH
         self.assertEqual(moved, [(rows + 24, rows)] * 3 + [(rows // 3 + 24, rows)])
 
+    def test_places_of_a_table(self):
+        """Two rows of 6 are written, and read where something is added; of places one by one these.
+        A row of numbers (8 bytes each) says which, and what is put there is read.
+        """
+        tasks = self.tasks(
+            f"x = torch.ones({ROWS}, {WIDTH}, device='cuda')\n"
+            "i = torch.zeros(2, dtype=torch.long, device='cuda')\n"
+            f"r = torch.ones(2, {WIDTH}, device='cuda')\n"
+            "p = torch.zeros(2, 3, dtype=torch.long, device='cuda')\n"
+            "x.index_add_(0, i, r)\n"
+            "x.index_copy_(0, i, r)\n"
+            "x[i] = r\n"
+            "x.index_put_((i,), r, accumulate=True)\n"
+            "x[i, i] = r[0, :2]\n"
+            "x.scatter_(1, p, r)\n"
+            "x.scatter_add_(1, p, r)\n"
+            "F.embedding_bag(i, x, torch.zeros(1, dtype=torch.long, device='cuda'))\n"
+            "torch.scatter(x, 1, p, 2.0)\n"
+        )
+        rows, number = 4 * 2 * WIDTH, 8
+        moved = [(task["read"], task["written"]) for task in tasks if task["kind"] == "embedding"]
+        self.assertEqual(
+            moved[:7],
+            [
+                (rows + 2 * number + rows, rows),
+                (rows + 2 * number, rows),
+                (rows + 2 * number, rows),
+                (rows + 2 * number + rows, rows),
+                (2 * 4 + 2 * number, 2 * 4),
+                (rows + 6 * number, 6 * 4),
+                (rows + 6 * number + 6 * 4, 6 * 4),
+            ],
+        )
+        self.assertEqual(moved[7][0], rows + 2 * number + number)
+        # What is not in place copies first.
+        self.assertEqual((tasks[-2]["read"], tasks[-2]["written"]), (BYTES, BYTES))
+        self.assertEqual(moved[8], (6 * number, 6 * 4))
+
     def test_norms_read_twice(self):
         """Batch norm in training: the input for statistics and to be normalized; backward gradient
         and input for their sums and for the gradient of the input. Layer norm: the gradients of

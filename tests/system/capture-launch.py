@@ -117,13 +117,35 @@ class OneCommand(CaptureTest):
             "    o.step()\n    o.zero_grad()\n",
         )
         run = self.run_program(
-            ["dltrain", f"--launch=torchrun --nproc_per_node=3 {path}", "--servers=2", "--algorithm=ring"]
+            [
+                *("dltrain", f"--launch=torchrun --nproc_per_node=3 {path}"),
+                *("--servers=2", "--algorithm=ring"),
+            ]
         )
         gradients = 4 * 1024 * 1536
         self.assertEqual((run.stats["gpus"], run.stats["trace"]["ranks"]), (16, 6))
         sent = 2 * 5 / 6 * gradients
         self.assertAlmostEqual(run.stats["bytes_sent_per_gpu"]["all_reduce"] / sent, 1, places=6)
         self.assertIn(f"{sent / 1e6:.1f} MB", run.out)
+
+    def test_a_rank_that_others_do_not_do_as(self):
+        """Rank 0 begins a chain of three; of it alone nobody else's part can be made."""
+        path = self.write(
+            "chain.py",
+            "import os, torch, torch.distributed as dist\n"
+            "dist.init_process_group('nccl')\n"
+            "rank = dist.get_rank()\n"
+            "torch.cuda.set_device(rank)\n"
+            "x = torch.ones(1 << 20, device='cuda')\n"
+            "if rank > 0:\n    dist.recv(x, rank - 1)\n"
+            "if rank < 2:\n    dist.send(x, rank + 1)\n",
+        )
+        run = self.run_program(
+            ["dltrain", f"--launch=torchrun --nproc_per_node=3 {path}", "--capture-ranks=0"],
+            status=2,
+        )
+        self.assertIn("; only 1 of 3 ranks were captured, and the others", run.err)
+        self.assertIn("--capture-ranks=all", run.err)
 
     def test_a_dry_run_leaves_nothing(self):
         out = os.path.join(self.folder, "none")

@@ -202,6 +202,9 @@ class Step(CaptureTest):
         self.assertIn("--capture-steps=4", note)
         self.assertIn("step 4 computes 50% less", self.noted(often, 4, "computes"))
         self.assertEqual(self.noted("", 3, "computes"), "")
+        # Of a script that ends itself, behind 9 steps, there is no later one.
+        note = self.noted(often.replace("% 2 == 1", "== 7"), 0, "computes")
+        self.assertIn("the script ends with it; the step before it is by --capture-steps=8", note)
 
     def test_memory_that_grows(self):
         """4 MiB of each step are kept."""

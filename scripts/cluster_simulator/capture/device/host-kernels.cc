@@ -35,7 +35,7 @@ LeftAlone(const at::Tensor& tensor)
         return false;
     }
     Note("floating-point tensors of the host of 64 MiB or more are not filled: first at " +
-         SourceLine());
+         ToldLine());
     return true;
 }
 

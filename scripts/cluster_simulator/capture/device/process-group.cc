@@ -398,7 +398,7 @@ SimulatedNccl::WaitFor(const std::string& key, int from, const char* what)
                         "capture: ",
                         what,
                         " at ",
-                        SourceLine(),
+                        ToldLine(),
                         " waits for rank ",
                         peer,
                         isOver ? std::string(", which has ended")

@@ -527,6 +527,13 @@ SourceLine()
     return line;
 }
 
+std::string
+ToldLine()
+{
+    const std::string line = SourceLine();
+    return line.empty() ? "a place that is no line of the script" : line;
+}
+
 void
 Note(const std::string& text)
 {
@@ -545,7 +552,7 @@ Note(const std::string& text)
 void
 NoteAssumed(const char* what)
 {
-    Note(std::string(what) + " at " + SourceLine() +
+    Note(std::string(what) + " at " + ToldLine() +
          " depends on choices that only a GPU could make (largest entries, an order, a lot): they "
          "are taken to be spread evenly");
 }

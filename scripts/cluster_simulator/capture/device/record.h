@@ -86,6 +86,8 @@ void RecordOperator(const c10::OperatorName& name,
 
 /// "train.py:31": the innermost line of this thread that is of no library; "": none.
 std::string SourceLine();
+/// The same in words, where none is known too.
+std::string ToldLine();
 /// A file as lines are told of it: "models/gpt.py"; "": it is of a library.
 std::string ToldFile(const std::string& file);
 /// What is said once for each text: it stands in the record, and on standard error.

@@ -217,7 +217,7 @@ Item(Operation, Arguments a, Stack& results)
     {
         const bool holds = value.isBoolean() && value.toBool();
         Note("a value that only a GPU would compute is read as " +
-             std::string(holds ? "true" : "0") + " at " + SourceLine());
+             std::string(holds ? "true" : "0") + " at " + ToldLine());
     }
     else if (IsAssumed(tensor))
     {
@@ -237,7 +237,7 @@ Equal(Operation, Arguments a, Stack& results)
             at::equal(OnGpu(one) ? OnHost(one) : one, OnGpu(other) ? OnHost(other) : other));
         return;
     }
-    Note("torch.equal of values that only a GPU would compute is taken as true at " + SourceLine());
+    Note("torch.equal of values that only a GPU would compute is taken as true at " + ToldLine());
     results.push_back(one.sizes() == other.sizes());
 }
 
@@ -275,7 +275,7 @@ NonZero(Operation, Arguments a, Stack& results)
     }
     Note("the shape depends on values that only a GPU would compute: nonzero() takes all as true "
          "at " +
-         SourceLine());
+         ToldLine());
     results.push_back(Result({tensor.numel(), tensor.dim()}, at::kLong, tensor));
 }
 
@@ -301,7 +301,7 @@ MaskedSelect(Operation, Arguments a, Stack& results)
     }
     Note("the shape depends on values that only a GPU would compute: masked_select() takes all as "
          "true at " +
-         SourceLine());
+         ToldLine());
     results.push_back(Vector(tensor.numel(), tensor.scalar_type(), tensor));
 }
 

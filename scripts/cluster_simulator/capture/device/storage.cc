@@ -517,7 +517,7 @@ CopyValues(const at::Tensor& destination, const at::Tensor& source)
     }
     if (!known)
     {
-        Note("values that only a GPU would compute are read as 0 at " + SourceLine());
+        Note("values that only a GPU would compute are read as 0 at " + ToldLine());
     }
     else if (IsAssumed(source))
     {

@@ -187,8 +187,8 @@ def _see(asked, nodes, each, gpus):
         needed = {"node": number, "task": number * each, "all": -(-number // nodes)}[kind]
         if needed > gpus:
             raise WrongWords(
-                f"{told}: are {needed} GPUs of a server, which has {gpus} for it (--gpus-per-server,"
-                " #SBATCH lines, CUDA_VISIBLE_DEVICES)"
+                f"{told}: are {needed} GPUs of a server, which has {gpus} for it"
+                " (--gpus-per-server, #SBATCH lines, CUDA_VISIBLE_DEVICES)"
             )
         if kind == "task":
             os.environ["SLURM_GPUS_PER_TASK"] = str(number)

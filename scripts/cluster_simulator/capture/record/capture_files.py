@@ -132,7 +132,10 @@ class Capture:
         )
         if was_ended:
             return f"the step behind it is by --capture-steps={self.step_count + 1}"
-        return f"the script ends with it; the step before it is by --capture-steps={self.step_count - 1}"
+        return (
+            "the script ends with it; the step before it is by"
+            f" --capture-steps={self.step_count - 1}"
+        )
 
     @property
     def step_count(self):

@@ -354,6 +354,52 @@ def _rows_of(arguments, results):
     return [kernel]
 
 
+def _bags(arguments, results):
+    """Of the table a row for each number."""
+    kernel = _in_memory("embedding", arguments, results)
+    table, numbers = arguments[:2]
+    rows = numbers.elements * table.bytes // max(table.sizes[0], 1)
+    kernel["read"] -= max(table.bytes - rows, 0) if table.on_gpu else 0
+    return [kernel]
+
+
+def _put(adds, touched):
+    """Into places of a tensor, of which the rest stays as it is, or of a copy.
+    `touched(arguments)`: of how many elements; `adds(arguments)`: whether they are read as well.
+    """
+
+    def kernels(arguments, results):
+        kernel = _in_memory("embedding", arguments[1:], arguments[:1])
+        mine = arguments[0]
+        size = min(mine.bytes, touched(arguments) * mine.item_bytes)
+        kernel["read"] += size if adds(arguments) else 0
+        kernel["written"] = size
+        made = list(raw.tensors(results))
+        if made and made[0].storage != mine.storage:
+            return [_in_memory("memory", [mine], made), kernel]
+        return [kernel]
+
+    return kernels
+
+
+def _slices(arguments):
+    """index_add_(self, dim, index, ...)"""
+    mine, dimension, index = arguments[:3]
+    return index.elements * mine.elements // max(mine.sizes[dimension] if mine.sizes else 1, 1)
+
+
+def _of_indices(arguments):
+    """index_put_(self, indices, values, accumulate): each has all dimensions that are not named;
+    of a mask all may be true.
+    """
+    mine, indices = arguments[:2]
+    named = [(i, index) for i, index in enumerate(indices) if index]
+    if any(index.dtype in ("bool", "u8") for _, index in named):
+        return mine.elements
+    left = mine.elements // max(math.prod(mine.sizes[i] for i, _ in named), 1)
+    return left * max((index.elements for _, index in named), default=1)
+
+
 def _nll_loss(arguments, results):
     """Of the log-probabilities only those of the targets are read."""
     probabilities, targets = arguments[:2]
@@ -499,6 +545,8 @@ SPECIAL = {
     "aten::addmv": _addmv,
     "aten::addmv_": _addmv,
     "aten::embedding": _rows_of,
+    "aten::_embedding_bag": _bags,
+    "aten::_embedding_bag_forward_only": _bags,
     "aten::index_select": _rows_of,
     "aten::index": _rows_of,
     "aten::gather": _rows_of,
@@ -534,6 +582,18 @@ SPECIAL.update(
         "randint",
     )
 )
+# (Of those that PyTorch makes of one definition the record has the name without "_" for all.)
+for name, adds, touched in (
+    ("index_add", lambda _: True, _slices),
+    ("index_copy", lambda _: False, _slices),
+    ("index_fill", lambda _: False, _slices),
+    ("scatter", lambda arguments: len(arguments) > 4, lambda one: one[2].elements),
+    ("scatter_add", lambda _: True, lambda one: one[2].elements),
+    ("index_put", lambda arguments: bool(arguments[3]), _of_indices),
+    ("_index_put_impl", lambda arguments: bool(arguments[3]), _of_indices),
+):
+    for ending in ("", "_"):
+        SPECIAL[f"aten::{name}{ending}"] = _put(adds, touched)
 RECURRENT = set()
 for name in ("rnn_tanh", "rnn_relu", "lstm", "gru"):
     SPECIAL[f"capture::{name}"] = _recurrent
