@@ -170,6 +170,22 @@ class Mistakes(CaptureTest):
             "from rank 2",
         )
 
+    def test_groups_in_another_order(self):
+        """Also where the numbers are known, for which ranks of the capture wait."""
+        self.one(
+            "groups_order.py",
+            "order",
+            [0, 1, 2],
+            ["in turns"],
+            "ranks wait for each other: rank 0 is in all_reduce of 4000 B (f32)",
+            patience=5,
+        )
+
+    def test_a_hang_is_no_failure_of_the_script(self):
+        """That ranks waited in vain is the capture's own word: no traceback, as on GPUs."""
+        made = self.capture("torchrun", "--nproc_per_node=4", "mistakes/ddp_alone.py")
+        self.assertEqual([one["kind"] for one in made.mistakes], ["mismatch"])
+
     def test_a_batch_more(self):
         self.one("uneven.py", "missing", [0, 1, 2], ["once more"], "ranks 1, 2 do nothing")
 
