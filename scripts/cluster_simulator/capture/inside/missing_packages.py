@@ -29,7 +29,18 @@ ADVICE = {
     "apex": "use torch.cuda.amp, torch.nn.parallel and torch.nn.SyncBatchNorm",
     "flash_attn": "use torch.nn.functional.scaled_dot_product_attention, which is captured",
     "megatron": "simulate it without a script: dltrain --model=... --tp=... --pp=...",
-    "torch.distributed._composable.fsdp": FSDP2,
+    "bitsandbytes": INSTALL,
+    "horovod": "use torch.distributed and torch.nn.parallel.DistributedDataParallel",
+    "peft": INSTALL,
+    "xformers": "use torch.nn.functional.scaled_dot_product_attention, which is captured",
+    "torch.distributed._composable": FSDP2,  # what is in it is asked for later
+    "torch.distributed.checkpoint": (
+        "PyTorch 1.13 does not have it; write state_dict() with torch.save, one file a rank"
+    ),
+    "torch.distributed.pipelining": (
+        "PyTorch 1.13 has no pipelines over NCCL; send what goes between stages with"
+        " torch.distributed.send and recv, or batch_isend_irecv"
+    ),
     "torch.distributed.device_mesh": MESH,
     "torch.distributed.tensor": MESH,
 }
