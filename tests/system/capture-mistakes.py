@@ -223,6 +223,24 @@ class Mistakes(CaptureTest):
             "ranks 1, 2 do broadcast of 28 B (i32)",  # 6 parameters
         )
 
+    def test_normalization_over_ranks_warns_of_nothing(self):
+        """Which counts are not zero is not known: all are taken, in the result's shape as well."""
+        script = os.path.join(SCRIPTS, "sync_batch_norm.py")
+        made = self.capture("torchrun", "--nproc_per_node=2", script)
+        self.assertEqual(made.mistakes, [])
+        self.assertNotIn("resized", made.errors)
+        script = self.write(
+            "masked.py",
+            "import torch\n"
+            "known = torch.tensor([0, 1, 1, 0, 1], device='cuda')\n"
+            "unknown = torch.randn(1 << 20, device='cuda')[:5] * 0 + torch.ones(5, device='cuda')\n"
+            "x = torch.ones(5, 2, device='cuda')\n"
+            "print(list(x[known >= 1].shape), list(x[unknown >= 1].shape))\n",
+        )
+        made = self.capture("python3", script)
+        self.assertEqual(made.output, "[3, 2] [5, 2]\n")
+        self.assertNotIn("resized", made.errors)
+
     def test_strides(self):
         """PyTorch's words for what NCCL cannot do; parts of lists are copied, so they may be."""
         self.one(
