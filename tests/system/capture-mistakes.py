@@ -302,6 +302,10 @@ class Mistakes(CaptureTest):
     def test_a_rank_that_dies(self):
         self.one("died.py", "died", [1], ["dies"], "FileNotFoundError", "/no/such/file")
 
+    def test_what_follows_of_a_rank_that_dies(self):
+        """Is no mistake of its own: what rank 0 sent and rank 1 did not come to take."""
+        self.one("pipeline_died.py", "died", [2], ["dies"], "ValueError: no labels", patience=5)
+
     def test_unused_parameters(self):
         self.one(
             "unused.py",

@@ -41,12 +41,16 @@ def find(records, tasks, groups, died, each=0):
     """A list of {"kind", "ranks", "lines", "text"}. `died`: {rank: exit status} of those that
     failed. `each`: ranks of a server that see all its GPUs; 0: not known.
     """
-    found = _told(records) + _failed(records, died)
+    failed = _failed(records, died)
+    found = _told(records) + failed
     explained = {rank for mistake in found for rank in mistake["ranks"]}
     if each > 0:
         found += _shared_gpus(records, each)
-    found += _collectives(tasks, groups, explained)
-    found += _messages(tasks, groups, explained)
+    together = _collectives(tasks, groups, explained) + _messages(tasks, groups, explained)
+    if failed:
+        # Others are ended with it, wherever they are, or give up waiting for it.
+        together = [one for one in together if one["kind"] not in ("missing", "unmatched")]
+    found += together
     if len(tasks) == groups.world > 1:
         # (Where all record what they do; a rank that gave up waiting in a circle did not come to
         # what the others then wait for.)
