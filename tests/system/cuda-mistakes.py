@@ -116,8 +116,8 @@ class Mistakes(CudaTest):
             self.assertIn(line_of(call, f'"{name}"'), mistake["text"])
 
     def test_ranks_that_die(self):
-        """By a signal (128 + 6 of SIGABRT is the status), or by itself while others wait for it: they
-        are ended with 1, and the first of them gives the status.
+        """By a signal (128 + 6 of SIGABRT is the status), or by itself while others wait for it:
+        they are ended with 1, and the first of them gives the status.
         """
         mistake = self.mistake("aborts", status=134)
         self.assertEqual((mistake["kind"], mistake["ranks"]), ("died", [1]))
