@@ -3,7 +3,7 @@
 """Tensors of several devices in one operator: what PyTorch 1.13 refuses on a GPU is refused here,
 and what it takes is taken.
 
-Expected by native_functions.yaml of 1.13 (device_check), by register_dispatch_key.py of its torchgen
+Expected by native_functions.yaml of 1.13 (device_check), by its torchgen's register_dispatch_key.py
 (the order of arguments, the method's name), and by what its TensorIterator takes.
 """
 
@@ -111,7 +111,8 @@ TAKEN = (
     "torch.rand(3, device='cuda', generator=torch.Generator('cuda'))",
     "torch._foreach_add([g, c], [g, c])",
     "nn.utils.clip_grad_norm_([nn.Parameter(g)], 1.0)",
-    "nn.LSTM(100, 8).cuda()(nn.utils.rnn.pack_padded_sequence(gpu(6, 2, 100), torch.tensor([6, 5])))",
+    "nn.LSTM(100, 8).cuda()("
+    "nn.utils.rnn.pack_padded_sequence(gpu(6, 2, 100), torch.tensor([6, 5])))",
     "F.ctc_loss(gpu(50, 2, 20).log_softmax(2), torch.ones(2, 30).long(), torch.full((2,), 50),"
     " torch.full((2,), 20))",
 )
@@ -139,7 +140,7 @@ class Devices(CaptureTest):
                 self.assertEqual(found[call], "taken")
 
     def test_labels_of_a_training_script(self):
-        """Not moved on rank 1: the mistake is at the line of the loss, in the first forward pass."""
+        """Not moved on rank 1: the mistake is at the line of the loss, in the forward pass."""
         script = self.write(
             "labels.py",
             "import os, torch, torch.nn as nn, torch.distributed as dist\n"

@@ -516,10 +516,11 @@ class Missing(CaptureTest):
             ("from transformers import AutoModel", "transformers is not there"),
             ("from torch.distributed.fsdp import fully_shard", "PyTorch 1.13 has no FSDP2"),
             ("import torch.distributed.device_mesh", "no device meshes"),
-            ("from torch.distributed._composable.fsdp import fully_shard", "has no FSDP2"),
-            ("from torch.distributed.pipelining import PipelineStage", "batch_isend_irecv"),
-            ("import torch.distributed.checkpoint as dcp", "torch.save"),
-            ("import xformers.ops", "scaled_dot_product_attention"),
+            ("from torch.distributed._composable.fsdp import fully_shard", "has no FSDP2; use"),
+            ("import torch.distributed.checkpoint as dcp", "write state_dict() with torch.save"),
+            ("from torch.distributed.pipelining import pipeline", "torch.distributed.send"),
+            ("import bitsandbytes as bnb", "bitsandbytes is not there"),
+            ("import horovod.torch as hvd", "use torch.distributed and"),
         ):
             with self.subTest(line=line):
                 error = self.fails(self.write("new.py", f"import torch\n{line}\n"))

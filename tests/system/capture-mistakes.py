@@ -170,6 +170,22 @@ class Mistakes(CaptureTest):
             "from rank 2",
         )
 
+    def test_groups_in_another_order(self):
+        """Also where the numbers are known, for which ranks of the capture wait."""
+        self.one(
+            "groups_order.py",
+            "order",
+            [0, 1, 2],
+            ["in turns"],
+            "ranks wait for each other: rank 0 is in all_reduce of 4000 B (f32)",
+            patience=5,
+        )
+
+    def test_a_hang_is_no_failure_of_the_script(self):
+        """That ranks waited in vain is the capture's own word: no traceback, as on GPUs."""
+        made = self.capture("torchrun", "--nproc_per_node=4", "mistakes/ddp_alone.py")
+        self.assertEqual([one["kind"] for one in made.mistakes], ["mismatch"])
+
     def test_a_batch_more(self):
         self.one("uneven.py", "missing", [0, 1, 2], ["once more"], "ranks 1, 2 do nothing")
 
@@ -206,6 +222,24 @@ class Mistakes(CaptureTest):
             "rank 0 does broadcast of 64 B (f32)",
             "ranks 1, 2 do broadcast of 28 B (i32)",  # 6 parameters
         )
+
+    def test_normalization_over_ranks_warns_of_nothing(self):
+        """Which counts are not zero is not known: all are taken, in the result's shape as well."""
+        script = os.path.join(SCRIPTS, "sync_batch_norm.py")
+        made = self.capture("torchrun", "--nproc_per_node=2", script)
+        self.assertEqual(made.mistakes, [])
+        self.assertNotIn("resized", made.errors)
+        script = self.write(
+            "masked.py",
+            "import torch\n"
+            "known = torch.tensor([0, 1, 1, 0, 1], device='cuda')\n"
+            "unknown = torch.randn(1 << 20, device='cuda')[:5] * 0 + torch.ones(5, device='cuda')\n"
+            "x = torch.ones(5, 2, device='cuda')\n"
+            "print(list(x[known >= 1].shape), list(x[unknown >= 1].shape))\n",
+        )
+        made = self.capture("python3", script)
+        self.assertEqual(made.output, "[3, 2] [5, 2]\n")
+        self.assertNotIn("resized", made.errors)
 
     def test_strides(self):
         """PyTorch's words for what NCCL cannot do; parts of lists are copied, so they may be."""
@@ -270,6 +304,10 @@ class Mistakes(CaptureTest):
         # One that dies in its first lines: that no optimizer made a step is no news.
         first = self.write("first.py", "import torch\ntorch.ones(2).cuda()\nimport nothing_such\n")
         self.assertEqual(self.fails(first).captured.meta["notes"], [])
+
+    def test_what_follows_of_a_rank_that_dies(self):
+        """Is no mistake of its own: what rank 0 sent and rank 1 did not come to take."""
+        self.one("pipeline_died.py", "died", [2], ["dies"], "ValueError: no labels", patience=5)
 
     def test_unused_parameters(self):
         self.one(

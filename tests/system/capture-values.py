@@ -101,6 +101,33 @@ class Values(CaptureTest):
                 self.assertEqual(made.mistakes, [], made.errors)
                 self.assertEqual(made.output.splitlines(), ["stopped at 3"] * 2)
 
+    def test_random_states(self):
+        """A GPU's generator is its own: its state brings its numbers back, its seed leaves the CPU's
+        alone, and that of another GPU is another one.
+        """
+        script = self.write(
+            "random_states.py",
+            "import torch\ncuda = torch.cuda\n"
+            "def draws():\n"
+            "    x = torch.rand(3, device='cuda')\n"
+            "    y = torch.randint(1000, (3,), device='cuda')\n"
+            "    return [*x.tolist(), *y.tolist(), *torch.randn(2, device='cuda').tolist(),\n"
+            "            *torch.randperm(9, device='cuda').tolist()]\n"
+            "state = cuda.get_rng_state(); a = draws()\n"
+            "cuda.set_rng_state(state); print(a == draws())\n"
+            "states = cuda.get_rng_state_all(); a = draws()\n"
+            "print(a != draws()); cuda.set_rng_state_all(states); print(a == draws())\n"
+            "torch.manual_seed(3); a, c = draws(), torch.rand(2).tolist()\n"
+            "torch.manual_seed(3); cuda.manual_seed(4); print(a != draws())\n"
+            "print(c == torch.rand(2).tolist())\n"
+            "torch.manual_seed(3); print(a == draws())\n"
+            "other = cuda.get_rng_state(1); draws(); print(other.equal(cuda.get_rng_state(1)))\n"
+            "with torch.random.fork_rng():\n    b = draws()\n"
+            "print(b == draws())\n",
+        )
+        made = self.capture("python3", script, gpus_per_server=2)
+        self.assertEqual(made.output.splitlines(), ["True"] * 8)
+
     def test_gradients_are_finite(self):
         """Whatever their size, so that scaling a loss by hand steps: masks of few, of many and of
         too many values.

@@ -107,12 +107,29 @@ class Mistakes(CudaTest):
     def test_groups_and_buffers(self):
         for name, kind, word, call in (
             ("group", "group", "no ncclGroupEnd; 1 calls", "ncclGroupStart"),
+            ("empty-group", "group", "no ncclGroupEnd; nothing was called", "ncclGroupStart"),
             ("buffer", "buffer", "4194304 bytes of a buffer that has 4096", "ncclAllReduce"),
         ):
             mistake = self.mistake(name)
             self.assertEqual(mistake["kind"], kind)
             self.assertIn(word, mistake["text"])
             self.assertIn(line_of(call, f'"{name}"'), mistake["text"])
+
+    def test_ranks_that_die(self):
+        """By a signal (128 + 6 of SIGABRT is the status), or by itself while others wait for it:
+        they are ended with 1, and the first of them gives the status.
+        """
+        mistake = self.mistake("aborts", status=134)
+        self.assertEqual((mistake["kind"], mistake["ranks"]), ("died", [1]))
+        self.assertEqual(mistake["text"], "rank 1 was ended by SIGABRT")
+        mistake = self.mistake("fails", ranks=3, status=1)
+        self.assertEqual((mistake["kind"], mistake["ranks"]), ("died", [1]))
+        self.assertIn("rank 1 of communicator 0 ended with status 7, before", mistake["text"])
+        self.assertIn(line_of("ncclAllReduce", '"fails"'), mistake["text"])
+        for name in ("aborts", "fails"):
+            words = [self.built["mistakes"], name, os.path.join(self.folder, f"{name}.check")]
+            launcher = ["--gpus-per-server=2", "srun", "-n", 2]
+            self.run_capture("--check", *launcher, *words, status=3)
 
     def test_communicators_of_other_ranks(self):
         where = line_of("ncclCommInitRank", "main(")

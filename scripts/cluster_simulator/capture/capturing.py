@@ -22,6 +22,7 @@ from .captured import Captured, CaptureFailed, NotWritten
 from .launch import allocation, environment
 from .launch.words import MOST_RANKS
 from .record.capture_files import Capture
+from .record.mistakes import HANGS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Other programs of a cluster that scripts ask: launch/allocation.py.
@@ -303,9 +304,16 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
         made.write(out, more)
         well = _ended_well(jobs[-1])
     captured = Captured(out)
-    if status:
+    if status and not (_hangs(captured.mistakes) and made.only_waited()):
         raise CaptureFailed(_why(captured, status, well), captured, status)
     return captured
+
+
+def _hangs(found):
+    """Whether it is only that ranks do not fit together: GPUs would wait for ever, and no script
+    fails.
+    """
+    return bool(found) and {mistake["kind"] for mistake in found} <= HANGS
 
 
 def _program(command, out, **options):

@@ -113,6 +113,31 @@ Run(const std::string& name)
         ncclAllReduce(buffer, buffer, 64, ncclFloat, ncclSum, comm, stream);
         std::exit(0);
     }
+    else if (name == "empty-group")
+    {
+        if (odd)
+        {
+            ncclGroupStart();
+            std::exit(0);
+        }
+    }
+    else if (name == "aborts")
+    {
+        ncclAllReduce(buffer, buffer, 64, ncclFloat, ncclSum, comm, stream);
+        cudaStreamSynchronize(stream);
+        if (odd)
+        {
+            std::abort();
+        }
+    }
+    else if (name == "fails")
+    {
+        if (odd)
+        {
+            std::exit(7);
+        }
+        ncclAllReduce(buffer, buffer, 64, ncclFloat, ncclSum, comm, stream);
+    }
     else if (name == "buffer")
     {
         ncclAllReduce(buffer, buffer, 1 << 20, ncclFloat, ncclSum, comm, stream);

@@ -19,6 +19,7 @@ and the answers: "comm REQUEST ID RANK RANKS", "go CALL END WROTE", "work WORK .
 
 import os
 import selectors
+import signal
 import socket
 import time
 import urllib.parse
@@ -48,6 +49,7 @@ class Process:
         self.blocked = False
         self.told = 0  # lines
         self.alive = True
+        self.status = None  # with which it ended by itself
         self.worked = {}  # number of a work: what follows
 
     def tell(self, *words):
@@ -65,6 +67,16 @@ class Process:
             return self.blocked and len(os.listdir(f"/proc/{self.pid}/task")) <= 1 + OF_OURS
         except OSError:
             return self.blocked
+
+
+def _end_of(process, status=0):
+    """In words. `status`: the command's, as a shell has it: of a process without a word its own."""
+    if process.status is not None:
+        return f"ended with status {process.status}"
+    try:
+        return f"was ended by {signal.Signals(status - 128).name}"
+    except ValueError:
+        return "was ended by a signal, or by _exit()"
 
 
 class Coordinator:
@@ -86,6 +98,7 @@ class Coordinator:
         self._works = 0
         self._active = time.monotonic()
         self._alone = []  # (when, communicator, call)
+        self._gone = []  # processes that have ended, in that order
         self.mistakes = []
         self.notes = []
         self.collectives = 0
@@ -136,6 +149,7 @@ class Coordinator:
             data = b""
         if not data:
             process.alive = False
+            self._gone.append(process)
             self._selector.unregister(process.connection)
             self._left(process)
             return
@@ -144,6 +158,20 @@ class Coordinator:
             what, *words = line.decode().split(" ")
             process.blocked = False
             getattr(self, f"_on_{what}")(process, *words)
+
+    def failed(self, status):
+        """The command ended with a status, and no mistake is known: who was the first to fail.
+        (What a launcher does to the others then is none.)
+        """
+        first = next((process for process in self._gone if process.status != 0), None)
+        if first is None:
+            return  # it was no program of CUDA
+        alike = [first]
+        if first.status is not None:
+            alike = [process for process in self._gone if process.status == first.status]
+        ranks = sorted(process.rank for process in alike if process.rank >= 0)
+        who = told_ranks(ranks) if ranks else "the program"
+        self._mistaken(Mistake("died", ranks, [], f"{who} {_end_of(first, status)}"))
 
     def _mistaken(self, mistake):
         self.mistakes.append(
@@ -164,6 +192,9 @@ class Coordinator:
     def _on_blocked(self, process, lines):
         # What it has not had yet may be what it waits for.
         process.blocked = int(lines) == process.told
+
+    def _on_bye(self, process, status):
+        process.status = int(status)
 
     def _on_note(self, process, text):
         self.note(urllib.parse.unquote(text))
@@ -226,6 +257,19 @@ class Coordinator:
     def _miss(self, comm, issued, absent):
         operation = issued.operations[0]
         who = told_ranks(absent)
+        dead = {
+            rank: comm.members[rank][0] for rank in absent if comm.members[rank][0].status != 0
+        }
+        if dead:
+            first = dead[min(dead)]
+            ranks = [rank for rank, one in dead.items() if one.status == first.status]
+            return Mistake(
+                "died",
+                ranks,
+                [],
+                f"{told_ranks(ranks)} of {comm.name} {_end_of(first)}, before collective"
+                f" {issued.round + 1}: {operation.told(places.shown)} of rank {issued.rank}",
+            )
         ended = "its process has ended" if len(absent) == 1 else "their processes have ended"
         return Mistake(
             "missing",

@@ -134,6 +134,8 @@ def run(
         finally:
             jobs.kill()
             coordinator.close()
+        if status and not coordinator.mistakes:
+            coordinator.failed(status)
         if not coordinator.processes and not status:
             raise InvalidInput(
                 "capture: the command started no program that calls CUDA or NCCL:"

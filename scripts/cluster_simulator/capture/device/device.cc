@@ -17,6 +17,7 @@
 #include <sstream>
 #include <string>
 #include <torch/csrc/distributed/c10d/reducer_timer.hpp>
+#include <vector>
 
 namespace capture
 {
@@ -32,6 +33,9 @@ std::atomic<int64_t> g_events{1};
 
 thread_local int t_device = 0;
 thread_local std::array<int64_t, kMostDevices> t_streams = {};
+
+// Values are computed on the CPU where they are at all, so generators are of its kind.
+std::vector<at::Generator> g_generators;
 
 } // namespace
 
@@ -300,11 +304,11 @@ struct Hooks : at::CUDAHooksInterface
     {
     }
 
-    // Values are computed on the CPU where they are at all, so its generator serves.
-    const at::Generator& getDefaultCUDAGenerator(at::DeviceIndex) const override
+    const at::Generator& getDefaultCUDAGenerator(at::DeviceIndex device) const override
     {
-        static const at::Generator generator = at::detail::createCPUGenerator();
-        return generator;
+        static const at::Generator none = at::detail::createCPUGenerator();
+        const auto number = static_cast<size_t>(device < 0 ? t_device : device);
+        return number < g_generators.size() ? g_generators[number] : none;
     }
 
     at::Device getDeviceFromPtr(void*) const override
@@ -377,6 +381,12 @@ struct Timer : c10d::Timer
 };
 
 } // namespace
+
+void
+SetGenerators(std::vector<at::Generator> generators)
+{
+    g_generators = std::move(generators);
+}
 
 } // namespace capture
 

@@ -9,6 +9,7 @@
 
 #include "caching-allocator.h"
 
+#include <ATen/core/Generator.h>
 #include <c10/core/Stream.h>
 #include <cstdint>
 #include <mutex>
@@ -21,6 +22,8 @@ constexpr int kMostDevices = 64;
 /// Before anything else.
 void SetDevices(int count, uint64_t memoryBytes);
 int DeviceCount();
+/// What is drawn on each GPU where no other generator is given: torch.cuda.default_generators.
+void SetGenerators(std::vector<at::Generator> generators);
 /// Throws what CUDA says of a device that is not there.
 void CheckDevice(int64_t device);
 

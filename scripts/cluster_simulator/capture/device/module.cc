@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <torch/csrc/Dtype.h>
+#include <torch/csrc/Generator.h>
 #include <torch/csrc/utils/pybind.h>
 
 namespace
@@ -194,6 +195,15 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
     m.def("reset_peaks", [](int device) {
         const std::lock_guard<std::mutex> lock(MemoryLock());
         MemoryOf(DeviceOr(device)).ResetPeaks();
+    });
+    m.def("set_generators", [](const py::list& generators) {
+        std::vector<at::Generator> taken;
+        for (const py::handle& one : generators)
+        {
+            TORCH_CHECK(THPGenerator_Check(one.ptr()), "generators are torch.Generators");
+            taken.push_back(reinterpret_cast<THPGenerator*>(one.ptr())->cdata);
+        }
+        SetGenerators(std::move(taken));
     });
     m.def("resize_storage",
           [](const at::Tensor& tensor, size_t bytes) { ResizeStorage(tensor, bytes, true); });

@@ -226,9 +226,16 @@ Redispatched(const c10::OperatorHandle& operation, Arguments arguments, Mirror::
 {
     Mirror mirror(to);
     Stack stack;
-    for (const c10::IValue& argument : arguments)
+    for (size_t i = 0; i < arguments.size(); ++i)
     {
-        stack.push_back(mirror.There(argument));
+        stack.push_back(mirror.There(arguments[i]));
+        // The CPU's kernel would draw from the CPU's generator, which torch.cuda.set_rng_state and
+        // torch.cuda.manual_seed leave alone.
+        if (arguments[i].isNone() && operation.schema().arguments()[i].name() == "generator")
+        {
+            stack.back() =
+                at::globalContext().defaultGenerator(c10::Device(c10::kCUDA, CurrentDevice()));
+        }
     }
     // Zeros and values of the CPU's own kernels are not the GPU's work.
     const PartOfAnother part;

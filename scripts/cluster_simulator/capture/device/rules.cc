@@ -307,7 +307,7 @@ MaskedSelect(Operation, Arguments a, Stack& results)
 
 /// x[mask]: masks are as many indices as they have places that are true.
 void
-Index(Operation, Arguments a, Stack& results)
+Index(Operation operation, Arguments a, Stack& results)
 {
     const at::Tensor tensor = a[0].toTensor();
     const PartOfAnother part;
@@ -329,7 +329,10 @@ Index(Operation, Arguments a, Stack& results)
             indices.push_back(c10::make_optional(places.select(1, dimension)));
         }
     }
-    RunWithoutRule("aten::index", "Tensor", {tensor, indices}, results);
+    Stack mapped{tensor, indices};
+    mapped.insert(mapped.end(), a.begin() + 2, a.end()); // out
+    const std::string& overload = operation.schema().overload_name();
+    RunWithoutRule("aten::index", overload.c_str(), mapped, results);
 }
 
 // ---- detection (torchvision): boxes are those of values that nobody knows
@@ -683,6 +686,7 @@ Rules()
         {"aten::nonzero", NonZero},
         {"aten::masked_select", MaskedSelect},
         {"aten::index.Tensor", Index},
+        {"aten::index.Tensor_out", Index},
         {"torchvision::nms", Nms},
         {"torchvision::roi_align", RoiAlign},
         {"torchvision::_roi_align_backward", RoiAlignBackward},

@@ -252,6 +252,7 @@ def _prepare_torch_cuda(torch, device, properties):
     cuda.has_half = cuda.has_magma = True
     cuda.default_generators = tuple(torch.Generator() for _ in range(device.device_count()))
     cuda.random.default_generators = cuda.default_generators
+    device.set_generators(list(cuda.default_generators))
     cuda.nccl.version = lambda: NCCL_VERSION
     _prepare_device_context(cuda, device)
     _prepare_ranges(torch)

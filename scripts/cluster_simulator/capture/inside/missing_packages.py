@@ -29,16 +29,17 @@ ADVICE = {
     "apex": "use torch.cuda.amp, torch.nn.parallel and torch.nn.SyncBatchNorm",
     "flash_attn": "use torch.nn.functional.scaled_dot_product_attention, which is captured",
     "megatron": "simulate it without a script: dltrain --model=... --tp=... --pp=...",
-    "bitsandbytes": "use torch.optim.AdamW and its like",
-    "horovod": "use torch.nn.parallel.DistributedDataParallel, by torchrun or mpirun",
+    "bitsandbytes": INSTALL,
+    "horovod": "use torch.distributed and torch.nn.parallel.DistributedDataParallel",
     "peft": INSTALL,
     "xformers": "use torch.nn.functional.scaled_dot_product_attention, which is captured",
-    "torch.distributed._composable": FSDP2,
-    "torch.distributed._composable.fsdp": FSDP2,
-    "torch.distributed.checkpoint": "save what state_dict() has with torch.save",
+    "torch.distributed._composable": FSDP2,  # what is in it is asked for later
+    "torch.distributed.checkpoint": (
+        "PyTorch 1.13 does not have it; write state_dict() with torch.save, one file a rank"
+    ),
     "torch.distributed.pipelining": (
-        "PyTorch 1.13 has no pipelines of this kind; write stages that call send and recv, or"
-        " batch_isend_irecv, of torch.distributed"
+        "PyTorch 1.13 has no pipelines over NCCL; send what goes between stages with"
+        " torch.distributed.send and recv, or batch_isend_irecv"
     ),
     "torch.distributed.device_mesh": MESH,
     "torch.distributed.tensor": MESH,

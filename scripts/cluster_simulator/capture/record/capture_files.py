@@ -47,6 +47,11 @@ class Capture:
         record.read_all()
         return None
 
+    def only_waited(self):
+        """Whether ranks failed only where the capture ended their waiting for others."""
+        failures = [line for one in self.records.values() for line in one.of_type("failed")]
+        return all(mistakes.WAITS.match(line["text"]) for line in failures)
+
     @property
     def ends(self):
         """{rank: how often something ended a step}."""

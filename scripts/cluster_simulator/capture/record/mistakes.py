@@ -12,6 +12,8 @@ from . import waiting
 from .roles import describe
 
 NAMES_TOLD = 4  # of unused parameters
+# With these ranks wait for ever, and no rank fails.
+HANGS = {"mismatch", "order", "missing", "unmatched"}
 # Words of PyTorch's own errors, and what they mean.
 FAILURES = (
     ("out-of-memory", ("CUDA out of memory",)),
@@ -39,14 +41,24 @@ def find(records, tasks, groups, died, each=0):
     """A list of {"kind", "ranks", "lines", "text"}. `died`: {rank: exit status} of those that
     failed. `each`: ranks of a server that see all its GPUs; 0: not known.
     """
-    found = _told(records) + _failed(records, died)
+    failed = _failed(records, died)
+    found = _told(records) + failed
     explained = {rank for mistake in found for rank in mistake["ranks"]}
     if each > 0:
         found += _shared_gpus(records, each)
-    found += _collectives(tasks, groups, explained)
-    found += _messages(tasks, groups, explained)
-    if not found and len(tasks) == groups.world > 1:
-        found += _circle(tasks, groups)
+    together = _collectives(tasks, groups, explained) + _messages(tasks, groups, explained)
+    if failed:
+        # Others are ended with it, wherever they are, or give up waiting for it.
+        together = [one for one in together if one["kind"] not in ("missing", "unmatched")]
+    found += together
+    if len(tasks) == groups.world > 1:
+        # (Where all record what they do; a rank that gave up waiting in a circle did not come to
+        # what the others then wait for.)
+        missing = [mistake for mistake in found if mistake["kind"] == "missing"]
+        absent = {rank for mistake in missing for rank in mistake["ranks"]}
+        circle = _circle(tasks, groups, absent) if absent or not found else []
+        if circle:
+            found = [mistake for mistake in found if mistake["kind"] != "missing"] + circle
     if not found:
         found += _waiting(records)
     order = {"mismatch": 0, "order": 0, "shapes": 1, "world-size": 1, "unmatched": 2}
@@ -321,8 +333,10 @@ def _peer(groups, rank, task):
     return ranks[ranks.index(rank) + task["peer"]]
 
 
-def _circle(tasks, groups):
-    """All do the same things, and yet wait for each other."""
+def _circle(tasks, groups, absent):
+    """All do the same things, and yet wait for each other. `absent`: ranks of which it is said that
+    some do not what others do: it is a circle only if all of them are in it.
+    """
     stuck = waiting.play(
         tasks,
         lambda rank, task: _instance(groups, task["group"], rank),
@@ -330,7 +344,7 @@ def _circle(tasks, groups):
         lambda rank, task: _peer(groups, rank, task),
     )
     at = {rank: task for rank, task in stuck.at.items() if task} if stuck else {}
-    if not at:
+    if not at or (absent and not absent <= set(stuck.circle())):
         return []
     told = [
         f"rank {rank} is in {describe(task)}"

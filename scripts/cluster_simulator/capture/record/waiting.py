@@ -11,10 +11,24 @@ MOST_BUFFERED = 4 << 20
 
 
 class Stuck:
-    """`at`: {rank: the first communication that it waits in, or None}."""
+    """`at`: {rank: the first communication that it waits in, or None}; `absent`: {rank: those that
+    it waits for there}.
+    """
 
-    def __init__(self, at):
+    def __init__(self, at, absent):
         self.at = at
+        self.absent = absent
+
+    def circle(self):
+        """Ranks that wait for each other, and none of them for one that has ended; or those that
+        wait for such ranks.
+        """
+        waiting = {rank for rank, task in self.at.items() if task}
+        while True:
+            left = {rank for rank in waiting if self.absent[rank] <= waiting}
+            if left == waiting:
+                return sorted(waiting)
+            waiting = left
 
 
 class _Rank:
@@ -87,7 +101,15 @@ def play(tasks, instance_of, members_of, peer_of):
             finish(rank, i)
     if all(all(one.done) for one in ranks.values()):
         return None
-    return Stuck({rank: _waits_in(one) for rank, one in ranks.items() if not all(one.done)})
+    at = {rank: _waits_in(one) for rank, one in ranks.items() if not all(one.done)}
+
+    def absent(rank, task):
+        if task["kind"] == "collective":
+            instance = instance_of(rank, task)
+            return set(members_of(instance)) - set(arrived[instance, task["sequence"]])
+        return {peer_of(rank, task)}
+
+    return Stuck(at, {rank: absent(rank, task) for rank, task in at.items() if task})
 
 
 def _waits_in(one):

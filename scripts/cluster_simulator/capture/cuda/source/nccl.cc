@@ -44,18 +44,22 @@ TheGroup()
 
 Group::~Group()
 {
-    if (depth > 0 && !operations.empty())
+    if (depth == 0)
     {
-        Machine::Lock lock(Machine::Get().mutex);
+        return;
+    }
+    Machine::Lock lock(Machine::Get().mutex);
+    std::string calls = "nothing was called in it";
+    if (!operations.empty())
+    {
         std::string what = operations.front().second.kind;
         std::replace(what.begin(), what.end(), ' ', '_');
-        Mistake(lock,
-                "group",
-                place,
-                "the program ends with a group that is still open: no ncclGroupEnd; " +
-                    std::to_string(operations.size()) + " calls in it were never issued, first " +
-                    what);
+        calls = std::to_string(operations.size()) + " calls in it were never issued, first " + what;
     }
+    Mistake(lock,
+            "group",
+            place,
+            "the program ends with a group that is still open: no ncclGroupEnd; " + calls);
 }
 
 thread_local std::string t_lastError;

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -115,6 +116,15 @@ Connect(std::function<void(const std::string&)> take)
     std::thread(Receive).detach();
     std::thread(HandOn, std::move(take)).detach();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    // Who ends without a word was ended: by a signal, or by abort().
+    on_exit(
+        [](int status, void*) {
+            if (getpid() == g_process)
+            {
+                Tell("bye " + std::to_string(status & 0xff));
+            }
+        },
+        nullptr);
 }
 
 void
