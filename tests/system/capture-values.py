@@ -102,8 +102,8 @@ class Values(CaptureTest):
                 self.assertEqual(made.output.splitlines(), ["stopped at 3"] * 2)
 
     def test_random_states(self):
-        """A GPU's generator is its own: its state brings its numbers back, its seed leaves the CPU's
-        alone, and that of another GPU is another one.
+        """A GPU's generator is its own: its state brings its numbers back, its seed leaves the
+        CPU's alone, and that of another GPU is another one.
         """
         script = self.write(
             "random_states.py",
