@@ -130,13 +130,13 @@ class JobsSimulation::Member : public FlowListener
                                 static_cast<double>(m_job.flows.size());
     }
 
-    /// Of flows, those that TCP carries are seen by nobody else.
+    /// Of flows, those that TCP or UDP carries are seen by nobody else.
     bool GoesOnByItself() const
     {
         const bool isToCome = ns3::RdmaClock::Now() < m_job.start.ps;
         return !IsDone() &&
                (isToCome || (m_training ? m_training->GoesOnByItself()
-                                        : m_job.protocol.tcp ||
+                                        : m_job.protocol.IsOrdinary() ||
                                               m_flows->GetCounts().posted < m_job.flows.size()));
     }
 

@@ -54,8 +54,8 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
 
 
 if os.environ.get("DLTRAIN_CAPTURE"):
-    # All ranks write to one file: a line at a time, whatever PYTHONUNBUFFERED says, so that lines of
-    # two are never mixed, and none is lost with a rank that is ended.
+    # All ranks write to one file: a line at a time, whatever PYTHONUNBUFFERED says, so that lines
+    # of two are never mixed, and none is lost with a rank that is ended.
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.reconfigure(line_buffering=True, write_through=False)
