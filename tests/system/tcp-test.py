@@ -120,6 +120,13 @@ class Alone(SystemTest):
         self.assertEqual(run.stats["flows"]["time_outs"], 6)
         self.assertEqual(run.stats["flows"]["segments_retransmitted"], 6)
 
+    def test_more_than_a_second(self):
+        """The watchdog looks at ordinary packets, too: 1.3 GB at 10 Gb/s are 1.04 s."""
+        line = "traffic --topology=single-switch --hosts=2 --nic=10GbE --pattern=incast --fan-in=1"
+        run = self.run_program(line + " --bytes=1300MB --packet-mtu=9000" + TCP)
+        self.assertTrue(run.stats["completed"])
+        self.assertGreater(run.stats["simulated_time_us"], 1.04e6)
+
     def test_a_load(self):
         stats = self.run_program(
             "traffic --pattern=random --load=0.2 --sizes=fb-hadoop --duration=2ms"

@@ -110,7 +110,7 @@ LinkSampler::Look(int64_t now)
         const ns3::RdmaPort& port = *ports[i];
         const ns3::RdmaPortCounters& counters = port.GetCounters();
         sight.frames += counters.txFrames;
-        sight.dataFrames += counters.txDataFrames;
+        sight.moved += counters.txDataFrames + counters.ordinaryBytes;
         // Each frame sent is received once, corrupted or not, or lost with its link.
         received += counters.rxFrames + counters.linkDownLost + counters.linkDownSent;
         Last& last = m_last[i];

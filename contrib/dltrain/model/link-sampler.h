@@ -49,8 +49,10 @@ class LinkSampler
     struct Sight
     {
         int64_t now{0};
-        uint64_t frames{0};     //!< sent so far
-        uint64_t dataFrames{0}; //!< of them data
+        uint64_t frames{0}; //!< sent so far
+        /// Data frames of RDMA and bytes of ordinary packets so far: another number, if anything
+        /// that flows wait for has moved.
+        uint64_t moved{0};
     };
 
     /// Called at every look.

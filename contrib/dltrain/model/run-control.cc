@@ -214,7 +214,7 @@ RunControl::Watch(TraceCollector& collector)
     m_lastMove = 0;
     m_askedAt = -1;
     m_lastSight = 0;
-    m_lastDataFrames = 0;
+    m_lastMoved = 0;
     collector.GetLinkSampler().SetObserver(
         [this](const LinkSampler::Sight& sight) { OnSight(sight); });
     m_ranksDone = 0;
@@ -293,12 +293,12 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
     }
     // Only time in which the sampler was awake counts: while it slept, nothing was to be sent.
     const int64_t interval = m_collector->GetLinkSampler().GetTable().GetInterval();
-    const bool moves = sight.dataFrames != m_lastDataFrames || m_collector->GetOutstanding() == 0 ||
+    const bool moves = sight.moved != m_lastMoved || m_collector->GetOutstanding() == 0 ||
                        !m_collector->HasPackets();
     m_quietPs = moves ? 0 : m_quietPs + std::min(interval, sight.now - m_lastSight);
-    m_lastMove = sight.dataFrames != m_lastDataFrames ? sight.now : m_lastMove;
+    m_lastMove = sight.moved != m_lastMoved ? sight.now : m_lastMove;
     m_lastSight = sight.now;
-    m_lastDataFrames = sight.dataFrames;
+    m_lastMoved = sight.moved;
     if (m_quietPs < m_stuckPs)
     {
         return;

@@ -174,7 +174,7 @@ class RunControl
     int64_t m_endures{0}; //!< ps: Endure
     int64_t m_quietPs{0}; //!< messages under way, and no data frame was sent for so long
     int64_t m_lastSight{0};
-    uint64_t m_lastDataFrames{0};
+    uint64_t m_lastMoved{0};
     std::function<JobSight()> m_jobSight; //!< empty: all that moves is the job
     int64_t m_jobSeen{0};                 //!< ps, when it was asked last
     int64_t m_jobQuietSince{0};           //!< ps
