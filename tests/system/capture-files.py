@@ -67,6 +67,43 @@ BEFORE = {
 }
 
 
+class OutFolder(CaptureTest):
+    """--out names a folder by mistake: what is in it is the user's."""
+
+    def refused(self, *names):
+        out = os.path.join(self.folder, f"named-{len(os.listdir(self.folder))}")
+        for name in names:
+            path = os.path.join(out, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("{}")
+        script = self.write("one.py", "import torch\ntorch.ones(4, device='cuda').add_(1)\n")
+        command = [sys.executable, "-m", "cluster_simulator.capture", f"--out={out}", script]
+        done = subprocess.run(
+            command,
+            env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "scripts")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for name in names:
+            self.assertEqual(
+                os.path.exists(os.path.join(out, name)), done.returncode == 2, (names, done.stderr)
+            )
+        if done.returncode == 2:
+            self.assertIn("of something else, which a capture would remove", done.stderr)
+        return done.returncode == 2
+
+    def test_what_no_capture_made_stays(self):
+        self.assertTrue(self.refused("files/mine.txt", "notes.txt"))
+        self.assertTrue(self.refused("meta.json"))
+        self.assertTrue(self.refused("rank-7.jsonl", "train.py"))
+        self.assertTrue(self.refused("stdout.txt", "train.py"))
+
+    def test_what_an_ended_capture_left_goes(self):
+        self.assertFalse(self.refused("files/a/b", "rank-7.jsonl"))
+
+
 class Files(CaptureTest):
     def prepare(self):
         """A folder of the user's, in which the script runs."""

@@ -24,7 +24,7 @@ import tempfile
 
 from .. import console
 from ..errors import InvalidInput, SimulatorError
-from . import capturing, cuda, gpus, installing
+from . import capturing, cuda, gpus, installing, out_folder
 from .cuda import options as cuda_options
 from .captured import CaptureFailed
 
@@ -190,8 +190,8 @@ def _run_program(given):
     try:
         with contextlib.ExitStack() as held:
             if given.out:
-                held.enter_context(capturing.alone(given.out))
-                capturing.remove_old(given.out)
+                held.enter_context(out_folder.alone(given.out))
+                out_folder.remove_old(given.out)
             return _run_alone(given)
     except CaptureFailed as error:
         _say(error)

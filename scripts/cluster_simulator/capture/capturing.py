@@ -3,7 +3,6 @@
 
 import contextlib
 import errno
-import fcntl
 import functools
 import gc
 import json
@@ -21,6 +20,7 @@ from . import command_line, cuda, ending, gpus, installing, isolation, kept_file
 from .captured import Captured, CaptureFailed, NotWritten
 from .launch import allocation, environment
 from .launch.words import MOST_RANKS
+from .out_folder import FILES, alone, remove_old
 from .record.capture_files import Capture
 from .record.mistakes import HANGS
 
@@ -53,9 +53,7 @@ USUAL_STEPS, MOST_STEPS = 3, 5
 RUNNING, READING = "running the script", "reading what its ranks did"
 TRACEBACK = "Traceback (most recent call last)"
 LOOK_EVERY_S = 0.2  # for progress
-# In the capture's folder: what the script wrote elsewhere, where its files are as they were.
-FILES = "files"
-MOST_NAMED = 4  # of them, in the note
+MOST_NAMED = 4  # files of the script, in the note
 LITTLE = 4 << 20  # bytes that a disk has left when it counts as full
 PAGE = 4096  # of a disk: with less not a line more can be written
 FULL = os.strerror(errno.ENOSPC)
@@ -204,23 +202,6 @@ def _of_files(folder):
 def _goes_on(made, steps):
     """Whether a later step may be one that is like the one before it."""
     return steps < MOST_STEPS and made.step_count >= steps and bool(made.unsteady())
-
-
-@contextlib.contextmanager
-def alone(out):
-    """No other capture writes into the folder."""
-    folder = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(folder)
-        raise InvalidInput(
-            f"out={shown(out)}: another capture writes into this folder; allowed: one at a time"
-        ) from None
-    try:
-        yield
-    finally:
-        os.close(folder)
 
 
 def _captured(words, out, device, launch, network, host_us, check, say, progress, step):
@@ -402,16 +383,6 @@ def _host_us(host):
             f"host={shown(host)}: allowed: none, measured, or microseconds from 0 to 1000000"
         )
     return microseconds
-
-
-def remove_old(out):
-    """Of an earlier capture: nothing of it may be taken for this one's."""
-    for name in os.listdir(out):
-        if name in ("meta.json", "stdout.txt", "stderr.txt") or (
-            name.startswith("rank-") and name.endswith(".jsonl")
-        ):
-            os.remove(os.path.join(out, name))
-    shutil.rmtree(os.path.join(out, FILES), ignore_errors=True)
 
 
 def _run(words, out, scratch, device, launch, network, progress):

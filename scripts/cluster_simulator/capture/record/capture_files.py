@@ -9,6 +9,7 @@ from . import mistakes, raw, roles
 from .groups import Groups
 from .order import Tasks
 
+FORMAT = "dltrain-capture"
 VERSION = 1
 # Steps whose work differs by more are not alike.
 ALIKE = 0.02
@@ -245,7 +246,7 @@ class Capture:
         """`more`: what of meta.json the launcher knows."""
         files = sorted(set(self.roles.values()))
         meta = {
-            "format": "dltrain-capture",
+            "format": FORMAT,
             "version": VERSION,
             **more,
             "world": self.world,
