@@ -37,7 +37,8 @@ void
 FlowRates::Begin(uint32_t flow, std::function<uint64_t()> received, int64_t now)
 {
     m_place[flow] = static_cast<uint32_t>(m_active.size());
-    m_active.push_back({flow, now % m_measuring.rateInterval.ps == 0, std::move(received), 0});
+    m_active.push_back(
+        {flow, now % m_measuring.rateInterval.ps == 0, std::move(received), 0, false});
 }
 
 void
@@ -48,8 +49,18 @@ FlowRates::End(uint32_t flow, bool failed)
     {
         return; // told before
     }
-    const Active& gone = m_active[place];
-    m_goneBytes += (failed ? gone.received() : m_flows[flow].bytes) - gone.before;
+    if (failed)
+    {
+        m_active[place].failed = true;
+        return;
+    }
+    m_goneBytes += m_flows[flow].bytes - m_active[place].before;
+    Remove(place);
+}
+
+void
+FlowRates::Remove(uint32_t place)
+{
     if (place + 1 < m_active.size())
     {
         m_active[place] = std::move(m_active.back());
@@ -101,6 +112,10 @@ FlowRates::EndInterval(int64_t now)
         const uint64_t bytes = received - active.before;
         active.before = received;
         all += bytes;
+        if (active.failed)
+        {
+            continue;
+        }
         const double gbps = static_cast<double>(bytes) * perByte;
         if (active.whole)
         {
@@ -112,6 +127,13 @@ FlowRates::EndInterval(int64_t now)
         if (rows)
         {
             WriteRate(now, active.flow, gbps);
+        }
+    }
+    for (std::size_t place = m_active.size(); place-- > 0;)
+    {
+        if (m_active[place].failed)
+        {
+            Remove(static_cast<uint32_t>(place));
         }
     }
     const double jain = squares > 0 ? sum * sum / (static_cast<double>(n) * squares) : 1;

@@ -35,7 +35,9 @@ class FlowRates
     /// A flow begins. \param received asked for how many of its bytes have arrived, its size at
     /// most, until it is gone
     void Begin(uint32_t flow, std::function<uint64_t()> received, int64_t now);
-    /// All its bytes are there, or it failed: it is no longer under way. May be told twice.
+    /// All its bytes are there, or it failed: it is no longer under way. May be told twice. Of one
+    /// that failed, what arrives until the interval's end still counts: its sender gave up, and at
+    /// which of the receiver's packets it is told depends on the engine.
     void End(uint32_t flow, bool failed);
 
     /// Intervals begin: flows are under way again. \param begin of the interval that this time is
@@ -70,8 +72,10 @@ class FlowRates
         bool whole; //!< since the interval began
         std::function<uint64_t()> received;
         uint64_t before; //!< its bytes when the interval began
+        bool failed{false};
     };
 
+    void Remove(uint32_t place);
     void WriteRate(int64_t now, uint32_t flow, double gbps);
 
     const scenario::Measuring& m_measuring;

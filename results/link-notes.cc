@@ -88,19 +88,41 @@ LinkNotes::SetLoads(const std::vector<Load>& loads)
     }
 }
 
+template <typename Filter>
 std::string
-LinkNotes::FaultsOf(uint32_t end, int64_t from, int64_t to) const
+LinkNotes::FaultsAt(uint32_t end, int64_t from, int64_t to, Filter which) const
 {
     std::string text;
     for (const Fault& fault : m_faults)
     {
         if (fault.begin < to && from < fault.end &&
-            std::binary_search(fault.ends.begin(), fault.ends.end(), end))
+            std::binary_search(fault.ends.begin(), fault.ends.end(), end) && which(fault))
         {
             Append(text, fault.words);
         }
     }
     return text;
+}
+
+std::string
+LinkNotes::FaultsOf(uint32_t end, int64_t from, int64_t to) const
+{
+    return FaultsAt(end, from, to, [](const Fault&) { return true; });
+}
+
+std::string
+LinkNotes::SlowingFaultsOf(uint32_t end, int64_t from, int64_t to) const
+{
+    return FaultsAt(end, from, to, [](const Fault& fault) { return !fault.onlyLoses; });
+}
+
+std::string
+LinkNotes::FaultsMetAt(uint32_t end, uint32_t src, uint32_t dst, int64_t from, int64_t to) const
+{
+    return FaultsAt(end, from, to, [pair = PairOf(src, dst)](const Fault& fault) {
+        return !fault.onlyLoses ||
+               std::find(fault.pairs.begin(), fault.pairs.end(), pair) != fault.pairs.end();
+    });
 }
 
 std::string

@@ -29,6 +29,9 @@ class LinkNotes
         bool losesFrames{false};
         std::vector<uint64_t> pairs;      //!< of endpoints that lost frames: PairOf
         std::vector<uint64_t> unanswered; //!< that lost acknowledgements of their frames
+        /// Of a link that is as fast as ever otherwise (drop, ber): no packet queues for it, and
+        /// whose frames it did not lose has not met it.
+        bool onlyLoses{false};
     };
 
     /// A directed link.
@@ -62,6 +65,14 @@ class LinkNotes
     std::string Of(uint32_t end, int64_t from, int64_t to) const;
     /// Of these, the faults alone.
     std::string FaultsOf(uint32_t end, int64_t from, int64_t to) const;
+    /// Of these, those that packets queue for.
+    std::string SlowingFaultsOf(uint32_t end, int64_t from, int64_t to) const;
+    /// Faults that a message between two endpoints met at a link on its way.
+    std::string FaultsMetAt(uint32_t end,
+                            uint32_t src,
+                            uint32_t dst,
+                            int64_t from,
+                            int64_t to) const;
     /// \return faults that lost frames then, anywhere: "link-down on a-b"; or nothing
     std::string Losses(int64_t from, int64_t to) const;
     /// The same of frames from one endpoint to another one.
@@ -70,6 +81,8 @@ class LinkNotes
     std::string LostAnswersOf(uint32_t src, uint32_t dst, int64_t from, int64_t to) const;
 
   private:
+    template <typename Filter>
+    std::string FaultsAt(uint32_t end, int64_t from, int64_t to, Filter which) const;
     std::string Hitting(std::vector<uint64_t> Fault::*pairs,
                         uint64_t pair,
                         int64_t from,

@@ -52,8 +52,11 @@ BalanceText(const RunStats& s)
         text += Format("; tier %u: ", tier.tier) +
                 Format("busiest of equal links %.2f x their mean", tier.mean.maxOverMean);
     }
-    const double share =
-        s.dataPackets ? static_cast<double>(b.outOfOrder) / static_cast<double>(s.dataPackets) : 0;
+    if (s.dataPackets == 0)
+    {
+        return text + "; no RDMA packets, of which alone the order is known";
+    }
+    const double share = static_cast<double>(b.outOfOrder) / static_cast<double>(s.dataPackets);
     return text + Format("; %.1f%% of packets out of order", 100 * share) +
            (b.outOfOrder ? ", up to " + HumanCount(b.largestReorder) + " ahead" : "");
 }

@@ -40,7 +40,7 @@ void
 SlowdownTable::Add(uint32_t flow, int64_t fct, int64_t ideal)
 {
     const double slowdown = ideal > 0 ? static_cast<double>(fct) / static_cast<double>(ideal) : 1;
-    m_completed.push_back({flow, std::max(1.0, slowdown)});
+    m_completed.push_back({flow, slowdown});
 }
 
 void

@@ -19,7 +19,7 @@ namespace results
 
 /**
  * slowdown.csv: slowdown of flows by size. Slowdown of a flow = its completion time over that on an
- * idle network, headers included, at least 1.
+ * idle network, headers included. That is on one way, so that one on several ways can be below 1.
  *
  * "group" rows are the measured flows by size, cut into --size-groups of about the same number,
  * each made of whole sizes (scenarios/traffic/size-groups.h), from_bytes and to_bytes its smallest

@@ -100,7 +100,7 @@ std::string
 TailAttribution::NoteOf(const Late& late) const
 {
     const std::string note =
-        m_notes ? m_notes->FaultsOf(late.port, late.record.start, late.record.end) : "";
+        m_notes ? m_notes->SlowingFaultsOf(late.port, late.record.start, late.record.end) : "";
     return note.empty() ? "" : " (" + note + ")";
 }
 
@@ -186,8 +186,9 @@ TailAttribution::Why(const Late& late) const
     }
     for (const uint32_t port : late.way)
     {
+        const FlowRecord& r = late.record;
         const std::string faults =
-            m_notes ? m_notes->FaultsOf(port, late.record.start, late.record.end) : "";
+            m_notes ? m_notes->FaultsMetAt(port, r.src, r.dst, r.start, r.end) : "";
         if (!faults.empty() && text.find(faults) == std::string::npos)
         {
             text += "; on its way: " + faults;

@@ -92,6 +92,7 @@ ParseJsonText(const std::string& text, const std::string& file)
     JsonText result;
     std::vector<std::set<std::string>> keys;
     std::string repeated;
+    std::string cut; // has a NUL: what reads numbers and names would see what is before it alone
     bool tooDeep = false;
     const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
         if (depth > kDeepest)
@@ -119,6 +120,12 @@ ParseJsonText(const std::string& text, const std::string& file)
             break;
         default:
             break;
+        }
+        if ((event == json::parse_event_t::key || event == json::parse_event_t::value) &&
+            parsed.is_string() && cut.empty() &&
+            parsed.get_ref<const std::string&>().find('\0') != std::string::npos)
+        {
+            cut = parsed.get<std::string>();
         }
         return true;
     };
@@ -149,6 +156,17 @@ ParseJsonText(const std::string& text, const std::string& file)
                             " objects and lists within each other",
                         "",
                         file};
+        return result;
+    }
+    if (!cut.empty())
+    {
+        const size_t at = text.find("\\u0000");
+        result.error = {"",
+                        "",
+                        "the string " + rdma::Shown(json(cut).dump(), 100) +
+                            " has a NUL character; allowed: strings without",
+                        "",
+                        at == std::string::npos ? file : Place(text, file, at + 1)};
         return result;
     }
     if (!repeated.empty())

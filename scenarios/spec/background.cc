@@ -214,6 +214,7 @@ MakeFlowsAmong(const Settings& settings,
                const FabricSpec& fabric,
                uint64_t seed,
                rdma::Duration epoch,
+               const std::string& callers,
                std::vector<Error>* errors)
 {
     const std::size_t before = errors->size();
@@ -230,7 +231,7 @@ MakeFlowsAmong(const Settings& settings,
         if (std::find(keys.begin(), keys.end(), name) == keys.end())
         {
             std::vector<std::string> allowed = keys;
-            allowed.emplace_back(kHosts);
+            allowed.push_back(callers);
             errors->push_back({at,
                                text,
                                "unknown key; allowed: " + Join(allowed, ", "),
@@ -272,6 +273,7 @@ MakeFlowsAmong(const Settings& settings,
     if (HasLoad(pattern))
     {
         v.Decide("duration", CanonicalDuration(epoch.ps));
+        v.values.Slot("duration").given = true; // or the pattern decides on its own default
     }
     const ProtocolSpec protocol = ApplyProtocol(&v, fabric);
     std::vector<Error> ofProtocol;
@@ -334,11 +336,12 @@ MakeFlowsAmong(const Settings& settings,
     }
     if (background->repeats && background->operation == FlowOperation::kRead)
     {
-        errors->push_back({where + "operation",
-                           operation,
-                           "flows that begin again are no READs; allowed: write, send, or a "
-                           "pattern with a load",
-                           ""});
+        errors->push_back(
+            {where + "operation",
+             operation,
+             "flows of a pattern without a load are no READs; allowed: write, send, or "
+             "a pattern with a load",
+             ""});
         return nullptr;
     }
     background->epoch = epoch;
@@ -422,6 +425,7 @@ MakeBackground(Validation* v, const topo::Topology& topology, const FabricSpec& 
                                            fabric,
                                            v->values.Integer("seed"),
                                            rdma::Duration(kBackgroundEpochPs),
+                                           kHosts,
                                            &v->errors);
     constexpr uint8_t kOfJobs = 3;
     if (background && v->values.Given("ets") &&

@@ -58,7 +58,8 @@ std::string BackgroundText(const Background& background);
  * Flows of traffic's keys among some hosts, as --background and jobs of flows have them.
  * \param settings keys and values \param where how they are named in errors: "--background"
  * \param hosts indices into Hosts(), at least two \param epoch for how long flows of a load are
- * made at a time \param errors gets what is wrong
+ * made at a time \param callers the key that the caller reads itself, for errors that list all
+ * \param errors gets what is wrong
  */
 std::shared_ptr<const Background> MakeFlowsAmong(
     const std::vector<std::pair<std::string, std::string>>& settings,
@@ -68,6 +69,7 @@ std::shared_ptr<const Background> MakeFlowsAmong(
     const FabricSpec& fabric,
     uint64_t seed,
     rdma::Duration epoch,
+    const std::string& callers,
     std::vector<Error>* errors);
 
 /// How long flows of a load are made for at a time. Any length gives the same load; a longer one

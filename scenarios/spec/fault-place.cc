@@ -112,10 +112,19 @@ class Placer
         uint32_t number = 0;
         const char* begin = m_where.data() + mark + 1;
         const char* end = m_where.data() + m_where.size();
-        if (mark == std::string::npos || m_topology.FindNode(m_where) ||
-            std::from_chars(begin, end, number).ptr != end || begin == end)
+        if (mark == std::string::npos || m_topology.FindNode(m_where) || begin == end ||
+            (*begin == '0' && end - begin > 1)) // another way of writing a number is another name
         {
             return std::nullopt;
+        }
+        const auto [after, bad] = std::from_chars(begin, end, number);
+        if (after != end)
+        {
+            return std::nullopt;
+        }
+        if (bad != std::errc())
+        {
+            number = UINT32_MAX; // more than there can be
         }
         m_where.resize(mark);
         return number;

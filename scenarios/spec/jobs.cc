@@ -742,6 +742,7 @@ ValidateJobs(const ReadResult& read)
                                s.fabric,
                                read.values.Integer("seed"),
                                text.duration.value_or(rdma::Duration(kBackgroundEpochPs)),
+                               "duration",
                                &errors);
             if (!flows)
             {
@@ -779,10 +780,12 @@ ValidateJobs(const ReadResult& read)
             job.priorities = flows->priorities;
             if (job.flows.empty())
             {
-                errors.push_back({text.where + "/flows/duration",
-                                  "",
-                                  "is too short: at this load no flow starts within",
-                                  ""});
+                errors.push_back(
+                    {text.where + "/flows/duration",
+                     "",
+                     "is too short: at this load no flow starts in this time; allowed: a "
+                     "longer one, or more load",
+                     ""});
                 return result;
             }
             for (Flow& flow : job.flows)

@@ -320,7 +320,8 @@ RecoveryOptionRows(Checkpoints checkpoints)
             Kind::kRate,
             json,
             group,
-            "of a server to what keeps checkpoints, and back")
+            "of a server to what keeps checkpoints, and back; in bits, as all rates: 20 GB/s is "
+            "160Gbps")
             .Otherwise("16Gbps, 2 GB/s, with --checkpoint-every; assumed")
             .Range(1e6, 1e15)
             .Example("80Gbps"),

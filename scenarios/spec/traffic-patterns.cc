@@ -280,7 +280,9 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
     }
     if (s->flows.empty())
     {
-        v->Fail("duration", "is too short: at this load no flow starts within");
+        v->Fail("duration",
+                "is too short: at this load no flow starts in this time; allowed: a longer one, or "
+                "more --load");
     }
 }
 

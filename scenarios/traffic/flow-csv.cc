@@ -140,6 +140,13 @@ ReadFlowCsv(const std::string& text,
         if (names.empty())
         {
             names = fields;
+            for (auto name = names.begin(); name != names.end(); ++name)
+            {
+                if (!name->empty() && std::find(names.begin(), name, *name) != name)
+                {
+                    return fail("column " + rdma::Shown(*name, 60) + " stands there twice");
+                }
+            }
             static const std::pair<const char*, int> units[] = {{"start_ns", 3},
                                                                 {"start_us", 6},
                                                                 {"start_s", 12}};

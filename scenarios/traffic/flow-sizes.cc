@@ -118,6 +118,13 @@ FlowSizes::Parse(const std::string& text,
         }
         if (first && std::isalpha(static_cast<unsigned char>(fields[0].c_str()[0])))
         {
+            for (auto name = fields.begin(); name != fields.end(); ++name)
+            {
+                if (!name->empty() && std::find(fields.begin(), name, *name) != name)
+                {
+                    return fail("column " + rdma::Shown(*name, 60) + " stands there twice");
+                }
+            }
             bytesAt = Column(fields, {"size_bytes", "bytes", "size"});
             percentAt = Column(fields, {"cum_percent", "percent"});
             if (bytesAt == fields.size() || percentAt == fields.size())

@@ -90,9 +90,12 @@ function place(graph) {
   links.forEach((link) => { neighbours[link.a].push(link.b); neighbours[link.b].push(link.a); });
   const parent = nodes.map((_, i) => i);
   const find = (i) => { while (parent[i] !== i) { parent[i] = parent[parent[i]]; i = parent[i]; } return i; };
-  const below = (n) => !isHost(n) && (top === 0 || n.tier !== top);
+  // Of a dragonfly+ the highest switches are in parts as well, joined by links between these.
+  const whole = top > 1 && nodes.every((n) => isHost(n) || partNumber(n, graph.places) !== undefined);
+  const below = (n) => !isHost(n) && (top === 0 || n.tier !== top || whole);
   for (const link of links) {
     if (!below(nodes[link.a]) || !below(nodes[link.b])) continue;
+    if (whole && partNumber(nodes[link.a], graph.places) !== partNumber(nodes[link.b], graph.places)) continue;
     const a = find(link.a), b = find(link.b);
     parent[Math.max(a, b)] = Math.min(a, b);
   }
@@ -163,9 +166,12 @@ function tierName(n, places) {
   return prefix && Object.hasOwn(TIER_NAMES, prefix[0]) && TIER_NAMES[prefix[0]];
 }
 
+// Of the part that a family's switch is in; undefined: in none, or nobody says.
+function partNumber(n, places) { return places && places.part && n.place && n.place.length > 1 ? n.place[0] : undefined; }
+
 // {name: "pod 3", short: "3"} if all its switches are of pod 3; without a number, as of somebody's own, both are empty.
 function podName(part, places) {
-  const numberOf = (n) => places ? (places.part && n.place.length > 1 ? n.place[0] : undefined) : (/^(?:edge|agg)-(\d+)-\d+$/.exec(n.label) || [])[1];
+  const numberOf = (n) => places ? partNumber(n, places) : (/^(?:edge|agg)-(\d+)-\d+$/.exec(n.label) || [])[1];
   const numbers = d3.set(part.switches.map(numberOf)).values();
   return numbers.length === 1 && numbers[0] !== "undefined" ? { name: (places ? places.part : "pod") + " " + numbers[0], short: numbers[0] } : { name: "", short: "" };
 }

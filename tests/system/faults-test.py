@@ -504,6 +504,29 @@ class WhoIsToBlame(SameBytesTest):
                     (row,) = run.rows("attribution.csv")
                     self.assertEqual(f"{kind} on {where}" in row["why"], hit, row["why"])
 
+    def test_a_fault_that_did_nothing(self):
+        """What loses no frame, or is no slower than the link, makes nobody late."""
+        line = (
+            "traffic --topology=leaf-spine --hosts-per-leaf=3 --leaves=3 --spines=3"
+            f" --pattern=permutation --bytes=2MB --load-balancer=spray {QUIET} --fault="
+        )
+        for fault, named in (
+            ("drop,at=0us,on=all,to=1e-300", False),
+            ("ber,at=0us,on=all,to=1e-300", False),
+            ("rate,at=0us,on=all,to=100Gbps", False),
+            ("rate,at=0us,on=all,to=99Gbps", True),
+        ):
+            with self.subTest(fault):
+                run = self.run_program(line + fault)
+                words = f"{fault.split(',')[0]} on all"
+                for row in run.rows("attribution.csv"):
+                    self.assertEqual(words in row["why"], named, row["why"])
+        # Frames of some are lost: these name it, and what queued behind its own packets does not.
+        run = self.run_program(line + "drop,at=0us,on=all,to=1e-4")
+        for row in run.rows("attribution.csv"):
+            late = float(row["fct_us"]) > 60e3  # a time-out of 67 ms: out of order has no NAKs
+            self.assertEqual("drop on all" in row["why"], late, row["why"])
+
     def test_what_waits_for_a_time_out(self):
         """Recovery out of order has no NAKs: the window stays full behind what is lost."""
         run = self.run_program(

@@ -172,6 +172,22 @@ class ShapesTest(SystemTest):
         # (k/2)^2 = 9 a pod, in order
         self.assertEqual([len(names) for names in hosts], [9, 9, 9, 5, 0, 0])
 
+    def test_groups_whose_highest_switches_are_theirs(self):
+        """A group of a dragonfly+ is a box: leaves, spines and servers, nine of twelve places."""
+        run = self.run_program(
+            "traffic --topology=dragonfly-plus --groups=3 --group-leaves=2 --group-spines=2"
+            " --hosts-per-leaf=2 --global-links=2 --hosts=9 --pattern=permutation --bytes=20kB"
+        )
+        self.show(run)
+        groups = self.run_js(PODS)
+        self.assertEqual([name for name, _ in groups], [f"group {i}" for i in range(3)])
+        for i, (_, nodes) in enumerate(groups):
+            hosts = [f"server-{host}" for host in range(4 * i, min(4 * i + 4, 9))]
+            switches = [f"{tier}-{i}-{j}" for tier in ("leaf", "spine") for j in range(2)]
+            self.assertEqual(sorted(nodes), sorted(hosts + switches))
+        self.assertEqual(self.run_js(ENDS), [])
+        self.assertEqual(self.run_js(NAMES)[1], [])
+
     def test_units_stand_beside_their_switch(self):
         """Switches that add up: their parts are no hosts. 16 servers with k = 4 have 8 edge, 4
         aggregation switches and a core that join two or more; 9 in a torus of 3 x 3, 3 at least.

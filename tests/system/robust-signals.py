@@ -54,6 +54,25 @@ class Signals(RobustTest):
                     self.assertEqual(process.returncode, status, errors)
                     self.assertTrue(self.complete(out, "interrupted")["interrupted"])
 
+    def test_while_a_job_runs_alone(self):
+        """Of jobs that each run alone before they run together there is nothing to write yet, and a
+        job that was stopped is not one that would not end.
+        """
+        # 900 GB at 100 Gb/s: 72 s of the run, minutes of the clock, by the first of two jobs.
+        flows = {"pattern": "permutation", "bytes": "900GB"}
+        jobs = [{"name": name, "servers": 2, "flows": flows} for name in "ab"]
+        file = self.write("jobs.json", json.dumps({"jobs": jobs}))
+        line = f"dltrain --jobs={file} --topology=single-switch --gpus-per-server=1 --report=0"
+        for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            with self.subTest(number.name):
+                process, _ = self.start(line)
+                time.sleep(2)
+                process.send_signal(number)
+                _, errors = process.communicate(timeout=30)
+                self.assertEqual(process.returncode, status, errors)
+                self.assertIn(f"stopped by signal {number.value} while job a ran alone", errors)
+                self.assertNotIn("does not end", errors)
+
     def test_several(self):
         """The second one does not lose what the first one asked to be written; the first one
         counts.

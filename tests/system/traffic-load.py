@@ -43,7 +43,7 @@ def expected_rows(rows, groups, bins):
     result = []
     for tag in ["all"] + (tags if len(tags) > 1 else []):
         of = sorted(
-            (int(r["bytes"]), max(1.0, float(r["fct_us"]) / float(r["ideal_fct_us"])))
+            (int(r["bytes"]), float(r["fct_us"]) / float(r["ideal_fct_us"]))
             for r in rows
             if tag in ("all", r["tag"])
         )

@@ -212,6 +212,13 @@ FaultRun::AddTo(results::LinkNotes& notes) const
         note.begin = record.begun;
         note.end = record.ended < 0 ? INT64_MAX : record.ended;
         note.losesFrames = record.losesFrames;
+        const FaultKind kind = m_plan.faults[i].kind;
+        const bool onlyLoses = kind == FaultKind::kBitErrors || kind == FaultKind::kDrop;
+        if (onlyLoses && record.framesLost == 0)
+        {
+            continue; // it did nothing
+        }
+        note.onlyLoses = onlyLoses;
         const std::set<uint64_t> pairs = m_faults.GetPairs(*m_numbers[i]);
         for (const uint64_t pair : pairs)
         {
@@ -220,15 +227,19 @@ FaultRun::AddTo(results::LinkNotes& notes) const
         }
         for (const uint32_t end : m_plan.faults[i].ends)
         {
+            // A rate that the link has anyway is none of its troubles.
+            if (kind == FaultKind::kRate &&
+                m_plan.faults[i].rate.bps >= m_fabric.GetLink(end).rateBps)
+            {
+                continue;
+            }
             // Messages know the ends that send them. Of frames that are lost as they come in that
             // is the other one; a pause storm holds up its peer, too.
-            const FaultKind kind = m_plan.faults[i].kind;
-            if (kind != FaultKind::kBitErrors && kind != FaultKind::kDrop)
+            if (!onlyLoses)
             {
                 note.ends.push_back(end);
             }
-            if (kind == FaultKind::kBitErrors || kind == FaultKind::kDrop ||
-                kind == FaultKind::kPauseStorm)
+            if (onlyLoses || kind == FaultKind::kPauseStorm)
             {
                 note.ends.push_back(end ^ 1);
             }

@@ -485,16 +485,21 @@ RunJobs(const scenario::TrainingScenario& scenario)
         JobsSimulation simulation(one, i, {});
         const int status = simulation.Run();
         alone.push_back(status == 0 ? simulation.GetTimes().front() : std::nullopt);
+        if (RunControl::IsInterrupted())
+        {
+            // Whatever the status: it was stopped, which says nothing of whether it would end.
+            SayError("dltrain",
+                     "stopped by signal " + std::to_string(RunControl::Signal()) + " while job " +
+                         scenario.jobs->jobs[i].name +
+                         " ran alone, before the jobs ran together: nothing is written",
+                     &scenario.run);
+            return 128 + RunControl::Signal();
+        }
         if (status != 0)
         {
             std::cerr << "dltrain: note: job " << scenario.jobs->jobs[i].name
                       << " does not end when it is alone either, so there is no time to compare "
                          "with\n";
-            if (RunControl::IsInterrupted())
-            {
-                SayError("dltrain", "interrupted before the jobs ran together", &scenario.run);
-                return 128 + RunControl::Signal();
-            }
         }
     }
     return JobsSimulation(scenario, std::nullopt, std::move(alone)).Run();

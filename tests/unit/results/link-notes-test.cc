@@ -57,6 +57,23 @@ TEST(LinkNotes, LossesOfAPair)
     EXPECT_EQ(notes.LossesOf(0, 5, 0, 70), "");
 }
 
+/// What only loses frames makes none queue, and is met by those that lost some.
+TEST(LinkNotes, WhatOnlyLosesIsMetByWhoLost)
+{
+    LinkNotes notes;
+    LinkNotes::Fault drop{"drop on a-b", {6, 7}, 0, 100, true, {LinkNotes::PairOf(1, 2)}};
+    drop.onlyLoses = true;
+    notes.Add(drop);
+    notes.Add({"lane-down on a-b", {6}, 50, 80, false});
+    EXPECT_EQ(notes.SlowingFaultsOf(6, 0, 70), "lane-down on a-b");
+    EXPECT_EQ(notes.SlowingFaultsOf(7, 0, 70), "");
+    EXPECT_EQ(notes.FaultsMetAt(6, 1, 2, 0, 70), "drop on a-b; lane-down on a-b");
+    EXPECT_EQ(notes.FaultsMetAt(6, 2, 1, 0, 70), "lane-down on a-b");
+    EXPECT_EQ(notes.FaultsMetAt(7, 2, 1, 0, 70), "");
+    EXPECT_EQ(notes.FaultsMetAt(7, 1, 2, 100, 170), "");
+    EXPECT_EQ(notes.FaultsOf(6, 0, 70), "drop on a-b; lane-down on a-b");
+}
+
 TEST(LinkNotes, LostAnswersAreOfTheDataTheyAnswer)
 {
     LinkNotes notes;

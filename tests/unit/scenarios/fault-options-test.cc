@@ -87,6 +87,10 @@ TEST(Faults, OneOfSeveralCables)
               1u);
     const std::string begin = network + "--fault=link-down,at=0ns,on=";
     ExpectError(begin + "rail-0-0-spine-0#3", {"no such cable", "#0 to #2"});
+    // 2^32 + 1 is not 1, and 2^64 not 0.
+    ExpectError(begin + "rail-0-0-spine-0#4294967297", {"no such cable", "#0 to #2"});
+    ExpectError(begin + "rail-0-0-spine-0#18446744073709551616", {"no such cable", "#0 to #2"});
+    ExpectError(begin + "rail-0-0-spine-0#00", {"rail-0-0-spine-0#00"});
     ExpectError(begin + "server-0-rail-0-0#1", {"but one"});
     ExpectError(begin + "rail-0-0:1#1", {"is no link between two nodes"});
 }

@@ -6,6 +6,7 @@
 #include "parse-words.h"
 #include "scenarios/spec/jobs.h"
 
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -189,6 +190,14 @@ TEST(Jobs, WhatIsWrongHasItsPlace)
         {R"({"jobs": [{"servers": 2, "flows": {"load": 0.5}}]})", "/jobs/0/flows/load"},
         {R"({"jobs": [{"servers": 2, "flows": {"pattern": "random", "duration": "0ns"}}]})",
          "/jobs/0/flows/duration"},
+        {R"({"jobs": [{"servers": 2, "flows": {"pattern": "random", "laod": 0.5}}]})",
+         "packet-mtu, rate, duration; did you mean 'load'"},
+        {R"({"jobs": [{"servers": 2, "flows": {"pattern": "random", "hosts": "0-1"}}]})",
+         "packet-mtu, rate, duration"},
+        {R"({"jobs": [{"servers": 2, "flows": {"pattern": "incast", "operation": "read"}}]})",
+         "of a pattern without a load are no READs"},
+        {R"({"jobs": [{"servers": 2, "flows": {"pattern": "permutation", "bytes": "1kB\u0000x"}}]})",
+         "NUL"},
         {R"({"jobs": [{"servers": 2, "flows": {"pattern": ["random"]}}]})",
          "/jobs/0/flows/pattern"},
         {R"({"jobs": [{"servers": 1, "flows": {}}]})", "a flow needs two"},
@@ -206,6 +215,46 @@ TEST(Jobs, WhatIsWrongHasItsPlace)
         EXPECT_NE(error.find(word), std::string::npos) << text << "\n" << error;
         EXPECT_NE(error.find("jobs-test"), std::string::npos) << text << "\n" << error;
     }
+}
+
+TEST(Jobs, FlowsOfALoadAreThoseOfTheirDuration)
+{
+    // 0.5 of 5 hosts of 100 Gb/s is 31.25 GB/s; a flow of `google-rpc` is some kB, so that each of
+    // these times has many, and twice the time twice as many (four standard deviations of a
+    // Poisson number: those of on-off come in bursts, and are only counted within their time).
+    const auto flows = [](const std::string& pattern, const std::string& duration) {
+        const auto result =
+            JobsFile(R"({"jobs": [{"servers": 5, "start": "3us", "flows": {"pattern": ")" +
+                     pattern + R"(", "load": 0.5, "sizes": "google-rpc")" +
+                     (duration.empty() ? "" : ", \"duration\": \"" + duration + "\"") + "}}]}")
+                .Parse("");
+        EXPECT_TRUE(result.scenario) << result.errors.front().Text();
+        return result.scenario->jobs->jobs.front().flows;
+    };
+    for (const std::string pattern : {"poisson", "on-off"})
+    {
+        const auto some = flows(pattern, "500us");
+        const auto twice = flows(pattern, "1ms");
+        const auto usual = flows(pattern, "");
+        ASSERT_GT(some.size(), 100u);
+        EXPECT_LE(some.back().start.ps, 503 * int64_t{1000000});
+        EXPECT_LE(twice.back().start.ps, 1003 * int64_t{1000000});
+        EXPECT_GT(twice.back().start.ps, 900 * int64_t{1000000});
+        EXPECT_GT(usual.back().start.ps, 9900 * int64_t{1000000}); // 10 ms
+        EXPECT_EQ(flows(pattern, "10ms").size(), usual.size());
+        if (pattern == "poisson")
+        {
+            const auto n = static_cast<double>(twice.size());
+            EXPECT_NEAR(static_cast<double>(some.size()), n / 2, 4 * std::sqrt(n));
+        }
+    }
+    // A time in which none starts is a mistake, told by its place.
+    const auto none = JobsFile(R"({"jobs": [{"servers": 2, "flows": {"pattern": "poisson",
+                                   "load": 0.01, "duration": "1ps"}}]})")
+                          .Parse("");
+    ASSERT_EQ(none.errors.size(), 1u);
+    EXPECT_NE(none.errors.front().Text().find("/jobs/0/flows/duration"), std::string::npos)
+        << none.errors.front().Text();
 }
 
 TEST(Jobs, AFileThatCannotBeReadIsNamedByItsOption)

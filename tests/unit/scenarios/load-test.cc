@@ -502,6 +502,9 @@ TEST(FlowCsv, Errors)
     EXPECT_NE(
         ReadCsv("start_ns,start_us,src,dst,bytes\n").error.find("one column must be the start"),
         std::string::npos);
+    EXPECT_NE(
+        ReadCsv("start_ns,src,dst,bytes,bytes\n0,0,1,1,2\n").error.find("column bytes stands"),
+        std::string::npos);
     EXPECT_NE(ReadCsv("start_ns,src,bytes\n").error.find("no column dst"), std::string::npos);
     EXPECT_NE(ReadCsv("start_ns,src,dst,bytes,priority\n0,a,b,1,8\n").error.find("0 to 7"),
               std::string::npos);
