@@ -45,6 +45,17 @@ if __name__ == "__main__":
     globals()[sys.argv[1]](sys.argv[2], int(sys.argv[3]))
 """
 
+TRAINING = """
+import os, torch, torch.distributed as dist
+dist.init_process_group("nccl"); torch.cuda.set_device(dist.get_rank())
+model = torch.nn.Linear(30, 7).cuda()
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for _ in range(2):
+    model(torch.randn(5, 30, device="cuda")).sum().backward()
+    dist.all_reduce(model.weight.grad)
+    optimizer.step()
+"""
+
 
 class Processes(CaptureTest):
     def ranks(self, how, method, ranks, before="pass", **options):
@@ -126,6 +137,35 @@ for batch in DataLoader(Numbers(), batch_size=4, num_workers=2):
         self.assertEqual(made.meta["steps"]["count"], 3)
         error = self.fails("python3", self.write("loader.py", script % ".cuda()"))
         self.assertIn("Cannot re-initialize CUDA in forked subprocess", str(error))
+
+    def test_an_environment_of_its_own(self):
+        """What the capture put into the environment is there again, whoever drops it."""
+        training = self.write("training.py", TRAINING)
+        own = "{name: os.environ[name] for name in ('PATH', 'RANK', 'WORLD_SIZE')}"
+        starts = {
+            "call": f"subprocess.check_call([sys.executable, {training!r}], env={own})",
+            "execve": f"os.execve(sys.executable, [sys.executable, {training!r}], {own})",
+            "spawn": f"os.waitpid(os.posix_spawn(sys.executable, ['p', {training!r}], {own}), 0)",
+            "isolated": f"subprocess.check_call(['python3', '-I', {training!r}])",
+        }
+        torchrun = ("torchrun", "--nproc_per_node=2")
+        commands = {
+            name: (*torchrun, self.write(f"{name}.py", f"import os, subprocess, sys\n{line}\n"))
+            for name, line in starts.items()
+        }
+        for name, line in (
+            ("empty", f"env -i PATH=$PATH torchrun --nproc_per_node=2 {training}"),
+            ("paths", f"PYTHONPATH= torchrun --nproc_per_node=2 {training}"),
+        ):
+            commands[name] = (self.write(f"{name}.sh", line + "\n"),)
+        for name, command in commands.items():
+            with self.subTest(name=name):
+                made = self.capture(*command)
+                self.assertEqual((made.meta["world"], made.mistakes), (2, []))
+                self.assertEqual(made.meta["steps"]["count"], 2)
+        alone = self.write("alone.py", "import torch\ntorch.ones(3).cuda()\n")
+        one = self.write("one.sh", f"PYTHONPATH= python3 -I {alone}\n")
+        self.assertEqual(self.capture(one).meta["world"], 1)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ import sys
 
 from . import forks, process_groups, step_mark
 
+RANK_IS = "DLTRAIN_CAPTURE_RANK_IS"  # number of the process that has the rank's record
 _finished = set()  # processes whose record has its end
 # Files beside this one.
 PARTS = (
@@ -84,6 +85,9 @@ def begin(device, given):
     device.set_exchange(given["all"], given["ended"], given["patience"])
     rank = os.environ.get("RANK")
     spawned = multiprocessing.parent_process() is not None
+    # What a rank starts as a program of its own has the rank's environment.
+    spawned = spawned or os.environ.get(RANK_IS, str(os.getpid())) != str(os.getpid())
+    os.environ[RANK_IS] = str(os.getpid())
     if rank is not None and not spawned:
         process_groups.tell_process(given, rank)
 
