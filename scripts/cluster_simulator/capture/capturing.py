@@ -27,6 +27,16 @@ from .record.mistakes import HANGS
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Other programs of a cluster that scripts ask: launch/allocation.py.
 ASKED = ("scontrol", "nvidia-smi")
+# What a script may not drop from its environment (launch/command.py).
+PUT_BACK = (
+    "DLTRAIN_CAPTURE",
+    "DLTRAIN_CAPTURE_LAUNCH",
+    kept_files.FOLDER,
+    "PATH",
+    "PYTHONPATH",
+    "OMP_NUM_THREADS",
+    "GLOG_minloglevel",
+)
 # To look for mistakes so many ranks are captured; of more a sample.
 MOST_CHECKED = 64
 # A rank is a process of some 250 MB; so many at once where they need not run together.
@@ -395,7 +405,10 @@ def _run(words, out, scratch, device, launch, network, progress):
             path = os.path.join(programs, name)
             with open(path, "w", encoding="utf-8") as file:
                 answer = shlex.quote(os.path.join(HERE, "launch", "command.py"))
-                file.write(f'#!/bin/sh\nexec {installing.PYTHON} {answer} {name} "$@"\n')
+                there = f"{environment.PROGRAMS}={shlex.quote(programs)}"
+                file.write(
+                    f'#!/bin/sh\n{there} exec {installing.PYTHON} {answer} {name} "$@"\n'
+                )
             os.chmod(path, 0o755)
     copies = os.path.join(scratch, ending.FILES)
     shutil.rmtree(copies, ignore_errors=True)
@@ -417,6 +430,8 @@ def _run(words, out, scratch, device, launch, network, progress):
     }
     for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
         given.pop(name, None)
+    with open(os.path.join(programs, environment.SAVED), "w", encoding="utf-8") as file:
+        json.dump({name: given[name] for name in PUT_BACK}, file)
     asked = {}
     if words[0] == "bash" and len(words) > 1:
         asked = allocation.of_script(words[1], launch["servers"], launch["gpus"])

@@ -30,6 +30,9 @@ std::array<std::unique_ptr<CachingAllocator>, kMostDevices> g_memory;
 std::mutex g_memoryLock;
 std::atomic<int64_t> g_streams{1};
 std::atomic<int64_t> g_events{1};
+std::atomic<bool> g_used{false};
+std::atomic<bool> g_inBadFork{false};
+std::atomic<bool> g_toldBadFork{false};
 
 thread_local int t_device = 0;
 thread_local std::array<int64_t, kMostDevices> t_streams = {};
@@ -96,6 +99,49 @@ CheckDevice(int64_t device)
                 each != nullptr && std::atoi(each) > count
                     ? std::string(", and ") + each + " processes were started on its server"
                     : std::string());
+}
+
+void
+BeginProcess()
+{
+    g_used = false;
+    g_inBadFork = false;
+}
+
+void
+UseGpus()
+{
+    if (g_inBadFork.load(std::memory_order_relaxed))
+    {
+        // Who started the process may not look at how it ends.
+        if (!g_toldBadFork.exchange(true))
+        {
+            Line("mistake")
+                .Add("kind", std::string("died"))
+                .Add("text",
+                     "a process that was forked after CUDA had begun uses a GPU at " + ToldLine() +
+                         ": RuntimeError: Cannot re-initialize CUDA in forked subprocess (start it "
+                         "by spawn, or before anything is asked of torch.cuda)")
+                .Add("l", SourceLine())
+                .Write();
+        }
+        TORCH_CHECK(false,
+                    "Cannot re-initialize CUDA in forked subprocess. To use CUDA with "
+                    "multiprocessing, you must use the 'spawn' start method");
+    }
+    g_used.store(true, std::memory_order_relaxed);
+}
+
+void
+ForbidAfterUse()
+{
+    g_inBadFork = g_used.load();
+}
+
+bool
+IsInBadFork()
+{
+    return g_inBadFork;
 }
 
 int

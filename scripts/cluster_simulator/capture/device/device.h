@@ -27,6 +27,15 @@ void SetGenerators(std::vector<at::Generator> generators);
 /// Throws what CUDA says of a device that is not there.
 void CheckDevice(int64_t device);
 
+/// This process is one of the job: what was done until here is not the script's.
+void BeginProcess();
+/// Before a GPU is used, or asked for in a way that makes CUDA begin. Throws what PyTorch says in a
+/// process that was forked after that: CUDA does not outlive a fork (torch/csrc/cuda/Module.cpp).
+void UseGpus();
+/// In the child of a fork.
+void ForbidAfterUse();
+bool IsInBadFork();
+
 int CurrentDevice();
 void SetDevice(int device);
 int64_t CurrentStream();

@@ -26,6 +26,29 @@ DeviceOr(int device)
     return device < 0 ? CurrentDevice() : device;
 }
 
+/// In the order in which they are taken elsewhere: a thread that holds one waits for nothing here.
+void
+BeforeFork()
+{
+    MemoryLock().lock();
+    LockRecord();
+}
+
+void
+AfterForkInParent()
+{
+    UnlockRecord();
+    MemoryLock().unlock();
+}
+
+void
+AfterForkInChild()
+{
+    ForgetRecord();
+    MemoryLock().unlock();
+    ForbidAfterUse();
+}
+
 void
 Start(int devices, uint64_t memoryBytes)
 {
@@ -33,7 +56,7 @@ Start(int devices, uint64_t memoryBytes)
     StartStorage();
     InstallHostKernels();
     WatchPasses();
-    pthread_atfork(nullptr, nullptr, &ForgetRecord);
+    pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
 }
 
 py::dict
@@ -141,9 +164,13 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
 
     m.def("device_count", &DeviceCount);
     m.def("check_device", &CheckDevice);
+    m.def("begin_process", &BeginProcess);
+    m.def("use_gpus", &UseGpus);
+    m.def("is_in_bad_fork", &IsInBadFork);
     m.def("set_device", [](int device) {
         if (device >= 0)
         {
+            UseGpus();
             SetDevice(device);
         }
     });

@@ -751,6 +751,7 @@ RunAny(const c10::OperatorHandle& operation, c10::DispatchKeySet, Stack* stack)
     const Stack arguments(std::make_move_iterator(stack->end() - static_cast<ptrdiff_t>(count)),
                           std::make_move_iterator(stack->end()));
     stack->erase(stack->end() - static_cast<ptrdiff_t>(count), stack->end());
+    UseGpus();
     CheckDevices(operation, arguments);
     Stack results;
     // On the GPU of its tensors, whichever is the current one.

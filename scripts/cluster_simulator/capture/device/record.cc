@@ -400,10 +400,23 @@ FlushRecord()
 }
 
 void
+LockRecord()
+{
+    g_fileLock.lock();
+}
+
+void
+UnlockRecord()
+{
+    g_fileLock.unlock();
+}
+
+void
 ForgetRecord()
 {
     // What the parent has not yet written is not to be written twice, so nothing is closed.
     g_file = nullptr;
+    g_fileLock.unlock();
 }
 
 bool

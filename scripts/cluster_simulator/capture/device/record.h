@@ -58,7 +58,9 @@ class OwnWork
     bool m_outermost;
 };
 
-/// After a fork in which the child is no captured rank (workers of a DataLoader).
+/// Around a fork: the record's lock is free in the child, which has no record until it opens one.
+void LockRecord();
+void UnlockRecord();
 void ForgetRecord();
 bool Recording();
 

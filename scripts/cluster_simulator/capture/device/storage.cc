@@ -85,6 +85,7 @@ class GpuAllocator final : public c10::Allocator
   public:
     c10::DataPtr allocate(size_t bytes) const override
     {
+        UseGpus();
         const int device = CurrentDevice();
         const c10::Device where(c10::kCUDA, static_cast<c10::DeviceIndex>(device));
         auto* info = new StorageInfo;

@@ -2,6 +2,7 @@
 """What torch.cuda calls in a PyTorch that was built with CUDA, and Debian's was not."""
 
 import importlib
+import os
 import time
 
 CUDA_VERSION = 11080
@@ -54,7 +55,6 @@ def _bind(c, torch, device, properties):
 
     # What needs no answer, or always has the same one.
     for name, answer in {
-        "isInBadFork": False,
         "init": None,
         "getCompiledVersion": CUDA_VERSION,
         "getArchFlags": f"sm_{properties.major}{properties.minor}",
@@ -74,6 +74,7 @@ def _bind(c, torch, device, properties):
     }.items():
         setattr(c, f"_cuda_{name}", lambda *_, answer=answer: answer)
     for name, function in {
+        "isInBadFork": device.is_in_bad_fork,
         "getDeviceCount": device.device_count,
         "setDevice": device.set_device,
         "getDevice": device.current_device,
@@ -245,8 +246,23 @@ def _prepare_torch_cuda(torch, device, properties):
         device.check_device(index)
         return properties
 
+    def is_available():
+        # CUDA's own count of devices makes it begin, after which no fork may use a GPU
+        # (torch/csrc/cuda/Module.cpp: poison_fork); NVML's does not, nor does device_count().
+        if os.environ.get("PYTORCH_NVML_BASED_CUDA_CHECK") != "1" and not device.is_in_bad_fork():
+            device.use_gpus()
+        return device.device_count() > 0
+
     cuda.get_device_properties = cuda._get_device_properties = get_device_properties
-    cuda.is_available = lambda: device.device_count() > 0
+    cuda.is_available = is_available
+    cuda._is_in_bad_fork = device.is_in_bad_fork
+    lazy_init = cuda._lazy_init
+
+    def begin_cuda():
+        device.use_gpus()
+        lazy_init()
+
+    cuda._lazy_init = begin_cuda
     cuda.device_count = device.device_count
     cuda.is_bf16_supported = lambda: properties.major >= 8
     cuda.has_half = cuda.has_magma = True

@@ -26,8 +26,10 @@ import multiprocessing
 import os
 import sys
 
-from . import process_groups, step_mark
+from . import forks, process_groups, step_mark
 
+RANK_IS = "DLTRAIN_CAPTURE_RANK_IS"  # number of the process that has the rank's record
+_finished = set()  # processes whose record has its end
 # Files beside this one.
 PARTS = (
     "graphs",
@@ -78,24 +80,34 @@ def begin(device, given):
     """This process is one of the job. A rank of a launcher is known by its number; a process that a
     script spawns by its own, until it says its rank.
     """
+    device.begin_process()
     device.set_script_folder(os.path.join(given["folder"], ""))
     device.set_exchange(given["all"], given["ended"], given["patience"])
     rank = os.environ.get("RANK")
     spawned = multiprocessing.parent_process() is not None
+    # What a rank starts as a program of its own has the rank's environment.
+    spawned = spawned or os.environ.get(RANK_IS, str(os.getpid())) != str(os.getpid())
+    os.environ[RANK_IS] = str(os.getpid())
     if rank is not None and not spawned:
         process_groups.tell_process(given, rank)
-    name = f"rank-{rank}" if rank is not None and not spawned else f"process-{os.getpid()}"
-    device.open_record(os.path.join(given["raw"], f"{name}.jsonl"))
+
+    def open_record(name=None):
+        name = name or f"process-{os.getpid()}"
+        device.open_record(os.path.join(given["raw"], f"{name}.jsonl"))
+        atexit.register(finish, device, os.getpid())
+
+    open_record(f"rank-{rank}" if rank is not None and not spawned else None)
+    forks.watch(device, open_record, finish)
     if given["measures"]:
         device.measure_program()
     if given["step"]:
         step_mark.apply(device, given["step"], given["steps"], given.get("progress", ""))
-    atexit.register(finish, device, os.getpid())
 
 
 def finish(device, process):
-    if process != os.getpid():
-        return  # a fork of it
+    if process != os.getpid() or process in _finished:
+        return  # a fork of it; or a process of multiprocessing, which ends twice
+    _finished.add(process)
     memory = max(
         (device.memory(number) for number in range(device.device_count())),
         key=lambda memory: memory["reserved_bytes"]["peak"],

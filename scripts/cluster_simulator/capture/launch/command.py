@@ -28,6 +28,7 @@ MOST_TOGETHER = 16
 
 
 def main(name, arguments):
+    environment.put_back()
     given = json.loads(os.environ["DLTRAIN_CAPTURE_LAUNCH"])
     gpus = allocation.visible(given["gpus"])
     try:
@@ -47,7 +48,10 @@ def main(name, arguments):
         if kind in ("script", "module") and not _in_job():
             job = words.Job(1, 1, rest, kind == "module", "")
             return start(job, given)
-        os.execv(PYTHON, [PYTHON, *arguments])
+        # (With -I and -E it would not look at PYTHONPATH.)
+        options = len(arguments) - len(rest) if kind == "script" else 0
+        kept = [one for one in arguments[:options] if one not in ("-I", "-E")]
+        os.execv(PYTHON, [PYTHON, *kept, *arguments[options:]])
     except words.WrongWords as error:
         print(f"capture: error: {error}", file=sys.stderr)
         return 2

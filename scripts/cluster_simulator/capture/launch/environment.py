@@ -1,8 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What launchers put into the environment of the processes they start."""
 
+import json
 import os
 import re
+
+# Names the folder with the programs that stand for launchers; in it a file with variables that a
+# script may not drop.
+PROGRAMS, SAVED = "DLTRAIN_CAPTURE_PROGRAMS", "environment.json"
+PATHS = ("PATH", "PYTHONPATH")  # whose first entry is the capture's
+
+
+def put_back():
+    """What a script has dropped (env -i, PYTHONPATH=) is there again: without it the script would
+    run without a GPU.
+    """
+    with open(os.path.join(os.environ.pop(PROGRAMS), SAVED), encoding="utf-8") as file:
+        saved = json.load(file)
+    for name, value in saved.items():
+        first = value.split(os.pathsep)[0]
+        if name not in os.environ:
+            os.environ[name] = first if name in PATHS else value
+        elif name in PATHS and first not in os.environ[name].split(os.pathsep):
+            os.environ[name] = os.pathsep.join(filter(None, [first, os.environ[name]]))
 
 
 def of_rank(job, rank):

@@ -101,6 +101,7 @@ class Record:
         self.visible = None
         self.is_cut = False
         self.like = like
+        self.says_rank = True
         if path is not None:
             self._read(_text(path))
 
@@ -129,6 +130,8 @@ class Record:
         # (A process that a script forks by itself does not say that it ends.)
         if os.path.basename(self.path).startswith("rank-"):
             self.is_cut = self.is_cut or not self.of_type("end")
+        named = os.path.basename(self.path).startswith("rank-")
+        self.says_rank = self.rank is not None or named
         if self.rank is None:
             name = os.path.basename(self.path).split(".")[0]
             self.rank = int(name[len("rank-") :]) if name.startswith("rank-") else 0
@@ -161,4 +164,20 @@ def read(folder):
     working = [record for record in records if record.works]
     if len(working) == 1 and not working[0].world:
         working = one_process.ranks_of(working[0])
-    return {record.rank: record for record in working}
+    return _by_rank(working)
+
+
+def _by_rank(working):
+    """A helper that a rank has forked is none: of it there is what it did wrong."""
+    found = {}
+
+    def first_are_ranks(one):
+        return not one.says_rank, not one.of_type("op", "coll")
+
+    for record in sorted(working, key=first_are_ranks):
+        first = found.setdefault(record.rank, record)
+        if first is not record and record.says_rank:
+            found[record.rank] = record
+        elif first is not record:
+            first.lines += record.of_type("mistake")
+    return dict(sorted(found.items()))

@@ -11,18 +11,18 @@ import sys
 
 PACKAGE = "dltrain_capture_inside"
 KEPT_FILES = "dltrain_capture_kept_files"  # ../../kept_files.py
+KEPT_ENVIRONMENT = "dltrain_capture_kept_environment"  # ../kept_environment.py
 
 
 def _folder():
     return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-def _watch_files():
-    path = os.path.join(os.path.dirname(_folder()), "kept_files.py")
-    spec = importlib.util.spec_from_file_location(KEPT_FILES, path)
-    sys.modules[KEPT_FILES] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[KEPT_FILES])
-    sys.modules[KEPT_FILES].watch()
+def _watch(name, *path):
+    spec = importlib.util.spec_from_file_location(name, os.path.join(_folder(), *path))
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
+    sys.modules[name].watch()
 
 
 def _start():
@@ -60,4 +60,5 @@ if os.environ.get("DLTRAIN_CAPTURE"):
         if stream is not None:
             stream.reconfigure(line_buffering=True, write_through=False)
     sys.meta_path.insert(0, _AfterTorch())
-    _watch_files()
+    _watch(KEPT_FILES, os.pardir, "kept_files.py")
+    _watch(KEPT_ENVIRONMENT, "kept_environment.py")
