@@ -27,6 +27,13 @@ DLTRAIN = (
 
 
 class Schemes(SystemTest):
+    def test_order_is_of_rdma(self):
+        """Of TCP's segments the simulator does not know which ones came out of order."""
+        tcp = " --protocol=tcp --load-balancer=spray"
+        words = " ".join(self.run_program(TRAFFIC + tcp).out.split())
+        self.assertIn("no RDMA packets, of which alone the order is known", words)
+        self.assertNotIn("of packets out of order", words)
+
     def test_each_runs_with_traffic(self):
         for scheme in SCHEMES:
             with self.subTest(scheme=scheme):

@@ -125,9 +125,10 @@ TEST(Graph, EveryErrorHasItsPath)
               "'.', ':' or '-'\n");
     EXPECT_EQ(ErrorsOfEdited("\"tier\": 1", "\"tier\": 1, \"tier\": 2"),
               "net.json:6:51: the key \"tier\" stands twice in one object\n");
-    // What reads a name or a number from it would stop there.
+    // What reads a name or a number from it would stop there; its escape is behind `    {"name":
+    // "le`.
     EXPECT_EQ(ErrorsOfEdited("\"name\": \"left\"", "\"name\": \"le\\u0000x\""),
-              "net.json:6:16: the string \"le\\u0000x\" has a NUL character; allowed: strings "
+              "net.json:6:17: the string \"le\\u0000x\" has a NUL character; allowed: strings "
               "without\n");
     EXPECT_EQ(Errors("{}"), "net.json: /nodes: is missing\nnet.json: /links: is missing\n");
     EXPECT_EQ(Errors("{\"nodes\": {}, \"links\": []}"),
