@@ -415,6 +415,7 @@ class CommandLine(CaptureTest):
             (["--check", "--gpu=H999", right], "--gpu='H999': allowed: K80"),
             (["--check", "--gpus-per-server=0", right], "--gpus-per-server=0"),
             (["--check", "--capture-ranks=some", right], "--capture-ranks=some: allowed"),
+            (["--check", "--capture-ranks=0,1,0", right], "=0,1,0: rank 0 stands twice"),
             (["--check", "true"], "started no Python script"),
             (["--check", "--memory=-5", right], "--memory=-5: allowed: 2MiB to"),
             (["--check", "--servers=131073", right], "--servers=131073: allowed: 1 to 131072"),
