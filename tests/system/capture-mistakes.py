@@ -420,6 +420,13 @@ class CommandLine(CaptureTest):
             (["--check", "--memory=-5", right], "--memory=-5: allowed: 2MiB to"),
             (["--check", "--servers=131073", right], "--servers=131073: allowed: 1 to 131072"),
             (["--check", "torchrun", "--nosuch=1", right], "--nosuch: is none of its options"),
+            (["--check", "torchrun", "--nnodes=4:2", right], "--nnodes=4:2: allowed: MIN:MAX"),
+            (["--check", "torchrun", "--master_port=65536", right], "=65536: is no port; allowed"),
+            (["--check", "torchrun", "--master_port=-1", right], "--master_port=-1: is no port"),
+            (
+                ["--check", "torchrun", "--nnodes=2", "--node_rank=2", right],
+                "--node_rank=2: of 2 servers (--nnodes); allowed: 0 to 1",
+            ),
             (["--check", "torchrun", "--nnodes=131073", right], "--nnodes=131073: allowed: 1 to"),
             (
                 ["--check", "torchrun", "--nnodes=131072", "--nproc_per_node=2", right],
