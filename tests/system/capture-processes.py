@@ -175,7 +175,8 @@ for batch in DataLoader(Numbers(), batch_size=4, num_workers=2):
         """As for Python: its __main__.py runs, and imports what is beside it."""
         os.mkdir(os.path.join(self.folder, "program"))
         self.write("program/beside.py", "import torch\ntorch.cuda.set_device(0)\n")
-        main_file = self.write("program/__main__.py", "import beside, torch\ntorch.ones(3).cuda()\n")
+        text = "import beside, torch\ntorch.ones(3).cuda()\n"
+        main_file = self.write("program/__main__.py", text)
         made = self.capture("torchrun", "--nproc_per_node=2", os.path.dirname(main_file))
         self.assertEqual(made.meta["world"], 2)
         self.assertEqual(made.tasks(0)[0]["line"], "__main__.py:2")
