@@ -7,6 +7,8 @@
 #include "scenarios/spec/launcher.h"
 
 #include <charconv>
+#include <optional>
+#include <set>
 
 namespace scenario
 {
@@ -18,10 +20,11 @@ namespace
 constexpr uint32_t kPatienceS = 30;
 constexpr const char* kRanks = "auto";
 
-/// "auto", "all", or numbers with commas.
+/// "auto", "all", or numbers with commas. `twice`: a number that stands there twice.
 bool
-AreRanks(const std::string& text)
+AreRanks(const std::string& text, std::optional<uint32_t>* twice)
 {
+    std::set<uint32_t> ranks;
     if (text == "auto" || text == "all")
     {
         return true;
@@ -35,6 +38,10 @@ AreRanks(const std::string& text)
         if (bad != std::errc())
         {
             return false;
+        }
+        if (!ranks.insert(rank).second)
+        {
+            *twice = rank;
         }
         if (next == end)
         {
@@ -181,9 +188,15 @@ CheckLaunch(Validation* v)
                 "is empty; allowed: optimizer, a line of the script (train.py:87), a function of "
                 "it (train_one_step), or one of a library (call:torch.cuda.synchronize)");
     }
-    if (values.Given("capture-ranks") && !AreRanks(values.Text("capture-ranks")))
+    std::optional<uint32_t> twice;
+    if (values.Given("capture-ranks") && !AreRanks(values.Text("capture-ranks"), &twice))
     {
         v->Fail("capture-ranks", "allowed: auto, all, or numbers of ranks such as 0,5,127");
+    }
+    else if (twice)
+    {
+        v->Fail("capture-ranks",
+                "rank " + std::to_string(*twice) + " stands twice; allowed: each rank once");
     }
 }
 

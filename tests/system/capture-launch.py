@@ -304,6 +304,7 @@ class Failures(CaptureTest):
             ([right, "--zero=2"], "--zero=2: has no meaning with --launch"),
             ([right, "--trace=x"], "--trace=x: has no meaning with --launch"),
             ([right, "--capture-ranks=1,x"], "--capture-ranks=1,x: allowed: auto, all"),
+            ([right, "--capture-ranks=1,2,1"], "=1,2,1: rank 1 stands twice; allowed: each"),
             ([right, "--mpi-ranks=2"], "is captured by one process"),
             (["--capture-steps=2"], "--capture-steps=2: has no meaning without --launch"),
             (["--capture-network"], "has no meaning without --launch"),

@@ -309,6 +309,52 @@ class Mistakes(CaptureTest):
         """Is no mistake of its own: what rank 0 sent and rank 1 did not come to take."""
         self.one("pipeline_died.py", "died", [2], ["dies"], "ValueError: no labels", patience=5)
 
+    def test_what_follows_of_a_mismatch(self):
+        """Objects that cannot be read behind it are no mistake of their own; a bug behind it is
+        told with it.
+        """
+        script = self.write(
+            "objects.py",
+            "import torch, torch.distributed as dist\n"
+            "dist.init_process_group('nccl')\n"
+            "rank = dist.get_rank()\n"
+            "torch.cuda.set_device(rank)\n"
+            "x = torch.ones(3000, device='cuda')\n"
+            "dist.all_reduce(x.half() if rank == 1 else x)\n"
+            "raise EOFError('nothing to read')\n",
+        )
+        for each in (2, 3):
+            run = captured(
+                [sys.executable, "-m", "cluster_simulator.capture", "--check", "torchrun"]
+                + [f"--nproc_per_node={each}", script],
+                cwd=os.path.join(ROOT, "scripts"),
+            )
+            self.assertEqual(run.returncode, 3, run.stderr)
+            told = [line for line in run.stdout.splitlines() if line.startswith("mistake")]
+            self.assertEqual(len(told), 1, run.stdout)
+            self.assertRegex(
+                told[0],
+                r"\(mismatch\): .*12000 B .* objects\.py:6.*6000 B .*"
+                r"\(then rank 0 failed at objects\.py:7: EOFError: nothing to read",
+            )
+            self.assertNotIn("no optimizer", run.stdout)
+
+    def test_an_error_without_words(self):
+        script = self.write(
+            "wordless.py",
+            "import torch\n"
+            "class Wordless(Exception):\n"
+            "    def __str__(self):\n"
+            "        raise RuntimeError('no words')\n"
+            "torch.ones(2).cuda()\n"
+            "raise Wordless()\n",
+        )
+        error = self.fails("torchrun", "--nproc_per_node=2", script)
+        [mistake] = error.mistakes
+        self.assertEqual((mistake["kind"], mistake["lines"]), ("died", ["wordless.py:6"]))
+        self.assertIn("Wordless: <its __str__ raises RuntimeError>", mistake["text"])
+        self.assertIn("Wordless: <exception str() failed>", str(error))
+
     def test_unused_parameters(self):
         self.one(
             "unused.py",
@@ -369,10 +415,18 @@ class CommandLine(CaptureTest):
             (["--check", "--gpu=H999", right], "--gpu='H999': allowed: K80"),
             (["--check", "--gpus-per-server=0", right], "--gpus-per-server=0"),
             (["--check", "--capture-ranks=some", right], "--capture-ranks=some: allowed"),
+            (["--check", "--capture-ranks=0,1,0", right], "=0,1,0: rank 0 stands twice"),
             (["--check", "true"], "started no Python script"),
             (["--check", "--memory=-5", right], "--memory=-5: allowed: 2MiB to"),
             (["--check", "--servers=131073", right], "--servers=131073: allowed: 1 to 131072"),
             (["--check", "torchrun", "--nosuch=1", right], "--nosuch: is none of its options"),
+            (["--check", "torchrun", "--nnodes=4:2", right], "--nnodes=4:2: allowed: MIN:MAX"),
+            (["--check", "torchrun", "--master_port=65536", right], "=65536: is no port; allowed"),
+            (["--check", "torchrun", "--master_port=-1", right], "--master_port=-1: is no port"),
+            (
+                ["--check", "torchrun", "--nnodes=2", "--node_rank=2", right],
+                "--node_rank=2: of 2 servers (--nnodes); allowed: 0 to 1",
+            ),
             (["--check", "torchrun", "--nnodes=131073", right], "--nnodes=131073: allowed: 1 to"),
             (
                 ["--check", "torchrun", "--nnodes=131072", "--nproc_per_node=2", right],

@@ -2,8 +2,12 @@
 # ctest: TIMEOUT 600 RESOURCE_LOCK capture
 """Captured scripts that start their ranks themselves, by each start method of multiprocessing."""
 
+import os
+
 from _capture import CaptureTest, collectives
 from _system_test import main
+
+from cluster_simulator.errors import SimulatorError
 
 RANKS = """
 import os, sys
@@ -166,6 +170,24 @@ for batch in DataLoader(Numbers(), batch_size=4, num_workers=2):
         alone = self.write("alone.py", "import torch\ntorch.ones(3).cuda()\n")
         one = self.write("one.sh", f"PYTHONPATH= python3 -I {alone}\n")
         self.assertEqual(self.capture(one).meta["world"], 1)
+
+    def test_a_folder_is_a_program(self):
+        """As for Python: its __main__.py runs, and imports what is beside it."""
+        os.mkdir(os.path.join(self.folder, "program"))
+        self.write("program/beside.py", "import torch\ntorch.cuda.set_device(0)\n")
+        text = "import beside, torch\ntorch.ones(3).cuda()\n"
+        main_file = self.write("program/__main__.py", text)
+        made = self.capture("torchrun", "--nproc_per_node=2", os.path.dirname(main_file))
+        self.assertEqual(made.meta["world"], 2)
+        self.assertEqual(made.tasks(0)[0]["line"], "__main__.py:2")
+        empty = os.path.join(self.folder, "empty")
+        os.mkdir(empty)
+        for path, said in (
+            (empty, f"can't find '__main__' module in '{empty}'"),
+            (f"{empty}/none", f"can't open file '{empty}/none': No such file or directory"),
+        ):
+            with self.assertRaisesRegex(SimulatorError, said):
+                self.capture("torchrun", "--nproc_per_node=2", path)
 
 
 if __name__ == "__main__":

@@ -290,6 +290,27 @@ class Scripts(CaptureTest):
         self.assertEqual(sent["f16", 2 * generator], 1)
         self.assertEqual(sent["f32", 4 * critic], 2)
 
+    def test_clipping_of_today(self):
+        """foreach of PyTorch 2: what is computed is the same."""
+        path = self.write(
+            "clip.py",
+            "import torch\n"
+            "model = torch.nn.Linear(8, 4).cuda()\n"
+            "optimizer = torch.optim.SGD(model.parameters(), 0.1)\n"
+            "model(torch.ones(2, 8, device='cuda')).sum().backward()\n"
+            "clip = torch.nn.utils.clip_grad_norm_\n"
+            "norm = clip(model.parameters(), 1.0, foreach=True)\n"
+            "torch.nn.utils.clip_grad_value_(model.parameters(), 1.0, foreach=False)\n"
+            "print(round(norm.item(), 3))\n"
+            "optimizer.step()\n",
+        )
+        made = self.correct(path)
+        # Each of 4 x 8 weights and 4 biases has the gradient 2: 2 x sqrt(36).
+        self.assertEqual(made.output, "12.0\n")
+        told = [note for note in made.meta["notes"] if "foreach" in note]
+        self.assertEqual(len(told), 1)
+        self.assertIn("clip_grad_norm_ at clip.py:6", told[0])
+
     def test_single_file_trainer(self):
         for command in ((), ("torchrun", "--nproc_per_node=2")):
             with self.subTest(command=command):

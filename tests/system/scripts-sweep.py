@@ -25,6 +25,8 @@ SWEEP = os.path.join(ROOT, "scripts", "sweep")
 FAST = ["dltrain", "--model=gpt2", "--servers=2", "--warmup=0"]  # a third of a second
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
+from cluster_simulator.plots.sweep import over  # noqa: E402
+
 
 class SweepTest(SystemTest):
     def setUp(self):
@@ -568,6 +570,22 @@ class Showing(SweepTest):
             "--columns=step_time",
             "did you mean 'step_time_us'",
         )
+
+    def test_what_a_mean_is_over(self):
+        """Not the axis, nor what the lines are; options of --set have braces, columns have not."""
+        rows = [
+            {"options": json.dumps({"{n}": str(n), "{b}": b, "nic": nic})}
+            for n in (1, 2)
+            for b in ("x", "y")
+            for nic in ("25GbE", "100GbE")
+        ]
+        for x, by, said in (
+            ("n", ("b",), " over nic"),
+            ("n", ("nic",), " over b"),
+            ("nic", (), " over n, b"),
+            ("n", ("b", "nic"), ""),
+        ):
+            self.assertEqual(over(rows, x, by), said)
 
     def test_plot(self):
         if importlib.util.find_spec("matplotlib") is None:

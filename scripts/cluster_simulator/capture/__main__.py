@@ -92,11 +92,19 @@ def ranks_of(text):
     if text in ("auto", "all"):
         return text
     try:
-        return sorted({int(word) for word in text.split(",")})
+        ranks = [int(word) for word in text.split(",")]
     except ValueError:
         raise InvalidInput(
             f"--capture-ranks={text}: allowed: auto, all, or numbers such as 0,5,127"
         ) from None
+    _check_once(f"--capture-ranks={text}", ranks)
+    return sorted(ranks)
+
+
+def _check_once(told, ranks):
+    twice = next((rank for rank in ranks if ranks.count(rank) > 1), None)
+    if twice is not None:
+        raise InvalidInput(f"{told}: rank {twice} stands twice; allowed: each rank once")
 
 
 def memory_of(text):

@@ -335,6 +335,8 @@ def _check(gpus_per_server, servers, ranks, steps, patience):
             raise InvalidInput(f"ranks={shown(ranks)}: allowed: auto, all, or numbers")
         for rank in ranks:
             whole("ranks", rank, 0)
+            if list(ranks).count(rank) > 1:
+                raise InvalidInput(f"ranks={shown(ranks)}: rank {rank} stands twice")
 
 
 def _check_step(step):

@@ -125,10 +125,12 @@ def over(shown, x, by):
     for point in points:
         for name, value in point.items():
             values.setdefault(name, set()).add(value)
+    # (Of --set the options have "{name}", the columns have "name".)
     given = [
-        name
+        name.strip("{}")
         for name, different in values.items()
-        if len(different) + any(name not in point for point in points) > 1 and name not in (x, *by)
+        if len(different) + any(name not in point for point in points) > 1
+        and name.strip("{}") not in (x, *by)
     ]
     return f" over {', '.join(given)}" if given else ""
 

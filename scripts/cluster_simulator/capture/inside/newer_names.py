@@ -17,6 +17,7 @@ def apply(torch, device):
     _modules(torch)
     _optimizers(torch)
     _functions(torch)
+    _clipping(torch, device)
     _cuda(torch)
 
 
@@ -35,6 +36,31 @@ def _module(name, **content):
         sys.modules[name] = made
         parent, _, last = name.rpartition(".")
         _add(sys.modules[parent], last, made)
+
+
+def _clipping(torch, device):
+    """foreach of PyTorch 2: how many kernels there are."""
+
+    def with_foreach(clip):
+        if "foreach" in inspect.signature(clip).parameters:
+            return clip
+
+        @functools.wraps(clip)
+        def clipped(*arguments, foreach=None, **options):
+            if foreach:
+                device.note(
+                    f"foreach=True of {clip.__name__} at {device.source_line()} is not of PyTorch"
+                    " 1.13: each gradient has its own kernels"
+                )
+            return clip(*arguments, **options)
+
+        return clipped
+
+    utils = torch.nn.utils
+    for name in ("clip_grad_norm_", "clip_grad_value_"):
+        clip = with_foreach(getattr(utils, name))
+        setattr(utils, name, clip)
+        setattr(utils.clip_grad, name, clip)
 
 
 def _compile(torch, device):

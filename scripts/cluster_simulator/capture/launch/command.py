@@ -114,13 +114,30 @@ def _folder_of_job(folder):
             number += 1
 
 
+def _folder_of(job):
+    """Of the script: what is imported from there is the user's."""
+    if job.module:
+        return os.getcwd()
+    script = os.path.abspath(job.program[0])
+    return script if os.path.isdir(script) else os.path.dirname(script)
+
+
+def _cannot_run(script):
+    """Python's words for what it cannot run; "": it can. A folder, or a zip file, has the script in
+    it.
+    """
+    if os.path.isdir(script) and not os.path.isfile(os.path.join(script, "__main__.py")):
+        return f"can't find '__main__' module in '{os.path.abspath(script)}'"
+    if not os.path.exists(script):
+        return f"can't open file '{os.path.abspath(script)}': No such file or directory"
+    return ""
+
+
 def start(job, given):
     script = job.program[0]
-    if not job.module and not os.path.isfile(script):
-        print(
-            f"{PYTHON}: can't open file '{os.path.abspath(script)}': No such file or directory",
-            file=sys.stderr,
-        )
+    why = "" if job.module else _cannot_run(script)
+    if why:
+        print(f"{PYTHON}: {why}", file=sys.stderr)
         return 2
     if job.world > words.MOST_RANKS:
         raise words.WrongWords(
@@ -137,7 +154,7 @@ def start(job, given):
         ended=os.path.join(folder, "ended"),
         store=os.path.join(folder, "store"),
         progress=os.path.join(folder, "progress"),
-        folder=os.getcwd() if job.module else os.path.dirname(os.path.abspath(script)),
+        folder=_folder_of(job),
         world=job.world if job.launcher else 0,
         all=together,
         forks=True,

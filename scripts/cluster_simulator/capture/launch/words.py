@@ -98,9 +98,15 @@ def _count(text, option, what="a number of processes"):
     return number
 
 
+def _whole(text):
+    """0 of what is none: a variable that is set nowhere here."""
+    return int(text) if re.fullmatch(r"-?\d{1,9}", text) else 0
+
+
 def torchrun(words, gpus, servers=None):
     """Words after "torchrun". `gpus`: of a server; `servers`: in place of --nnodes."""
     job = Job(servers=1, each=1)
+    node = 0
     rest = list(words)
     while rest and rest[0].startswith("-"):
         name, given, value = rest.pop(0).partition("=")
@@ -119,8 +125,19 @@ def torchrun(words, gpus, servers=None):
         elif name == "__nnodes":
             # elastic: MIN:MAX; as many as may be
             job.servers = _count(value.split(":")[-1], "--nnodes", "a number of servers")
+            if _whole(value.split(":")[0]) > job.servers:
+                raise WrongWords(f"--nnodes={value}: allowed: MIN:MAX with MIN at most MAX")
+        elif name == "__master_port" and not 0 <= _whole(value) < 65536:
+            raise WrongWords(f"--master_port={value}: is no port; allowed: 0 to 65535")
+        elif name == "__node_rank":
+            node = _whole(value)
     if not rest:
         raise WrongWords("torchrun: no script is named")
+    if not servers and not 0 <= node < job.servers:
+        raise WrongWords(
+            f"--node_rank={node}: of {job.servers} servers (--nnodes); allowed: 0 to"
+            f" {job.servers - 1}"
+        )
     if servers:
         if servers != job.servers:
             job.note = (

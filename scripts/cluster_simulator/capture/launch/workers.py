@@ -148,7 +148,9 @@ def _run(job, device):
             sys.path[0] = os.getcwd()
             runpy.run_module(program[0], run_name="__main__", alter_sys=True)
         else:
-            sys.path[0] = os.path.dirname(os.path.abspath(program[0]))
+            sys.path[0] = os.path.abspath(program[0])
+            if os.path.isfile(program[0]):
+                sys.path[0] = os.path.dirname(sys.path[0])
             runpy.run_path(program[0], run_name="__main__")
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
@@ -159,6 +161,14 @@ def _run(job, device):
         _tell(error, device)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
+
+
+def _words_of(error):
+    """They may fail themselves."""
+    try:
+        return str(error)
+    except Exception as other:
+        return f"<its __str__ raises {type(other).__name__}>"
 
 
 def _tell(error, device):
@@ -177,7 +187,7 @@ def _tell(error, device):
         if told:
             where = f"{told}:{frame.tb_lineno}"
         frame = frame.tb_next
-    device.mark_at("failed", {"type": type(error).__name__, "text": str(error)}, where)
+    device.mark_at("failed", {"type": type(error).__name__, "text": _words_of(error)}, where)
     # At once: other ranks fail at the same time, and their lines are not to be among these.
     sys.stderr.write("".join(traceback.format_exception(type(error), error, frames)))
 

@@ -49,8 +49,16 @@ class Capture:
         return None
 
     def only_waited(self):
-        """Whether ranks failed only where the capture ended their waiting for others."""
-        failures = [line for one in self.records.values() for line in one.of_type("failed")]
+        """Whether ranks failed only where the capture ended their waiting for others, or behind a
+        mismatch.
+        """
+        behind = mistakes.follows_a_mismatch(self.mistakes)
+        failures = [
+            line
+            for rank, one in self.records.items()
+            if rank not in behind
+            for line in one.of_type("failed")
+        ]
         return all(mistakes.WAITS.match(line["text"]) for line in failures)
 
     @property
@@ -114,7 +122,9 @@ class Capture:
         growth = self._growth()
         if growth:
             told[growth] = None
-        fails = any(one.get("kind") == "died" for one in self.mistakes)
+        fails = any(one.get("kind") == "died" for one in self.mistakes) or any(
+            record.of_type("failed") for record in self.records.values()
+        )
         if (
             self._steps
             and not self._steps[min(self._steps)].ends

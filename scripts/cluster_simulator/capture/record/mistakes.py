@@ -47,6 +47,7 @@ def find(records, tasks, groups, died, each=0):
     if each > 0:
         found += _shared_gpus(records, each)
     together = _collectives(tasks, groups, explained) + _messages(tasks, groups, explained)
+    found = _without_what_follows(found, together)
     if failed:
         # Others are ended with it, wherever they are, or give up waiting for it.
         together = [one for one in together if one["kind"] not in ("missing", "unmatched")]
@@ -88,6 +89,36 @@ def _without_repeats(found):
             mistake["ranks"] = sorted({*mistake["ranks"], *others})
             mistake["text"] += f" (so {_does(others)} rank{_many(others)})"
     return list(merged.values())
+
+
+def follows_a_mismatch(found):
+    """Ranks in whose collectives others took part by another call: on GPUs they would wait there,
+    and what they read here is nothing that one of them sent.
+    """
+    return {
+        rank for one in found if one["kind"] in ("mismatch", "order") for rank in one["ranks"]
+    }
+
+
+def _without_what_follows(found, together):
+    """A rank that dies behind a mismatch dies of it (objects cannot be read, say): the mismatch
+    tells that as well.
+    """
+    kept = []
+    for mistake in found:
+        at = [
+            one
+            for one in together
+            if mistake["kind"] == "died" and set(mistake["ranks"]) <= follows_a_mismatch([one])
+        ]
+        if not at:
+            kept.append(mistake)
+        elif "then" not in at[0]:
+            at[0]["then"] = True
+            at[0]["text"] += f" (then {mistake['text']})"
+    for one in together:
+        one.pop("then", None)
+    return kept
 
 
 # ---- what a rank itself noticed
