@@ -3,6 +3,7 @@
  */
 #include "operators.h"
 
+#include "checks.h"
 #include "device.h"
 #include "mixing.h"
 #include "record.h"
@@ -752,6 +753,7 @@ RunAny(const c10::OperatorHandle& operation, c10::DispatchKeySet, Stack* stack)
                           std::make_move_iterator(stack->end()));
     stack->erase(stack->end() - static_cast<ptrdiff_t>(count), stack->end());
     CheckDevices(operation, arguments);
+    CheckArguments(operation, arguments);
     Stack results;
     // On the GPU of its tensors, whichever is the current one.
     const OnDevice on(DeviceOf(arguments));
