@@ -67,6 +67,19 @@ class Patience(CaptureTest):
         # (That nothing ends a step is not said beside that.)
         self.assertEqual(error.captured.meta["notes"], [])
 
+    def test_one_that_catches_its_end(self):
+        """And would go on for ever, with an optimizer anew each time: three steps, as of others."""
+        script = self.write(
+            "catches.py",
+            "import torch\nwhile True:\n    try:\n"
+            "        p = torch.ones(2).cuda().requires_grad_()\n"
+            "        optimizer = torch.optim.SGD([p], 0.1)\n        for _ in range(9):\n"
+            "            p.sum().backward()\n            optimizer.step()\n"
+            "    except BaseException:\n        pass\n",
+        )
+        made = self.capture("torchrun", "--nproc_per_node=1", script, patience=5)
+        self.assertEqual((made.mistakes, made.meta["steps"]["count"]), ([], 3))
+
     def test_one_whose_child_computes(self):
         child = "import time; until = time.monotonic() + 8\nwhile time.monotonic() < until: pass"
         script = self.write(

@@ -131,6 +131,25 @@ class Mistakes(CudaTest):
             launcher = ["--gpus-per-server=2", "srun", "-n", 2]
             self.run_capture("--check", *launcher, *words, status=3)
 
+    def test_a_single_process_that_dies(self):
+        """Not by a word of its own: its end is heard whenever it comes."""
+        for _ in range(3):
+            made = self.run_capture("--check", self.built["mistakes"], "dies", status=3)
+            self.assertIn("capture: error: died: the program was ended by SIGABRT", made.stderr)
+
+    def test_nothing_is_left(self):
+        """Of a process in a session of its own."""
+        file = os.path.join(self.folder, "pid")
+        self.run_capture(self.built["mistakes"], "daemon", file)
+        with open(file, encoding="utf-8") as opened:
+            process = opened.read().strip()
+        try:
+            with open(f"/proc/{process}/stat", encoding="utf-8") as opened:
+                state = opened.read().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return
+        self.assertEqual(state, "Z")  # nobody has asked for its status yet
+
     def test_communicators_of_other_ranks(self):
         where = line_of("ncclCommInitRank", "main(")
         said = ["ranks 0, 1 use the same GPU, GPU 0 of server 0, .*by cudaSetDevice"]

@@ -3,7 +3,8 @@
 wrote are as they were (kept_files.py), however it ends: this file, run as a program, waits for its
 standard input to be closed without a word, as it is when the capture is killed.
 
-    ending.py SESSION FOLDER    (SESSION: process that began the command's session)
+    ending.py SESSION FOLDER    (SESSION: process that began the command's session; 0: known by
+                                the folder alone, which is in the environment of all)
 """
 
 import os
@@ -42,9 +43,12 @@ def runs_on(folder):
 
 
 def end(session, folder):
-    """Ends a session; and what began one of its own, as its environment has the folder."""
+    """Ends a session, if one is told (not 0, which would be the caller's own); and what began one
+    of its own, as its environment has the folder.
+    """
     try:
-        os.killpg(session, signal.SIGKILL)
+        if session:
+            os.killpg(session, signal.SIGKILL)
     except ProcessLookupError:
         pass
     mark = folder.encode()

@@ -240,6 +240,16 @@ MemoryOfGpus()
     }
     void* more = nullptr;
     CHECK(cudaMalloc(&more, 4096) == cudaErrorMemoryAllocation && more == nullptr);
+    // Sizes that overflow where they are rounded up, or multiplied.
+    std::size_t row = 0;
+    for (const std::size_t huge : {SIZE_MAX, SIZE_MAX - 4094, SIZE_MAX / 2})
+    {
+        CHECK(cudaMalloc(&more, huge) == cudaErrorMemoryAllocation);
+        CHECK(cudaMallocManaged(&more, huge) == cudaErrorMemoryAllocation);
+        CHECK(cudaMallocPitch(&more, &row, huge, 2) == cudaErrorMemoryAllocation);
+    }
+    CHECK(cudaHostAlloc(&more, 16, 0xfff) == cudaErrorInvalidValue);
+    CHECK(cudaRuntimeGetVersion(nullptr) == cudaErrorInvalidValue);
     cudaGetLastError();
     CUDA(cudaMemset(pieces[0], 1, total / 4)); // has no contents, takes none of this machine's
     CUDA(cudaFree(pieces[1]));
@@ -448,6 +458,25 @@ Communicators()
     CHECK(number == 1);
     NCCL(ncclCommCount(comms[0], &number));
     CHECK(number == 2);
+    for (const auto ask : {ncclCommCount, ncclCommCuDevice, ncclCommUserRank})
+    {
+        CHECK(ask(comms[0], nullptr) == ncclInvalidArgument);
+        CHECK(ask(nullptr, &number) == ncclInvalidArgument);
+    }
+    // A group fails with the first call in it that does, and does nothing of it.
+    float* some = nullptr;
+    CUDA(cudaSetDevice(1));
+    CUDA(cudaMalloc(&some, 64));
+    const auto none = static_cast<ncclDataType_t>(99);
+    NCCL(ncclGroupStart());
+    NCCL(ncclAllReduce(some, some, 16, ncclFloat, ncclSum, comms[0], nullptr));
+    CHECK(ncclAllReduce(some, some, 1, none, ncclSum, comms[1], nullptr) == ncclInvalidArgument);
+    CHECK(ncclGroupEnd() == ncclInvalidArgument);
+    CHECK(std::strstr(ncclGetLastError(nullptr), "99 is no data type"));
+    NCCL(ncclGroupStart());
+    NCCL(ncclGroupEnd());
+    CUDA(cudaFree(some));
+    CUDA(cudaSetDevice(0));
     ncclResult_t state = ncclInternalError;
     NCCL(ncclCommGetAsyncError(comms[0], &state));
     CHECK(state == ncclSuccess);

@@ -168,12 +168,43 @@ Alone()
     }
 }
 
+/// A process in a session of its own stays behind.
+void
+Daemon(const std::string& file)
+{
+    cudaMalloc(&buffer, 4096);
+    if (fork() == 0)
+    {
+        setsid();
+        std::ofstream(file) << getpid() << std::endl;
+        for (;;)
+        {
+            pause();
+        }
+    }
+    while (std::ifstream(file).peek() == EOF)
+    {
+        usleep(1000);
+    }
+}
+
 } // namespace
 
 int
 main(int, char** words)
 {
     const std::string name = words[1];
+    if (name == "dies")
+    {
+        ncclComm_t both[2];
+        ncclCommInitAll(both, 2, nullptr);
+        std::abort();
+    }
+    if (name == "daemon")
+    {
+        Daemon(words[2]);
+        return 0;
+    }
     if (name == "alone")
     {
         Alone();

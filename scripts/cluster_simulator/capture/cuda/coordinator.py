@@ -110,6 +110,7 @@ class Coordinator:
         try:
             while not (ended() and not any(process.alive for process in self.processes)):
                 spoke = False
+                over = ended()  # asked before: what it said last is still heard
                 for key, _ in self._selector.select(0.05):
                     spoke = True
                     if key.data is None:
@@ -120,7 +121,7 @@ class Coordinator:
                     self._active = time.monotonic()
                 self._release_alone()
                 self._look_for_stuck(spoke)
-                if ended() and not spoke:
+                if over and not spoke:
                     break
             if self._wrong_since is not None:
                 self._tell_wrong()

@@ -13,7 +13,7 @@ import threading
 
 from ...errors import InvalidInput
 from ...shown import shown
-from .. import gpus, isolation
+from .. import ending, gpus, isolation
 from ..captured import Captured, CaptureFailed
 from ..launch import environment, words as launcher_words
 from . import building, elf, rates
@@ -127,13 +127,17 @@ def run(
             ),
         }
         coordinator = Coordinator(settings["socket"], prices, patience)
-        jobs = _Jobs(words, given, isolated, gpus_per_server, servers, out, echo)
+        watcher = ending.watch(0, scratch)
         try:
-            coordinator.run(jobs.ended)
-            status = jobs.finish(bool(coordinator.mistakes))
+            jobs = _Jobs(words, given, isolated, gpus_per_server, servers, out, echo, scratch)
+            try:
+                coordinator.run(jobs.ended)
+                status = jobs.finish(bool(coordinator.mistakes))
+            finally:
+                jobs.kill()
+                coordinator.close()
         finally:
-            jobs.kill()
-            coordinator.close()
+            ending.stop_watching(watcher)
         if status and not coordinator.mistakes:
             coordinator.failed(status)
         if not coordinator.processes and not status:
@@ -175,7 +179,8 @@ def run(
 class _Jobs:
     """The processes that the command starts."""
 
-    def __init__(self, words, given, isolated, gpus_per_server, servers, out, echo):
+    def __init__(self, words, given, isolated, gpus_per_server, servers, out, echo, scratch):
+        self._scratch = scratch
         self._copiers = []
         name = os.path.basename(words[0])
         starts = [(words, given)]
@@ -245,6 +250,8 @@ class _Jobs:
                 except ProcessLookupError:
                     pass
                 process.wait()
+        # And what began a session of its own.
+        ending.end(0, self._scratch)
 
 
 def _copy(source, file, terminal):

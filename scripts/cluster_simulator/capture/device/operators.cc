@@ -3,6 +3,7 @@
  */
 #include "operators.h"
 
+#include "checks.h"
 #include "device.h"
 #include "mixing.h"
 #include "record.h"
@@ -753,6 +754,7 @@ RunAny(const c10::OperatorHandle& operation, c10::DispatchKeySet, Stack* stack)
     stack->erase(stack->end() - static_cast<ptrdiff_t>(count), stack->end());
     UseGpus();
     CheckDevices(operation, arguments);
+    CheckArguments(operation, arguments);
     Stack results;
     // On the GPU of its tensors, whichever is the current one.
     const OnDevice on(DeviceOf(arguments));

@@ -3,8 +3,11 @@
 the step after them, so that all that belongs to the last one has been seen.
 """
 
+import atexit
 import functools
 import os
+import sys
+import threading
 
 
 class StepsCaptured(SystemExit):
@@ -19,13 +22,17 @@ def apply(torch, device, limit, progress):
     hook = optimizer._hook_for_profile
     done = {}  # id of an optimizer: steps; in the order of their first steps
     depth = [0]
+    told = set()  # threads that were told to end
 
     def limited(step):
         @functools.wraps(step)
         def counted(self, *arguments, **options):
             if depth[0] == 0:
+                if threading.get_ident() in told:
+                    _end()  # a script that catches all would go on for ever
                 if id(self) == next(iter(done), None) and min(done.values()) >= limit:
                     device.note(f"the script was ended after {limit} steps")
+                    told.add(threading.get_ident())
                     raise StepsCaptured(0)
                 least = min(done.values(), default=0)
                 done[id(self)] = done.get(id(self), 0) + 1
@@ -48,6 +55,14 @@ def apply(torch, device, limit, progress):
             type(self).step.limited = True
 
     optimizer._hook_for_profile = hook_and_limit
+
+
+def _end():
+    """As the interpreter does at its end, but whatever the script catches."""
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def count(path):

@@ -117,7 +117,10 @@ void*
 Memory::Allocate(int gpu, std::size_t size, bool managed)
 {
     const Settings& settings = TheSettings();
-    const uint64_t offset = m_heaps[static_cast<std::size_t>(gpu)].Take(Granules(size));
+    // (The largest sizes would be 0 granules.)
+    const uint64_t offset = size > settings.bytes
+                                ? UINT64_MAX
+                                : m_heaps[static_cast<std::size_t>(gpu)].Take(Granules(size));
     if (offset == UINT64_MAX)
     {
         return nullptr;

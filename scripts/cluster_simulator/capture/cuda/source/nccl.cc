@@ -27,7 +27,8 @@ namespace
 struct Group
 {
     int depth = 0;
-    std::string place; ///< of the first ncclGroupStart
+    std::string place;                ///< of the first ncclGroupStart
+    ncclResult_t error = ncclSuccess; ///< of the first call in it that failed
     std::vector<uint64_t> requests;
     std::vector<ncclComm*> comms; ///< in the order of their first operations
     std::vector<std::pair<ncclComm*, Operation>> operations;
@@ -166,6 +167,16 @@ Check(const ncclComm* comm, const char* call)
     return ncclSuccess;
 }
 
+/// The same, of one that is asked something; `answer` is where it has to go.
+ncclResult_t
+CheckAsked(const ncclComm* comm, const int* answer, const char* call)
+{
+    const ncclResult_t result = Check(comm, call);
+    return result == ncclSuccess && !answer
+               ? Wrong(ncclInvalidArgument, std::string(call) + ": the pointer is NULL")
+               : result;
+}
+
 /// A buffer has to hold what the operation says. `role`: "reads", "writes".
 void
 CheckBuffer(Call& call,
@@ -197,14 +208,20 @@ CheckBuffer(Call& call,
     }
 }
 
-/// One of NCCL's operations: checked, and issued now or at the group's end. `sends`, `receives`:
-/// how many times `count` elements the buffers hold.
+/// Bytes of `times` times `count` elements; the most there are, if that is more.
+std::size_t
+Bytes(std::size_t times, std::size_t count, std::size_t size)
+{
+    std::size_t bytes = 0;
+    return __builtin_mul_overflow(times * size, count, &bytes) ? SIZE_MAX : bytes;
+}
+
 ncclResult_t
-Operate(ncclComm* comm,
-        cudaStream_t handle,
-        Operation operation,
-        std::size_t sends,
-        std::size_t receives)
+CheckAndIssue(ncclComm* comm,
+              cudaStream_t handle,
+              Operation operation,
+              std::size_t sends,
+              std::size_t receives)
 {
     const std::string name = operation.kind;
     if (const ncclResult_t result = Check(comm, name.c_str()))
@@ -252,7 +269,12 @@ Operate(ncclComm* comm,
     }
     if (operation.send)
     {
-        CheckBuffer(call, comm, operation, operation.send, sends * operation.count * size, "reads");
+        CheckBuffer(call,
+                    comm,
+                    operation,
+                    operation.send,
+                    Bytes(sends, operation.count, size),
+                    "reads");
     }
     if (operation.receive)
     {
@@ -260,7 +282,7 @@ Operate(ncclComm* comm,
                     comm,
                     operation,
                     operation.receive,
-                    receives * operation.count * size,
+                    Bytes(receives, operation.count, size),
                     "writes");
     }
     if (!operation.send && !operation.receive && operation.count > 0)
@@ -280,6 +302,24 @@ Operate(ncclComm* comm,
     Communicate(comm, {operation});
     call.machine.Progress(call.lock);
     return ncclSuccess;
+}
+
+/// One of NCCL's operations: checked, and issued now or at the group's end, which fails if one of
+/// them did. `sends`, `receives`: how many times `count` elements the buffers hold.
+ncclResult_t
+Operate(ncclComm* comm,
+        cudaStream_t handle,
+        Operation operation,
+        std::size_t sends,
+        std::size_t receives)
+{
+    const ncclResult_t result = CheckAndIssue(comm, handle, std::move(operation), sends, receives);
+    Group& group = TheGroup();
+    if (group.depth > 0 && group.error == ncclSuccess)
+    {
+        group.error = result;
+    }
+    return result;
 }
 
 std::size_t
@@ -512,7 +552,7 @@ extern "C"
 
     ncclResult_t ncclCommCount(const ncclComm_t comm, int* count)
     {
-        const ncclResult_t result = Check(comm, "ncclCommCount");
+        const ncclResult_t result = CheckAsked(comm, count, "ncclCommCount");
         if (result == ncclSuccess)
         {
             *count = comm->ranks;
@@ -522,7 +562,7 @@ extern "C"
 
     ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device)
     {
-        const ncclResult_t result = Check(comm, "ncclCommCuDevice");
+        const ncclResult_t result = CheckAsked(comm, device, "ncclCommCuDevice");
         if (result == ncclSuccess)
         {
             *device = comm->ordinal;
@@ -532,7 +572,7 @@ extern "C"
 
     ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank)
     {
-        const ncclResult_t result = Check(comm, "ncclCommUserRank");
+        const ncclResult_t result = CheckAsked(comm, rank, "ncclCommUserRank");
         if (result == ncclSuccess)
         {
             *rank = comm->rank;
@@ -776,6 +816,11 @@ extern "C"
         }
         Await(call.lock, std::exchange(group.requests, {}));
         const auto operations = std::exchange(group.operations, {});
+        if (const ncclResult_t error = std::exchange(group.error, ncclSuccess))
+        {
+            group.comms.clear();
+            return error; // (ncclGetLastError has its words) and nothing of it is issued
+        }
         for (ncclComm* comm : std::exchange(group.comms, {}))
         {
             std::vector<Operation> mine;

@@ -405,6 +405,10 @@ extern "C"
 
     cudaError_t cudaRuntimeGetVersion(int* version)
     {
+        if (!version)
+        {
+            return Result(cudaErrorInvalidValue);
+        }
         *version = VERSION;
         return cudaSuccess;
     }
@@ -425,8 +429,14 @@ extern "C"
         {
             return Result(cudaErrorInvalidValue);
         }
+        std::size_t size = 0;
+        if (width > SIZE_MAX - 511 ||
+            __builtin_mul_overflow((width + 511) / 512 * 512, rows, &size))
+        {
+            return Result(cudaErrorMemoryAllocation);
+        }
         *pitch = (width + 511) / 512 * 512; // textureAlignment
-        return AllocateOn(pointer, *pitch * rows, false);
+        return AllocateOn(pointer, size, false);
     }
 
     cudaError_t cudaMallocAsync(void** pointer, std::size_t size, cudaStream_t)
@@ -439,9 +449,11 @@ extern "C"
         return AllocateOn(pointer, size, true);
     }
 
-    cudaError_t cudaHostAlloc(void** pointer, std::size_t size, unsigned)
+    cudaError_t cudaHostAlloc(void** pointer, std::size_t size, unsigned flags)
     {
-        if (!pointer)
+        constexpr unsigned kFlags =
+            cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+        if (!pointer || (flags & ~kFlags))
         {
             return Result(cudaErrorInvalidValue);
         }
