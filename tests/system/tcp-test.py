@@ -110,8 +110,8 @@ class Alone(SystemTest):
             self.assertEqual(ordinary["packets_received"], ordinary["packets_sent"])
 
     def test_time_outs_are_counted_one_by_one(self):
-        # The receiver is gone for good: six times is sent again (TcpSocket::DataRetries), each after
-        # twice the time, of 0.2 s first.
+        # The receiver is gone for good: six times is sent again (TcpSocket::DataRetries), each
+        # after twice the time, of 0.2 s first.
         run = self.run_program(
             "traffic --topology=single-switch --hosts=3 --nic=25GbE --pattern=incast --fan-in=1"
             " --bytes=3MB --fault=nic-down,at=500us,on=server-0" + TCP,
