@@ -110,7 +110,8 @@ class Patience(CaptureTest):
         )
         self.assertRegex(
             self.missing("torchrun", "--nproc_per_node=2", script),
-            r"rank 0 (does|waits in) all_reduce .*at backward.py:7(; rank 1 does nothing| for rank 1)",
+            r"rank 0 (does|waits in) all_reduce .*at backward.py:7"
+            r"(; rank 1 does nothing| for rank 1)",
         )
 
 

@@ -1349,7 +1349,8 @@ class Arithmetic(Base):
         ):
             run = unittest.mock.Mock(stats=stats, program="dltrain")
             self.assertEqual(self.style.describe(run), words)
-        plain, recovering = (unittest.mock.Mock(stats=stats) for stats in ({}, {"recovery": {"a": 1}}))
+        plain = unittest.mock.Mock(stats={})
+        recovering = unittest.mock.Mock(stats={"recovery": {"a": 1}})
         self.assertEqual(self.style.state_names([plain])[-1], "waiting")
         self.assertIn("held up by", self.style.state_names([plain, recovering])[-1])
 
