@@ -16,9 +16,9 @@ rank sends, or gets),
     seconds = chain alpha(m) + q W(m),      m = serial_bytes / q
 
 which is chain alpha + serial_bytes beta with the headers of q messages. Where all send to all at
-once (ANSWERED), as many messages come in, and the answers to those that do while a rank still sends,
-all but the first chain alpha / W, leave by the same port. --cc=none: congestion controls are another
-matter; PFC holds what collides.
+once (ANSWERED), as many messages come in, and the answers to those that do while a rank still
+sends, all but the first chain alpha / W, leave by the same port. --cc=none: congestion controls are
+another matter; PFC holds what collides.
 """
 
 import collections

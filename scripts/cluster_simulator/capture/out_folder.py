@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The folder that a capture is written into: one capture at a time, nothing of an earlier one stays,
-and nothing of anybody else is removed.
+"""The folder that a capture is written into: one capture at a time, nothing of an earlier one is
+left, and nothing of anybody else is removed.
 """
 
 import contextlib
