@@ -471,7 +471,7 @@ class AllToAllV(SystemTest):
             self.refuse(line + "/proc/kmsg", "/proc/kmsg")  # looks regular, and waits
         job = {"op": "alltoallv", "minbytes": "1MB", "block_sizes": "a\0.csv"}
         scenario = self.write("nul.json", {"collperf": job, "cluster": {"ranks": 4}})
-        self.refuse(f"collperf --scenario={scenario}", "/collperf/block_sizes", "code 0")
+        self.refuse(f"collperf --scenario={scenario}", "nul.json:1:", '"a\\u0000.csv" has a NUL')
         self.refuse(line + "equall", "block-sizes", "equal")
         self.refuse("collperf --op=alltoall --block-sizes=equal", "block-sizes", "alltoallv")
         self.refuse("collperf --library=none --op=alltoallv --ranks=5000 -b 1M", "4096")
