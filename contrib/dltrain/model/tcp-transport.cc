@@ -33,16 +33,6 @@ constexpr uint16_t FIRST_PORT = 33000;
 /// As much is given to a socket at a time; what is on the way does not depend on it.
 constexpr uint64_t PIECE = 65536;
 
-/// An address whose packets have this priority: the DSCP is its class selector (RFC 2474, 4.2.2),
-/// which RdmaPackets::DscpPriorities is told of.
-InetSocketAddress
-AddressOf(const ns3::OrdinaryStack& stack, uint32_t endpoint, uint16_t port, uint8_t priority)
-{
-    InetSocketAddress address(stack.GetAddress(endpoint), port);
-    address.SetTos(static_cast<uint8_t>(priority << 5));
-    return address;
-}
-
 } // namespace
 
 TcpTransport::TcpTransport(const NetworkParts& parts, ns3::OrdinaryStack& stack)
@@ -80,7 +70,7 @@ TcpTransport::Listen(uint32_t endpoint, uint8_t priority)
         return;
     }
     socket = Socket::CreateSocket(m_stack.GetNode(endpoint), ns3::TcpSocketFactory::GetTypeId());
-    socket->Bind(AddressOf(m_stack, endpoint, FIRST_PORT + priority, priority));
+    socket->Bind(OrdinaryAddress(m_stack, endpoint, FIRST_PORT + priority, priority));
     socket->BindToNetDevice(m_stack.GetDevice(endpoint));
     socket->Listen();
     socket->SetAcceptCallback(
@@ -101,7 +91,7 @@ TcpTransport::Connect(uint32_t from, uint32_t to, uint8_t priority)
         Socket::CreateSocket(m_stack.GetNode(from), ns3::TcpSocketFactory::GetTypeId());
     connection.socket = socket;
     Watch(connection);
-    if (socket->Bind(AddressOf(m_stack, from, 0, priority)) != 0)
+    if (socket->Bind(OrdinaryAddress(m_stack, from, 0, priority)) != 0)
     {
         connection.failed = true; // no port is free
         return connection;
@@ -120,7 +110,7 @@ TcpTransport::Connect(uint32_t from, uint32_t to, uint8_t priority)
     socket->SetCloseCallbacks([this, &connection](Ptr<Socket>) { OnFailed(connection); },
                               [this, &connection](Ptr<Socket>) { OnFailed(connection); });
     socket->SetSendCallback([this, &connection](Ptr<Socket>, uint32_t) { OnSpace(connection); });
-    socket->Connect(AddressOf(m_stack, to, FIRST_PORT + priority, priority));
+    socket->Connect(OrdinaryAddress(m_stack, to, FIRST_PORT + priority, priority));
     return connection;
 }
 
@@ -172,44 +162,27 @@ TcpTransport::OnAccepted(Ptr<Socket> socket, const ns3::Address& from)
 ChannelId
 TcpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie, uint64_t)
 {
-    const uint32_t number = m_channels.Take();
-    Channel& channel = m_channels[number];
-    channel.name = name;
-    channel.user = &user;
-    channel.cookie = cookie;
-    const uint32_t from = m_places.FromOf(name);
-    const uint32_t to = m_places.ToOf(name);
-    std::vector<Connection*>& idle = m_idle[{from, to, name.priority}];
-    while (!idle.empty() && idle.back()->failed)
-    {
-        idle.pop_back();
-    }
-    if (idle.empty())
-    {
-        channel.connection = &Connect(from, to, name.priority);
-    }
-    else
-    {
-        channel.connection = idle.back();
-        idle.pop_back();
-    }
-    return number;
+    return m_channels.Open(
+        name,
+        user,
+        cookie,
+        m_places,
+        [](const Connection& of) { return of.failed; },
+        [this](uint32_t from, uint32_t to, uint8_t priority) -> Connection& {
+            return Connect(from, to, priority);
+        });
 }
 
 void
 TcpTransport::Close(ChannelId channel)
 {
-    const Connection& of = *m_channels[channel].connection;
-    m_idle[{of.from, of.to, of.priority}].push_back(m_channels[channel].connection);
-    m_channels.Give(static_cast<uint32_t>(channel));
+    m_channels.Close(channel);
 }
 
 std::string
 TcpTransport::Describe(ChannelId channel) const
 {
-    const std::vector<std::string>& names = m_collector.GetEndpointNames();
-    const Connection& of = *m_channels[channel].connection;
-    return names[of.from] + "->" + names[of.to] + " by TCP";
+    return m_channels.Describe(channel, m_collector.GetEndpointNames()) + " by TCP";
 }
 
 // Sending ----------------------------------------------------------------------------------------
@@ -272,9 +245,9 @@ TcpTransport::OnSpace(Connection& connection)
         const int64_t now = ns3::RdmaClock::Now();
         if (m_collector.IsCompleteAtSender())
         {
-            Record(*message, connection, now);
+            Record(*message, now);
         }
-        const Channel& channel = m_channels[message->channel];
+        const auto& channel = m_channels[message->channel];
         const TransportPost post = message->post;
         const ChannelId number = message->channel;
         Leave(message);
@@ -293,7 +266,7 @@ TcpTransport::OnFailed(Connection& connection)
     const int64_t now = ns3::RdmaClock::Now();
     for (Message* message : failed)
     {
-        const Channel& channel = m_channels[message->channel];
+        const auto& channel = m_channels[message->channel];
         const uint64_t id = message->post.id;
         NodeWindows::NoteCall([this] { m_collector.FailMessage(); });
         channel.user->OnSent(message->channel, channel.cookie, id, true, now);
@@ -323,9 +296,9 @@ TcpTransport::OnReadable(Connection& connection, Ptr<Socket> socket)
         CountArrived(message->post.bytes);
         if (!m_collector.IsCompleteAtSender())
         {
-            Record(*message, connection, now);
+            Record(*message, now);
         }
-        const Channel& channel = m_channels[message->channel];
+        const auto& channel = m_channels[message->channel];
         const TransportPost post = message->post;
         const ChannelId number = message->channel;
         Leave(message);
@@ -336,28 +309,14 @@ TcpTransport::OnReadable(Connection& connection, Ptr<Socket> socket)
 }
 
 void
-TcpTransport::Record(const Message& message, const Connection& connection, int64_t now)
+TcpTransport::Record(const Message& message, int64_t now)
 {
-    const ChannelName& name = m_channels[message.channel].name;
-    results::FlowRecord record;
-    record.bytes = message.post.bytes;
-    record.end = now;
-    record.ideal = m_fabric.GetIdealCompletion(connection.from,
-                                               connection.to,
-                                               message.post.bytes,
-                                               false,
-                                               ns3::RdmaOperation::WRITE,
-                                               m_collector.IsCompleteAtSender());
-    record.src = connection.from;
-    record.dst = connection.to;
-    if (m_places.IsGpu(name.from))
-    {
-        record.fromGpu = name.from;
-    }
-    if (m_places.IsGpu(name.to))
-    {
-        record.toGpu = name.to;
-    }
+    const results::FlowRecord record = OrdinaryRecord(m_fabric,
+                                                      m_places,
+                                                      m_channels[message.channel].name,
+                                                      message.post.bytes,
+                                                      m_collector.IsCompleteAtSender(),
+                                                      now);
     NodeWindows::NoteCall(
         [this, &message, record] { m_collector.EndMessage(message.noted, record); });
 }

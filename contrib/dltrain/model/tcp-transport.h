@@ -4,6 +4,7 @@
 #ifndef DLTRAIN_TCP_TRANSPORT_H
 #define DLTRAIN_TCP_TRANSPORT_H
 
+#include "ordinary-channels.h"
 #include "pending-messages.h"
 #include "slots.h"
 #include "transport.h"
@@ -106,16 +107,6 @@ class TcpTransport : public PacketlessTransport
         ns3::SequenceNumber32 sentUpTo;
     };
 
-    struct Channel
-    {
-        ChannelName name;
-        TransportUser* user = nullptr;
-        uint64_t cookie = 0;
-        Connection* connection = nullptr;
-    };
-
-    using Key = std::tuple<uint32_t, uint32_t, uint8_t>; ///< from, to, priority
-
     void Listen(uint32_t endpoint, uint8_t priority);
     Connection& Connect(uint32_t from, uint32_t to, uint8_t priority);
     void Fill(Connection& connection);
@@ -126,7 +117,7 @@ class TcpTransport : public PacketlessTransport
     void OnAccepted(ns3::Ptr<ns3::Socket> socket, const ns3::Address& from);
     void OnReadable(Connection& connection, ns3::Ptr<ns3::Socket> socket);
     /// It is complete, as far as the statistics go.
-    void Record(const Message& message, const Connection& connection, int64_t now);
+    void Record(const Message& message, int64_t now);
     /// It has left one of the lists.
     void Leave(Message* message);
 
@@ -135,10 +126,9 @@ class TcpTransport : public PacketlessTransport
     const Places& m_places;
     SegmentCounts m_counts;
     ns3::OrdinaryStack& m_stack;
-    Slots<Channel, std::deque<Channel>> m_channels;
+    OrdinaryChannels<Connection> m_channels;
     Slots<Message, std::deque<Message>> m_messages;
     std::deque<Connection> m_connections;
-    std::map<Key, std::vector<Connection*>> m_idle;
     std::map<std::tuple<uint32_t, uint16_t>, Connection*> m_byPort; ///< sender's endpoint, port
     std::map<std::pair<uint32_t, uint8_t>, ns3::Ptr<ns3::Socket>> m_listening;
 };

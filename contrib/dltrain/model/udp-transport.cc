@@ -81,15 +81,6 @@ class DatagramTag : public ns3::Tag
     int64_t sent = 0;    ///< ps
 };
 
-/// The DSCP is the class selector of the priority, as TcpTransport has it.
-InetSocketAddress
-AddressOf(const ns3::OrdinaryStack& stack, uint32_t endpoint, uint16_t port, uint8_t priority)
-{
-    InetSocketAddress address(stack.GetAddress(endpoint), port);
-    address.SetTos(static_cast<uint8_t>(priority << 5));
-    return address;
-}
-
 } // namespace
 
 UdpTransport::UdpTransport(const NetworkParts& parts,
@@ -127,7 +118,7 @@ UdpTransport::Listen(uint32_t endpoint, uint8_t priority)
         return;
     }
     socket = Socket::CreateSocket(m_stack.GetNode(endpoint), ns3::UdpSocketFactory::GetTypeId());
-    socket->Bind(AddressOf(m_stack, endpoint, FIRST_PORT + priority, priority));
+    socket->Bind(OrdinaryAddress(m_stack, endpoint, FIRST_PORT + priority, priority));
     socket->BindToNetDevice(m_stack.GetDevice(endpoint));
     socket->SetRecvCallback([this](Ptr<Socket> readable) { OnReadable(readable); });
 }
@@ -151,53 +142,40 @@ UdpTransport::Connect(uint32_t from, uint32_t to, uint8_t priority)
                                  m_fabric.GetNic(from)->GetPort()->GetRate() / m_frame * m_payload);
     connection.socket =
         Socket::CreateSocket(m_stack.GetNode(from), ns3::UdpSocketFactory::GetTypeId());
-    if (connection.socket->Bind(AddressOf(m_stack, from, 0, priority)) != 0)
+    if (connection.socket->Bind(OrdinaryAddress(m_stack, from, 0, priority)) != 0)
     {
         connection.failed = true; // no port is free
         return connection;
     }
     connection.socket->BindToNetDevice(m_stack.GetDevice(from));
-    connection.socket->Connect(AddressOf(m_stack, to, FIRST_PORT + priority, priority));
+    connection.socket->Connect(OrdinaryAddress(m_stack, to, FIRST_PORT + priority, priority));
     return connection;
 }
 
 ChannelId
 UdpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie, uint64_t)
 {
-    const uint32_t number = m_channels.Take();
-    Channel& channel = m_channels[number];
-    channel.name = name;
-    channel.user = &user;
-    channel.cookie = cookie;
-    const uint32_t from = m_places.FromOf(name);
-    const uint32_t to = m_places.ToOf(name);
-    std::vector<Connection*>& idle = m_idle[{from, to, name.priority}];
-    if (idle.empty())
-    {
-        channel.connection = &Connect(from, to, name.priority);
-    }
-    else
-    {
-        channel.connection = idle.back();
-        idle.pop_back();
-    }
-    return number;
+    return m_channels.Open(
+        name,
+        user,
+        cookie,
+        m_places,
+        [](const Connection&) { return false; },
+        [this](uint32_t from, uint32_t to, uint8_t priority) -> Connection& {
+            return Connect(from, to, priority);
+        });
 }
 
 void
 UdpTransport::Close(ChannelId channel)
 {
-    const Connection& of = *m_channels[channel].connection;
-    m_idle[{of.from, of.to, of.priority}].push_back(m_channels[channel].connection);
-    m_channels.Give(static_cast<uint32_t>(channel));
+    m_channels.Close(channel);
 }
 
 std::string
 UdpTransport::Describe(ChannelId channel) const
 {
-    const std::vector<std::string>& names = m_collector.GetEndpointNames();
-    const Connection& of = *m_channels[channel].connection;
-    return names[of.from] + "->" + names[of.to] + " by UDP";
+    return m_channels.Describe(channel, m_collector.GetEndpointNames()) + " by UDP";
 }
 
 // Sending ----------------------------------------------------------------------------------------
@@ -273,7 +251,7 @@ UdpTransport::EndSending(Connection& connection, Message& message)
     const int64_t now = ns3::RdmaClock::Now();
     message.over = now + LINGER;
     const ChannelId number = message.channel;
-    const Channel& channel = m_channels[number];
+    const auto& channel = m_channels[number];
     const uint64_t id = message.post.id;
     if (connection.failed)
     {
@@ -336,7 +314,7 @@ UdpTransport::GiveUp(Connection& connection)
         Forget(connection, message);
         if (!m_repeats && !connection.failed)
         {
-            const Channel& channel = m_channels[number];
+            const auto& channel = m_channels[number];
             channel.user->OnSent(number, channel.cookie, id, false, now);
         }
     }
@@ -390,34 +368,17 @@ UdpTransport::OnReadable(Ptr<Socket> socket)
         Message& message = **(after - 1);
         if (++message.came == message.datagrams)
         {
-            Deliver(connection, message, now);
+            Deliver(message, now);
         }
     }
 }
 
 void
-UdpTransport::Deliver(Connection& connection, Message& message, int64_t now)
+UdpTransport::Deliver(const Message& message, int64_t now)
 {
-    const Channel& channel = m_channels[message.channel];
-    results::FlowRecord record;
-    record.bytes = message.post.bytes;
-    record.end = now;
-    record.ideal = m_fabric.GetIdealCompletion(connection.from,
-                                               connection.to,
-                                               message.post.bytes,
-                                               false,
-                                               ns3::RdmaOperation::WRITE,
-                                               false);
-    record.src = connection.from;
-    record.dst = connection.to;
-    if (m_places.IsGpu(channel.name.from))
-    {
-        record.fromGpu = channel.name.from;
-    }
-    if (m_places.IsGpu(channel.name.to))
-    {
-        record.toGpu = channel.name.to;
-    }
+    const auto& channel = m_channels[message.channel];
+    const results::FlowRecord record =
+        OrdinaryRecord(m_fabric, m_places, channel.name, message.post.bytes, false, now);
     NodeWindows::NoteCall([this, id = message.post.id, posted = message.posted, record] {
         m_collector.AddMessage(id, posted, record);
     });

@@ -4,6 +4,7 @@
 #ifndef DLTRAIN_UDP_TRANSPORT_H
 #define DLTRAIN_UDP_TRANSPORT_H
 
+#include "ordinary-channels.h"
 #include "results/quantile-sketch.h"
 #include "slots.h"
 #include "transport.h"
@@ -147,14 +148,6 @@ class UdpTransport : public PacketlessTransport
         UdpTransport& m_all;
     };
 
-    struct Channel
-    {
-        ChannelName name;
-        TransportUser* user = nullptr;
-        uint64_t cookie = 0;
-        Connection* connection = nullptr;
-    };
-
     Connection& Connect(uint32_t from, uint32_t to, uint8_t priority);
     void Listen(uint32_t endpoint, uint8_t priority);
     /// The first message that waits.
@@ -168,7 +161,7 @@ class UdpTransport : public PacketlessTransport
     void WatchFirst(Connection& connection);
     void Forget(Connection& connection, Message& message);
     void OnReadable(ns3::Ptr<ns3::Socket> socket);
-    void Deliver(Connection& connection, Message& message, int64_t now);
+    void Deliver(const Message& message, int64_t now);
     /// Of its connection, all before `datagram` has come or is lost.
     void See(Connection& connection, uint64_t datagram);
 
@@ -181,10 +174,9 @@ class UdpTransport : public PacketlessTransport
     uint64_t m_rateBps;
     bool m_repeats;
     DatagramCounts m_counts;
-    Slots<Channel, std::deque<Channel>> m_channels;
+    OrdinaryChannels<Connection> m_channels;
     Slots<Message, std::deque<Message>> m_messages;
     std::deque<Connection> m_connections;
-    std::map<std::tuple<uint32_t, uint32_t, uint8_t>, std::vector<Connection*>> m_idle;
     std::map<std::pair<uint32_t, uint8_t>, ns3::Ptr<ns3::Socket>> m_listening;
 };
 
