@@ -46,24 +46,15 @@ MakeDragonflyPlus(const TopologyRequest& r)
             return result;
         };
     const auto& given = r.parameters;
-    uint64_t servers = r.hosts;
+    const uint64_t servers =
+        r.hosts ? r.hosts
+                : detail::ServersOfAllPorts(r,
+                                            {"groups", "group-leaves", "hosts-per-leaf"},
+                                            "a dragonfly+",
+                                            &result.errors);
     if (servers == 0)
     {
-        if (!given.Has("groups") || !given.Has("group-leaves") || !given.Has("hosts-per-leaf"))
-        {
-            return fail("hosts",
-                        "",
-                        "a dragonfly+ needs a number of servers, or all of groups, group leaves "
-                        "and hosts per leaf");
-        }
-        servers = given.Count("groups") * given.Count("group-leaves") *
-                  given.Count("hosts-per-leaf") / r.nicsPerServer;
-        if (servers == 0)
-        {
-            return fail("nicsPerServer",
-                        std::to_string(r.nicsPerServer),
-                        "NICs find no place in this network");
-        }
+        return result;
     }
     const auto orElse = [&given](const char* name, uint64_t otherwise) {
         return given.Has(name) ? given.Count(name) : otherwise;

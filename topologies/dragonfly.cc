@@ -49,24 +49,15 @@ MakeDragonfly(const TopologyRequest& r)
             return result;
         };
     const auto& given = r.parameters;
-    uint64_t servers = r.hosts;
+    const uint64_t servers =
+        r.hosts ? r.hosts
+                : detail::ServersOfAllPorts(r,
+                                            {"groups", "group-switches", "hosts-per-switch"},
+                                            "a dragonfly",
+                                            &result.errors);
     if (servers == 0)
     {
-        if (!given.Has("groups") || !given.Has("group-switches") || !given.Has("hosts-per-switch"))
-        {
-            return fail("hosts",
-                        "",
-                        "a dragonfly needs a number of servers, or all of groups, group switches "
-                        "and hosts per switch");
-        }
-        servers = given.Count("groups") * given.Count("group-switches") *
-                  given.Count("hosts-per-switch") / r.nicsPerServer;
-        if (servers == 0)
-        {
-            return fail("nicsPerServer",
-                        std::to_string(r.nicsPerServer),
-                        "NICs find no place in this network");
-        }
+        return result;
     }
     const uint64_t ports = servers * r.nicsPerServer;
     // Balanced: the smallest p whose a p (a h + 1) server ports are enough.

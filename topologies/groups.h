@@ -15,7 +15,10 @@
 
 #include "topologies/family.h"
 
+#include <array>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace topo
 {
@@ -51,6 +54,14 @@ JoinGroups(uint64_t groups, uint64_t ports, const F& join)
         }
     }
 }
+
+/// Servers for one at each port of a network that says all its sizes. \param sizes names of three
+/// parameters whose product is the number of ports \return 0: they are not given, or too small,
+/// which is added to the errors
+uint64_t ServersOfAllPorts(const TopologyRequest& r,
+                           const std::array<const char*, 3>& sizes,
+                           const std::string& network,
+                           std::vector<Error>* errors);
 
 /// Why so many groups cannot be joined with so many ports each; "" if they can.
 std::string WhyNotJoined(uint64_t groups, uint64_t ports);
