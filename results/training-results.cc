@@ -357,9 +357,11 @@ TrainingResults::GetExposedUs() const
 {
     // Where steps of GPUs overlap (no flush, replicas at their own pace) a few steps may have more
     // computing in them than time between their ends.
-    return std::max(0.0,
-                    Mean(&Size::stepUs) - Mean(&Size::computeUs) - Mean(&Size::hostUs) -
-                        Mean(&Size::loadingUs));
+    const double stepUs = Mean(&Size::stepUs);
+    const double exposedUs =
+        stepUs - Mean(&Size::computeUs) - Mean(&Size::hostUs) - Mean(&Size::loadingUs);
+    // What rounding leaves of sums that are equal is no time.
+    return exposedUs > 1e-12 * stepUs ? exposedUs : 0;
 }
 
 nlohmann::ordered_json
@@ -687,9 +689,7 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
     }
     const double hostUs = Mean(&Size::hostUs);
     const double loadingUs = Mean(&Size::loadingUs);
-    // Where steps of GPUs overlap (no flush, replicas at their own pace) a few steps may have more
-    // computing in them than time between their ends.
-    const double exposedUs = std::max(0.0, stepUs - computeUs - hostUs - loadingUs);
+    const double exposedUs = GetExposedUs();
     os << Format("Step time              %10s   ", HumanTime(stepUs).c_str()) << what << "\n"
        << Format("  computing            %10s   %5.1f%%\n",
                  HumanTime(computeUs).c_str(),
@@ -708,7 +708,8 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
     constexpr double LEAST_HOST_US = 1e-3; // less is nothing to be told
     if (m_scenario.trace && hostUs >= LEAST_HOST_US)
     {
-        os << Format("  host                 %10s   %5.1f%%   (for the host alone)\n",
+        // Kernels beside the default stream run at full speed, so they are work of the host's kind.
+        os << Format("  host, other streams  %10s   %5.1f%%   (nothing else was under way)\n",
                      HumanTime(hostUs).c_str(),
                      100 * hostUs / stepUs);
     }

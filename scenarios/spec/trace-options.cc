@@ -410,10 +410,9 @@ MakeTraced(Validation* v,
     }
     if (ranks < gpus)
     {
-        v->notes.push_back(
-            path + " has " + topo::Counted(ranks, "rank") + ": " + std::to_string(gpus - ranks) +
-            " of " + topo::Counted(gpus, "GPU") +
-            " do nothing: mean times are of the others, means of bytes and FLOPs of all");
+        v->notes.push_back(path + " has " + topo::Counted(ranks, "rank") + ": " +
+                           std::to_string(gpus - ranks) + " of " + topo::Counted(gpus, "GPU") +
+                           " do nothing: means are of the others");
     }
     SetLayers(v, trace, {gpu, HostLinkOf(cluster.server, gpu)}, &*plan);
     s->plan = std::move(*plan);

@@ -88,7 +88,7 @@ class OneCommand(CaptureTest):
         )
         several = self.run_program(["dltrain", f"--launch=python3 {path}", "--servers=1"])
         self.assertEqual(several.stats["gpus"], 8)
-        self.assertIn("7 of 8 GPUs do nothing: mean times are of the others", several.err)
+        self.assertIn("7 of 8 GPUs do nothing: means are of the others", several.err)
         alone = self.run_program(
             ["dltrain", f"--trace={several.path('capture')}", "--gpus-per-server=1"]
         )
