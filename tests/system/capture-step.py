@@ -212,6 +212,50 @@ class Step(CaptureTest):
         self.assertIn("grows by 4 MiB with each step", self.noted(kept, 3, "memory in use"))
         self.assertEqual(self.noted("", 3, "memory in use"), "")
 
+    def test_several_optimizers_are_one_step(self):
+        """Each step has two products of forward (in one kernel each) and three of backward, however
+        many optimizers there are and wherever they stand; the same with one is what is expected.
+        """
+        head = """import torch
+model = torch.nn.Sequential(*(torch.nn.Linear(64, 64, bias=False) for _ in range(2))).cuda()
+each = [torch.optim.SGD([p], lr=0.1) for p in model.parameters()]
+class All:
+    def step(self):
+        for one in each: one.step()
+x = torch.ones(8, 64, device="cuda")
+"""
+        loop = "for step in range(5):\n    model(x).sum().backward()\n"
+        hooks = """
+for p, one in zip(model.parameters(), each):
+    def step(gradient, p=p, one=one):
+        p.grad = gradient
+        one.step()
+        p.grad = None
+    p.register_hook(step)
+"""
+        for text in (
+            loop + "    for one in each: one.step()\n",
+            loop + "    each[0].step(); each[1].step()\n",
+            loop + "    All().step()\n",
+            loop + "    each[0].step()\n    each[1].step()\n",
+            "each[0].step()\n" + loop + "    All().step()\n",  # before there are gradients
+            hooks + loop,
+        ):
+            with self.subTest(text=text):
+                made = self.capture(self.write("several.py", head + text), steps=3)
+                products = [task["step"] for task in made.tasks() if task["kind"] == "gemm"]
+                self.assertEqual(made.meta["steps"]["count"], 3)
+                self.assertEqual(products[:15], [step for step in range(3) for _ in range(5)])
+
+    def test_a_loop_behind_one_step(self):
+        """A step on a line of its own, and a loop with two optimizers in turn behind it."""
+        other = ALONE.replace("for step in range(9):", "other = torch.optim.SGD([x], lr=1)\n"
+                              "x.requires_grad_()\nmodel(x).sum().backward()\nother.step()\n"
+                              "for step in range(4):")
+        other += "    model(x).sum().backward()\n    other.step()\n"
+        made = self.capture(self.write("behind.py", other), steps=0)
+        self.assertEqual(made.meta["steps"]["count"], 1 + 4)
+
     def test_without_an_optimizer(self):
         script = self.write("none.py", "import torch\ntorch.ones(8).cuda()\n")
         notes = self.capture(script).meta["notes"]
