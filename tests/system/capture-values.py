@@ -40,6 +40,9 @@ for dtype in (torch.int64, torch.float32, torch.float64):
     tell("scatter", x)
     x = torch.zeros(1, dtype=dtype, device="cuda")
     dist.reduce_scatter(x, [mine()[:1] + i for i in range(ranks)]); tell("reduce_scatter", x)
+    x = torch.zeros(rank + 1, dtype=dtype, device="cuda")
+    parts = [(mine()[:1] + i).expand(i + 1).contiguous() for i in range(ranks)]
+    dist.reduce_scatter(x, parts); tell("uneven_reduce_scatter", x)
 """
 
 
@@ -62,6 +65,7 @@ class Values(CaptureTest):
             "scatter": [[2.0 + i, 10.0 + i] for i in range(RANKS)],
             # Of place i the sum of r + 1 + i.
             "reduce_scatter": [[6.0 + 3 * i] for i in range(RANKS)],
+            "uneven_reduce_scatter": [[6.0 + 3 * i] * (i + 1) for i in range(RANKS)],
         }
         wanted = {
             f"{dtype} {what} {rank} {value}"
@@ -70,6 +74,24 @@ class Values(CaptureTest):
             for rank, value in enumerate(values)
         }
         self.assertEqual(set(made.output.splitlines()), wanted)
+
+    def test_debugging(self):
+        """As scripts of those who looked for a mistake have it: the values are the same."""
+        script = self.write("values.py", BEGIN + COLLECTIVES.replace("LARGE", "False"))
+        told = set()
+        for level in ("OFF", "DETAIL"):
+            launch = f"TORCH_DISTRIBUTED_DEBUG={level} torchrun --nproc_per_node={RANKS} {script}\n"
+            made = self.capture(self.write("launch.sh", launch))
+            self.assertEqual(made.mistakes, [], made.errors)
+            told.add(tuple(sorted(made.output.splitlines())))
+        self.assertEqual(len(told), 1)
+
+    def test_losses_warn_of_nothing(self):
+        text = "import torch\nx = torch.ones(24, 64, device='cuda', requires_grad=True)\n"
+        for name in ("mse_loss", "smooth_l1_loss", "l1_loss", "huber_loss"):
+            text += f"torch.nn.functional.{name}(x, torch.zeros_like(x)).backward()\n"
+        made = self.capture(self.write("losses.py", text))
+        self.assertEqual((made.mistakes, made.errors), ([], ""))
 
     def test_a_large_storage_on_one_rank(self):
         """What one rank does not know, as only a GPU does, nobody waits for in vain."""

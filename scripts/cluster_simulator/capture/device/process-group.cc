@@ -608,6 +608,7 @@ void
 SimulatedNccl::ScatterValues(uint64_t sequence,
                              const at::Tensor& input,
                              const at::Tensor& output,
+                             int64_t first,
                              const c10d::ReduceOp& operation)
 {
     at::Tensor all;
@@ -615,9 +616,7 @@ SimulatedNccl::ScatterValues(uint64_t sequence,
     {
         const at::NoGradGuard guard;
         OnHost(output.detach())
-            .copy_(all.flatten()
-                       .narrow(0, rank_ * output.numel(), output.numel())
-                       .view(output.sizes()));
+            .copy_(all.flatten().narrow(0, first, output.numel()).view(output.sizes()));
         InfoOf(output).valid = true;
         return;
     }
@@ -875,6 +874,10 @@ SimulatedNccl::reduce_scatter(Tensors& outputs,
                               TensorLists& inputs,
                               const c10d::ReduceScatterOptions& options)
 {
+    TORCH_CHECK(inputs[0].size() == static_cast<size_t>(size_),
+                "Tensor list input to reduce_scatter must match the number of ranks");
+    TORCH_CHECK(inputs[0][rank_].numel() == outputs[0].numel(),
+                "Tensor output of reduce_scatter must have the size of this rank's input");
     const uint64_t sequence = m_sequence;
     WorkPointer work = Recorded({"reduce_scatter",
                                  c10d::OpType::REDUCE_SCATTER,
@@ -883,8 +886,16 @@ SimulatedNccl::reduce_scatter(Tensors& outputs,
                                  Bytes(inputs[0]),
                                  -1,
                                  ReductionName(options.reduceOp)});
+    // Of lists of unlike tensors NCCL's group makes as many reduces; its bytes are the same.
     const PartOfAnother part;
-    ScatterValues(sequence, at::cat(inputs[0]), outputs[0], options.reduceOp);
+    Tensors flat;
+    int64_t first = 0;
+    for (int rank = 0; rank < static_cast<int>(inputs[0].size()); ++rank)
+    {
+        flat.push_back(inputs[0][rank].flatten());
+        first += rank < rank_ ? flat.back().numel() : 0;
+    }
+    ScatterValues(sequence, at::cat(flat), outputs[0], first, options.reduceOp);
     return work;
 }
 
@@ -905,7 +916,7 @@ SimulatedNccl::_reduce_scatter_base(at::Tensor& output,
                                  Bytes({input}),
                                  -1,
                                  ReductionName(options.reduceOp)});
-    ScatterValues(sequence, input, output, options.reduceOp);
+    ScatterValues(sequence, input, output, rank_ * output.numel(), options.reduceOp);
     return work;
 }
 

@@ -145,9 +145,11 @@ class SimulatedNccl : public c10d::ProcessGroup
     /// What becomes of it in an all-reduce, and at the root of a reduce.
     void SumUp(uint64_t sequence, const at::Tensor& tensor, const c10d::ReduceOp& operation);
     /// Of a reduce-scatter.
+    /// \param first element of `input` that is this rank's
     void ScatterValues(uint64_t sequence,
                        const at::Tensor& input,
                        const at::Tensor& output,
+                       int64_t first,
                        const c10d::ReduceOp& operation);
     /// Of an all-to-all: pieces[i] is for rank i; parts[i] comes from it.
     void SwapValues(uint64_t sequence, const Tensors& pieces, const Tensors& parts);

@@ -764,6 +764,10 @@ NamesToRegister()
         "embedding_dense_backward",
         "silu_backward",
         "mish_backward",
+        // Else PyTorch makes of them what writes into a result of another shape (), and warns of
+        // it.
+        "mse_loss",
+        "smooth_l1_loss",
     };
     return names;
 }

@@ -21,6 +21,8 @@ def apply(torch, device, given):
     distributed_c10d.rendezvous = _rendezvous(distributed, device, given)
     distributed_c10d._store_based_barrier = _barrier(distributed_c10d, device, given)
     distributed_c10d._new_process_group_helper = _new_group(distributed_c10d, device, given)
+    if hasattr(distributed_c10d, "_create_process_group_wrapper"):
+        distributed_c10d._create_process_group_wrapper = _unwrapped(distributed_c10d, device)
     os.environ.setdefault("NCCL_ASYNC_ERROR_HANDLING", "0")
 
 
@@ -126,6 +128,19 @@ def _ended(given):
     return {
         int(name.split("-")[1]) for name in os.listdir(given["ended"]) if name.startswith("rank-")
     }
+
+
+def _unwrapped(c10d, device):
+    """TORCH_DISTRIBUTED_DEBUG=DETAIL compares calls over a network between all ranks before each
+    collective; of the device's groups that is what a capture does at its end.
+    """
+    wrap = c10d._create_process_group_wrapper
+
+    def wrapped(wrapped_pg, **options):
+        own = isinstance(wrapped_pg, device.ProcessGroupNCCL)
+        return wrapped_pg if own else wrap(wrapped_pg=wrapped_pg, **options)
+
+    return wrapped
 
 
 def _new_group(c10d, device, given):
