@@ -86,6 +86,59 @@ class Values(CaptureTest):
             told.add(tuple(sorted(made.output.splitlines())))
         self.assertEqual(len(told), 1)
 
+    def test_operators_of_unknown_values(self):
+        """Shapes and gradients of what the host computes for small tensors only, and what asks
+        whether its values are valid.
+        """
+        script = self.write(
+            "unknown.py",
+            """import torch
+from torch import distributions as of
+from torch.nn import functional as F
+
+def unknown(*sizes):
+    return torch.randn(1 << 22, device="cuda")[: torch.Size(sizes).numel()].view(sizes)
+
+for n in (8, 2048, 300000):
+    x = (unknown(n, 3) if n > 8 else unknown(n, 3).clone()).requires_grad_()
+    for name in ("median", "nanmedian", "mode"):
+        for keep in (False, True):
+            values, indices = getattr(x, name)(0, keep)
+            assert values.shape == indices.shape == ((1, 3) if keep else (3,)), name
+            assert indices.dtype == torch.int64
+    assert x.kthvalue(2, -1)[0].shape == (n,) and x.median().shape == ()
+    for loss in (F.huber_loss, F.smooth_l1_loss, F.mse_loss):
+        x.grad = None
+        loss(x, torch.zeros_like(x)).backward()
+        assert x.grad.shape == x.shape
+    scale = F.softplus(x) + 1e-3
+    of.Normal(x, scale).rsample().sum().backward(retain_graph=True)
+    of.Normal(torch.zeros_like(x), scale).log_prob(x).sum().backward(retain_graph=True)
+    of.Beta(scale, scale + 1).log_prob(torch.sigmoid(x))
+    of.Uniform(x, x + 1).sample()
+    of.Categorical(probs=x.softmax(-1)).entropy()
+    of.kl_divergence(of.Laplace(x, scale), of.Laplace(0 * x, scale.detach()))
+    assert (scale > 0).all() and (torch.sigmoid(x) <= 1).all() and x.isfinite().all()
+    assert x[x > 0].dim() == 1
+for batch in (), (3,), (40,):
+    a = unknown(*batch, 50, 50)
+    assert torch.linalg.cholesky(a).shape == torch.cholesky(a).shape == a.shape
+    assert torch.linalg.inv(a).shape == a.shape
+    assert torch.linalg.solve(a, unknown(*batch, 50, 7)).shape == (*batch, 50, 7)
+    assert torch.linalg.lu_factor(a)[1].shape == (*batch, 50)
+assert torch.masked_select(unknown(10), torch.ones(4, 10, device="cuda").bool()).shape == (40,)
+for wrong in (-1.0, 0.0):
+    try:
+        of.Normal(unknown(8, 8), torch.tensor(wrong, device="cuda"))
+    except ValueError:
+        continue
+    raise AssertionError("a scale that is known is checked")
+print("all as it should be")
+""",
+        )
+        made = self.capture(script)
+        self.assertEqual((made.mistakes, made.output.strip()), ([], "all as it should be"))
+
     def test_losses_warn_of_nothing(self):
         text = "import torch\nx = torch.ones(24, 64, device='cuda', requires_grad=True)\n"
         for name in ("mse_loss", "smooth_l1_loss", "l1_loss", "huber_loss"):

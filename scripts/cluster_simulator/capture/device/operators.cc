@@ -25,6 +25,9 @@ namespace
 constexpr int64_t kMostComputedElements = 65536;
 constexpr int64_t kMostComputedIntegers = 16 << 20;
 constexpr int64_t kMostBroadcast = 16 << 20;
+/// What a large tensor that is not known counts as where it is compared: scripts ask whether scales
+/// are above 0, losses finite and probabilities at most 1. Exact in half precision. Assumed.
+constexpr double kSmall = 1.0 / 8192;
 /// What an operator without a shape rule may take of the host's memory.
 constexpr size_t kMostZeros = 1ULL << 30;
 
@@ -38,7 +41,7 @@ class Mirror
         kMeta,
         kHost,      ///< over the same memory
         kHostZeros, ///< tensors without memory are zeros
-        kHostZero,  ///< tensors without memory are one zero, again and again
+        kHostOne,   ///< tensors without memory are one number, again and again: kSmall, or zero
     };
 
     explicit Mirror(To to)
@@ -104,11 +107,13 @@ class Mirror
             {
                 m_device = tensor.device();
             }
-            there = m_to == To::kHostZero && !InfoOf(tensor).real && tensor.numel() > 0
-                        ? at::zeros({1}, tensor.scalar_type()).expand(tensor.sizes())
-                        : ViewOf(StorageThere(tensor),
-                                 m_to == To::kMeta ? c10::DispatchKey::Meta : c10::DispatchKey::CPU,
-                                 tensor);
+            there =
+                m_to == To::kHostOne && !InfoOf(tensor).real && tensor.numel() > 0
+                    ? at::full({1}, tensor.is_floating_point() ? kSmall : 0, tensor.scalar_type())
+                          .expand(tensor.sizes())
+                    : ViewOf(StorageThere(tensor),
+                             m_to == To::kMeta ? c10::DispatchKey::Meta : c10::DispatchKey::CPU,
+                             tensor);
         }
         else if (m_to == To::kMeta && tensor.is_cpu())
         {
@@ -185,7 +190,7 @@ class Mirror
         at::Tensor back =
             EmptyStrided(tensor.sizes(), tensor.strides(), tensor.scalar_type(), m_device);
         const StorageInfo& info = InfoOf(back);
-        if (info.real && (m_to == To::kHost || m_to == To::kHostZero))
+        if (info.real && (m_to == To::kHost || m_to == To::kHostOne))
         {
             memcpy(info.memory,
                    tensor.storage().data(),
@@ -207,7 +212,7 @@ class Mirror
             return;
         }
         ResizeStorage(origin, tensor.storage().nbytes(), false);
-        if ((m_to == To::kHost || m_to == To::kHostZero) && InfoOf(origin).real)
+        if ((m_to == To::kHost || m_to == To::kHostOne) && InfoOf(origin).real)
         {
             memcpy(InfoOf(origin).memory, tensor.storage().data(), tensor.storage().nbytes());
         }
@@ -330,6 +335,7 @@ class Call
         }
         if (m_onGpu && !m_known && OnUnknown(results))
         {
+            TakeAsSolved(results);
             return "unknown";
         }
         const char* how = WithoutValues(results);
@@ -342,6 +348,7 @@ class Call
         }
         AssumeChoices(results);
         TakeAllAsTrue(results);
+        TakeAsSolved(results);
         return how;
     }
 
@@ -392,6 +399,9 @@ class Call
             {"aten::max", 1},
             {"aten::min", 1},
             {"aten::kthvalue", 2},
+            {"aten::median", 1},
+            {"aten::nanmedian", 1},
+            {"aten::mode", 1},
             {"aten::multinomial", SIZE_MAX},
         };
         return choosers;
@@ -505,9 +515,31 @@ class Call
         }
     }
 
+    /// A matrix that is not known is regular, and positive definite: cholesky_ex and its like say
+    /// whether they failed in what they call info.
+    void TakeAsSolved(const Stack& results) const
+    {
+        const auto& returns = m_schema.returns();
+        if (!m_onGpu || m_known)
+        {
+            return;
+        }
+        for (size_t i = 0; i < std::min(results.size(), returns.size()); ++i)
+        {
+            const std::string& name = returns[i].name();
+            if ((name == "info" || name == "infos") && results[i].isTensor() &&
+                OnGpu(results[i].toTensor()) && InfoOf(results[i].toTensor()).real)
+            {
+                const PartOfAnother part;
+                OnHost(results[i].toTensor().detach()).zero_();
+                SetUnknown(results[i].toTensor());
+            }
+        }
+    }
+
     /// What is not known counts as 0, and so does what is made of it: guards of scripts (is the
     /// loss finite?) find what they would for a 0. Of large tensors only what compares them is
-    /// computed.
+    /// computed, as if they were small numbers.
     bool OnUnknown(Stack& results) const
     {
         static const std::unordered_set<std::string> kComparisons = {
@@ -533,7 +565,7 @@ class Call
             (kComparisons.count(Name()) > 0 || (m_masks && Name() == "aten::mul")) &&
             IsSmall(true) && !m_maskWithout;
         if (IsChooser() || !((m_real && IsSmall()) || compares) ||
-            !OnValues(results, compares ? Mirror::To::kHostZero : Mirror::To::kHost))
+            !OnValues(results, compares ? Mirror::To::kHostOne : Mirror::To::kHost))
         {
             return false;
         }
@@ -583,6 +615,15 @@ class Call
             m_operation.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &results);
             return "foreach";
         }
+        // (Meta's kernel of it in 1.13 is a function of Python that does not know out=.)
+        if (Name() == "aten::huber_loss_backward" && LikeInput(results))
+        {
+            return "like-input";
+        }
+        if (AlongDimension(results))
+        {
+            return "along-dimension";
+        }
         if (OnMeta(results))
         {
             // Factories: torch.arange(8, device="cuda") has values.
@@ -617,6 +658,42 @@ class Call
                                     " (at ",
                                     SourceLine(),
                                     ")");
+    }
+
+    /// Values and their indices, one each along a dimension: Meta has no shapes of these.
+    bool AlongDimension(Stack& results) const
+    {
+        static const std::unordered_set<std::string> kNames = {
+            "aten::kthvalue",
+            "aten::median",
+            "aten::nanmedian",
+            "aten::mode",
+        };
+        const auto argument = [this](const char* name) {
+            const auto index = m_schema.argumentIndexWithName(name);
+            return index && static_cast<size_t>(*index) < m_arguments.size() ? m_arguments[*index]
+                                                                             : c10::IValue();
+        };
+        const c10::IValue dimension = argument("dim");
+        if (kNames.count(Name()) == 0 || m_schema.returns().size() != 2 || !dimension.isInt() ||
+            m_schema.returns()[0].alias_info() != nullptr)
+        {
+            return false;
+        }
+        const at::Tensor tensor = m_arguments[0].toTensor();
+        std::vector<int64_t> sizes = tensor.sizes().vec();
+        const int64_t place = at::maybe_wrap_dim(dimension.toInt(), tensor.dim());
+        if (!sizes.empty() && argument("keepdim").toBool())
+        {
+            sizes[place] = 1;
+        }
+        else if (!sizes.empty())
+        {
+            sizes.erase(sizes.begin() + place);
+        }
+        results.push_back(Result(sizes, tensor.scalar_type(), tensor));
+        results.push_back(Result(sizes, at::kLong, tensor));
+        return true;
     }
 
     bool OnMeta(Stack& results) const
@@ -656,6 +733,12 @@ class Call
                 const auto* alias = m_schema.arguments()[i].alias_info();
                 if (alias != nullptr && *alias == *result.alias_info())
                 {
+                    // out= of a tensor without elements becomes what the operator makes it.
+                    if (m_schema.arguments()[i].kwarg_only() && m_arguments[i].isTensor() &&
+                        m_arguments[i].toTensor().numel() == 0)
+                    {
+                        return false;
+                    }
                     found.push_back(m_arguments[i]);
                     break;
                 }
@@ -670,11 +753,16 @@ class Call
         return writes;
     }
 
-    /// A gradient of an input has its shape: x_backward(grad_output, self, ...).
+    /// A gradient of an input has its shape: x_backward(grad_output, self, ...). So have factors.
     bool LikeInput(Stack& results) const
     {
         static const std::string suffix = "_backward";
         const std::string& name = Name();
+        if (name == "aten::cholesky" || name == "aten::cholesky_inverse")
+        {
+            results.push_back(ResultLike(m_arguments[0].toTensor()));
+            return true;
+        }
         if (m_arguments.size() < 2 || m_schema.returns().size() != 1 ||
             name.size() < suffix.size() ||
             name.compare(name.size() - suffix.size(), suffix.size(), suffix) != 0 ||

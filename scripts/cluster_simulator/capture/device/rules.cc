@@ -284,6 +284,7 @@ MaskedSelect(Operation, Arguments a, Stack& results)
 {
     const at::Tensor tensor = a[0].toTensor();
     const at::Tensor mask = a[1].toTensor();
+    const std::vector<int64_t> sizes = at::infer_size(tensor.sizes(), mask.sizes());
     if (HasValue(tensor) && HasValue(mask))
     {
         results.push_back(Uploaded(OnHost(tensor).masked_select(OnHost(mask)), tensor));
@@ -293,16 +294,15 @@ MaskedSelect(Operation, Arguments a, Stack& results)
     if (HasValue(mask))
     {
         // How many is known.
-        results.push_back(Vector(OnHost(mask.expand(tensor.sizes())).sum().item<int64_t>(),
-                                 tensor.scalar_type(),
-                                 tensor));
+        results.push_back(
+            Vector(OnHost(mask.expand(sizes)).sum().item<int64_t>(), tensor.scalar_type(), tensor));
         SayAssumed({mask}, results, false);
         return;
     }
     Note("the shape depends on values that only a GPU would compute: masked_select() takes all as "
          "true at " +
          ToldLine());
-    results.push_back(Vector(tensor.numel(), tensor.scalar_type(), tensor));
+    results.push_back(Vector(Product(sizes), tensor.scalar_type(), tensor));
 }
 
 /// x[mask]: masks are as many indices as they have places that are true.
@@ -764,10 +764,14 @@ NamesToRegister()
         "embedding_dense_backward",
         "silu_backward",
         "mish_backward",
-        // Else PyTorch makes of them what writes into a result of another shape (), and warns of
-        // it.
+        // Else PyTorch makes of them what writes into a result that has no shape yet.
         "mse_loss",
         "smooth_l1_loss",
+        "huber_loss_backward",
+        "kthvalue",
+        "median.dim",
+        "nanmedian.dim",
+        "mode",
     };
     return names;
 }

@@ -34,6 +34,7 @@ _finished = set()  # processes whose record has its end
 PARTS = (
     "graphs",
     "data_parallel",
+    "distributions",
     "fused_kernels",
     "tensor_types",
     "newer_names",

@@ -171,12 +171,34 @@ def _words_of(error):
         return f"<its __str__ raises {type(other).__name__}>"
 
 
-def _tell(error, device):
-    """Without the frames of this file and of runpy."""
-    frames = error.__traceback__
+def _own(error):
+    """The script's frames of an error, and of those it came of."""
     here = (__file__, runpy.__file__, "<frozen runpy>")
-    while frames is not None and frames.tb_frame.f_code.co_filename in here:
-        frames = frames.tb_next
+    inside = os.path.join(os.path.dirname(os.path.dirname(__file__)), "inside", "")
+    seen = set()
+    chain = [error]
+    while chain:
+        one = chain.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        chain += [one.__cause__, one.__context__]
+        kept = []
+        frames = one.__traceback__
+        while frames is not None:
+            name = frames.tb_frame.f_code.co_filename
+            if name not in here and not name.startswith(inside):
+                kept.append(frames)
+            frames = frames.tb_next
+        for frame, after in zip(kept, [*kept[1:], None]):
+            frame.tb_next = after
+        one.__traceback__ = kept[0] if kept else None
+    return error.__traceback__
+
+
+def _tell(error, device):
+    """Without the frames of this file, of runpy and of what stands between a script and PyTorch."""
+    frames = _own(error)
     where = ""
     frame = frames
     while frame is not None:
