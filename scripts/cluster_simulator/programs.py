@@ -195,13 +195,16 @@ def error_text(messages):
 def why(messages):
     """The end of what a program said that ended early: without the notes in front."""
     for number, line in enumerate(messages):
-        if line.startswith("NOT COMPLETED"):
+        if line.startswith("NOT COMPLETED") or ": error: " in line:
             return "\n".join(messages[number:]).strip()
     return "\n".join(messages).strip()
 
 
-def why_failed(status, messages):
-    """The program's own words."""
+def why_failed(status, messages, stats=None):
+    """The program's own words; of a captured script its mistakes, a line each, not its traceback."""
+    mistakes = (stats or {}).get("mistakes")
+    if isinstance(mistakes, list) and mistakes and all(isinstance(one, dict) for one in mistakes):
+        return "\n".join(f"{one.get('kind')}: {one.get('text')}" for one in mistakes)
     if status == 2:
         return error_text(messages)
     said = why(messages)

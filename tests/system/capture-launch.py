@@ -572,6 +572,31 @@ class Sweep(CaptureTest):
         )
         self.assertEqual(plot.returncode, 0, plot.stderr)
 
+    def test_points_that_do_not_fit_a_gpu(self):
+        """The reason and how much memory there was, where the note in front says nothing of it."""
+        path = self.write(
+            "large.py",
+            "import sys, torch\n"
+            "w = torch.nn.Linear(1024, 1024).cuda()\no = torch.optim.SGD(w.parameters(), lr=1.0)\n"
+            "for _ in range(3):\n"
+            "    w(torch.ones(int(sys.argv[1]) << 20, 1024, device='cuda')).sum().backward()\n"
+            "    o.step()\n",
+        )
+        out = os.path.join(self.folder, "large")
+        sweep = os.path.join(ROOT, "scripts", "sweep")
+        command = [sweep, "dltrain", f"--out={out}", f"--launch=python3 {path} {{n}}"]
+        command += ["--set", "n=1,16", "--gpu=V100", "--servers=1"]
+        environment = {**os.environ, "DLTRAIN_PROGRAMS": PROGRAMS}
+        run = captured(command, env=environment)
+        self.assertEqual(run.returncode, 3, run.stdout + run.stderr)
+        # 16 Mi x 1,024 x 4 B are 64 GiB.
+        said = "failed: out-of-memory: rank 0 failed at large.py:5: OutOfMemoryError: CUDA out of"
+        self.assertIn(said, run.stderr)
+        columns = "--columns=n,status,error,gpu_memory_peak_reserved_bytes"
+        table = captured([sweep, "table", out, columns], env=environment).stdout
+        self.assertNotIn("Traceback", table)
+        self.assertRegex(table.splitlines()[2], r"^16,failed,.*64.00 GiB.*,\d+$")
+
     def test_names_that_do_not_fit(self):
         for words, said in (
             (["--launch=python {a}.py"], "{a} has no values"),

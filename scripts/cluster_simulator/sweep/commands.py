@@ -208,7 +208,8 @@ def _conclude(out, numbers, stopped_by):
         )
         return 128 + stopped_by
     if count[FAILED]:
-        print(f"sweep: {count[FAILED]} points failed: scripts/sweep status {out}", file=sys.stderr)
+        points = "1 point" if count[FAILED] == 1 else f"{count[FAILED]} points"
+        print(f"sweep: {points} failed: scripts/sweep status {out}", file=sys.stderr)
     return 3 if count[FAILED] else 0
 
 

@@ -136,7 +136,7 @@ class Runner:
                     number,
                     FAILED,
                     status,
-                    programs.why_failed(status, messages),
+                    programs.why_failed(status, messages, stats),
                     stats,
                     time.monotonic() - begin,
                 )

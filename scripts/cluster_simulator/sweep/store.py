@@ -14,6 +14,7 @@ from .errors import BadUse
 from .launching import column_of
 
 DATABASE = "sweep.sqlite"
+MEMORY = "gpu_memory_peak"  # in stats.json
 PENDING, RUNNING, DONE, FAILED = "pending", "running", "done", "failed"
 BOOK_KEEPING = (
     "id",
@@ -86,7 +87,9 @@ class Store:
     def finish(self, number, status, exit_status, error, stats, folder):
         row = self.row(number)
         given = {column_of(name) for name in options_of(row)}
-        results = flat(stats) if status == DONE and stats else {}
+        # Of a script that failed the memory that it took until then says by how much.
+        told = stats if status == DONE else {name: (stats or {}).get(name) for name in (MEMORY,)}
+        results = flat({name: value for name, value in (told or {}).items() if value is not None})
         with self.db:
             # What a point was given counts, where a result has the same name: "gpus".
             self._set(number, {name: value for name, value in results.items() if name not in given})
