@@ -100,6 +100,10 @@ class Mistakes(CaptureTest):
     def test_missing_participant(self):
         self.one("missing.py", "missing", [0, 1, 2], ["alone"], "ranks 1, 2 do nothing")
 
+    def test_a_backward_of_the_script(self):
+        """The line is that of the collective, not of what autograd does."""
+        self.one("own_backward.py", "missing", [0, 1, 2], ["but one"], "rank 2 does nothing")
+
     def test_group_made_by_members_only(self):
         self.one("group.py", "missing", [0, 1], ["not on all"], "waits for rank 2, which ended")
 

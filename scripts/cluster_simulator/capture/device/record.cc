@@ -259,6 +259,28 @@ LineOfFrames()
     return line;
 }
 
+/// Of this thread's own frames; "": it has none, or none of the script.
+std::string
+OwnLine()
+{
+    std::string line;
+    if (Py_IsInitialized() && PyGILState_GetThisThreadState() != nullptr)
+    {
+        const PyGILState_STATE state = PyGILState_Ensure();
+        line = LineOfFrames();
+        PyGILState_Release(state);
+    }
+    return line;
+}
+
+/// Autograd's own threads have no frames: where the script called backward.
+std::string
+BackwardLine()
+{
+    const std::lock_guard<std::mutex> lock(g_backwardLock);
+    return g_backwardLine;
+}
+
 } // namespace
 
 // ---- a line
@@ -334,10 +356,18 @@ Line&
 Line::AddPlace()
 {
     Add("d", CurrentDevice()).Add("s", CurrentStream()).Add("th", ThreadNumber());
-    const std::string line = SourceLine();
+    std::string line = OwnLine();
     if (OfAutograd())
     {
         Add("b", t_node);
+        if (line.empty())
+        {
+            line = BackwardLine();
+        }
+        else if (t_ofAutograd)
+        {
+            Add("own", static_cast<int64_t>(1)); // the script's backward, not PyTorch's
+        }
     }
     if (t_inOptimizer > 0)
     {
@@ -524,20 +554,8 @@ ToldFile(const std::string& file)
 std::string
 SourceLine()
 {
-    std::string line;
-    if (Py_IsInitialized() && PyGILState_GetThisThreadState() != nullptr)
-    {
-        const PyGILState_STATE state = PyGILState_Ensure();
-        line = LineOfFrames();
-        PyGILState_Release(state);
-    }
-    if (line.empty() && OfAutograd())
-    {
-        // Autograd's own threads have no frames: where the script called backward.
-        const std::lock_guard<std::mutex> lock(g_backwardLock);
-        line = g_backwardLine;
-    }
-    return line;
+    std::string line = OwnLine();
+    return line.empty() && OfAutograd() ? BackwardLine() : line;
 }
 
 std::string

@@ -173,6 +173,8 @@ class Tasks:
 
     def _source(self, line):
         here = line.get("l"), line.get("m")
+        if line.get("own"):
+            return here
         return self._forward.get(line["b"], here) if line.get("b", -1) >= 0 else here
 
     def _host_work(self, line):
