@@ -414,6 +414,10 @@ TrainingResults::ToJson(const CriticalPath* critical,
     if (traced)
     {
         body["trace"] = {{"format", m_scenario.trace->format}, {"ranks", m_scenario.trace->ranks}};
+        if (!m_scenario.trace->notes.empty())
+        {
+            body["trace"]["notes"] = m_scenario.trace->notes;
+        }
         if (m_scenario.capture)
         {
             const formats::Findings& found = m_scenario.capture->findings;

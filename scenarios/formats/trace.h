@@ -23,7 +23,8 @@ struct TraceName
 {
     std::string format; ///< Recording::format
     std::string path;
-    uint32_t ranks = 0; ///< of the recording
+    uint32_t ranks = 0;             ///< of the recording
+    std::vector<std::string> notes; ///< what was not taken as it stands there
 };
 
 /// "a file of GOAL, or a folder of ...": what ReadTrace takes, for help and errors.

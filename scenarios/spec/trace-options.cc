@@ -425,7 +425,7 @@ MakeTraced(Validation* v,
     s->options.dtype = *training::ParseDtype(values.Text("dtype"));
     s->model = NameOfTrace(values);
     s->gpu = gpu.name;
-    s->trace = formats::TraceName{trace.format, path, ranks};
+    s->trace = formats::TraceName{trace.format, path, ranks, trace.notes};
 }
 
 void

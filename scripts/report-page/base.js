@@ -71,7 +71,7 @@ function element(name, attributes, ...children) {
   return node;
 }
 
-const SHORT = { summary: "Summary", mistakes: "Mistakes", timeline: "Timeline", critical: "Critical path", topology: "Network", balance: "Link choice", bysize: "Slowdown by size", kinds: "Fairness", sizes: "Sizes", completion: "Completion times", why: "Where the time went", ports: "Queues and pauses",
+const SHORT = { summary: "Summary", mistakes: "Mistakes", notes: "Notes", timeline: "Timeline", critical: "Critical path", topology: "Network", balance: "Link choice", bysize: "Slowdown by size", kinds: "Fairness", sizes: "Sizes", completion: "Completion times", why: "Where the time went", ports: "Queues and pauses",
   staleness: "Staleness", memory: "Memory", collectives: "Collectives", configuration: "Configuration", numbers: "Every number" };
 
 function section(id, title, introduction) {
@@ -110,7 +110,8 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 }
 // Of a pipeline GPUs wait for another stage; else they wait for the slowest, or for data.
-const idleName = stats.bubble_time_us > 0 ? "idle (bubble)" : "idle";
+// Of a recording that is what the host does, and kernels beside the default stream.
+const idleName = stats.bubble_time_us > 0 ? "idle (bubble)" : stats.host_time_us > 0 && stats.trace ? "host, other streams, idle" : "idle";
 const heldName = "held up by a checkpoint or a recovery";
 const isDark = () => document.documentElement.dataset.theme === "dark";
 // Eight colours that are told apart on white and on dark, and by most of those who see fewer of them.

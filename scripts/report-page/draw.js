@@ -4,7 +4,7 @@ const ORDER = {
   traffic: [completionTimes, flowsBySize, kindsOfTraffic, whereTheTimeWent, sizes, topology, balance, ports],
   collperf: [collectives, topology, balance, completionTimes, flowsBySize, whereTheTimeWent, sizes, ports],
 };
-const TRAINING = [mistakes, timeline, criticalPath, staleness, topology, balance, sizes, completionTimes, flowsBySize, whereTheTimeWent, ports, memory, collectives];
+const TRAINING = [mistakes, notes, timeline, criticalPath, staleness, topology, balance, sizes, completionTimes, flowsBySize, whereTheTimeWent, ports, memory, collectives];
 
 // Of a file that somebody has changed, one section may be impossible: it says so, and the others are drawn.
 function attempt(make) {

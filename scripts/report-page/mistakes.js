@@ -12,6 +12,9 @@ const KINDS_OF_MISTAKES = {
   shapes: "ranks have models of different shapes, or tensors do not fit",
 };
 
+// Those that a rank shows by itself.
+const ALONE = ["died", "out-of-memory"];
+
 function mistakes() {
   const rows = (Array.isArray(stats.mistakes) ? stats.mistakes : []).filter((row) => row && typeof row === "object");
   if (!rows.length) return;
@@ -20,7 +23,15 @@ function mistakes() {
     ? list.slice(0, most).map(String).join(", ") + (list.length > most ? " and " + count(list.length - most) + " more" : "") : "\u2013";
   const kind = (name) => element("span", { title: Object.hasOwn(KINDS_OF_MISTAKES, name) ? KINDS_OF_MISTAKES[name] : null }, String(name));
   const node = section("mistakes", "Mistakes in the script", (rows.length === 1 ? "One mistake" : count(rows.length) + " mistakes")
-    + " found by comparing what the ranks do. On GPUs such a job fails, or waits for ever.");
+    + (rows.every((row) => ALONE.includes(row.kind)) ? "" : " found by comparing what the ranks do") + ". On GPUs such a job fails, or waits for ever.");
   node.append(wideTable("", ["kind", "ranks", "lines", "what"],
     rows.map((row) => [kind(row.kind), ranks(row.ranks), Array.isArray(row.lines) ? row.lines.map(String).join(", ") : "", String(row.text)]), true));
+}
+
+// What was assumed of a recorded step, or not taken as it stands there.
+function notes() {
+  const told = (stats.trace && Array.isArray(stats.trace.notes) ? stats.trace.notes : []).filter((note) => typeof note === "string");
+  if (!told.length) return;
+  section("notes", "Notes", "What was assumed of the recorded step, or was not taken as it stands there.")
+    .append(element("ul", {}, told.map((note) => element("li", {}, note))));
 }
