@@ -108,15 +108,17 @@ def finish(device, process):
     if process != os.getpid() or process in _finished:
         return  # a fork of it; or a process of multiprocessing, which ends twice
     _finished.add(process)
-    memory = max(
-        (device.memory(number) for number in range(device.device_count())),
-        key=lambda memory: memory["reserved_bytes"]["peak"],
-    )
+    gpus = {number: device.memory(number) for number in range(device.device_count())}
+    peaks = {number: one["reserved_bytes"]["peak"] for number, one in gpus.items()}
+    most = max(peaks, key=peaks.get, default=None)
+    levels = ("allocated_bytes", "reserved_bytes")
+    peak = {level: gpus[most][level]["peak"] if gpus else 0 for level in levels}
     device.mark(
         "end",
         {
-            "allocated": str(memory["allocated_bytes"]["peak"]),
-            "reserved": str(memory["reserved_bytes"]["peak"]),
+            "allocated": str(peak["allocated_bytes"]),
+            "reserved": str(peak["reserved_bytes"]),
+            "gpus": json.dumps({number: size for number, size in peaks.items() if size}),
         },
     )
     device.flush_record()

@@ -15,9 +15,9 @@ class StepsCaptured(SystemExit):
 
 
 def apply(torch, device, limit, progress):
-    """`progress`: a file that gets a byte for each step of a rank; "": none."""
-    if not limit:
-        return
+    """`limit`: how many, 0: all. `progress`: a file that gets a byte for each step of a rank; "":
+    none.
+    """
     optimizer = torch.optim.Optimizer
     hook = optimizer._hook_for_profile
     done = {}  # id of an optimizer: steps; in the order of their first steps
@@ -30,13 +30,16 @@ def apply(torch, device, limit, progress):
             if depth[0] == 0:
                 if threading.get_ident() in told:
                     _end()  # a script that catches all would go on for ever
-                if id(self) == next(iter(done), None) and min(done.values()) >= limit:
+                is_first = id(self) == next(iter(done), None)
+                if is_first or not done:
+                    device.end_step()
+                if limit and is_first and min(done.values()) >= limit:
                     device.note(f"the script was ended after {limit} steps")
                     told.add(threading.get_ident())
                     raise StepsCaptured(0)
                 least = min(done.values(), default=0)
                 done[id(self)] = done.get(id(self), 0) + 1
-                if progress and min(done.values()) > least:
+                if limit and progress and min(done.values()) > least:
                     count(progress)
             depth[0] += 1
             try:

@@ -20,6 +20,7 @@ def apply(device, mark, limit, progress):
 
     def reached(name, line):
         device.mark_at("mark", {"n": name}, line)
+        device.end_step()
         done[0] += 1
         if progress:
             count(progress)
