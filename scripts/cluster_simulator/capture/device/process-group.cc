@@ -405,6 +405,8 @@ SimulatedNccl::Take(const std::string& key, int from, const at::Tensor& tensor, 
     return true;
 }
 
+constexpr std::chrono::microseconds kLongestPause(20000);
+
 void
 SimulatedNccl::WaitFor(const std::string& key, int from, const char* what)
 {
@@ -412,8 +414,16 @@ SimulatedNccl::WaitFor(const std::string& key, int from, const char* what)
     const std::string ended = g_exchange.ended + "/rank-" + std::to_string(peer);
     Patience patience(g_exchange.patience, g_exchange.ended + "/process-" + std::to_string(peer));
     auto pause = std::chrono::microseconds(100);
+    bool isFlushed = false;
     while (!m_store->check({key}))
     {
+        if (!isFlushed && pause == kLongestPause)
+        {
+            // Who waits may be ended at any time, as another rank fails: what it waits for, and
+            // all before, has been said then.
+            FlushRecord();
+            isFlushed = true;
+        }
         const bool isOver = access(ended.c_str(), F_OK) == 0 && !m_store->check({key});
         if (isOver || patience.IsOver())
         {
@@ -431,7 +441,7 @@ SimulatedNccl::WaitFor(const std::string& key, int from, const char* what)
                                      " s (the capture's patience)");
         }
         std::this_thread::sleep_for(pause);
-        pause = std::min(pause * 2, std::chrono::microseconds(20000));
+        pause = std::min(pause * 2, kLongestPause);
     }
 }
 

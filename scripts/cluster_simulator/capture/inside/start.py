@@ -71,9 +71,15 @@ def apply(torch):
     for name in PARTS:
         importlib.import_module(f".{name}", __package__).apply(torch, device)
     if not given["step"]:
-        step_limit.apply(torch, device, given["steps"], given.get("progress", ""))
+        step_limit.apply(torch, device, *_limits(given))
     if not given.get("forks"):
         begin(device, given)
+
+
+def _limits(given):
+    """Steps, the file that counts them, seconds that may pass behind the last one (0: any)."""
+    patience = 0 if given.get("network") else given["patience"]
+    return given["steps"], given.get("progress", ""), patience
 
 
 def begin(device, given):
@@ -101,7 +107,7 @@ def begin(device, given):
     if given["measures"]:
         device.measure_program()
     if given["step"]:
-        step_mark.apply(device, given["step"], given["steps"], given.get("progress", ""))
+        step_mark.apply(device, given["step"], *_limits(given))
 
 
 def finish(device, process):
