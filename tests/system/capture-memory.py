@@ -29,8 +29,8 @@ def used(mib, side):
     return x
 def told():
     stats = torch.cuda.memory_stats()
-    active = stats["active_bytes.all.current"]
-    print(*(n // MIB for n in (torch.cuda.memory_allocated(), active, torch.cuda.memory_reserved())))
+    names = ("allocated", "active", "reserved")
+    print(*(stats[f"{name}_bytes.all.current"] // MIB for name in names))
 """
 
 

@@ -236,7 +236,8 @@ class Step(CaptureTest):
         notes = self.capture(script, steps=6).meta["notes"]
         self.assertEqual([note for note in notes if "CUDA graph" in note], [])
         # Without one, or behind a comment, nothing is said.
-        script = self.write("none.py", text[: text.index("graph =")] + "# torch.cuda.graph()\nstep()")
+        without = text[: text.index("graph =")] + "# torch.cuda.graph()\nstep()"
+        script = self.write("none.py", without)
         notes = self.capture(script).meta["notes"]
         self.assertEqual([note for note in notes if "CUDA graph" in note], [])
 
