@@ -283,7 +283,7 @@ MakeTable()
             json,
             group,
             "what a transformer's layers launch beside large products")
-            .Names("kernels",
+            .Names("kernel set",
                    {{"fused",
                      "what Megatron-LM and NVIDIA's scripts do: biases' gradients in products, "
                      "dropout with the sum, causal softmax with scale and mask"},
