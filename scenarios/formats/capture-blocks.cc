@@ -171,6 +171,7 @@ class RoleBlocks
                                            uint32_t first,
                                            uint32_t blocks,
                                            uint32_t period) const;
+    bool WaitsAsBefore(std::size_t task, std::size_t before, const Cut& cut) const;
     std::optional<StepGraph> Take(const std::vector<Cut>& cuts) const;
 
     const StepGraph& m_graph;
@@ -289,6 +290,20 @@ RoleBlocks::CutsOf(const std::vector<Repeats>& repeats,
     return cuts;
 }
 
+/// A cut's length earlier a task of the same kind waits for the one that is as much earlier. (The
+/// last block's need not be like the others to the end: it gathers nothing ahead.)
+bool
+RoleBlocks::WaitsAsBefore(std::size_t task, std::size_t before, const Cut& cut) const
+{
+    const std::size_t length = cut.end - cut.begin;
+    if (before < cut.repeats.begin + length || m_kinds[task] != m_kinds[task - length])
+    {
+        return false;
+    }
+    const auto& after = m_graph.tasks[task - length].after;
+    return std::find(after.begin(), after.end(), before - length) != after.end();
+}
+
 std::optional<StepGraph>
 RoleBlocks::Take(const std::vector<Cut>& cuts) const
 {
@@ -312,9 +327,18 @@ RoleBlocks::Take(const std::vector<Cut>& cuts) const
         }
         Task task = m_graph.tasks[i];
         std::vector<TaskId> after;
+        // Behind a cut a task stands where another one of its kind would, so many periods before,
+        // and waits for what that waits for: what is gathered a block ahead stays a block ahead.
+        const auto stands = std::find_if(cuts.begin(), cuts.end(), [i](const Cut& cut) {
+            return i >= cut.end && i < cut.repeats.end + cut.repeats.period;
+        });
         for (std::size_t before : task.after)
         {
-            if (const Cut* cut = cutOf(before))
+            if (stands != cuts.end() && before < stands->end && WaitsAsBefore(i, before, *stands))
+            {
+                before -= stands->end - stands->begin;
+            }
+            else if (const Cut* cut = cutOf(before))
             {
                 // The same task of the last period in front of the cut, else of the first behind;
                 // else there is none left for it to wait for, as for the first of a bucket's kind.

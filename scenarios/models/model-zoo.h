@@ -107,10 +107,32 @@ struct Kept
     bool expert = false; ///< of the tokens that were sent to the rank's experts: of even shares
 };
 
+/// What a kPointwise of a transformer does, for those who launch it otherwise (eager-kernels.h).
+enum class Role : uint8_t
+{
+    kOther,
+    kNorm,       ///< elements: input and output
+    kActivation, ///< the same
+    kGate,       ///< of two inputs, one through an activation, the product
+    kResidual,   ///< dropout, and the sum with what goes around
+    kJoin,       ///< in backward the sum of two gradients, where products have the same input
+    kEmbedding,  ///< look-ups in tables and their sum
+};
+
+/// Of a kEmbedding.
+struct Tables
+{
+    uint32_t count = 0;
+    double shared = 0; ///< elements of the one that tensor parallelism divides
+    double whole = 0;  ///< of the others
+    bool tied = false; ///< the first one is the matrix of the head, too
+};
+
 /// What a layer computes, whatever the batch is.
 struct Operator
 {
     KernelClass kind = KernelClass::kPointwise;
+    Role role = Role::kOther;
     Split split = Split::kWhole;
     bool expert = false; ///< once for each expert of the rank, on the tokens that were sent to it
     double count = 1;    ///< equal ones, one after another
@@ -122,6 +144,7 @@ struct Operator
     double inner = 0;
     bool dividesInner = false;
     bool weights = true; ///< inner x columns are parameters, read and given gradients
+    bool bias = false;   ///< a number is added to each column
 
     /// Attention: lengths of one sample; Split::kTensor divides the heads.
     Work queries;
@@ -131,7 +154,9 @@ struct Operator
     double headSize = 0;
     double valueSize = 0; ///< 0: headSize
     bool causal = false;
-    bool dropout = false;
+    bool joined = false;  ///< queries, keys and values are what one product makes
+    bool dropout = false; ///< of kResidual and kEmbedding as well
+    Tables tables;        ///< of kEmbedding
 
     /// kPointwise: read and written, forward. Of products without a shape (columns 0) too.
     Work elements;

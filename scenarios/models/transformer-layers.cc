@@ -38,17 +38,21 @@ Embedding(const Transformer& t, const Work& tokens)
     const uint64_t h = t.hidden;
     Part part;
     part.tensors.push_back({static_cast<uint64_t>(t.vocabulary) * h, Split::kTensor});
-    uint32_t tables = 1;
+    Tables tables{1, static_cast<double>(part.tensors[0].elements), 0, t.tied};
     for (const uint64_t rows : {t.positions, t.tokenTypes})
     {
         if (rows > 0)
         {
             part.tensors.push_back({rows * h});
-            ++tables;
+            tables.whole += static_cast<double>(rows * h);
+            ++tables.count;
         }
     }
     AddRelativePositions(part, t);
-    AddPointwise(part, tokens * ((tables + 1.0) * h));
+    AddPointwise(part, tokens * ((tables.count + 1.0) * h));
+    part.operators.back().role = Role::kEmbedding;
+    part.operators.back().dropout = t.dropout;
+    part.operators.back().tables = tables;
     if (t.dropout)
     {
         part.kept.push_back({tokens * (1.0 * h), Split::kSequence});

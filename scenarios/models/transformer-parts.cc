@@ -16,6 +16,8 @@ void
 AddResidual(Part& part, const Work& tokens, uint64_t h, bool dropout)
 {
     AddPointwise(part, tokens * (3.0 * h), Split::kSequence);
+    part.operators.back().role = Role::kResidual;
+    part.operators.back().dropout = dropout;
     if (dropout)
     {
         part.kept.push_back({tokens * (1.0 * h), Split::kSequence});
@@ -95,7 +97,10 @@ AddMlp(Part& part, const Transformer& t, const Work& tokens, uint64_t f)
     {
         AddLinear(part, tokens, h, f, t.bias, Linear::kColumns);
         AddLinear(part, tokens, h, f, t.bias, Linear::kColumns);
+        AddPointwise(part, tokens * (3.0 * h));
+        part.operators.back().role = Role::kJoin;
         AddPointwise(part, tokens * (3.0 * f), Split::kTensor);
+        part.operators.back().role = Role::kGate;
         // Both inputs of the product and the activation's input.
         part.kept.push_back({tokens * (6.0 * f), Split::kTensor});
     }
@@ -103,6 +108,7 @@ AddMlp(Part& part, const Transformer& t, const Work& tokens, uint64_t f)
     {
         AddLinear(part, tokens, h, f, t.bias, Linear::kColumns);
         AddPointwise(part, tokens * (2.0 * f), Split::kTensor);
+        part.operators.back().role = Role::kActivation;
         part.kept.push_back({tokens * (2.0 * f), Split::kTensor});
     }
     part.kept.push_back({tokens * (2.0 * f), Split::kTensor}); // input of the last product
@@ -120,6 +126,7 @@ AddNorm(Part& part, const Work& tokens, uint64_t h, bool rms)
         part.tensors.push_back({h});
     }
     AddPointwise(part, tokens * (2.0 * h), Split::kSequence);
+    part.operators.back().role = Role::kNorm;
     part.kept.push_back({tokens * (2.0 * h), Split::kSequence});
 }
 
@@ -135,6 +142,7 @@ AddLinear(Part& part, const Work& tokens, uint64_t in, uint64_t out, bool bias, 
     Operator product = Product(tokens, out, in);
     product.split = split;
     product.dividesInner = how == Linear::kRows;
+    product.bias = bias;
     part.operators.push_back(product);
 }
 
@@ -161,6 +169,10 @@ SelfAttention(const Transformer& t, const Work& tokens, bool causal)
               t.bias || t.qkvBias,
               Linear::kColumns);
     AddCore(part, t, tokens, tokens, size, size, t.kvHeads, causal);
+    for (Operator& op : part.operators)
+    {
+        op.joined = op.kind == KernelClass::kAttention;
+    }
     return part;
 }
 

@@ -107,10 +107,16 @@ NoteIdleOptions(Validation* v,
     if (!HasAttention(o.model))
     {
         idle("fused-attention", !o.fusedAttention, "on " + model + ", which has no attention");
+        idle("kernels",
+             o.kernels == training::KernelSet::kFused,
+             "on " + model + ", which is no transformer: its kernels are PyTorch's already");
         idle("recompute",
              o.recompute != training::Recompute::kSelective,
              "when selective on " + model + ", which has no attention");
     }
+    idle("master-weights",
+         o.masterWeights || DtypeBytes(o.dtype) < 4,
+         "with --dtype=" + training::DtypeName(o.dtype));
     if (o.recompute == training::Recompute::kFull && !AnyRecomputed(o))
     {
         idle("recompute",

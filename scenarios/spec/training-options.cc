@@ -278,6 +278,24 @@ MakeTable()
             "attention matrices never reach the memory (FlashAttention)")
             .Alias("use-flash-attn")
             .Default("0"),
+        Opt("kernels",
+            Kind::kName,
+            json,
+            group,
+            "what a transformer's layers launch beside large products")
+            .Names("kernel set",
+                   {{"fused",
+                     "what Megatron-LM and NVIDIA's scripts do: biases' gradients in products, "
+                     "dropout with the sum, causal softmax with scale and mask"},
+                    {"eager", "PyTorch's, an operator a kernel, forward and backward"}})
+            .Default("fused"),
+        Opt("master-weights",
+            Kind::kFlag,
+            json,
+            group,
+            "with a 16-bit --dtype, a copy of the parameters and the optimizer's states in 32 "
+            "bits; 0: all of it in --dtype, as PyTorch's optimizers of a 16-bit model")
+            .Default("1"),
         Opt("ignore-memory",
             Kind::kFlag,
             json,

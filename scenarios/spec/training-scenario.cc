@@ -462,6 +462,8 @@ ValidateTraining(const ReadResult& read)
         o.dtype = *training::ParseDtype(s.dtype);
         o.recompute = *training::ParseRecompute(values.Text("recompute"));
         o.fusedAttention = values.Flag("fused-attention");
+        o.masterWeights = values.Flag("master-weights");
+        o.kernels = *training::ParseKernelSet(values.Text("kernels"));
         o.collectiveSms = values.U32("collective-sms");
         o.ignoreMemory = values.Flag("ignore-memory") || values.Flag("dry-run");
         if (!model->hasSequence)

@@ -224,16 +224,18 @@ ParseOptimizer(std::string_view text)
 }
 
 uint32_t
-OptimizerStateBytes(Optimizer optimizer, Dtype dtype)
+OptimizerStateBytes(Optimizer optimizer, Dtype dtype, bool master)
 {
-    const uint32_t copy = DtypeBytes(dtype) == 4 ? 0 : 4;
+    const bool narrow = DtypeBytes(dtype) < 4;
+    const uint32_t copy = narrow && master ? 4 : 0;
+    const uint32_t each = narrow && !master ? 2 : 4;
     switch (optimizer)
     {
     case Optimizer::kMomentum:
-        return copy + 4;
+        return copy + each;
     case Optimizer::kAdam:
     case Optimizer::kLamb:
-        return copy + 8;
+        return copy + 2 * each;
     case Optimizer::kSgd:
     case Optimizer::kAdafactor:
         break;
@@ -248,12 +250,13 @@ NeedsWholeTensors(Optimizer optimizer)
 }
 
 double
-OptimizerBytes(Optimizer optimizer, Dtype dtype)
+OptimizerBytes(Optimizer optimizer, Dtype dtype, bool master)
 {
     const bool wide = DtypeBytes(dtype) == 4;
     const double gradient = wide ? 4 : 2;
-    const double copy = wide ? 0 : 2; // the 16-bit parameter, written
-    const double state = 8;           // read and written
+    const double copy = wide || !master ? 0 : 2; // the 16-bit parameter, written
+    const double one = wide || master ? 4 : 2;
+    const double state = 2 * one; // read and written
     switch (optimizer)
     {
     case Optimizer::kSgd:
@@ -264,20 +267,24 @@ OptimizerBytes(Optimizer optimizer, Dtype dtype)
         return gradient + 3 * state + copy;
     case Optimizer::kLamb:
         // Five passes, as NVIDIA/apex@06a83ce csrc/multi_tensor_lamb.cu launches them after the
-        // norm of all gradients: norm of parameters (4); stage 1 reads gradient, parameter and
-        // moments, and writes moments and update (g + 4 + 2 x 8 + 4); norm of updates (4); stage 2
-        // reads update and parameter and writes the latter (4 + 8).
-        return gradient + 4 + (gradient + 4 + 2 * state + 4) + 4 + (4 + state) + copy;
+        // norm of all gradients: norm of parameters (1); stage 1 reads gradient, parameter and
+        // moments, and writes moments and update (g + 1 + 2 x 2 + 1); norm of updates (1); stage 2
+        // reads update and parameter and writes the latter (1 + 2).
+        return gradient + one + (gradient + one + 2 * state + one) + one + (one + state) + copy;
     case Optimizer::kAdafactor:
         // Means of the squares over rows and columns; the update, whose root mean square clips it;
         // the parameter. A kernel each is assumed.
-        return gradient + (gradient + 4) + (4 + state) + copy;
+        return gradient + (gradient + one) + (one + state) + copy;
     }
     return 0;
 }
 
 double
-OptimizerSeconds(Optimizer optimizer, double parameters, const GpuSpec& gpu, Dtype dtype)
+OptimizerSeconds(Optimizer optimizer,
+                 double parameters,
+                 const GpuSpec& gpu,
+                 Dtype dtype,
+                 bool master)
 {
     if (parameters <= 0)
     {
@@ -286,7 +293,7 @@ OptimizerSeconds(Optimizer optimizer, double parameters, const GpuSpec& gpu, Dty
     const double launches = optimizer == Optimizer::kLamb        ? 5
                             : optimizer == Optimizer::kAdafactor ? 3
                                                                  : 1;
-    return launches * gpu.rates.launch + parameters * OptimizerBytes(optimizer, dtype) /
+    return launches * gpu.rates.launch + parameters * OptimizerBytes(optimizer, dtype, master) /
                                              (gpu.memoryBandwidth * gpu.rates.optimizer);
 }
 

@@ -86,7 +86,8 @@ double TiledFlops(double batch,
                   double multiprocessors,
                   const KernelCosts& costs = {});
 
-/// How parameters are updated. States (momentum, variance, master copy) are fp32.
+/// How parameters are updated. States (momentum, variance, master copy) are fp32; without a master
+/// copy, as where PyTorch's optimizers are given a model of 16 bits, of the datatype.
 enum class Optimizer : uint8_t
 {
     kSgd,
@@ -102,17 +103,21 @@ std::optional<Optimizer> ParseOptimizer(std::string_view text);
 
 /// Bytes that are kept for a parameter: an fp32 copy with 16-bit datatypes, momentum, variance.
 /// Adafactor's variance is a row and a column for each matrix, which is not counted.
-uint32_t OptimizerStateBytes(Optimizer optimizer, Dtype dtype);
+uint32_t OptimizerStateBytes(Optimizer optimizer, Dtype dtype, bool master = true);
 
 /// It needs norms or means of whole tensors, so a rank cannot update a part of one by itself.
 bool NeedsWholeTensors(Optimizer optimizer);
 
 /// Bytes that an update reads and writes for a parameter: fused kernels, one pass over memory each
-/// (LAMB: five, Adafactor: three). 16-bit datatypes have an fp32 master copy and write the
-/// parameter as well.
-double OptimizerBytes(Optimizer optimizer, Dtype dtype);
+/// (LAMB: five, Adafactor: three). 16-bit datatypes with an fp32 master copy write the parameter as
+/// well.
+double OptimizerBytes(Optimizer optimizer, Dtype dtype, bool master = true);
 /// Seconds of updating so many parameters, those of a GPU's partition. 0 parameters: 0.
-double OptimizerSeconds(Optimizer optimizer, double parameters, const GpuSpec& gpu, Dtype dtype);
+double OptimizerSeconds(Optimizer optimizer,
+                        double parameters,
+                        const GpuSpec& gpu,
+                        Dtype dtype,
+                        bool master = true);
 
 } // namespace training
 

@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/layer-kernels.h"
 
+#include "scenarios/training/eager-kernels.h"
 #include "scenarios/training/expert-load.h"
 
 namespace training
@@ -16,6 +17,7 @@ ProductOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions
 {
     const uint32_t sequence = o.Sequence() / o.context;
     Kernel kernel;
+    kernel.kind = op.kind;
     kernel.launches = op.count;
     if (op.columns == 0)
     {
@@ -101,6 +103,7 @@ AttentionOf(const Operator& op, Pass pass, const TrainingOptions& o)
 {
     const double share = ShareOf(op.split, o);
     Kernel kernel;
+    kernel.kind = KernelClass::kAttention;
     kernel.launches = op.count;
     kernel.heads = op.heads * share * o.microBatch;
     kernel.queries = op.queries.At(1, o.Sequence() / o.context);
@@ -145,49 +148,66 @@ RoutedShare(const Routing& routing, const TrainingOptions& o)
                : routing.topK;
 }
 
-std::optional<Kernel>
-KernelOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions& o)
+Kernels
+KernelsOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions& o)
 {
-    Kernel kernel;
+    const bool isProduct = op.kind == KernelClass::kMatrix || op.kind == KernelClass::kConvolution;
+    if (pass == Pass::kBackwardWeights && !(isProduct && op.weights))
+    {
+        return {};
+    }
+    const bool eager = o.kernels == KernelSet::kEager;
+    Kernels kernels;
     switch (op.kind)
     {
     case KernelClass::kMatrix:
     case KernelClass::kConvolution:
-        if (pass == Pass::kBackwardWeights && !op.weights)
+        kernels = {ProductOf(op, part, pass, o)};
+        if (eager && op.bias && pass == Pass::kBackwardWeights)
         {
-            return std::nullopt;
+            kernels.push_back(EagerBias(kernels[0]));
         }
-        kernel = ProductOf(op, part, pass, o);
         break;
     case KernelClass::kAttention:
-        if (pass == Pass::kBackwardWeights)
+        if (eager)
         {
-            return std::nullopt;
+            kernels = EagerAttention(op, pass, o);
         }
-        kernel = AttentionOf(op, pass, o);
+        if (!eager || o.fusedAttention)
+        {
+            kernels.push_back(AttentionOf(op, pass, o));
+        }
         break;
-    case KernelClass::kPointwise:
-        if (pass == Pass::kBackwardWeights)
+    case KernelClass::kPointwise: {
+        double times = ShareOf(op.split, o) * op.count;
+        if (op.expert)
         {
-            return std::nullopt;
+            times *= RoutedShare(*part.routing, o);
         }
+        const uint32_t sequence = o.Sequence() / o.context;
+        Kernel kernel;
+        kernel.launches = op.count;
+        kernel.elements = op.elements.At(o.microBatch, sequence) * times;
+        kernel.bytes = op.bytes.At(o.microBatch, sequence) * times;
+        if (eager && op.role != Role::kOther)
         {
-            double times =
-                ShareOf(op.split, o) * (pass == Pass::kForward ? 1 : op.backward) * op.count;
-            if (op.expert)
-            {
-                times *= RoutedShare(*part.routing, o);
-            }
-            const uint32_t sequence = o.Sequence() / o.context;
-            kernel.launches = op.count;
-            kernel.elements = op.elements.At(o.microBatch, sequence) * times;
-            kernel.bytes = op.bytes.At(o.microBatch, sequence) * times;
-            break;
+            kernels = EagerPointwise(op, kernel.elements, pass, o);
         }
+        else if (op.role != Role::kJoin)
+        {
+            const double passes = pass == Pass::kForward ? 1 : op.backward;
+            kernel.elements *= passes;
+            kernel.bytes *= passes;
+            kernels = {kernel};
+        }
+        break;
     }
-    kernel.kind = op.kind;
-    kernel.pass = pass;
-    return kernel;
+    }
+    for (Kernel& kernel : kernels)
+    {
+        kernel.pass = pass;
+    }
+    return kernels;
 }
 
 } // namespace training

@@ -17,11 +17,12 @@
  *                (PyTorch's list of operations that autocast to float32), so it writes 4 bytes, so
  *                does dropout, and one kernel more makes them 16 bits
  *
- * Backward moves twice as much. Convolutions in TF32 find pictures channel by channel, PyTorch's
- * own order, while tensor cores want all channels of a place together: what they read and write is
- * turned round before or after, so it is moved three times. Recipes for 16 bits keep them in that
- * order all along (NVIDIA/DeepLearningExamples@097c7ff PyTorch/Classification/ConvNets/configs.yml:
- * nhwc with AMP only); fp32 needs no tensor cores.
+ * Backward is taken to move twice as much. With --kernels=eager all of these are other ones, and
+ * backward's are counted, too: eager-kernels.h. Convolutions in TF32 find pictures channel by
+ * channel, PyTorch's own order, while tensor cores want all channels of a place together: what they
+ * read and write is turned round before or after, so it is moved three times. Recipes for 16 bits
+ * keep them in that order all along (NVIDIA/DeepLearningExamples@097c7ff
+ * PyTorch/Classification/ConvNets/configs.yml: nhwc with AMP only); fp32 needs no tensor cores.
  */
 #ifndef SCENARIOS_TRAINING_LAYER_KERNELS_H
 #define SCENARIOS_TRAINING_LAYER_KERNELS_H
@@ -36,10 +37,7 @@ namespace training
 double ShareOf(Split split, const TrainingOptions& options);
 
 /// \return what one rank launches for it, for one micro-batch; nothing where a pass has no work
-std::optional<Kernel> KernelOf(const Operator& op,
-                               const Part& part,
-                               Pass pass,
-                               const TrainingOptions& options);
+Kernels KernelsOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions& options);
 
 /// Tokens that a rank's experts compute for one micro-batch are so many times those of the rank
 /// itself, before they are divided among its experts.

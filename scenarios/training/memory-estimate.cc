@@ -127,7 +127,8 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
         (offload && o.zero >= 2 ? m.host : m.gradients) +=
             o.GradientBytes() * (o.zero >= 2 ? part : whole) * gradients;
         (offload ? m.host : m.optimizer) +=
-            OptimizerStateBytes(o.optimizer, o.dtype) * (o.zero >= 1 ? part : whole);
+            OptimizerStateBytes(o.optimizer, o.dtype, o.masterWeights) *
+            (o.zero >= 1 ? part : whole);
         if (offload && o.zero == 1)
         {
             m.host += o.GradientBytes() * part; // where they are copied to

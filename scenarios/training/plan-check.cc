@@ -332,6 +332,19 @@ CheckCompute(const TrainingOptions& o, const Error& error)
                   " divides them; allowed: adam, momentum, sgd, or "
                   "--zero=0");
     }
+    if (!o.masterWeights && o.offload != Offload::kNone)
+    {
+        error("master-weights",
+              "is 0, but --offload=" + OffloadName(o.offload) +
+                  ": DeepSpeed's optimizer on the CPU works in 32 bits; allowed: without "
+                  "--offload");
+    }
+    if (o.kernels == KernelSet::kEager && o.dtype == Dtype::kFp8)
+    {
+        error("kernels",
+              "is eager, but --dtype=fp8: products in it are Transformer Engine's, which has "
+              "kernels of its own beside them; allowed: fused, or --dtype=bf16, fp16, tf32, fp32");
+    }
     if (o.loaderRate > 0 && o.layers > 0)
     {
         error("loader",

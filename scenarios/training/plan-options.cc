@@ -108,6 +108,18 @@ ParseRecompute(std::string_view text)
 }
 
 std::string
+KernelSetName(KernelSet kernels)
+{
+    return kernels == KernelSet::kEager ? "eager" : "fused";
+}
+
+std::optional<KernelSet>
+ParseKernelSet(std::string_view text)
+{
+    return Named({KernelSet::kFused, KernelSet::kEager}, KernelSetName, text);
+}
+
+std::string
 OffloadName(Offload offload)
 {
     constexpr const char* kNames[] = {"none", "optimizer", "all"};

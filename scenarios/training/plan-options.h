@@ -84,6 +84,17 @@ enum class Recompute : uint8_t
 std::string RecomputeName(Recompute recompute);
 std::optional<Recompute> ParseRecompute(std::string_view text);
 
+/// Whose kernels a transformer's layers launch.
+enum class KernelSet : uint8_t
+{
+    kFused, ///< of Megatron-LM and NVIDIA's scripts (layer-kernels.h)
+    kEager, ///< PyTorch's, operator by operator (eager-kernels.h)
+};
+
+/// "fused", "eager".
+std::string KernelSetName(KernelSet kernels);
+std::optional<KernelSet> ParseKernelSet(std::string_view text);
+
 /// What lives in the server's memory instead of the GPU's (host-work.h).
 enum class Offload : uint8_t
 {
@@ -189,14 +200,16 @@ struct TrainingOptions
     Offload offload = Offload::kNone;
     HostSpec host;
     Optimizer optimizer = Optimizer::kAdam;
+    bool masterWeights = true; ///< with 16 bits, the optimizer has a copy and its states in fp32
     double loaderRate = 0; ///< samples/s that a server's input pipeline makes; 0: they are there
     double capacityFactor = 0; ///< of experts (expert-load.h); 0: they take all tokens
     double moeSkew = 0;
     uint64_t seed = 1;           ///< of the skew
     uint32_t expertPosition = 0; ///< whose layers are asked for, in an expert group
     bool fusedAttention = false; ///< FlashAttention
-    uint32_t collectiveSms = 0;  ///< multiprocessors that a collective takes from computing
-    bool ignoreMemory = false;   ///< run what would not fit a GPU
+    KernelSet kernels = KernelSet::kFused;
+    uint32_t collectiveSms = 0; ///< multiprocessors that a collective takes from computing
+    bool ignoreMemory = false;  ///< run what would not fit a GPU
     std::optional<LayerProfile> profile;
     /// No pass of the profile takes less than its FLOPs at the GPU's peak: of one measured on a
     /// faster GPU.

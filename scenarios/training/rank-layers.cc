@@ -4,6 +4,7 @@
 #include "scenarios/training/rank-layers.h"
 
 #include "collectives/block-sizes.h"
+#include "scenarios/training/eager-kernels.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/kernel-time.h"
 #include "scenarios/training/layer-kernels.h"
@@ -43,9 +44,9 @@ SecondsOf(const Part& part, Pass pass, const TrainingOptions& o, Which which = W
         {
             continue;
         }
-        if (const auto kernel = KernelOf(op, part, pass, o))
+        for (const Kernel& kernel : KernelsOf(op, part, pass, o))
         {
-            seconds += Seconds(*kernel, gpu, o.dtype);
+            seconds += Seconds(kernel, gpu, o.dtype);
         }
     }
     return seconds;
@@ -421,6 +422,10 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
                 continue;
             }
             Work bytes = o.fusedAttention ? kept.bytes.WithoutPairs() : kept.bytes;
+            if (kept.core && o.kernels == KernelSet::kEager && !o.fusedAttention)
+            {
+                bytes.pair += EagerScoreBytes(*AttentionIn(part), o);
+            }
             bytes.pair *= o.context; // the keys are those of the whole sequence
             const double routed =
                 kept.expert ? RoutedShare(*part.routing, o) / part.routing->topK : 1;
@@ -428,9 +433,9 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
         }
         for (const Operator& op : part.operators)
         {
-            if (const auto kernel = KernelOf(op, part, Pass::kForward, o))
+            for (const Kernel& kernel : KernelsOf(op, part, Pass::kForward, o))
             {
-                rank.flops += kernel->flops;
+                rank.flops += kernel.flops;
             }
         }
         const Operator* const core = o.context > 1 ? AttentionIn(part) : nullptr;

@@ -39,7 +39,7 @@ OptimizerOfRank(const TrainingOptions& o, const std::vector<RankLayer>& layers)
     const auto mine = static_cast<double>(UpdatedByRank(o, layers));
     // What wider gradients than those of the datatype are read for.
     const double wider = mine * (o.GradientBytes() - DtypeBytes(o.dtype));
-    return rdma::FromSeconds(OptimizerSeconds(o.optimizer, mine, o.gpu, o.dtype) +
+    return rdma::FromSeconds(OptimizerSeconds(o.optimizer, mine, o.gpu, o.dtype, o.masterWeights) +
                              wider / (o.gpu.memoryBandwidth * o.gpu.rates.optimizer));
 }
 

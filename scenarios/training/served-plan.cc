@@ -329,7 +329,7 @@ ServedPlan::AddUpdaters(rdma::Duration wholeOptimizer, const TrainingOptions& op
 {
     // The optimizer's time for all parameters is that of its memory traffic; a shard's is its
     // share, and another algorithm's as much longer as it moves more bytes.
-    const double bytes = OptimizerBytes(Optimizer::kAdam, options.dtype);
+    const double bytes = OptimizerBytes(Optimizer::kAdam, options.dtype, options.masterWeights);
     const double algorithm = m_served.strategy == Strategy::kSandblaster
                                  ? LbfgsBytesPerParameter(m_served.history) / bytes
                                  : 1;

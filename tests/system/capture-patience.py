@@ -87,6 +87,72 @@ class Patience(CaptureTest):
         made = self.capture("torchrun", "--nproc_per_node=1", script, patience=5)
         self.assertEqual((made.mistakes, made.meta["steps"]["count"]), ([], 3))
 
+    def ended_late(self, name, text):
+        head = (
+            "import time, torch\np = torch.ones(2).cuda().requires_grad_()\n"
+            "optimizer = torch.optim.SGD([p], 0.1)\n"
+        )
+        made = self.capture(self.write(name, head + text), patience=3)
+        self.assertEqual((made.mistakes, made.meta["steps"]["count"]), ([], 3))
+        notes = made.meta["notes"]
+        self.assertTrue([note for note in notes if "went on for 3 s" in note], notes)
+
+    def test_one_that_catches_its_end_and_trains_no_more(self):
+        self.ended_late(
+            "nothing.py",
+            "while True:\n    try:\n        if optimizer is None:\n            raise ValueError\n"
+            "        p.sum().backward()\n        optimizer.step()\n"
+            "    except BaseException:\n        optimizer = None\n",
+        )
+
+    def test_one_that_sleeps_at_last(self):
+        self.ended_late(
+            "sleeps.py",
+            "try:\n    while True:\n        p.sum().backward()\n        optimizer.step()\n"
+            "finally:\n    time.sleep(1000)\n",
+        )
+
+    def test_one_that_does_a_little_at_last(self):
+        script = self.write(
+            "saves.py",
+            "import time, torch\np = torch.ones(2).cuda().requires_grad_()\n"
+            "optimizer = torch.optim.SGD([p], 0.1)\n"
+            "try:\n    while True:\n        p.sum().backward()\n        optimizer.step()\n"
+            "finally:\n    time.sleep(1)\n    print('saved')\n",
+        )
+        made = self.capture(script, patience=8)
+        self.assertEqual((made.mistakes, made.output), ([], "saved\n"))
+        self.assertEqual(made.meta["notes"], ["the script was ended after 3 steps"])
+
+    def test_who_is_slower_changes_nothing(self):
+        """Rank 0 does another collective than the others, who wait for it in a barrier. One of them
+        still computes when the first gives up waiting: it is not ended before it waits, too.
+        """
+        script = self.write(
+            "slow.py",
+            "import os, time, torch, torch.distributed as dist\n"
+            "dist.init_process_group('nccl')\n"
+            "rank = dist.get_rank()\n"
+            "torch.cuda.set_device(int(os.environ['LOCAL_RANK']))\n"
+            "x = torch.empty(1 << 20, device='cuda')\n"
+            "if rank == 0:\n    dist.all_reduce(x)\n"
+            "until = time.monotonic() + SLOW.get(rank, 0)\n"
+            "while time.monotonic() < until:\n    sum(range(10000))\n"
+            "dist.barrier()\n",
+        )
+        with open(script, encoding="utf-8") as file:
+            text = file.read()
+        told = set()
+        for slow in ({}, {3: 8}, {1: 9, 2: 5}):
+            with open(script, "w", encoding="utf-8") as file:
+                file.write(text.replace("SLOW", str(slow)))
+            made = self.capture("torchrun", "--nproc_per_node=4", script, patience=3)
+            (mistake,) = made.mistakes
+            told.add(mistake["text"])
+        (text,) = told
+        self.assertIn("rank 0 does all_reduce", text)
+        self.assertIn("ranks 1, 2, 3 do barrier", text)
+
     def test_one_whose_child_computes(self):
         child = "import time; until = time.monotonic() + 8\nwhile time.monotonic() < until: pass"
         script = self.write(

@@ -261,6 +261,30 @@ for p, one in zip(model.parameters(), each):
         notes = self.capture(script).meta["notes"]
         self.assertTrue(any("no optimizer made a step" in note for note in notes), notes)
 
+    def test_a_graph_that_it_does_not_come_to(self):
+        """Warmed up by steps of its own, as PyTorch's example does it: said where it stands."""
+        text = (
+            "import torch\n"
+            "weight = torch.nn.Parameter(torch.ones(4, device='cuda'))\n"
+            "optimizer = torch.optim.SGD([weight], lr=1.0)\n"
+            "def step():\n    (weight * 2).sum().backward()\n    optimizer.step()\n"
+            "for _ in range(3):\n    step()\n"
+            "graph = torch.cuda.CUDAGraph()\n"
+            "with torch.cuda.graph(graph):\n    step()\n"
+            "for _ in range(6):\n    graph.replay()\n"
+        )
+        script = self.write("graph.py", text)
+        notes = self.capture(script).meta["notes"]
+        told = [note for note in notes if "before it replayed a CUDA graph (graph.py:9)" in note]
+        self.assertEqual(len(told), 1, notes)
+        notes = self.capture(script, steps=6).meta["notes"]
+        self.assertEqual([note for note in notes if "CUDA graph" in note], [])
+        # Without one, or behind a comment, nothing is said.
+        without = text[: text.index("graph =")] + "# torch.cuda.graph()\nstep()"
+        script = self.write("none.py", without)
+        notes = self.capture(script).meta["notes"]
+        self.assertEqual([note for note in notes if "CUDA graph" in note], [])
+
     def test_steps_that_never_are(self):
         """What is sent grows: after five steps it is said. A script of three steps has no more."""
         for rounds, count in ((9, 5), (3, 3)):

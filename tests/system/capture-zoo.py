@@ -3,8 +3,11 @@
 """The same network by the zoo and by a capture: the same bytes of collectives, FLOPs within 2%,
 step time within 5% but for kernels that only the script has (_zoo_kernels.py), whose time is known.
 
-What the zoo has fused is so in the script: attention, the optimizer (fused, foreach), and gradients
-are views of DDP's buckets. (The gradient of the pictures is not computed.)
+Of transformers the zoo has PyTorch's kernels (--kernels=eager), and an optimizer whose states are
+of 16 bits, as the script's model is: both launch the same ones, and are within 2%.
+
+What the zoo has fused is so in the script: attention or not, the optimizer (fused, foreach), and
+gradients are views of DDP's buckets. (The gradient of the pictures is not computed.)
 """
 
 import unittest
@@ -15,7 +18,7 @@ from _zoo_kernels import only_in_script
 
 
 class Zoo(CaptureTest):
-    def same(self, script, zoo, parameters):
+    def same(self, script, zoo, parameters, dtype="bf16", within=0.05):
         made = self.capture(
             "torchrun", "--nproc_per_node=2", "zoo_model.py", *script, gpus_per_server=2
         )
@@ -23,13 +26,13 @@ class Zoo(CaptureTest):
         self.assertIn(f"parameters: {parameters}\n", made.output)
         cluster = "--servers=1 --gpus-per-server=2"
         for gpu in ("H100", "A100"):
-            own = self.run_program(f"dltrain {zoo} --dtype=bf16 --gpu={gpu} {cluster}").stats
+            own = self.run_program(f"dltrain {zoo} --dtype={dtype} --gpu={gpu} {cluster}").stats
             run = self.run_program(f"dltrain --trace={made.folder} --gpu={gpu} {cluster}")
             captured = run.stats
             only = only_in_script(made.folder, run.folder)
             with self.subTest(gpu, **only):
                 without = captured["step_time_us"] - sum(only.values())
-                self.assertAlmostEqual(without / own["step_time_us"], 1, delta=0.05)
+                self.assertAlmostEqual(without / own["step_time_us"], 1, delta=within)
         # Gradients of bf16; buckets are the same ones, too.
         sizes = [
             sorted(
@@ -46,6 +49,19 @@ class Zoo(CaptureTest):
         step = made.tasks(0, made.meta["steps"]["take"][0])
         self.assertAlmostEqual(self.model_flops(step) / flops, 1, delta=0.02)
         return step, only
+
+    def language(self, model, batch, length, parameters, fused=True, dtype="bf16"):
+        zoo = model.replace("bert", "bert-base")
+        return self.same(
+            [f"--model={model}", f"--batch-size={batch}", f"--length={length}"]
+            + ["--fused"] * fused
+            + ["--dtype=float16"] * (dtype == "fp16"),
+            f"--model={zoo} --zero=0 --micro-batch={batch} --seq={length} --kernels=eager"
+            f" --master-weights=0{' --fused-attention' if fused else ''}",
+            parameters,
+            dtype,
+            0.02,
+        )
 
     def model_flops(self, step):
         """As the zoo's tflops_per_gpu counts them: of attention three times forward's, of the whole
@@ -77,18 +93,18 @@ class Zoo(CaptureTest):
         )
 
     def test_gpt2(self):
-        self.same(
-            ["--model=gpt2", "--batch-size=4", "--length=512", "--fused"],
-            "--model=gpt2 --zero=0 --micro-batch=4 --seq=512 --fused-attention",
-            124439808,
-        )
+        self.language("gpt2", 4, 512, 124439808)
+
+    def test_gpt2_with_plain_attention(self):
+        for batch, length in ((4, 512), (3, 200)):
+            with self.subTest(batch=batch, length=length):
+                self.language("gpt2", batch, length, 124439808, fused=False)
 
     def test_bert(self):
-        self.same(
-            ["--model=bert", "--batch-size=8", "--length=512", "--fused"],
-            "--model=bert-base --zero=0 --micro-batch=8 --seq=512 --fused-attention",
-            109482240,
-        )
+        self.language("bert", 8, 512, 109482240)
+
+    def test_bert_with_plain_attention(self):
+        self.language("bert", 5, 384, 109482240, fused=False, dtype="fp16")
 
 
 if __name__ == "__main__":

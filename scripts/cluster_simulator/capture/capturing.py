@@ -236,7 +236,7 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
             # (What plays the ranks may have been ended with the shell that was its parent.)
             left = left or not os.path.isfile(jobs[-1]["status"])
             progress(0, 0, READING)
-            made = _read(jobs[-1], gpus_per_server, host_us, bool(device["step"]))
+            made = _read(jobs[-1], gpus_per_server, launch["gpu"], host_us, bool(device["step"]))
             if not status:
                 _check_whole(made, scratch, left)
             if not made.records and not status:
@@ -507,7 +507,7 @@ def _jobs_in(last):
     return found
 
 
-def _read(job, gpus_per_server, host_us, named):
+def _read(job, gpus_per_server, gpu, host_us, named):
     died = {}
     if os.path.isfile(job["status"]):
         with open(job["status"], encoding="utf-8") as file:
@@ -516,7 +516,8 @@ def _read(job, gpus_per_server, host_us, named):
     each = {"": gpus_per_server, "torchrun": job["each"]}.get(job["launcher"], 0)
     world = job["world"] if job["launcher"] else 0
     with _without_collecting():
-        return Capture(os.path.join(job["folder"], "raw"), world, died, each, host_us, named)
+        folder = os.path.join(job["folder"], "raw")
+        return Capture(folder, world, died, each, host_us, named, gpu["memory_bytes"])
 
 
 def _ended_well(job):

@@ -53,10 +53,12 @@ KernelsOf(const TrainingOptions& o, std::size_t layer, KernelClass kind, Pass pa
     {
         for (const Operator& op : part.operators)
         {
-            const auto kernel = KernelOf(op, part, pass, o);
-            if (kernel && kernel->kind == kind)
+            for (const Kernel& kernel : KernelsOf(op, part, pass, o))
             {
-                kernels.push_back(*kernel);
+                if (kernel.kind == kind)
+                {
+                    kernels.push_back(kernel);
+                }
             }
         }
     }
@@ -117,6 +119,160 @@ TEST(ComputeModel, AttentionThatIsNotFusedIsSeveralKernels)
             EXPECT_EQ(backward.launches, c.launches + 2); // two products more
             EXPECT_DOUBLE_EQ(backward.bytes, 2 * forward.bytes);
         }
+    }
+}
+
+// Bytes of a score beside the products, of PyTorch's operators, 16 bits:
+//   causal      scale 4, copy 4, fill 4, softmax 4, dropout 4 + 1; backward dropout 5, softmax 6,
+//               copy 4, fill 4, scale 4: 21, 23; in fp32 41 and 45
+//   both ways   scale 4, mask 4, softmax 2 + 4, dropout 8 + 1, to 16 bits 6; backward 6, 9, softmax
+//               8 + 2, scale 4: 29, 29; in fp32 scale 8, mask 8, softmax 8, dropout 9: 33; backward
+//               9, 12, 8: 29
+// and of each token's elements: Q, K, V, context copied; backward context, Q, V and one of all
+// three: 8 and 12 widths.
+TEST(ComputeModel, EagerAttentionMovesWhatPyTorchDoes)
+{
+    struct Case
+    {
+        const char* model;
+        const char* dtype;
+        double forward;
+        double backward;
+        double mask; ///< bytes of one for a micro-batch of 3
+    };
+
+    constexpr double kSequence = 127;
+    for (const Case& c : {Case{"gpt2", "bf16", 21, 23, kSequence * kSequence},
+                          Case{"gpt2", "fp32", 41, 45, kSequence * kSequence},
+                          Case{"bert-large-pretraining", "fp16", 29, 29, 3 * 2 * kSequence},
+                          Case{"bert-large-pretraining", "tf32", 33, 29, 3 * 4 * kSequence}})
+    {
+        auto o = OptionsOn(c.model, "A100", c.dtype, 3, static_cast<uint32_t>(kSequence));
+        o.kernels = KernelSet::kEager;
+        const auto& shape = *o.model.transformer;
+        const double width = DtypeBytes(o.dtype);
+        const double scores = 3 * shape.heads * kSequence * kSequence;
+        const double tokens = 3 * kSequence * shape.hidden;
+        const auto& parts = o.model.layers[1].parts;
+        for (const bool forward : {true, false})
+        {
+            double bytes = 0;
+            double products = 0;
+            double flops = 0;
+            for (const Operator& op : parts[0].operators)
+            {
+                for (const Kernel& k :
+                     op.kind == KernelClass::kAttention
+                         ? KernelsOf(op,
+                                     parts[0],
+                                     forward ? Pass::kForward : Pass::kBackwardInput,
+                                     o)
+                         : Kernels())
+                {
+                    if (k.kind == KernelClass::kPointwise)
+                    {
+                        bytes += k.elements * width + k.bytes;
+                        continue;
+                    }
+                    EXPECT_EQ(k.kind, KernelClass::kMatrix);
+                    ++products;
+                    flops += k.flops;
+                    // Q, K or V, context, and scores: each once.
+                    EXPECT_DOUBLE_EQ(k.elements, 2 * tokens + scores);
+                }
+            }
+            const bool masked = forward || std::string(c.model) == "gpt2";
+            const double expected = scores * (forward ? c.forward : c.backward) +
+                                    tokens * (forward ? 8 : 12) * width + (masked ? c.mask : 0);
+            EXPECT_NEAR(bytes, expected, 1e-9 * expected) << c.model << " " << c.dtype << forward;
+            EXPECT_EQ(products, forward ? 2 : 4);
+            EXPECT_DOUBLE_EQ(flops, products * 2 * scores * shape.hidden / shape.heads);
+        }
+    }
+}
+
+// Keys and values of two heads for eight of queries: copies read a quarter of what they write, and
+// the gradients are added up.
+TEST(ComputeModel, EagerAttentionRepeatsKeysAndValues)
+{
+    Part part;
+    Operator op;
+    op.kind = KernelClass::kAttention;
+    op.heads = 8;
+    op.kvHeads = 2;
+    op.headSize = 16;
+    op.queries = op.keys = Work{0, 1, 0};
+    op.causal = true;
+    auto o = OptionsOn("gpt2", "A100", "bf16", 1, 10);
+    o.kernels = KernelSet::kEager;
+    const auto elements = [&](Pass pass) {
+        double sum = 0;
+        for (const Kernel& k : KernelsOf(op, part, pass, o))
+        {
+            sum += k.kind == KernelClass::kPointwise ? k.elements : 0;
+        }
+        return sum;
+    };
+    const double all = 8 * 10 * 16;
+    const double scores = 8 * 10 * 10;
+    // Scale, copy, fill, softmax of 2 each; Q and context copied, keys and values as above.
+    EXPECT_DOUBLE_EQ(elements(Pass::kForward), 8 * scores + all * (2 + 2 + 1.25 + 1.25));
+    // Softmax 3, copy, fill, scale of 2; copies of context and Q; sums, copies of what they give.
+    EXPECT_DOUBLE_EQ(elements(Pass::kBackwardInput),
+                     9 * scores + all * (2 + 2 + 1.25 + 1.25 + 0.5 + 0.5));
+}
+
+// Of GPT-2's block: four biases, two norms, two residuals with dropout, an activation.
+TEST(ComputeModel, EagerBlockBesideAttention)
+{
+    for (const bool dropout : {true, false})
+    {
+        auto o = OptionsOn("gpt2", "H100", "bf16", 5, 33);
+        o.kernels = KernelSet::kEager;
+        o.fusedAttention = true;
+        double launches[3] = {0, 0, 0};
+        double bytes[3] = {0, 0, 0};
+        for (Part& part : o.model.layers[1].parts)
+        {
+            for (Operator& op : part.operators)
+            {
+                op.dropout = op.dropout && dropout;
+                for (const Pass pass :
+                     {Pass::kForward, Pass::kBackwardInput, Pass::kBackwardWeights})
+                {
+                    for (const Kernel& k : KernelsOf(op, part, pass, o))
+                    {
+                        const bool mine = k.kind == KernelClass::kPointwise;
+                        launches[static_cast<int>(pass)] += mine ? k.launches : 0;
+                        bytes[static_cast<int>(pass)] += mine ? 2 * k.elements + k.bytes : 0;
+                    }
+                }
+            }
+        }
+        const double h = 768;
+        const double token = 5 * 33 * h;
+        const double d = dropout ? 2 : 0;
+        EXPECT_EQ(launches[0], 2 + 2 + d + 1);
+        EXPECT_NEAR(bytes[0], token * (2 * 4 + 2 * 6 + d * 5 + 4 * 4), 1);
+        // Queries', keys' and values' gradients are put together.
+        EXPECT_EQ(launches[1], 4 + 2 + d + 1 + 1);
+        EXPECT_NEAR(bytes[1], token * (2 * 10 + 2 * 6 + d * 5 + 4 * 6 + 12), 1);
+        EXPECT_EQ(launches[2], 4);
+        EXPECT_NEAR(bytes[2], 2 * (token + h) * (3 + 1 + 4 + 1), 1);
+    }
+}
+
+// With what PyTorch keeps of a score: softmax in fp32 for both ways, and what is made of it.
+TEST(ComputeModel, EagerAttentionKeepsItsSoftmax)
+{
+    for (const auto& [model, dropout] : {std::pair{"bert-large-pretraining", 2.0}, {"gpt2", 0.0}})
+    {
+        auto o = OptionsOn(model, "A100", "fp16", 3, 40);
+        const double before = LayersOfModel(o)[1].keptBytes;
+        o.kernels = KernelSet::kEager;
+        EXPECT_NEAR(LayersOfModel(o)[1].keptBytes - before,
+                    dropout * 3 * o.model.transformer->heads * 40 * 40,
+                    1);
     }
 }
 

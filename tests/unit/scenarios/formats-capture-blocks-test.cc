@@ -28,6 +28,7 @@ struct Script
     uint32_t microBatches = 1;   ///< all but the last without buckets, as by no_sync
     uint32_t other = UINT32_MAX; ///< a block that takes longer than the others
     std::string module = "net.blocks.";
+    bool ahead = false; ///< backward gathers a block ahead, as FSDP's BACKWARD_PRE
 };
 
 class Capture
@@ -130,13 +131,22 @@ class Capture
                                       Phase::kForward));
         }
         Compute("loss", 300, "", Phase::kForward);
+        TaskId gathered = UINT32_MAX;
         for (uint32_t n = 0; n < m_script.blocks; ++n)
         {
             const uint32_t i = m_script.blocks - 1 - n;
             std::vector<TaskId> after{outputs[i]};
+            if (sharded && (!m_script.ahead || n == 0))
+            {
+                gathered = Collective(coll::Op::kAllGather, 1000, {});
+            }
             if (sharded)
             {
-                after.push_back(Collective(coll::Op::kAllGather, 1000, {}));
+                after.push_back(gathered);
+            }
+            if (sharded && m_script.ahead && n + 1 < m_script.blocks)
+            {
+                gathered = Collective(coll::Op::kAllGather, 1000, {});
             }
             const TaskId up =
                 Compute("up", 2000, block(i) + ".mlp.0", Phase::kBackward, std::move(after));
@@ -207,6 +217,28 @@ TEST(CaptureBlocks, FewerAreWhatASmallerScriptDoes)
         {
             const Capture own({all.plan.sizes[size].blocks});
             ExpectSame(GraphOf(all.plan, size), own.plan.roles[0]);
+        }
+    }
+}
+
+// What is gathered while the block before computes: still so where blocks between are left out.
+TEST(CaptureBlocks, WhatIsGatheredABlockAheadStaysAhead)
+{
+    Script script;
+    script.ahead = true;
+    for (const uint32_t blocks : {8U, 11U})
+    {
+        for (const uint32_t layers : {4U, 5U, 7U})
+        {
+            script.blocks = blocks;
+            Capture all(script);
+            ASSERT_EQ(SetFewerBlocks(layers, all.modules, &all.plan).whyNot, "");
+            for (std::size_t size = 0; size < all.plan.sizes.size(); ++size)
+            {
+                script.blocks = all.plan.sizes[size].blocks;
+                const Capture own(script);
+                ExpectSame(GraphOf(all.plan, size), own.plan.roles[0]);
+            }
         }
     }
 }

@@ -447,14 +447,14 @@ TEST(Capture, AttentionIsTheZoos)
             {
                 for (const auto& op : part.operators)
                 {
-                    const auto kernel = training::KernelOf(op,
-                                                           part,
-                                                           forward ? training::Pass::kForward
-                                                                   : training::Pass::kBackwardInput,
-                                                           o);
-                    if (kernel && kernel->kind == training::KernelClass::kAttention)
+                    const auto pass =
+                        forward ? training::Pass::kForward : training::Pass::kBackwardInput;
+                    for (const auto& kernel : training::KernelsOf(op, part, pass, o))
                     {
-                        zoo = kernel;
+                        if (kernel.kind == training::KernelClass::kAttention)
+                        {
+                            zoo = kernel;
+                        }
                     }
                 }
             }

@@ -317,6 +317,16 @@ TEST(KernelTime, Optimizers)
     // Norms of gradients 4 and parameters 4, stage 1 4 + 4 + 16 + 4, norm of updates 4, stage 2 4
     // + 8.
     EXPECT_EQ(OptimizerBytes(Optimizer::kLamb, Dtype::kFp32), 52);
+    // All of a 16-bit model in 16 bits: gradient, then parameter and each state read and written.
+    EXPECT_EQ(OptimizerBytes(Optimizer::kSgd, Dtype::kBf16, false), 2 + 4);
+    EXPECT_EQ(OptimizerBytes(Optimizer::kMomentum, Dtype::kFp16, false), 2 + 8);
+    EXPECT_EQ(OptimizerBytes(Optimizer::kAdam, Dtype::kBf16, false), 2 + 12);
+    EXPECT_EQ(OptimizerBytes(Optimizer::kLamb, Dtype::kFp16, false), 26);
+    EXPECT_EQ(OptimizerBytes(Optimizer::kAdam, Dtype::kFp32, false), 28);
+    EXPECT_EQ(OptimizerStateBytes(Optimizer::kMomentum, Dtype::kBf16, false), 2);
+    EXPECT_EQ(OptimizerStateBytes(Optimizer::kAdam, Dtype::kFp16, false), 4);
+    EXPECT_EQ(OptimizerStateBytes(Optimizer::kSgd, Dtype::kFp16, false), 0);
+    EXPECT_EQ(OptimizerStateBytes(Optimizer::kAdam, Dtype::kTf32, false), 8);
     for (const char* name : kGpus)
     {
         const GpuSpec gpu = *FindGpu(name);

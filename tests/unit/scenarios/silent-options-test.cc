@@ -372,6 +372,8 @@ TEST(SilentOptions, NotesSayWhy)
         {"--servers=1 --zero=0 --recompute --profile=" + profile,
          "of whose layers no FLOPs are known"},
         {"--servers=2 --model=resnet50 --fused-attention", "has no attention"},
+        {"--servers=2 --model=resnet50 --kernels=eager", "is no transformer"},
+        {"--servers=2 --dtype=tf32 --master-weights=0", "with --dtype=tf32"},
         {"--servers=2 --model=mixtral-8x7b --capacity-factor=1.25 --ignore-memory", "--moe-skew"},
         {"--servers=2 --dtype=fp32 --reduce-dtype=fp32", "32 bits"},
         {"--servers=2 --zero=2 --algorithm=all_reduce=tree", "this run does no all_reduce"},
@@ -396,6 +398,24 @@ TEST(SilentOptions, NotesSayWhy)
     ASSERT_TRUE(sends.scenario) << sends.errors.front().Text();
     EXPECT_NE(Join(sends.notes, "\n").find("one protocol"), std::string::npos)
         << Join(sends.notes, "\n");
+}
+
+// Kernels and states that there are not: one error that names the option and what is allowed.
+TEST(SilentOptions, KernelsAndStatesThatAreNot)
+{
+    const std::vector<std::pair<std::string, std::string>> said = {
+        {"--servers=2 --model=gpt2 --gpu=H100 --dtype=fp8 --kernels=eager",
+         "allowed: fused, or --dtype=bf16"},
+        {"--servers=2 --model=gpt2 --zero=2 --offload=optimizer --master-weights=0",
+         "allowed: without --offload"},
+        {"--servers=2 --model=gpt2 --kernels=eagr", "eager"},
+    };
+    for (const auto& [options, word] : said)
+    {
+        const auto parsed = ParseWords<TrainingScenario>(options);
+        ASSERT_EQ(parsed.errors.size(), 1u) << options;
+        EXPECT_NE(parsed.errors[0].Text().find(word), std::string::npos) << parsed.errors[0].Text();
+    }
 }
 
 TEST(SilentOptions, AConfigurationAsRunSaysNothingNew)

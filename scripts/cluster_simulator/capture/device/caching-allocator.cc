@@ -60,8 +60,10 @@ CachingAllocator::Smaller::operator()(const Block* a, const Block* b) const
     return std::tie(a->stream, a->size, a->address) < std::tie(b->stream, b->size, b->address);
 }
 
-CachingAllocator::CachingAllocator(uint64_t capacity)
-    : m_capacity(capacity)
+CachingAllocator::CachingAllocator(uint64_t capacity, int device, StreamOrder& order)
+    : m_capacity(capacity),
+      m_device(device),
+      m_order(order)
 {
 }
 
@@ -78,6 +80,10 @@ CachingAllocator::~CachingAllocator()
     {
         delete block;
     }
+    for (const Held& held : m_held)
+    {
+        delete held.block;
+    }
 }
 
 CachingAllocator::Block*
@@ -87,6 +93,7 @@ CachingAllocator::Allocate(uint64_t bytes, int64_t stream)
     {
         return nullptr;
     }
+    GiveBackHeld();
     const uint64_t size = RoundedUp(bytes, kSmallestBlock);
     const bool small = size <= kLargestSmall;
     Pool& pool = small ? m_freeSmall : m_freeLarge;
@@ -131,9 +138,24 @@ CachingAllocator::Allocate(uint64_t bytes, int64_t stream)
     }
     block->used = true;
     m_used.insert(block);
-    allocated.Add(static_cast<int64_t>(block->size));
-    blocks.Add(1);
+    for (Level* level : {&allocated, &active})
+    {
+        level->Add(static_cast<int64_t>(block->size));
+    }
+    for (Level* level : {&blocks, &activeBlocks})
+    {
+        level->Add(1);
+    }
     return block;
+}
+
+void
+CachingAllocator::RecordStream(Block* block, int64_t stream)
+{
+    if (stream != StreamKey(m_device, block->stream))
+    {
+        block->users.insert(stream);
+    }
 }
 
 void
@@ -141,8 +163,47 @@ CachingAllocator::Free(Block* block)
 {
     allocated.Add(-static_cast<int64_t>(block->size));
     blocks.Add(-1);
-    block->used = false;
     m_used.erase(block);
+    if (block->users.empty())
+    {
+        PutBack(block);
+        return;
+    }
+    Held held{block, {}};
+    for (const int64_t stream : block->users)
+    {
+        held.until.emplace_back(stream, m_order.Issue(stream));
+    }
+    block->users.clear();
+    m_held.push_back(std::move(held));
+}
+
+void
+CachingAllocator::GiveBackHeld()
+{
+    const auto passed = [this](const auto& one) {
+        return m_order.HasPassed(one.first, one.second);
+    };
+    for (auto held = m_held.begin(); held != m_held.end();)
+    {
+        if (std::all_of(held->until.begin(), held->until.end(), passed))
+        {
+            PutBack(held->block);
+            held = m_held.erase(held);
+        }
+        else
+        {
+            ++held;
+        }
+    }
+}
+
+void
+CachingAllocator::PutBack(Block* block)
+{
+    active.Add(-static_cast<int64_t>(block->size));
+    activeBlocks.Add(-1);
+    block->used = false;
     Pool& pool = block->small ? m_freeSmall : m_freeLarge;
     Absorb(block, block->before, pool);
     Absorb(block, block->after, pool);
@@ -200,6 +261,14 @@ CachingAllocator::NewSegment(uint64_t bytes, int64_t stream, bool small)
 void
 CachingAllocator::EmptyCache()
 {
+    for (const Held& held : m_held)
+    {
+        for (const auto& [stream, ticket] : held.until)
+        {
+            m_order.ProgramWaitsForStream(stream);
+        }
+    }
+    GiveBackHeld();
     ReleaseFree(m_freeSmall);
     ReleaseFree(m_freeLarge);
 }
@@ -223,7 +292,7 @@ CachingAllocator::ReleaseFree(Pool& pool)
 void
 CachingAllocator::ResetPeaks()
 {
-    for (Level* level : {&allocated, &reserved, &blocks, &segments})
+    for (Level* level : {&allocated, &reserved, &blocks, &active, &activeBlocks, &segments})
     {
         level->peak = level->current;
     }

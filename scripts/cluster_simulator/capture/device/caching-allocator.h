@@ -10,7 +10,11 @@
  *     block is split where more than 1 MiB would be left;
  *   - of the free blocks of the same stream and pool the smallest that fits, then the lowest;
  *   - a freed block is joined with free neighbours and kept;
- *   - when the GPU is full, whole free segments are given back, and it is tried once more.
+ *   - a block that other streams use as well (record_stream) is no one's when it is freed, until
+ *     these have passed what they were given before (cudaEventQuery of events that are recorded
+ *     then; here stream-order.h): allocated is less at once, active and reserved are not;
+ *   - when the GPU is full, the program waits for such blocks, whole free segments are given back,
+ *     and it is tried once more. So does empty_cache().
  *
  *      segment of 20 MiB
  *     +--------+------------------------------+
@@ -20,9 +24,13 @@
 #ifndef CAPTURE_CACHING_ALLOCATOR_H
 #define CAPTURE_CACHING_ALLOCATOR_H
 
+#include "stream-order.h"
+
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace capture
 {
@@ -50,10 +58,11 @@ class CachingAllocator
         bool used = false;
         Block* before = nullptr; ///< neighbours in the segment
         Block* after = nullptr;
+        std::set<int64_t> users; ///< other streams that use it: StreamKey()
     };
 
     /// `capacity`: bytes that segments may take.
-    explicit CachingAllocator(uint64_t capacity);
+    CachingAllocator(uint64_t capacity, int device, StreamOrder& order);
     ~CachingAllocator();
     CachingAllocator(const CachingAllocator&) = delete;
     CachingAllocator& operator=(const CachingAllocator&) = delete;
@@ -61,6 +70,8 @@ class CachingAllocator
     /// nullptr: there is not so much left. 0 bytes take none and are no block.
     Block* Allocate(uint64_t bytes, int64_t stream);
     void Free(Block* block);
+    /// The stream (StreamKey()) uses it as well as its own.
+    void RecordStream(Block* block, int64_t stream);
 
     /// Gives back the segments of which nothing is used.
     void EmptyCache();
@@ -74,6 +85,8 @@ class CachingAllocator
     Level allocated; ///< bytes of blocks in use
     Level reserved;  ///< bytes of segments
     Level blocks;    ///< blocks in use
+    Level active;    ///< bytes in use, or freed and used by another stream still
+    Level activeBlocks;
     Level segments;
     int64_t retries = 0; ///< how often segments had to be given back
     int64_t failures = 0;
@@ -86,11 +99,24 @@ class CachingAllocator
 
     using Pool = std::set<Block*, Smaller>;
 
+    /// Freed, and used by other streams until there.
+    struct Held
+    {
+        Block* block;
+        std::vector<std::pair<int64_t, uint64_t>> until; ///< streams, tickets
+    };
+
+    void GiveBackHeld();
+    void PutBack(Block* block);
+
     Block* NewSegment(uint64_t bytes, int64_t stream, bool small);
     void ReleaseFree(Pool& pool);
     void Absorb(Block* block, Block* neighbour, Pool& pool);
 
     uint64_t m_capacity;
+    int m_device;
+    StreamOrder& m_order;
+    std::deque<Held> m_held;
     uint64_t m_nextAddress = 512; ///< never 0: that is no address
     Pool m_freeSmall;
     Pool m_freeLarge;

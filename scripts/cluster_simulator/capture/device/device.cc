@@ -49,7 +49,7 @@ SetDevices(int count, uint64_t memoryBytes)
     g_devices = count;
     for (int i = 0; i < count; ++i)
     {
-        g_memory[i] = std::make_unique<CachingAllocator>(memoryBytes);
+        g_memory[i] = std::make_unique<CachingAllocator>(memoryBytes, i, Streams());
     }
 }
 
@@ -203,6 +203,27 @@ MemoryLock()
     return g_memoryLock;
 }
 
+void
+ProgramWaits(int device, int64_t stream)
+{
+    const std::lock_guard<std::mutex> lock(g_memoryLock);
+    Streams().ProgramWaitsForStream(StreamKey(device, stream));
+}
+
+void
+ProgramWaitsForDevice(int device)
+{
+    const std::lock_guard<std::mutex> lock(g_memoryLock);
+    Streams().ProgramWaitsForDevice(device);
+}
+
+void
+EndStep()
+{
+    const std::lock_guard<std::mutex> lock(g_memoryLock);
+    Streams().ProgramWaitsForAll();
+}
+
 OnDevice::OnDevice(int device)
     : m_before(t_device)
 {
@@ -301,6 +322,8 @@ class DeviceGuard final : public c10::impl::DeviceGuardImplInterface
             .Add("d", stream.device_index())
             .Add("s", stream.id())
             .Write();
+        const std::lock_guard<std::mutex> lock(g_memoryLock);
+        Streams().Record(number, StreamKey(stream.device_index(), stream.id()));
     }
 
     void block(void* event, const c10::Stream& stream) const override
@@ -310,6 +333,9 @@ class DeviceGuard final : public c10::impl::DeviceGuardImplInterface
             .Add("d", stream.device_index())
             .Add("s", stream.id())
             .Write();
+        const std::lock_guard<std::mutex> lock(g_memoryLock);
+        Streams().Wait(reinterpret_cast<int64_t>(event),
+                       StreamKey(stream.device_index(), stream.id()));
     }
 
     bool queryEvent(void*) const override
@@ -329,10 +355,12 @@ class DeviceGuard final : public c10::impl::DeviceGuardImplInterface
     void synchronizeStream(const c10::Stream& stream) const override
     {
         Line("sync").Add("d", stream.device_index()).Add("s", stream.id()).Write();
+        ProgramWaits(stream.device_index(), stream.id());
     }
 
-    void recordDataPtrOnStream(const c10::DataPtr&, const c10::Stream&) const override
+    void recordDataPtrOnStream(const c10::DataPtr& data, const c10::Stream& stream) const override
     {
+        RecordStream(data, stream);
     }
 };
 
@@ -405,6 +433,7 @@ struct Hooks : at::CUDAHooksInterface
     void deviceSynchronize(int64_t device) const override
     {
         Line("sync").Add("d", device).Write();
+        ProgramWaitsForDevice(static_cast<int>(device));
     }
 
     std::string showConfig() const override

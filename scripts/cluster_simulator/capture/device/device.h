@@ -49,6 +49,12 @@ c10::Stream NewStream(int device);
 CachingAllocator& MemoryOf(int device);
 std::mutex& MemoryLock();
 
+/// The program waits until a stream has done all that it was given; or all streams of a GPU.
+void ProgramWaits(int device, int64_t stream);
+void ProgramWaitsForDevice(int device);
+/// The program is a step on (stream-order.h).
+void EndStep();
+
 /// While it lives, this thread uses another device.
 class OnDevice
 {

@@ -78,6 +78,8 @@ Memory(int device)
     py::dict told;
     told["allocated_bytes"] = LevelDictionary(memory.allocated);
     told["reserved_bytes"] = LevelDictionary(memory.reserved);
+    told["active_bytes"] = LevelDictionary(memory.active);
+    told["active"] = LevelDictionary(memory.activeBlocks);
     told["allocation"] = LevelDictionary(memory.blocks);
     told["segment"] = LevelDictionary(memory.segments);
     told["num_alloc_retries"] = memory.retries;
@@ -91,7 +93,8 @@ Memory(int device)
 py::list
 MemoryAfter(uint64_t capacity, const std::vector<int64_t>& requests)
 {
-    CachingAllocator memory(capacity);
+    StreamOrder order;
+    CachingAllocator memory(capacity, 0, order);
     std::vector<CachingAllocator::Block*> got;
     py::list states;
     for (const int64_t request : requests)
@@ -194,13 +197,18 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
             .Add("d", stream.device_index())
             .Add("s", stream.id())
             .Write();
+        const std::lock_guard<std::mutex> lock(MemoryLock());
+        Streams().Record(event, StreamKey(stream.device_index(), stream.id()));
     });
     m.def("wait_event", [](int64_t event, uint64_t packed) {
         const c10::Stream stream = c10::Stream::unpack(packed);
         Line("wait").Add("e", event).Add("d", stream.device_index()).Add("s", stream.id()).Write();
+        const std::lock_guard<std::mutex> lock(MemoryLock());
+        Streams().Wait(event, StreamKey(stream.device_index(), stream.id()));
     });
     m.def("synchronize", [](int device) {
         Line("sync").Add("d", DeviceOr(device)).Add("l", SourceLine()).Write();
+        ProgramWaitsForDevice(DeviceOr(device));
     });
     m.def("synchronize_stream", [](uint64_t packed) {
         const c10::Stream stream = c10::Stream::unpack(packed);
@@ -209,9 +217,14 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
             .Add("s", stream.id())
             .Add("l", SourceLine())
             .Write();
+        ProgramWaits(stream.device_index(), stream.id());
     });
-    m.def("synchronize_event",
-          [](int64_t event) { Line("sync").Add("e", event).Add("l", SourceLine()).Write(); });
+    m.def("synchronize_event", [](int64_t event) {
+        Line("sync").Add("e", event).Add("l", SourceLine()).Write();
+        const std::lock_guard<std::mutex> lock(MemoryLock());
+        Streams().ProgramWaitsForEvent(event);
+    });
+    m.def("end_step", &EndStep);
 
     m.def("memory", &Memory);
     m.def("memory_after", &MemoryAfter);

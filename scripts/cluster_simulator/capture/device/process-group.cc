@@ -137,7 +137,8 @@ class RecordedWork : public c10d::Work
     RecordedWork(Tensors tensors, int64_t number, int64_t stream, int rank, c10d::OpType type)
         : Work(rank, type),
           m_tensors(std::move(tensors)),
-          m_number(number)
+          m_number(number),
+          m_stream(stream)
     {
         std::vector<c10::Device> devices;
         if (!m_tensors.empty())
@@ -169,6 +170,14 @@ class RecordedWork : public c10d::Work
         const int device = m_tensors.empty() ? CurrentDevice() : m_tensors[0].get_device();
         const int64_t stream = CurrentStreamOf(device);
         Line("done").Add("c", m_number).Add("d", device).Add("s", stream).Write();
+        const std::lock_guard<std::mutex> lock(MemoryLock());
+        Streams().Follow(StreamKey(device, stream), StreamKey(device, m_stream));
+        if (opType_ == c10d::OpType::BARRIER)
+        {
+            // The only one for which PyTorch waits on the host: ProcessGroupNCCL.cpp of 1.13,
+            // WorkNCCL::synchronizeInternal.
+            Streams().ProgramWaitsForDevice(device);
+        }
         return true;
     }
 
@@ -190,6 +199,7 @@ class RecordedWork : public c10d::Work
   private:
     Tensors m_tensors;
     int64_t m_number;
+    int64_t m_stream;
     c10::intrusive_ptr<c10::ivalue::Future> m_future;
 };
 
@@ -282,6 +292,20 @@ SimulatedNccl::Recorded(const Call& call)
         line.Add("batch", m_batch);
     }
     line.Write();
+    // Both are NCCL's stream's as well (ProcessGroupNCCL.cpp of 1.13, collective, pointToPoint).
+    const int device = CurrentDevice();
+    for (const Tensors* tensors : {&call.inputs, &call.outputs})
+    {
+        for (const at::Tensor& tensor : *tensors)
+        {
+            RecordStream(tensor.storage().data_ptr(), StreamOf(device, stream));
+        }
+    }
+    {
+        const std::lock_guard<std::mutex> lock(MemoryLock());
+        Streams().Follow(StreamKey(device, stream), StreamKey(device, CurrentStream()));
+        Streams().Give(StreamKey(device, stream));
+    }
     ++m_sequence;
     m_doing = call.peer < 0 ? call.name : "message";
     return c10::make_intrusive<RecordedWork>(call.outputs.empty() ? call.inputs : call.outputs,
@@ -381,6 +405,8 @@ SimulatedNccl::Take(const std::string& key, int from, const at::Tensor& tensor, 
     return true;
 }
 
+constexpr std::chrono::microseconds kLongestPause(20000);
+
 void
 SimulatedNccl::WaitFor(const std::string& key, int from, const char* what)
 {
@@ -388,8 +414,16 @@ SimulatedNccl::WaitFor(const std::string& key, int from, const char* what)
     const std::string ended = g_exchange.ended + "/rank-" + std::to_string(peer);
     Patience patience(g_exchange.patience, g_exchange.ended + "/process-" + std::to_string(peer));
     auto pause = std::chrono::microseconds(100);
+    bool isFlushed = false;
     while (!m_store->check({key}))
     {
+        if (!isFlushed && pause == kLongestPause)
+        {
+            // Who waits may be ended at any time, as another rank fails: what it waits for, and
+            // all before, has been said then.
+            FlushRecord();
+            isFlushed = true;
+        }
         const bool isOver = access(ended.c_str(), F_OK) == 0 && !m_store->check({key});
         if (isOver || patience.IsOver())
         {
@@ -407,7 +441,7 @@ SimulatedNccl::WaitFor(const std::string& key, int from, const char* what)
                                      " s (the capture's patience)");
         }
         std::this_thread::sleep_for(pause);
-        pause = std::min(pause * 2, std::chrono::microseconds(20000));
+        pause = std::min(pause * 2, kLongestPause);
     }
 }
 

@@ -496,6 +496,10 @@ RecordOperator(const c10::OperatorName& name,
                const char* how)
 {
     ++g_operators;
+    {
+        const std::lock_guard<std::mutex> lock(MemoryLock());
+        Streams().Give(StreamKey(CurrentDevice(), CurrentStream()));
+    }
     if (!Recording())
     {
         return;

@@ -4,6 +4,7 @@
  * Shapes of operators for which PyTorch 1.13 has no Meta kernel, or one that does not fit a GPU.
  * Arguments are those of native_functions.yaml.
  */
+#include "device.h"
 #include "operators.h"
 #include "record.h"
 #include "storage.h"
@@ -122,6 +123,12 @@ Copy(Operation, Arguments a, Stack& results)
 {
     const at::Tensor destination = a[0].toTensor();
     const at::Tensor source = a[1].toTensor();
+    if (OnGpu(source) != OnGpu(destination) && !a[2].toBool())
+    {
+        // What is copied is waited for (aten/src/ATen/native/cuda/Copy.cu, memcpy_and_sync).
+        const at::Tensor& there = OnGpu(source) ? source : destination;
+        ProgramWaits(there.get_device(), CurrentStreamOf(there.get_device()));
+    }
     // (broadcast, as copy_ does)
     CopyValues(destination,
                source.sizes() == destination.sizes() ? source : source.expand(destination.sizes()));
@@ -202,8 +209,9 @@ PinMemory(Operation, Arguments a, Stack& results)
 }
 
 void
-RecordStream(Operation, Arguments, Stack&)
+RecordStreamRule(Operation, Arguments a, Stack&)
 {
+    RecordStream(a[0].toTensor().storage().data_ptr(), a[1].toStream());
 }
 
 // ---- values that the host asks for
@@ -212,6 +220,7 @@ void
 Item(Operation, Arguments a, Stack& results)
 {
     const at::Tensor tensor = a[0].toTensor();
+    ProgramWaits(tensor.get_device(), CurrentStreamOf(tensor.get_device()));
     const at::Scalar value = InfoOf(tensor).real ? at::native::item(OnHost(tensor)) : at::Scalar(0);
     if (!HasValue(tensor))
     {
@@ -267,6 +276,7 @@ void
 NonZero(Operation, Arguments a, Stack& results)
 {
     const at::Tensor tensor = a[0].toTensor();
+    ProgramWaits(tensor.get_device(), CurrentStreamOf(tensor.get_device()));
     if (HasValue(tensor))
     {
         results.push_back(Uploaded(OnHost(tensor).nonzero(), tensor));
@@ -680,7 +690,7 @@ Rules()
         {"aten::set_", Set},
         {"aten::is_pinned", IsPinned},
         {"aten::_pin_memory", PinMemory},
-        {"aten::record_stream", RecordStream},
+        {"aten::record_stream", RecordStreamRule},
         {"aten::_local_scalar_dense", Item},
         {"aten::equal", Equal},
         {"aten::nonzero", NonZero},

@@ -281,6 +281,18 @@ PinnedAllocator()
     return &g_pinnedAllocator;
 }
 
+void
+RecordStream(const c10::DataPtr& data, const c10::Stream& stream)
+{
+    const auto* info = static_cast<const StorageInfo*>(data.get_context());
+    if (data.get_deleter() == &Delete && info != nullptr && info->block != nullptr)
+    {
+        const std::lock_guard<std::mutex> lock(MemoryLock());
+        MemoryOf(info->device)
+            .RecordStream(info->block, StreamKey(stream.device_index(), stream.id()));
+    }
+}
+
 bool
 IsPinnedMemory(const void* memory)
 {

@@ -42,6 +42,9 @@ c10::Allocator* DeviceAllocator();
 /// Of pinned memory on the host, and whether an address is of it.
 c10::Allocator* PinnedAllocator();
 bool IsPinnedMemory(const void* memory);
+/// A stream uses it, besides that on which it was made: its memory is not free before (Tensor's
+/// record_stream).
+void RecordStream(const c10::DataPtr& data, const c10::Stream& stream);
 /// Reserves addresses and installs the allocators. Once a process.
 void StartStorage();
 

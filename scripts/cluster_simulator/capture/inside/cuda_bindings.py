@@ -99,15 +99,15 @@ def _memory_stats(device, number):
     memory = device.memory(number)
     none = {"current": 0, "peak": 0, "allocated": 0, "freed": 0}
     allocated, reserved = memory["allocated_bytes"], memory["reserved_bytes"]
-    split = {key: reserved[key] - allocated[key] for key in none}
+    split = {key: reserved[key] - memory["active_bytes"][key] for key in none}
     levels = {
         "allocated_bytes": allocated,
         "reserved_bytes": reserved,
-        "active_bytes": allocated,
+        "active_bytes": memory["active_bytes"],
         "inactive_split_bytes": split,
         "allocation": memory["allocation"],
         "segment": memory["segment"],
-        "active": memory["allocation"],
+        "active": memory["active"],
         "inactive_split": none,
     }
     stats = {

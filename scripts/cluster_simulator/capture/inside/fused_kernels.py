@@ -28,6 +28,17 @@ def _autocast(torch, tensors):
 
 
 def _attention(torch, device):
+    def laid_out(sizes):
+        """A token's heads beside one another, as FlashAttention reads and writes them: what comes
+        out is turned round, its gradients as well (pytorch/pytorch@007ae17 aten/src/ATen/native/
+        transformers/cuda/attention.cu, _scaled_dot_product_flash_attention_cuda), so that a script
+        which turns it back copies nothing.
+        """
+        return [*sizes[:-3], sizes[-2], sizes[-3], sizes[-1]] if len(sizes) > 3 else list(sizes)
+
+    def turned(tensor):
+        return tensor.transpose(-3, -2) if tensor.dim() > 3 else tensor
+
     class Attention(torch.autograd.Function):
         """query: ... x queries x size, key, value: ... x keys x size. Beside the result the
         logarithm of each query's sum is kept, in single precision; backward computes scores anew.
@@ -39,9 +50,10 @@ def _attention(torch, device):
             out, sums = device.fused(
                 "capture::attention",
                 [query, key, value, mask],
-                [(sizes, query.dtype), (list(query.shape[:-1]), torch.float32)],
+                [(laid_out(sizes), query.dtype), (list(query.shape[:-1]), torch.float32)],
                 [int(causal)],
             )
+            out = turned(out)
             ctx.save_for_backward(query, key, value, mask, out, sums)
             ctx.causal = causal
             return out
@@ -49,14 +61,17 @@ def _attention(torch, device):
         @staticmethod
         def backward(ctx, gradient):
             query, key, value, mask, out, sums = ctx.saved_tensors
-            wanted = [query, key, value] + ([mask] if ctx.needs_input_grad[3] else [])
+            wanted = [(laid_out(one.shape), one.dtype) for one in (query, key, value)]
+            if ctx.needs_input_grad[3]:
+                wanted.append((list(mask.shape), mask.dtype))
             made = device.fused(
                 "capture::attention_backward",
                 [gradient, query, key, value, mask, out, sums],
-                [(list(one.shape), one.dtype) for one in wanted],
+                wanted,
                 [int(ctx.causal)],
             )
-            return (*made[:3], made[3] if len(made) > 3 else None, None)
+            gradients = [turned(one) for one in made[:3]]
+            return (*gradients, made[3] if len(made) > 3 else None, None)
 
     def scaled_dot_product_attention(
         query,

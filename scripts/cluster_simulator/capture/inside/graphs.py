@@ -4,6 +4,9 @@ nothing; each replay stands for all of it (../record/order.py).
 """
 
 
+replayed = set()  # numbers, of this process
+
+
 def apply(torch, device):
     numbers = iter(range(1, 1 << 60))
     capturing = []
@@ -27,6 +30,7 @@ def apply(torch, device):
                     "Called CUDAGraph::replay without a preceding successful capture."
                 )
             device.mark_place("replay", {"graph": str(self.number)})
+            replayed.add(self.number)
 
         def reset(self):
             pass

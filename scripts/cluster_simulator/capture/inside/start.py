@@ -72,9 +72,15 @@ def apply(torch):
     for name in PARTS:
         importlib.import_module(f".{name}", __package__).apply(torch, device)
     if not given["step"]:
-        step_limit.apply(torch, device, given["steps"], given.get("progress", ""))
+        step_limit.apply(torch, device, *_limits(given))
     if not given.get("forks"):
         begin(device, given)
+
+
+def _limits(given):
+    """Steps, the file that counts them, seconds that may pass behind the last one (0: any)."""
+    patience = 0 if given.get("network") else given["patience"]
+    return given["steps"], given.get("progress", ""), patience
 
 
 def begin(device, given):
@@ -102,22 +108,24 @@ def begin(device, given):
     if given["measures"]:
         device.measure_program()
     if given["step"]:
-        step_mark.apply(device, given["step"], given["steps"], given.get("progress", ""))
+        step_mark.apply(device, given["step"], *_limits(given))
 
 
 def finish(device, process):
     if process != os.getpid() or process in _finished:
         return  # a fork of it; or a process of multiprocessing, which ends twice
     _finished.add(process)
-    memory = max(
-        (device.memory(number) for number in range(device.device_count())),
-        key=lambda memory: memory["reserved_bytes"]["peak"],
-    )
+    gpus = {number: device.memory(number) for number in range(device.device_count())}
+    peaks = {number: one["reserved_bytes"]["peak"] for number, one in gpus.items()}
+    most = max(peaks, key=peaks.get, default=None)
+    levels = ("allocated_bytes", "reserved_bytes")
+    peak = {level: gpus[most][level]["peak"] if gpus else 0 for level in levels}
     device.mark(
         "end",
         {
-            "allocated": str(memory["allocated_bytes"]["peak"]),
-            "reserved": str(memory["reserved_bytes"]["peak"]),
+            "allocated": str(peak["allocated_bytes"]),
+            "reserved": str(peak["reserved_bytes"]),
+            "gpus": json.dumps({number: size for number, size in peaks.items() if size}),
         },
     )
     device.flush_record()

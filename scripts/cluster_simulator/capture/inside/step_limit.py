@@ -5,19 +5,75 @@ the step after them, so that all that belongs to the last one has been seen.
 
 import atexit
 import functools
+import linecache
 import os
+import re
 import sys
 import threading
+
+from . import graphs
 
 
 class StepsCaptured(SystemExit):
     """Ends a process as sys.exit(0) does: handlers of a script's own errors let it pass."""
 
 
-def apply(torch, device, limit, progress):
-    """`progress`: a file that gets a byte for each step of a rank; "": none."""
-    if not limit:
+def end_script(device, limit, patience):
+    """Its steps are captured. What it catches or does behind that (`except:` around the loop,
+    `finally: sleep`) may take as long as the capture is patient.
+    """
+    device.note(f"the script was ended after {limit} steps")
+    _say_graph(device)
+    if patience > 0 and not _ending:
+        timer = threading.Timer(patience, _end_late, (device, patience))
+        timer.daemon = True
+        timer.start()
+        _ending.append(timer)
+    raise StepsCaptured(0)
+
+
+_ending = []
+
+
+GRAPHS = re.compile(r"\bcuda\.graphs?\(|\bCUDAGraph\(|\bmake_graphed_callables\(")
+
+
+def _say_graph(device):
+    """A script warms up a CUDA graph by steps, and captures it behind them: it is told that it did
+    not come so far. Only the file that was running is looked at.
+    """
+    if graphs.replayed:
         return
+    frame = sys._getframe(1)
+    seen = set()
+    while frame is not None:
+        name = frame.f_code.co_filename
+        told = device.told_file(name)
+        if told and name not in seen:
+            seen.add(name)
+            for number, line in enumerate(linecache.getlines(name), 1):
+                if GRAPHS.search(line.partition("#")[0]):
+                    device.note(
+                        f"the script was ended before it replayed a CUDA graph ({told}:{number});"
+                        " the steps it makes without one are simulated: more steps"
+                        " (--capture-steps) come to it"
+                    )
+                    return
+        frame = frame.f_back
+
+
+def _end_late(device, patience):
+    device.note(
+        f"the script went on for {patience:g} s (the capture's patience) behind its last step,"
+        " catching its end or in what it does at last: it was ended there"
+    )
+    _end()
+
+
+def apply(torch, device, limit, progress, patience):
+    """`limit`: how many, 0: all. `progress`: a file that gets a byte for each step of a rank; "":
+    none.
+    """
     optimizer = torch.optim.Optimizer
     hook = optimizer._hook_for_profile
     done = {}  # id of an optimizer: steps; in the order of their first steps
@@ -30,13 +86,15 @@ def apply(torch, device, limit, progress):
             if depth[0] == 0:
                 if threading.get_ident() in told:
                     _end()  # a script that catches all would go on for ever
-                if id(self) == next(iter(done), None) and min(done.values()) >= limit:
-                    device.note(f"the script was ended after {limit} steps")
+                is_first = id(self) == next(iter(done), None)
+                if is_first or not done:
+                    device.end_step()
+                if limit and is_first and min(done.values()) >= limit:
                     told.add(threading.get_ident())
-                    raise StepsCaptured(0)
+                    end_script(device, limit, patience)
                 least = min(done.values(), default=0)
                 done[id(self)] = done.get(id(self), 0) + 1
-                if progress and min(done.values()) > least:
+                if limit and progress and min(done.values()) > least:
                     count(progress)
             depth[0] += 1
             try:

@@ -9,24 +9,24 @@ import importlib
 import sys
 import threading
 
-from .step_limit import StepsCaptured, count
+from .step_limit import count, end_script
 
 CALL = "call:"
 
 
-def apply(device, mark, limit, progress):
+def apply(device, mark, limit, progress, patience):
     """`mark`: as ../capturing.py has checked it. `progress`: as of step_limit."""
     done = [0]
 
     def reached(name, line):
         device.mark_at("mark", {"n": name}, line)
+        device.end_step()
         done[0] += 1
         if progress:
             count(progress)
         if done[0] == limit:
             sys.settrace(None)
-            device.note(f"the script was ended after {limit} steps")
-            raise StepsCaptured(0)
+            end_script(device, limit, patience)
 
     if mark.startswith(CALL):
         _watch_library(device, mark[len(CALL) :], reached)

@@ -30,11 +30,11 @@ def fail(number, frame):
 
 class Idleness:
     """Of all that runs in this process's session but for itself: the command, ranks, and what they
-    have started.
+    have started. `slack`: seconds beside those of patience.
     """
 
-    def __init__(self, seconds):
-        self._seconds = seconds
+    def __init__(self, seconds, slack=SLACK_S):
+        self._seconds, self._slack = seconds, slack
         self._session, self._me = os.getsid(0), str(os.getpid())
         self._looked = self._begun = time.monotonic()
         self._ticks = {}
@@ -47,7 +47,7 @@ class Idleness:
         self._looked = now
         if self._is_busy(since):
             self._begun = now
-        return now - self._begun >= self._seconds + SLACK_S
+        return now - self._begun >= self._seconds + self._slack
 
     def _is_busy(self, since):
         before, self._ticks = self._ticks, {}

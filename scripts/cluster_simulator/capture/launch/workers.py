@@ -25,6 +25,7 @@ from launch import idleness  # noqa: E402
 
 # Seconds that other ranks get to say what they wait for, when one has failed.
 GRACE = 3
+SLEEP_S = 2  # and for so long nothing of the job computes any more
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
@@ -70,6 +71,7 @@ def _play(job):
     todo = list(job["ranks"])
     running, statuses = {}, {}
     sleeps = idleness.Idleness(idleness.patience())
+    others = None  # once one has failed: whether the rest sleeps
     ended = set()  # ranks that are ended here, as another one has failed
     failed_at = None
     while todo or running:
@@ -81,6 +83,7 @@ def _play(job):
             running[process] = rank
         if failed_at is not None:
             todo = []
+            others = others or idleness.Idleness(min(SLEEP_S, idleness.patience()), 0)
         process, status = os.waitpid(-1, os.WNOHANG)
         if process:
             rank = running.pop(process)
@@ -96,7 +99,7 @@ def _play(job):
                     os.kill(other, idleness.SIGNAL)
                 failed_at = time.monotonic()
             time.sleep(0.01)
-        elif time.monotonic() > failed_at + GRACE:
+        elif _is_time(failed_at, others):
             for other, rank in running.items():
                 ended.add(rank)
                 os.kill(other, signal.SIGKILL)
@@ -105,6 +108,15 @@ def _play(job):
             time.sleep(0.02)
     # What is ended here did not fail by itself.
     return {rank: status for rank, status in statuses.items() if rank not in ended}
+
+
+def _is_time(failed_at, others):
+    """To end the ranks that are left. Those that still compute come to where they wait, or to their
+    end, so that what is said of them does not depend on who is quicker.
+    """
+    asleep = others.is_over()
+    after = time.monotonic() - failed_at
+    return after > GRACE and (asleep or after > GRACE + idleness.patience())
 
 
 def _be(rank, environment, job):

@@ -5,7 +5,7 @@ import collections
 import json
 import os
 
-from . import mistakes, raw, roles
+from . import mistakes, raw, roles, shared_gpus
 from .groups import Groups
 from .order import Tasks
 
@@ -20,10 +20,10 @@ class Capture:
     """`world`: ranks that the launcher meant to start, 0: as the script says. `died`: {rank: exit
     status}. `each`: ranks of a server that see all its GPUs; 0: not known. `host_us`: microseconds
     of the program on the CPU before each operator, beside what was measured. `named`: whether a
-    user has named what ends a step.
+    user has named what ends a step. `gpu_bytes`: memory of a GPU; 0: that of a rank alone counts.
     """
 
-    def __init__(self, folder, world, died, each=0, host_us=0, named=False):
+    def __init__(self, folder, world, died, each=0, host_us=0, named=False, gpu_bytes=0):
         self._named = named
         self.records = raw.read(folder)
         told = [record.world for record in self.records.values() if record.world]
@@ -36,7 +36,9 @@ class Capture:
         self.tasks = {rank: one.tasks for rank, one in made.items()}
         self.streams = {rank: one.streams for rank, one in made.items()}
         self.roles = roles.assign(self.tasks)
-        self.mistakes = mistakes.find(self.records, self.tasks, self.groups, died, each)
+        shared = shared_gpus.find(self.records, each, gpu_bytes) if gpu_bytes else []
+        self._shared = [one.told() for one in shared if not one.is_full]
+        self.mistakes = mistakes.find(self.records, self.tasks, self.groups, died, each, shared)
 
     def _like(self, record, made):
         """The Tasks of an earlier rank that are this one's as well; None: it has its own."""
@@ -119,6 +121,7 @@ class Capture:
         computes = self.computes_otherwise()
         if computes:
             told[f"{computes}; it is simulated: {self._another()}"] = None
+        told.update((text, None) for text in self._shared)
         growth = self._growth()
         if growth:
             told[growth] = None

@@ -37,15 +37,21 @@ FAILURES = (
 )
 
 
-def find(records, tasks, groups, died, each=0):
+def find(records, tasks, groups, died, each=0, shared=()):
     """A list of {"kind", "ranks", "lines", "text"}. `died`: {rank: exit status} of those that
-    failed. `each`: ranks of a server that see all its GPUs; 0: not known.
+    failed. `each`: ranks of a server that see all its GPUs; 0: not known. `shared`: GPUs that
+    several ranks use (shared_gpus.py).
     """
     failed = _failed(records, died)
     found = _told(records) + failed
     explained = {rank for mistake in found for rank in mistake["ranks"]}
     if each > 0:
         found += _shared_gpus(records, each)
+    found += [
+        _mistake("out-of-memory", one.ranks, [], f"out of memory: {one.told()}")
+        for one in shared
+        if one.is_full
+    ]
     together = _collectives(tasks, groups, explained) + _messages(tasks, groups, explained)
     found = _without_what_follows(found, together)
     if failed:
