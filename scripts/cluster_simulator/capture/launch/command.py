@@ -21,10 +21,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[0] = os.path.dirname(HERE)
 
 from launch import allocation, environment, words  # noqa: E402
+from launch.counts import MOST_RANKS  # noqa: E402
+from launch.mpirun import mpirun  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
 # Jobs up to this size run with all their ranks at once; of larger ones a sample runs.
 MOST_TOGETHER = 16
+# Set for what srun or mpirun starts: its name, and how many.
+UNDER = "DLTRAIN_CAPTURE_UNDER"
 
 
 def main(name, arguments):
@@ -37,14 +41,22 @@ def main(name, arguments):
         if name == "nvidia-smi":
             return tell(*allocation.nvidia_smi(arguments, given["gpu"], gpus))
         if name in ("torchrun", "torch-distributed-launch"):
-            return start(words.torchrun(arguments, gpus, given["servers"]), given)
+            return start(_of_all(words.torchrun(arguments, gpus, given["servers"])), given)
         if name in ("srun", "mpirun", "mpiexec"):
-            launcher = "srun" if name == "srun" else "mpirun"
-            split = words.srun if launcher == "srun" else words.mpirun
-            return under(launcher, *split(arguments, gpus, given["servers"]), given)
+            if name == "srun":
+                return under("srun", *words.srun(arguments, gpus, given["servers"]), given)
+            split = mpirun(arguments, gpus, given["servers"], os.environ)
+            return under("mpirun", *split, given)
         kind, rest = words.python(arguments)
-        if kind == "torchrun":
-            return start(words.torchrun(rest, gpus, given["servers"]), given)
+        if kind in ("torchrun", "legacy"):
+            job = words.torchrun(rest, gpus, given["servers"], kind == "legacy")
+            return start(_of_all(job), given)
+        if kind == "code" and not _in_job() and words.may_use_torch(rest[1]):
+            return start(words.Job(1, 1, ["-c", *rest[2:]], False, "", code=rest[1]), given)
+        if kind == "stdin" and not _in_job():
+            code = _read_ahead()
+            if words.may_use_torch(code):
+                return start(words.Job(1, 1, rest, False, "", code=code), given)
         if kind in ("script", "module") and not _in_job():
             job = words.Job(1, 1, rest, kind == "module", "")
             return start(job, given)
@@ -65,6 +77,33 @@ def tell(status, output, errors):
     return status
 
 
+def _read_ahead():
+    """What stands on the standard input, which is as if nobody had read it."""
+    if os.isatty(0):
+        return ""
+    with open(0, "rb", closefd=False) as file:
+        code = file.read()
+    copy = os.memfd_create("stdin")
+    with open(copy, "wb", closefd=False) as file:
+        file.write(code)
+    os.lseek(copy, 0, os.SEEK_SET)
+    os.dup2(copy, 0)
+    return code.decode("utf-8", "surrogateescape")
+
+
+def _of_all(job):
+    """The job of a launcher that srun or mpirun starts on each server: one for all, if it says that
+    there are so many.
+    """
+    launcher, _, tasks = os.environ.pop(UNDER, "").partition(" ")
+    if tasks not in ("", "1", str(job.servers), str(job.asked)):
+        raise words.WrongWords(
+            f"{launcher} starts torchrun {tasks} times, and --nnodes={job.asked} is of each: they"
+            f" would not be one job; allowed: --nnodes={tasks}, or the script in place of torchrun"
+        )
+    return job
+
+
 def _in_job():
     """A Python that a captured script starts is part of it."""
     return "RANK" in os.environ or not json.loads(os.environ["DLTRAIN_CAPTURE"]).get("forks")
@@ -78,6 +117,16 @@ def under(launcher, servers, each, command, given):
     kind, rest = words.python(command[1:]) if program.startswith("python") else ("other", [])
     if kind in ("script", "module"):
         return start(words.Job(servers, each, rest, kind == "module", launcher), given)
+    if kind == "code":
+        return start(
+            words.Job(servers, each, ["-c", *rest[2:]], False, launcher, code=rest[1]), given
+        )
+    if kind == "stdin":
+        raise words.WrongWords(
+            f"{launcher}: {program} without a script: the standard input is the first process's"
+            " alone; allowed: a script, a module, -c"
+        )
+    os.environ[UNDER] = f"{launcher} {servers * each}"
     first = words.Job(servers, each, command, False, launcher)
     os.environ.update({key: str(value) for key, value in environment.of_rank(first, 0).items()})
     try:
@@ -116,7 +165,7 @@ def _folder_of_job(folder):
 
 def _folder_of(job):
     """Of the script: what is imported from there is the user's."""
-    if job.module:
+    if job.module or job.code is not None:
         return os.getcwd()
     script = os.path.abspath(job.program[0])
     return script if os.path.isdir(script) else os.path.dirname(script)
@@ -135,14 +184,14 @@ def _cannot_run(script):
 
 def start(job, given):
     script = job.program[0]
-    why = "" if job.module else _cannot_run(script)
+    why = "" if job.module or job.code is not None else _cannot_run(script)
     if why:
         print(f"{PYTHON}: {why}", file=sys.stderr)
         return 2
-    if job.world > words.MOST_RANKS:
+    if job.world > MOST_RANKS:
         raise words.WrongWords(
             f"{job.servers} servers of {job.each} processes are {job.world} ranks; allowed: at most"
-            f" {words.MOST_RANKS}"
+            f" {MOST_RANKS}"
         )
     ranks, together = ranks_of(job, given)
     folder = _folder_of_job(given["folder"])
@@ -162,6 +211,8 @@ def start(job, given):
     plan = {
         "program": job.program,
         "module": job.module,
+        "code": job.code,
+        "tells_rank": job.tells_rank,
         "ranks": [[rank, environment.of_rank(job, rank)] for rank in ranks],
         "at_once": len(ranks) if together else given["processes"],
         "ended": capture["ended"],
