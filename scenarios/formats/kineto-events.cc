@@ -142,8 +142,7 @@ Texts::Parse(const std::string& text, json* document)
     }
     catch (const json::exception& e)
     {
-        const auto* parse = dynamic_cast<const json::parse_error*>(&e);
-        m_where = parse ? "byte " + std::to_string(parse->byte > 0 ? parse->byte - 1 : 0) : "";
+        m_where = "byte " + std::to_string(topo::JsonByte(e, text));
         return Fail("is no JSON: " + rdma::Shown(topo::JsonReason(e.what()), 300));
     }
     if (deep || !document->is_object())
@@ -288,7 +287,9 @@ Texts::AddText(const std::string& text, const std::string& file)
     json document;
     if (!groups && !IsKineto(text))
     {
-        return Fail("is neither a trace of Kineto nor an execution trace of PyTorch");
+        m_where = "byte 0";
+        return Fail("is neither a trace of Kineto nor an execution trace of PyTorch, which begin "
+                    "with {\"schemaVersion\" or the like, and {\"schema\"");
     }
     if (!Parse(text, &document))
     {

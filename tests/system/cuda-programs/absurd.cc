@@ -82,14 +82,12 @@ Memory()
     char* a = nullptr;
     char* pinned = nullptr;
     char own[256] = {};
-    std::size_t bytes = 0;
     FAILS(cudaMalloc(static_cast<void**>(nullptr), 1), cudaErrorInvalidValue);
     FAILS(cudaMalloc(reinterpret_cast<void**>(&a), kHuge), cudaErrorMemoryAllocation);
     FAILS(cudaMallocManaged(reinterpret_cast<void**>(&a), 0, 1), cudaErrorInvalidValue);
     FAILS(cudaMallocManaged(reinterpret_cast<void**>(&a), 8, 9), cudaErrorInvalidValue);
     const auto none = reinterpret_cast<cudaStream_t>(own);
     FAILS(cudaMallocAsync(reinterpret_cast<void**>(&a), 8, none), cudaErrorInvalidResourceHandle);
-    FAILS(cudaMemGetInfo(nullptr, &bytes), cudaErrorInvalidValue);
     CUDA(cudaMalloc(reinterpret_cast<void**>(&a), 256));
     CUDA(cudaMallocHost(reinterpret_cast<void**>(&pinned), 256));
     // More than there is, also where a sum or a product of sizes has no room in 64 bits.

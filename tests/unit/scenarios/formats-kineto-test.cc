@@ -397,6 +397,8 @@ TEST(Kineto, WhatIsMissingIsOneError)
         EXPECT_NE(error.find(said), std::string::npos) << part << ": " << error;
     }
     EXPECT_NE(ErrorOf({zero.substr(0, 200)}).find("t0.json: byte 20"), std::string::npos);
+    EXPECT_NE(ErrorOf({R"({"traceEvents": [{"ts": 1e999}]})"}).find("t0.json: byte 24: is no JSON"),
+              std::string::npos);
     // An event by its place in the list, though those before it do not count.
     const std::string events = R"({"traceEvents": [{"ph": "M"}, {"ph": "X", "cat": "cpu_op"},)"
                                R"({"ph": "X", "cat": "kernel", "name": "k", )";

@@ -639,12 +639,15 @@ extern "C"
         {
             return Result(cudaErrorNoDevice);
         }
-        if (!available || !total)
+        const uint64_t used = call.machine.memory().Used(call.machine.CurrentGpu().number);
+        if (available)
         {
-            return Result(cudaErrorInvalidValue);
+            *available = TheSettings().bytes - used;
         }
-        *total = TheSettings().bytes;
-        *available = *total - call.machine.memory().Used(call.machine.CurrentGpu().number);
+        if (total)
+        {
+            *total = TheSettings().bytes;
+        }
         return cudaSuccess;
     }
 
