@@ -289,8 +289,8 @@ TEST_F(ReferenceOption, AnotherCollectiveMachineOrSizeIsAnError)
     EXPECT_NE(ErrorOf(Head() + Table(), "--ranks=4 -b 4096 -e 8192")
                   .find("has 2 sizes, 1024 to 2048 B, and none of the run's"),
               std::string::npos);
-    EXPECT_NE(ErrorOf("nothing", "--ranks=4").find("is no output of nccl-tests"),
-              std::string::npos);
+    EXPECT_EQ(ErrorOf("nothing", "--ranks=4").find(m_file + ": is no output of nccl-tests"), 0U);
+    EXPECT_EQ(ErrorOf(Head() + Head(), "--ranks=4").find(m_file + ":11: rank 0 a second time"), 0U);
     const auto missing =
         scenario::ParseWords<scenario::CollperfScenario>("--ranks=4 --reference=/no/such.txt");
     ASSERT_FALSE(missing.scenario);
