@@ -41,6 +41,31 @@ Place(const std::string& text, const std::string& file, size_t position)
     return file + ":" + std::to_string(line) + ":" + std::to_string(column);
 }
 
+/// The byte, counted from 0, of the bracket that is one too deep.
+size_t
+TooDeepAt(const std::string& text)
+{
+    int depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < text.size(); ++i)
+    {
+        const char c = text[i];
+        if (quoted)
+        {
+            i += c == '\\' ? 1 : 0;
+            quoted = c != '"';
+            continue;
+        }
+        quoted = c == '"';
+        depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+        if (depth > kDeepest + 1) // the callback counts those above
+        {
+            return i;
+        }
+    }
+    return 0;
+}
+
 /// What stands in quotes in nlohmann's message: "1e999".
 std::string
 QuotedIn(const std::string& what)
@@ -161,7 +186,7 @@ ParseJsonText(const std::string& text, const std::string& file)
                         "more than " + std::to_string(kDeepest) +
                             " objects and lists within each other",
                         "",
-                        file};
+                        Place(text, file, TooDeepAt(text) + 1)};
         return result;
     }
     if (!cut.empty())
