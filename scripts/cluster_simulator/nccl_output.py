@@ -108,9 +108,7 @@ def row(path, number, text, columns):
             raise wrong(f"size={size}; allowed: what {count} elements of type {name} are")
     time = printed(words[column])
     if not time or not 0 < time[0] < math.inf:
-        raise wrong(
-            f"time={shown(words[column])}; allowed: a number of microseconds above 0"
-        )
+        raise wrong(f"time={shown(words[column])}; allowed: a number of microseconds above 0")
     for at in (column, column + half)[: 2 if half and len(words) >= len(columns) else 1]:
         if columns[at + 1 : at + 3] != ["algbw", "busbw"] or words[at : at + 3] == ["N/A"] * 3:
             continue
