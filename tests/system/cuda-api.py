@@ -52,7 +52,7 @@ class Api(CudaTest):
     def test_absurd_arguments(self):
         """Each is the error that the call's documentation names, and the program goes on."""
         program = self.compile("absurd")
-        for part in ("devices", "memory", "streams", "communicators", "nonblocking"):
+        for part in ("devices", "memory", "streams", "driver", "communicators", "nonblocking"):
             with self.subTest(part):
                 self.run_capture("--gpus-per-server=2", "--patience=5", program, part)
 

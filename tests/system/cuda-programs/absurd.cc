@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cuda.h>
 #include <cuda_runtime.h>
 #include <nccl.h>
 #include <string>
@@ -180,6 +181,56 @@ Streams()
 }
 
 void
+Driver()
+{
+    const char* text = "";
+    CUdevice device = 0;
+    CUcontext context = nullptr;
+    CUmodule module = nullptr;
+    CUfunction function = nullptr;
+    CUdeviceptr memory = 0;
+    char name[8];
+    std::size_t bytes = 0;
+    const auto wrong = [](CUresult result) { CHECK(result == CUDA_ERROR_INVALID_VALUE); };
+    wrong(cuDriverGetVersion(nullptr));
+    wrong(cuGetErrorName(CUDA_SUCCESS, nullptr));
+    wrong(cuGetErrorName(static_cast<CUresult>(12345), &text));
+    CHECK(text == nullptr);
+    CHECK(cuGetErrorName(CUDA_ERROR_INVALID_CONTEXT, &text) == CUDA_SUCCESS);
+    CHECK(std::strcmp(text, "CUDA_ERROR_INVALID_CONTEXT") == 0);
+    CHECK(cuGetErrorString(CUDA_ERROR_INVALID_VALUE, &text) == CUDA_SUCCESS);
+    CHECK(std::strcmp(text, "invalid argument") == 0);
+    wrong(cuDeviceGet(nullptr, 0));
+    wrong(cuDeviceGetCount(nullptr));
+    wrong(cuDeviceGetName(nullptr, 8, 0));
+    wrong(cuDeviceGetName(name, -1, 0));
+    wrong(cuDeviceTotalMem(nullptr, 0));
+    wrong(cuDevicePrimaryCtxRetain(nullptr, 0));
+    wrong(cuCtxCreate(nullptr, 0, 0));
+    wrong(cuCtxGetCurrent(nullptr));
+    wrong(cuMemAlloc(nullptr, 8));
+    wrong(cuMemAlloc(&memory, 0));
+    wrong(cuMemFree(12345));
+    wrong(cuModuleLoad(&module, nullptr));
+    wrong(cuModuleLoadData(nullptr, name));
+    CHECK(cuModuleLoadData(&module, name) == CUDA_SUCCESS);
+    wrong(cuModuleGetFunction(&function, module, nullptr));
+    for (const int other : {-1, 2})
+    {
+        CHECK(cuDeviceGet(&device, other) == CUDA_ERROR_INVALID_DEVICE);
+        CHECK(cuDeviceGetName(name, 8, other) == CUDA_ERROR_INVALID_DEVICE);
+        CHECK(cuDeviceTotalMem(&bytes, other) == CUDA_ERROR_INVALID_DEVICE);
+        CHECK(cuDevicePrimaryCtxRetain(&context, other) == CUDA_ERROR_INVALID_DEVICE);
+        CHECK(cuCtxCreate(&context, 0, other) == CUDA_ERROR_INVALID_DEVICE);
+    }
+    const auto none = reinterpret_cast<CUcontext>(name);
+    CHECK(cuCtxSetCurrent(none) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(cuCtxPushCurrent(none) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(cuCtxDestroy(none) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(cuCtxPopCurrent(&context) == CUDA_ERROR_INVALID_CONTEXT);
+}
+
+void
 Communicators()
 {
     ncclComm_t comms[2] = {};
@@ -310,6 +361,7 @@ main(int, char** words)
     part == "devices"         ? Devices()
     : part == "memory"        ? Memory()
     : part == "streams"       ? Streams()
+    : part == "driver"        ? Driver()
     : part == "communicators" ? Communicators()
                               : Nonblocking();
     return 0;
