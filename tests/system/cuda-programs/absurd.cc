@@ -114,6 +114,9 @@ Memory()
     FAILS(cudaFree(a + 8), cudaErrorInvalidValue);
     FAILS(cudaFree(pinned), cudaErrorInvalidValue);
     FAILS(cudaFreeHost(a), cudaErrorInvalidValue);
+    FAILS(cudaFreeAsync(pinned, nullptr), cudaErrorInvalidValue);
+    FAILS(cudaFreeAsync(a + 8, nullptr), cudaErrorInvalidValue);
+    FAILS(cudaFreeAsync(a, none), cudaErrorInvalidResourceHandle);
     CUDA(cudaFree(a));
     FAILS(cudaFree(a), cudaErrorInvalidValue);
     FAILS(cudaMemset(a, 0, 1), cudaErrorInvalidValue);

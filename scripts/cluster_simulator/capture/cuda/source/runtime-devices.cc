@@ -609,9 +609,11 @@ extern "C"
         Call call;
         Machine& machine = call.machine;
         Stream* stream = machine.Find(handle);
-        if (!stream || machine.memory().BeginOf(pointer) != pointer)
+        const Allocation* found = machine.memory().Find(pointer);
+        if (!stream || (pointer && (!found || found->gpu < 0 ||
+                                    machine.memory().BeginOf(pointer) != pointer)))
         {
-            return Result(cudaErrorInvalidValue);
+            return Result(stream ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle);
         }
         machine.Issue(stream, [&machine, pointer](Stream* on) {
             machine.AddTimed(on, 0, [&machine, pointer] { machine.memory().Free(pointer, false); });
