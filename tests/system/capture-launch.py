@@ -632,6 +632,34 @@ class Launchers(CaptureTest):
             with self.subTest(line), self.assertRaisesRegex(InvalidInput, told):
                 self.job(f"{line} --nproc_per_node=2 tell.py")
 
+    def test_a_shell_between_launcher_and_python(self):
+        """It says what each rank's words and variables are; Python's status comes back to it."""
+        self.write(
+            "told.py",
+            "import os, sys, torch\ntorch.ones(8, device='cuda')\n"
+            "print('rank', os.environ['RANK'], sys.argv[1:], 'A' in os.environ)\n",
+        )
+        self.write("wrap.sh", "RANK=$OMPI_COMM_WORLD_RANK exec python told.py $OMPI_COMM_WORLD_RANK\n")
+        for line in (
+            "srun -N 2 --ntasks-per-node=2 bash -c 'N=$(python -c \"import torch\"; echo 1);"
+            " test $SLURM_PROCID = 2 || export A=7;"
+            " RANK=$SLURM_PROCID python told.py $SLURM_LOCALID $N; echo $?'",
+            "mpirun -np 3 bash wrap.sh",
+        ):
+            with self.subTest(line):
+                made = self.job(line)
+                ranks = 4 if "srun" in line else 3
+                self.assertEqual(made.meta["world"], ranks)
+                told = sorted(one for one in made.output.splitlines() if one.startswith("rank"))
+                if ranks == 4:
+                    wanted = [f"rank {r} ['{r % 2}', '1'] {r != 2}" for r in range(4)]
+                    self.assertEqual(made.output.splitlines()[-1], "0")
+                else:
+                    wanted = [f"rank {r} ['{r}'] False" for r in range(3)]
+                self.assertEqual(told, wanted)
+        with self.assertRaisesRegex(InvalidInput, "mpirun: bash starts Python as rank 0, and not"):
+            self.job("mpirun -np 2 bash -c 'test $OMPI_COMM_WORLD_RANK = 1 || python told.py'")
+
     def test_where_mpirun_starts_what(self):
         """Rank, ranks, place on the server; a variable that is handed on."""
         self.write(

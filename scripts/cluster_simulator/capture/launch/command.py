@@ -20,15 +20,13 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[0] = os.path.dirname(HERE)
 
-from launch import allocation, environment, words  # noqa: E402
+from launch import allocation, environment, words, wrapped  # noqa: E402
 from launch.counts import MOST_RANKS  # noqa: E402
 from launch.mpirun import mpirun  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
 # Jobs up to this size run with all their ranks at once; of larger ones a sample runs.
 MOST_TOGETHER = 16
-# Set for what srun or mpirun starts: its name, and how many.
-UNDER = "DLTRAIN_CAPTURE_UNDER"
 
 
 def main(name, arguments):
@@ -41,6 +39,8 @@ def main(name, arguments):
         if name == "nvidia-smi":
             return tell(*allocation.nvidia_smi(arguments, given["gpu"], gpus))
         if name in ("torchrun", "torch-distributed-launch"):
+            if wrapped.answer(arguments):
+                return 0
             return start(_of_all(words.torchrun(arguments, gpus, given["servers"])), given)
         if name in ("srun", "mpirun", "mpiexec"):
             if name == "srun":
@@ -48,6 +48,11 @@ def main(name, arguments):
             split = mpirun(arguments, gpus, given["servers"], os.environ)
             return under("mpirun", *split, given)
         kind, rest = words.python(arguments)
+        of_job = kind in ("torchrun", "legacy", "script", "module")
+        if of_job and wrapped.answer(rest):
+            return 0
+        if wrapped.UNDER in os.environ and kind in ("script", "module"):
+            return under_shell(kind, rest, given)
         if kind in ("torchrun", "legacy"):
             job = words.torchrun(rest, gpus, given["servers"], kind == "legacy")
             return start(_of_all(job), given)
@@ -95,17 +100,20 @@ def _of_all(job):
     """The job of a launcher that srun or mpirun starts on each server: one for all, if it says that
     there are so many.
     """
-    launcher, _, tasks = os.environ.pop(UNDER, "").partition(" ")
-    if tasks not in ("", "1", str(job.servers), str(job.asked)):
+    told = wrapped.end()
+    tasks = told["servers"] * told["each"] if told else 1
+    if tasks not in (1, job.servers, job.asked):
         raise words.WrongWords(
-            f"{launcher} starts torchrun {tasks} times, and --nnodes={job.asked} is of each: they"
+            f"{told['launcher']} starts torchrun {tasks} times, and --nnodes={job.asked} is of each: they"
             f" would not be one job; allowed: --nnodes={tasks}, or the script in place of torchrun"
         )
     return job
 
 
 def _in_job():
-    """A Python that a captured script starts is part of it."""
+    """A Python that a captured script starts is part of it; code beside it only asks something."""
+    if wrapped.UNDER in os.environ or wrapped.ASKED in os.environ:
+        return True
     return "RANK" in os.environ or not json.loads(os.environ["DLTRAIN_CAPTURE"]).get("forks")
 
 
@@ -126,13 +134,21 @@ def under(launcher, servers, each, command, given):
             f"{launcher}: {program} without a script: the standard input is the first process's"
             " alone; allowed: a script, a module, -c"
         )
-    os.environ[UNDER] = f"{launcher} {servers * each}"
+    wrapped.begin(launcher, servers, each, command, given["folder"])
     first = words.Job(servers, each, command, False, launcher)
     os.environ.update({key: str(value) for key, value in environment.of_rank(first, 0).items()})
     try:
         os.execvp(command[0], command)
     except OSError as error:
         raise words.WrongWords(f"{launcher}: {command[0]}: {error.strerror}") from None
+
+
+def under_shell(kind, rest, given):
+    """A script that a command of srun's or mpirun's starts as each of its ranks."""
+    told = wrapped.end()
+    job = words.Job(told["servers"], told["each"], rest, kind == "module", told["launcher"])
+    ranks, _ = ranks_of(job, given)
+    return start(job, given, wrapped.calls(told, job, ranks, given["folder"]))
 
 
 def ranks_of(job, given):
@@ -182,7 +198,8 @@ def _cannot_run(script):
     return ""
 
 
-def start(job, given):
+def start(job, given, calls=None):
+    """`calls`: of ranks whose words and variables differ from this process's, wrapped.calls()."""
     script = job.program[0]
     why = "" if job.module or job.code is not None else _cannot_run(script)
     if why:
@@ -213,7 +230,10 @@ def start(job, given):
         "module": job.module,
         "code": job.code,
         "tells_rank": job.tells_rank,
-        "ranks": [[rank, environment.of_rank(job, rank)] for rank in ranks],
+        "ranks": [
+            [rank, environment.of_rank(job, rank) if calls is None else {}] for rank in ranks
+        ],
+        "calls": calls or {},
         "at_once": len(ranks) if together else given["processes"],
         "ended": capture["ended"],
         "status": os.path.join(folder, "status.json"),

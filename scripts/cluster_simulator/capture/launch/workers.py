@@ -5,7 +5,8 @@
     workers.py JOB          JOB: a file of JSON, written by command.py
 
 {"program": [...], "module": false, "code": null, "tells_rank": false,
- "ranks": [[0, {"RANK": "0", ...}], ...], "at_once": 2, "ended": folder, "status": file}
+ "ranks": [[0, {"RANK": "0", ...}], ...], "calls": {"1": [words, folder, variables]},
+ "at_once": 2, "ended": folder, "status": file}
 """
 
 import builtins
@@ -115,6 +116,14 @@ def _be(rank, environment, job):
     try:
         _die_with_parent()
         os.environ.update({key: str(value) for key, value in environment.items()})
+        if call := job["calls"].get(str(rank)):
+            job = {**job, "program": call[0]}
+            os.chdir(call[1])
+            for key, value in call[2].items():
+                if value is None:
+                    os.environ.pop(key, None)
+                else:
+                    os.environ[key] = value
         given = json.loads(os.environ["DLTRAIN_CAPTURE"])
         given["forks"] = False
         os.environ["DLTRAIN_CAPTURE"] = json.dumps(given)
