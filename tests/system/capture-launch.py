@@ -408,6 +408,30 @@ class Words(CaptureTest):
             with self.assertRaisesRegex(WrongWords, said):
                 words_of.torchrun([*words.split(), "a.py"], 4)
 
+    def test_srun(self):
+        before = dict(os.environ)
+        self.addCleanup(lambda: (os.environ.clear(), os.environ.update(before)))
+        for words, shape in (
+            ("", (1, 1)),
+            ("-N2 -n 8", (2, 4)),
+            ("-N 2-3 --ntasks-per-node=2", (3, 2)),
+            ("--nodes 2 --cpu-bind none --gpu-bind=closest -l -u --mpi pmix --export ALL", (2, 1)),
+            ("-N 2 --ntasks-per-gpu=1", (2, 4)),
+            ("-N 2 --gpus-per-node=3 --ntasks-per-gpu 2", (2, 6)),
+            ("-N 2 --gpus 4 --ntasks-per-gpu=1", (2, 2)),
+            ("-C a100 -q high --kill-on-bad-exit=1 -K -n 3 --container-image=x", (1, 3)),
+        ):
+            split = words_of.srun([*words.split(), "python", "a.py"], 4)
+            self.assertEqual(split, (*shape, ["python", "a.py"]), words)
+        for words, said in (
+            ("--bogus", "--bogus: is no option that is known here; .*: --bogus=VALUE"),
+            ("-N 0", "-N=0: is not a number"),
+            ("-N 2-0", "-N=0: is not a number"),
+            ("--multi-prog", "--multi-prog: several programs"),
+        ):
+            with self.assertRaisesRegex(WrongWords, f"^srun: {said}"):
+                words_of.srun([*words.split(), "a.py"], 4)
+
     def test_mpirun(self):
         hosts = self.write("hosts", "# of the cluster\na slots=3\nb slots=3\n")
         for words, shape, sets in (

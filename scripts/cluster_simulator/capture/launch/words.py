@@ -26,21 +26,37 @@ FLAGS = {
     "--enable_elastic_agent",
 }
 SRUN_COUNTS = {"-N": "nodes", "--nodes": "nodes", "-n": "tasks", "--ntasks": "tasks"}
-# Options of srun with a value that may be a word of its own.
-SRUN_VALUES = set("-A -c -D -J -o -e -p -t -w -x".split()) | {
-    "--account",
-    "--cpus-per-task",
-    "--chdir",
-    "--job-name",
-    "--output",
-    "--error",
-    "--partition",
-    "--time",
-    "--nodelist",
-    "--exclude",
-    "--mem",
-    "--mpi",
-    "--export",
+SRUN_EACH = {"--ntasks-per-node": "each", "--ntasks-per-gpu": "of_gpu"}
+# Options of srun with a value that may be a word of its own, and without one (SchedMD/slurm
+# src/srun/opt.c, its --help, and the manual page of what came later). Plugins have more of them:
+# these are taken with their value behind a "=".
+SRUN_VALUES = {
+    *(f"-{letter}" for letter in "ABcCdDeiJLmopqrtTwWx"),
+    *(
+        f"--{name}"
+        for name in (
+            "account extra-node-info cpus-per-task constraint dependency chdir error input job-name"
+            " licenses distribution output partition qos relative time threads nodelist wait"
+            " exclude begin comment core epilog jobid mail-type mail-user mem mem-per-cpu"
+            " mem-per-gpu mem-per-task mincpus mpi network ntasks-per-core ntasks-per-socket"
+            " prolog reservation slurmd-debug sockets-per-node cores-per-socket threads-per-core"
+            " task-epilog task-prolog tmp cpu-bind cpu_bind gpu-bind mem-bind mem_bind hint signal"
+            " open-mode cpus-per-gpu gpus-per-socket gpu-freq cpu-freq export nodefile uid gid"
+            " accel-bind acctg-freq profile wckey"
+        ).split()
+    ),
+}
+SRUN_FLAGS = {
+    *(f"-{letter}" for letter in "EHIkKlOQsuvXZ"),
+    *(
+        f"--{name}"
+        for name in (
+            "preserve-env hold immediate no-kill kill-on-bad-exit label overcommit propagate pty"
+            " quiet share oversubscribe unbuffered verbose disable-status contiguous no-allocate"
+            " exclusive exact overlap resv-ports nice use-min-nodes spread-job"
+            " quit-on-interrupt test-only whole"
+        ).split()
+    ),
 }
 # How srun asks for GPUs: of a server, of a task, altogether.
 SRUN_GPUS = {
@@ -161,19 +177,27 @@ def srun(words, gpus, servers=None):
         name, given, value = rest.pop(0).partition("=")
         if len(name) > 2 and name[1] != "-" and not given:  # -N16
             name, given, value = name[:2], "=", name[2:]
-        needs = name in {*SRUN_COUNTS, *SRUN_VALUES, *SRUN_GPUS, "--ntasks-per-node"}
+        needs = name in {*SRUN_COUNTS, *SRUN_VALUES, *SRUN_GPUS, *SRUN_EACH}
         if needs and not given:
             if not rest:
                 raise WrongWords(f"srun: {name} needs a value")
             value = rest.pop(0)
         if name in SRUN_COUNTS:
-            counts[SRUN_COUNTS[name]] = count(value, f"srun: {name}")
-        elif name == "--ntasks-per-node":
-            counts["each"] = count(value, f"srun: {name}")
+            # "2-4": at least and at most; as many as may be
+            number = value.rpartition("-")[2] if re.fullmatch(r"\d+-\d+", value) else value
+            counts[SRUN_COUNTS[name]] = count(number, f"srun: {name}")
+        elif name in SRUN_EACH:
+            counts[SRUN_EACH[name]] = count(value, f"srun: {name}")
         elif name in SRUN_GPUS:
             number = _gpus(value, name == "--gres")
             if number is not None:
                 asked[SRUN_GPUS[name]] = (number, f"srun: {name}={value}")
+        elif name == "--multi-prog":
+            raise WrongWords("srun: --multi-prog: several programs; allowed: one")
+        elif not given and not needs and name not in SRUN_FLAGS:
+            raise WrongWords(
+                f"srun: {name}: is no option that is known here; one of a plugin: {name}=VALUE"
+            )
     if not rest:
         raise WrongWords("srun: no command is named")
     # What the words do not say the allocation does.
@@ -185,6 +209,9 @@ def srun(words, gpus, servers=None):
     each = counts.get("each")
     if each is None and "tasks" in counts:
         each = max(counts["tasks"] // nodes, 1)
+    if each is None and "of_gpu" in counts:
+        of_node, everywhere = asked.get("node", [gpus])[0], asked.get("all")
+        each = counts["of_gpu"] * (-(-everywhere[0] // nodes) if everywhere else of_node)
     if each is None:
         each = allocated("NTASKS_PER_NODE") or max((allocated("NTASKS") or nodes) // nodes, 1)
     _see(asked, nodes, each, gpus)
