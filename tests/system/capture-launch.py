@@ -684,6 +684,23 @@ class Launchers(CaptureTest):
         with self.assertRaisesRegex(InvalidInput, "mpirun: bash starts Python as rank 0, and not"):
             self.job("mpirun -np 2 bash -c 'test $OMPI_COMM_WORLD_RANK = 1 || python told.py'")
 
+    def test_programs_by_their_path(self):
+        """What PATH finds by its name is meant; tools of the system are none of it."""
+        for line, world in (
+            ("/usr/bin/python3 -u tell.py", 1),
+            ("/usr/bin/torchrun --nproc_per_node=2 tell.py", 2),
+            ("srun -n 2 bash -c 'SLURM_LOCALID=7 /usr/bin/python3 -m tell'", 2),
+        ):
+            with self.subTest(line):
+                made = self.job(f"/usr/bin/python3 -c 'print(2 + 3)'\n{line}")
+                self.assertEqual(made.meta["world"], world)
+                self.assertEqual(made.output.splitlines()[0], "5")
+                self.assertEqual(len(made.output.splitlines()), 1 + world)
+                self.assertFalse(any("jobs" in note for note in made.meta["notes"]))
+        self.write("tell.py", self.TELL)
+        made = self.capture("/usr/bin/python3", os.path.join(self.folder, "tell.py"))
+        self.assertEqual(made.meta["world"], 1)
+
     def test_where_mpirun_starts_what(self):
         """Rank, ranks, place on the server; a variable that is handed on."""
         self.write(

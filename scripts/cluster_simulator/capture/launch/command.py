@@ -68,6 +68,7 @@ def main(name, arguments):
         # (With -I and -E it would not look at PYTHONPATH.)
         options = len(arguments) - len(rest) if kind == "script" else 0
         kept = [one for one in arguments[:options] if one not in ("-I", "-E")]
+        os.environ["DLTRAIN_CAPTURE_PLAIN"] = "1"  # ../inside/path/sitecustomize.py
         os.execv(PYTHON, [PYTHON, *kept, *arguments[options:]])
     except words.WrongWords as error:
         print(f"capture: error: {error}", file=sys.stderr)
