@@ -41,21 +41,46 @@ Place(const std::string& text, const std::string& file, size_t position)
     return file + ":" + std::to_string(line) + ":" + std::to_string(column);
 }
 
-/// What stands in quotes in nlohmann's message, shortened: "1e999".
+/// The byte, counted from 0, of the bracket that is one too deep.
+size_t
+TooDeepAt(const std::string& text)
+{
+    int depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < text.size(); ++i)
+    {
+        const char c = text[i];
+        if (quoted)
+        {
+            i += c == '\\' ? 1 : 0;
+            quoted = c != '"';
+            continue;
+        }
+        quoted = c == '"';
+        depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+        if (depth > kDeepest + 1) // the callback counts those above
+        {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/// What stands in quotes in nlohmann's message: "1e999".
 std::string
 QuotedIn(const std::string& what)
 {
     const size_t first = what.find('\'');
     const size_t last = what.rfind('\'');
-    return "'" + rdma::Shown(first < last ? what.substr(first + 1, last - first - 1) : "", 40) +
-           "'";
+    return first < last ? what.substr(first + 1, last - first - 1) : "";
 }
 
 /// \param what of a json::out_of_range
 std::string
 TooLarge(const std::string& what)
 {
-    return "the number " + QuotedIn(what) + " is beyond the range of double-precision numbers";
+    return "the number '" + rdma::Shown(QuotedIn(what), 40) +
+           "' is beyond the range of double-precision numbers";
 }
 
 } // namespace
@@ -84,6 +109,17 @@ JsonReason(const std::string& what)
         }
     }
     return rdma::Shown(reason, 400); // it quotes what was read last, whole
+}
+
+size_t
+JsonByte(const json::exception& error, const std::string& text)
+{
+    if (const auto* parse = dynamic_cast<const json::parse_error*>(&error))
+    {
+        return parse->byte > 0 ? parse->byte - 1 : 0;
+    }
+    const size_t at = text.find(QuotedIn(error.what()));
+    return at == std::string::npos ? 0 : at;
 }
 
 JsonText
@@ -133,18 +169,13 @@ ParseJsonText(const std::string& text, const std::string& file)
     {
         result.value = json::parse(text, watch);
     }
-    catch (const json::parse_error& e)
+    catch (const json::exception& e) // malformed, or a number out of range
     {
         result.error = {"",
                         "",
                         "malformed JSON: " + JsonReason(e.what()),
                         "",
-                        Place(text, file, e.byte)};
-        return result;
-    }
-    catch (const json::out_of_range& e) // the only one that parsing throws beside: a number
-    {
-        result.error = {"", "", "malformed JSON: " + TooLarge(e.what()), "", file};
+                        Place(text, file, JsonByte(e, text) + 1)};
         return result;
     }
     if (tooDeep)
@@ -155,7 +186,7 @@ ParseJsonText(const std::string& text, const std::string& file)
                         "more than " + std::to_string(kDeepest) +
                             " objects and lists within each other",
                         "",
-                        file};
+                        Place(text, file, TooDeepAt(text) + 1)};
         return result;
     }
     if (!cut.empty())

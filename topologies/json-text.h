@@ -25,6 +25,10 @@ struct JsonText
 /// "syntax error while parsing object key - ..."
 std::string JsonReason(const std::string& what);
 
+/// The byte, counted from 0, at which nlohmann found what it threw: malformed text, or a number
+/// without end, which it names without its place (the first of that number).
+std::size_t JsonByte(const nlohmann::json::exception& error, const std::string& text);
+
 /// \param file its name, for people
 JsonText ParseJsonText(const std::string& text, const std::string& file);
 

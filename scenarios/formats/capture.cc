@@ -11,6 +11,7 @@
 #include "scenarios/formats/recording.h"
 #include "scenarios/models/kernel.h"
 #include "scenarios/training/kernel-time.h"
+#include "topologies/json-text.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -189,7 +190,12 @@ class Object
 
     bool Flag(const char* key)
     {
-        return Has(key) && m_object.at(key).is_boolean() && m_object.at(key).get<bool>();
+        if (Has(key) && !m_object.at(key).is_boolean())
+        {
+            Fail(std::string(key) + " is neither true nor false");
+            return false;
+        }
+        return Has(key) && m_object.at(key).get<bool>();
     }
 
     /// A list of whole numbers; empty if there is none.
@@ -320,9 +326,11 @@ Reader::ReadGroups(Object& meta)
         {
             return meta.Fail("groups has a kind without a list of groups");
         }
-        made.name = kind.value("name", json("group")).is_string()
-                        ? kind.value("name", std::string("group"))
-                        : "group";
+        if (kind.contains("name") && !kind["name"].is_string())
+        {
+            return meta.Fail("groups has a kind whose name is no text");
+        }
+        made.name = kind.value("name", "group");
         std::vector<bool> taken(plan.ranks);
         for (const json& group : kind["groups"])
         {
@@ -384,7 +392,13 @@ Reader::ReadMeta()
     {
         return false;
     }
-    json document = json::parse(*text, nullptr, false);
+    topo::JsonText parsed = topo::ParseJsonText(*text, file);
+    if (!parsed.error.problem.empty())
+    {
+        m_errors.push_back(std::move(parsed.error));
+        return false;
+    }
+    const json document = std::move(parsed.value);
     Object meta(document, file, "", m_errors);
     if (!document.is_object())
     {
@@ -604,7 +618,8 @@ Reader::SetKernel(Object& line, const std::string& kind, Task* task)
     kernel.launches = line.Real("launches", 1e9, 1);
     kernel.flops = line.Real("flops", kMost, 0);
     kernel.bytes = line.Real("read", 1e18, 0) + line.Real("written", 1e18, 0);
-    kernel.pass = PassOf(line.Text("pass"));
+    kernel.pass =
+        PassOf(line.OneOf("pass", {"forward", "backward", "backward-input", "backward-weights"}));
     if (kind == "gemm" || kind == "conv")
     {
         kernel.kind = kind == "gemm" ? KernelClass::kMatrix : KernelClass::kConvolution;
@@ -942,11 +957,17 @@ Reader::ReadRank(Rank rank, Role* role)
             begin = end + 1;
             continue;
         }
-        const json document = json::parse(text->begin() + static_cast<std::ptrdiff_t>(begin),
-                                          text->begin() + static_cast<std::ptrdiff_t>(end),
-                                          nullptr,
-                                          false);
+        const auto from = text->begin() + static_cast<std::ptrdiff_t>(begin);
+        const auto to = text->begin() + static_cast<std::ptrdiff_t>(end);
+        const json document = json::parse(from, to, nullptr, false);
         begin = end + 1;
+        if (document.is_discarded()) // is read again, for the place of what is wrong in it
+        {
+            topo::Error error = topo::ParseJsonText(std::string(from, to), file).error;
+            error.file = where + error.file.substr(file.size() + 2); // its line is "1"
+            m_errors.push_back(std::move(error));
+            return false;
+        }
         Object line(document, where, "", m_errors);
         if (!document.is_object())
         {
@@ -974,7 +995,11 @@ Reader::ReadRank(Rank rank, Role* role)
             }
             for (const json& name : line.At("streams"))
             {
-                m_streamNames.push_back(name.is_string() ? name.get<std::string>() : "stream");
+                if (!name.is_string())
+                {
+                    return line.Fail("streams has what is no text");
+                }
+                m_streamNames.push_back(name.get<std::string>());
             }
             continue;
         }

@@ -407,8 +407,8 @@ Reader::Read(const std::string& text)
         }
         catch (const json::exception& e) // no JSON; a number out of range
         {
-            const auto* parse = dynamic_cast<const json::parse_error*>(&e);
-            const std::size_t at = begin + (parse && parse->byte > 0 ? parse->byte - 1 : 0);
+            const std::size_t at =
+                begin + topo::JsonByte(e, text.substr(begin, end - begin)); // a number, its first
             return Fail("byte " + std::to_string(at),
                         "is no JSON: " + rdma::Shown(topo::JsonReason(e.what()), 300));
         }

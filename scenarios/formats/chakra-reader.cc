@@ -167,16 +167,13 @@ Reader::ReadGroups(const std::string& text)
         return true;
     }
     const std::string& file = m_files.back();
-    nlohmann::json json;
-    try
+    topo::JsonText parsed = topo::ParseJsonText(text, file);
+    if (!parsed.error.problem.empty())
     {
-        json = nlohmann::json::parse(text);
-    }
-    catch (const nlohmann::json::exception& e)
-    {
-        AddError(m_errors, file, "", "is no JSON: " + rdma::Shown(topo::JsonReason(e.what()), 300));
+        m_errors.push_back(std::move(parsed.error));
         return false;
     }
+    const nlohmann::json json = std::move(parsed.value);
     if (!json.is_object())
     {
         AddError(m_errors, file, "", "is no object of groups: {\"0\": [0, 1]}");
@@ -290,6 +287,12 @@ Reader::ReadCollective(Event* event)
 {
     uint64_t type = 0;
     uint64_t size = 0;
+    // In the format 0 is an all-reduce: without the attribute nobody has said that.
+    if (!m_node->Find("comm_type"))
+    {
+        return Fail("comm_type is missing: the collective that it is, 0 to " +
+                    std::to_string(kMostChakraCollective) + " (0: all-reduce)");
+    }
     if (!Whole("comm_type", kMostChakraCollective, 0, &type) ||
         !Whole("comm_size", kMostBytes, 0, &size) || !ReadGroup(&event->communicator))
     {
@@ -297,6 +300,10 @@ Reader::ReadCollective(Event* event)
     }
     event->kind = TaskKind::kCollective;
     event->op = kChakraOps[type];
+    if (event->op != Op::kBarrier && !m_node->Find("comm_size") && !m_node->Find("dltrain_bytes"))
+    {
+        return Fail("comm_size is missing: its bytes, 0 to " + std::to_string(kMostBytes));
+    }
     const auto ranks = m_recording.communicators[event->communicator].ranks.size();
     event->bytes = IsChakraPart(event->op) ? size * ranks : event->op == Op::kBarrier ? 0 : size;
     if (!Whole("dltrain_bytes", kMostBytes, event->bytes, &event->bytes))
@@ -335,6 +342,10 @@ Reader::ReadMessage(Event* event)
     if (!m_node->Find(sends ? "comm_dst" : "comm_src"))
     {
         return Fail(std::string(sends ? "comm_dst" : "comm_src") + " is missing");
+    }
+    if (!m_node->Find("comm_size"))
+    {
+        return Fail("comm_size is missing: its bytes, 0 to " + std::to_string(kMostBytes));
     }
     if (!Whole("comm_src", last, m_rank, &from) || !Whole("comm_dst", last, m_rank, &to) ||
         !Whole("comm_size", kMostBytes, 0, &event->bytes) ||

@@ -85,6 +85,8 @@ class Texts
     std::vector<topo::Error>& m_errors;
     std::string m_file;
     std::string m_where;
+    std::vector<std::size_t>
+        m_places; ///< of the events that were kept: where they stand in the list
 };
 
 bool
@@ -100,34 +102,62 @@ Texts::Parse(const std::string& text, json* document)
                                                   "user_annotation"};
     bool deep = false;
     std::string list;
+    std::set<std::string> lists;
+    std::string twice; // a key of the document that stands twice: one of both would be ignored
+    std::size_t events = 0;
+    std::optional<std::size_t> wrong; // an event that is no object
     const auto keep = [&](int depth, json::parse_event_t event, json& value) {
+        using What = json::parse_event_t;
         deep = deep || depth > kMostDepth;
-        if (event == json::parse_event_t::key && depth == 1)
+        if (event == What::key && depth == 1)
         {
             list = value.get<std::string>();
+            twice = lists.insert(list).second ? twice : list;
         }
-        if (event != json::parse_event_t::object_end || depth != 2 || list != "traceEvents")
+        const bool ends =
+            event == What::object_end || event == What::array_end || event == What::value;
+        if (!ends || depth != 2 || list != "traceEvents")
         {
             return !deep;
         }
+        const std::size_t place = events++;
+        if (event != What::object_end)
+        {
+            wrong = wrong.value_or(place);
+            return false;
+        }
         const auto category = value.find("cat");
-        return category != value.end() && category->is_string() &&
-               kCounts.count(category->get_ref<const std::string&>()) > 0;
+        const bool counts = category != value.end() && category->is_string() &&
+                            kCounts.count(category->get_ref<const std::string&>()) > 0;
+        if (counts)
+        {
+            m_places.push_back(place);
+        }
+        return counts;
     };
+    m_places.clear();
     try
     {
         *document = json::parse(text, keep);
     }
     catch (const json::exception& e)
     {
-        const auto* parse = dynamic_cast<const json::parse_error*>(&e);
-        m_where = parse ? "byte " + std::to_string(parse->byte > 0 ? parse->byte - 1 : 0) : "";
+        m_where = "byte " + std::to_string(topo::JsonByte(e, text));
         return Fail("is no JSON: " + rdma::Shown(topo::JsonReason(e.what()), 300));
     }
     if (deep || !document->is_object())
     {
         return Fail(deep ? "has more than " + std::to_string(kMostDepth) + " levels of JSON"
                          : std::string("is no JSON object"));
+    }
+    if (!twice.empty())
+    {
+        return Fail("the key " + topo::Quoted(twice) + " stands twice in the document");
+    }
+    if (wrong)
+    {
+        m_where = "/traceEvents/" + std::to_string(*wrong);
+        return Fail("is no JSON object, as an event is");
     }
     return true;
 }
@@ -191,7 +221,8 @@ Texts::AddEntry(const json& event, KinetoTrace* trace)
     const auto args = event.find("args");
     if (args == event.end() || !args->is_object())
     {
-        return true; // nothing that could be told from it
+        const bool kernel = category == "kernel" || category.compare(0, 4, "gpu_") == 0;
+        return !kernel || Fail(topo::Quoted(name) + " has no \"args\", and so no launch");
     }
     entry.correlation = WholeIn(*args, "correlation").value_or(-1);
     entry.stream = WholeIn(*args, "stream").value_or(-1);
@@ -234,13 +265,15 @@ Texts::AddTrace(const json& document)
     {
         return Fail("has no \"traceEvents\"");
     }
-    for (const json& event : *events)
+    for (std::size_t i = 0; i < events->size(); ++i)
     {
-        if (event.is_object() && !AddEntry(event, &trace))
+        m_where = "/traceEvents/" + std::to_string(m_places[i]);
+        if (!AddEntry((*events)[i], &trace))
         {
             return false;
         }
     }
+    m_where.clear();
     m_run.traces.push_back(std::move(trace));
     return true;
 }
@@ -254,7 +287,9 @@ Texts::AddText(const std::string& text, const std::string& file)
     json document;
     if (!groups && !IsKineto(text))
     {
-        return Fail("is neither a trace of Kineto nor an execution trace of PyTorch");
+        m_where = "byte 0";
+        return Fail("is neither a trace of Kineto nor an execution trace of PyTorch, which begin "
+                    "with {\"schemaVersion\" or the like, and {\"schema\"");
     }
     if (!Parse(text, &document))
     {

@@ -20,6 +20,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <set>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -68,9 +69,28 @@ Report(const OptionTable& table,
         std::cout << *text << std::flush;
         return 0;
     }
+    // A list of a file may have the same mistake a thousand times.
+    constexpr std::size_t kMostErrors = 50; // assumed: what a person reads
+    std::set<std::string> told;
     for (const auto& error : errors)
     {
-        std::cerr << table.program << ": error: " << error.Text() << std::endl;
+        told.insert(error.Text());
+    }
+    const std::size_t all = told.size();
+    for (const auto& error : errors)
+    {
+        const std::string text = error.Text();
+        if (told.erase(text) == 0)
+        {
+            continue; // a second time
+        }
+        if (told.size() + kMostErrors < all && !told.empty())
+        {
+            std::cerr << table.program << ": error: " << told.size() + 1
+                      << " more errors, of which the next is: " << text << std::endl;
+            break;
+        }
+        std::cerr << table.program << ": error: " << text << std::endl;
     }
     if (!errors.empty())
     {

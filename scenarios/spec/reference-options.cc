@@ -36,11 +36,15 @@ TakeReference(Validation* v, uint32_t servers, CollperfScenario* s)
     const std::string& file = v->values.Text("reference");
     std::vector<topo::Error> errors;
     const auto text = formats::ReadInput(file, errors);
-    const auto output =
-        text ? formats::ReadNcclOutput(*text, file, errors) : std::optional<formats::NcclOutput>();
-    if (!output)
+    if (!text)
     {
         v->FailFile("reference", errors);
+        return;
+    }
+    const auto output = formats::ReadNcclOutput(*text, file, errors);
+    if (!output)
+    {
+        v->errors.push_back({"", "", errors[0].Sentence(), ""}); // with the line
         return;
     }
     if (!output->op.empty() && coll::ParseOp(output->op) != s->op)

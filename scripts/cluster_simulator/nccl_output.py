@@ -27,6 +27,14 @@ TEST = re.compile(r"#\s*Collective test starting:\s*(\S+?)_perf\b")
 # As collperf of this project writes its first lines.
 OWN = re.compile(r"# (\w+), algorithm .*; (\d+) ranks? on (\d+) servers?,")
 
+# Bytes of the types of nccl-tests and rccl-tests (test_typenames of their src/common.cu).
+TYPES = {
+    **dict.fromkeys(("int8", "uint8", "char", "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2"), 1),
+    **dict.fromkeys(("half", "bfloat16", "bf16"), 2),
+    **dict.fromkeys(("int", "int32", "uint32", "float"), 4),
+    **dict.fromkeys(("int64", "uint64", "double"), 8),
+}
+
 Output = collections.namedtuple("Output", "op nodes gpus rows")  # rows: (bytes, microseconds)
 
 
@@ -43,35 +51,82 @@ def is_output(path):
 
 
 def titles(text):
-    """Where the first `time` of a table stands in its rows; None: it is no title."""
+    """The columns of a table; None: it is no title."""
     words = text.lstrip("#").split()
-    if words[:2] != ["size", "count"] or "time" not in words:
-        return None
-    return words.index("time")
+    return words if words[:2] == ["size", "count"] and "time" in words else None
 
 
-def row(path, number, text, column):
-    """(bytes, microseconds) of a line of the table; None: it is none."""
-    words = text.split()
-    if len(words) <= column or not re.fullmatch("[0-9]{1,16}", words[0], re.ASCII):
-        return None
-    if not re.fullmatch("[0-9]{1,16}", words[1], re.ASCII):
-        return None
+def is_whole(word):
+    return bool(re.fullmatch("[0-9]{1,16}", word, re.ASCII))
+
+
+def printed(word):
+    """(a number as it was printed, how much its lost digits are at most); None: it is none."""
+    found = re.fullmatch(r"[0-9]*(?:\.([0-9]*))?(?:[eE]([-+]?[0-9]{1,3}))?", word, re.ASCII)
     try:
-        time = float(words[column])
-    except ValueError:
-        time = math.nan
-    if not 0 < time < math.inf:
-        raise InvalidInput(
-            f"{path}: line {number}: time={shown(words[column])}; "
-            "allowed: a number of microseconds above 0"
-        )
-    return int(words[0]), time
+        return float(word), 0.5 * 10.0 ** (int(found[2] or 0) - len(found[1] or ""))
+    except (TypeError, ValueError):
+        return None
+
+
+def is_rate(size, time, rate, least, most):
+    """Whether a rate is `size` bytes in `time` us in GB/s by a factor, within what was printed."""
+    exact = 1 + 1e-6  # of floats
+    slow = size * 1e-3 / (time[0] + time[1])
+    fast = size * 1e-3 / (time[0] - time[1]) if time[0] > time[1] else math.inf
+    lost = rate[1] * exact
+    return rate[0] - lost <= most * fast * exact and rate[0] + lost >= least * slow / exact
+
+
+def row(path, number, text, columns):
+    """(bytes, microseconds) of a line of the table; None: it is none. What contradicts itself is an
+    error: see scenarios/formats/nccl-output.cc, which reads the same.
+    """
+    words = text.split()
+
+    def wrong(problem):
+        return InvalidInput(f"{path}: line {number}: {problem}")
+
+    looks = [is_whole(word) for word in words[:2]] + [word in TYPES for word in words[2:3]]
+    if sum(looks) < 2:
+        return None
+    if not all(looks[:2]):
+        which = looks.index(False)
+        name = ("size", "count")[which]
+        raise wrong(f"{name}={shown(words[which])}; allowed: a whole number")
+    column = columns.index("time")
+    half = columns[column + 1 :].index("time") + 1 if columns.count("time") > 1 else 0
+    if len(words) < len(columns) and len(words) + half != len(columns):
+        raise wrong(f"{len(words)} columns; allowed: {len(columns)}, as in the title")
+    size, count = int(words[0]), int(words[1])
+    if "type" in columns[:column]:
+        name = words[columns.index("type")]
+        if name not in TYPES:
+            raise wrong(f"type={shown(name)}; allowed: {', '.join(TYPES)}")
+        part = count * TYPES[name]
+        if (size > 0) if part == 0 else (size == 0 or size % part):
+            raise wrong(f"size={size}; allowed: what {count} elements of type {name} are")
+    time = printed(words[column])
+    if not time or not 0 < time[0] < math.inf:
+        raise wrong(f"time={shown(words[column])}; allowed: a number of microseconds above 0")
+    for at in (column, column + half)[: 2 if half and len(words) >= len(columns) else 1]:
+        if columns[at + 1 : at + 3] != ["algbw", "busbw"] or words[at : at + 3] == ["N/A"] * 3:
+            continue
+        three = [printed(word) for word in words[at : at + 3]]
+        # algbw is size / time, of old versions what of it leaves one of n >= 2 ranks, (n - 1) / n;
+        # busbw, of any operation, at most twice that.
+        for name, rate, least, most in (("algbw", three[1], 0.5, 1), ("busbw", three[2], 0, 2)):
+            if None in three or not is_rate(size, three[0], rate, least, most):
+                raise wrong(
+                    f"{name}={shown(words[at + 1 + (name == 'busbw')])}; allowed: what {size} B in"
+                    f" {shown(words[at])} us are"
+                )
+    return size, time[0]
 
 
 def read(path, op=None):
     """What a file says; `op` where it does not say it."""
-    column = None
+    columns = None
     own = None
     hosts = {}
     rows = []
@@ -95,9 +150,9 @@ def read(path, op=None):
             elif found := OWN.match(text):
                 own = found
             elif titles(text) is not None:
-                column = titles(text)
-            elif column is not None and not text.startswith("#"):
-                one = row(path, number, text, column)
+                columns = titles(text)
+            elif columns is not None and not text.startswith("#"):
+                one = row(path, number, text, columns)
                 if one and one[0] > 0:
                     rows.append(one)
     if own:

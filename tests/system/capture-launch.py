@@ -15,6 +15,9 @@ from _report import page_data
 from _system_test import PROGRAMS, ROOT, captured, main
 
 from cluster_simulator.capture import command_line  # noqa: E402
+from cluster_simulator.capture.launch import words as words_of  # noqa: E402
+from cluster_simulator.capture.launch.counts import WrongWords  # noqa: E402
+from cluster_simulator.capture.launch.mpirun import mpirun  # noqa: E402
 from cluster_simulator.errors import InvalidInput  # noqa: E402
 
 PARAMETERS = 25557032  # of ResNet-50
@@ -380,6 +383,86 @@ def is_alive(process):
         return False
 
 
+class Words(CaptureTest):
+    """What launchers' words ask for, on servers of 4 GPUs."""
+
+    def test_torchrun(self):
+        for words, shape in (
+            ("--nproc_per_node=auto", (1, 4)),
+            ("--nproc_per_node 3 --nnodes 2", (2, 3)),
+            ("--nnodes=1:3 --nproc_per_node=2", (3, 2)),
+            ("--standalone --nnodes=1:3 --nproc_per_node=2", (1, 2)),
+            ("--standalone --nproc_per_node=gpu", (1, 4)),
+        ):
+            job = words_of.torchrun([*words.split(), "a.py"], 4)
+            self.assertEqual(((job.servers, job.each), job.program), (shape, ["a.py"]), words)
+        # Where somebody says how many servers there are.
+        self.assertEqual(words_of.torchrun(["--standalone", "a.py"], 4, 5).servers, 5)
+        for words, said in (
+            ("--standalone --nnodes=2", "is of one server, and --nnodes says 2"),
+            ("--nproc_per_node=cpu", "=cpu: is not .*; allowed: gpu, auto, 1 to"),
+            ("--nnodes=3:2", "=3:2: allowed: N, or MIN:MAX"),
+            ("--nnodes=1:2:3", "=1:2:3: allowed: N, or MIN:MAX"),
+            ("--nnodes=0:2", "=0: is not a number of servers"),
+        ):
+            with self.assertRaisesRegex(WrongWords, said):
+                words_of.torchrun([*words.split(), "a.py"], 4)
+
+    def test_srun(self):
+        before = dict(os.environ)
+        self.addCleanup(lambda: (os.environ.clear(), os.environ.update(before)))
+        for words, shape in (
+            ("", (1, 1)),
+            ("-N2 -n 8", (2, 4)),
+            ("-N 2-3 --ntasks-per-node=2", (3, 2)),
+            ("--nodes 2 --cpu-bind none --gpu-bind=closest -l -u --mpi pmix --export ALL", (2, 1)),
+            ("-N 2 --ntasks-per-gpu=1", (2, 4)),
+            ("-N 2 --gpus-per-node=3 --ntasks-per-gpu 2", (2, 6)),
+            ("-N 2 --gpus 4 --ntasks-per-gpu=1", (2, 2)),
+            ("-C a100 -q high --kill-on-bad-exit=1 -K -n 3 --container-image=x", (1, 3)),
+        ):
+            split = words_of.srun([*words.split(), "python", "a.py"], 4)
+            self.assertEqual(split, (*shape, ["python", "a.py"]), words)
+        for words, said in (
+            ("--bogus", "--bogus: is no option that is known here; .*: --bogus=VALUE"),
+            ("-N 0", "-N=0: is not a number"),
+            ("-N 2-0", "-N=0: is not a number"),
+            ("--multi-prog", "--multi-prog: several programs"),
+        ):
+            with self.assertRaisesRegex(WrongWords, f"^srun: {said}"):
+                words_of.srun([*words.split(), "a.py"], 4)
+
+    def test_mpirun(self):
+        hosts = self.write("hosts", "# of the cluster\na slots=3\nb slots=3\n")
+        for words, shape, sets in (
+            ("", (1, 4), {}),
+            ("-np 8 --allow-run-as-root -x PATH", (2, 4), {}),
+            ("-np 2 -npernode 1", (2, 1), {}),
+            ("-np 6 --map-by ppr:3:node --bind-to none -x A=7", (2, 3), {"A": "7"}),
+            ("-np 4 --map-by slot", (1, 4), {}),
+            ("-H one:2,two:2", (2, 2), {}),
+            ("-H one:8,two:8 -np 8", (2, 4), {}),  # as many as there are GPUs
+            ("-host a,b,c", (3, 1), {}),
+            (f"--hostfile {hosts} --mca btl ^openib --tag-output", (2, 3), {}),
+            ("--hostfile /not/here -np 4", (1, 4), {}),
+            ("-n 4 -ppn 2 -genv A 8", (2, 2), {"A": "8"}),
+        ):
+            found = {}
+            split = mpirun([*words.split(), "python", "a.py"], 4, None, found)
+            self.assertEqual((split, found), ((*shape, ["python", "a.py"]), sets), words)
+        self.assertEqual(mpirun(["-npernode", "2", "a"], 4, 3)[:2], (3, 2))
+        for words, said in (
+            ("-np 3 -npernode 2 a", "3 processes do not fill servers of 2 evenly; allowed: mult"),
+            ("--bogus -np 2 a", "--bogus: is none of its options"),
+            ("-np", "-np needs a value"),
+            ("-np 0 a", "-np=0: is not a number of processes"),
+            ("-np 2", "no command is named"),
+            ("-np 1 a : -np 1 b", "several programs"),
+        ):
+            with self.assertRaisesRegex(WrongWords, f"^mpirun: {said}"):
+                mpirun(words.split(), 4)
+
+
 class Launchers(CaptureTest):
     """What scripts ask of a cluster beside its launchers."""
 
@@ -503,6 +586,147 @@ class Launchers(CaptureTest):
         self.assertTrue(any("16 of 20 ranks were not captured" in note for note in notes), notes)
         notes = self.job("torchrun --nnodes=4 --nproc_per_node=4 tell.py").meta["notes"]
         self.assertFalse(any("not captured" in note for note in notes), notes)
+
+    def test_code_in_place_of_a_script(self):
+        """Of -c and of the standard input; what only asks something is none of the jobs."""
+        code = "import sys, torch; torch.ones(2).cuda(); print(sys.argv)"
+        for line, said in (
+            (f"python -c '{code}' a", "['-c', 'a']"),
+            (f"echo '{code}' | python - b", "['-', 'b']"),
+            (f"python <<'END'\n{code}\nEND", "['']"),
+        ):
+            with self.subTest(line):
+                made = self.job(line)
+                self.assertEqual((made.output, made.meta["world"]), (said + "\n", 1))
+        made = self.job(
+            "N=$(python -c 'import torch; print(torch.cuda.device_count())')\n"
+            "torchrun --nproc_per_node=$N tell.py\npython -c 'import torch; print(\"end\")'\n"
+            "echo 'print(2 + 3)' | python -"
+        )
+        self.assertEqual(made.meta["world"], 4)
+        self.assertEqual(made.output.splitlines()[-2:], ["end", "5"])
+        self.assertFalse(any("jobs" in note for note in made.meta["notes"]), made.meta["notes"])
+        made = self.job("mpirun -n 2 python -c 'import torch; torch.ones(2).cuda()'")
+        self.assertEqual(made.meta["world"], 2)
+        with self.assertRaises(CaptureFailed) as caught:
+            self.job("python -c 'import torch; raise ValueError(3)'")
+        self.assertIn('File "<string>", line 1, in <module>\nValueError: 3', str(caught.exception))
+        with self.assertRaisesRegex(InvalidInput, "mpirun: python without a script: .* -c$"):
+            self.job("mpirun -n 2 python - < tell.py")
+
+    def test_what_comes_behind_the_training(self):
+        """It uses no GPU: it is not what was meant."""
+        self.write("plot.py", "print('plotted')\n")
+        made = self.job("torchrun --nproc_per_node=2 tell.py\npython plot.py")
+        self.assertEqual(made.meta["world"], 2)
+        self.assertIn("2 jobs: the last one that used a GPU", " ".join(made.meta["notes"]))
+
+    def test_encodings(self):
+        """A coding cookie counts; without one it is Python's own error."""
+        for head, status in (("# -*- coding: latin-1 -*-\n", 0), ("", 1)):
+            path = self.write("latin.py", "")
+            with open(path, "wb") as file:
+                file.write(head.encode() + b"import torch\ntorch.ones(2).cuda()\ns = '\xe9'\n")
+            if status == 0:
+                self.assertEqual(self.capture(path).meta["world"], 1)
+                continue
+            error = self.fails(path)
+            self.assertEqual(error.exit_status, 1)
+            self.assertIn("SyntaxError: (unicode error) 'utf-8' codec can't", str(error))
+
+    def test_the_older_launcher_tells_ranks_by_an_argument(self):
+        """As torch.distributed.launch of 1.13 does, without --use_env."""
+        path = self.write(
+            "local.py",
+            "import sys, torch\ntorch.ones(2).cuda()\nprint(sys.argv[1:])\n",
+        )
+        for words, said in (("", "['--local_rank={}', 'x']"), ("--use_env", "['x']")):
+            line = f"python -m torch.distributed.launch {words} --nproc_per_node=2 {path} x"
+            out = self.job(line).output.splitlines()
+            self.assertEqual(sorted(out), [said.format(rank) for rank in range(2)])
+
+    def test_launchers_under_launchers(self):
+        """One on each server, if it says that there are so many; else they would be several jobs,
+        which use the same GPUs.
+        """
+        line = "mpirun -np 2 -npernode 1 torchrun --nnodes=2 --nproc_per_node=3 tell.py"
+        self.assertEqual(self.job(line).meta["world"], 6)
+        told = "starts torchrun 2 times, and --nnodes=1 is of each: .*; allowed: --nnodes=2"
+        for line in ("mpirun -np 2 torchrun", "srun -n 2 python -m torch.distributed.run"):
+            with self.subTest(line), self.assertRaisesRegex(InvalidInput, told):
+                self.job(f"{line} --nproc_per_node=2 tell.py")
+
+    def test_a_shell_between_launcher_and_python(self):
+        """It says what each rank's words and variables are; Python's status comes back to it."""
+        self.write(
+            "told.py",
+            "import os, sys, torch\ntorch.ones(8, device='cuda')\n"
+            "print('rank', os.environ['RANK'], sys.argv[1:], 'A' in os.environ)\n",
+        )
+        self.write("wrap.sh", "RANK=$OMPI_COMM_WORLD_RANK exec python told.py $OMPI_COMM_WORLD_RANK\n")
+        for line in (
+            "srun -N 2 --ntasks-per-node=2 bash -c 'N=$(python -c \"import torch\"; echo 1);"
+            " test $SLURM_PROCID = 2 || export A=7;"
+            " RANK=$SLURM_PROCID python told.py $SLURM_LOCALID $N; echo $?'",
+            "mpirun -np 3 bash wrap.sh",
+        ):
+            with self.subTest(line):
+                made = self.job(line)
+                ranks = 4 if "srun" in line else 3
+                self.assertEqual(made.meta["world"], ranks)
+                told = sorted(one for one in made.output.splitlines() if one.startswith("rank"))
+                if ranks == 4:
+                    wanted = [f"rank {r} ['{r % 2}', '1'] {r != 2}" for r in range(4)]
+                    self.assertEqual(made.output.splitlines()[-1], "0")
+                else:
+                    wanted = [f"rank {r} ['{r}'] False" for r in range(3)]
+                self.assertEqual(told, wanted)
+        with self.assertRaisesRegex(InvalidInput, "mpirun: bash starts Python as rank 0, and not"):
+            self.job("mpirun -np 2 bash -c 'test $OMPI_COMM_WORLD_RANK = 1 || python told.py'")
+
+    def test_programs_by_their_path(self):
+        """What PATH finds by its name is meant; tools of the system are none of it."""
+        for line, world in (
+            ("/usr/bin/python3 -u tell.py", 1),
+            ("/usr/bin/torchrun --nproc_per_node=2 tell.py", 2),
+            ("srun -n 2 bash -c 'SLURM_LOCALID=7 /usr/bin/python3 -m tell'", 2),
+        ):
+            with self.subTest(line):
+                made = self.job(f"/usr/bin/python3 -c 'print(2 + 3)'\n{line}")
+                self.assertEqual(made.meta["world"], world)
+                self.assertEqual(made.output.splitlines()[0], "5")
+                self.assertEqual(len(made.output.splitlines()), 1 + world)
+                self.assertFalse(any("jobs" in note for note in made.meta["notes"]))
+        self.write("tell.py", self.TELL)
+        made = self.capture("/usr/bin/python3", os.path.join(self.folder, "tell.py"))
+        self.assertEqual(made.meta["world"], 1)
+
+    def test_where_mpirun_starts_what(self):
+        """Rank, ranks, place on the server; a variable that is handed on."""
+        self.write(
+            "mpi.py",
+            "import os, torch\ntorch.ones(8, device='cuda')\n"
+            "print(*(os.environ['OMPI_COMM_WORLD_' + one] for one in"
+            " ('RANK', 'SIZE', 'LOCAL_RANK', 'NODE_RANK')), os.environ['A'])\n",
+        )
+        made = self.job("mpirun -np 6 --map-by ppr:3:node -x A=7 python mpi.py")
+        self.assertEqual(
+            sorted(made.output.splitlines()), [f"{r} 6 {r % 3} {r % 3} 7" for r in range(6)]
+        )
+
+    def test_launchers_of_other_packages(self):
+        for line, said in (
+            ("accelerate launch --num_processes 2 tell.py", "torchrun --nproc_per_node=N"),
+            ("deepspeed --num_gpus 2 tell.py", "torchrun --nproc_per_node=N"),
+            ("horovodrun -np 2 python tell.py", "mpirun -np N"),
+        ):
+            name = line.split()[0]
+            told = f"{name} is not there where scripts are captured; allowed: {said}"
+            if name == "deepspeed":
+                with self.assertRaisesRegex(InvalidInput, told):
+                    self.job(line)  # in a script
+            with self.subTest(line), self.assertRaisesRegex(InvalidInput, told):
+                self.capture(*line.split())
 
     def test_servers_that_the_words_do_not_have(self):
         made = self.job("torchrun --nproc_per_node=2 tell.py", servers=2)

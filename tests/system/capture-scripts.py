@@ -243,6 +243,66 @@ class Scripts(CaptureTest):
         self.assertEqual([(task["bytes"], task["dtype"]) for task in counts], [(32, "i64")])
         self.assertTrue(any("spread evenly" in note for note in made.meta["notes"]))
 
+    def on(self, world, script):
+        """On one server, or two with half of the ranks each."""
+        nodes = 2 if world > 4 else 1
+        made = self.correct(
+            "torchrun", f"--nnodes={nodes}", f"--nproc_per_node={world // nodes}", script
+        )
+        self.assertEqual(made.meta["world"], world)
+        return made
+
+    def test_tables_of_each_rank(self):
+        """DLRM: 12 samples of each rank, 16 floats of a table for each; 5 tables, so that of 6
+        ranks one has none. The dense layers have 13 -> 64 -> 16 and 31 -> 64 -> 1 (16 + 6 * 5 / 2).
+        """
+        dense = [4 * (13 * 64 + 64 + 64 * 16 + 16), 4 * (31 * 64 + 64 + 64 + 1)]
+        for world in (1, 3, 6):
+            with self.subTest(world=world):
+                made = self.on(world, "dlrm.py")
+                of_each = [12 * len(range(rank, 5, world)) * 16 * 4 for rank in range(world)]
+                for rank in range(world):
+                    step = collectives(made.tasks(rank, 1))
+                    sends = [task["sends"] for task in step if task["op"] == "alltoallv"]
+                    self.assertEqual(sends, [[of_each[rank]] * world, of_each])
+                    reduced = [task["bytes"] for task in step if task["op"] == "all_reduce"]
+                    self.assertEqual(sorted(reduced), dense)
+
+    def test_contrastive_learning(self):
+        """SimCLR with SyncBN: 5 norms of 64, 128, 256 and 512 channels, each of which gathers mean,
+        variance and count, and sums up two numbers a channel backward; two matrices of 8 x 64
+        embeddings; gradients of ResNet-18 without its last layer and of 512 -> 256 -> 64.
+        """
+        parameters = 11689512 - 513000 + 512 * 256 + 256 + 256 * 64 + 64
+        channels = [64 << i for i in range(4) for _ in range(5)]
+        for world in (1, 3):
+            with self.subTest(world=world):
+                step = collectives(self.on(world, "contrastive.py").tasks(world - 1, 1))
+                norms = channels if world > 1 else []
+                gathered = [task["bytes"] for task in step if task["op"] == "all_gather"]
+                expected = [4 * world * (2 * one + 1) for one in norms] + [4 * world * 8 * 64] * 2
+                self.assertEqual(sorted(gathered), sorted(expected))
+                reduced = [task["bytes"] for task in step if task["op"] == "all_reduce"]
+                self.assertEqual(
+                    sum(reduced), 4 * (parameters + 2 * sum(norms) + 2 * world * 8 * 64)
+                )
+
+    def test_translation(self):
+        """nn.Transformer with two layers a side, 64 wide, 128 within, for 500 words; the table of
+        positions is a buffer, which DDP sends at each step (at its second also its buckets).
+        """
+        attention, within, norm = 4 * (64 * 64 + 64), 2 * 64 * 128 + 128 + 64, 2 * 64
+        encoder, decoder = attention + within + 2 * norm, 2 * attention + within + 3 * norm
+        parameters = 2 * 500 * 64 + 64 * 500 + 500 + 2 * (encoder + decoder) + 2 * norm
+        for world in (1, 3):
+            with self.subTest(world=world):
+                made = self.on(world, "translation.py")
+                self.assertEqual(made.meta["steps"]["count"], 3)
+                step = collectives(made.tasks(0, 2))
+                for op, expected in (("all_reduce", 4 * parameters), ("broadcast", 4 * 100 * 64)):
+                    sizes = [task["bytes"] for task in step if task["op"] == op]
+                    self.assertEqual(sum(sizes), expected, op)
+
     def test_several_gpus_of_one_process(self):
         made = self.correct("data_parallel.py", gpus_per_server=2)
         self.assertEqual(made.meta["world"], 2)

@@ -49,6 +49,13 @@ class Api(CudaTest):
     def test_threads(self):
         self.part("threads")
 
+    def test_absurd_arguments(self):
+        """Each is the error that the call's documentation names, and the program goes on."""
+        program = self.compile("absurd")
+        for part in ("devices", "memory", "streams", "driver", "communicators", "nonblocking"):
+            with self.subTest(part):
+                self.run_capture("--gpus-per-server=2", "--patience=5", program, part)
+
     def test_clocks(self):
         self.part("clocks")
 

@@ -106,11 +106,11 @@ OUTPUT = """noise, of mpirun
 #  Rank  1 Group  0 Pid     11 on  nodeA device  1 [0000:15:00] NVIDIA X
 #  Rank  2 Group  0 Pid     12 on  nodeB device  0 [0000:0f:00] NVIDIA X
 #  Rank  3 Group  0 Pid     13 on  nodeB device  1 [0000:15:00] NVIDIA X
-#       size         count      type   redop    root     time   algbw   busbw #wrong     time ...
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
 #        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)
-       65536         16384     float     sum      -1    45.25    1.45    2.17      0    46.12
+       65536         16384     float     sum      -1    45.25    1.45    2.17      0    46.12    1.42    2.13      0
 nodeA:10:10 [0] NCCL INFO 12 channels
-     1048576        262144     float     sum      -1   120.50    8.70   13.05      0    121.5
+     1048576        262144     float     sum      -1   120.50    8.70   13.05      0    121.5    8.63   12.95      0
 # Out of bounds values : 0 OK
 """
 MACHINE = "--machine=--server=dgx-h100"
@@ -144,6 +144,14 @@ for text, options, said in (
     (OUTPUT.replace("on  nodeB device  1", "on  nodeC device  1"), (), "hosts with 1 and 2 GPUs"),
     (OUTPUT.replace("Rank  3", "Rank  2"), (), "line 6: rank 2 a second time"),
     (OUTPUT.replace("45.25", "-3"), (), "line 9: time='-3'"),
+    # Rows that contradict themselves: 65536 B in 45.25 us are 1.448 GB/s.
+    (OUTPUT.replace("2.17      0    46.12", "2.17"), (), "line 9: 11 columns; allowed: 13"),
+    (OUTPUT.replace(" 16384 ", " 16383 "), (), "line 9: size=65536; allowed: what 16383 elements"),
+    (OUTPUT.replace(" 65536 ", " 6553G "), (), "line 9: size='6553G'; allowed: a whole number"),
+    (OUTPUT.replace("65536         16384     float", "65536   16384    flot"), (), "type='flot'"),
+    (OUTPUT.replace("45.25", "4525"), (), "line 9: algbw='1.45'; allowed: what 65536 B in '4525'"),
+    (OUTPUT.replace("1.45    2.17", "1.45    3.17"), (), "line 9: busbw='3.17'"),
+    (OUTPUT.replace("46.12    1.42", "46.12    1.52"), (), "line 9: algbw='1.52'"),
     (OUTPUT[: OUTPUT.index("       65536")], (), "there are no rows of a table"),
     ("\n".join(OUTPUT.splitlines()[:2] + OUTPUT.splitlines()[6:]), (), "no lines of devices"),
 ):

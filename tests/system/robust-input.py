@@ -353,6 +353,21 @@ class NoEnd(RobustTest):
         ):
             self.refuse(f"traffic --pattern=on-off {times}", "--on-time", "together at least")
 
+    def test_a_thousand_errors(self):
+        """The same one is told once; of others 50, and how many more there are."""
+        same = {"program": "collperf", "collectives": {"algorithm": ["ring"] * 1000}}
+        self.refuse(f"collperf --scenario={self.write('same.json', same)}", "a second algorithm")
+        for keys, lines in ((50, 50), (51, 51), (52, 51), (200, 51)):
+            others = {"program": "collperf", **{f"key{i}": 1 for i in range(keys)}}
+            run = self.run_program(
+                f"collperf --scenario={self.write('others.json', others)}", status=2
+            )
+            errors = run.err.splitlines()
+            self.assertEqual(len(errors), lines)
+            self.assertTrue(all("unknown key" in line for line in errors), run.err)
+            more = f"collperf: error: {keys - 50} more errors, of which the next is: "
+            self.assertEqual(errors[-1].startswith(more), keys > 51, errors[-1])
+
     def test_long_gaps_cost_nothing(self):
         """Periods beyond the end are not drawn: a load of a billionth has gaps of seconds."""
         self.run_program(

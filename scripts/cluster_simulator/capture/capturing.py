@@ -19,7 +19,7 @@ from ..shown import shown
 from . import command_line, cuda, ending, gpus, installing, isolation, kept_files
 from .captured import Captured, CaptureFailed, NotWritten
 from .launch import allocation, environment
-from .launch.words import MOST_RANKS
+from .launch.counts import MOST_RANKS
 from .out_folder import FILES, alone, remove_old
 from .record.capture_files import Capture
 from .record.mistakes import HANGS
@@ -230,13 +230,27 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
             )
             if status:
                 _check_disks(scratch, out)
-            jobs = _jobs(scratch)
+            jobs, idle = _jobs(scratch), []
             if not jobs:
                 break
             # (What plays the ranks may have been ended with the shell that was its parent.)
             left = left or not os.path.isfile(jobs[-1]["status"])
             progress(0, 0, READING)
-            made = _read(jobs[-1], gpus_per_server, launch["gpu"], host_us, bool(device["step"]))
+            read = functools.partial(
+                _read,
+                gpus_per_server=gpus_per_server,
+                gpu=launch["gpu"],
+                host_us=host_us,
+                named=bool(device["step"]),
+            )
+            made = read(jobs[-1])
+            # What comes behind a training (python3 plot.py) is not what was meant.
+            while not made.records and len(jobs) > 1:
+                idle.insert(0, jobs.pop())
+                made = read(jobs[-1])
+            if not made.records and idle:
+                jobs, idle = [*jobs, *idle], []
+                made = read(jobs[-1])
             if not status:
                 _check_whole(made, scratch, left)
             if not made.records and not status:
@@ -264,8 +278,9 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
                 f"step {device['steps']} is simulated, which sends nothing that the one before it"
                 f" did not; step {device['steps'] - 1} did"
             )
-        if len(jobs) > 1:
-            notes.append(f"the command started {len(jobs)} jobs: the last one was captured")
+        if (number := sum(job["code"] is None for job in jobs + idle)) > 1:
+            which = "the last one that used a GPU" if idle else "the last one"
+            notes.append(f"the command started {number} jobs: {which} was captured")
         if not jobs:
             raise _nothing(status, out, left)
         if step is not None and not status:
@@ -403,11 +418,16 @@ def _run(words, out, scratch, device, launch, network, progress):
     programs = os.path.join(scratch, "programs")
     if not os.path.isdir(programs):
         os.makedirs(programs)
-        for name in (*command_line.LAUNCHERS, *ASKED):
+        for name in (*command_line.LAUNCHERS, *ASKED, *command_line.OTHERS):
             path = os.path.join(programs, name)
             with open(path, "w", encoding="utf-8") as file:
                 answer = shlex.quote(os.path.join(HERE, "launch", "command.py"))
                 there = f"{environment.PROGRAMS}={shlex.quote(programs)}"
+                if name in command_line.OTHERS:
+                    said = shlex.quote(f"{REFUSED}{command_line.not_here(name)}")
+                    file.write(f"#!/bin/sh\necho {said} >&2\nexit 2\n")
+                    os.chmod(path, 0o755)
+                    continue
                 file.write(
                     f'#!/bin/sh\n{there} exec {installing.PYTHON} {answer} {name} "$@"\n'
                 )

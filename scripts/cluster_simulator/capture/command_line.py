@@ -13,6 +13,14 @@ from ..shown import shown
 
 # What a script may start its processes with, and what then answers: launch/command.py.
 LAUNCHERS = ("torchrun", "python", "python3", "srun", "mpirun", "mpiexec")
+# Launchers that belong to packages which are not here, and what does the same.
+OTHERS = {
+    "accelerate": "torchrun --nproc_per_node=N (accelerate launch --num_processes=N)",
+    "deepspeed": "torchrun --nproc_per_node=N (deepspeed --num_gpus=N)",
+    "horovodrun": "mpirun -np N (horovodrun -np N), with torch.distributed in the script",
+    "composer": "torchrun --nproc_per_node=N (composer -n N)",
+    "colossalai": "torchrun --nproc_per_node=N (colossalai run --nproc_per_node N)",
+}
 SHELLS = ("bash", "sh", "dash", "ksh", "zsh")
 # Names that scripts of bash have, where no first line tells.
 ENDINGS = (".sh", ".bash", ".slurm", ".sbatch", ".sub", ".job")
@@ -57,12 +65,18 @@ def of_command(command):
     first = words[0]
     if os.path.isfile(first) and os.path.basename(first) not in LAUNCHERS:
         return _interpreter(first) + words
+    if first in OTHERS:
+        raise InvalidInput(f"capture: {not_here(first)}")
     if os.path.basename(first) not in LAUNCHERS and not shutil.which(first):
         raise InvalidInput(
             f"capture: {shown(first)}: no such script, and no program; allowed: a script of Python"
             f" or bash, a line for a shell, or {', '.join(LAUNCHERS)} with their words"
         )
     return words
+
+
+def not_here(name):
+    return f"{name} is not there where scripts are captured; allowed: {OTHERS[name]}"
 
 
 def _interpreter(path):

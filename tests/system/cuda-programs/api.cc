@@ -633,7 +633,7 @@ Driver()
     CHECK(values[0] == 0x12345678 && values[3] == 0x12345678);
     CUmodule module = nullptr;
     CUfunction function = nullptr;
-    CHECK(cuModuleLoadData(&module, nullptr) == CUDA_SUCCESS);
+    CHECK(cuModuleLoadData(&module, "") == CUDA_SUCCESS);
     CHECK(cuModuleGetFunction(&function, module, "Kernel") == CUDA_SUCCESS);
     const auto begin = Clock::now();
     CHECK(cuLaunchKernel(function, 2, 3, 4, 32, 1, 1, 0, nullptr, nullptr, nullptr) ==

@@ -335,6 +335,9 @@ TEST(Capture, Errors)
             EXPECT_NE(error.find(part), std::string::npos) << error;
         };
     expect("meta.json", "[]", "meta.json: is no JSON object");
+    // Where it is no JSON any more, by line and column; a key twice would be one that is ignored.
+    expect("meta.json", "{\n\"a\": 1", "meta.json:2:7: malformed JSON: ");
+    expect("meta.json", "{\"a\": 1,\n \"a\": 2}", "meta.json:2:2: the key \"a\" stands twice");
     expect("meta.json", R"({"version": 2})", "version 2; allowed: 1");
     expect("meta.json", R"({"version": 1, "world": 0})", "world is 0");
     expect("meta.json", R"({"version": 1, "world": 2, "groups": [{"groups": [[0, 2]]}]})", "rank");
@@ -344,7 +347,8 @@ TEST(Capture, Errors)
     expect("meta.json",
            R"({"version": 1, "world": 2, "groups": [], "ranks": [0], "role_of": [0]})",
            "role_of has 1 ranks");
-    expect("rank-0.jsonl", RankText(0) + "{\n", "rank-0.jsonl:9: is no JSON object");
+    expect("rank-0.jsonl", RankText(0) + "{\n", "rank-0.jsonl:9:2: malformed JSON: ");
+    expect("rank-0.jsonl", RankText(0) + "[]\n", "rank-0.jsonl:9: is no JSON object");
     expect("rank-0.jsonl",
            RankText(0, R"({"id": 7, "step": 1, "kind": "gem"})"),
            "kind is \"gem\"");
@@ -373,6 +377,9 @@ TEST(Capture, Errors)
         {R"("kind": "pointwise", "stream": 0, "launches": "x")",
          "launches is no number that is allowed: 0 to 1000000000"},
         {R"("kind": "pointwise", "stream": 0, "dtype": "f17")", "dtype is \"f17\""},
+        {R"("kind": "pointwise", "stream": 0, "pass": "back")", "pass is \"back\""},
+        {R"("kind": "memcpy", "stream": 0, "bytes": 8, "direction": "to-gpu", "blocking": 1)",
+         "blocking is neither true nor false"},
         {R"("kind": "pointwise", "stream": 0, "phase": "back")", "phase is \"back\""},
         {R"("kind": "memcpy", "stream": 0, "bytes": 8, "direction": "up")", "direction is \"up\""},
         {R"("kind": "collective", "op": "all_reduce", "stream": 1, "group": 0)",

@@ -411,11 +411,26 @@ TEST(Chakra, ErrorsOfJson)
         {R"({"id":1,"type":4,"dataDeps":[2]})", "waits for node 2, which is not there"},
         {R"({"id":1,"type":4,"dataDeps":[1]})", "waits for itself"},
         {R"({"id":1,"type":5})", "comm_dst is missing"},
-        {R"({"id":1,"type":5,"attr":[{"name":"comm_dst","int32Val":5}]})", "comm_dst is 5"},
-        {R"({"id":1,"type":5,"attr":[{"name":"comm_dst","int32Val":0}]})", "message of rank 0 to"},
+        {R"({"id":1,"type":5,"attr":[{"name":"comm_size","int32Val":8},)"
+         R"({"name":"comm_dst","int32Val":5}]})",
+         "comm_dst is 5"},
+        {R"({"id":1,"type":5,"attr":[{"name":"comm_size","int32Val":8},)"
+         R"({"name":"comm_dst","int32Val":0}]})",
+         "message of rank 0 to"},
         {R"({"id":1,"type":7,"attr":[{"name":"comm_type","int32Val":10}]})", "comm_type is 10"},
-        {R"({"id":1,"type":7,"attr":[{"name":"comm_size","int64Val":-1}]})", "comm_size is -1"},
-        {R"({"id":1,"type":7,"attr":[{"name":"pg_name","stringVal":"3"}]})", "pg_name is \"3\""},
+        // Without its attributes a collective is none: 0 would be an all-reduce, of no bytes.
+        {R"({"id":1,"type":7,"attr":[{"name":"comm_size","int64Val":8}]})",
+         "node 1: comm_type is missing"},
+        {R"({"id":1,"type":7,"attr":[{"name":"comm_type","int64Val":0}]})",
+         "node 1: comm_size is missing"},
+        {R"({"id":1,"type":5,"attr":[{"name":"comm_dst","int32Val":0}]})",
+         "node 1: comm_size is missing"},
+        {R"({"id":1,"type":7,"attr":[{"name":"comm_type","int64Val":0},)"
+         R"({"name":"comm_size","int64Val":-1}]})",
+         "comm_size is -1"},
+        {R"({"id":1,"type":7,"attr":[{"name":"comm_type","int64Val":0},)"
+         R"({"name":"pg_name","stringVal":"3"}]})",
+         "pg_name is \"3\""},
         {R"({"id":1,"type":4,"durationMicros":9999999999})", "at most 1e9"},
     };
     for (const auto& [text, expected] : meaningless)
@@ -423,6 +438,22 @@ TEST(Chakra, ErrorsOfJson)
         std::string error;
         EXPECT_FALSE(PlanOf(JsonNodes({text}), "", &error)) << text;
         EXPECT_NE(error.find(expected), std::string::npos) << error;
+    }
+}
+
+TEST(Chakra, GroupsThatAreNoJsonHaveAPlace)
+{
+    const std::string node = R"({"id":1,"type":4,"durationMicros":1})";
+    const std::vector<std::pair<std::string, std::string>> wrong = {
+        {"{\n \"0\": [0,", "groups.json:2:10: malformed JSON: "},
+        {"{\"0\": [0], \"0\": [0]}", "groups.json:1:12: the key \"0\" stands twice"},
+        {"{\"0\": [1]}", "groups.json: /0: is no list of different ranks"},
+    };
+    for (const auto& [groups, expected] : wrong)
+    {
+        std::string error;
+        EXPECT_FALSE(PlanOf(JsonNodes({node}), groups, &error));
+        EXPECT_EQ(error.find(expected), 0U) << error;
     }
 }
 

@@ -220,6 +220,7 @@ ChakraText(bool json, coll::Rank rank)
     ChakraValue size;
     size.whole = 4096;
     all.attributes["comm_size"] = size;
+    all.attributes["comm_type"] = ChakraValue(); // 0: an all-reduce
     nodes.insert(nodes.begin(), all);
     std::ostringstream os;
     (json ? WriteChakraJson : WriteChakraWire)(nodes, os);

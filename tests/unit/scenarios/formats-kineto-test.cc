@@ -397,6 +397,27 @@ TEST(Kineto, WhatIsMissingIsOneError)
         EXPECT_NE(error.find(said), std::string::npos) << part << ": " << error;
     }
     EXPECT_NE(ErrorOf({zero.substr(0, 200)}).find("t0.json: byte 20"), std::string::npos);
+    EXPECT_NE(ErrorOf({R"({"traceEvents": [{"ts": 1e999}]})"}).find("t0.json: byte 24: is no JSON"),
+              std::string::npos);
+    // An event by its place in the list, though those before it do not count.
+    const std::string events = R"({"traceEvents": [{"ph": "M"}, {"ph": "X", "cat": "cpu_op"},)"
+                               R"({"ph": "X", "cat": "kernel", "name": "k", )";
+    EXPECT_NE(ErrorOf({events + R"("ts": "soon", "dur": 1, "args": {}}]})"})
+                  .find("t0.json: /traceEvents/2: \"k\": \"ts\" and \"dur\" are not times"),
+              std::string::npos);
+    EXPECT_NE(ErrorOf({events + R"("ts": 1, "dur": -1, "args": {}}]})"}).find("/traceEvents/2: "),
+              std::string::npos);
+    EXPECT_NE(ErrorOf({events + R"("ts": 1, "dur": 1}]})"}).find("/traceEvents/2: \"k\" has no"),
+              std::string::npos);
+    for (const char* no : {"7", "null", "\"x\"", "[]"})
+    {
+        EXPECT_NE(ErrorOf({R"({"traceEvents": [{"ph": "M"}, )" + std::string(no) + "]}"})
+                      .find("/traceEvents/1: is no JSON object"),
+                  std::string::npos)
+            << no;
+    }
+    EXPECT_NE(ErrorOf({R"({"traceEvents": [], "traceEvents": []})"}).find("stands twice"),
+              std::string::npos);
     EXPECT_NE(ErrorOf({"{\"traceEvents\": []}"}).find("nothing to run"), std::string::npos);
     EXPECT_NE(ErrorOf({"{\"schema\": \"1\", \"nodes\": []}"}).find("without times"),
               std::string::npos);

@@ -121,8 +121,10 @@ TEST(NcclOutput, TablesOfCollperf)
     const NcclOutput output =
         Read("# nThread 1 nGpus 1 minBytes 1024\n#\n"
              "# reduce_scatter, algorithm ring, ll128 up to 16 MiB; ring, simple; 6 ranks on 3 "
-             "servers, single-switch, 100GbE\n" +
-             Table());
+             "servers, single-switch, 100GbE\n"
+             "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
+             // 6 ranks with 256 floats each; 6144 B in 15.5 us are 0.396 GB/s, by 5/6 0.330
+             "6144 256 float sum -1 15.50 0.40 0.33 0 14.00 0.44 0.37 0\n");
     EXPECT_EQ(output.op, "reduce_scatter");
     EXPECT_EQ(output.ranks, 6U);
     EXPECT_EQ(output.hosts, 3U);
@@ -143,6 +145,79 @@ TEST(NcclOutput, Errors)
     EXPECT_NE(ErrorOf(Head() + "# Collective test starting: broadcast_perf\n")
                   .find("n.txt:8: the test of \"broadcast\" behind that of \"all_reduce\""),
               std::string::npos);
+}
+
+// A row that cannot be: its columns, its size, its rates. 1024 B in 15.5 us are 0.0661 GB/s, of an
+// all-reduce of 4 ranks on the bus 2 * 3/4 of it: 0.099.
+TEST(NcclOutput, RowsThatContradictThemselves)
+{
+    const std::string title =
+        "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n";
+    const std::string good = "1024 256 float sum -1 15.50 0.07 0.10 0 14.00 0.07 0.11 0";
+    EXPECT_EQ(Read(Head() + title + good).time.size(), 1U);
+    const std::pair<const char*, const char*> kWrong[] = {
+        {"1024 256 float sum -1 15.50 0.07 0.10", "a row of 8 columns; allowed: 13"},
+        {"1024 256 float sum -1", "a row of 5 columns"},
+        {"1024 255 float sum -1 15.50 0.07 0.10 0 14.00 0.07 0.11 0",
+         "size 1024, which 255 elements of type float are not"},
+        {"1024 0 float sum -1 15.50 0.07 0.10 0 14.00 0.07 0.11 0", "0 elements"},
+        {"1O24 256 float sum -1 15.50 0.07 0.10 0 14.00 0.07 0.11 0",
+         "\"1O24\" where there should be the size"},
+        {"1024 25x float sum -1 15.50 0.07 0.10 0 14.00 0.07 0.11 0", "should be the elements"},
+        {"1024 256 flot sum -1 15.50 0.07 0.10 0 14.00 0.07 0.11 0",
+         "\"flot\" where there should be the type"},
+        // All that two ranks have, or eight: neither is four.
+        {"1024 128 float sum -1 15.50 0.07 0.10 0 14.00 0.07 0.11 0", "2 times its elements"},
+        {"1024 256 float sum -1 1550 0.07 0.10 0 14.00 0.07 0.11 0",
+         "algbw 0.07 GB/s, which 1024 B in 1550 us are not"},
+        {"1024 256 float sum -1 15.50 0.08 0.10 0 14.00 0.07 0.11 0", "algbw 0.08"},
+        {"1024 256 float sum -1 15.50 0.07 0.12 0 14.00 0.07 0.11 0",
+         "busbw 0.12 GB/s, which 1024 B in 15.5 us are not of all_reduce on 4 ranks"},
+        {"1024 256 float sum -1 15.50 0.07 0.10 0 14.00 0.07 0.14 0", "busbw 0.14"},
+        {"1024 256 float sum -1 15.50 0.07 -0.10 0 14.00 0.07 0.11 0", "15.50 0.07 -0.10"},
+        {"1024 256 float sum -1 15.50 0.07 0.10 0 N/A 0.07 0.11 0", "N/A 0.07 0.11"},
+    };
+    for (const auto& [row, part] : kWrong)
+    {
+        const std::string error = ErrorOf(Head() + title + row + "\n" + good + "\n");
+        EXPECT_EQ(error.find("n.txt:9: "), 0U) << error;
+        EXPECT_NE(error.find(part), std::string::npos) << error;
+    }
+    // Without its first line the collective may be any, and no busbw is above twice algbw.
+    const std::string old = Head().substr(Head().find('\n') + 1) + title;
+    EXPECT_EQ(Read(old + "1024 256 float sum -1 15.50 0.07 0.05 0 14 0.07 0.05 0").time.size(), 1U);
+    EXPECT_NE(ErrorOf(old + "1024 256 float sum -1 15.50 0.07 0.20 0 14 0.07 0.05 0\n")
+                  .find("are not of any collective"),
+              std::string::npos);
+}
+
+// Forms that real tables have, with numbers of published ones.
+TEST(NcclOutput, FormsOfVersions)
+{
+    // Before 2.10 or so an all-gather had no reduction and no root, and algbw was the half of two
+    // ranks that leaves: 33554432 B in 22517 us are 1.49 GB/s.
+    const std::string old =
+        "#   Rank  0 Pid  12979 on    Orlando device  0 [0x45] GeForce GTX 1080\n"
+        "#   Rank  1 Pid  12979 on    Orlando device  1 [0xc4] GeForce GTX 1080\n"
+        "#       size         count    type     time   algbw   busbw  error     time   algbw   "
+        "busbw  error\n"
+        "           0             0   float    57.30    0.00    0.00  0e+00    57.09    0.00    "
+        "0.00 "
+        " 0e+00\n"
+        "    33554432       4194304   float    22517    0.75    0.75  0e+00    22296    0.75    "
+        "0.75 "
+        " 0e+00\n";
+    EXPECT_EQ(Read(old).time, (std::map<uint64_t, double>{{33554432, 22517}}));
+    // In place alone: one half. Large times have no digits behind the dot.
+    const std::string title =
+        "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n";
+    EXPECT_EQ(Read(title + "8589934592 2147483648 float sum -1 47535 180.71 338.82 0\n").time,
+              (std::map<uint64_t, double>{{8589934592, 47535}}));
+    // With the time of day, in two words.
+    EXPECT_EQ(Read("# size count type redop root time algbw busbw #wrong timestamp\n"
+                   "1024 256 float sum -1 147.1 0.01 0.01 N/A 2025-02-03 10:11:12\n")
+                  .time.size(),
+              1U);
 }
 
 class ReferenceOption : public testing::Test
@@ -214,8 +289,8 @@ TEST_F(ReferenceOption, AnotherCollectiveMachineOrSizeIsAnError)
     EXPECT_NE(ErrorOf(Head() + Table(), "--ranks=4 -b 4096 -e 8192")
                   .find("has 2 sizes, 1024 to 2048 B, and none of the run's"),
               std::string::npos);
-    EXPECT_NE(ErrorOf("nothing", "--ranks=4").find("is no output of nccl-tests"),
-              std::string::npos);
+    EXPECT_EQ(ErrorOf("nothing", "--ranks=4").find(m_file + ": is no output of nccl-tests"), 0U);
+    EXPECT_EQ(ErrorOf(Head() + Head(), "--ranks=4").find(m_file + ":11: rank 0 a second time"), 0U);
     const auto missing =
         scenario::ParseWords<scenario::CollperfScenario>("--ranks=4 --reference=/no/such.txt");
     ASSERT_FALSE(missing.scenario);

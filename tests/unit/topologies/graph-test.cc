@@ -139,6 +139,12 @@ TEST(Graph, EveryErrorHasItsPath)
     EXPECT_EQ(Errors("{\n}}").find("net.json:2:2: malformed JSON: "), 0u);
     EXPECT_EQ(Errors("\n\n x").find("net.json:3:2: malformed JSON: "), 0u);
     EXPECT_EQ(Errors("").find("net.json:1:1: malformed JSON: "), 0u);
+    EXPECT_EQ(Errors("{\n\"a\": 1e999}").find("net.json:2:6: malformed JSON: the number '1e999'"),
+              0u);
+    // The 101st bracket in the object is the one too many: behind 5 characters and 100 others.
+    EXPECT_EQ(Errors("{\"a\":" + std::string(102, '[') + std::string(102, ']') + "}")
+                  .find("net.json:1:106: more than 100 objects and lists within each other"),
+              0u);
     EXPECT_NE(Errors(std::string(200000, '[')).find("malformed JSON"), std::string::npos);
     EXPECT_NE(ErrorsOfEdited("\"tier\": 1", "\"tier\": 1e999").find("malformed JSON"),
               std::string::npos);

@@ -16,6 +16,8 @@ from ...shown import shown
 from .. import ending, gpus, isolation
 from ..captured import Captured, CaptureFailed
 from ..launch import environment, words as launcher_words
+from ..launch.counts import WrongWords
+from ..launch.mpirun import mpirun
 from . import building, elf, rates
 from .coordinator import Coordinator
 from .prices import Prices
@@ -45,7 +47,7 @@ def program_of(words):
     if name in LAUNCHERS and not elf.read(rest[0] if os.path.dirname(rest[0]) else ""):
         try:
             rest = _launched(name, rest[1:], 1, None)[2]
-        except launcher_words.WrongWords:
+        except WrongWords:
             return None
     path = shutil.which(rest[0]) if rest else None
     return path if path and elf.read(path) else None
@@ -186,8 +188,11 @@ class _Jobs:
         starts = [(words, given)]
         if name in LAUNCHERS and not shutil.which(words[0]):
             try:
-                job_servers, each, command = _launched(name, words[1:], gpus_per_server, servers)
-            except launcher_words.WrongWords as error:
+                given = dict(given)
+                job_servers, each, command = _launched(
+                    name, words[1:], gpus_per_server, servers, given
+                )
+            except WrongWords as error:
                 raise InvalidInput(f"capture: {error}") from None
             launcher = {"mpiexec": "mpirun"}.get(name, name)
             job = launcher_words.Job(job_servers, each, command, False, launcher)
@@ -262,14 +267,14 @@ def _copy(source, file, terminal):
                 target.flush()
 
 
-def _launched(name, rest, gpus_per_server, servers):
-    """(servers, processes on each, the command) of a launcher's words."""
+def _launched(name, rest, gpus_per_server, servers, sets=None):
+    """(servers, processes on each, the command) of a launcher's words; `sets`: variables."""
     if name == "srun":
         return launcher_words.srun(rest, gpus_per_server, servers)
     if name == "torchrun":
         job = launcher_words.torchrun(rest, gpus_per_server, servers)
         return job.servers, job.each, job.program
-    return launcher_words.mpirun(rest, gpus_per_server, servers)
+    return mpirun(rest, gpus_per_server, servers, sets)
 
 
 def _servers_of(words, gpus_per_server):
@@ -279,7 +284,7 @@ def _servers_of(words, gpus_per_server):
         return 1
     try:
         return _launched(name, words[1:], gpus_per_server, None)[0]
-    except launcher_words.WrongWords as error:
+    except WrongWords as error:
         raise InvalidInput(f"capture: {error}") from None
 
 

@@ -50,7 +50,9 @@ def of_rank(job, rank):
             "OMPI_COMM_WORLD_SIZE": job.world,
             "OMPI_COMM_WORLD_LOCAL_RANK": local,
             "OMPI_COMM_WORLD_LOCAL_SIZE": job.each,
-            "OMPI_COMM_WORLD_NODE_RANK": server,
+            "OMPI_COMM_WORLD_NODE_RANK": local,  # among all on its node
+            "OMPI_UNIVERSE_SIZE": job.world,
+            "PMIX_RANK": rank,
         }
     return common | {
         "RANK": rank,

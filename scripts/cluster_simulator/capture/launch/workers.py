@@ -4,10 +4,12 @@
 
     workers.py JOB          JOB: a file of JSON, written by command.py
 
-{"program": [...], "module": false, "ranks": [[0, {"RANK": "0", ...}], ...], "at_once": 2,
- "ended": folder, "status": file}
+{"program": [...], "module": false, "code": null, "tells_rank": false,
+ "ranks": [[0, {"RANK": "0", ...}], ...], "calls": {"1": [words, folder, variables]},
+ "at_once": 2, "ended": folder, "status": file}
 """
 
+import builtins
 import ctypes
 import gc
 import json
@@ -18,6 +20,7 @@ import sys
 import tempfile
 import time
 import traceback
+import types
 
 sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -125,6 +128,14 @@ def _be(rank, environment, job):
     try:
         _die_with_parent()
         os.environ.update({key: str(value) for key, value in environment.items()})
+        if call := job["calls"].get(str(rank)):
+            job = {**job, "program": call[0]}
+            os.chdir(call[1])
+            for key, value in call[2].items():
+                if value is None:
+                    os.environ.pop(key, None)
+                else:
+                    os.environ[key] = value
         given = json.loads(os.environ["DLTRAIN_CAPTURE"])
         given["forks"] = False
         os.environ["DLTRAIN_CAPTURE"] = json.dumps(given)
@@ -155,8 +166,12 @@ def _run(job, device):
     """The script's exit status; what it does not catch is told as Python tells it."""
     program = job["program"]
     sys.argv = list(program)
+    if job["tells_rank"]:
+        sys.argv.insert(1, f"--local_rank={os.environ['LOCAL_RANK']}")
     try:
-        if job["module"]:
+        if job["code"] is not None:
+            _run_code(job["code"], "<string>" if program[0] == "-c" else "<stdin>")
+        elif job["module"]:
             sys.path[0] = os.getcwd()
             runpy.run_module(program[0], run_name="__main__", alter_sys=True)
         else:
@@ -173,6 +188,15 @@ def _run(job, device):
         _tell(error, device)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
+
+
+def _run_code(code, name):
+    """As the file of a script, but that there is none; the folder is the one one stands in."""
+    sys.path[0] = ""
+    here = types.ModuleType("__main__")
+    here.__builtins__ = builtins
+    sys.modules["__main__"] = here
+    exec(compile(code.encode("utf-8", "surrogateescape"), name, "exec"), here.__dict__)
 
 
 def _words_of(error):

@@ -23,6 +23,7 @@ struct ncclComm
     int ordinal = 0; ///< of the GPU, as the program counts
     gpus::Gpu* gpu = nullptr;
     bool gone = false;            ///< destroyed, or none for this rank
+    bool blocking = true;         ///< calls wait for what they ask for
     std::map<int, double> scales; ///< of reductions that the program made
     int nextReduction = ncclNumOps;
 };
@@ -47,6 +48,11 @@ struct Operation
     bool IsMessage() const
     {
         return kind == "send" || kind == "recv";
+    }
+
+    bool Reduces() const
+    {
+        return kind == "all_reduce" || kind == "reduce" || kind == "reduce_scatter";
     }
 
     bool HasRoot() const

@@ -66,10 +66,14 @@ bool
 Fits(Memory& memory, const void* at, std::size_t pitch, std::size_t width, std::size_t rows)
 {
     const Allocation* found = memory.Find(at);
-    const std::size_t size = rows == 0 ? 0 : (rows - 1) * pitch + width;
-    return !found ||
-           static_cast<std::size_t>(static_cast<const char*>(at) - memory.BeginOf(at)) + size <=
-               found->size;
+    std::size_t size = 0;
+    if (rows > 0 && (__builtin_mul_overflow(rows - 1, pitch, &size) ||
+                     __builtin_add_overflow(size, width, &size)))
+    {
+        return false;
+    }
+    return !found || size <= found->size - static_cast<std::size_t>(static_cast<const char*>(at) -
+                                                                    memory.BeginOf(at));
 }
 
 } // namespace
@@ -88,7 +92,15 @@ CopyOn(void* handle, const Copy& copy, int kind, bool waits)
     {
         return cudaErrorInvalidMemcpyDirection;
     }
-    const uint64_t bytes = static_cast<uint64_t>(copy.width) * copy.rows;
+    if (copy.width > copy.toPitch || copy.width > copy.fromPitch)
+    {
+        return cudaErrorInvalidPitchValue;
+    }
+    uint64_t bytes = 0;
+    if (__builtin_mul_overflow(copy.width, copy.rows, &bytes))
+    {
+        return cudaErrorInvalidValue;
+    }
     if (bytes == 0)
     {
         return cudaSuccess;
@@ -183,7 +195,11 @@ FillOn(void* handle,
     {
         return cudaErrorInvalidResourceHandle;
     }
-    const uint64_t bytes = static_cast<uint64_t>(width) * rows;
+    uint64_t bytes = 0;
+    if (__builtin_mul_overflow(width, rows, &bytes) || (rows > 1 && width > pitch))
+    {
+        return cudaErrorInvalidValue;
+    }
     if (bytes == 0)
     {
         return cudaSuccess;

@@ -31,6 +31,50 @@ ContextOf(int ordinal)
     return reinterpret_cast<CUcontext>(static_cast<uintptr_t>(ordinal) + 1);
 }
 
+struct Named
+{
+    CUresult error;
+    const char* name;
+};
+
+/// Of what this driver tells; null: no error has this number.
+const Named*
+NameOf(CUresult error)
+{
+#define NAMED(name)                                                                                \
+    {                                                                                              \
+        name, #name                                                                                \
+    }
+    static constexpr Named kNames[] = {NAMED(CUDA_SUCCESS),
+                                       NAMED(CUDA_ERROR_INVALID_VALUE),
+                                       NAMED(CUDA_ERROR_OUT_OF_MEMORY),
+                                       NAMED(CUDA_ERROR_NOT_INITIALIZED),
+                                       NAMED(CUDA_ERROR_NO_DEVICE),
+                                       NAMED(CUDA_ERROR_INVALID_DEVICE),
+                                       NAMED(CUDA_ERROR_INVALID_CONTEXT),
+                                       NAMED(CUDA_ERROR_INVALID_HANDLE),
+                                       NAMED(CUDA_ERROR_NOT_FOUND),
+                                       NAMED(CUDA_ERROR_NOT_READY),
+                                       NAMED(CUDA_ERROR_NOT_SUPPORTED),
+                                       NAMED(CUDA_ERROR_UNKNOWN)};
+#undef NAMED
+    for (const Named& one : kNames)
+    {
+        if (one.error == error)
+        {
+            return &one;
+        }
+    }
+    return nullptr;
+}
+
+bool
+IsContext(CUcontext context)
+{
+    const auto number = reinterpret_cast<uintptr_t>(context);
+    return number > 0 && number <= TheSettings().visible.size();
+}
+
 thread_local std::vector<CUcontext> t_contexts;
 
 CUresult
@@ -66,23 +110,34 @@ extern "C"
 
     CUresult cuGetErrorName(CUresult error, const char** text)
     {
-        *text = cudaGetErrorName(static_cast<cudaError_t>(error));
-        return CUDA_SUCCESS;
+        const Named* found = NameOf(error);
+        if (text)
+        {
+            *text = found ? found->name : nullptr;
+        }
+        return text && found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
 
     CUresult cuGetErrorString(CUresult error, const char** text)
     {
-        *text = cudaGetErrorString(static_cast<cudaError_t>(error));
-        return CUDA_SUCCESS;
+        const Named* found = NameOf(error);
+        if (text)
+        {
+            *text = !found ? nullptr
+                    : error == CUDA_ERROR_INVALID_CONTEXT
+                        ? "invalid device context"
+                        : cudaGetErrorString(static_cast<cudaError_t>(error));
+        }
+        return text && found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
 
     // ---- devices and contexts
 
     CUresult cuDeviceGet(CUdevice* device, int ordinal)
     {
-        if (!IsGpu(ordinal))
+        if (!device || !IsGpu(ordinal))
         {
-            return CUDA_ERROR_INVALID_DEVICE;
+            return device ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
         }
         *device = ordinal;
         return CUDA_SUCCESS;
@@ -91,14 +146,15 @@ extern "C"
     CUresult cuDeviceGetCount(int* count)
     {
         cudaGetDeviceCount(count);
-        return CUDA_SUCCESS;
+        cudaGetLastError();
+        return count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
 
     CUresult cuDeviceGetName(char* name, int length, CUdevice device)
     {
-        if (!IsGpu(device) || length < 1)
+        if (!name || !IsGpu(device) || length < 1)
         {
-            return CUDA_ERROR_INVALID_VALUE;
+            return name && length > 0 ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
         }
         std::snprintf(name, static_cast<std::size_t>(length), "%s", TheSettings().name.c_str());
         return CUDA_SUCCESS;
@@ -106,20 +162,28 @@ extern "C"
 
     CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device)
     {
+        if (!uuid || !IsGpu(device))
+        {
+            return uuid ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
+        }
         char text[16] = {};
         std::snprintf(text,
                       sizeof(text),
                       "dltrain-%d-%d",
                       TheSettings().server,
-                      IsGpu(device) ? TheSettings().visible[static_cast<std::size_t>(device)] : 0);
+                      TheSettings().visible[static_cast<std::size_t>(device)]);
         std::memcpy(uuid->bytes, text, sizeof(text));
-        return IsGpu(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+        return CUDA_SUCCESS;
     }
 
     CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device)
     {
+        if (!bytes || !IsGpu(device))
+        {
+            return bytes ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
+        }
         *bytes = TheSettings().bytes;
-        return IsGpu(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+        return CUDA_SUCCESS;
     }
 
     CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device)
@@ -134,8 +198,12 @@ extern "C"
 
     CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device)
     {
+        if (!context || !IsGpu(device))
+        {
+            return context ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
+        }
         *context = ContextOf(device);
-        return IsGpu(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+        return CUDA_SUCCESS;
     }
 
     CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
@@ -145,9 +213,9 @@ extern "C"
 
     CUresult cuCtxCreate_v2(CUcontext* context, unsigned, CUdevice device)
     {
-        if (!IsGpu(device))
+        if (!context || !IsGpu(device))
         {
-            return CUDA_ERROR_INVALID_DEVICE;
+            return context ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
         }
         *context = ContextOf(device);
         t_contexts.push_back(*context);
@@ -160,17 +228,25 @@ extern "C"
         {
             t_contexts.pop_back();
         }
-        return context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+        return IsContext(context) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
     }
 
     CUresult cuCtxGetCurrent(CUcontext* context)
     {
+        if (!context)
+        {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
         *context = t_contexts.empty() ? nullptr : t_contexts.back();
         return CUDA_SUCCESS;
     }
 
     CUresult cuCtxSetCurrent(CUcontext context)
     {
+        if (context && !IsContext(context))
+        {
+            return CUDA_ERROR_INVALID_CONTEXT;
+        }
         if (!t_contexts.empty())
         {
             t_contexts.pop_back();
@@ -184,6 +260,10 @@ extern "C"
 
     CUresult cuCtxPushCurrent_v2(CUcontext context)
     {
+        if (!IsContext(context))
+        {
+            return CUDA_ERROR_INVALID_CONTEXT;
+        }
         t_contexts.push_back(context);
         return Use(context);
     }
@@ -221,6 +301,10 @@ extern "C"
 
     CUresult cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t size)
     {
+        if (!pointer)
+        {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
         void* made = nullptr;
         const CUresult result = size == 0 ? CUDA_ERROR_INVALID_VALUE : As(cudaMalloc(&made, size));
         *pointer = reinterpret_cast<uintptr_t>(made);
@@ -356,16 +440,20 @@ extern "C"
 
     // ---- modules: a function is its name
 
-    CUresult cuModuleLoad(CUmodule* module, const char*)
+    CUresult cuModuleLoad(CUmodule* module, const char* file)
     {
         static int any = 0;
+        if (!module || !file)
+        {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
         *module = reinterpret_cast<CUmodule>(&any);
         return CUDA_SUCCESS;
     }
 
-    CUresult cuModuleLoadData(CUmodule* module, const void*)
+    CUresult cuModuleLoadData(CUmodule* module, const void* image)
     {
-        return cuModuleLoad(module, nullptr);
+        return cuModuleLoad(module, static_cast<const char*>(image));
     }
 
     CUresult cuModuleUnload(CUmodule)
@@ -375,6 +463,10 @@ extern "C"
 
     CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name)
     {
+        if (!function || !name)
+        {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
         *function = static_cast<CUfunction>(const_cast<void*>(RegisterKernel(name)));
         return CUDA_SUCCESS;
     }

@@ -378,20 +378,37 @@ extern "C"
         return cudaSuccess;
     }
 
+    /// Where a copy of a variable begins; past its end there is nothing.
+    static cudaError_t InVariable(char** at,
+                                  const void* symbol,
+                                  std::size_t count,
+                                  std::size_t offset)
+    {
+        std::size_t size = 0;
+        void* address = nullptr;
+        if (const cudaError_t error = cudaGetSymbolSize(&size, symbol))
+        {
+            return error;
+        }
+        if (offset > size || count > size - offset)
+        {
+            return Result(cudaErrorInvalidValue);
+        }
+        const cudaError_t error = cudaGetSymbolAddress(&address, symbol);
+        *at = static_cast<char*>(address) + offset;
+        return error;
+    }
+
     cudaError_t cudaMemcpyToSymbol(const void* symbol,
                                    const void* from,
                                    std::size_t count,
                                    std::size_t offset,
                                    cudaMemcpyKind kind)
     {
-        void* address = nullptr;
-        const cudaError_t error = cudaGetSymbolAddress(&address, symbol);
+        char* address = nullptr;
+        const cudaError_t error = InVariable(&address, symbol, count, offset);
         return error ? error
-                     : Result(
-                           CopyOn(nullptr,
-                                  {static_cast<char*>(address) + offset, count, from, count, count},
-                                  kind,
-                                  true));
+                     : Result(CopyOn(nullptr, {address, count, from, count, count}, kind, true));
     }
 
     cudaError_t cudaMemcpyFromSymbol(void* to,
@@ -400,13 +417,9 @@ extern "C"
                                      std::size_t offset,
                                      cudaMemcpyKind kind)
     {
-        void* address = nullptr;
-        const cudaError_t error = cudaGetSymbolAddress(&address, symbol);
-        return error
-                   ? error
-                   : Result(CopyOn(nullptr,
-                                   {to, count, static_cast<char*>(address) + offset, count, count},
-                                   kind,
-                                   true));
+        char* address = nullptr;
+        const cudaError_t error = InVariable(&address, symbol, count, offset);
+        return error ? error
+                     : Result(CopyOn(nullptr, {to, count, address, count, count}, kind, true));
     }
 }

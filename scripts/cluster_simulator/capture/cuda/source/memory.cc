@@ -144,6 +144,7 @@ Memory::AllocateHost(std::size_t size)
         return nullptr;
     }
     RegisterHost(begin, size);
+    m_allocations[static_cast<char*>(begin)].registered = false;
     return begin;
 }
 
@@ -153,6 +154,7 @@ Memory::RegisterHost(void* begin, std::size_t size)
     Allocation& made = m_allocations[static_cast<char*>(begin)];
     made.gpu = -1;
     made.size = size;
+    made.registered = true;
 }
 
 bool

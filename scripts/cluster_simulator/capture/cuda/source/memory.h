@@ -30,6 +30,7 @@ struct Allocation
     bool kept = true;
     bool written = false; ///< something was copied to it
     bool managed = false;
+    bool registered = false; ///< host memory that the program allocated itself
 };
 
 /// Of one GPU: first fit.

@@ -11,9 +11,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <unistd.h>
@@ -30,6 +32,7 @@ struct Group
     std::string place;                ///< of the first ncclGroupStart
     ncclResult_t error = ncclSuccess; ///< of the first call in it that failed
     std::vector<uint64_t> requests;
+    bool pending = false;         ///< a communicator is made that nobody waits for
     std::vector<ncclComm*> comms; ///< in the order of their first operations
     std::vector<std::pair<ncclComm*, Operation>> operations;
 
@@ -127,9 +130,54 @@ AskToJoin(ncclComm* comm, const std::string& key, int ranks, int rank)
     return Ask("init", question.str(), comm);
 }
 
-ncclResult_t
-Init(ncclComm_t* comm, int ranks, const ncclUniqueId& id, int rank)
+/// Whether a call with this configuration waits for its communicator; none: nobody says it.
+/// Null if it is none that NCCL_CONFIG_INITIALIZER began.
+std::optional<bool>
+IsBlocking(const ncclConfig_t* config, bool otherwise)
 {
+    if (!config)
+    {
+        return otherwise;
+    }
+    const std::size_t known = offsetof(ncclConfig_t, blocking) + sizeof(int);
+    if (config->magic != 0xcafebeef || config->size < known ||
+        (config->blocking != NCCL_CONFIG_UNDEF_INT && config->blocking != 0 &&
+         config->blocking != 1))
+    {
+        return std::nullopt;
+    }
+    return config->blocking == NCCL_CONFIG_UNDEF_INT ? otherwise : config->blocking == 1;
+}
+
+constexpr const char* kNoConfig =
+    ": the configuration does not begin with NCCL_CONFIG_INITIALIZER, or blocking is neither 0 nor "
+    "1";
+
+/// What a call returns that asks for a communicator: it waits, or the program asks for its state.
+ncclResult_t
+Asked(Machine::Lock& lock, const ncclComm* comm, uint64_t request)
+{
+    if (comm->blocking)
+    {
+        Finish(lock, {request});
+        return ncclSuccess;
+    }
+    TheGroup().pending = true;
+    return TheGroup().depth > 0 ? ncclSuccess : ncclInProgress;
+}
+
+ncclResult_t
+Init(ncclComm_t* comm,
+     int ranks,
+     const ncclUniqueId& id,
+     int rank,
+     const ncclConfig_t* config = nullptr)
+{
+    const auto blocking = IsBlocking(config, true);
+    if (!blocking)
+    {
+        return Wrong(ncclInvalidArgument, std::string("ncclCommInitRankConfig") + kNoConfig);
+    }
     if (!comm || ranks < 1 || rank < 0 || rank >= ranks)
     {
         return Wrong(ncclInvalidArgument,
@@ -147,8 +195,8 @@ Init(ncclComm_t* comm, int ranks, const ncclUniqueId& id, int rank)
         return Wrong(ncclUnhandledCudaError, "there is no such GPU");
     }
     *comm = NewComm(call.machine, CurrentOrdinal());
-    Finish(call.lock, {AskToJoin(*comm, KeyOf(id), ranks, rank)});
-    return ncclSuccess;
+    (*comm)->blocking = *blocking;
+    return Asked(call.lock, *comm, AskToJoin(*comm, KeyOf(id), ranks, rank));
 }
 
 /// Whether a communicator can be used; else why not.
@@ -163,6 +211,12 @@ Check(const ncclComm* comm, const char* call)
     {
         return Wrong(ncclInvalidArgument,
                      std::string(call) + ": the communicator was destroyed before");
+    }
+    if (!comm->blocking && comm->id < 0)
+    {
+        return Wrong(ncclInvalidArgument,
+                     std::string(call) + ": the communicator is not there yet: ask "
+                                         "ncclCommGetAsyncError until it is no more in progress");
     }
     return ncclSuccess;
 }
@@ -253,7 +307,7 @@ CheckAndIssue(ncclComm* comm,
         }
         operation.scale = found->second;
     }
-    else if (operation.reduction < -1)
+    else if (operation.reduction < (operation.Reduces() ? 0 : -1))
     {
         return Wrong(ncclInvalidArgument,
                      name + ": " + std::to_string(operation.reduction) + " is no reduction");
@@ -285,9 +339,11 @@ CheckAndIssue(ncclComm* comm,
                     Bytes(receives, operation.count, size),
                     "writes");
     }
-    if (!operation.send && !operation.receive && operation.count > 0)
+    const bool noSend = sends > 0 && !operation.send;
+    if (operation.count > 0 && (noSend || (receives > 0 && !operation.receive)))
     {
-        return Wrong(ncclInvalidArgument, name + ": the buffers are NULL");
+        return Wrong(ncclInvalidArgument,
+                     name + ": the buffer that it " + (noSend ? "reads" : "writes") + " is NULL");
     }
     Group& group = TheGroup();
     if (group.depth > 0)
@@ -402,9 +458,9 @@ extern "C"
                                         int ranks,
                                         ncclUniqueId id,
                                         int rank,
-                                        ncclConfig_t*)
+                                        ncclConfig_t* config)
     {
-        return Init(comm, ranks, id, rank);
+        return Init(comm, ranks, id, rank, config);
     }
 
     ncclResult_t ncclCommInitRankScalable(ncclComm_t* comm,
@@ -412,13 +468,13 @@ extern "C"
                                           int rank,
                                           int count,
                                           ncclUniqueId* ids,
-                                          ncclConfig_t*)
+                                          ncclConfig_t* config)
     {
         if (!ids || count < 1)
         {
             return Wrong(ncclInvalidArgument, "ncclCommInitRankScalable: there is no id");
         }
-        return Init(comm, ranks, ids[0], rank);
+        return Init(comm, ranks, ids[0], rank, config);
     }
 
     ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* devices)
@@ -434,7 +490,7 @@ extern "C"
             const int device = devices ? devices[i] : i;
             if (!IsGpu(device))
             {
-                return Wrong(ncclUnhandledCudaError,
+                return Wrong(devices ? ncclInvalidArgument : ncclUnhandledCudaError,
                              "ncclCommInitAll: there is no GPU " + std::to_string(device));
             }
             if (taken[static_cast<std::size_t>(device)])
@@ -456,7 +512,11 @@ extern "C"
         return ncclSuccess;
     }
 
-    ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* made, ncclConfig_t*)
+    ncclResult_t ncclCommSplit(ncclComm_t comm,
+                               int color,
+                               int key,
+                               ncclComm_t* made,
+                               ncclConfig_t* config)
     {
         if (const ncclResult_t result = Check(comm, "ncclCommSplit"))
         {
@@ -468,20 +528,25 @@ extern "C"
                          "ncclCommSplit: color " + std::to_string(color) +
                              "; allowed: 0 and more, or NCCL_SPLIT_NOCOLOR");
         }
+        const auto blocking = IsBlocking(config, comm->blocking);
+        if (!blocking)
+        {
+            return Wrong(ncclInvalidArgument, std::string("ncclCommSplit") + kNoConfig);
+        }
         Call call;
         ncclComm* child = NewComm(call.machine, comm->ordinal);
+        child->blocking = *blocking || color == NCCL_SPLIT_NOCOLOR;
         std::ostringstream question;
         question << comm->id << " " << comm->rank << " " << color << " " << key << " " << Place();
         *made = color == NCCL_SPLIT_NOCOLOR ? nullptr : child;
-        Finish(call.lock, {Ask("split", question.str(), child)});
-        return ncclSuccess;
+        return Asked(call.lock, child, Ask("split", question.str(), child));
     }
 
     ncclResult_t ncclCommShrink(ncclComm_t comm,
                                 int* excluded,
                                 int count,
                                 ncclComm_t* made,
-                                ncclConfig_t*,
+                                ncclConfig_t* config,
                                 int)
     {
         if (const ncclResult_t result = Check(comm, "ncclCommShrink"))
@@ -493,8 +558,22 @@ extern "C"
             return Wrong(ncclInvalidArgument,
                          "ncclCommShrink: ranks to leave out are needed, and they do not call it");
         }
+        if (std::any_of(excluded, excluded + count, [comm](int rank) {
+                return rank < 0 || rank >= comm->ranks;
+            }))
+        {
+            return Wrong(ncclInvalidArgument,
+                         "ncclCommShrink: a rank to leave out is none; allowed: 0 to " +
+                             std::to_string(comm->ranks - 1));
+        }
+        const auto blocking = IsBlocking(config, comm->blocking);
+        if (!blocking)
+        {
+            return Wrong(ncclInvalidArgument, std::string("ncclCommShrink") + kNoConfig);
+        }
         Call call;
         *made = NewComm(call.machine, comm->ordinal);
+        (*made)->blocking = *blocking;
         std::vector<int> sorted(excluded, excluded + count);
         std::sort(sorted.begin(), sorted.end());
         std::ostringstream question;
@@ -504,8 +583,7 @@ extern "C"
             question << (i ? "," : "") << sorted[i];
         }
         question << " " << Place();
-        Finish(call.lock, {Ask("shrink", question.str(), *made)});
-        return ncclSuccess;
+        return Asked(call.lock, *made, Ask("shrink", question.str(), *made));
     }
 
     ncclResult_t ncclCommFinalize(ncclComm_t comm)
@@ -519,9 +597,9 @@ extern "C"
         {
             return ncclSuccess;
         }
-        if (const ncclResult_t result = Check(comm, "ncclCommDestroy"))
+        if (comm->gone) // (one that is not there yet may go)
         {
-            return result;
+            return Check(comm, "ncclCommDestroy");
         }
         Call call;
         // Its handle stays: a second call has to be told.
@@ -546,6 +624,10 @@ extern "C"
             return Wrong(ncclInvalidArgument, "ncclCommGetAsyncError: a pointer is NULL");
         }
         Call call;
+        if (comm->id < 0 && !comm->gone)
+        {
+            call.machine.WaitShortly(call.lock); // who asks waits for it
+        }
         *result = comm->id >= 0 || comm->gone ? ncclSuccess : ncclInProgress;
         return ncclSuccess;
     }
@@ -672,8 +754,9 @@ extern "C"
                             ncclComm_t comm,
                             cudaStream_t stream)
     {
-        void* target = comm && comm->rank == root ? receive : nullptr;
-        return Operate(comm, stream, {"reduce", send, target, count, type, op, root}, 1, 1);
+        const bool isRoot = comm && comm->rank == root;
+        void* target = isRoot ? receive : nullptr;
+        return Operate(comm, stream, {"reduce", send, target, count, type, op, root}, 1, isRoot);
     }
 
     ncclResult_t ncclBroadcast(const void* send,
@@ -684,8 +767,13 @@ extern "C"
                                ncclComm_t comm,
                                cudaStream_t stream)
     {
-        const void* source = comm && comm->rank == root ? send : nullptr;
-        return Operate(comm, stream, {"broadcast", source, receive, count, type, -1, root}, 1, 1);
+        const bool isRoot = comm && comm->rank == root;
+        const void* source = isRoot ? send : nullptr;
+        return Operate(comm,
+                       stream,
+                       {"broadcast", source, receive, count, type, -1, root},
+                       isRoot,
+                       1);
     }
 
     ncclResult_t ncclBcast(void* buffer,
@@ -745,12 +833,13 @@ extern "C"
                             ncclComm_t comm,
                             cudaStream_t stream)
     {
-        void* target = comm && comm->rank == root ? receive : nullptr;
+        const bool isRoot = comm && comm->rank == root;
+        void* target = isRoot ? receive : nullptr;
         return Operate(comm,
                        stream,
                        {"gather", send, target, count, type, -1, root},
                        1,
-                       Ranks(comm));
+                       isRoot ? Ranks(comm) : 0);
     }
 
     ncclResult_t ncclScatter(const void* send,
@@ -761,11 +850,12 @@ extern "C"
                              ncclComm_t comm,
                              cudaStream_t stream)
     {
-        const void* source = comm && comm->rank == root ? send : nullptr;
+        const bool isRoot = comm && comm->rank == root;
+        const void* source = isRoot ? send : nullptr;
         return Operate(comm,
                        stream,
                        {"scatter", source, receive, count, type, -1, root},
-                       Ranks(comm),
+                       isRoot ? Ranks(comm) : 0,
                        1);
     }
 
@@ -815,6 +905,7 @@ extern "C"
             return ncclSuccess;
         }
         Await(call.lock, std::exchange(group.requests, {}));
+        const bool pending = std::exchange(group.pending, false);
         const auto operations = std::exchange(group.operations, {});
         if (const ncclResult_t error = std::exchange(group.error, ncclSuccess))
         {
@@ -834,7 +925,7 @@ extern "C"
             Communicate(comm, mine);
         }
         call.machine.Progress(call.lock);
-        return ncclSuccess;
+        return pending ? ncclInProgress : ncclSuccess;
     }
 
     ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t*)

@@ -7,9 +7,12 @@
 #include "api.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <set>
 
 #undef cudaGetDeviceProperties
 
@@ -18,7 +21,23 @@ using namespace gpus;
 namespace
 {
 
-constexpr unsigned long kNotThere = 0; ///< of limits that nobody set
+/// Those of driver_types.h, of the current GPU; null: there is no such limit.
+std::size_t*
+LimitOf(cudaLimit limit)
+{
+    constexpr int kLimits = 7;
+    static auto& limits = *new std::map<int, std::array<std::size_t, kLimits>>;
+    const auto index = static_cast<unsigned>(limit);
+    return index < kLimits ? &limits.try_emplace(CurrentOrdinal()).first->second[index] : nullptr;
+}
+
+/// Pairs of GPUs of which one may use the other's memory.
+std::set<std::pair<int, int>>&
+Peers()
+{
+    static auto& peers = *new std::set<std::pair<int, int>>;
+    return peers;
+}
 
 /// Members in the order in which the structure of a version has them, with its paddings.
 class Layout
@@ -248,6 +267,12 @@ extern "C"
             *value = 1;
             break;
         default:
+            // Those that there are, and others have no value (driver_types.h of CUDA 13.0).
+            if (attribute < 1 || attribute > 147 || attribute == 136 || attribute == 137 ||
+                attribute == 146)
+            {
+                return Result(cudaErrorInvalidValue);
+            }
             *value = 0;
         }
         return cudaSuccess;
@@ -311,13 +336,18 @@ extern "C"
         return Result(IsGpu(*device) ? cudaSuccess : cudaErrorNoDevice);
     }
 
-    cudaError_t cudaSetDeviceFlags(unsigned)
+    cudaError_t cudaSetDeviceFlags(unsigned flags)
     {
-        return cudaSuccess;
+        // cudaDeviceScheduleMask, MapHost, LmemResizeToMax, SyncMemops of driver_types.h
+        return Result((flags & ~0x9fU) ? cudaErrorInvalidValue : cudaSuccess);
     }
 
     cudaError_t cudaGetDeviceFlags(unsigned* flags)
     {
+        if (!flags)
+        {
+            return Result(cudaErrorInvalidValue);
+        }
         *flags = cudaDeviceMapHost;
         return cudaSuccess;
     }
@@ -347,14 +377,27 @@ extern "C"
         return cudaDeviceSynchronize();
     }
 
-    cudaError_t cudaDeviceSetLimit(cudaLimit, std::size_t)
+    cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value)
     {
+        Call call;
+        std::size_t* found = LimitOf(limit);
+        if (!found)
+        {
+            return Result(cudaErrorUnsupportedLimit);
+        }
+        *found = value;
         return cudaSuccess;
     }
 
-    cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit)
+    cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit)
     {
-        *value = kNotThere;
+        Call call;
+        const std::size_t* found = LimitOf(limit);
+        if (!value || !found)
+        {
+            return Result(value ? cudaErrorUnsupportedLimit : cudaErrorInvalidValue);
+        }
+        *value = *found;
         return cudaSuccess;
     }
 
@@ -386,19 +429,35 @@ extern "C"
         return cudaSuccess;
     }
 
-    cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned)
+    cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
     {
-        return Result(IsGpu(peer) && peer != CurrentOrdinal() ? cudaSuccess
-                                                              : cudaErrorInvalidDevice);
+        Call call;
+        if (flags != 0 || !IsGpu(peer) || peer == CurrentOrdinal())
+        {
+            return Result(flags != 0 ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
+        }
+        return Result(Peers().emplace(CurrentOrdinal(), peer).second
+                          ? cudaSuccess
+                          : cudaErrorPeerAccessAlreadyEnabled);
     }
 
     cudaError_t cudaDeviceDisablePeerAccess(int peer)
     {
-        return Result(IsGpu(peer) ? cudaSuccess : cudaErrorInvalidDevice);
+        Call call;
+        if (!IsGpu(peer))
+        {
+            return Result(cudaErrorInvalidDevice);
+        }
+        return Result(Peers().erase({CurrentOrdinal(), peer}) ? cudaSuccess
+                                                              : cudaErrorPeerAccessNotEnabled);
     }
 
     cudaError_t cudaDriverGetVersion(int* version)
     {
+        if (!version)
+        {
+            return Result(cudaErrorInvalidValue);
+        }
         *version = VERSION;
         return cudaSuccess;
     }
@@ -439,13 +498,24 @@ extern "C"
         return AllocateOn(pointer, size, false);
     }
 
-    cudaError_t cudaMallocAsync(void** pointer, std::size_t size, cudaStream_t)
+    cudaError_t cudaMallocAsync(void** pointer, std::size_t size, cudaStream_t stream)
     {
+        {
+            Call call;
+            if (!call.machine.Find(stream))
+            {
+                return Result(cudaErrorInvalidResourceHandle);
+            }
+        }
         return AllocateOn(pointer, size, false);
     }
 
-    cudaError_t cudaMallocManaged(void** pointer, std::size_t size, unsigned)
+    cudaError_t cudaMallocManaged(void** pointer, std::size_t size, unsigned flags)
     {
+        if (size == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
+        {
+            return Result(cudaErrorInvalidValue);
+        }
         return AllocateOn(pointer, size, true);
     }
 
@@ -467,10 +537,11 @@ extern "C"
         return cudaHostAlloc(pointer, size, cudaHostAllocDefault);
     }
 
-    cudaError_t cudaHostRegister(void* pointer, std::size_t size, unsigned)
+    cudaError_t cudaHostRegister(void* pointer, std::size_t size, unsigned flags)
     {
         Call call;
-        if (!pointer || size == 0)
+        constexpr unsigned kFlags = 0xf; // Portable, Mapped, IoMemory, ReadOnly
+        if (!pointer || size == 0 || (flags & ~kFlags))
         {
             return Result(cudaErrorInvalidValue);
         }
@@ -485,14 +556,20 @@ extern "C"
     cudaError_t cudaHostUnregister(void* pointer)
     {
         Call call;
+        const Allocation* found = call.machine.memory().Find(pointer);
+        if (found && !found->registered)
+        {
+            return Result(cudaErrorInvalidValue); // it is freed by cudaFreeHost
+        }
         return Result(call.machine.memory().Free(pointer, true) ? cudaSuccess
                                                                 : cudaErrorHostMemoryNotRegistered);
     }
 
-    cudaError_t cudaHostGetDevicePointer(void** pointer, void* host, unsigned)
+    cudaError_t cudaHostGetDevicePointer(void** pointer, void* host, unsigned flags)
     {
         Call call;
-        if (!pointer || !call.machine.memory().Find(host))
+        const Allocation* found = call.machine.memory().Find(host);
+        if (!pointer || flags != 0 || !found || found->gpu >= 0)
         {
             return Result(cudaErrorInvalidValue);
         }
@@ -532,9 +609,11 @@ extern "C"
         Call call;
         Machine& machine = call.machine;
         Stream* stream = machine.Find(handle);
-        if (!stream || machine.memory().BeginOf(pointer) != pointer)
+        const Allocation* found = machine.memory().Find(pointer);
+        if (!stream || (pointer && (!found || found->gpu < 0 ||
+                                    machine.memory().BeginOf(pointer) != pointer)))
         {
-            return Result(cudaErrorInvalidValue);
+            return Result(stream ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle);
         }
         machine.Issue(stream, [&machine, pointer](Stream* on) {
             machine.AddTimed(on, 0, [&machine, pointer] { machine.memory().Free(pointer, false); });
@@ -546,7 +625,8 @@ extern "C"
     cudaError_t cudaFreeHost(void* pointer)
     {
         Call call;
-        if (pointer && !call.machine.memory().Free(pointer, true))
+        const Allocation* found = call.machine.memory().Find(pointer);
+        if (pointer && (!found || found->registered || !call.machine.memory().Free(pointer, true)))
         {
             return Result(cudaErrorInvalidValue);
         }
@@ -654,18 +734,26 @@ extern "C"
         return Result(CopyOn(stream, {to, toPitch, from, fromPitch, width, rows}, kind, false));
     }
 
-    cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, std::size_t count)
+    cudaError_t cudaMemcpyPeer(void* to, int on, const void* from, int of, std::size_t count)
     {
+        if (!IsGpu(on) || !IsGpu(of))
+        {
+            return Result(cudaErrorInvalidDevice);
+        }
         return Result(CopyOn(nullptr, {to, count, from, count, count}, cudaMemcpyDefault, true));
     }
 
     cudaError_t cudaMemcpyPeerAsync(void* to,
-                                    int,
+                                    int on,
                                     const void* from,
-                                    int,
+                                    int of,
                                     std::size_t count,
                                     cudaStream_t stream)
     {
+        if (!IsGpu(on) || !IsGpu(of))
+        {
+            return Result(cudaErrorInvalidDevice);
+        }
         return Result(CopyOn(stream, {to, count, from, count, count}, cudaMemcpyDefault, false));
     }
 

@@ -6,17 +6,60 @@
 #include "api.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 using namespace gpus;
 
 namespace
 {
 
+/// What the program may name: a handle that is none, or was destroyed, is found here.
+template <class T>
+std::unordered_set<T*>&
+Living()
+{
+    static auto& living = *new std::unordered_set<T*>;
+    return living;
+}
+
+/// Null: there is none of this handle.
+template <class T>
+T*
+Of(void* handle)
+{
+    auto* made = static_cast<T*>(handle);
+    return Living<T>().count(made) ? made : nullptr;
+}
+
 Event*
 EventOf(cudaEvent_t handle)
 {
-    return reinterpret_cast<Event*>(handle);
+    return Of<Event>(handle);
 }
+
+template <class T>
+T*
+Made(T* made)
+{
+    Living<T>().insert(made);
+    return made;
+}
+
+/// \return whether there was one
+template <class T>
+bool
+Destroyed(void* handle)
+{
+    T* made = Of<T>(handle);
+    Living<T>().erase(made);
+    delete made;
+    return made != nullptr;
+}
+
+/// Made of a graph, with a handle of its own kind.
+struct Executable : Graph
+{
+};
 
 /// The stream of a handle that is not being captured, in `stream`.
 cudaError_t
@@ -136,7 +179,7 @@ extern "C"
         Call call;
         Machine& machine = call.machine;
         Stream* stream = machine.Find(handle);
-        if (!stream || !event)
+        if (!stream || !EventOf(event))
         {
             return Result(cudaErrorInvalidResourceHandle);
         }
@@ -201,11 +244,12 @@ extern "C"
     cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags)
     {
         Call call;
-        if (!event)
+        // BlockingSync, DisableTiming, Interprocess, which is without times
+        if (!event || flags > 7 || (flags & 6) == 4)
         {
             return Result(cudaErrorInvalidValue);
         }
-        auto* made = new Event;
+        auto* made = Made(new Event);
         made->flags = flags;
         *event = reinterpret_cast<cudaEvent_t>(made);
         return cudaSuccess;
@@ -219,12 +263,7 @@ extern "C"
     cudaError_t cudaEventDestroy(cudaEvent_t event)
     {
         Call call;
-        if (!event)
-        {
-            return Result(cudaErrorInvalidResourceHandle);
-        }
-        delete EventOf(event);
-        return cudaSuccess;
+        return Result(Destroyed<Event>(event) ? cudaSuccess : cudaErrorInvalidResourceHandle);
     }
 
     cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t handle, unsigned)
@@ -232,7 +271,7 @@ extern "C"
         Call call;
         Machine& machine = call.machine;
         Stream* stream = machine.Find(handle);
-        if (!stream || !event)
+        if (!stream || !EventOf(event))
         {
             return Result(cudaErrorInvalidResourceHandle);
         }
@@ -256,7 +295,7 @@ extern "C"
     cudaError_t cudaEventSynchronize(cudaEvent_t event)
     {
         Call call;
-        if (!event)
+        if (!EventOf(event))
         {
             return Result(cudaErrorInvalidResourceHandle);
         }
@@ -274,7 +313,7 @@ extern "C"
     cudaError_t cudaEventQuery(cudaEvent_t event)
     {
         Call call;
-        if (!event)
+        if (!EventOf(event))
         {
             return Result(cudaErrorInvalidResourceHandle);
         }
@@ -286,7 +325,7 @@ extern "C"
     cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end)
     {
         Call call;
-        if (!milliseconds || !start || !end)
+        if (!milliseconds || !EventOf(start) || !EventOf(end))
         {
             return Result(milliseconds ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue);
         }
@@ -340,7 +379,7 @@ extern "C"
             return Result(cudaErrorStreamCaptureUnmatched);
         }
         const auto made = stream->captured;
-        *graph = reinterpret_cast<cudaGraph_t>(new Graph(*made));
+        *graph = reinterpret_cast<cudaGraph_t>(Made(new Graph(*made)));
         for (int i = 0; IsGpu(i); ++i)
         {
             for (const auto& one : call.machine.GpuAt(i).streams)
@@ -370,6 +409,10 @@ extern "C"
     cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode)
     {
         thread_local cudaStreamCaptureMode mine = cudaStreamCaptureModeGlobal;
+        if (!mode || *mode < cudaStreamCaptureModeGlobal || *mode > cudaStreamCaptureModeRelaxed)
+        {
+            return Result(cudaErrorInvalidValue);
+        }
         std::swap(mine, *mode);
         return cudaSuccess;
     }
@@ -377,11 +420,12 @@ extern "C"
     cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long)
     {
         Call call;
-        if (!made || !graph)
+        const Graph* found = Of<Graph>(graph);
+        if (!made || !found)
         {
             return Result(cudaErrorInvalidValue);
         }
-        *made = reinterpret_cast<cudaGraphExec_t>(new Graph(*reinterpret_cast<Graph*>(graph)));
+        *made = reinterpret_cast<cudaGraphExec_t>(Made(new Executable{*found}));
         return cudaSuccess;
     }
 
@@ -392,20 +436,22 @@ extern "C"
         return cudaGraphInstantiate(made, graph, flags);
     }
 
-    cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t)
+    cudaError_t cudaGraphUpload(cudaGraphExec_t graph, cudaStream_t)
     {
-        return cudaSuccess;
+        Call call;
+        return Result(Of<Executable>(graph) ? cudaSuccess : cudaErrorInvalidValue);
     }
 
     cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t handle)
     {
         Call call;
         Stream* stream = call.machine.Find(handle);
-        if (!stream || !graph)
+        const Executable* found = Of<Executable>(graph);
+        if (!stream || !found)
         {
-            return Result(cudaErrorInvalidResourceHandle);
+            return Result(stream ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle);
         }
-        for (const auto& issue : reinterpret_cast<Graph*>(graph)->issues)
+        for (const auto& issue : found->issues)
         {
             call.machine.Issue(stream, issue);
         }
@@ -415,13 +461,13 @@ extern "C"
 
     cudaError_t cudaGraphDestroy(cudaGraph_t graph)
     {
-        delete reinterpret_cast<Graph*>(graph);
-        return cudaSuccess;
+        Call call;
+        return Result(Destroyed<Graph>(graph) ? cudaSuccess : cudaErrorInvalidValue);
     }
 
     cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
     {
-        delete reinterpret_cast<Graph*>(graph);
-        return cudaSuccess;
+        Call call;
+        return Result(Destroyed<Executable>(graph) ? cudaSuccess : cudaErrorInvalidValue);
     }
 }

@@ -6,6 +6,7 @@
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import json
 import os
 import sys
 
@@ -35,6 +36,30 @@ def _start():
     return importlib.import_module(f"{PACKAGE}.start")
 
 
+def _as_by_name():
+    """A Python that a shell's line names by its path (/opt/conda/bin/python, python3.10, a torchrun
+    beside it) is what PATH would have found by its name: ../../launch/command.py.
+    """
+    if os.environ.pop("DLTRAIN_CAPTURE_PLAIN", None) or not hasattr(sys, "orig_argv"):
+        return
+    words = sys.orig_argv[1:]
+    script = next((word for word in words if not word.startswith("-")), "")
+    own = os.path.realpath(os.path.dirname(_folder()))
+    at = os.path.dirname(os.path.realpath(script))
+    tool = os.path.basename(script)
+    if (at + os.sep).startswith(own + os.sep) or not json.loads(os.environ["DLTRAIN_CAPTURE"]).get("forks"):
+        return
+    name = "python3"
+    if tool == "torchrun":
+        name, words = tool, words[words.index(script) + 1 :]
+    elif os.path.basename(at) in ("bin", "sbin"):
+        return  # a tool of the system
+    folder = json.loads(os.environ["DLTRAIN_CAPTURE_LAUNCH"])["folder"]
+    program = os.path.join(os.path.dirname(folder), "programs", name)
+    if os.access(program, os.X_OK):
+        os.execv(program, [program, *words])
+
+
 class _AfterTorch(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):
         if name != "torch":
@@ -53,6 +78,8 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
         return spec
 
 
+if os.environ.get("DLTRAIN_CAPTURE_LAUNCH") and os.environ.get("DLTRAIN_CAPTURE"):
+    _as_by_name()
 if os.environ.get("DLTRAIN_CAPTURE"):
     # All ranks write to one file: a line at a time, whatever PYTHONUNBUFFERED says, so that lines
     # of two are never mixed, and none is lost with a rank that is ended.
