@@ -6,6 +6,7 @@
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/paired-actions.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/stage-layers.h"
 
@@ -262,6 +263,10 @@ CheckParallel(const TrainingOptions& o, const Error& error)
                       " experts of " + o.model.name);
         }
     }
+    if (const auto why = o.expertOverlap ? WhyNotPaired(o) : std::nullopt)
+    {
+        error("moe-overlap", *why);
+    }
     const uint32_t blocks = BlocksOf(o.model);
     const bool hasBlocks = o.model.layers.size() > 1 && blocks > 1;
     const bool uniform = o.partition == Partition::kUniform;
@@ -507,6 +512,26 @@ WhatWouldFit(const TrainingOptions& given)
             break;
         }
     }
+    // Experts in as many groups as there are ranks for: of those that divide them, all are tried.
+    if (const auto routing = even ? RoutingOf(given.model) : std::nullopt)
+    {
+        for (uint32_t expert = 2 * given.expert; expert <= routing->experts; expert *= 2)
+        {
+            if (consider("--ep=" + std::to_string(expert),
+                         [expert](TrainingOptions& o) { o.expert = expert; }))
+            {
+                break;
+            }
+        }
+    }
+    for (uint32_t context = 2 * given.context; even && context <= 16 * given.context; context *= 2)
+    {
+        if (consider("--cp=" + std::to_string(context),
+                     [context](TrainingOptions& o) { o.context = context; }))
+        {
+            break;
+        }
+    }
     return changes;
 }
 
@@ -536,8 +561,8 @@ CheckMemory(const TrainingOptions& o, std::vector<Problem>& problems)
     }
     text +=
         fits.empty()
-            ? "; no single change of micro-batch, recomputation, ZeRO, offload, --tp or --pp makes "
-              "it fit"
+            ? "; no single change of micro-batch, recomputation, ZeRO, offload, --tp, --pp, --ep "
+              "or --cp makes it fit"
             : "; by the estimate it fits with one of " + fits;
     problems.push_back({!o.ignoreMemory,
                         "model",
