@@ -553,6 +553,12 @@ ValidateTraining(const ReadResult& read)
         {
             TakeProblems(&v, training::Check(o));
         }
+        if (v.errors.empty() && o.profile && o.tensor * o.context > 1)
+        {
+            v.notes.push_back("--profile: its times are taken as they are, so they must be of a "
+                              "GPU's share with --tp=" +
+                              std::to_string(o.tensor) + " and --cp=" + std::to_string(o.context));
+        }
         const uint32_t few = 20; // of a run that begins with all GPUs at once: assumed
         const bool ownPace = served.strategy == training::Strategy::kDownpour;
         if (v.errors.empty() && (ownPace || !HasFlush(v)) && values.U32("steps") < few)

@@ -214,20 +214,27 @@ CheckParallel(const TrainingOptions& o, const Error& error)
                 }
             }
         }
-        if (o.sequenceParallel && o.Sequence() / o.context % o.tensor != 0)
+        if (o.sequenceParallel && !o.model.hasSequence)
+        {
+            error("sequence-parallel",
+                  "shares out the tokens of sequences, and the samples of " + o.model.name +
+                      " are none (what a sample becomes inside the model is not shared out here)");
+        }
+        else if (o.sequenceParallel && o.Sequence() / o.context % o.tensor != 0)
         {
             error("sequence-parallel",
                   "tp " + number(o.tensor) + " does not divide the " +
                       number(o.Sequence() / o.context) + " tokens of a sequence");
         }
     }
-    if (o.context > 1 && (!o.model.transformer || o.Sequence() % (2 * o.context) != 0))
+    if (o.context > 1 &&
+        (!o.model.transformer || !o.model.hasSequence || o.Sequence() % (2 * o.context) != 0))
     {
         // Each rank has a piece of the front and its mirror image of the back, so that all have as
         // much of the causal triangle.
         error("cp",
               "is " + number(o.context) +
-                  (o.model.transformer
+                  (o.model.transformer && o.model.hasSequence
                        ? ", and twice that does not divide the " + number(o.Sequence()) +
                              " tokens of a sequence"
                        : ", but " + o.model.name + " has no sequences to share out"));

@@ -575,6 +575,24 @@ TEST(Pipeline, TiedEmbedding)
     EXPECT_EQ(Exchanged(MakePlan(o), 0).count({"embedding", coll::Op::kAllReduce}), 0u);
 }
 
+// What a picture becomes inside the model is no sequence that ranks share out.
+TEST(ModelParallel, PicturesHaveNoSequences)
+{
+    auto o = OptionsOf("vit-b-16", 4, 1);
+    const auto error = [](const TrainingOptions& options) {
+        const auto problems = Check(options);
+        return problems.empty() ? "" : problems[0].path + " " + problems[0].text;
+    };
+    o.context = 2;
+    EXPECT_EQ(error(o), "cp is 2, but vit-b-16 has no sequences to share out");
+    o.context = 1;
+    o.tensor = 4;
+    ASSERT_TRUE(IsFine(o));
+    o.sequenceParallel = true;
+    EXPECT_EQ(error(o).find("tokens of a sequence"), std::string::npos) << error(o);
+    EXPECT_NE(error(o).find("the samples of vit-b-16 are none"), std::string::npos) << error(o);
+}
+
 // Blocks are alike, so without communication a step is a straight line over their number.
 TEST(FewerLayers, ExtrapolatesWhatIsStraight)
 {

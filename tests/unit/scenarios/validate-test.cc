@@ -145,6 +145,17 @@ TEST(BadInput, ZeroGpus)
     EXPECT_EQ(TrainError({"--gpus=-8"}), "--gpus=-8: allowed: a whole number, 1 to 1000000");
 }
 
+// What is named instead is allowed.
+TEST(BadInput, NearestGlobalBatchIsAllowed)
+{
+    const auto error = TrainError({"--model=gpt2",
+                                   "--gpus=24",
+                                   "--micro-batch=1",
+                                   "--global-batch=4000000000",
+                                   "--ignore-memory"});
+    EXPECT_NE(error.find("did you mean '3999999984'?"), std::string::npos) << error;
+}
+
 TEST(BadInput, GpusThatDoNotFillServers)
 {
     EXPECT_EQ(TrainError({"--gpus=100"}),
