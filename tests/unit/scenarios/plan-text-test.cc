@@ -69,7 +69,7 @@ TEST(MeasuredLayers, AreOfAGpusShare)
             "--model=gpt2 --servers=3 --gpus-per-server=2 --micro-batch=1 --profile=" + file + " " +
             more);
         ASSERT_TRUE(read.scenario) << more;
-        const auto& notes = read.scenario->run.notes;
+        const auto& notes = read.notes;
         EXPECT_EQ(std::any_of(notes.begin(),
                               notes.end(),
                               [](const std::string& note) {

@@ -855,10 +855,10 @@ TEST(Datatype, IsOneThatTheGpuHas)
         ASSERT_TRUE(read.scenario) << gpu << ErrorOf(read);
         EXPECT_EQ(read.scenario->dtype, dtype);
         EXPECT_EQ(training::DtypeName(read.scenario->options.dtype), dtype);
-        const bool told = std::any_of(
-            read.scenario->run.notes.begin(),
-            read.scenario->run.notes.end(),
-            [](const std::string& note) { return note.find("has no bf16") != std::string::npos; });
+        const bool told =
+            std::any_of(read.notes.begin(), read.notes.end(), [](const std::string& note) {
+                return note.find("has no bf16") != std::string::npos;
+            });
         EXPECT_EQ(told, std::string(dtype) != "bf16") << gpu;
     }
     // What is asked for is not replaced.
