@@ -265,10 +265,29 @@ TrainingResults::BubbleUs(double exposedUs) const
     // No straight line: with few blocks a bubble is mostly the wait for the stages that have the
     // embedding and the head besides, which more blocks cover, so that a line may fall below zero.
     // Step and computing are straight, and what is between them is; of it a bubble keeps its share.
-    const Size& most = m_sizes[0];
-    const double exposed = most.stepUs - most.computeUs - most.hostUs;
-    const double share = exposed > 0 ? std::clamp(most.bubbleUs / exposed, 0.0, 1.0) : 0;
-    return share * std::max(exposedUs, 0.0);
+    return BubbleShare(m_sizes[0]) * std::max(exposedUs, 0.0);
+}
+
+std::string
+TrainingResults::BubbleShares() const
+{
+    if (!IsExtrapolated())
+    {
+        return "";
+    }
+    std::string shares;
+    for (std::size_t i = 0; i < m_sizes.size(); ++i)
+    {
+        shares += Format(i > 0 ? ", %.0f" : "%.0f", 100 * BubbleShare(m_sizes[i]));
+    }
+    return "; rough: of the exposed " + shares + "%";
+}
+
+double
+TrainingResults::BubbleShare(const Size& size)
+{
+    const double exposed = size.stepUs - size.computeUs - size.hostUs;
+    return exposed > 0 ? std::clamp(size.bubbleUs / exposed, 0.0, 1.0) : 0;
 }
 
 std::map<std::string, double>
@@ -494,11 +513,23 @@ TrainingResults::ToJson(const CriticalPath* critical,
             times.push_back(size.stepUs / size.measured);
         }
         const auto error = training::ExtrapolationError(Blocks(), times);
+        const auto whole = training::WholeError(Blocks(), times, m_scenario.plan.blocks);
         body["extrapolation"] = {
             {"blocks", m_scenario.plan.blocks},
             {"blocks_simulated", Blocks()},
             {"step_times_us", times},
-            {"error", error ? nlohmann::ordered_json(*error) : nlohmann::ordered_json()}};
+            {"error", error ? nlohmann::ordered_json(*error) : nlohmann::ordered_json()},
+            {"error_of_whole", whole ? nlohmann::ordered_json(*whole) : nlohmann::ordered_json()}};
+        if (m_scenario.options.pipeline > 1)
+        {
+            // What a bubble is extrapolated by.
+            std::vector<double> shares;
+            for (const Size& size : m_sizes)
+            {
+                shares.push_back(BubbleShare(size));
+            }
+            body["extrapolation"]["bubble_shares"] = shares;
+        }
     }
     if (critical)
     {
@@ -685,6 +716,8 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
         }
         const auto error = training::ExtrapolationError(Blocks(), times);
         what += error ? Format("; the line misses the largest by %.2g%%", 100 * *error) : "";
+        const auto whole = training::WholeError(Blocks(), times, m_scenario.plan.blocks);
+        what += whole ? Format(", the whole by %.2g%% if it bends on", 100 * *whole) : "";
     }
     if (m_scenario.warmupSteps)
     {
@@ -726,9 +759,10 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
     if (m_scenario.options.pipeline > 1)
     {
         os << Format(
-            "  of that bubble       %10s   %5.1f%%   (computing waited for another stage)\n",
+            "  of that bubble       %10s   %5.1f%%   (computing waited for another stage%s)\n",
             HumanTime(BubbleUs(exposedUs)).c_str(),
-            100 * BubbleUs(exposedUs) / stepUs);
+            100 * BubbleUs(exposedUs) / stepUs,
+            BubbleShares().c_str());
     }
     if (critical)
     {

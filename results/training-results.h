@@ -110,6 +110,9 @@ class TrainingResults
     double Mean(double Size::*sum) const;
     /// Of the whole model. \param exposedUs of the whole model
     double BubbleUs(double exposedUs) const;
+    /// Of one size, of its exposed time; and of all of them, as words of an extrapolated run.
+    static double BubbleShare(const Size& size);
+    std::string BubbleShares() const;
     /// By operation: bytes a GPU sends in a step, extrapolated as Mean.
     std::map<std::string, double> BytesSent() const;
     /// \return of the sizes that have been measured their numbers of blocks

@@ -42,7 +42,7 @@ namespace
 {
 
 void
-ReadExperts(topo::JsonObject& in, ExpertsShape& experts)
+ReadExperts(topo::JsonObject& in, uint32_t layers, ExpertsShape& experts)
 {
     if (!in.Has("experts"))
     {
@@ -58,6 +58,12 @@ ReadExperts(topo::JsonObject& in, ExpertsShape& experts)
     if (experts.topK > experts.count && experts.count > 0)
     {
         e.Fail("top_k", "is more than count, " + std::to_string(experts.count));
+    }
+    if (experts.denseFirst >= layers && layers > 0)
+    {
+        e.Fail("dense_first",
+               "leaves no experts in the " + std::to_string(layers) + " layers; allowed: 0 to " +
+                   std::to_string(layers - 1));
     }
     e.Finish();
 }
@@ -176,7 +182,7 @@ BuildTransformer(ModelSpec& model, topo::JsonObject& in)
         in.Flag("masked_lm_head", t.maskedHead);
         t.causal = !t.pooler && !t.maskedHead;
         in.Flag("causal", t.causal);
-        ReadExperts(in, t.experts);
+        ReadExperts(in, t.layers, t.experts);
         if (t.experts.count > 0 && t.experts.denseFirst == 0)
         {
             t.ffn = t.experts.ffn;

@@ -299,9 +299,16 @@ MakeCluster(Validation* v,
                 (below ? std::to_string(below) + " or " : "") + std::to_string(below + perServer);
             if (haveTotal)
             {
+                uint32_t fits = perServer - 1;
+                while (total % fits != 0)
+                {
+                    --fits;
+                }
                 v->Fail(d.total,
                         "does not fill servers of " + topo::Counted(perServer, "GPU") +
-                            "; allowed: " + multiples,
+                            ", and a job takes whole servers, which all have as many GPUs; "
+                            "allowed: " +
+                            multiples + ", or --gpus-per-server=" + std::to_string(fits),
                         std::to_string(
                             below && total - below <= perServer / 2 ? below : below + perServer));
             }

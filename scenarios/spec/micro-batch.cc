@@ -233,7 +233,10 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
                 v->Fail("global-batch",
                         gpus + " x " + factors + " make " + std::to_string(part) +
                             "; allowed: multiples of " + std::to_string(part),
-                        std::to_string(down && global - down <= part / 2 ? down : down + part));
+                        std::to_string(
+                            down && (global - down <= part / 2 || down + part > kMostGlobalBatch)
+                                ? down
+                                : down + part));
                 return;
             }
             (haveAccumulation ? micro : accumulation) = global / part;

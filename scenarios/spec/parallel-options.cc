@@ -108,6 +108,15 @@ ParallelOptionRows()
             .Alias("expert-parallel-size")
             .Alias("expert-model-parallel-size")
             .Default("1"),
+        Opt("moe-overlap",
+            Kind::kFlag,
+            json,
+            group,
+            "with --ep: a backward and a forward pass of two micro-batches in turns, layer by "
+            "layer; the all-to-alls of one run beside the computing of the other, as in DualPipe "
+            "and Megatron-LM")
+            .Alias("overlap-moe-expert-parallel-comm")
+            .Default("0"),
         Opt("rank-order",
             Kind::kText,
             json,
@@ -538,6 +547,7 @@ MakeParallel(Validation* v,
         v->NoteIfSet({"partition", "partition-fill", "pipeline-schedule", "pipeline-sends"},
                      "has no effect with --pp=1");
     }
+    o->expertOverlap = values.Flag("moe-overlap");
     o->awaitedSends = values.Text("pipeline-sends") == "awaited";
     o->tensorOverlap = values.Flag("tp-overlap");
     o->piecewiseOverlap = values.Flag("tp-comm-overlap");

@@ -23,6 +23,7 @@
 #include "scenarios/spec/plan-events.h"
 #include "scenarios/spec/processes.h"
 #include "scenarios/training/expert-load.h"
+#include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/served-plan.h"
@@ -256,11 +257,16 @@ ProcessesLine(const RunOptions& run)
 }
 
 std::string
-EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
+EstimateText(const Estimate& e,
+             const FabricSpec& fabric,
+             const RunOptions& run,
+             uint32_t blocks = 0)
 {
     const bool packets = HasPackets(fabric);
     std::string text =
-        std::string("\nEstimate, whole run") +
+        std::string("\nEstimate, ") +
+        (blocks > 0 ? "of the run's steps with " + std::to_string(blocks) + " blocks"
+                    : "whole run") +
         (packets ? " (no congestion, no retransmission" + LeftOutText(run) + ")\n" : "\n");
     text += Line("messages",
                  Count(e.messages) + " between servers, " + Size(e.networkBytes) +
@@ -459,6 +465,106 @@ MostComputing(const training::TrainingPlan& plan)
     return most;
 }
 
+/// Seconds of the stream of a server that is busy longest with --offload: of the CPU, or of copies
+/// one way.
+double
+HostSeconds(const training::TrainingPlan& plan)
+{
+    double most = 0;
+    for (std::size_t i = 0; i < plan.UsualRoles(); ++i)
+    {
+        std::map<uint32_t, double> ofStream;
+        for (const auto& task : plan.roles[i].tasks)
+        {
+            if (task.kind == training::TaskKind::kHost && task.phase != training::Phase::kLoading)
+            {
+                double& seconds = ofStream[task.stream];
+                seconds += task.duration.Seconds();
+                most = std::max(most, seconds);
+            }
+        }
+    }
+    return most;
+}
+
+/// The plan of one of its numbers of blocks alone.
+training::TrainingPlan
+PlanOfSize(const training::TrainingPlan& plan, std::size_t size)
+{
+    training::TrainingPlan one = plan;
+    const auto at = [&](std::size_t i) {
+        return i < plan.sizes.size() ? plan.sizes[i].firstRole : plan.UsualRoles();
+    };
+    one.roles.assign(plan.roles.begin() + static_cast<std::ptrdiff_t>(at(size)),
+                     plan.roles.begin() + static_cast<std::ptrdiff_t>(at(size + 1)));
+    one.sizes = {{plan.sizes[size].blocks, 0}};
+    return one;
+}
+
+/// What a step of the whole model comes to: with --layers extended as its results are.
+struct WholeStep
+{
+    double computeSeconds = 0;
+    double busiestPortSeconds = 0;
+    std::map<std::string, double> moved; ///< bytes a GPU, by operation
+};
+
+/// \param e of the run as it is simulated first
+WholeStep
+WholeStepOf(const TrainingScenario& s, const Estimate& e, double steps)
+{
+    WholeStep whole;
+    if (s.plan.sizes.size() == 1)
+    {
+        whole.computeSeconds = e.computeSeconds / steps;
+        whole.busiestPortSeconds = e.busiestPortSeconds / steps;
+        whole.moved = training::BytesMovedPerGpu(s.plan);
+        return whole;
+    }
+    std::vector<uint32_t> blocks;
+    std::vector<double> computing;
+    std::vector<double> ports;
+    std::map<std::string, std::vector<double>> moved;
+    TrainingScenario one = s;
+    for (std::size_t i = 0; i < s.plan.sizes.size(); ++i)
+    {
+        one.plan = PlanOfSize(s.plan, i);
+        const Estimate ofSize = EstimateRun(one);
+        blocks.push_back(s.plan.sizes[i].blocks);
+        computing.push_back(ofSize.computeSeconds / steps);
+        ports.push_back(ofSize.busiestPortSeconds / steps);
+        for (const auto& [op, bytes] : training::BytesMovedPerGpu(one.plan))
+        {
+            moved[op].resize(i);
+            moved[op].push_back(bytes);
+        }
+    }
+    const auto extended = [&](std::vector<double> values) {
+        values.resize(blocks.size());
+        return training::Extrapolated(blocks, values, s.plan.blocks);
+    };
+    whole.computeSeconds = extended(computing);
+    whole.busiestPortSeconds = extended(ports);
+    for (const auto& [op, bytes] : moved)
+    {
+        whole.moved[op] = extended(bytes);
+    }
+    return whole;
+}
+
+/// "8 of 80 blocks are simulated, then 5 and 3".
+std::string
+BlocksText(const training::TrainingPlan& plan)
+{
+    std::string text = std::to_string(plan.sizes[0].blocks) + " of " + std::to_string(plan.blocks) +
+                       " blocks are simulated";
+    for (std::size_t i = 1; i < plan.sizes.size(); ++i)
+    {
+        text += (i == 1 ? ", then " : " and ") + std::to_string(plan.sizes[i].blocks);
+    }
+    return text;
+}
+
 /// A line for each kind of group that communicates, of its first group.
 std::string
 CollectivesText(const TrainingScenario& s)
@@ -584,7 +690,11 @@ PlanText(const TrainingScenario& s)
     text += ClusterText(s.cluster, s.fabric) + EventLines(s.run, s.cluster.topology);
     text += FabricText(s.fabric, s.cluster.topology) + LineIf("scheduling", EtsText(s.fabric.ets)) +
             ProcessesLine(s.run);
-    double compute = MostComputing(s.plan);
+    const Estimate e = EstimateRun(s);
+    const double steps = static_cast<double>(s.steps) + s.warmupSteps;
+    const bool extended = s.plan.sizes.size() > 1;
+    const WholeStep whole = WholeStepOf(s, e, steps);
+    double compute = extended ? whole.computeSeconds : MostComputing(s.plan);
     if (!s.served)
     {
         text += CollectivesText(s);
@@ -595,7 +705,9 @@ PlanText(const TrainingScenario& s)
     {
         compute *= s.accumulation; // it was of a piece
     }
-    text += "\nOne step\n";
+    text += std::string("\nOne step") + (extended ? ", of all blocks" : "") + "\n";
+    text += extended ? Line("layers", BlocksText(s.plan) + "; times and bytes are extended to all")
+                     : "";
     const double peak = s.options.gpu.Peak(s.options.dtype);
     text +=
         s.trace
@@ -610,8 +722,7 @@ PlanText(const TrainingScenario& s)
                                           Format("the peak of %.4g: MFU is less)", peak * 1e-12)
                                     : ""));
     std::string moved;
-    for (const auto& [op, bytes] :
-         s.served ? SentByServed(*s.served, s.accumulation) : training::BytesMovedPerGpu(s.plan))
+    for (const auto& [op, bytes] : s.served ? SentByServed(*s.served, s.accumulation) : whole.moved)
     {
         moved += (moved.empty() ? "" : ", ") + op + " " + Size(bytes);
     }
@@ -623,13 +734,16 @@ PlanText(const TrainingScenario& s)
                             100 * training::DroppedShare(s.options)));
     }
     text += s.trace ? "" : MemoryText(s.options);
-    const Estimate e = EstimateRun(s);
-    const double steps = static_cast<double>(s.steps) + s.warmupSteps;
+    const double host = s.options.offload != training::Offload::kNone ? HostSeconds(s.plan) : 0;
+    const double least = std::max({whole.computeSeconds, whole.busiestPortSeconds, host});
     text += Line("lower bound",
-                 Seconds(e.LowerBoundSeconds() / steps) + " a step (busiest NIC " +
-                     Seconds(e.busiestPortSeconds / steps) + ", computing " +
-                     Seconds(e.computeSeconds / steps) + ")");
-    return text + EstimateText(e, s.fabric, s.run);
+                 Seconds(least) + " a step (busiest NIC " + Seconds(whole.busiestPortSeconds) +
+                     ", computing " + Seconds(whole.computeSeconds) +
+                     (s.options.offload != training::Offload::kNone
+                          ? ", the server's CPU and PCIe " + Seconds(host)
+                          : "") +
+                     ")");
+    return text + EstimateText(e, s.fabric, s.run, extended ? s.plan.sizes[0].blocks : 0);
 }
 
 namespace

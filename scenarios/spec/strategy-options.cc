@@ -25,9 +25,9 @@ const std::vector<std::string> kOfCollectives = {"layers",
                                                  "prefetch",
                                                  "workload",
                                                  "offload",
-                                                 "optimizer",
                                                  "loader",
                                                  "moe-skew",
+                                                 "moe-overlap",
                                                  "capacity-factor",
                                                  "channels",
                                                  "pipeline",
@@ -150,6 +150,10 @@ MakeStrategy(Validation* v, uint32_t gpus, uint32_t servers)
     const std::string why = With(served.strategy) + ", which has neither collectives nor stages";
     v->MustNotBeSet(kOfCollectives, why);
     v->MustNotBeSet(DataParallelOptionNames(), why);
+    if (served.strategy == Strategy::kSandblaster)
+    {
+        v->MustNotBeSet({"optimizer"}, With(served.strategy) + ", whose optimizer is L-BFGS");
+    }
     // Those that every configuration has.
     const std::vector<std::string>& algorithms = values.List("algorithm");
     if (algorithms.size() > 1 || (algorithms.size() == 1 && algorithms[0] != "auto"))
@@ -208,6 +212,14 @@ MakeStrategy(Validation* v, uint32_t gpus, uint32_t servers)
                 "allowed: 1 to " + std::to_string(gpus) + ", one a GPU",
                 std::to_string(gpus));
         return served;
+    }
+    const training::Optimizer optimizer = *training::ParseOptimizer(values.Text("optimizer"));
+    if (training::NeedsWholeTensors(optimizer))
+    {
+        v->Fail("optimizer",
+                "needs whole tensors, and parameter servers have shards of all parameters; "
+                "allowed with --strategy=" +
+                    training::StrategyName(served.strategy) + ": adam, momentum, sgd");
     }
     switch (served.strategy)
     {

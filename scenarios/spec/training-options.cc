@@ -192,7 +192,13 @@ MakeTable()
             .Otherwise("2048, or the model's own if shorter")
             .Range(1, 1e7)
             .Example("1024"),
-        Opt("dtype", Kind::kName, json, group, "of parameters and gradients")
+        Opt("dtype",
+            Kind::kName,
+            json,
+            group,
+            "of parameters, gradients, activations and what is sent, and of matrix products; fp8: "
+            "of the inputs of matrix products alone, all else as with bf16; GPUs without bf16 take "
+            "fp16 or fp32")
             .Names("datatype", DtypeItems)
             .Aliases(DtypeAlias)
             .Default("bf16"),

@@ -287,6 +287,27 @@ ChooseServerAndGpu(Validation* v,
     (*server)->gpu = (*gpu)->name;
 }
 
+/// Older GPUs have no bf16: what they have of 16 bits, or fp32, unless it is said.
+void
+ChooseDtype(Validation* v, const training::GpuSpec& gpu)
+{
+    const std::string usual = v->values.Text("dtype");
+    if (v->values.Given("dtype") || gpu.Peak(*training::ParseDtype(usual)) > 0)
+    {
+        return;
+    }
+    for (const char* narrower : {"fp16", "fp32"})
+    {
+        if (gpu.Peak(*training::ParseDtype(narrower)) > 0)
+        {
+            v->Decide("dtype", narrower);
+            v->notes.push_back(gpu.name + " has no " + usual + ": --dtype=" + narrower +
+                               " is taken");
+            return;
+        }
+    }
+}
+
 /// The different collectives of a plan, by the first and the last group of each kind, and the first
 /// that lies on several servers of `gpus`: others lie as one of these do. \param all groups, which
 /// do not do the same
@@ -416,11 +437,15 @@ ValidateTraining(const ReadResult& read)
 
     auto profile = ChosenProfile(&v);
     const auto model = traced ? std::nullopt : ChosenModel(&v, &profile);
-    s.dtype = values.Text("dtype");
     DecideGpus(&v);
     std::optional<topo::ServerSpec> server;
     std::optional<training::GpuSpec> gpu;
     ChooseServerAndGpu(&v, &server, &gpu);
+    if (gpu && !traced)
+    {
+        ChooseDtype(&v, *gpu);
+    }
+    s.dtype = values.Text("dtype");
     ApplyServer(&v, server);
     std::optional<formats::Trace> trace;
     if (traced && server && gpu)
@@ -530,6 +555,12 @@ ValidateTraining(const ReadResult& read)
         {
             TakeProblems(&v, training::Check(o));
         }
+        if (v.errors.empty() && o.profile && o.tensor * o.context > 1)
+        {
+            v.notes.push_back("--profile: its times are taken as they are, so they must be of a "
+                              "GPU's share with --tp=" +
+                              std::to_string(o.tensor) + " and --cp=" + std::to_string(o.context));
+        }
         const uint32_t few = 20; // of a run that begins with all GPUs at once: assumed
         const bool ownPace = served.strategy == training::Strategy::kDownpour;
         if (v.errors.empty() && (ownPace || !HasFlush(v)) && values.U32("steps") < few)
@@ -590,15 +621,14 @@ ValidateTraining(const ReadResult& read)
         s.plan.jitter.seed = values.Integer("seed");
         s.plan.jitter.period = s.warmupSteps + s.steps;
     }
-    s.collectives = MakeCollectives(&v,
-                                    cluster.valid ? &cluster.spec : nullptr,
-                                    s.fabric,
-                                    nccl,
-                                    {used,
-                                     s.workload != workload::kDefaultWorkload,
-                                     model && v.errors.empty()
-                                         ? training::DtypeBytes(s.options.dtype)
-                                         : 1});
+    s.collectives =
+        MakeCollectives(&v,
+                        cluster.valid ? &cluster.spec : nullptr,
+                        s.fabric,
+                        nccl,
+                        {used,
+                         s.workload != workload::kDefaultWorkload,
+                         model && v.errors.empty() ? training::DtypeBytes(s.options.dtype) : 1});
     if (s.collectives.measured && cluster.valid && v.errors.empty())
     {
         s.collectives.measured->Plan(s.collectives,

@@ -103,6 +103,8 @@ struct Transfer
     /// Begins as soon as it can, whether communication overlaps or not: computing waits for it
     /// anyway, or it waits for another rank's.
     bool inLine = false;
+    /// Of what stands ahead of computing: ahead of this computation; kStart: of its first user.
+    Position ahead = kStart;
     /// Of data of the step before: ahead of everything, and nothing but its users waits.
     bool carried = false;
 

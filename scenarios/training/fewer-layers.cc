@@ -139,4 +139,21 @@ ExtrapolationError(const std::vector<uint32_t>& sizes, const std::vector<double>
     return predicted / values[0] - 1;
 }
 
+std::optional<double>
+WholeError(const std::vector<uint32_t>& sizes, const std::vector<double>& values, uint32_t blocks)
+{
+    if (sizes.size() < 3)
+    {
+        return std::nullopt;
+    }
+    const double a = sizes[0];
+    const double b = sizes[1];
+    const double c = sizes[2];
+    const double bend =
+        ((values[0] - values[1]) / (a - b) - (values[1] - values[2]) / (b - c)) / (a - c);
+    const double line = Extrapolated(sizes, values, blocks);
+    const double whole = line + bend * (blocks - a) * (blocks - b);
+    return whole > 0 ? std::optional(line / whole - 1) : std::nullopt;
+}
+
 } // namespace training

@@ -46,6 +46,15 @@ double Extrapolated(const std::vector<uint32_t>& sizes,
 std::optional<double> ExtrapolationError(const std::vector<uint32_t>& sizes,
                                          const std::vector<double>& values);
 
+/// How far the line misses the whole if what bends it between three sizes goes on: the difference
+/// to the parabola through them (Newton's remainder), relative to the parabola. The error above is
+/// that of a step of the line between neighbours; the whole is many such steps away, and a bend
+/// grows with the square of their number. A law that begins beyond the sizes is in neither.
+/// Nothing: there are fewer sizes, or the parabola comes to nothing.
+std::optional<double> WholeError(const std::vector<uint32_t>& sizes,
+                                 const std::vector<double>& values,
+                                 uint32_t blocks);
+
 } // namespace training
 
 #endif // SCENARIOS_TRAINING_FEWER_LAYERS_H

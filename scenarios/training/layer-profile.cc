@@ -458,7 +458,15 @@ CheckProfile(const LayerProfile& profile, const ModelSpec& model)
             first = missing++ == 0 ? layer.name : first;
         }
     }
-    if (missing > 0)
+    if (missing == model.layers.size())
+    {
+        problems.push_back({true,
+                            "profile",
+                            "its names fit no layer of " + model.name +
+                                "; allowed: names such as \"" + first + "\", or the beginning of " +
+                                "them and '*'"});
+    }
+    else if (missing > 0)
     {
         problems.push_back({false,
                             "/layers",

@@ -75,7 +75,18 @@ ActivationsOf(const TrainingOptions& o,
         shape =
             schedule.InFlight(shorter, stage) == schedule.InFlight(shape, stage) ? shorter : shape;
     }
-    for (const PipelineAction& action : schedule.OrderOf(shape, stage, 0, 0))
+    std::vector<PipelineAction> actions = schedule.OrderOf(shape, stage, 0, 0);
+    // Of a pair the forward pass keeps what the backward one has not freed.
+    for (std::size_t i = 0; o.expertOverlap && i + 1 < actions.size(); ++i)
+    {
+        if (actions[i].kind == PipelineAction::Kind::kBackward &&
+            actions[i + 1].kind == PipelineAction::Kind::kForward)
+        {
+            std::swap(actions[i], actions[i + 1]);
+            ++i;
+        }
+    }
+    for (const PipelineAction& action : actions)
     {
         switch (action.kind)
         {

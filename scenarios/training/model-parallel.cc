@@ -86,6 +86,7 @@ class Messages
             t.task.tag = TagOf(IsForward(done), piece);
             t.task.name = "receive " + NameOf(done);
             t.users = {done.span.first};
+            t.ahead = done.begin;
             received[done.span.first] = static_cast<uint32_t>(transfers.size());
             transfers.push_back(std::move(t));
         }
@@ -231,6 +232,7 @@ ModelParallelTransfers(const TrainingOptions& o, const RankWork& work, uint32_t 
                                     work.order[done.span.first].phase,
                                     messages->NameOf(done));
             t.users = {done.span.first};
+            t.ahead = done.begin;
             t.behind = {found->second};
             found->second = static_cast<uint32_t>(transfers.size());
             transfers.push_back(std::move(t));
@@ -246,11 +248,12 @@ ModelParallelTransfers(const TrainingOptions& o, const RankWork& work, uint32_t 
         if (line.entry && found != received.end())
         {
             t.behind = {found->second}; // stands ahead of its user, as what it waits for does
+            t.ahead = line.ahead;
         }
         else
         {
             t.made = line.made;
-            last[line.user - 1].push_back(static_cast<uint32_t>(transfers.size()));
+            last[line.written].push_back(static_cast<uint32_t>(transfers.size()));
         }
         transfers.push_back(std::move(t));
     }

@@ -6,6 +6,7 @@
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/paired-actions.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/stage-layers.h"
 
@@ -213,20 +214,27 @@ CheckParallel(const TrainingOptions& o, const Error& error)
                 }
             }
         }
-        if (o.sequenceParallel && o.Sequence() / o.context % o.tensor != 0)
+        if (o.sequenceParallel && !o.model.hasSequence)
+        {
+            error("sequence-parallel",
+                  "shares out the tokens of sequences, and the samples of " + o.model.name +
+                      " are none (what a sample becomes inside the model is not shared out here)");
+        }
+        else if (o.sequenceParallel && o.Sequence() / o.context % o.tensor != 0)
         {
             error("sequence-parallel",
                   "tp " + number(o.tensor) + " does not divide the " +
                       number(o.Sequence() / o.context) + " tokens of a sequence");
         }
     }
-    if (o.context > 1 && (!o.model.transformer || o.Sequence() % (2 * o.context) != 0))
+    if (o.context > 1 &&
+        (!o.model.transformer || !o.model.hasSequence || o.Sequence() % (2 * o.context) != 0))
     {
         // Each rank has a piece of the front and its mirror image of the back, so that all have as
         // much of the causal triangle.
         error("cp",
               "is " + number(o.context) +
-                  (o.model.transformer
+                  (o.model.transformer && o.model.hasSequence
                        ? ", and twice that does not divide the " + number(o.Sequence()) +
                              " tokens of a sequence"
                        : ", but " + o.model.name + " has no sequences to share out"));
@@ -261,6 +269,10 @@ CheckParallel(const TrainingOptions& o, const Error& error)
                   "is " + number(o.expert) + ", which does not divide the " + number(experts) +
                       " experts of " + o.model.name);
         }
+    }
+    if (const auto why = o.expertOverlap ? WhyNotPaired(o) : std::nullopt)
+    {
+        error("moe-overlap", *why);
     }
     const uint32_t blocks = BlocksOf(o.model);
     const bool hasBlocks = o.model.layers.size() > 1 && blocks > 1;
@@ -520,6 +532,26 @@ WhatWouldFit(const TrainingOptions& given)
             break;
         }
     }
+    // Experts in as many groups as there are ranks for: of those that divide them, all are tried.
+    if (const auto routing = even ? RoutingOf(given.model) : std::nullopt)
+    {
+        for (uint32_t expert = 2 * given.expert; expert <= routing->experts; expert *= 2)
+        {
+            if (consider("--ep=" + std::to_string(expert),
+                         [expert](TrainingOptions& o) { o.expert = expert; }))
+            {
+                break;
+            }
+        }
+    }
+    for (uint32_t context = 2 * given.context; even && context <= 16 * given.context; context *= 2)
+    {
+        if (consider("--cp=" + std::to_string(context),
+                     [context](TrainingOptions& o) { o.context = context; }))
+        {
+            break;
+        }
+    }
     return changes;
 }
 
@@ -549,8 +581,8 @@ CheckMemory(const TrainingOptions& o, std::vector<Problem>& problems)
     }
     text +=
         fits.empty()
-            ? "; no single change of micro-batch, recomputation, ZeRO, offload, --tp or --pp makes "
-              "it fit"
+            ? "; no single change of micro-batch, recomputation, ZeRO, offload, --tp, --pp, --ep "
+              "or --cp makes it fit"
             : "; by the estimate it fits with one of " + fits;
     problems.push_back({!o.ignoreMemory,
                         "model",

@@ -124,7 +124,8 @@ struct TrainingOptions
     uint32_t tensor = 1;
     uint32_t context = 1;
     ContextExchange contextExchange = ContextExchange::kRing;
-    uint32_t expert = 1; ///< divides data x context
+    uint32_t expert = 1;        ///< divides data x context
+    bool expertOverlap = false; ///< paired-actions.h
     uint32_t pipeline = 1;
     DimensionOrder rankOrder = Layout{}.order;
     /// Norms, dropout and residuals on a share of the tokens; reduce-scatter and all-gather instead

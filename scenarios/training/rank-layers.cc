@@ -332,11 +332,14 @@ PartOf(const Part& part, const TrainingOptions& o, bool recomputed)
     return rank;
 }
 
-/// Measured times, shared out over the parts as the model's are.
+/// Measured times, shared out over the parts as the model's are. Of layers whose FLOPs are not
+/// known half of backward is for the weights, as of any matrix product, which has one product for
+/// its input and one of the same size for its weights: assumed. \param weighs they have parameters
 void
 TakeMeasured(double forwardSeconds,
              double backwardSeconds,
              bool recomputed,
+             bool weighs,
              std::vector<RankPart>& parts)
 {
     double forward = 0;
@@ -350,8 +353,9 @@ TakeMeasured(double forwardSeconds,
     for (RankPart& part : parts)
     {
         const double f = forward > 0 ? part.forward / forward : 1 / count;
-        const double inputs = backward > 0 ? part.backwardInput / backward : 1 / count;
-        const double weights = backward > 0 ? part.backwardWeights / backward : 0;
+        const double half = (weighs ? 0.5 : 1) / count;
+        const double inputs = backward > 0 ? part.backwardInput / backward : half;
+        const double weights = backward > 0 ? part.backwardWeights / backward : 1 / count - half;
         part.again = part.forward > 0 ? part.again / part.forward * f * forwardSeconds
                      : recomputed     ? f * forwardSeconds
                                       : 0;
@@ -382,6 +386,24 @@ bool
 ConvertsFirst(const TrainingOptions& o)
 {
     return IsWidened(o) && o.zeroImpl == ZeroImpl::kDeepSpeed;
+}
+
+/// Seconds to add a rank's share of the reduced gradients of a micro-batch to those there are. With
+/// offload that is the host's.
+double
+SumOfShares(const RankLayer& layer, const TrainingOptions& o)
+{
+    const auto count = [](uint64_t n) { return static_cast<double>(n); };
+    Kernel sum;
+    sum.kind = KernelClass::kPointwise;
+    // FSDP has one flat parameter a layer, DeepSpeed the tensors of its partition.
+    const std::size_t tensors = layer.tensors.size() + layer.expertTensors.size();
+    sum.launches = o.zeroImpl == ZeroImpl::kDeepSpeed ? std::ceil(count(tensors) / o.Sharers()) : 1;
+    sum.bytes =
+        3.0 * o.GradientBytes() *
+        (count(layer.parameters) / o.Sharers() + count(layer.expertParameters) / o.ExpertSharers());
+    return sum.bytes > 0 && o.offload == Offload::kNone ? Seconds(sum, InTraining(o.gpu), o.dtype)
+                                                        : 0;
 }
 
 RankLayer
@@ -460,9 +482,14 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
         TakeMeasured(std::max(measured->forwardSeconds * batch, least),
                      std::max(measured->backwardSeconds * batch, 2 * least),
                      rank.recomputed,
+                     rank.parameters + rank.expertParameters > 0,
                      rank.parts);
     }
-    else if (o.zero < 2 && !o.fusedAccumulation)
+    else if (o.zero >= 2)
+    {
+        rank.accumulate = SumOfShares(rank, o);
+    }
+    else if (!o.fusedAccumulation)
     {
         Kernel sum;
         sum.kind = KernelClass::kPointwise;

@@ -79,7 +79,11 @@ struct RankLayer
     double checkpointBytes = 0; ///< kept instead if recomputed, 16-bit
     double flops = 0;           ///< model FLOPs of forward, of this rank
     /// Seconds to add the gradients of a micro-batch to those there are (GradientSumBytes). 0 where
-    /// they are reduced at once, from stage 2 on, or added up by the product that makes them.
+    /// they are added up by the product that makes them. From stage 2 on they are reduced at once,
+    /// and a rank adds up its share: three times its bytes. That stands in the backward of the next
+    /// micro-batch, not behind the reduction: the same time in all (_accumulate_sharded_grad of
+    /// PyTorch's torch/distributed/fsdp/_runtime_utils.py; averaged_gradients of DeepSpeed's
+    /// deepspeed/runtime/zero/stage_1_and_2.py, independent_gradient_partition_epilogue).
     double accumulate = 0;
     /// The first micro-batch's are added as well, to zeros: where the sum is in 32 bits and what
     /// backward makes in 16.

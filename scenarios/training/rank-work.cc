@@ -7,6 +7,7 @@
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/host-work.h"
 #include "scenarios/training/kernel-time.h"
+#include "scenarios/training/paired-actions.h"
 #include "scenarios/training/parameter-gathers.h"
 #include "scenarios/training/zero-partition.h"
 
@@ -101,7 +102,7 @@ class Writer
             }
         }
         m_work.actions.push_back(
-            {action, {m_begin, static_cast<Position>(m_work.order.size() - 1)}});
+            {action, {m_begin, static_cast<Position>(m_work.order.size() - 1)}, m_begin});
     }
 
     /// The exchanges behind the last computation are awaited by this one.
@@ -312,6 +313,7 @@ class Writer
             line.exchange = exchange;
             line.phase = m_phase;
             line.made = made;
+            line.written = m_work.order.empty() ? kStart : Last();
             line.entry = m_work.order.size() == m_begin;
             line.name = what + layer.name + OfPart(part) + m_suffix;
             m_work.exchanges.push_back(std::move(line));
@@ -447,6 +449,10 @@ WorkOfStage(const TrainingOptions& o,
     {
         writer.End(static_cast<Position>(work.order.size()));
         WriteOptimizer(o, work);
+    }
+    if (o.expertOverlap)
+    {
+        PairActions(work);
     }
     return work;
 }

@@ -52,6 +52,10 @@ struct InLine
     Phase phase = Phase::kForward; ///< of the computation it belongs to
     Position made = kStart; ///< behind this computation; kStart: at the beginning of the step
     Position user = kStart; ///< ahead of this one
+    /// It was written down behind this one: what follows from its action waits for it.
+    Position written = kStart;
+    /// What an action that is one of a pair waits for at its beginning stands ahead of the pair.
+    Position ahead = kStart;
     bool entry = false; ///< the first of its action's layers needs it: behind what comes from the
                         ///< stage before
     std::string name;   ///< "all-reduce forward block 7 attention"
@@ -61,7 +65,9 @@ struct InLine
 struct DoneAction
 {
     PipelineAction action;
-    Span span;
+    Span span; ///< with nothing in between but the other of a pair (paired-actions.h)
+    /// Ahead of this computation stands what the action waits for.
+    Position begin = kStart;
 };
 
 struct RankWork

@@ -28,7 +28,7 @@ ToStepGraph(std::vector<std::string> streams, const RankWork& work, std::vector<
     {
         const Transfer& t = transfers[i];
         (t.carried          ? ahead[0]
-         : t.made == kStart ? ahead[t.users.front()]
+         : t.made == kStart ? ahead[t.ahead == kStart ? t.users.front() : t.ahead]
                             : behind[t.begin])
             .push_back(i);
         for (const Position user : t.users)

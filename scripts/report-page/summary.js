@@ -229,6 +229,10 @@ function stepBar(parent) {
   parent.append(element("h3", {}, failures().length ? "A GPU\u2019s time for each step measured, " + meanOver() + ": with what was lost, and waited for between steps"
     : "A GPU\u2019s step, " + meanOver()));
   oneBar(parent, "The step as one bar: ", parts);
+  if (stats.bubble_time_us > 0) {
+    parent.append(element("p", { class: "muted" }, "The bubble of " + time(stats.bubble_time_us) + " is all the time for which computing waited for another stage. "
+      + "While a message was under way this bar has it as communication alone, and only the rest as idle."));
+  }
   const waiting = stats.step_time_us - whole;
   if (waiting > 0.001 * stats.step_time_us) {
     parent.append(element("p", { class: "muted" }, "GPUs end " + time(waiting) + " before the step does, on average: it ends with the slowest of them. The figures above are of the whole "

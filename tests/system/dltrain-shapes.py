@@ -93,6 +93,9 @@ def job(dice, experts, layers):
     sometimes(0.2, "in-server", "formula")
     if gpus > 16 or dice.random() < 0.8:
         options["network"] = "analytic"
+    if "ep" in options and options["accumulation"] % 2 == 0 and options.get("zero") != 3:
+        if pp == 1 or "virtual-stages" in options:
+            options["moe-overlap"] = 1
     return options
 
 

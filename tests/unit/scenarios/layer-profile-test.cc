@@ -205,6 +205,16 @@ TEST(LayerProfile, PatternsAndErrors)
         EXPECT_FALSE(w.error);
     }
 
+    // One of which nothing is taken is another model's.
+    LayerProfile other;
+    other.layers = {profile->layers.front()};
+    other.layers[0].name = "blok *";
+    const auto problems = CheckProfile(other, *FindModel("gpt2"));
+    ASSERT_EQ(problems.size(), 2u);
+    EXPECT_TRUE(problems[1].error);
+    EXPECT_EQ(problems[1].path, "profile");
+    EXPECT_TRUE(Has(problems[1].text, "names such as \"embedding\""));
+
     for (const auto& [text, path] : std::initializer_list<std::pair<const char*, const char*>>{
              {R"({"layers": {"a": {"forward_us": 1}}})", "/layers/a/backward_us"},
              {R"({"layers": {"a": {"forward_us": -1, "backward_us": 1}}})", "/layers/a/forward_us"},

@@ -242,7 +242,9 @@ TEST(TensorParallel, PiecewiseOverlapIsTheSameWork)
 }
 
 // From the second micro-batch on gradients are added to those there are: 3 x 2 B a parameter at
-// least go over the memory's bus. Not where they are reduced at once, or the product adds them up.
+// least go over the memory's bus. Not where the product adds them up. Where they are reduced at
+// once, from stage 2 on, each of n ranks adds up its share: 6 B / n a parameter, of experts (which
+// nobody shares here: ep 1) too.
 TEST(Gradients, AreAddedUpOverMicroBatches)
 {
     for (const char* model : {"gpt2", "bert-large", "resnet-50", "mixtral-8x7b"})
@@ -254,7 +256,7 @@ TEST(Gradients, AreAddedUpOverMicroBatches)
             const auto computing = [](TrainingOptions options) {
                 const auto work = WorkOfRank(ResolvedOptions(options));
                 double seconds = 0;
-                for (Position p = 0; p < work.Optimizer(); ++p)
+                for (Position p = 0; p < work.FirstOptimizer(); ++p)
                 {
                     seconds += work.order[p].duration.Seconds();
                 }
@@ -272,8 +274,19 @@ TEST(Gradients, AreAddedUpOverMicroBatches)
                 o.zero = zero;
                 o.fusedAccumulation = false;
                 const double one = computing(o);
+                EXPECT_GE(one - fused, 0.999 * bytes / 8 / o.gpu.memoryBandwidth) << model;
+                // A launch a layer at most.
+                EXPECT_LE(one - fused,
+                          1.3 * bytes / 8 / o.gpu.memoryBandwidth +
+                              (m - 1) * 6e-6 * static_cast<double>(o.model.layers.size()))
+                    << model;
                 o.fusedAccumulation = true;
                 EXPECT_EQ(one, computing(o)) << model;
+                // Of offload the host.
+                o.offload = Offload::kOptimizer;
+                o.host.linkRate = o.host.memoryRate = 1e10;
+                EXPECT_NEAR(computing(o), fused, 1e-9) << model;
+                o.offload = Offload::kNone;
             }
         }
     }
@@ -562,6 +575,24 @@ TEST(Pipeline, TiedEmbedding)
     EXPECT_EQ(Exchanged(MakePlan(o), 0).count({"embedding", coll::Op::kAllReduce}), 0u);
 }
 
+// What a picture becomes inside the model is no sequence that ranks share out.
+TEST(ModelParallel, PicturesHaveNoSequences)
+{
+    auto o = OptionsOf("vit-b-16", 4, 1);
+    const auto error = [](const TrainingOptions& options) {
+        const auto problems = Check(options);
+        return problems.empty() ? "" : problems[0].path + " " + problems[0].text;
+    };
+    o.context = 2;
+    EXPECT_EQ(error(o), "cp is 2, but vit-b-16 has no sequences to share out");
+    o.context = 1;
+    o.tensor = 4;
+    ASSERT_TRUE(IsFine(o));
+    o.sequenceParallel = true;
+    EXPECT_EQ(error(o).find("tokens of a sequence"), std::string::npos) << error(o);
+    EXPECT_NE(error(o).find("the samples of vit-b-16 are none"), std::string::npos) << error(o);
+}
+
 // Blocks are alike, so without communication a step is a straight line over their number.
 TEST(FewerLayers, ExtrapolatesWhatIsStraight)
 {
@@ -592,4 +623,13 @@ TEST(FewerLayers, ExtrapolatesWhatIsStraight)
     EXPECT_DOUBLE_EQ(*ExtrapolationError({8, 4, 2}, {10, 6, 4}), 0);
     EXPECT_DOUBLE_EQ(*ExtrapolationError({8, 4, 2}, {10, 6, 5}), -0.2);
     EXPECT_FALSE(ExtrapolationError({8, 4}, {10, 6}));
+    EXPECT_FALSE(WholeError({8, 4}, {10, 6}, 32));
+    EXPECT_DOUBLE_EQ(*WholeError({8, 4, 2}, {10, 6, 4}, 32), 0);
+    // 3 + n + n^2 / 8 of 12, 8 and 4 blocks is 33, 19 and 9. The line through the two larger ones
+    // is 33 + 3.5 x 20 = 103 at 32, the law 3 + 32 + 128 = 163.
+    EXPECT_DOUBLE_EQ(*WholeError({12, 8, 4}, {33, 19, 9}, 32), 103.0 / 163 - 1);
+    // The error of the largest, 9 + 2.5 x 8 = 29 of 33, is a third of it.
+    EXPECT_DOUBLE_EQ(*ExtrapolationError({12, 8, 4}, {33, 19, 9}), 29.0 / 33 - 1);
+    // What bends down to nothing says nothing.
+    EXPECT_FALSE(WholeError({12, 8, 4}, {10, 10, 2}, 1000));
 }

@@ -593,6 +593,16 @@ TEST(ModelJson, EveryMistakeIsNamed)
     EXPECT_EQ(path, "/layers");
     FirstProblem(R"({"name": "x", "layers": 2, "hidden": 8, "heads": 2})", &path);
     EXPECT_EQ(path, "/vocab");
+    for (const char* first : {"2", "3"})
+    {
+        EXPECT_NE(FirstProblem(R"({"name": "x", "layers": 2, "hidden": 8, "heads": 2, "vocab": 5,
+                  "experts": {"count": 4, "top_k": 1, "ffn": 8, "dense_first": )" +
+                                   std::string(first) + "}}",
+                               &path)
+                      .find("allowed: 0 to 1"),
+                  std::string::npos);
+        EXPECT_EQ(path, "/experts/dense_first");
+    }
     FirstProblem(R"({"layers": [{"parameters": 1, "flops": 1}]})", &path);
     EXPECT_EQ(path, "/name");
     FirstProblem(R"({"name": "x", "layers": [{"parameters": 1}]})", &path);

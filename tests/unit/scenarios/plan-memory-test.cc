@@ -6,6 +6,7 @@
 #include "scenarios/training/plan-check.h"
 #include "scenarios/training/training-plan.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace training;
@@ -196,4 +197,37 @@ TEST(PlanOptions, DefaultsOfTheTwoImplementations)
     EXPECT_FALSE(*ResolvedOptions(o).overlap);
     EXPECT_EQ(ParseZeroImpl("DeepSpeed"), ZeroImpl::kDeepSpeed);
     EXPECT_FALSE(ParseZeroImpl("fsdp"));
+}
+
+// Mixtral's 47 B parameters, 45 B of them experts', in 16 bits with 16-bit gradients are 187 GB on
+// each GPU; shared out among 8 ranks the experts' are 23 GB of it. That is named, and it is true.
+TEST(PlanMemory, ExpertsAndSequencesAreSharedOutToFit)
+{
+    auto o = OptionsOf("mixtral-8x7b", 24, 1);
+    o.microBatch = 1;
+    o.sequence = 2048;
+    const auto advice = [](const TrainingOptions& options) {
+        std::string text;
+        for (const Problem& p : Check(options))
+        {
+            text += p.path == "model" ? p.text : "";
+        }
+        return text;
+    };
+    EXPECT_NE(advice(o).find("--ep=8"), std::string::npos) << advice(o);
+    o.expert = 8;
+    EXPECT_EQ(advice(o), "");
+    // Of a long sequence the activations.
+    o = OptionsOf("gpt2", 8, 1);
+    o.microBatch = 1;
+    o.model.sequence = o.sequence = 1 << 17;
+    o.fusedAttention = true;
+    ASSERT_NE(advice(o), "");
+    const std::string text = advice(o);
+    const std::size_t at = text.find("--cp=");
+    ASSERT_NE(at, std::string::npos) << text;
+    o.context = static_cast<uint32_t>(std::stoul(text.substr(at + 5)));
+    EXPECT_EQ(advice(o), "");
+    o.context /= 2;
+    EXPECT_NE(advice(o), "") << "the least is named";
 }

@@ -538,3 +538,33 @@ TEST(StageLayers, WhatWouldTakeTooLongIsNotBegun)
     EXPECT_FALSE(WhyNotPartitioned(cut));
     EXPECT_EQ(Partitioned(cut).pieceLayers.size(), 32U);
 }
+
+// Without FLOPs half of a measured backward is for the weights, so zero-bubble has something to
+// delay: p stages of F = 1 and B = W = 1 ms a layer have bubbles of (p - 1)(F + B - W) instead of
+// 1F1B's (p - 1)(F + B + W). Layers without parameters have nothing for weights.
+TEST(StageLayers, MeasuredBackwardHasItsWeights)
+{
+    TrainingOptions o;
+    LayerProfile profile;
+    profile.batch = 1;
+    profile.elementBytes = 2;
+    for (uint32_t i = 0; i < 5; ++i)
+    {
+        profile.layers.push_back({"fc " + std::to_string(i), 1e-3, 2e-3, 200, 400, 0});
+    }
+    profile.layers.push_back({"relu", 1e-3, 2e-3, 200, 0, 0});
+    profile.inOrder = true;
+    profile.optimizerSeconds = 0;
+    o.profile = profile;
+    o.model = ModelOfProfile(*o.profile, "net");
+    o.gpu = *FindGpu("A100");
+    o.microBatch = 1;
+    const auto all = LayersOfModel(ResolvedOptions(o));
+    ASSERT_EQ(all.size(), 6u);
+    for (const RankLayer& layer : all)
+    {
+        const bool weighs = layer.name != "relu";
+        EXPECT_NEAR(layer.parts[0].backwardWeights, weighs ? 1e-3 : 0, 1e-12) << layer.name;
+        EXPECT_NEAR(layer.Backward(), 2e-3, 1e-12) << layer.name;
+    }
+}

@@ -45,6 +45,32 @@ ExpectError(const std::string& more, const std::vector<std::string>& words)
 
 } // namespace
 
+// Dean et al. 2012 (Downpour SGD) update by SGD or Adagrad: servers take the time of the optimizer
+// that is asked for. SGD reads and writes 16 of Adam's 28 bytes at most, whatever shards there are.
+TEST(StrategyOptions, ServersUpdateByTheOptimizer)
+{
+    const auto seconds = [](const std::string& more) {
+        const auto read = Train("--strategy=downpour --ignore-memory " + more);
+        EXPECT_TRUE(read.scenario) << more;
+        double sum = 0;
+        for (uint32_t s = 0; read.scenario && s < read.scenario->served->Options().shards; ++s)
+        {
+            const uint32_t role = read.scenario->served->Update(s);
+            sum += read.scenario->plan.roles[role].tasks[0].duration.Seconds();
+        }
+        return sum;
+    };
+    const double adam = seconds("");
+    EXPECT_GT(adam, 0);
+    EXPECT_LT(seconds("--optimizer=sgd"), 0.6 * adam);
+    EXPECT_LT(seconds("--optimizer=sgd --parameter-servers=3"), 0.6 * adam);
+    EXPECT_GT(seconds("--optimizer=momentum"), seconds("--optimizer=sgd"));
+    EXPECT_LT(seconds("--optimizer=momentum"), adam);
+    ExpectError("--strategy=sandblaster --optimizer=sgd", {"--optimizer=sgd", "L-BFGS"});
+    ExpectError("--strategy=downpour --optimizer=lamb",
+                {"--optimizer=lamb", "whole tensors", "adam, momentum, sgd"});
+}
+
 TEST(StrategyOptions, AreDecided)
 {
     const auto sync = Train("--strategy=sync");

@@ -839,3 +839,29 @@ TEST(Values, OfAServerThatIsSaidTwiceHaveOneError)
     ExpectIn(result.errors[0].Text(),
              {"--gpus-per-server=3: has no meaning with --ngpus or --nthreads"});
 }
+
+// A datatype that nobody asked for is none that the GPU does not have.
+TEST(Datatype, IsOneThatTheGpuHas)
+{
+    const std::pair<const char*, const char*> usual[] = {{"K80", "fp32"},
+                                                         {"P100", "fp16"},
+                                                         {"V100", "fp16"},
+                                                         {"A100", "bf16"},
+                                                         {"H100", "bf16"}};
+    for (const auto& [gpu, dtype] : usual)
+    {
+        const std::string word = "--gpu=" + std::string(gpu);
+        const auto read = Train({word, "--model=resnet50", "--ignore-memory"});
+        ASSERT_TRUE(read.scenario) << gpu << ErrorOf(read);
+        EXPECT_EQ(read.scenario->dtype, dtype);
+        EXPECT_EQ(training::DtypeName(read.scenario->options.dtype), dtype);
+        const bool told =
+            std::any_of(read.notes.begin(), read.notes.end(), [](const std::string& note) {
+                return note.find("has no bf16") != std::string::npos;
+            });
+        EXPECT_EQ(told, std::string(dtype) != "bf16") << gpu;
+    }
+    // What is asked for is not replaced.
+    ExpectIn(ErrorOf(Train({"--gpu=P100", "--model=resnet50", "--dtype=bf16"})),
+             {"--dtype=bf16", "P100 has no bf16"});
+}

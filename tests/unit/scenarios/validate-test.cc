@@ -145,18 +145,38 @@ TEST(BadInput, ZeroGpus)
     EXPECT_EQ(TrainError({"--gpus=-8"}), "--gpus=-8: allowed: a whole number, 1 to 1000000");
 }
 
+// What is named instead is allowed.
+TEST(BadInput, NearestGlobalBatchIsAllowed)
+{
+    const auto error = TrainError({"--model=gpt2",
+                                   "--gpus=24",
+                                   "--micro-batch=1",
+                                   "--global-batch=4000000000",
+                                   "--ignore-memory"});
+    EXPECT_NE(error.find("did you mean '3999999984'?"), std::string::npos) << error;
+}
+
 TEST(BadInput, GpusThatDoNotFillServers)
 {
     EXPECT_EQ(TrainError({"--gpus=100"}),
-              "--gpus=100: does not fill servers of 8 GPUs; allowed: multiples of 8, such as 96 or "
-              "104; did you mean '96'?");
+              "--gpus=100: does not fill servers of 8 GPUs, and a job takes whole servers, which "
+              "all have as many GPUs; allowed: multiples of 8, such as 96 or 104, or "
+              "--gpus-per-server=5; did you mean '96'?");
     EXPECT_EQ(TrainError({"--gpus=7", "--gpus-per-server=8"}),
-              "--gpus=7: does not fill servers of 8 GPUs; allowed: multiples of 8, such as 8; did "
+              "--gpus=7: does not fill servers of 8 GPUs, and a job takes whole servers, which all "
+              "have as many GPUs; allowed: multiples of 8, such as 8, or --gpus-per-server=7; did "
               "you mean '8'?");
     EXPECT_EQ(
         TrainError({"--gpus=9", "--server=dgx-a100"}),
-        "--gpus=9: does not fill servers of 8 GPUs; allowed: multiples of 8, such as 8 or 16; "
-        "did you mean '8'?");
+        "--gpus=9: does not fill servers of 8 GPUs, and a job takes whole servers, which all have "
+        "as many GPUs; allowed: multiples of 8, such as 8 or 16, or --gpus-per-server=3; did you "
+        "mean '8'?");
+    // Of a prime number there is no other way than one a server.
+    EXPECT_EQ(
+        TrainError({"--gpus=13", "--gpus-per-server=2"}),
+        "--gpus=13: does not fill servers of 2 GPUs, and a job takes whole servers, which all have "
+        "as many GPUs; allowed: multiples of 2, such as 12 or 14, or --gpus-per-server=1; did you "
+        "mean '12'?");
     EXPECT_EQ(TrainError({"--gpus=24", "--servers=2"}),
               "--gpus=24: 2 servers have 16 GPUs; allowed: at most that, or --servers=3");
     EXPECT_EQ(PerfError({"--gpus-per-server=3"}),
