@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 900 RESOURCE_LOCK capture
+# ctest: TIMEOUT 1200 RESOURCE_LOCK capture
 """dltrain --launch: a training script is captured and simulated by one command."""
 
 import json
@@ -663,7 +663,7 @@ class Launchers(CaptureTest):
             "import os, sys, torch\ntorch.ones(8, device='cuda')\n"
             "print('rank', os.environ['RANK'], sys.argv[1:], 'A' in os.environ)\n",
         )
-        self.write("wrap.sh", "RANK=$OMPI_COMM_WORLD_RANK exec python told.py $OMPI_COMM_WORLD_RANK\n")
+        self.write("wrap.sh", "export RANK=$OMPI_COMM_WORLD_RANK\nexec python told.py $RANK\n")
         for line in (
             "srun -N 2 --ntasks-per-node=2 bash -c 'N=$(python -c \"import torch\"; echo 1);"
             " test $SLURM_PROCID = 2 || export A=7;"

@@ -47,7 +47,8 @@ def _as_by_name():
     own = os.path.realpath(os.path.dirname(_folder()))
     at = os.path.dirname(os.path.realpath(script))
     tool = os.path.basename(script)
-    if (at + os.sep).startswith(own + os.sep) or not json.loads(os.environ["DLTRAIN_CAPTURE"]).get("forks"):
+    in_rank = not json.loads(os.environ["DLTRAIN_CAPTURE"]).get("forks")
+    if in_rank or (at + os.sep).startswith(own + os.sep):
         return
     name = "python3"
     if tool == "torchrun":
