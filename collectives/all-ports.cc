@@ -4,6 +4,7 @@
 #include "collectives/all-ports.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <queue>
 #include <unordered_map>
@@ -15,9 +16,15 @@ namespace
 {
 
 /// Packets whose turns are followed one by one; of more, several go in a turn.
-constexpr uint64_t kMostTurns = 1000000;
+constexpr uint64_t kMostTurns = 300000;
 /// Of all ranks, at most: a second's work.
 constexpr uint64_t kMostSteps = 1000000;
+
+int64_t
+Ps(double seconds)
+{
+    return std::llround(seconds * 1e12);
+}
 
 class AllPorts
 {
@@ -60,15 +67,14 @@ class AllPorts
             m_now = event.at;
             if (event.flow)
             {
-                Take(*event.flow);
+                Take(*event.flow, event.whole);
             }
             else
             {
-                m_ranks[event.rank].busy = false;
-                Send(event.rank);
+                HasLeft(event.rank);
             }
         }
-        return m_end;
+        return static_cast<double>(m_end) * 1e-12;
     }
 
   private:
@@ -83,23 +89,35 @@ class AllPorts
         uint64_t come = 0;                  ///< messages that no step has taken
     };
 
+    /// What a port is sending.
+    struct Turn
+    {
+        Rank to = 0;
+        int64_t wire = 0;     ///< ps on a link
+        int64_t packet = 0;   ///< of one packet of it, which switches store
+        Flow* flow = nullptr; ///< of which the receiver has to know; null: it has not
+        bool whole = false;   ///< that a message is complete
+    };
+
     struct RankState
     {
         std::vector<StepIndex> next;              ///< by lane
         std::unordered_map<uint64_t, Flow> flows; ///< out of it, by lane and peer
         std::deque<Flow*> waiting;                ///< in turns
         bool busy = false;                        ///< the port that sends
-        uint64_t answers = 0;                     ///< to be sent before anything else
-        double taken = 0;                         ///< when the other port is free
+        Turn turn;
+        std::deque<Rank> answers; ///< to whom, before anything else
+        int64_t taken = 0;        ///< when the other port is free
     };
 
     /// A port is free, or a flow's next message has come.
     struct Event
     {
-        double at;
+        int64_t at;      ///< ps
         uint64_t number; ///< those at the same time in their order
         Rank rank;
         Flow* flow;
+        bool whole; ///< or some packets of it, which are answered
 
         bool operator<(const Event& other) const // the latest first
         {
@@ -153,52 +171,74 @@ class AllPorts
         {
             return;
         }
-        if (state.answers > 0)
+        Turn turn;
+        if (!state.answers.empty())
         {
-            const double free = m_now + state.answers * m_link.answer * m_link.perByte;
-            state.answers = 0;
-            state.busy = true;
-            m_events.push({free, m_number++, rank, nullptr});
+            turn.to = state.answers.front();
+            turn.wire = Ps(m_link.answer * m_link.perByte);
+            turn.packet = turn.wire;
+            state.answers.pop_front();
+        }
+        else if (!state.waiting.empty())
+        {
+            Flow& flow = *state.waiting.front();
+            state.waiting.pop_front();
+            const uint64_t bytes = flow.messages.front();
+            const uint64_t all = m_link.Packets(bytes);
+            const uint64_t answered = flow.sent / m_link.packetsAnAnswer;
+            const uint64_t packets = std::min(m_turn, all - flow.sent);
+            const int64_t before = Ps(m_link.Wire(bytes, flow.sent));
+            flow.sent += packets;
+            turn.to = flow.to;
+            turn.wire = Ps(m_link.Wire(bytes, flow.sent)) - before;
+            turn.packet = turn.wire / static_cast<int64_t>(packets);
+            turn.whole = flow.sent == all;
+            turn.flow =
+                turn.whole || flow.sent / m_link.packetsAnAnswer != answered ? &flow : nullptr;
+            if (turn.whole)
+            {
+                flow.messages.pop_front();
+                flow.sent = 0;
+            }
+            if (!flow.messages.empty())
+            {
+                state.waiting.push_back(&flow);
+            }
+        }
+        else
+        {
             return;
         }
-        if (state.waiting.empty())
-        {
-            return;
-        }
-        Flow& flow = *state.waiting.front();
-        state.waiting.pop_front();
-        const uint64_t bytes = flow.messages.front();
-        const uint64_t all = m_link.Packets(bytes);
-        const uint64_t packets = std::min(m_turn, all - flow.sent);
-        const double before = m_link.Wire(bytes, flow.sent);
-        flow.sent += packets;
-        const double wire = m_link.Wire(bytes, flow.sent) - before;
-        const double free = m_now + wire;
-        const double packet = wire / packets; // which switches store
-        double& taken = m_ranks[flow.to].taken;
-        taken = std::max(taken, free - (wire - packet)) + wire;
-        if (flow.sent == all)
-        {
-            flow.messages.pop_front();
-            flow.sent = 0;
-            const double come = taken + (m_link.switches - 1.0) * packet + m_link.latency;
-            m_events.push({come, m_number++, flow.to, &flow});
-        }
-        if (!flow.messages.empty())
-        {
-            state.waiting.push_back(&flow);
-        }
+        state.turn = turn;
         state.busy = true;
-        m_events.push({free, m_number++, rank, nullptr});
+        m_events.push({m_now + turn.wire, m_number++, rank, nullptr, false});
     }
 
-    void Take(Flow& flow)
+    /// What the port has sent stands before the receiver's, which takes it after what left before.
+    void HasLeft(Rank rank)
     {
-        m_end = m_now;
-        flow.come++;
-        m_ranks[flow.to].answers++;
+        const Turn& turn = m_ranks[rank].turn;
+        int64_t& taken = m_ranks[turn.to].taken;
+        taken = std::max(taken, m_now - (turn.wire - turn.packet)) + turn.wire;
+        if (turn.flow)
+        {
+            const int64_t come = taken + (int64_t{m_link.switches} - 1) * turn.packet + m_latency;
+            m_events.push({come, m_number++, turn.to, turn.flow, turn.whole});
+        }
+        m_ranks[rank].busy = false;
+        Send(rank);
+    }
+
+    void Take(Flow& flow, bool whole)
+    {
+        m_ranks[flow.to].answers.push_back(flow.from);
         Send(flow.to);
-        Advance(flow.to, flow.lane);
+        if (whole)
+        {
+            m_end = m_now;
+            flow.come++;
+            Advance(flow.to, flow.lane);
+        }
     }
 
     const Schedule& m_schedule;
@@ -207,8 +247,10 @@ class AllPorts
     std::priority_queue<Event> m_events;
     uint64_t m_turn = 1; ///< packets
     uint64_t m_number = 0;
-    double m_now = 0;
-    double m_end = 0; ///< of the last message
+    int64_t m_latency = Ps(m_link.latency);
+    // ps, as what happens at the same time has to be that in sums of different order.
+    int64_t m_now = 0;
+    int64_t m_end = 0; ///< of the last message
 };
 
 } // namespace
