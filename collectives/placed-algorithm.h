@@ -9,6 +9,8 @@
  *         DirectGather(const Collective& what, const Placement&, const AlgorithmOptions&);
  *         ...
  *         static Cost CostOf(const Collective& what, const Placement&, const AlgorithmOptions&);
+ *         // Where a sum of latencies and bytes is not all there is to time (idle-link.h):
+ *         static std::optional<double> OwnSeconds(..., const IdleLink&);
  *     };
  *     const Registered<PlacedAlgorithm<DirectGather>> g_direct{"direct", Op::kGather, "help",
  * facts};
