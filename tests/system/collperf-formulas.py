@@ -237,7 +237,7 @@ class OneSwitch(Formulas):
             ):
                 for n in (6, 11):
                     line = f"--op={op} --algorithm={name} --ranks={n} {options}"
-                    line += " -b 12345 -e 3M -f 16"
+                    line += " -b 12340 -e 3M -f 16"
                     for cost, took in self.both(line + " " + ROOM):
                         where = f"{line}, {cost.size}: {took} us, by formula {cost.idle}"
                         with self.subTest(where):
