@@ -118,7 +118,10 @@ IdleSeconds(const Algorithm& algorithm,
             const AlgorithmOptions& options,
             const IdleLink& link)
 {
-    const std::optional<Cost> cost = algorithm.CostOf(what, placement, options);
+    const InNetwork uses = algorithm.Uses();
+    const std::optional<Cost> cost = uses.serverSwitch || uses.fabricSwitches
+                                         ? std::nullopt // whose messages end half way
+                                         : algorithm.CostOf(what, placement, options);
     if (!cost)
     {
         return std::nullopt;

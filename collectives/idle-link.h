@@ -86,8 +86,8 @@ class TimedAlgorithm
                                              const IdleLink& link) const = 0;
 };
 
-/// What a collective takes by the algorithm's own formula; nothing if it has none. Precondition: as
-/// Algorithm::CostOf.
+/// What a collective takes by the algorithm's own formula; nothing if it has none, or adds up in
+/// switches, half of the way. Precondition: as Algorithm::CostOf.
 std::optional<double> IdleSeconds(const Algorithm& algorithm,
                                   const Collective& what,
                                   const Placement& placement,

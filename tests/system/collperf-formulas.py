@@ -212,14 +212,16 @@ class OneSwitch(Formulas):
             self.assertGreater(abs(took / formula_us(cost) - 1), STRICT, line)
 
     def test_where_there_is_none(self):
-        # Links in servers, software, InfiniBand: a dash.
+        # Links in servers, software, InfiniBand, two NICs, switches that add up: a dash.
         for options in (
             "--library=none --servers=2 --gpus-per-server=2",
             "--library=nccl --ranks=4",
             "--library=none --ranks=4 --fabric=ib",
             "--library=none --servers=4 --gpus-per-server=1 --nics-per-server=2",
+            "--library=none --ranks=4 --algorithm=sharp",
         ):
-            plan = self.run_program(f"collperf --algorithm=ring -b 1M -e 1M {options} --dry-run")
+            options = options if "--algorithm" in options else options + " --algorithm=ring"
+            plan = self.run_program(f"collperf -b 1M -e 1M {options} --dry-run")
             self.assertEqual([cost.idle for cost in costs_of(plan.out)], ["-"], options)
 
     def test_other_shapes(self):

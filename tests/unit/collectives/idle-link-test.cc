@@ -207,6 +207,15 @@ TEST(IdleLink, UnevenBlocks)
     EXPECT_DOUBLE_EQ(Seconds("pairwise", what, Slow(100)), 60 + 10 + 100);
 }
 
+TEST(IdleLink, MessagesToSwitchesGoHalfTheWay)
+{
+    const Collective what{Op::kAllReduce, 40 * kWord, 4, 0};
+    for (const char* name : {"sharp", "nvls", "nvls-tree"})
+    {
+        EXPECT_FALSE(IdleSeconds(*Find(what.op, name), what, OneEach(4), {}, Slow(1))) << name;
+    }
+}
+
 TEST(IdleLink, MoreStepsThanItIsWorth)
 {
     const Collective what{Op::kAllReduce, 1 << 20, 3, 0};
