@@ -11,9 +11,12 @@
  *     rank 2     to 3     to 0     to 1    from 1   from 3
  *
  * One message latency. With I the largest input and O the largest output of a rank, own blocks left
- * out: alpha + max(I, O) beta with one port, and no less is possible. Channels and loops cut every
+ * out: alpha + max(I, O) beta with one port, and no less is possible; with small blocks, a few packets
+ * each, receivers are hit unevenly, and the recurrence of ports (all-ports.h) says by how much it is
+ * more. Channels and loops cut every
  * block; loops so that no message is beyond AlgorithmOptions::pipelineBytes.
  */
+#include "collectives/all-ports.h"
 #include "collectives/block-cost.h"
 #include "collectives/block-sizes.h"
 #include "collectives/looped-schedule.h"
@@ -123,7 +126,7 @@ class DirectAllToAllV final : public Schedule
     std::vector<Peers> m_peers;
 };
 
-class DirectAllToAllVAlgorithm final : public OneOpAlgorithm
+class DirectAllToAllVAlgorithm final : public OneOpAlgorithm, public TimedAlgorithm
 {
   public:
     using OneOpAlgorithm::OneOpAlgorithm;
@@ -148,6 +151,14 @@ class DirectAllToAllVAlgorithm final : public OneOpAlgorithm
         Cost cost = BlockCost(what, placement, shape.Parts());
         cost.chain = cost.posts > 0 ? shape.loops : 0; // less if some receive nothing
         return cost;
+    }
+
+    std::optional<double> OwnSeconds(const Collective& what,
+                                     const Placement& placement,
+                                     const AlgorithmOptions& options,
+                                     const IdleLink& link) const override
+    {
+        return SecondsOfAllPorts(*Make(what, placement, options), what.ranks, link);
     }
 
     std::unique_ptr<Schedule> Make(const Collective& what,

@@ -97,6 +97,26 @@ class DirectRootSchedule final : public Schedule
         return cost;
     }
 
+    static std::optional<double> OwnSeconds(const Collective& what,
+                                            const Placement& placement,
+                                            const AlgorithmOptions& options,
+                                            const IdleLink& link)
+    {
+        if (GATHERS || Shape(what, placement, options, what.ranks).Parts() != 1)
+        {
+            return std::nullopt;
+        }
+        const Partition pieces(what.bytes, what.ranks);
+        std::vector<uint64_t> posted;
+        std::size_t last = 0; // of those with most packets the last one is served last
+        for (uint32_t j = 1; j < what.ranks; j++)
+        {
+            posted.push_back(pieces.Part(Wrap(what.root + j, what.ranks)).bytes);
+            last = link.Packets(posted.back()) >= link.Packets(posted[last]) ? j - 1 : last;
+        }
+        return posted.empty() ? 0 : link.Arrival(posted, last);
+    }
+
   private:
     static constexpr bool GATHERS = OP == Op::kGather;
 

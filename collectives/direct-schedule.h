@@ -26,6 +26,8 @@ namespace coll
 class DirectSchedule : public LoopedSchedule
 {
   public:
+    static constexpr bool kAnswered = true;
+
     /// \param rounds of sends to all and receives from all \param locals steps before them
     DirectSchedule(const Collective& what,
                    const Placement& placement,

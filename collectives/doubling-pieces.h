@@ -27,6 +27,7 @@
 #ifndef COLLECTIVES_DOUBLING_PIECES_H
 #define COLLECTIVES_DOUBLING_PIECES_H
 
+#include "collectives/all-ports.h"
 #include "collectives/folding.h"
 #include "collectives/placed-algorithm.h"
 
@@ -145,6 +146,19 @@ class DoublingPieces final : public Schedule
         cost.outOfServer = mostOfServer(!REDUCES);
         cost.intoServer = mostOfServer(REDUCES);
         return cost;
+    }
+
+    static std::optional<double> OwnSeconds(const Collective& what,
+                                            const Placement& placement,
+                                            const AlgorithmOptions& options,
+                                            const IdleLink& link)
+    {
+        if (Folding(what.ranks).Folded() == 0)
+        {
+            return std::nullopt;
+        }
+        // Ranks that stand for themselves are ahead of those that wait for a partner.
+        return SecondsOfAllPorts(DoublingPieces(what, placement, options), what.ranks, link);
     }
 
   private:

@@ -14,6 +14,7 @@
 #ifndef COLLECTIVES_EXCHANGE_SCHEDULE_H
 #define COLLECTIVES_EXCHANGE_SCHEDULE_H
 
+#include "collectives/all-ports.h"
 #include "collectives/folding.h"
 #include "collectives/placed-algorithm.h"
 

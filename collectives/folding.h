@@ -10,6 +10,11 @@
  *              0 <- 1   2 <- 3   4   5      after: 0 and 2 are given the result
  *
  * (Thakur, Rabenseifner & Gropp, IJHPCA 19(1), 2005; MPICH's all-reduce.)
+ *
+ * Ranks 4 and 5 of the drawing begin before 1 and 3 have got what 0 and 2 hand over. What they send
+ * shares the ports of those, in every round: 3 ranks take 4 S beta for an all-reduce by doubling,
+ * not the 3 of messages in series. How long that is, is the recurrence of rounds and ports
+ * (all-ports.h).
  */
 #ifndef COLLECTIVES_FOLDING_H
 #define COLLECTIVES_FOLDING_H

@@ -14,9 +14,10 @@
  * its children at once, and its NIC serves them in turns: that with b pieces has arrived when each
  * child has got b or all of its own, sum of min(b, b_i) pieces. These sums on the way to a rank add
  * up, so the children with most below them are late, and scatter takes longer than its root's port.
- * A piece travels as often as its rank is deep, so together that is the sum of depth times piece.
- * What goes round the end of the ranks is two messages; with several channels or loops every piece
- * is cut, and each is a message of its own.
+ * KNomialTree::SecondsDown adds them in packets, with latencies. A piece travels as often as its
+ * rank is deep, so together that is the sum of depth times piece. What goes round the end of the
+ * ranks is two messages; with several channels or loops every piece is cut, and each is a message
+ * of its own.
  *
  * Gather uses the places of other pieces in a rank's buffer as room, scatter too.
  */
@@ -136,6 +137,25 @@ class KNomialPieces final : public Schedule
         cost.outOfServer = GATHERS ? up : down;
         cost.intoServer = GATHERS ? down : up;
         return cost;
+    }
+
+    static std::optional<double> OwnSeconds(const Collective& what,
+                                            const Placement& placement,
+                                            const AlgorithmOptions& options,
+                                            const IdleLink& link)
+    {
+        // What goes round the end of the ranks is two messages, which this does not know.
+        if (ShapeOf(what, placement, options).Parts() != 1 || what.root != 0)
+        {
+            return std::nullopt;
+        }
+        const KNomialTree tree(what, options);
+        const Partition pieces(what.bytes, what.ranks);
+        const auto below = [&](uint32_t v) {
+            const Range last = pieces.Part(v + tree.Below(v) - 1);
+            return last.offset + last.bytes - pieces.Part(v).offset;
+        };
+        return GATHERS ? tree.SecondsUp(link, below) : tree.SecondsDown(link, below);
     }
 
   private:

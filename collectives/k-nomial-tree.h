@@ -19,6 +19,7 @@
 #define COLLECTIVES_K_NOMIAL_TREE_H
 
 #include "collectives/folding.h"
+#include "collectives/idle-link.h"
 #include "collectives/looped-schedule.h"
 
 #include <algorithm>
@@ -133,6 +134,49 @@ class KNomialTree
                 (placement.serverOf[RankOf(v)] != placement.serverOf[RankOf(parent)] ? 1 : 0);
         }
         return *std::max_element(outside.begin(), outside.end());
+    }
+
+    /// When what goes down the tree has come everywhere, with a message of Bytes(v) to v: who has
+    /// got its own posts those to all its children at once.
+    template <class Bytes>
+    double SecondsDown(const IdleLink& link, Bytes bytes) const
+    {
+        std::vector<double> has(m_ranks, 0);
+        std::vector<uint64_t> posted;
+        for (uint32_t v = 0; v < m_ranks; v++) // parents have smaller numbers
+        {
+            const uint32_t children = Children(v);
+            posted.clear();
+            for (uint32_t c = 0; c < children; c++)
+            {
+                posted.push_back(bytes(Child(v, c)));
+            }
+            for (uint32_t c = 0; c < children; c++)
+            {
+                has[Child(v, c)] = has[v] + link.Arrival(posted, c);
+            }
+        }
+        return *std::max_element(has.begin(), has.end());
+    }
+
+    /// When what goes up has come to the root: who has got all from below sends its own, and a port
+    /// takes what several children send one after the other.
+    template <class Bytes>
+    double SecondsUp(const IdleLink& link, Bytes bytes) const
+    {
+        std::vector<double> has(m_ranks, 0);
+        for (uint32_t v = m_ranks; v-- > 0;)
+        {
+            std::vector<Incoming> messages;
+            for (uint32_t c = 0, children = Children(v); c < children; c++)
+            {
+                const uint32_t child = Child(v, c);
+                const uint64_t size = bytes(child);
+                messages.push_back({has[child] + link.Latency(size), link.Wire(size)});
+            }
+            has[v] = AllTaken(std::move(messages));
+        }
+        return has[0];
     }
 
   private:

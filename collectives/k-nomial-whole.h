@@ -13,7 +13,9 @@
  * what a child gets from below takes no longer than the root's earlier children. In broadcast a
  * rank posts the messages to all its children at once, and its NIC serves them in turns: they all
  * arrive c S beta later, so the children on the way to a rank add up: depth alpha + (most of these
- * sums) S beta, for n = k^d (k-1) d (d+1) / 2 S beta.
+ * sums) S beta, for n = k^d (k-1) d (d+1) / 2 S beta. That is so of large S; of a few packets the
+ * child that is served first has all as many packets earlier, and the longest way is another one:
+ * KNomialTree::SecondsDown counts turns.
  */
 #ifndef COLLECTIVES_K_NOMIAL_WHOLE_H
 #define COLLECTIVES_K_NOMIAL_WHOLE_H
@@ -108,6 +110,20 @@ class KNomialWhole final : public Schedule
         cost.outOfServer = REDUCES ? up : down;
         cost.intoServer = REDUCES ? down : up;
         return cost;
+    }
+
+    static std::optional<double> OwnSeconds(const Collective& what,
+                                            const Placement& placement,
+                                            const AlgorithmOptions& options,
+                                            const IdleLink& link)
+    {
+        if (FewMessagesShape(what, placement, options, 1).Parts() != 1)
+        {
+            return std::nullopt;
+        }
+        const KNomialTree tree(what, options);
+        const auto all = [&](uint32_t /* v */) { return what.bytes; };
+        return REDUCES ? tree.SecondsUp(link, all) : tree.SecondsDown(link, all);
     }
 
   private:

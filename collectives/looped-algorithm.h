@@ -17,6 +17,7 @@
 #define COLLECTIVES_LOOPED_ALGORITHM_H
 
 #include "collectives/cost.h"
+#include "collectives/idle-link.h"
 #include "collectives/looped-schedule.h"
 #include "collectives/registry.h"
 
@@ -25,7 +26,7 @@ namespace coll
 
 /// `S` is the schedule; `Base` what is refused. S may have a ShapeOf of its own.
 template <class S, class Base = OneOpAlgorithm>
-class LoopedAlgorithm final : public Base
+class LoopedAlgorithm final : public Base, public TimedAlgorithm
 {
   public:
     using Base::Base;
@@ -44,6 +45,20 @@ class LoopedAlgorithm final : public Base
     {
         const Shape shape = S::ShapeOf(what, placement, options);
         return S::CostOf(ExtentOf(what, placement, shape.channels, shape.loops));
+    }
+
+    std::optional<double> OwnSeconds(const Collective& what,
+                                     const Placement& placement,
+                                     const AlgorithmOptions& options,
+                                     const IdleLink& link) const override
+    {
+        if (!S::kAnswered)
+        {
+            return std::nullopt;
+        }
+        InSeries series;
+        series.answered = true;
+        return SecondsOf(*CostOf(what, placement, options), link, series);
     }
 
     std::unique_ptr<Schedule> Make(const Collective& what,

@@ -92,6 +92,9 @@ struct Shape
 class LoopedSchedule : public Schedule
 {
   public:
+    /// Whether all ranks post all they have at once (InSeries).
+    static constexpr bool kAnswered = false;
+
     /// Of an algorithm that cuts a channel's data into n parts; others have their own.
     static Shape ShapeOf(const Collective& what,
                          const Placement& placement,

@@ -15,11 +15,14 @@
  * No receiver is ever aimed at by two, which is what large blocks want; small ones pay for it with
  * n-1 latencies: (n-1) (alpha + S beta / n). As many bytes as direct, the lower bound. Thakur,
  * Rabenseifner & Gropp, IJHPCA 19(1), 2005 (all-to-all, long messages). In
- * all-to-all-v a pair with nothing to send has no message, as in direct-all-to-all-v.cc.
+ * all-to-all-v a pair with nothing to send has no message, as in direct-all-to-all-v.cc; who has a
+ * short block is in its next round before others, whose ports it then shares, and how long all take
+ * is the recurrence of rounds and ports (all-ports.h).
  *
  * Step k of a loop waits for the message of round k and sends that of round k + 1. Channels and
  * loops cut every block.
  */
+#include "collectives/all-ports.h"
 #include "collectives/block-cost.h"
 #include "collectives/block-sizes.h"
 #include "collectives/looped-schedule.h"
@@ -86,7 +89,7 @@ class Pairwise final : public LoopedSchedule
     bool m_powerOfTwo;
 };
 
-class PairwiseAlgorithm final : public OneOpAlgorithm
+class PairwiseAlgorithm final : public OneOpAlgorithm, public TimedAlgorithm
 {
   public:
     using OneOpAlgorithm::OneOpAlgorithm;
@@ -108,6 +111,16 @@ class PairwiseAlgorithm final : public OneOpAlgorithm
         // Less where pairs have nothing for each other.
         cost.chain = cost.posts > 0 ? (what.ranks - 1UL) * shape.loops : 0;
         return cost;
+    }
+
+    std::optional<double> OwnSeconds(const Collective& what,
+                                     const Placement& placement,
+                                     const AlgorithmOptions& options,
+                                     const IdleLink& link) const override
+    {
+        // Rounds of equal blocks are alike; of others, who has a short one is ahead.
+        return what.blocks ? SecondsOfAllPorts(*Make(what, placement, options), what.ranks, link)
+                           : std::nullopt;
     }
 
     std::unique_ptr<Schedule> Make(const Collective& what,

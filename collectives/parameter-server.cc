@@ -154,6 +154,17 @@ class ParameterServer final : public Schedule
         return cost;
     }
 
+    static std::optional<double> OwnSeconds(const Collective& what,
+                                            const Placement& placement,
+                                            const AlgorithmOptions& options,
+                                            const IdleLink& link)
+    {
+        // What a server gets, and then sends.
+        InSeries series;
+        series.messages = 2 * (what.ranks - 1UL) * ShapeOf(what, placement, options).Parts();
+        return SecondsOf(CostOf(what, placement, options), link, series);
+    }
+
   private:
     static constexpr uint32_t NONE = UINT32_MAX;
 

@@ -9,6 +9,8 @@
  *         DirectGather(const Collective& what, const Placement&, const AlgorithmOptions&);
  *         ...
  *         static Cost CostOf(const Collective& what, const Placement&, const AlgorithmOptions&);
+ *         // Where a sum of latencies and bytes is not all there is to time (idle-link.h):
+ *         static std::optional<double> OwnSeconds(..., const IdleLink&);
  *     };
  *     const Registered<PlacedAlgorithm<DirectGather>> g_direct{"direct", Op::kGather, "help",
  * facts};
@@ -17,14 +19,33 @@
 #define COLLECTIVES_PLACED_ALGORITHM_H
 
 #include "collectives/cost.h"
+#include "collectives/idle-link.h"
 #include "collectives/registry.h"
+
+#include <type_traits>
 
 namespace coll
 {
 
-/// `S` is the schedule; `Base` what is refused.
+namespace detail
+{
+
+/// Whether S has OwnSeconds.
+template <class S, class = void>
+struct HasOwnSeconds : std::false_type
+{
+};
+
+template <class S>
+struct HasOwnSeconds<S, std::void_t<decltype(&S::OwnSeconds)>> : std::true_type
+{
+};
+
+} // namespace detail
+
+/// `S` is the schedule; `Base` what is refused. S may have an OwnSeconds as TimedAlgorithm's.
 template <class S, class Base = OneOpAlgorithm>
-class PlacedAlgorithm final : public Base
+class PlacedAlgorithm final : public Base, public TimedAlgorithm
 {
   public:
     using Base::Base;
@@ -42,6 +63,21 @@ class PlacedAlgorithm final : public Base
                                const AlgorithmOptions& options) const override
     {
         return S::CostOf(what, placement, options);
+    }
+
+    std::optional<double> OwnSeconds(const Collective& what,
+                                     const Placement& placement,
+                                     const AlgorithmOptions& options,
+                                     const IdleLink& link) const override
+    {
+        if constexpr (detail::HasOwnSeconds<S>::value)
+        {
+            return S::OwnSeconds(what, placement, options, link);
+        }
+        else
+        {
+            return std::nullopt;
+        }
     }
 
     std::unique_ptr<Schedule> Make(const Collective& what,

@@ -161,6 +161,16 @@ class Pxn final : public Schedule
                        const Placement& placement,
                        const AlgorithmOptions& options);
 
+    static std::optional<double> OwnSeconds(const Collective& what,
+                                            const Placement& placement,
+                                            const AlgorithmOptions& options,
+                                            const IdleLink& link)
+    {
+        InSeries series;
+        series.answered = true;
+        return SecondsOf(CostOf(what, placement, options), link, series);
+    }
+
   private:
     /// A channel's part of each piece.
     struct Part

@@ -77,6 +77,21 @@ class RecursiveDoublingAllReduce final : public ExchangeSchedule
         return cost;
     }
 
+    static std::optional<double> OwnSeconds(const Collective& what,
+                                            const Placement& placement,
+                                            const AlgorithmOptions& options,
+                                            const IdleLink& link)
+    {
+        if (Folding(what.ranks).Folded() == 0)
+        {
+            return std::nullopt;
+        }
+        // Ranks that stand for themselves are ahead of those that wait for a partner.
+        return SecondsOfAllPorts(RecursiveDoublingAllReduce(what, placement, options),
+                                 what.ranks,
+                                 link);
+    }
+
   protected:
     uint32_t Bit(uint32_t round) const override
     {

@@ -14,6 +14,7 @@
  * many links as there are dimensions at once: on a torus of m equal dimensions with a port for
  * every link 2 sum (d_i - 1) alpha + S (n-1) / (m n) beta.
  */
+#include "collectives/one-port.h"
 #include "collectives/torus.h"
 
 #include <algorithm>
@@ -87,6 +88,14 @@ class TorusAllReduce final : public TorusSchedule
         cost.posts = cost.chain * shape.channels * SharesOf(dimensions);
         cost.reducedPerRank = cost.sentPerRank / 2;
         return cost;
+    }
+
+    static std::optional<double> OwnSeconds(const Collective& what,
+                                            const Placement& placement,
+                                            const AlgorithmOptions& options,
+                                            const IdleLink& link)
+    {
+        return SecondsOfOnePort(TorusAllReduce(what, placement, options), link);
     }
 
   private:

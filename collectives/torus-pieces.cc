@@ -12,6 +12,7 @@
  * not wait for each other. All-gather is that backwards. sum (d_i - 1) messages in series, n-1
  * messages of S / n a rank and share in all.
  */
+#include "collectives/one-port.h"
 #include "collectives/torus.h"
 
 namespace coll
@@ -87,6 +88,14 @@ class TorusPieces final : public TorusSchedule
         cost.posts = (what.ranks - 1UL) * shape.Parts() * SharesOf(dimensions);
         cost.reducedPerRank = REDUCES ? cost.sentPerRank : 0;
         return cost;
+    }
+
+    static std::optional<double> OwnSeconds(const Collective& what,
+                                            const Placement& placement,
+                                            const AlgorithmOptions& options,
+                                            const IdleLink& link)
+    {
+        return SecondsOfOnePort(TorusPieces(what, placement, options), link);
     }
 
   private:

@@ -25,6 +25,9 @@
  * interconnects", ICS 2010 (optimal in bandwidth for equal dimensions); P. Sack & W. Gropp, "Faster
  * topology-aware collective algorithms through non-minimal communication", PPoPP 2012, for buckets.
  *
+ * With one port a rank, and not one for each neighbour, shares hide each other's latencies: all
+ * ranks do the same at the same time, so one port's turns say how long that takes (one-port.h).
+ *
  * Dimensions are AlgorithmOptions::dimensions. Without them (assumed): GPUs of a server by servers
  * where servers are even and both are more than one, else the two factors of n that are closest.
  */

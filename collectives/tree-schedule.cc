@@ -4,6 +4,7 @@
 #include "collectives/tree-schedule.h"
 
 #include "collectives/chain-cost.h"
+#include "collectives/idle-link.h"
 #include "collectives/looped-schedule.h"
 #include "collectives/placement.h"
 
@@ -276,6 +277,56 @@ TreeSchedule::CostOf(const Collective& what,
     cost.serialBytes =
         std::max(mostLinks * share, first + mostLinks * share * (chunks - 1) / chunks);
     return cost;
+}
+
+std::optional<double>
+TreeSchedule::OwnSeconds(const Collective& what,
+                         const Placement& placement,
+                         const AlgorithmOptions& options,
+                         uint32_t trees,
+                         const IdleLink& link)
+{
+    const bool down = what.op == Op::kBroadcast;
+    if (what.op == Op::kAllReduce || what.ranks <= 1)
+    {
+        return std::nullopt;
+    }
+    const ServerTrees all(placement, ChannelCount(placement, options), trees, RootOf(what));
+    if (all.Lanes() != 1)
+    {
+        return std::nullopt;
+    }
+    const uint32_t chunks = TreeChunks(what, placement, options, 1);
+    const uint64_t chunk = (what.bytes + chunks - 1) / chunks;
+    std::vector<Rank> order = {what.root}; // parents first
+    for (std::size_t i = 0; i < order.size(); i++)
+    {
+        const TreeNode& node = all.Of(0, order[i]);
+        order.insert(order.end(), node.child.begin(), node.child.begin() + node.children);
+    }
+    std::vector<double> has(what.ranks, 0);
+    uint32_t most = 0; // children: messages of a chunk at a port
+    for (const Rank r : order)
+    {
+        const TreeNode& node = all.Of(0, r);
+        most = std::max(most, node.children);
+        const std::vector<uint64_t> posted(node.children, chunk);
+        for (uint32_t c = 0; down && c < node.children; c++)
+        {
+            has[node.child[c]] = has[r] + link.Arrival(posted, c);
+        }
+    }
+    for (auto r = order.rbegin(); !down && r != order.rend(); ++r)
+    {
+        const TreeNode& node = all.Of(0, *r);
+        std::vector<Incoming> messages;
+        for (uint32_t c = 0; c < node.children; c++)
+        {
+            messages.push_back({has[node.child[c]] + link.Latency(chunk), link.Wire(chunk)});
+        }
+        has[*r] = AllTaken(std::move(messages));
+    }
+    return *std::max_element(has.begin(), has.end()) + (chunks - 1.0) * most * link.Wire(chunk);
 }
 
 std::string

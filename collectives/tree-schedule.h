@@ -33,11 +33,14 @@
  *    r > 0 once to floor((r - 1) / kLag): J = q D + floor((r-1) / kLag), chain = 2 (D + J). One
  *    direction alone: D.
  *  - Time in bytes: the first chunk is sent F times up, and F down, then the busiest port carries
- *    the rest.
+ *    the rest. F and D need not be of the same rank, so OwnSeconds takes the longest way for
+ *    broadcast and reduce; in all-reduce chunks up and down meet at ports, and how long that takes
+ *    is the recurrence of steps and ports (all-ports.h).
  */
 #ifndef COLLECTIVES_TREE_SCHEDULE_H
 #define COLLECTIVES_TREE_SCHEDULE_H
 
+#include "collectives/all-ports.h"
 #include "collectives/partition.h"
 #include "collectives/placed-algorithm.h"
 #include "collectives/server-trees.h"
@@ -67,6 +70,13 @@ class TreeSchedule : public Schedule
                        const Placement& placement,
                        const AlgorithmOptions& options,
                        uint32_t trees);
+
+    /// Of broadcast and reduce along one tree: the first chunk's way, and then the busiest port.
+    static std::optional<double> OwnSeconds(const Collective& what,
+                                            const Placement& placement,
+                                            const AlgorithmOptions& options,
+                                            uint32_t trees,
+                                            const IdleLink& link);
 
   private:
     Step Up(const TreeNode& node, uint32_t i, const Range& chunk) const;
@@ -103,6 +113,17 @@ class TreesSchedule final : public TreeSchedule
                        const AlgorithmOptions& options)
     {
         return TreeSchedule::CostOf(what, placement, options, TREES);
+    }
+
+    static std::optional<double> OwnSeconds(const Collective& what,
+                                            const Placement& placement,
+                                            const AlgorithmOptions& options,
+                                            const IdleLink& link)
+    {
+        // All-reduce: chunks up and down meet at ports.
+        return what.op == Op::kAllReduce
+                   ? SecondsOfAllPorts(TreesSchedule(what, placement, options), what.ranks, link)
+                   : TreeSchedule::OwnSeconds(what, placement, options, TREES, link);
     }
 };
 

@@ -15,6 +15,7 @@
 #include "scenarios/spec/data-parallel-options.h"
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/format.h"
+#include "scenarios/spec/formula-text.h"
 #include "scenarios/spec/host-memory.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/network-kinds.h"
@@ -790,46 +791,6 @@ BlocksText(const CollperfScenario& s)
     return FromTo(each.least, each.most) + "; a rank sends " + FromTo(out.least, out.most) +
            " to others and receives " + FromTo(in.least, in.most) +
            (s.sizes.size() == 1 ? "" : " (of the largest size)");
-}
-
-/// What the algorithms' own formulas (coll::Cost) say of each size, in columns for people and for
-/// tests. An algorithm without one is named and has dashes.
-std::string
-FormulaText(const CollperfScenario& s, const std::vector<coll::Collective>& whats)
-{
-    const coll::Placement placement = RankPlacement(s.cluster);
-    constexpr const char* kLine = "  %-20s%15s%10s%10s%10s%10s%17s%17s%17s\n";
-    std::string text = "\nBy formula (collectives/cost.h)\n" + Format(kLine,
-                                                                      "algorithm",
-                                                                      "size",
-                                                                      "chain",
-                                                                      "outside",
-                                                                      "posts",
-                                                                      "messages",
-                                                                      "serial_bytes",
-                                                                      "out_of_server",
-                                                                      "at_server");
-    for (const coll::Collective& what : whats)
-    {
-        const coll::Choice choice = ChoiceOf(s.collectives, what, placement);
-        const coll::Algorithm& algorithm = *choice.algorithm;
-        const std::optional<coll::Cost> cost =
-            algorithm.CostOf(what, placement, s.collectives.OptionsFor(what.op, choice));
-        const auto cell = [&](double value) { return cost ? Format("%.0f", value) : "-"; };
-        const coll::Cost c = cost.value_or(coll::Cost());
-        const uint64_t outside = s.cluster.servers > 1 ? std::min(c.chain, c.chainOutside) : 0;
-        text += Format(kLine,
-                       algorithm.Name().c_str(),
-                       std::to_string(what.bytes).c_str(),
-                       cell(static_cast<double>(c.chain)).c_str(),
-                       cell(static_cast<double>(outside)).c_str(),
-                       cell(static_cast<double>(c.posts)).c_str(),
-                       cell(static_cast<double>(std::max(c.posts, c.receives))).c_str(),
-                       cell(c.serialBytes).c_str(),
-                       cell(c.outOfServer).c_str(),
-                       cell(std::max(c.outOfServer, c.intoServer)).c_str());
-    }
-    return text;
 }
 
 } // namespace
