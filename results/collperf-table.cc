@@ -78,9 +78,13 @@ LeastSecondsByBytes(const scenario::CollperfScenario& scenario, uint64_t bytes)
     const double perServer =
         servers > 1 ? coll::LeastBytesPerServer(scenario.op, bytes, scenario.ranks, servers) / nics
                     : 0;
-    // What leaves a GPU goes over its port, or its share of the NICs.
+    // What leaves a GPU goes over its port inside the server or over NICs, which share nothing here
+    // (docs/limits.md). All of a server's GPUs are alike, so each has its share of the NICs; but
+    // all of a gather's or a scatter's bytes are the root's, and no other GPU needs the NICs.
     const uint32_t gpus = scenario.ranks / servers;
-    const double rate = (gpus > 1 ? machine.insideRate : 0) + (servers > 1 ? nics / gpus : 0);
+    const bool ofRoot = scenario.op == coll::Op::kGather || scenario.op == coll::Op::kScatter;
+    const double share = ofRoot ? nics : nics / gpus;
+    const double rate = (gpus > 1 ? machine.insideRate : 0) + (servers > 1 ? share : 0);
     const bool known = rate > 0 && (gpus == 1 || machine.insideRate > 0);
     const double perRank =
         known ? coll::LeastBytesPerRank(scenario.op, bytes, scenario.ranks) / rate : 0;
@@ -469,7 +473,17 @@ CollperfTable::PrintShares(std::ostream& os) const
     const bool paths = std::any_of(m_rows.begin(), m_rows.end(), [](const CollperfRow& row) {
         return row.path.has_value();
     });
-    os << Format("%12s  %-28s %9s  %10s", "size", "algorithm", "time (us)", "efficiency");
+    // With several choices which one it is, too, as one algorithm may be several.
+    const auto name = [this](const CollperfRow& row) {
+        return m_scenario.compare.empty() ? ChoiceName(row)
+                                          : NameOf(row.choice) + ": " + ChoiceName(row);
+    };
+    int width = 28;
+    for (const CollperfRow& row : m_rows)
+    {
+        width = std::max(width, static_cast<int>(name(row).size()));
+    }
+    os << Format("%12s  %-*s %9s  %10s", "size", width, "algorithm", "time (us)", "efficiency");
     if (paths)
     {
         os << "  software  in servers  bytes  cables  waiting";
@@ -478,9 +492,10 @@ CollperfTable::PrintShares(std::ostream& os) const
     for (const CollperfRow& row : m_rows)
     {
         const std::optional<double> efficiency = Efficiency(row);
-        os << Format("%12llu  %-28s %9s  %10s",
+        os << Format("%12llu  %-*s %9s  %10s",
                      static_cast<unsigned long long>(row.last.bytes),
-                     ChoiceName(row).c_str(),
+                     width,
+                     name(row).c_str(),
                      SevenColumns(row.timeUs).c_str(),
                      efficiency ? Format("%.1f%%", *efficiency * 100).c_str() : "-");
         if (row.path)
@@ -495,6 +510,18 @@ CollperfTable::PrintShares(std::ostream& os) const
                          Percent(p.waiting, all).c_str());
         }
         os << "\n";
+    }
+    const scenario::ClusterSpec& cluster = m_scenario.cluster;
+    const topo::ScaleUp::Kind kind = cluster.server.scaleUp.kind;
+    const bool pcie = kind == topo::ScaleUp::kPcie || kind == topo::ScaleUp::kNvLinkIslands;
+    if (pcie && cluster.servers > 1 && m_scenario.ranks > cluster.servers)
+    {
+        os << "PCIe             "
+           << Wrapped("what a GPU exchanges over NICs does not share its PCIe port with what it "
+                      "exchanges inside the server, in times and bound alike (docs/limits.md)",
+                      17,
+                      2)
+           << "\n";
     }
 }
 

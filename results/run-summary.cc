@@ -179,6 +179,24 @@ PrintRunStats(std::ostream& os, const RunStats& s)
 }
 
 void
+PrintHashLuck(std::ostream& os, const RunStats& s)
+{
+    const uint64_t pairs = s.balance.hashCollisions.value_or(0);
+    if (!s.measured || !s.packets || pairs == 0)
+    {
+        return;
+    }
+    os << "ECMP             "
+       << Wrapped("hashes put flows on one link while an equal one had none (" +
+                      Counted(pairs, "pair") +
+                      "): times are one draw of many; --seed makes another, "
+                      "--load-balancer=adaptive spreads packets evenly",
+                  17,
+                  2)
+       << "\n";
+}
+
+void
 PrintEnd(std::ostream& os,
          const scenario::RunOptions& run,
          const RunOutcome& outcome,

@@ -69,6 +69,70 @@ class CollperfCompare(SystemTest):
             for text in both.out.splitlines():
                 self.assertTrue(text.startswith("#") or ROW.match(text), text)
 
+    def test_the_same_ports_for_all(self):
+        # ECMP on a full fat-tree, without marks, whose chance goes on from choice to choice: what
+        # is asked for twice takes as long twice, whatever stands before it in the list, and each
+        # what it takes alone.
+        for shape in (
+            "--server=dgx-a100 --servers=2 -b 12908396",
+            "-g 2 --servers=4 --nics-per-server=2 --nic=200GbE --qps-per-connection=2 -b 5M",
+            "-g 3 --servers=3 --nics-per-server=1 --nic=hdr -b 3M --seed=4",
+        ):
+            line = f"collperf {shape} --topology=fat-tree --cc=none --report=0 --timeline=0"
+            run = self.run_program(
+                f"{line} --algorithm=ring --compare=double-binary-tree,ring,auto,hierarchical"
+            )
+            table, tree, ring, auto, levels = self.csv_of(run)
+            self.assertEqual(table["time_us"], ring["time_us"], shape)
+            for row in (tree, auto, levels):
+                alone = self.run_program(f"{line} --algorithm={row['choice']}")
+                (own,) = self.csv_of(alone)
+                self.assertEqual(own["algorithm"], row["algorithm"])
+                self.assertWithin(float(own["time_us"]), float(row["time_us"]), 1e-6, shape)
+            # The summary says which is which.
+            self.assertIn(f"  table: ring, {table['protocol']} ", run.err)
+            self.assertIn(f"  auto: {auto['algorithm']}, {auto['protocol']} ", run.err)
+
+    def test_what_chance_ecmp_had(self):
+        # 4 pairs of flows share a link of a set of which another has none: statistics have them.
+        line = "collperf --server=dgx-a100 --servers=2 -b 1M --algorithm=ring --report=0"
+        run = self.run_program(f"{line} --topology=fat-tree --timeline=0")
+        pairs = run.stats["load_balancing"]["hash_collisions"]
+        self.assertGreater(pairs, 0)
+        self.assertIn(f"ECMP             hashes put flows on one link while an equal one had none "
+                      f"({pairs} pairs)", run.err)
+        for network in ("fat-tree --load-balancer=adaptive", "single-switch"):
+            run = self.run_program(f"{line} --topology={network} --timeline=0")
+            self.assertNotIn("ECMP  ", run.err)
+
+    def test_bound_of_a_root(self):
+        # What the root of a gather lacks, (n-1)/n of S, comes over its port inside and over all
+        # NICs of its server at once: these share nothing here. At least the other servers' part,
+        # (k-1)/k of S, comes over NICs, and that is the larger bound.
+        size, mib = 32 << 20, 1 << 20
+        for op, server, k, n, nics_gbps, port_gbps in (
+            ("gather", "pcie4-a100", 2, 16, 200, 252 * 0.762),
+            ("scatter", "pcie3-v100", 5, 40, 100, 126 * 0.762),
+            ("scatter", "pcie4-a100 --nic=ndr", 3, 24, 400, 252 * 0.762),
+            ("gather", "a100-nvlink-pairs", 3, 12, 100, 2400 * 0.8),
+            ("gather", "dgx-a100", 2, 16, 1600, 2400 * 0.8),
+        ):
+            run = self.run_program(
+                f"collperf --op={op} --server={server} --servers={k} -b {size // mib}M"
+                " --library=none --report=0 --timeline=0"
+            )
+            (row,) = self.csv_of(run)
+            moved = int(row["bytes"])
+            bound = moved * 8e-3 * max(
+                (k - 1) / k / nics_gbps, (n - 1) / n / (nics_gbps + port_gbps)
+            )
+            self.assertWithin(float(row["bound_us"]), bound, 1e-6, server)
+            self.assertLess(float(row["efficiency"]), 1, server)
+            self.assertGreater(float(row["efficiency"]), 0.9, server)
+            # What is not simulated is said.
+            said = "does not share its PCIe port" in " ".join(run.err.split())
+            self.assertEqual(said, server != "dgx-a100", run.err)
+
     def test_measured_times_beside_its_own(self):
         # Its own table, as reference: all sizes take as long. Of one with half the times: twice.
         line = "collperf --op=all_gather -g 2 --servers=3 -b 4K -e 1M -f 4 --timeline=0 --report=0"

@@ -70,7 +70,9 @@ CollperfSimulation::Populate()
     std::iota(ranks.begin(), ranks.end(), 0);
     for (const scenario::CollectiveOptions* options : m_scenario.Choices())
     {
-        const auto job = static_cast<uint32_t>(m_choices.size());
+        // All as one job: connections of one name have the same UDP source port, so ECMP's hash
+        // sends the same flow of each choice the same way, and they differ by what they do alone.
+        constexpr uint32_t job = 0;
         Choice& choice = m_choices.emplace_back();
         choice.interconnect = m_run.Connect(m_scenario.cluster);
         choice.runner = std::make_unique<CollectiveRunner>(m_scenario.cluster,
@@ -158,6 +160,7 @@ CollperfSimulation::PrintSummary(std::ostream& os, const results::RunStats& netw
     {
         results::PrintTuner(os, *m_scenario.collectives.measured);
     }
+    results::PrintHashLuck(os, network);
     results::PrintRunStats(os, network);
 }
 
