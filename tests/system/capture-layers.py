@@ -27,7 +27,7 @@ class Layers(CaptureTest):
         self.assertEqual(made.mistakes, [], made.errors)
         return f"--trace={made.folder}"
 
-    def compare(self, trace, several, smallest):
+    def compare(self, trace, several, smallest, within=0.02):
         whole = self.run_program(["dltrain", trace, *self.CLUSTER]).stats
         self.assertNotIn("extrapolation", whole)
         for layers in several:
@@ -45,11 +45,12 @@ class Layers(CaptureTest):
                 line = t + (12 - n) * (t - u) / (n - m)
                 self.assertAlmostEqual(run.stats["step_time_us"], line, delta=1e-6 * line)
                 ratio = run.stats["step_time_us"] / whole["step_time_us"]
-                self.assertAlmostEqual(ratio, 1, delta=0.02)
+                self.assertAlmostEqual(ratio, 1, delta=within)
         return whole
 
     def test_fsdp(self):
-        self.compare(self.captured("--fsdp"), (4, 6), 2)
+        """Each block is a unit of its own, so all of them take what the line says."""
+        self.compare(self.captured("--fsdp"), (4, 6), 2, within=0.002)
 
     def test_ddp_leaves_out_blocks_by_twos(self):
         trace = self.captured()
