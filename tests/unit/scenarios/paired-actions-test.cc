@@ -118,10 +118,15 @@ TEST(PairedActions, AreNoFasterThanWhatTheyDo)
     {
         for (const double slower : {0.01, 1.0, 30.0})
         {
-            for (const uint32_t tensor : {1u, 2u})
+            // In a pipeline of 2 stages of 2 chunks as well, as pairs wait for pairs two passes
+            // back.
+            for (const auto& [tensor, pipeline] : {std::pair{1u, 1u}, {2u, 1u}, {1u, 2u}, {2u, 2u}})
             {
-                auto o = Mixture(model, 3, 4 * tensor, 4, 5);
+                auto o = Mixture(model, 3 * pipeline, 4 * tensor * pipeline, 4, 6);
                 o.tensor = tensor;
+                o.pipeline = pipeline;
+                o.virtualStages = pipeline;
+                o.schedule = pipeline > 1 ? "interleaved" : "1f1b";
                 o.sequenceParallel = tensor > 1;
                 o.gpu.peakBf16 /= slower;
                 const auto plain = MakePlan(o);
