@@ -247,6 +247,53 @@ for p, one in zip(model.parameters(), each):
                 self.assertEqual(made.meta["steps"]["count"], 3)
                 self.assertEqual(products[:15], [step for step in range(3) for _ in range(5)])
 
+    def test_several_optimizers_through_one_line(self):
+        """A GAN's two updates by one function: a step is both."""
+        script = self.write(
+            "gan.py",
+            """import torch
+kinds = [torch.nn.Linear(64, 64, bias=False).cuda() for _ in range(2)]
+each = [torch.optim.Adam(kind.parameters()) for kind in kinds]
+def update(loss, one):
+    one.zero_grad()
+    loss.backward()
+    one.step()
+for step in range(9):
+    z = torch.randn(8, 64, device="cuda")
+    update(kinds[0](kinds[1](z).detach()).sum(), each[0])
+    update(kinds[0](kinds[1](z)).sum(), each[1])
+""",
+        )
+        made = self.capture(script, steps=3)
+        products = [task["step"] for task in made.tasks() if task["kind"] == "gemm"]
+        self.assertEqual(made.meta["steps"]["count"], 3)
+        # Forward four; backward of the first loss one, of the second both weights and an input.
+        self.assertEqual([products.count(step) for step in range(3)], [4 + 1 + 3] * 3)
+
+    def test_lbfgs(self):
+        """As many iterations as it may make, behind a step that is none."""
+        script = self.write(
+            "lbfgs.py",
+            """import torch
+model = torch.nn.Linear(64, 64, bias=False).cuda()
+torch.optim.SGD(model.parameters(), lr=1).step()
+optimizer = torch.optim.LBFGS(model.parameters(), max_iter=4, max_eval=9)
+x, calls = torch.randn(8, 64, device="cuda"), []
+def closure():
+    calls.append(1)
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    return loss
+for step in range(9):
+    optimizer.step(closure)
+    print(len(calls), flush=True)
+""",
+        )
+        made = self.capture(script, steps=3)
+        self.assertEqual(made.meta["steps"]["count"], 3)
+        self.assertEqual(made.output.split(), ["4", "8", "12"])
+
     def test_a_loop_behind_one_step(self):
         """A step on a line of its own, and a loop with two optimizers in turn behind it."""
         other = ALONE.replace("for step in range(9):", "other = torch.optim.SGD([x], lr=1)\n"

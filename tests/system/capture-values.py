@@ -117,6 +117,8 @@ for n in (8, 2048, 300000):
     of.Beta(scale, scale + 1).log_prob(torch.sigmoid(x))
     of.Uniform(x, x + 1).sample()
     of.Categorical(probs=x.softmax(-1)).entropy()
+    of.OneHotCategorical(logits=x).sample()
+    of.RelaxedOneHotCategorical(torch.ones((), device="cuda"), probs=x.softmax(-1)).rsample()
     of.kl_divergence(of.Laplace(x, scale), of.Laplace(0 * x, scale.detach()))
     assert (scale > 0).all() and (torch.sigmoid(x) <= 1).all() and x.isfinite().all()
     assert x[x > 0].dim() == 1

@@ -249,6 +249,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
           [](const at::Tensor& tensor, size_t bytes) { ResizeStorage(tensor, bytes, true); });
 
     m.def("is_known", &HasValue);
+    m.def("set_optimizer", &SetOptimizer);
     m.def("source_line", &SourceLine);
     m.def("note", &Note);
     m.def("enter_module", &EnterModule);

@@ -41,6 +41,7 @@ thread_local int t_nodes = 0;           ///< autograd nodes that run, one in ano
 thread_local bool t_ofAutograd = false; ///< a thread of autograd's, which does nothing else
 thread_local int64_t t_node = -1;       ///< sequence number of the innermost; -1: it has none
 thread_local int t_inOptimizer = 0;
+thread_local int64_t t_optimizer = -1; ///< number of the one that steps; -1: not known
 std::atomic<bool> g_measures{false};
 thread_local int t_ownWork = 0;
 thread_local double t_programSince = 0; ///< CPU time at which the thread went on as the program
@@ -668,6 +669,7 @@ LeaveScope(const at::RecordFunction& function, at::ObserverContext* before)
         const std::lock_guard<std::mutex> lock(MemoryLock());
         Line("step")
             .Add("n", name.substr(name.find('#') + 1))
+            .Add("o", t_optimizer)
             .AddPlace()
             .Add("memory", static_cast<int64_t>(MemoryOf(CurrentDevice()).allocated.current))
             .Write();
@@ -675,6 +677,12 @@ LeaveScope(const at::RecordFunction& function, at::ObserverContext* before)
 }
 
 } // namespace
+
+void
+SetOptimizer(int64_t number)
+{
+    t_optimizer = number;
+}
 
 void
 WatchPasses()

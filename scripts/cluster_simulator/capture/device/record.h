@@ -97,6 +97,8 @@ void Note(const std::string& text);
 /// That a value or a shape depends on choices (a largest entry, an order) that were assumed.
 void NoteAssumed(const char* what);
 
+/// Which of a script's optimizers steps next in this thread.
+void SetOptimizer(int64_t number);
 /// What Python tells: the path of the module that is being run, "" outside of all.
 void EnterModule(const std::string& path);
 void LeaveModule();

@@ -15,21 +15,19 @@ def apply(torch, device):
     def checked(make):
         @functools.wraps(make)
         def init(self, *arguments, **options):
-            if not any(is_unknown(value) for value in self.__dict__.values()):
-                make(self, *arguments, **options)
-                return
             try:
                 make(self, *arguments, **options)  # whose kernels a GPU has, too
             except ValueError as error:
-                # "Expected parameter scale (...", or a check of something else.
+                # "Expected parameter scale (...": what is known is checked.
                 words = str(error).split()
-                named = getattr(self, words[2], None) if words[:2] == EXPECTED else None
-                if named is not None and not is_unknown(named):
+                if words[:2] != EXPECTED or not is_unknown(getattr(self, words[2], None)):
                     raise
                 if len(arguments) < 3:
                     options["validate_args"] = False
                 make(self, *arguments[:2], *(False for _ in arguments[2:]), **options)
-            self._validate_args = False  # subclasses go on with checks of their own
+                self._validate_args = False
+            if any(is_unknown(value) for value in self.__dict__.values()):
+                self._validate_args = False  # subclasses go on with checks of their own
 
         return init
 

@@ -9,6 +9,7 @@ import weakref
 WRAPPERS = {"module", "_fsdp_wrapped_module", "_fpw_module", "_checkpoint_wrapped_module"}
 
 _thread = threading.local()
+seen = []  # backward passes: one, once there was any
 _paths = weakref.WeakKeyDictionary()  # root: {id of a module: path}
 
 
@@ -52,6 +53,8 @@ def _watch_backward(torch, device):
         @functools.wraps(function)
         def watched(*arguments, **options):
             device.set_backward_line(device.source_line())
+            if not seen:
+                seen.append(True)
             return function(*arguments, **options)
 
         return watched

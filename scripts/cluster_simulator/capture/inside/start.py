@@ -38,6 +38,7 @@ PARTS = (
     "fused_kernels",
     "tensor_types",
     "newer_names",
+    "optimizers",
     "newer_distributed",
     "progress_bars",
     "passes",

@@ -5,13 +5,15 @@ the step after them, so that all that belongs to the last one has been seen.
 
 import atexit
 import functools
+import itertools
 import linecache
 import os
 import re
 import sys
 import threading
+import weakref
 
-from . import graphs
+from . import graphs, passes
 
 
 class StepsCaptured(SystemExit):
@@ -77,8 +79,18 @@ def apply(torch, device, limit, progress, patience):
     optimizer = torch.optim.Optimizer
     hook = optimizer._hook_for_profile
     done = {}  # id of an optimizer: steps; in the order of their first steps
+    before = [True]  # there was no backward pass
+    numbers = weakref.WeakKeyDictionary()  # of optimizers; of one that is gone another one's
     depth = [0]
     told = set()  # threads that were told to end
+
+    def begin():
+        """What stepped before the first backward pass, for a scheduler's sake, is no step."""
+        if not before[0] or not passes.seen:
+            return False
+        before[0] = False
+        done.clear()
+        return True
 
     def limited(step):
         @functools.wraps(step)
@@ -86,6 +98,11 @@ def apply(torch, device, limit, progress, patience):
             if depth[0] == 0:
                 if threading.get_ident() in told:
                     _end()  # a script that catches all would go on for ever
+                if self not in numbers:
+                    used = set(numbers.values())
+                    numbers[self] = next(i for i in itertools.count() if i not in used)
+                device.set_optimizer(numbers[self])
+                begin()
                 is_first = id(self) == next(iter(done), None)
                 if is_first or not done:
                     device.end_step()
@@ -101,6 +118,8 @@ def apply(torch, device, limit, progress, patience):
                 return step(self, *arguments, **options)
             finally:
                 depth[0] -= 1
+                if depth[0] == 0 and begin():
+                    done[id(self)] = 1  # its closure went backward
 
         counted.hooked = True
         return counted

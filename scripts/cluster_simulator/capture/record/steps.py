@@ -15,7 +15,10 @@ class Steps:
         if named:
             self.ended_by, ends = (marks[-1].key if marks else None), range(len(marks))
         else:
-            self.ended_by, ends = _ends([mark.key for mark in marks])
+            keys = [mark.key for mark in marks]
+            if len(set(keys)) == len(keys):  # one that is made anew each time
+                keys = [(name, line, 0) for name, line, _ in keys]
+            self.ended_by, ends = _ends(keys)
         self._ends = [marks[end].position for end in ends]
         # Bytes of GPU memory in use at the end of each.
         self.memory = [marks[end].memory for end in ends]
@@ -38,7 +41,7 @@ class Steps:
     def told(self):
         if not self._ends:
             return "the end of the program: no optimizer made a step"
-        name, line = self.ended_by
+        name, line, _ = self.ended_by
         return f"{name} at {line}" if line else name
 
 
@@ -47,13 +50,14 @@ class _Mark:
     """Where a step may end."""
 
     position: int  # in the record
-    key: tuple  # (name, source line)
+    key: tuple  # (name, source line, number of the optimizer)
     memory: int  # bytes
     in_backward: bool = False
 
 
 def _mark(position, line):
-    return _Mark(position, (line["n"], line.get("l", "?")), line.get("memory"), "b" in line)
+    key = (line["n"], line.get("l", "?"), line.get("o"))
+    return _Mark(position, key, line.get("memory"), "b" in line)
 
 
 def _named(lines):
