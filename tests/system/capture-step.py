@@ -326,6 +326,10 @@ for step in range(9):
         self.assertEqual(len(told), 1, notes)
         notes = self.capture(script, steps=6).meta["notes"]
         self.assertEqual([note for note in notes if "CUDA graph" in note], [])
+        # A step in the graph is one each time it is replayed, for ever here.
+        endless = text.replace("range(6)", "iter(int, 1)")
+        made = self.capture(self.write("endless.py", endless), steps=4)
+        self.assertIn("the script was ended after 4 steps", " ".join(made.meta["notes"]))
         # Without one, or behind a comment, nothing is said.
         without = text[: text.index("graph =")] + "# torch.cuda.graph()\nstep()"
         script = self.write("none.py", without)

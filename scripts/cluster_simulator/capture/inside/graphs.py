@@ -5,11 +5,12 @@ nothing; each replay stands for all of it (../record/order.py).
 
 
 replayed = set()  # numbers, of this process
+capturing = []  # the graph that is captured now
+before_replay = []  # who is told of a replay: functions of the graph
 
 
 def apply(torch, device):
     numbers = iter(range(1, 1 << 60))
-    capturing = []
 
     class _CUDAGraph:
         def capture_begin(self, pool=None):
@@ -29,6 +30,8 @@ def apply(torch, device):
                 raise RuntimeError(
                     "Called CUDAGraph::replay without a preceding successful capture."
                 )
+            for hear in before_replay:
+                hear(self)
             device.mark_place("replay", {"graph": str(self.number)})
             replayed.add(self.number)
 

@@ -109,6 +109,8 @@ def apply(torch, device, limit, progress, patience):
                 if limit and is_first and min(done.values()) >= limit:
                     told.add(threading.get_ident())
                     end_script(device, limit, patience)
+                for graph in graphs.capturing:
+                    graph.steps = 0  # it has one in it
                 least = min(done.values(), default=0)
                 done[id(self)] = done.get(id(self), 0) + 1
                 if limit and progress and min(done.values()) > least:
@@ -123,6 +125,18 @@ def apply(torch, device, limit, progress, patience):
 
         counted.hooked = True
         return counted
+
+    def replay(graph):
+        """A graph with a step in it makes one each time."""
+        if not limit or not hasattr(graph, "steps"):
+            return
+        if graph.steps >= limit:
+            end_script(device, limit, patience)
+        graph.steps += 1
+        if progress:
+            count(progress)
+
+    graphs.before_replay.append(replay)
 
     def hook_and_limit(self):
         hook(self)
