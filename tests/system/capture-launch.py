@@ -684,6 +684,17 @@ class Launchers(CaptureTest):
         with self.assertRaisesRegex(InvalidInput, "mpirun: bash starts Python as rank 0, and not"):
             self.job("mpirun -np 2 bash -c 'test $OMPI_COMM_WORLD_RANK = 1 || python told.py'")
 
+    def test_a_rank_by_hand(self):
+        """One GPU of a script for several, as for a look at it: no launcher, its variables given."""
+        for line in (
+            "RANK=0 WORLD_SIZE=1 LOCAL_RANK=0 MASTER_ADDR=h MASTER_PORT=1 python3 tell.py",
+            "export RANK=0 WORLD_SIZE=1\npython3 -m tell",
+        ):
+            with self.subTest(line):
+                made = self.job(line)
+                self.assertEqual(made.meta["world"], 1)
+                self.assertEqual(len(made.output.splitlines()), 1)
+
     def test_programs_by_their_path(self):
         """What PATH finds by its name is meant; tools of the system are none of it."""
         for line, world in (

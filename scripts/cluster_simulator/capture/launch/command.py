@@ -116,7 +116,7 @@ def _in_job():
     """A Python that a captured script starts is part of it; code beside it only asks something."""
     if wrapped.UNDER in os.environ or wrapped.ASKED in os.environ:
         return True
-    return "RANK" in os.environ or not json.loads(os.environ["DLTRAIN_CAPTURE"]).get("forks")
+    return not json.loads(os.environ["DLTRAIN_CAPTURE"]).get("forks")
 
 
 def under(launcher, servers, each, command, given):
