@@ -207,6 +207,7 @@ TEST(LayerProfile, PatternsAndErrors)
 
     // One of which nothing is taken is another model's.
     LayerProfile other;
+    other.inOrder = false;
     other.layers = {profile->layers.front()};
     other.layers[0].name = "blok *";
     const auto problems = CheckProfile(other, *FindModel("gpt2"));

@@ -220,7 +220,7 @@ TEST(PlanMemory, ExpertsAndSequencesAreSharedOutToFit)
     // Of a long sequence the activations.
     o = OptionsOf("gpt2", 8, 1);
     o.microBatch = 1;
-    o.model.sequence = o.sequence = 1 << 17;
+    o.model.sequence = o.sequence = 1 << 19;
     o.fusedAttention = true;
     ASSERT_NE(advice(o), "");
     const std::string text = advice(o);

@@ -362,7 +362,7 @@ TEST(BadInput, OptionsThatMeanNothingHere)
               "and scatter");
     EXPECT_EQ(PerfError({"--op=barrier", "-b", "8"}),
               "-b=8: has no meaning for barrier, which moves no data");
-    EXPECT_EQ(TrainError({"--gpu=V100"}).find("--dtype=bf16: "), 0u);
+    EXPECT_EQ(TrainError({"--gpu=V100", "--dtype=bf16"}).find("--dtype=bf16: "), 0u);
 }
 
 TEST(BadInput, Algorithms)
