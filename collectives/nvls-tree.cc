@@ -26,8 +26,11 @@
  * where a ring has 2 S (n-1) / n. GPUs add up what comes from below: at most S / g each. About
  * 2 (log2 k + 2) messages in series, more with several chunks: station-schedule.h.
  *
- * Messages: what the channels of one tree, half of them, have of a piece at once, in chunks that
- * are half as large from 4 servers on (src/enqueue.cc, calcCollChunking, NCCL_ALGO_NVLS_TREE).
+ * Messages: a chunk of one channel; chunks are half as large from 4 servers on (src/enqueue.cc,
+ * calcCollChunking, NCCL_ALGO_NVLS_TREE). The channels of a tree, half of all, take turns of its
+ * piece, each over connections of its own and none waiting for another: with one message for all
+ * of them every hop would wait for all, and two children's messages of 512 KiB, which come to a
+ * head at once, would fill the switch's queue beyond where it marks.
  * NCCL: src/graph/connect.cc (connectNvls: channels take the trees in turn),
  * src/device/all_reduce.h.
  */
@@ -52,10 +55,8 @@ LargestMessage(const Collective& what,
                const AlgorithmOptions& options)
 {
     constexpr uint64_t kManyServers = 4;
-    const uint64_t channels = NvlsChannels(options);
     const uint64_t chunk = servers >= kManyServers ? kNvlsChunkBytes / 2 : kNvlsChunkBytes;
-    const uint64_t ofTree = (channels + kTrees - 1) / kTrees;
-    return NvlsMessage(ofTree * NvlsChunk(what.bytes, heads, channels, chunk, kCuts), options);
+    return NvlsMessage(NvlsChunk(what.bytes, heads, NvlsChannels(options), chunk, kCuts), options);
 }
 
 StationPlan

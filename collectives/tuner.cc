@@ -7,6 +7,7 @@
 #include "collectives/registry.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace coll
@@ -18,7 +19,10 @@ namespace
 /// What NCCL has for collectives that add up or pass on. (CollNet has to be asked for there, too:
 /// NCCL_COLLNET_ENABLE. nvls-tree is left out: no table of a machine says from where on.)
 constexpr const char* kTrees = "double-binary-tree";
-constexpr const char* kCandidates[] = {"ring", kTrees, "nvls"};
+/// Of all-gather and reduce-scatter by groups with one rank a server, which is where it can be done
+/// (NCCL from 2.23 on, src/graph/tuning.cc, ncclPatEnable: as many nodes as ranks).
+constexpr const char* kPat = "pat";
+constexpr const char* kCandidates[] = {"ring", kTrees, "nvls", kPat};
 
 // What is measured beside the formula's choice: all assumed.
 /// Algorithms, each with its best protocol.
@@ -56,7 +60,10 @@ Allowed(const std::vector<const Algorithm*>& candidates,
     std::vector<const Algorithm*> allowed;
     for (const Algorithm* algorithm : fixed.among.empty() ? candidates : fixed.among)
     {
-        // NCCL has what adds up in switches with Simple only, so not where that is left out.
+        // NCCL has PAT, and what adds up in switches, with Simple only, so not where that is left
+        // out. (Who names PAT alone gets it.)
+        const bool needsSimple = !ProtocolsInSwitches(*algorithm).empty() ||
+                                 (fixed.among.empty() && algorithm->Name() == kPat);
         const auto& protocols = fixed.protocols;
         const bool simple =
             fixed.protocol
@@ -65,7 +72,7 @@ Allowed(const std::vector<const Algorithm*>& candidates,
                       std::find(protocols.begin(), protocols.end(), topo::Protocol::kSimple) !=
                           protocols.end();
         const bool except =
-            (!simple && !ProtocolsInSwitches(*algorithm).empty()) ||
+            (!simple && needsSimple) ||
             std::find(fixed.except.begin(), fixed.except.end(), algorithm->Name()) !=
                 fixed.except.end();
         if (!except && (fixed.among.empty() || algorithm->WhyNot(what, placement, options).empty()))
@@ -166,6 +173,15 @@ EstimateSeconds(const Algorithm& algorithm,
         messages =
             chainInside * machine.insideLatency + chainOutside * (machine.outsideLatency + stored);
     }
+    if (machine.hasLibrary && algorithm.Name() == kPat)
+    {
+        // NCCL expects of it a latency for each doubling, a fraction of what it has for others, and
+        // 2.8 us for each rank, and that it carries 3/4 of the rate (src/graph/tuning.cc): so it
+        // has rings for few ranks, and for large sizes.
+        const double doublings = std::floor(std::log2(static_cast<double>(what.ranks)));
+        return seconds + doublings * times.outside.Seconds() / 3.5 + what.ranks * 2.8e-6 +
+               cost->outOfServer / (0.75 * outRate);
+    }
     messages += bytes * (chainInside / inRate + (outside ? chainOutside / outRate : 0));
     double links =
         std::max(chainInside > 0 ? cost->serialBytes / inRate * (chainInside / chain) : 0,
@@ -246,7 +262,9 @@ Choose(const Collective& what,
             // Switches between servers are for those who ask for them.
             const bool between =
                 algorithm && algorithm->Uses().fabricSwitches && HasSeveralServers(placement);
-            if (algorithm && algorithm != algorithms.front() && !between &&
+            // What NCCL expects of PAT is software: without that, the ring stands for both.
+            const bool known = machine.hasLibrary || std::string(name) != kPat;
+            if (algorithm && algorithm != algorithms.front() && !between && known &&
                 algorithm->WhyNot(what, placement, options).empty())
             {
                 algorithms.push_back(algorithm);
@@ -281,7 +299,10 @@ Choose(const Collective& what,
     for (const Algorithm* algorithm : algorithms)
     {
         const bool can = algorithm->WhyNot(what, placement, options).empty();
-        const std::vector<topo::Protocol> inSwitches = ProtocolsInSwitches(*algorithm);
+        const bool simple = !fixed.algorithm && fixed.among.empty() && algorithm->Name() == kPat;
+        const std::vector<topo::Protocol> inSwitches =
+            simple ? std::vector<topo::Protocol>{topo::Protocol::kSimple}
+                   : ProtocolsInSwitches(*algorithm);
         for (const topo::Protocol protocol : inSwitches.empty() ? protocols : inSwitches)
         {
             const std::optional<double> seconds =

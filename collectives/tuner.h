@@ -14,11 +14,12 @@
  * servers comes to: its links inside wait for those outside, so their latencies cost nothing.
  *
  * Candidates are the algorithms that NCCL has for an operation (src/graph/tuning.cc: ring; tree,
- * which is our double-binary-tree; nvls in a server whose switch adds up), among those that this
- * program has. NCCL chooses by the same
- * kind of formula with constants of its own; here the constants are those of the machine. Without a
- * library software takes no time: latencies are those of cables, switches and links in servers, and
- * nothing is left of NCCL but which algorithms there are.
+ * which is our double-binary-tree; nvls in a server whose switch adds up; from 2.23 on pat, with
+ * Simple, for groups with one rank a server), among those that this program has. NCCL chooses by
+ * the same kind of formula with constants of its own; here the constants are those of the machine,
+ * but for what NCCL expects of trees and of pat. Without a library software takes no time:
+ * latencies are those of cables, switches and links in servers, and nothing is left of NCCL but
+ * which algorithms there are (all but pat).
  */
 #ifndef COLLECTIVES_TUNER_H
 #define COLLECTIVES_TUNER_H

@@ -58,6 +58,7 @@ ToJson(const scenario::MeasuredChoices& choices)
         nlohmann::ordered_json json = {{"op", coll::OpName(one.what.op)},
                                        {"from_bytes", one.range.from},
                                        {"below_bytes", nullptr},
+                                       {"measured_bytes", one.range.at},
                                        {"ranks", one.what.ranks},
                                        {"groups", one.groups.size()},
                                        {"chosen", ToJson(one.Best())},
@@ -88,8 +89,8 @@ PrintTuner(std::ostream& os, const scenario::MeasuredChoices& choices)
     {
         const scenario::TriedChoice& best = one.Best();
         const scenario::TriedChoice& model = one.Model();
-        os << Format("%-16s ", "Tuner") << coll::OpName(one.what.op) << " from "
-           << rdma::ToString(rdma::Bytes(one.range.from)) << " on, " << one.what.ranks
+        os << Format("%-16s ", "Tuner") << coll::OpName(one.what.op) << " of "
+           << rdma::ToString(rdma::Bytes(one.range.at)) << " and near it, " << one.what.ranks
            << " ranks: " << scenario::ChoiceText(best.choice)
            << (best.ps > 0 ? " takes " + HumanTime(Us(best.ps)) : std::string(" did not end"));
         if (&best == &model)

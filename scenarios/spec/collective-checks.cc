@@ -87,6 +87,40 @@ CheckKnobs(Validation* v,
 }
 
 void
+CheckProtocolUse(Validation* v, const std::vector<coll::Collective>& used)
+{
+    if (!v->values.Given("protocol") || v->values.Text("protocol") == kAutoAlgorithm)
+    {
+        return;
+    }
+    std::set<std::string> moves;
+    bool isRead = used.empty();
+    for (const coll::Collective& what : used)
+    {
+        if (coll::IsExchange(what.op))
+        {
+            moves.insert(coll::OpName(what.op));
+        }
+        else
+        {
+            isRead = true;
+        }
+    }
+    const std::string which = Join({moves.begin(), moves.end()}, ", ");
+    if (!isRead)
+    {
+        v->Fail("protocol",
+                "has no meaning for " + which +
+                    ", which is grouped sends and receives, without a choice; allowed: auto");
+    }
+    else if (!moves.empty())
+    {
+        v->notes.push_back(v->values.Where("protocol") + " has no meaning for " + which +
+                           ", of what this run does");
+    }
+}
+
+void
 CheckNcclProtocols(Validation* v,
                    const CollectiveOptions& c,
                    const std::vector<coll::Collective>& used,

@@ -21,6 +21,9 @@ void CheckKnobs(Validation* v,
                 const std::vector<UsedBy>& groups,
                 const std::vector<coll::Placement>& placements);
 
+/// --protocol where nothing has a choice of one: as an option that no algorithm reads.
+void CheckProtocolUse(Validation* v, const std::vector<coll::Collective>& used);
+
 /// Protocols that NCCL's variables leave, none of which these servers have.
 void CheckNcclProtocols(Validation* v,
                         const CollectiveOptions& c,

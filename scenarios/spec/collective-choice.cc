@@ -94,7 +94,7 @@ ChoiceOf(const CollectiveOptions& options,
     if (measured && measured->IsKnown())
     {
         const coll::Choice& best = measured->Best().choice;
-        // What could do the range's least size may not do another one.
+        // What could do the range's measured size may not do another one.
         if (best.algorithm->WhyNot(what, placement, options.OptionsFor(what.op, best)).empty())
         {
             return best;

@@ -337,7 +337,10 @@ MakeCollectives(Validation* v,
     if (v->errors.size() == before)
     {
         CheckKnobs(v, choices, groups, placements);
-        if (c.measured && !run.andOthers)
+        CheckProtocolUse(v, used);
+        // Where sizes are wrong there are no collectives to look at, and that is said already.
+        const bool isKnown = !used.empty() || v->errors.empty();
+        if (c.measured && !run.andOthers && isKnown)
         {
             CheckTuner(v, choices, groups, placements);
         }

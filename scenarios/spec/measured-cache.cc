@@ -195,7 +195,7 @@ ToJson(const MeasuredCollective& one)
 {
     nlohmann::json json = {{"op", coll::OpName(one.what.op)},
                            {"root", one.what.root},
-                           {"from_bytes", one.range.from},
+                           {"from_bytes", one.range.at}, // of its format 1: where it was measured
                            {"ranks", one.what.ranks},
                            {"groups", one.groups.size()},
                            {"groups_digest", DigestOf(one.groups)},

@@ -8,6 +8,7 @@
 #include "scenarios/spec/collective-options.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 #include <unordered_map>
@@ -46,7 +47,7 @@ std::string
 NameOf(const coll::Collective& what, const coll::Placement& placement)
 {
     return coll::OpName(what.op) + " " + std::to_string(what.root) + " " +
-           std::to_string(RangeOf(what.bytes).from) + ": " + ShapeOf(placement);
+           std::to_string(RangeOf(what.bytes).at) + ": " + ShapeOf(placement);
 }
 
 } // namespace
@@ -56,18 +57,30 @@ RangeOf(uint64_t bytes)
 {
     if (bytes == 0)
     {
-        return {0, 1};
+        return {0, 1, 0};
     }
-    if (bytes >= kLargestMeasured)
+    // The nearest power of two, by ratio; squares of what is looked at fit.
+    const uint64_t size = std::min(bytes, 2 * kLargestMeasured);
+    uint64_t at = 1;
+    while (at < kLargestMeasured && size * size >= 2 * at * at)
     {
-        return {kLargestMeasured, UINT64_MAX};
+        at *= 2;
     }
-    uint64_t from = 1;
-    while (2 * from <= bytes)
-    {
-        from *= 2;
-    }
-    return {from, 2 * from};
+    // The least size whose square is at least that.
+    const auto root = [](uint64_t square) {
+        auto size = static_cast<uint64_t>(std::sqrt(static_cast<double>(square)));
+        while (size * size < square)
+        {
+            ++size;
+        }
+        while (size > 0 && (size - 1) * (size - 1) >= square)
+        {
+            --size;
+        }
+        return size;
+    };
+    const uint64_t from = at == 1 ? 1 : root(at * at / 2);
+    return {from, at == kLargestMeasured ? UINT64_MAX : root(2 * at * at), at};
 }
 
 bool
@@ -122,7 +135,7 @@ MeasuredChoices::Plan(const CollectiveOptions& options,
             {
                 continue;
             }
-            what.bytes = range.from;
+            what.bytes = range.at;
             const auto [at, isNew] = m_index.try_emplace(NameOf(what, placement), kNothingToTry);
             if (isNew)
             {

@@ -9,10 +9,13 @@
  * is measured once for all: an operation of one range of sizes by groups of one shape, all of which
  * enter it at once, as the groups of a step do.
  *
- *     size     range measured at         shape: 2 servers of 4 GPUs, ranks in this order
- *     0        0                                 servers 0 0 0 0 1 1 1 1, GPUs 0 1 2 3 0 1 2 3
- *     2^k ..   2^k, up to below 2^(k+1)
- *     256 MiB  256 MiB, for all above: nothing but bytes counts there
+ *     sizes                        measured at    shape: 2 servers of 4 GPUs, ranks in this order
+ *     0                            0                servers 0 0 0 0 1 1 1 1, GPUs 0 1 2 3 0 1 2 3
+ *     2^k / sqrt 2 .. 2^k sqrt 2   2^k
+ *     from 256 MiB / sqrt 2 on     256 MiB: nothing but bytes counts there
+ *
+ * So a size is no more than 1.41 times what was measured for it, or 1.41 times less: just below a
+ * power of two what was measured at half of that may take a third longer.
  *
  * Which sizes a run has besides does not matter, so a choice is the same whatever was measured
  * before, and may be kept (measured-cache.h).
@@ -37,8 +40,9 @@ struct CollectiveOptions;
 /// Sizes that do a collective in one way.
 struct SizeRange
 {
-    uint64_t from = 0; ///< measured at this one
+    uint64_t from = 0;
     uint64_t below = 1;
+    uint64_t at = 0; ///< measured at this one
 };
 
 SizeRange RangeOf(uint64_t bytes);
@@ -54,7 +58,7 @@ struct TriedChoice
 /// What is measured, or to be.
 struct MeasuredCollective
 {
-    coll::Collective what; ///< of the range's size
+    coll::Collective what; ///< of SizeRange::at
     SizeRange range;
     std::vector<std::vector<coll::Rank>> groups; ///< that do it at once; of no rank two
     std::vector<TriedChoice> tried;              ///< the formula's choice first

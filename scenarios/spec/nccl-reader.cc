@@ -220,6 +220,13 @@ class Reader
                      " alone has no effect here: auto takes no switches between servers; name them "
                      "with NCCL_ALGO=CollnetDirect or --algorithm");
             }
+            else if (number > 0 && std::string(variable.name) == "NCCL_PAT_ENABLE")
+            {
+                Note(variable.name + "=" + value +
+                     " changes nothing: auto takes pat for groups with one rank a server, where "
+                     "NCCL expects it to be faster; for others there is none here, and "
+                     "--algorithm=pat takes it for all sizes");
+            }
             break;
         case NcclUse::kOnly:
             if (std::none_of(variable.allowed.begin(),

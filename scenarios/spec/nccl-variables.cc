@@ -131,7 +131,7 @@ Rows()
         {"NCCL_P2P_PXN_LEVEL",
          NcclUse::kElsewhere,
          "there is no choice of PXN; --algorithm=alltoall=pxn is it"},
-        {"NCCL_PAT_ENABLE", NcclUse::kSwitch, "0: pat is not chosen", {}, {"pat"}},
+        {"NCCL_PAT_ENABLE", NcclUse::kSwitch, "0: pat is not chosen, as before NCCL 2.23", {}, {"pat"}},
         {"NCCL_PROTO",
          NcclUse::kProtocol,
          "protocols that are chosen among, by operation: LL, LL128, Simple"},

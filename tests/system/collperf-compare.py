@@ -235,6 +235,30 @@ class CollperfCompare(SystemTest):
         self.refuse("dltrain --nccl-env=NCCL_ALGO=Tree", "NCCL_ALGO leaves no algorithm for")
         self.refuse("collperf --nccl-env=NCCL_IB_QPS_PER_CONNECTION=400", "1 to 128")
 
+    def test_pat_where_nccl_takes_it(self):
+        # Ring LL: 47 messages of 2.7 us; PAT: 5 x 14 / 3.5 + 48 x 2.8 us, and more of the rate.
+        line = "collperf --ranks=48 --nic=400GbE -b 4M --report=0 --timeline=0 --op="
+        for op in ("all_gather", "reduce_scatter"):
+            (row,) = self.csv_of(self.run_program(line + op))
+            self.assertEqual((row["algorithm"], row["protocol"]), ("pat", "simple"))
+            run = self.run_program(f"{line}{op} --nccl-env=NCCL_PAT_ENABLE=0")
+            self.assertEqual(self.csv_of(run)[0]["algorithm"], "ring")
+            run = self.run_program(f"{line}{op} --nccl-env=NCCL_PAT_ENABLE=1")
+            self.assertEqual(self.csv_of(run)[0]["time_us"], row["time_us"])
+            self.assertIn("NCCL_PAT_ENABLE=1 changes nothing", run.err)
+        line = line.replace("--ranks=48", "-g 2 --servers=24")
+        (row,) = self.csv_of(self.run_program(f"{line}all_gather"))
+        self.assertNotEqual(row["algorithm"], "pat")
+
+    def test_a_protocol_that_nobody_reads(self):
+        for op in ("alltoall", "gather", "scatter", "sendrecv"):
+            self.refuse(
+                f"collperf --ranks=4 --op={op} --protocol=ll -b 16K",
+                "--protocol=ll",
+                f"has no meaning for {op}",
+                "allowed: auto",
+            )
+
     def test_help_of_algorithms(self):
         text = self.run_program("collperf --help=algorithms").out
         for name in ("ring", "k-nomial", "pxn"):

@@ -44,6 +44,26 @@ class BetweenServers(SystemTest):
                             what[f"server-{server}"], each, 1e-4, f"{network}, {algorithm}"
                         )
 
+    def test_trees_of_servers_are_bound_by_bytes(self):
+        # nvls-tree, S = 256 MiB on an idle switch that blocks nobody, with DCQCN: out of the
+        # busiest server, which has as many links in both trees as here, S / 2 go over each, by 8
+        # NICs of 50 GB/s; inside S (1 + 1/8) cross a GPU's port of 450 GB/s x 0.824. Chunks of 64
+        # KiB (128 below 4 servers) in pieces of 16 MiB leave less than a tenth for the pipeline's
+        # beginning and end (13% with 3 servers, one of whose trees is a chain of three), and no
+        # two of them fill a queue to where it marks.
+        size = 256 * MIB
+        for servers, links, more in ((2, 2, 1.1), (3, 3, 1.13), (4, 4, 1.1), (8, 4, 1.1)):
+            run = self.run_program(
+                f"{LINKS_ALONE} --server=dgx-h100 --servers={servers} --algorithm=nvls-tree"
+                f" -b {size} -e {size}"
+            )
+            between = links / 2 * size / (8 * 50e3 * PAYLOAD)
+            inside = 1.125 * size / (450e3 * 0.824)
+            took = row_of(run)["time_us"]
+            self.assertGreater(took, max(between, inside))
+            self.assertLess(took, more * max(between, inside), servers)
+            self.assertEqual(run.stats["ecn_marks"], 0)
+
     def test_time_is_that_of_the_bytes(self):
         # Up and down go at once, so S at the NIC's rate (100 Gb/s), and the way of the first chunk
         # (256 KiB): over at most 3 switches that add up, so 6 more messages of 1 / 256 of the time

@@ -56,8 +56,9 @@ class Tuner(SystemTest):
         tuned = self.run_program(RUN + TUNED)
         (found,) = tuned.stats["tuner"]
         self.assertEqual((found["op"], found["ranks"], found["groups"]), ("all_reduce", 16, 1))
-        # 16 MiB is the least size of its range, and so measured itself.
-        self.assertEqual((found["from_bytes"], found["below_bytes"]), (16 << 20, 32 << 20))
+        # 16 MiB is what its range is measured at: 16 MiB / sqrt 2 = 11,863,283.2, and twice that.
+        self.assertEqual(found["measured_bytes"], 16 << 20)
+        self.assertEqual((found["from_bytes"], found["below_bytes"]), (11863284, 23726567))
         self.assertEqual(found["by_formula"], found["tried"][0])
         self.assertGreater(len(found["tried"]), 3)
         self.assertEqual(found["chosen"]["time_us"], min(t["time_us"] for t in found["tried"]))
@@ -253,6 +254,28 @@ class Tuner(SystemTest):
         self.assertEqual(run.returncode, 1, run.stderr)
         self.assertIn("--tuner-cache: tuned/", run.stderr)
         self.assertIn("cannot be written", run.stderr)
+
+    def test_just_below_a_power_of_two(self):
+        # One element less is done as the power of two is, and takes no longer.
+        line = "collperf --ranks=4 -b SIZE --nic=200GbE --topology=fat-tree --oversubscription=4"
+        line += QUIET + TUNED
+        times = []
+        for size in (262140, 262144):
+            run = self.run_program(line.replace("SIZE", str(size)))
+            (found,) = run.stats["tuner"]
+            self.assertEqual(found["measured_bytes"], 262144)
+            (row,) = run.stats["collectives"]
+            times.append(row["time_us"])
+            self.assertEqual(row["protocol"], found["chosen"]["protocol"])
+            self.assertEqual("measuring" in run.err, size == 262140)
+        self.assertLessEqual(times[0], times[1] * 1.001)
+        self.assertIn("Tuner            all_reduce of 256 KiB and near it, 4 ranks: ", run.err)
+
+    def test_a_wrong_size_is_the_only_mistake(self):
+        run = self.refuse(
+            "collperf --ranks=4 -b 100001 --tuner=measured", "-b=100001", "multiples of 4 B"
+        )
+        self.assertNotIn("--tuner", run.err)
 
     def test_mistakes(self):
         small = "collperf --ranks=4 -b 64K" + QUIET  # of no network that has something to tell

@@ -170,7 +170,7 @@ namespace
 std::string
 TextOf(const scenario::MeasuredCollective& one)
 {
-    return coll::OpName(one.what.op) + " of " + rdma::ToString(rdma::Bytes(one.range.from)) + ", " +
+    return coll::OpName(one.what.op) + " of " + rdma::ToString(rdma::Bytes(one.range.at)) + ", " +
            topo::Counted(one.what.ranks, "rank") +
            (one.groups.size() > 1 ? " in each of " + std::to_string(one.groups.size()) + " groups"
                                   : "");

@@ -54,18 +54,19 @@ TEST(Nvls, CutsAsNcclDoes)
 
 TEST(NvlsTree, CutsAsNcclDoes)
 {
-    // 8 heads, 16 channels of which a tree has 8. On 2 servers from 4 x 128 x 128 KiB = 64 MiB on
-    // 128 KiB, then 64 from 1 x 128 x 64 KiB = 8 MiB on, then 32. From 4 servers on 64 KiB at most.
+    // 8 heads, 16 channels, each with messages of its own. On 2 servers from 4 x 128 x 128 KiB = 64
+    // MiB on 128 KiB, then 64 from 1 x 128 x 64 KiB = 8 MiB on, then 32. From 4 servers on 64 KiB
+    // at most.
     const auto largest = [&](uint32_t servers, uint64_t bytes) {
         const auto placement = WithSwitches(UniformPlacement(servers, 8, 8), 2);
         const auto schedule = Made(Op::kAllReduce, "nvls-tree", bytes, placement);
         return Check(*schedule, {nullptr, false}).largestMessage;
     };
-    EXPECT_EQ(largest(2, 64UL << 20), 1UL << 20);
-    EXPECT_EQ(largest(2, 32UL << 20), 512UL << 10);
-    EXPECT_EQ(largest(2, 4UL << 20), 256UL << 10);
-    EXPECT_EQ(largest(4, 64UL << 20), 512UL << 10);
-    EXPECT_EQ(largest(4, 4UL << 20), 256UL << 10);
+    EXPECT_EQ(largest(2, 64UL << 20), 128UL << 10);
+    EXPECT_EQ(largest(2, 32UL << 20), 64UL << 10);
+    EXPECT_EQ(largest(2, 4UL << 20), 32UL << 10);
+    EXPECT_EQ(largest(4, 64UL << 20), 64UL << 10);
+    EXPECT_EQ(largest(4, 4UL << 20), 32UL << 10);
 }
 
 TEST(Collnet, CutsAsNcclDoes)

@@ -114,6 +114,61 @@ TEST(Tuner, SmallTakesLLAndLargeTakesSimple)
     }
 }
 
+TEST(Tuner, PatForOneRankAServerAsNcclExpectsIt)
+{
+    // Launch 20 us; for each of floor(log2 48) = 5 doublings 20 / 3.5 us, for each rank 2.8 us;
+    // 47/48 of S at 3/4 of 10 GB/s. A ring has 47 messages of 20 us (LL: 2 us, half the rate).
+    const Placement one = UniformPlacement(48, 1);
+    for (const Op op : {Op::kAllGather, Op::kReduceScatter})
+    {
+        for (const double bytes : {48.0, 4.8e6, 4.8e8})
+        {
+            const Collective what{op, static_cast<uint64_t>(bytes), 48};
+            const double alone = 20e-6 + 5 * 20e-6 / 3.5 + 48 * 2.8e-6;
+            EXPECT_NEAR(Estimate("pat", Protocol::kSimple, what, one),
+                        alone + bytes * 47 / 48 / 7.5e9,
+                        1e-9);
+        }
+        const auto name = [&](uint64_t bytes, const Placement& placement, const Fixed& fixed) {
+            const Choice choice = Choose({op, bytes, 48}, placement, {}, TwoProtocols(), fixed);
+            if (choice.algorithm->Name() == "pat")
+            {
+                EXPECT_EQ(*choice.protocol, Protocol::kSimple);
+            }
+            return choice.algorithm->Name();
+        };
+        // LL's ring: 114 us + S x 47/48 / 5 GB/s. PAT: 183 us + S x 47/48 / 7.5 GB/s. Equal at
+        // S = 69 us / (47/48 (1/5 - 1/7.5) ns) = 1.06 MB. Simple's ring: 960 us + S x 47/48 / 10
+        // GB/s, equal at S = 777 us / (47/48 (1/7.5 - 1/10) ns) = 23.8 MB.
+        EXPECT_EQ(name(1000000, one, {}), "ring");
+        EXPECT_EQ(name(1100000, one, {}), "pat");
+        EXPECT_EQ(name(23000000, one, {}), "pat");
+        EXPECT_EQ(name(25000000, one, {}), "ring");
+        // Two ranks a server; a protocol that it does not have; a user who does without.
+        EXPECT_EQ(name(5000000, UniformPlacement(24, 2), {}), "ring");
+        Fixed fixed;
+        fixed.protocol = Protocol::kLl;
+        EXPECT_EQ(name(5000000, one, fixed), "ring");
+        fixed = {};
+        fixed.protocols = {Protocol::kLl};
+        EXPECT_EQ(name(5000000, one, fixed), "ring");
+        fixed = {};
+        fixed.except = {"pat"};
+        EXPECT_EQ(name(5000000, one, fixed), "ring");
+        // Named it is what it was: with any protocol.
+        fixed = {};
+        fixed.algorithm = Find(op, "pat");
+        fixed.protocol = Protocol::kLl;
+        EXPECT_EQ(Choose({op, 5000000, 48}, one, {}, TwoProtocols(), fixed).algorithm->Name(),
+                  "pat");
+    }
+    // Without a library there is none of NCCL's software.
+    Machine machine = TwoProtocols();
+    machine.hasLibrary = false;
+    machine.outsideLatency = 2e-6;
+    EXPECT_EQ(Choose({Op::kAllGather, 5000000, 48}, one, {}, machine).algorithm->Name(), "ring");
+}
+
 TEST(Tuner, WhatIsFixedIsTaken)
 {
     const Placement placement = UniformPlacement(2, 4);

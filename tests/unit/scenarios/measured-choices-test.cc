@@ -81,19 +81,34 @@ class Folder
     std::string m_path;
 };
 
-TEST(MeasuredChoices, RangesAreFromAPowerOfTwoToTheNext)
+TEST(MeasuredChoices, SizesAreMeasuredAtTheNearestPowerOfTwo)
 {
-    const auto expect = [](uint64_t bytes, uint64_t from, uint64_t below) {
+    const auto expect = [](uint64_t bytes, uint64_t at, uint64_t from, uint64_t below) {
+        EXPECT_EQ(RangeOf(bytes).at, at) << bytes;
         EXPECT_EQ(RangeOf(bytes).from, from) << bytes;
         EXPECT_EQ(RangeOf(bytes).below, below) << bytes;
     };
-    expect(0, 0, 1);
-    expect(1, 1, 2);
-    expect(1023, 512, 1024);
-    expect(1024, 1024, 2048);
-    expect((uint64_t{256} << 20) - 1, uint64_t{128} << 20, uint64_t{256} << 20);
-    expect(uint64_t{256} << 20, uint64_t{256} << 20, UINT64_MAX);
-    expect(UINT64_MAX, uint64_t{256} << 20, UINT64_MAX);
+    expect(0, 0, 0, 1);
+    expect(1, 1, 1, 2);
+    // By ratio: 1024 / sqrt 2 = 724.08, 1024 sqrt 2 = 1448.15.
+    expect(724, 512, 363, 725); // 512 / sqrt 2 = 362.04
+    expect(725, 1024, 725, 1449);
+    expect(1023, 1024, 725, 1449);
+    expect(1024, 1024, 725, 1449);
+    expect(1448, 1024, 725, 1449);
+    // 262,140 is 1 element below 256 KiB: not what was measured at half of it.
+    EXPECT_EQ(RangeOf(262140).at, 262144U);
+    // 2^28 / sqrt 2 = 189,812,531.2
+    expect(189812531, uint64_t{128} << 20, 94906266, 189812532);
+    expect(189812532, uint64_t{256} << 20, 189812532, UINT64_MAX);
+    expect(UINT64_MAX, uint64_t{256} << 20, 189812532, UINT64_MAX);
+    for (uint64_t bytes = 1; bytes < 100000; ++bytes)
+    {
+        const SizeRange range = RangeOf(bytes);
+        ASSERT_TRUE(range.from <= bytes && bytes < range.below) << bytes;
+        ASSERT_EQ(RangeOf(range.below).from, range.below) << bytes;
+    }
+    expect(uint64_t{256} << 20, uint64_t{256} << 20, 189812532, UINT64_MAX);
 }
 
 TEST(MeasuredChoices, NothingIsMeasuredThatIsNamedOrAlone)
@@ -101,9 +116,10 @@ TEST(MeasuredChoices, NothingIsMeasuredThatIsNamedOrAlone)
     const auto count = [](const std::vector<std::string>& args) {
         return Runs<CollperfScenario>(args).collectives.measured->All().size();
     };
-    // 1, 2, ... 8 KiB: a range each; 5 and 7 KiB are of one.
+    // 1, 2, ... 8 KiB: a range each; 6 and 7 KiB are of one, 5 KiB is nearer to 4.
     EXPECT_EQ(count({"--ranks=4", "-b", "1K", "-e", "8K"}), 4u);
-    EXPECT_EQ(count({"--ranks=4", "-b", "5K", "-e", "7K", "-i", "2K"}), 1u);
+    EXPECT_EQ(count({"--ranks=4", "-b", "6K", "-e", "7K", "-i", "1K"}), 1u);
+    EXPECT_EQ(count({"--ranks=4", "-b", "5K", "-e", "7K", "-i", "2K"}), 2u);
     EXPECT_EQ(count({"--ranks=4", "-b", "1K", "-e", "8K", "--algorithm=all_reduce=ring@2K-"}), 1u);
     // One that is compared chooses the same, one that is named does not.
     EXPECT_EQ(count({"--ranks=4", "-b", "1K", "--compare=auto,ring"}), 1u);
@@ -112,17 +128,18 @@ TEST(MeasuredChoices, NothingIsMeasuredThatIsNamedOrAlone)
 
 TEST(MeasuredChoices, TheFastestIsTakenWhereItWasMeasured)
 {
-    const auto s = Runs<CollperfScenario>({"--ranks=5", "-b", "48K", "-e", "1M", "-f", "2"});
+    const auto s = Runs<CollperfScenario>({"--ranks=5", "-b", "44K", "-e", "1M", "-f", "2"});
     const coll::Placement placement = RankPlacement(s.cluster);
     MeasuredChoices& choices = *s.collectives.measured;
     const auto at = [&](uint64_t bytes) {
         return ChoiceOf(s.collectives, s.CollectiveOf(bytes), placement);
     };
-    const coll::Choice before = at(50000);
+    // 44 KiB is nearer to 32 than to 64 KiB: 32,768 / sqrt 2 = 23,170.5, times sqrt 2 46,340.95.
+    const coll::Choice before = at(46340);
     EXPECT_EQ(before.algorithm, choices.All()[0].tried[0].choice.algorithm);
     Pretend(choices);
     const coll::Choice& last = choices.All()[0].tried.back().choice;
-    for (const uint64_t bytes : {32768, 50000, 65535})
+    for (const uint64_t bytes : {23171, 32768, 46340})
     {
         EXPECT_EQ(at(bytes).algorithm, last.algorithm);
         EXPECT_EQ(at(bytes).protocol, last.protocol);
