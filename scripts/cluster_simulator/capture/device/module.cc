@@ -10,6 +10,7 @@
 #include "record.h"
 #include "storage.h"
 
+#include <array>
 #include <pthread.h>
 #include <torch/csrc/Dtype.h>
 #include <torch/csrc/Generator.h>
@@ -73,18 +74,31 @@ LevelDictionary(const Level& level)
 py::dict
 Memory(int device)
 {
-    const std::lock_guard<std::mutex> lock(MemoryLock());
-    const CachingAllocator& memory = MemoryOf(DeviceOr(device));
+    // First all numbers: a dictionary that is made may let Python collect what is garbage, and with
+    // it tensors, whose memory needs the lock.
+    const int which = DeviceOr(device);
+    std::unique_lock<std::mutex> lock(MemoryLock());
+    const CachingAllocator& memory = MemoryOf(which);
+    const std::array<std::pair<const char*, Level>, 6> levels = {{
+        {"allocated_bytes", memory.allocated},
+        {"reserved_bytes", memory.reserved},
+        {"active_bytes", memory.active},
+        {"active", memory.activeBlocks},
+        {"allocation", memory.blocks},
+        {"segment", memory.segments},
+    }};
+    const auto retries = memory.retries;
+    const auto failures = memory.failures;
+    const auto capacity = memory.Capacity();
+    lock.unlock();
     py::dict told;
-    told["allocated_bytes"] = LevelDictionary(memory.allocated);
-    told["reserved_bytes"] = LevelDictionary(memory.reserved);
-    told["active_bytes"] = LevelDictionary(memory.active);
-    told["active"] = LevelDictionary(memory.activeBlocks);
-    told["allocation"] = LevelDictionary(memory.blocks);
-    told["segment"] = LevelDictionary(memory.segments);
-    told["num_alloc_retries"] = memory.retries;
-    told["num_ooms"] = memory.failures;
-    told["capacity"] = memory.Capacity();
+    for (const auto& [name, level] : levels)
+    {
+        told[name] = LevelDictionary(level);
+    }
+    told["num_alloc_retries"] = retries;
+    told["num_ooms"] = failures;
+    told["capacity"] = capacity;
     return told;
 }
 

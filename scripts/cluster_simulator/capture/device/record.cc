@@ -666,12 +666,15 @@ LeaveScope(const at::RecordFunction& function, at::ObserverContext* before)
     {
         // "SGD.step": with it a step may end.
         const std::string name = function.name();
-        const std::lock_guard<std::mutex> lock(MemoryLock());
+        const int64_t memory = [] {
+            const std::lock_guard<std::mutex> lock(MemoryLock());
+            return static_cast<int64_t>(MemoryOf(CurrentDevice()).allocated.current);
+        }();
         Line("step")
             .Add("n", name.substr(name.find('#') + 1))
             .Add("o", t_optimizer)
             .AddPlace()
-            .Add("memory", static_cast<int64_t>(MemoryOf(CurrentDevice()).allocated.current))
+            .Add("memory", memory)
             .Write();
     }
 }

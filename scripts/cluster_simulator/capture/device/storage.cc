@@ -50,7 +50,10 @@ Told(double bytes)
 
 /// The words of PyTorch 1.13, which scripts look for.
 [[noreturn]] void
-ThrowOutOfMemory(size_t bytes, int device, const CachingAllocator& memory)
+ThrowOutOfMemory(size_t bytes,
+                 int device,
+                 const CachingAllocator& memory,
+                 std::unique_lock<std::mutex> lock)
 {
     const double left =
         static_cast<double>(memory.Capacity()) - static_cast<double>(memory.reserved.current);
@@ -60,6 +63,7 @@ ThrowOutOfMemory(size_t bytes, int device, const CachingAllocator& memory)
         " total capacity; " + Told(static_cast<double>(memory.allocated.current)) +
         " already allocated; " + Told(left) + " free; " +
         Told(static_cast<double>(memory.reserved.current)) + " reserved in total by PyTorch)";
+    lock.unlock(); // where this is, Python says, which may free tensors meanwhile
     Line("out-of-memory").AddPlace().Add("text", text).Write();
     TORCH_CHECK_WITH(OutOfMemoryError, false, text);
 }
@@ -94,13 +98,13 @@ class GpuAllocator final : public c10::Allocator
         info->device = device;
         if (bytes > 0)
         {
-            const std::lock_guard<std::mutex> lock(MemoryLock());
+            std::unique_lock<std::mutex> lock(MemoryLock());
             CachingAllocator& memory = MemoryOf(device);
             info->block = memory.Allocate(bytes, CurrentStream());
             if (info->block == nullptr)
             {
                 delete info;
-                ThrowOutOfMemory(bytes, device, memory);
+                ThrowOutOfMemory(bytes, device, memory, std::move(lock));
             }
         }
         info->real = bytes > 0 && bytes <= t_mostReal;
