@@ -194,20 +194,23 @@ x = torch.empty(({each} + rank) << 20, dtype=torch.uint8, device="cuda")
     def test_garbage_that_holds_tensors(self):
         """Python collects it when it likes, also while it asks for memory, steps, or has none."""
         text = """import gc, torch
-gc.set_threshold(1, 1, 1)
 weight = torch.nn.Parameter(torch.ones(4, device="cuda"))
 optimizer = torch.optim.SGD([weight], lr=0.1)
-for turn in range(400):
-    ring = [torch.empty(10, device="cuda")]
-    ring.append(ring)
-    torch.cuda.memory_stats()
-    if turn % 40 == 0:
-        (weight * 2).sum().backward()
-        optimizer.step()
+def too_much():
     try:
         torch.empty(1 << 50, device="cuda")
     except torch.cuda.OutOfMemoryError:
         pass
+def leave():
+    ring = [torch.empty(10, device="cuda")]
+    ring.append(ring)
+for turn in range(90):
+    for ask in (torch.cuda.memory_stats, optimizer.step, too_much):
+        gc.collect()
+        leave()
+        gc.set_threshold(gc.get_count()[0] + 1 + turn // 3)
+        ask()
+        gc.set_threshold(700)
 print("end")
 """
         made = self.capture(self.write("garbage.py", text), steps=0)
