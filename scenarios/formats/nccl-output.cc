@@ -280,7 +280,9 @@ Reader::CheckSize(const std::vector<std::string>& words, uint64_t bytes, uint64_
         return Fail(topo::Quoted(type) + " where there should be the type of a row, as \"float\"");
     }
     const uint64_t part = count * found->second; // at most 2^53
-    const uint64_t ranks = m_output.ranks > 0 ? m_output.ranks : kMostRanks;
+    const uint64_t ranks = !m_devices.empty()   ? m_devices.size()
+                           : m_output.ranks > 0 ? m_output.ranks
+                                                : kMostRanks;
     const uint64_t parts = part == 0 ? ranks : bytes / part;
     // Of what ranks share unevenly a row says the least: 4 KiB of 6 ranks are 170 floats each.
     if (parts == 0 || bytes - parts * part >= parts * found->second)
