@@ -87,6 +87,15 @@ class Patience(CaptureTest):
         made = self.capture("torchrun", "--nproc_per_node=1", script, patience=5)
         self.assertEqual((made.mistakes, made.meta["steps"]["count"]), ([], 3))
 
+    def test_one_that_computes_behind_its_end(self):
+        """Its record is cut in no line."""
+        self.ended_late(
+            "spins.py",
+            "try:\n    for _ in range(9):\n        p.sum().backward()\n"
+            "        optimizer.step()\nexcept BaseException:\n"
+            "    while True:\n        p * torch.randn(8, 2, device='cuda')\n",
+        )
+
     def ended_late(self, name, text):
         head = (
             "import time, torch\np = torch.ones(2).cuda().requires_grad_()\n"

@@ -69,7 +69,7 @@ def _end_late(device, patience):
         f"the script went on for {patience:g} s (the capture's patience) behind its last step,"
         " catching its end or in what it does at last: it was ended there"
     )
-    _end()
+    _end(device)
 
 
 def apply(torch, device, limit, progress, patience):
@@ -97,7 +97,7 @@ def apply(torch, device, limit, progress, patience):
         def counted(self, *arguments, **options):
             if depth[0] == 0:
                 if threading.get_ident() in told:
-                    _end()  # a script that catches all would go on for ever
+                    _end(device)  # a script that catches all would go on for ever
                 if self not in numbers:
                     used = set(numbers.values())
                     numbers[self] = next(i for i in itertools.count() if i not in used)
@@ -148,9 +148,10 @@ def apply(torch, device, limit, progress, patience):
     optimizer._hook_for_profile = hook_and_limit
 
 
-def _end():
+def _end(device):
     """As the interpreter does at its end, but whatever the script catches."""
     atexit._run_exitfuncs()
+    device.open_record("")  # what another thread still does is cut in no line
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
