@@ -135,6 +135,10 @@ for wrong in (-1.0, 0.0):
     except ValueError:
         continue
     raise AssertionError("a scale that is known is checked")
+for dtype in (torch.float32, torch.bfloat16, torch.float16):
+    bag = torch.nn.EmbeddingBag(50, 8, mode="sum").cuda().to(dtype)
+    bag(torch.randint(0, 50, (4, 3), device="cuda")).sum().backward()
+    assert bag.weight.grad.shape == (50, 8) and bag.weight.grad.dtype == dtype
 print("all as it should be")
 """,
         )

@@ -570,6 +570,15 @@ Dropout(Operation, Arguments a, Stack& results)
     results.push_back(Result(input.sizes(), at::kBool, input));
 }
 
+/// (gradient, indices, offset2bag, bag_size, maximum_indices, rows, ...): in 16 bits the CPU has
+/// none.
+void
+EmbeddingBagBackward(Operation, Arguments a, Stack& results)
+{
+    const at::Tensor gradient = a[0].toTensor();
+    results.push_back(Result({a[5].toInt(), gradient.size(1)}, gradient.scalar_type(), gradient));
+}
+
 void
 EmbeddingBackward(Operation, Arguments a, Stack& results)
 {
@@ -714,6 +723,7 @@ Rules()
         {"aten::native_dropout", Dropout},
         {"aten::native_dropout_backward", LikeFirst},
         {"aten::embedding_dense_backward", EmbeddingBackward},
+        {"aten::_embedding_bag_dense_backward", EmbeddingBagBackward},
         {"aten::multinomial", Multinomial},
         {"aten::_use_cudnn_ctc_loss", NoCudnnCtc},
         {"aten::_thnn_fused_lstm_cell", LstmCell},
