@@ -424,7 +424,7 @@ class CommandLine(CaptureTest):
             (["--check", "--memory=-5", right], "--memory=-5: allowed: 2MiB to"),
             (["--check", "--servers=131073", right], "--servers=131073: allowed: 1 to 131072"),
             (["--check", "torchrun", "--nosuch=1", right], "--nosuch: is none of its options"),
-            (["--check", "torchrun", "--nnodes=4:2", right], "--nnodes=4:2: allowed: MIN:MAX"),
+            (["--check", "torchrun", "--nnodes=4:2", right], "4:2: allowed: N, or MIN:MAX"),
             (["--check", "torchrun", "--master_port=65536", right], "=65536: is no port; allowed"),
             (["--check", "torchrun", "--master_port=-1", right], "--master_port=-1: is no port"),
             (
