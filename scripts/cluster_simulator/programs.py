@@ -201,7 +201,7 @@ def why(messages):
 
 
 def why_failed(status, messages, stats=None):
-    """The program's own words; of a captured script its mistakes, a line each, not its traceback."""
+    """The program's own words; of a captured script its mistakes, a line each."""
     mistakes = (stats or {}).get("mistakes")
     if isinstance(mistakes, list) and mistakes and all(isinstance(one, dict) for one in mistakes):
         return "\n".join(f"{one.get('kind')}: {one.get('text')}" for one in mistakes)

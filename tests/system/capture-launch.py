@@ -685,7 +685,7 @@ class Launchers(CaptureTest):
             self.job("mpirun -np 2 bash -c 'test $OMPI_COMM_WORLD_RANK = 1 || python told.py'")
 
     def test_a_rank_by_hand(self):
-        """One GPU of a script for several, as for a look at it: no launcher, its variables given."""
+        """One GPU of a script for several: no launcher, its variables given."""
         for line in (
             "RANK=0 WORLD_SIZE=1 LOCAL_RANK=0 MASTER_ADDR=h MASTER_PORT=1 python3 tell.py",
             "export RANK=0 WORLD_SIZE=1\npython3 -m tell",
