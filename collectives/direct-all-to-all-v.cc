@@ -11,10 +11,10 @@
  *     rank 2     to 3     to 0     to 1    from 1   from 3
  *
  * One message latency. With I the largest input and O the largest output of a rank, own blocks left
- * out: alpha + max(I, O) beta with one port, and no less is possible; with small blocks, a few packets
- * each, receivers are hit unevenly, and the recurrence of ports (all-ports.h) says by how much it is
- * more. Channels and loops cut every
- * block; loops so that no message is beyond AlgorithmOptions::pipelineBytes.
+ * out: alpha + max(I, O) beta with one port, and no less is possible; with small blocks, a few
+ * packets each, receivers are hit unevenly, and the recurrence of ports (all-ports.h) says by how
+ * much it is more. Channels and loops cut every block; loops so that no message is beyond
+ * AlgorithmOptions::pipelineBytes.
  */
 #include "collectives/all-ports.h"
 #include "collectives/block-cost.h"

@@ -105,9 +105,9 @@ def _of_all(job):
     tasks = told["servers"] * told["each"] if told else 1
     if tasks not in (1, job.servers, job.asked):
         raise words.WrongWords(
-            f"{told['launcher']} starts torchrun {tasks} times, and --nnodes={job.asked} is of each:"
-            f" they would not be one job; allowed: --nnodes={tasks}, or the script in place of"
-            " torchrun"
+            f"{told['launcher']} starts torchrun {tasks} times, and --nnodes={job.asked} is of"
+            f" each: they would not be one job; allowed: --nnodes={tasks}, or the script in place"
+            " of torchrun"
         )
     return job
 

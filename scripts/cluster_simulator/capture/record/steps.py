@@ -91,8 +91,8 @@ def _stepped(lines):
 
 def _ends(keys):
     """(what ends a step, places of it). Of a b b a b b: b, at 2 and 5; of a a a: a, everywhere; of
-    a a b b b, where a loop follows another one (a warm-up), everywhere; of a b c b c, where a is never
-    again: a, at 0, and c, at 2 and 4.
+    a a b b b, where a loop follows another one (a warm-up), everywhere; of a b c b c, where a is
+    never again: a, at 0, and c, at 2 and 4.
     """
     if len(keys) > len(set(keys)) > 1 and keys.count(keys[0]) == 1:
         last, rest = _ends(keys[1:])
