@@ -41,11 +41,7 @@ class AllPorts
             m_ranks[rank].next.assign(lanes, 0);
             for (Lane lane = 0; lane < lanes; lane++)
             {
-                for (StepIndex k = 0; k < schedule.Steps(rank, lane); k++)
-                {
-                    const Step step = schedule.At(rank, lane, k);
-                    packets += step.sendPeer != kNoRank ? link.Packets(step.sendBytes) : 0;
-                }
+                packets += link.Packets(schedule, rank, lane);
             }
         }
         m_turn = packets / kMostTurns + 1;

@@ -27,7 +27,6 @@
 #ifndef COLLECTIVES_DOUBLING_PIECES_H
 #define COLLECTIVES_DOUBLING_PIECES_H
 
-#include "collectives/all-ports.h"
 #include "collectives/folding.h"
 #include "collectives/placed-algorithm.h"
 
@@ -153,12 +152,7 @@ class DoublingPieces final : public Schedule
                                             const AlgorithmOptions& options,
                                             const IdleLink& link)
     {
-        if (Folding(what.ranks).Folded() == 0)
-        {
-            return std::nullopt;
-        }
-        // Ranks that stand for themselves are ahead of those that wait for a partner.
-        return SecondsOfAllPorts(DoublingPieces(what, placement, options), what.ranks, link);
+        return SecondsWithPairs<DoublingPieces>(what, placement, options, link);
     }
 
   private:

@@ -19,6 +19,7 @@
 #ifndef COLLECTIVES_FOLDING_H
 #define COLLECTIVES_FOLDING_H
 
+#include "collectives/all-ports.h"
 #include "collectives/cost.h"
 #include "collectives/looped-schedule.h"
 #include "collectives/placement.h"
@@ -164,6 +165,23 @@ MostOutOfServer(const Placement& placement, Sent sent)
         most = std::max(most, out);
     }
     return most;
+}
+
+/// What a schedule over pairs takes by itself: ranks that stand for themselves alone are ahead of
+/// those that wait for a partner. Nothing: there are no pairs, so that sums say it.
+/// \tparam S is made of (Collective, Placement, AlgorithmOptions)
+template <class S>
+std::optional<double>
+SecondsWithPairs(const Collective& what,
+                 const Placement& placement,
+                 const AlgorithmOptions& options,
+                 const IdleLink& link)
+{
+    if (Folding(what.ranks).Folded() == 0)
+    {
+        return std::nullopt;
+    }
+    return SecondsOfAllPorts(S(what, placement, options), what.ranks, link);
 }
 
 } // namespace coll

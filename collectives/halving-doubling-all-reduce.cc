@@ -80,14 +80,7 @@ class HalvingDoublingAllReduce final : public ExchangeSchedule
                                             const AlgorithmOptions& options,
                                             const IdleLink& link)
     {
-        if (Folding(what.ranks).Folded() == 0)
-        {
-            return std::nullopt;
-        }
-        // Ranks that stand for themselves are ahead of those that wait for a partner.
-        return SecondsOfAllPorts(HalvingDoublingAllReduce(what, placement, options),
-                                 what.ranks,
-                                 link);
+        return SecondsWithPairs<HalvingDoublingAllReduce>(what, placement, options, link);
     }
 
   protected:

@@ -15,6 +15,18 @@ IdleLink::Packets(uint64_t bytes) const
     return bytes == 0 ? 1 : (bytes - 1) / packet + 1;
 }
 
+uint64_t
+IdleLink::Packets(const Schedule& schedule, Rank rank, Lane lane) const
+{
+    uint64_t packets = 0;
+    for (StepIndex k = 0; k < schedule.Steps(rank, lane); k++)
+    {
+        const Step step = schedule.At(rank, lane, k);
+        packets += step.sendPeer != kNoRank ? Packets(step.sendBytes) : 0;
+    }
+    return packets;
+}
+
 double
 IdleLink::Wire(uint64_t bytes, uint64_t packets) const
 {

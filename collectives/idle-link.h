@@ -35,6 +35,7 @@ struct IdleLink
     uint32_t packetsAnAnswer = 1;
 
     uint64_t Packets(uint64_t bytes) const; ///< of a message; at least one
+    uint64_t Packets(const Schedule& schedule, Rank rank, Lane lane) const; ///< of all it sends
 
     /// What the first packets of a message take on one link.
     double Wire(uint64_t bytes, uint64_t packets) const;

@@ -34,11 +34,7 @@ class OnePort
         uint64_t packets = 0;
         for (Lane lane = 0; lane < m_lanes; lane++)
         {
-            for (StepIndex k = 0; k < schedule.Steps(kAnyRank, lane); k++)
-            {
-                const Step step = schedule.At(kAnyRank, lane, k);
-                packets += step.sendPeer != kNoRank ? link.Packets(step.sendBytes) : 0;
-            }
+            packets += link.Packets(schedule, kAnyRank, lane);
         }
         m_turn = packets / kMostTurns + 1;
     }

@@ -82,14 +82,7 @@ class RecursiveDoublingAllReduce final : public ExchangeSchedule
                                             const AlgorithmOptions& options,
                                             const IdleLink& link)
     {
-        if (Folding(what.ranks).Folded() == 0)
-        {
-            return std::nullopt;
-        }
-        // Ranks that stand for themselves are ahead of those that wait for a partner.
-        return SecondsOfAllPorts(RecursiveDoublingAllReduce(what, placement, options),
-                                 what.ranks,
-                                 link);
+        return SecondsWithPairs<RecursiveDoublingAllReduce>(what, placement, options, link);
     }
 
   protected:
