@@ -45,25 +45,13 @@ Place(const std::string& text, const std::string& file, size_t position)
 size_t
 TooDeepAt(const std::string& text)
 {
-    int depth = 0;
-    bool quoted = false;
-    for (size_t i = 0; i < text.size(); ++i)
-    {
-        const char c = text[i];
-        if (quoted)
-        {
-            i += c == '\\' ? 1 : 0;
-            quoted = c != '"';
-            continue;
-        }
-        quoted = c == '"';
-        depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
-        if (depth > kDeepest + 1) // the callback counts those above
-        {
-            return i;
-        }
-    }
-    return 0;
+    size_t found = 0;
+    ForEachBracket(text, 0, [&found](size_t at, int depth) {
+        const bool tooDeep = depth > kDeepest + 1; // the callback counts those above
+        found = tooDeep ? at : 0;
+        return !tooDeep;
+    });
+    return found;
 }
 
 /// What stands in quotes in nlohmann's message: "1e999".

@@ -29,6 +29,33 @@ std::string JsonReason(const std::string& what);
 /// without end, which it names without its place (the first of that number).
 std::size_t JsonByte(const nlohmann::json::exception& error, const std::string& text);
 
+/// Brackets outside of strings, from a byte on. \param hear where one is, and how deep the text is
+/// behind it; whether to go on
+template <class Hear>
+void
+ForEachBracket(const std::string& text, std::size_t begin, Hear hear)
+{
+    int depth = 0;
+    bool quoted = false;
+    for (std::size_t i = begin; i < text.size(); ++i)
+    {
+        const char c = text[i];
+        if (quoted)
+        {
+            i += c == '\\' ? 1 : 0;
+            quoted = c != '"';
+            continue;
+        }
+        quoted = c == '"';
+        const int change = c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+        depth += change;
+        if (change != 0 && !hear(i, depth))
+        {
+            return;
+        }
+    }
+}
+
 /// \param file its name, for people
 JsonText ParseJsonText(const std::string& text, const std::string& file);
 

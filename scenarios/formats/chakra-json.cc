@@ -353,26 +353,13 @@ Reader::ReadDocument(const json& document, const std::string& place)
 std::size_t
 EndOfObject(const std::string& text, std::size_t begin, bool* deep)
 {
-    int depth = 0;
-    bool quoted = false;
-    for (std::size_t i = begin; i < text.size(); ++i)
-    {
-        const char c = text[i];
-        if (quoted)
-        {
-            i += c == '\\' ? 1 : 0;
-            quoted = c != '"';
-            continue;
-        }
-        quoted = c == '"';
-        depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+    std::size_t end = 0;
+    topo::ForEachBracket(text, begin, [&](std::size_t at, int depth) {
         *deep = depth > kMostDepth;
-        if (depth == 0 || *deep)
-        {
-            return *deep ? 0 : i + 1;
-        }
-    }
-    return 0;
+        end = depth == 0 ? at + 1 : 0;
+        return depth != 0 && !*deep;
+    });
+    return end;
 }
 
 bool
