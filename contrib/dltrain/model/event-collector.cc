@@ -136,6 +136,11 @@ EventCollector::EventCollector(const ns3::RdmaFabric& fabric,
     {
         m_log->KeepLines([this] { return OrderNow(); });
     }
+    // One callback serves all that it is connected to: of 50,000 ports each one's own would be 60 MB.
+    const auto onGoBack = MakeCallback(&EventCollector::OnGoBack, this);
+    const auto onTimeout = MakeCallback(&EventCollector::OnTimeout, this);
+    const auto onError = MakeCallback(&EventCollector::OnError, this);
+    const auto onNicDrop = MakeCallback(&EventCollector::OnNicDrop, this);
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
         if (!fabric.IsLocal(e))
@@ -143,26 +148,27 @@ EventCollector::EventCollector(const ns3::RdmaFabric& fabric,
             continue;
         }
         ns3::RdmaNic& nic = *fabric.GetNic(e);
-        nic.TraceConnectWithoutContext("GoBack", MakeCallback(&EventCollector::OnGoBack, this));
-        nic.TraceConnectWithoutContext("Timeout", MakeCallback(&EventCollector::OnTimeout, this));
-        nic.TraceConnectWithoutContext("Error", MakeCallback(&EventCollector::OnError, this));
-        nic.TraceConnectWithoutContext("ReceiveDrop",
-                                       MakeCallback(&EventCollector::OnNicDrop, this));
+        nic.TraceConnectWithoutContext("GoBack", onGoBack);
+        nic.TraceConnectWithoutContext("Timeout", onTimeout);
+        nic.TraceConnectWithoutContext("Error", onError);
+        nic.TraceConnectWithoutContext("ReceiveDrop", onNicDrop);
     }
     for (const auto& device : fabric.GetSwitches())
     {
         m_switchProbes.push_back(std::make_unique<SwitchProbe>(*this, *device));
     }
+    const auto onPaused = MakeCallback(&EventCollector::OnPaused, this);
+    const auto onCorrupt = MakeCallback(&EventCollector::OnCorrupt, this);
+    const auto onLinkDown = MakeCallback(&EventCollector::OnLinkDown, this);
+    const auto onCutSent = MakeCallback(&EventCollector::OnCutSent, this);
+    const auto onSilentDrop = MakeCallback(&EventCollector::OnSilentDrop, this);
     for (const auto& port : fabric.GetPorts())
     {
-        port->TraceConnectWithoutContext("Paused", MakeCallback(&EventCollector::OnPaused, this));
-        port->TraceConnectWithoutContext("PhyRxDrop",
-                                         MakeCallback(&EventCollector::OnCorrupt, this));
-        port->TraceConnectWithoutContext("LinkDown",
-                                         MakeCallback(&EventCollector::OnLinkDown, this));
-        port->TraceConnectWithoutContext("CutSent", MakeCallback(&EventCollector::OnCutSent, this));
-        port->TraceConnectWithoutContext("SilentDrop",
-                                         MakeCallback(&EventCollector::OnSilentDrop, this));
+        port->TraceConnectWithoutContext("Paused", onPaused);
+        port->TraceConnectWithoutContext("PhyRxDrop", onCorrupt);
+        port->TraceConnectWithoutContext("LinkDown", onLinkDown);
+        port->TraceConnectWithoutContext("CutSent", onCutSent);
+        port->TraceConnectWithoutContext("SilentDrop", onSilentDrop);
     }
 }
 

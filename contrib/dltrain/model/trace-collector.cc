@@ -159,6 +159,8 @@ TraceCollector::Listen()
             });
         }
     }
+    const auto onRetry = MakeCallback(&TraceCollector::OnRetry, this); // of all NICs
+    const auto onError = MakeCallback(&TraceCollector::OnError, this);
     for (uint32_t e = 0; e < m_fabric.GetNEndpoints(); ++e)
     {
         if (!m_fabric.IsLocal(e))
@@ -167,9 +169,9 @@ TraceCollector::Listen()
         }
         ns3::RdmaNic& nic = *m_fabric.GetNic(e);
         nic.SetWatcher(this);
-        nic.TraceConnectWithoutContext("GoBack", MakeCallback(&TraceCollector::OnRetry, this));
-        nic.TraceConnectWithoutContext("Timeout", MakeCallback(&TraceCollector::OnRetry, this));
-        nic.TraceConnectWithoutContext("Error", MakeCallback(&TraceCollector::OnError, this));
+        nic.TraceConnectWithoutContext("GoBack", onRetry);
+        nic.TraceConnectWithoutContext("Timeout", onRetry);
+        nic.TraceConnectWithoutContext("Error", onError);
     }
 }
 

@@ -24,9 +24,10 @@ PfcWatchdog::PfcWatchdog(std::vector<Ptr<RdmaPort>> ports,
       m_drop(std::move(drop)),
       m_timer(this)
 {
+    const auto onPaused = MakeCallback(&PfcWatchdog::OnPaused, this);
     for (const auto& port : m_ports)
     {
-        port->TraceConnectWithoutContext("Paused", MakeCallback(&PfcWatchdog::OnPaused, this));
+        port->TraceConnectWithoutContext("Paused", onPaused);
     }
 }
 
