@@ -177,44 +177,54 @@ CollectivePaths::Continue(Path cause, coll::Rank from, coll::Rank to, bool insid
         m_most.store(used, std::memory_order_relaxed);
     }
     void* memory = Pools::Get().Allocate();
-    Record* r = nullptr;
     if (cause == NONE)
     {
-        r = new (memory) Record();
+        return Begin(new (memory) Record(), from, to, inside, now);
+    }
+    // Counts first, the record then: a processor does not change a count that others may change,
+    // too, before all that was written ahead of it has reached the cache.
+    Record* before = cause;
+    Record* tail = cause->tail; // the cause is held, and so its tail is there
+    uint16_t depth = cause->depth;
+    if (inside && cause->inside)
+    {
+        from = cause->from; // in its place
+        before = cause->before;
     }
     else
     {
-        r = new (memory) Record(*cause); // the cause is held, and so its tail is there
-        ++r->messages;
-        if (inside && cause->inside)
+        if (++depth > m_depth)
         {
-            from = cause->from; // in its place
+            depth = m_least;
         }
-        else
+        if (depth == m_period)
         {
-            r->before = cause;
-            if (++r->depth > m_depth)
-            {
-                r->depth = m_least;
-            }
-            if (IsBoundary(*r))
-            {
-                r->tail = cause;
-            }
-            else if (r->depth < m_period)
-            {
-                r->tail = nullptr;
-            }
+            tail = cause;
         }
-        if (r->before && !IsBoundary(*r))
+        else if (depth < m_period)
         {
-            Link(*r->before);
-        }
-        if (r->tail)
-        {
-            Link(*r->tail);
+            tail = nullptr;
         }
     }
+    if (before && depth != m_period)
+    {
+        Link(*before);
+    }
+    if (tail)
+    {
+        Link(*tail);
+    }
+    Record* r = new (memory) Record(*cause);
+    ++r->messages;
+    r->before = before;
+    r->tail = tail;
+    r->depth = depth;
+    return Begin(r, from, to, inside, now);
+}
+
+CollectivePaths::Path
+CollectivePaths::Begin(Path r, coll::Rank from, coll::Rank to, bool inside, int64_t now)
+{
     r->inside = inside;
     r->heads.store(1, std::memory_order_relaxed);
     r->links.store(1, std::memory_order_relaxed);

@@ -174,6 +174,8 @@ class CollectivePaths
     Path ArriveAfter(Path cause, coll::Rank from, coll::Rank to, int64_t now);
     /// \return a copy of a path that goes on with a message, held
     Path Continue(Path cause, coll::Rank from, coll::Rank to, bool inside, int64_t now);
+    /// \return a new record, of the arrival of a message now, held
+    static Path Begin(Path r, coll::Rank from, coll::Rank to, bool inside, int64_t now);
     /// A record goes on from this one no more.
     void Unlink(Path record);
 

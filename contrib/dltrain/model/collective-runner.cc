@@ -698,7 +698,7 @@ CollectiveRunner::Prefetch(uint64_t cookie, const results::PathRecord* cause, ui
     }
     if (cause)
     {
-        ns3::PrefetchLines(cause, cause + 1); // what CollectivePaths::Arrive copies
+        ns3::PrefetchLines(cause, cause + 1); // what CollectivePaths copies
     }
     if (member.last.transport)
     {

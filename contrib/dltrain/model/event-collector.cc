@@ -136,7 +136,8 @@ EventCollector::EventCollector(const ns3::RdmaFabric& fabric,
     {
         m_log->KeepLines([this] { return OrderNow(); });
     }
-    // One callback serves all that it is connected to: of 50,000 ports each one's own would be 60 MB.
+    // One callback serves all that it is connected to: of 50,000 ports each one's own would be 60
+    // MB.
     const auto onGoBack = MakeCallback(&EventCollector::OnGoBack, this);
     const auto onTimeout = MakeCallback(&EventCollector::OnTimeout, this);
     const auto onError = MakeCallback(&EventCollector::OnError, this);

@@ -3,6 +3,8 @@
  */
 #include "scale-up-transport.h"
 
+#include "results/collective-paths.h"
+
 #include "ns3/assert.h"
 #include "ns3/prefetch-line.h"
 #include "ns3/rdma-event.h"
@@ -201,7 +203,9 @@ ScaleUpTransport::Server::Prefetch(int64_t ticks, uint32_t depth) const
         break;
     default:
         model.ForEachArrival(until, [this](uint32_t which) {
-            messages[which].user->Prefetch(messages[which].cookie, nullptr, 1);
+            const Message& message = messages[which];
+            const bool copied = message.cause && !message.cause->inside;
+            message.user->Prefetch(message.cookie, copied ? message.cause : nullptr, 1);
         });
         return;
     }
