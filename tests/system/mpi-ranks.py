@@ -295,6 +295,37 @@ killed = "traffic: error: mpirun was killed by signal 9 (SIGKILL): results are i
 check(killed in run_.errors, run_.errors)
 run_.nobody_is_left()
 
+# One that an exception ends, here as it gets no more memory from when it knows the others on, says
+# which one it is and why, and the others do not wait for it.
+SHIM = """
+#include <stdlib.h>
+#include <sys/resource.h>
+int PMPI_Comm_dup(void* from, void* to);
+int MPI_Comm_dup(void* from, void* to)
+{
+    const int status = PMPI_Comm_dup(from, to);
+    const struct rlimit none = {1 << 20, RLIM_INFINITY};
+    if (atoi(getenv("OMPI_COMM_WORLD_RANK")) == WHO)
+        setrlimit(RLIMIT_AS, &none);
+    return status;
+}
+"""
+compiler = shutil.which("cc") or shutil.which("c++")
+if compiler and os.environ.get("DLTRAIN_SANITIZED") != "1":  # whose memory is without such limits
+    for ranks, victim in ((2, 1), (3, 0)):
+        source, library = folder("shim.c"), folder("shim-%d.so" % victim)
+        with open(source, "w") as file:
+            file.write(SHIM.replace("WHO", str(victim)))
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+        words = ["--k=8", "--bytes=1kB", "--mpi-ranks=%d" % ranks, "--out=no-memory"]
+        process = run(*words, status=1, environment=dict(PLAIN, LD_PRELOAD=library))
+        lines = said(process.stderr)
+        check(
+            len(lines) == 1
+            and lines[0].startswith("traffic: error: rank %d of %d: " % (victim, ranks)),
+            "not who failed and why, in one line:\n" + process.stderr,
+        )
+
 # Whoever kills the one that was started ends all.
 run_ = Long(2)
 os.kill(run_.process.pid, signal.SIGKILL)

@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "ranks.h"
 #include "results/line-log.h"
 #include "results/output-errors.h"
 #include "scenarios/spec/launcher.h"
@@ -471,7 +472,11 @@ RunProgram(const std::string& name, const std::function<int()>& main)
     }
     catch (const std::exception& error)
     {
-        std::cerr << name << ": error: " << results::ReasonOf(error) << std::endl;
+        const Ranks& ranks = Ranks::Get();
+        const std::string who = ranks.Several() ? "rank " + std::to_string(ranks.Rank()) + " of " +
+                                                      std::to_string(ranks.Size()) + ": "
+                                                : "";
+        std::cerr << name << ": error: " << who << results::ReasonOf(error) << std::endl;
     }
     return CheckStandardOutput(status);
 }

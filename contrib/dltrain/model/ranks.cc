@@ -10,6 +10,7 @@
 #include "ns3/node-windows.h"
 
 #include <algorithm>
+#include <exception>
 #include <mpi.h>
 #include <stdexcept>
 #include <string>
@@ -106,6 +107,7 @@ Ranks::HasHosts()
 }
 
 Ranks::Session::Session(int& argc, char**& argv, bool windows)
+    : m_exceptions(std::uncaught_exceptions())
 {
     const scenario::Launcher launcher = scenario::FindLauncher();
     if (!launcher.Several())
@@ -144,7 +146,10 @@ Ranks::Session::Session(int& argc, char**& argv, bool windows)
 
 Ranks::Session::~Session()
 {
-    Leave();
+    if (std::uncaught_exceptions() == m_exceptions)
+    {
+        Leave();
+    }
 }
 
 void

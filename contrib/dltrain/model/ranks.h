@@ -39,10 +39,15 @@ class Ranks
         /// \param windows whether node windows are the engine, else ns-3's own
         /// \throw std::runtime_error if there are not the processes that the environment tells of
         Session(int& argc, char**& argv, bool windows);
+        /// On the way out of an exception MPI is left as it is: the others may wait for this one
+        /// wherever they are, until it ends with an error and mpirun ends them.
         ~Session();
 
         Session(const Session&) = delete;
         Session& operator=(const Session&) = delete;
+
+      private:
+        const int m_exceptions; //!< under way when it began
     };
 
     static Ranks& Get();
