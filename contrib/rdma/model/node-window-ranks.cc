@@ -174,6 +174,9 @@ NodeWindowRanks::Agree(const NodeWindowPlan& mine, int64_t window)
             const NodeWindowPlan theirs = Take<Head>(at, at + m_from[rank].size()).plan;
             all.begin = std::min(all.begin, theirs.begin);
             all.before = std::min(all.before, theirs.before);
+            all.together = theirs.grid < all.grid
+                               ? theirs.together
+                               : all.together || (theirs.grid == all.grid && theirs.together);
             all.grid = std::min(all.grid, theirs.grid);
             all.behind = std::min(all.behind, theirs.behind);
             all.done = std::min(all.done, theirs.done);

@@ -25,6 +25,7 @@ struct NodeWindowPlan
     int64_t done;   //!< the nodes have run all before that
     int64_t last;   //!< of all events so far
     bool stop;      //!< nothing
+    bool together;  //!< of those due at `grid`, one is RdmaGridTimer::IsTogether
 
     bool IsEmpty() const;
 };

@@ -446,7 +446,15 @@ NodeWindows::FirstGrid() const
     RdmaGridTimer* first = nullptr;
     for (RdmaGridTimer* timer : m_grids)
     {
-        if (timer->IsArmed() && (!first || timer->GetDueTick() < first->GetDueTick()))
+        if (!timer->IsArmed())
+        {
+            continue;
+        }
+        // Of one time those that all processes look at together come first, in each of them.
+        const auto key = [](const RdmaGridTimer& t) {
+            return std::make_pair(t.GetDueTick(), !t.IsTogether());
+        };
+        if (!first || key(*timer) < key(*first))
         {
             first = timer;
         }
@@ -498,13 +506,24 @@ NodeWindows::RunGlobal(const NodeWindowPlan& plan)
     if (plan.grid == at)
     {
         RdmaGridTimer* grid = FirstGrid();
-        if (grid && grid->GetDueTick() == at)
+        if (grid && grid->GetDueTick() == at && grid->IsTogether() == plan.together)
         {
             ++m_globalCount;
             m_team.DeliverPosts();
             grid->Fire();
-            m_nextGrid = -1; // it may have another interval now
         }
+        else if (plan.together)
+        {
+            m_team.DeliverPosts();
+            for (RdmaGridTimer* timer : m_grids)
+            {
+                if (timer->IsTogether())
+                {
+                    timer->FireWithOthers(at);
+                }
+            }
+        }
+        m_nextGrid = -1; // one may have another interval now
         return;
     }
     if (!m_global.empty() && m_global.begin()->first.ts == at)
@@ -525,7 +544,8 @@ NodeWindows::MakePlan()
                               m_global.empty() ? NEVER : m_global.begin()->first.ts,
                               m_done,
                               m_last,
-                              IsStopped()};
+                              IsStopped(),
+                              grid && grid->IsTogether()};
     if (!m_ranks)
     {
         return mine;

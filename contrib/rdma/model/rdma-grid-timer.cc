@@ -73,6 +73,22 @@ RdmaGridTimer::Fire()
 }
 
 void
+RdmaGridTimer::FireWithOthers(int64_t tick)
+{
+    if (NextTick(tick) != tick)
+    {
+        return; // its interval has grown, and those of all will be as long
+    }
+    const int64_t interval = m_interval;
+    const int64_t due = (RdmaClock::TicksToPs(tick) + interval - 1) / interval * interval;
+    if (m_due <= due)
+    {
+        m_due = NEVER;
+    }
+    m_callback(due);
+}
+
+void
 RdmaGridTimer::OnTimer()
 {
     if (RdmaClock::Now() >= m_due)

@@ -35,6 +35,18 @@ class RdmaGridTimer
     RdmaGridTimer(const RdmaGridTimer&) = delete;
     RdmaGridTimer& operator=(const RdmaGridTimer&) = delete;
 
+    /// Of several processes (NodeWindowRanks) that have one such timer each, all look when one is
+    /// armed: what is seen of the nodes of each does not depend on who has which.
+    void LookTogether()
+    {
+        m_together = true;
+    }
+
+    bool IsTogether() const
+    {
+        return m_together;
+    }
+
     /// From an event without a context; what is armed stays due when it is.
     void SetInterval(int64_t intervalPs);
 
@@ -70,6 +82,8 @@ class RdmaGridTimer
     /// \return the first multiple of the interval that is not before `tick`: a tick
     int64_t NextTick(int64_t tick) const;
     void Fire();
+    /// Another process's is due: the callback, if `tick` is a multiple of this one's interval.
+    void FireWithOthers(int64_t tick);
 
   private:
     static constexpr int64_t NEVER = INT64_MAX;
@@ -78,6 +92,7 @@ class RdmaGridTimer
     void OnTimer();
 
     int64_t m_interval;
+    bool m_together{false};
     std::atomic<int64_t> m_due{NEVER}; //!< ps; of all who arm it the first, whichever thread's
     Callback m_callback;
     RdmaTimer<RdmaGridTimer, &RdmaGridTimer::OnTimer> m_timer; //!< with other engines
