@@ -27,6 +27,7 @@ struct RunOutcome
     double parallelShare{0};    //!< of the events, those that several threads ran: 0 to 1
     bool moreThreads{false};    //!< there were more, wherever that would have been faster
     bool threadsRefused{false}; //!< by the system
+    bool oneUnit{false};        //!< links without delay: all nodes take turns
 };
 
 } // namespace results

@@ -224,7 +224,11 @@ PrintEnd(std::ostream& os,
     {
         os << "; one thread, as the system allows no more";
     }
-    else if (outcome.moreThreads && outcome.eventLoopS > LONG)
+    else if (outcome.oneUnit && run.threads > 1)
+    {
+        os << "; one thread, as nodes that links without delay join take turns";
+    }
+    else if (outcome.moreThreads && !outcome.oneUnit && outcome.eventLoopS > LONG)
     {
         os << "; one thread, as more would not be faster";
     }

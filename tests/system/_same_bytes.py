@@ -36,7 +36,7 @@ class SameBytesTest(SystemTest):
     def compare_ranks(self, line, ranks, more="", status=0):
         """Runs of so many processes write what one writes."""
         without = ["events", "ranks"]
-        without += ["message", "share_done", "queue_pairs"] if status else []  # docs/ranks.md
+        without += ["message", "share_done"] if status else []  # docs/ranks.md
         expected = self.written(f"{line} --attribution=0", status, without)
         for number in ranks:
             several = f"{line} --mpi-ranks={number}{more}"

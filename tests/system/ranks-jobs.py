@@ -5,6 +5,8 @@ and algorithms, numbers of servers, of GPUs and NICs a server, fabrics, losses, 
 warm-up, captures, and processes of two threads. What may differ is what docs/ranks.md says.
 """
 
+import json
+import os
 import random
 import re
 
@@ -100,6 +102,41 @@ class RanksJobsTest(SameBytesTest):
     def test_steps(self):
         for options, ranks in DLTRAIN[:: 1 if SLOWER == 1 else 4]:
             self.compare_ranks(f"dltrain {options}", ranks)
+
+    def test_looks_at_links(self):
+        """Flow control goes on in switches of a process in which nothing else moves: it is in the
+        interval in which another one has something to look at.
+        """
+        model = os.path.join(self.folder, "tiny.json")
+        with open(model, "w", encoding="utf-8") as file:
+            json.dump(
+                dict(name="tiny", layers=4, hidden=64, heads=4, vocab=500, sequence=64), file
+            )
+        self.compare_ranks(
+            f"dltrain --model={model} --micro-batch=1 --seq=64 --gpus-per-server=1"
+            " --nics-per-server=1 --steps=1 --warmup=1 --zero=0 --buckets=1MB --jitter=0.1"
+            " --zero-impl=horovod --loader=3000 --seed=527901 --topology=rail-optimized"
+            " --hosts-per-rail=2 --rails=1 --link-delay=2.5us --fabric=ib --timeout-exponent=5",
+            (2, 4, 5),
+        )
+
+    def test_cut_off(self):
+        """Whom failed messages cut off from whom: ranks of all processes."""
+        self.compare_ranks(
+            "collperf --op=reduce --ranks=9 --gpus-per-server=1 -b 100kB -e 1600kB -f 16 -n 2 -w 1"
+            " --algorithm=ring --channels=2 --placement=random --seed=97560 --link-delay=2.5us"
+            " --topology=dragonfly-plus --transport=eqds --bit-error-rate=1e-6"
+            " --timeout-exponent=4",
+            (2, 3),
+            status=3,
+        )
+        self.compare_ranks(
+            "dltrain --model=gpt2 --layers=2 --seq=16 --servers=5 --gpus-per-server=2 --tp=2"
+            " --zero=0 --steps=1 --warmup=0 --bit-error-rate=1e-5 --retry-count=0"
+            " --timeout-exponent=2",
+            (2, 3),
+            status=3,
+        )
 
     def test_threads(self):
         for line in (

@@ -52,6 +52,13 @@ RUNS = [
         (2, 3),
     ),
     ("traffic --k=4 --bytes=3MB --stop-after=77us", (2,)),
+    # Some receivers have heard nothing yet: their ends of connections are not made.
+    ("traffic --k=4 --bytes=200kB --stop-after=3us", (2,)),
+    (
+        "traffic --k=8 --hosts=32 --pattern=random-permutation --bytes=200kB --stop-after=7us"
+        " --fabric=ib",
+        (2, 4),
+    ),
     ("traffic --k=4 --bytes=300kB --fabric=ib --pattern=incast --cc=ib-cc", (2, 3)),
     ("traffic --k=4 --bytes=300kB --fabric=ib --bit-error-rate=1e-6 --adaptive-routing", (2,)),
     ("traffic --topology=torus --torus=3x2 --hosts-per-switch=2 --bytes=100kB", (2, 4)),

@@ -6,10 +6,12 @@
 #include "collective-runner.h"
 #include "collectives/cut-off.h"
 #include "collectives/registry.h"
+#include "ranks.h"
 
 #include <algorithm>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace dltrain
@@ -158,15 +160,13 @@ CollectiveRunner::DescribeUnfinished() const
     return lines;
 }
 
-std::vector<results::CutOffRecord>
-CollectiveRunner::GetCutOff() const
+std::vector<CollectiveRunner::Standing>
+CollectiveRunner::FindStanding() const
 {
-    std::vector<results::CutOffRecord> records;
-    for (const Communicator& comm : m_communicators)
+    std::vector<Standing> all;
+    for (uint32_t c = 0; c < m_communicators.size(); ++c)
     {
-        std::set<coll::Edge> lost;      // positions, both ways
-        std::vector<coll::Edge> failed; // ranks
-        std::vector<const Plan*> plans; // of what is under way
+        const Communicator& comm = m_communicators[c];
         for (const Member& member : comm.members)
         {
             // What adds up in switches has members that are no ranks: of these nothing is told.
@@ -178,14 +178,58 @@ CollectiveRunner::GetCutOff() const
             {
                 if (to < comm.ranks.size())
                 {
-                    lost.insert({{member.position, to}, {to, member.position}});
-                    failed.emplace_back(member.rank, comm.ranks[to]);
+                    all.push_back({c, member.position, to});
                 }
             }
-            const Plan* plan = member.part.used ? member.part.plan : nullptr;
-            if (plan && std::find(plans.begin(), plans.end(), plan) == plans.end())
+            if (member.part.used && member.part.plan)
             {
-                plans.push_back(plan);
+                const Plan& plan = *member.part.plan;
+                const uint64_t bytes = plan.schedule->What().bytes;
+                all.push_back({c, member.position, coll::kNoRank, plan.id, bytes});
+            }
+        }
+    }
+    return all;
+}
+
+void
+CollectiveRunner::MergeRanks()
+{
+    m_standing = Ranks::OfHosts().GatherAll(FindStanding());
+    std::stable_sort(m_standing->begin(),
+                     m_standing->end(),
+                     [](const Standing& a, const Standing& b) {
+                         return std::tie(a.communicator, a.position) <
+                                std::tie(b.communicator, b.position);
+                     });
+}
+
+std::vector<results::CutOffRecord>
+CollectiveRunner::GetCutOff() const
+{
+    std::vector<results::CutOffRecord> records;
+    const std::vector<Standing> all = m_standing ? *m_standing : FindStanding();
+    for (auto it = all.begin(); it != all.end();)
+    {
+        const Communicator& comm = m_communicators[it->communicator];
+        std::set<coll::Edge> lost;      // positions, both ways
+        std::vector<coll::Edge> failed; // ranks
+        std::vector<const Plan*> plans; // of what is under way
+        for (const uint32_t c = it->communicator; it != all.end() && it->communicator == c; ++it)
+        {
+            if (it->failedTo != coll::kNoRank)
+            {
+                lost.insert({{it->position, it->failedTo}, {it->failedTo, it->position}});
+                failed.emplace_back(comm.ranks[it->position], comm.ranks[it->failedTo]);
+                continue;
+            }
+            const auto [first, last] = comm.plans.equal_range(it->bytes);
+            const auto plan = std::find_if(first, last, [&it](const auto& known) {
+                return known.second.id == it->plan;
+            });
+            if (plan != last && std::find(plans.begin(), plans.end(), &plan->second) == plans.end())
+            {
+                plans.push_back(&plan->second);
             }
         }
         for (const Plan* plan : plans)

@@ -178,6 +178,10 @@ class CollectiveRunner : public TransportUser
     /// \return of those with messages that failed, whom that cuts off from whom
     std::vector<results::CutOffRecord> GetCutOff() const;
 
+    /// Collective among processes with hosts, when nothing happens any more: the first one knows
+    /// what stands of the others' ranks, for GetCutOff.
+    void MergeRanks();
+
     // TransportUser
     void OnDelivered(const Delivery& delivery, int64_t now) override;
     void OnSent(ChannelId channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
@@ -263,6 +267,20 @@ class CollectiveRunner : public TransportUser
         int64_t since = 0; ///< ps
         std::string first; ///< in words
     };
+
+    /// What stands of a rank: a message to another one that has failed, or, without, the
+    /// collective that it is in. As bytes.
+    struct Standing
+    {
+        uint32_t communicator = 0;
+        Rank position = 0;
+        Rank failedTo = coll::kNoRank; ///< position
+        uint32_t plan = 0; ///< Plan::id: all processes make the same ones in the same order
+        uint64_t bytes = 0;
+    };
+
+    /// \return by communicator and position, of a rank's in that order
+    std::vector<Standing> FindStanding() const;
 
     /// What takes part.
     enum class Kind : uint8_t
@@ -440,7 +458,8 @@ class CollectiveRunner : public TransportUser
     std::deque<Communicator> m_communicators;
     std::function<void(const std::string& what)> m_onFailure; ///< empty: nobody listens
     bool m_aborted = false;
-    uint32_t m_plans = 0; ///< made so far
+    uint32_t m_plans = 0;                            ///< made so far
+    std::optional<std::vector<Standing>> m_standing; ///< of all processes, if MergeRanks was called
     results::CollectivePaths* m_paths = nullptr;
     const std::map<Rank, training::SpeedProfile>* m_speeds = nullptr; ///< null: all are as ever
     std::deque<Events> m_events;                                      ///< by server

@@ -117,6 +117,15 @@ CollperfSimulation::GetShareDone() const
                : 0;
 }
 
+void
+CollperfSimulation::MergeRanks()
+{
+    for (const Choice& choice : m_choices)
+    {
+        choice.runner->MergeRanks();
+    }
+}
+
 bool
 CollperfSimulation::IsDone() const
 {

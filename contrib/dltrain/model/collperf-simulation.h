@@ -37,6 +37,7 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     // FabricSimulation
     std::string Populate() override;
     void OnBegin() override;
+    void MergeRanks() override;
     double GetShareDone() const override;
     bool GoesOnByItself() const override;
     bool IsDone() const override;

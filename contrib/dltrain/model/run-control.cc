@@ -151,6 +151,7 @@ AddThreads(results::RunOutcome& outcome)
         outcome.parallelShare = windows->GetParallelShare();
         outcome.moreThreads = windows->GetThreads() > 1;
         outcome.threadsRefused = windows->WereThreadsRefused();
+        outcome.oneUnit = windows->GetUnits() == 1;
     }
 }
 

@@ -343,6 +343,7 @@ TrainingJob::MergeRanks()
     const Ranks& ranks = Ranks::OfHosts();
     const uint64_t all = ranks.Sum(CountBytes());
     m_merged = ranks.IsFirst() ? all : 0; // the shares of all ranks are added up
+    Now().Wires().collectives->MergeRanks();
 }
 
 void

@@ -10,6 +10,7 @@
 #include "one-switch.h"
 
 #include "ns3/core-module.h"
+#include "ns3/node-windows.h"
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/rdma-pcap-helper.h"
 
@@ -17,23 +18,52 @@
 
 using namespace ns3;
 
-/// Hears of messages at their receiver and of completions at their sender.
+/// Hears of messages at their receiver and of completions at their sender, and prints them in the
+/// order of time: under node windows a host may be ahead of another one.
 class Printer : public RdmaNicUser
 {
   public:
+    struct Completion
+    {
+        uint64_t id;
+        bool failed;
+        int64_t now; ///< ps
+    };
+
+    struct Arrival
+    {
+        uint64_t bytes;
+        uint32_t from;
+        int64_t now;
+    };
+
+    void PrintCompletion(const Completion& done)
+    {
+        std::cout << "post " << done.id << " acknowledged at " << done.now / 1e6 << " us"
+                  << (done.failed ? ", failed" : "") << "\n";
+    }
+
+    void PrintArrival(const Arrival& arrival)
+    {
+        std::cout << arrival.bytes << " B from endpoint " << arrival.from << " at "
+                  << arrival.now / 1e6 << " us\n";
+    }
+
     void OnCompletion(RdmaQueuePair*,
                       const RdmaWorkRequest& request,
                       RdmaStatus status,
                       int64_t now) override
     {
-        std::cout << "post " << request.id << " acknowledged at " << now / 1e6 << " us"
-                  << (status == RdmaStatus::SUCCESS ? "" : ", failed") << "\n";
+        NodeWindows::Note<&Printer::PrintCompletion>(
+            this,
+            Completion{request.id, status != RdmaStatus::SUCCESS, now});
     }
 
     void OnMessage(RdmaQueuePair* qp, const RdmaMessage& message, int64_t now) override
     {
-        std::cout << message.bytes << " B from endpoint " << qp->GetPeerEndpoint() << " at "
-                  << now / 1e6 << " us\n";
+        NodeWindows::Note<&Printer::PrintArrival>(
+            this,
+            Arrival{message.bytes, qp->GetPeerEndpoint(), now});
     }
 };
 

@@ -10,6 +10,8 @@
 #include "ns3/node.h"
 #include "ns3/rdma-owner.h"
 
+#include <algorithm>
+
 namespace ns3
 {
 
@@ -90,9 +92,14 @@ RdmaQueuePair*
 RdmaConnections::Expect(const RdmaConnectionRequest& request)
 {
     const uint32_t slot = TakeSlot(request);
-    return slot == m_numbers.MostSlots()
-               ? nullptr
-               : Accept(request, m_numbers.Passive(request.from, slot), 0, RdmaClock::Now());
+    if (slot == m_numbers.MostSlots())
+    {
+        return nullptr;
+    }
+    RdmaQueuePair* end =
+        Accept(request, m_numbers.Passive(request.from, slot), 0, RdmaClock::Now());
+    m_expected.push_back(end);
+    return end;
 }
 
 void
@@ -257,7 +264,10 @@ RdmaConnections::GetQueuePairs() const
     {
         sum += host.queuePairs;
     }
-    return sum;
+    const auto silent = std::count_if(m_expected.begin(), m_expected.end(), [](const auto* end) {
+        return !end->HasHeard();
+    });
+    return sum - static_cast<uint64_t>(silent);
 }
 
 } // namespace ns3

@@ -122,7 +122,7 @@ class RdmaConnections : public RdmaNicListener
         return m_numbers;
     }
 
-    /// \return queue pairs made
+    /// \return queue pairs made; of those of Expect the ones that a packet would have made
     uint64_t GetQueuePairs() const;
 
     // RdmaNicListener
@@ -166,7 +166,8 @@ class RdmaConnections : public RdmaNicListener
     RdmaFabric& m_fabric;
     rdma::ConnectionNumbers m_numbers;
     std::vector<Host> m_hosts; //!< by endpoint
-    std::mutex m_making;       //!< of queue pairs, and of requests
+    std::vector<const RdmaQueuePair*> m_expected;
+    std::mutex m_making; //!< of queue pairs, and of requests
     std::function<void(const RdmaConnectionRequest&, uint32_t)> m_onOpen;
     std::unordered_map<uint64_t, uint64_t> m_names; //!< learnt, by endpoint and active number
 };

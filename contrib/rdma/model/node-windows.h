@@ -131,6 +131,12 @@ class NodeWindows
         m_team.AllowOne();
     }
 
+    /// \return groups of nodes that run by themselves: links without delay join nodes
+    uint32_t GetUnits() const
+    {
+        return m_unitCount;
+    }
+
     /// \return whether the system has refused more threads
     bool WereThreadsRefused() const
     {

@@ -162,6 +162,12 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
         return m_responder.m_expectedPsn;
     }
 
+    /// \return whether any packet of the peer's has come
+    bool HasHeard() const
+    {
+        return m_responder.HasHeard();
+    }
+
     /// \return bytes of the peer's SENDs and WRITEs delivered in order at this end
     uint64_t GetBytesReceived() const
     {

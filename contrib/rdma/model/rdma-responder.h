@@ -69,6 +69,12 @@ class RdmaResponder
         return m_expectedPsn;
     }
 
+    /// \return whether any packet has come, in order or not
+    bool HasHeard() const
+    {
+        return m_receivedBytes || m_messages || m_msn || m_holds || m_nakSent;
+    }
+
     /// \return whether the expected packet has been refused by an RNR NAK
     bool HasRefused() const;
 
