@@ -45,7 +45,7 @@ LinkSampler::LinkSampler(ns3::RdmaFabric& fabric,
       m_last(fabric.GetPorts().size()),
       m_timer(intervalPs, [this](int64_t now) { OnTimer(now); })
 {
-    m_timer.LookTogether();
+    m_timer.LookTogether(1);
     m_table.SetRates(
         [this](uint32_t link, int64_t from, int64_t until) {
             const ns3::RdmaPort* port = m_fabric.GetPortOfEnd(link);

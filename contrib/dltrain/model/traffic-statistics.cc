@@ -76,6 +76,7 @@ TrafficStatistics::TrafficStatistics(ns3::RdmaFabric& fabric,
         m_queueTimer =
             std::make_unique<ns3::RdmaGridTimer>(measuring.queueInterval.ps,
                                                  [this](int64_t now) { OnQueueTimer(now); });
+        m_queueTimer->LookTogether(2); // LinkSampler's is 1
         if (measuring.from.ps > 0)
         {
             m_fromTimer.ScheduleAt(measuring.from.ps, ns3::RdmaEventOrder::BEFORE);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 namespace ns3
@@ -174,10 +175,8 @@ NodeWindowRanks::Agree(const NodeWindowPlan& mine, int64_t window)
             const NodeWindowPlan theirs = Take<Head>(at, at + m_from[rank].size()).plan;
             all.begin = std::min(all.begin, theirs.begin);
             all.before = std::min(all.before, theirs.before);
-            all.together = theirs.grid < all.grid
-                               ? theirs.together
-                               : all.together || (theirs.grid == all.grid && theirs.together);
-            all.grid = std::min(all.grid, theirs.grid);
+            std::tie(all.grid, all.kind) = std::min(std::make_pair(all.grid, all.kind),
+                                                    std::make_pair(theirs.grid, theirs.kind));
             all.behind = std::min(all.behind, theirs.behind);
             all.done = std::min(all.done, theirs.done);
             all.last = std::max(all.last, theirs.last);

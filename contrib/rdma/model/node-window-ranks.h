@@ -25,7 +25,7 @@ struct NodeWindowPlan
     int64_t done;   //!< the nodes have run all before that
     int64_t last;   //!< of all events so far
     bool stop;      //!< nothing
-    bool together;  //!< of those due at `grid`, one is RdmaGridTimer::IsTogether
+    uint8_t kind;   //!< the least RdmaGridTimer::GetKind of those due at `grid`
 
     bool IsEmpty() const;
 };

@@ -452,7 +452,7 @@ NodeWindows::FirstGrid() const
         }
         // Of one time those that all processes look at together come first, in each of them.
         const auto key = [](const RdmaGridTimer& t) {
-            return std::make_pair(t.GetDueTick(), !t.IsTogether());
+            return std::make_pair(t.GetDueTick(), t.GetKind());
         };
         if (!first || key(*timer) < key(*first))
         {
@@ -506,18 +506,18 @@ NodeWindows::RunGlobal(const NodeWindowPlan& plan)
     if (plan.grid == at)
     {
         RdmaGridTimer* grid = FirstGrid();
-        if (grid && grid->GetDueTick() == at && grid->IsTogether() == plan.together)
+        if (grid && grid->GetDueTick() == at && grid->GetKind() == plan.kind)
         {
             ++m_globalCount;
             m_team.DeliverPosts();
             grid->Fire();
         }
-        else if (plan.together)
+        else if (plan.kind != RdmaGridTimer::ALONE)
         {
             m_team.DeliverPosts();
             for (RdmaGridTimer* timer : m_grids)
             {
-                if (timer->IsTogether())
+                if (timer->GetKind() == plan.kind)
                 {
                     timer->FireWithOthers(at);
                 }
@@ -545,7 +545,7 @@ NodeWindows::MakePlan()
                               m_done,
                               m_last,
                               IsStopped(),
-                              grid && grid->IsTogether()};
+                              grid ? grid->GetKind() : RdmaGridTimer::ALONE};
     if (!m_ranks)
     {
         return mine;

@@ -35,16 +35,20 @@ class RdmaGridTimer
     RdmaGridTimer(const RdmaGridTimer&) = delete;
     RdmaGridTimer& operator=(const RdmaGridTimer&) = delete;
 
-    /// Of several processes (NodeWindowRanks) that have one such timer each, all look when one is
-    /// armed: what is seen of the nodes of each does not depend on who has which.
-    void LookTogether()
+    /// Of several processes (NodeWindowRanks) that have a timer of this kind each, all look when
+    /// one is armed: what is seen of the nodes of each does not depend on who has which. \param
+    /// kind another one for each timer of a process, from 1 on; of one time the least comes first
+    void LookTogether(uint8_t kind)
     {
-        m_together = true;
+        m_kind = kind;
     }
 
-    bool IsTogether() const
+    static constexpr uint8_t ALONE = UINT8_MAX;
+
+    /// \return ALONE: it looks by itself
+    uint8_t GetKind() const
     {
-        return m_together;
+        return m_kind;
     }
 
     /// From an event without a context; what is armed stays due when it is.
@@ -92,7 +96,7 @@ class RdmaGridTimer
     void OnTimer();
 
     int64_t m_interval;
-    bool m_together{false};
+    uint8_t m_kind{ALONE};
     std::atomic<int64_t> m_due{NEVER}; //!< ps; of all who arm it the first, whichever thread's
     Callback m_callback;
     RdmaTimer<RdmaGridTimer, &RdmaGridTimer::OnTimer> m_timer; //!< with other engines
