@@ -21,9 +21,11 @@
 #include <exception>
 #include <fcntl.h>
 #include <iostream>
+#include <malloc.h>
 #include <mutex>
 #include <new>
 #include <streambuf>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 
@@ -437,6 +439,23 @@ SayError(const std::string& program, const std::string& error, const scenario::R
     return results::OutputErrors::Any() ? 1 : 2;
 }
 
+namespace
+{
+
+/// Of addresses that are limited (ulimit -v) each thread would take 64 MiB for memory of its own,
+/// used or not.
+void
+ShareMemoryIfLimited()
+{
+    struct rlimit addresses = {};
+    if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY)
+    {
+        mallopt(M_ARENA_MAX, 1);
+    }
+}
+
+} // namespace
+
 LastResort::LastResort(std::function<int(const std::string&)> finish)
 {
     g_lastResort = std::move(finish);
@@ -452,6 +471,7 @@ RunProgram(const std::string& name, const std::function<int()>& main)
 {
     g_program = name;
     OccupyStandardDescriptors();
+    ShareMemoryIfLimited();
     // A closed pipe, and a file beyond `ulimit -f`, are errors of write() then.
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
