@@ -243,7 +243,7 @@ CachingAllocator::Block*
 CachingAllocator::NewSegment(uint64_t bytes, int64_t stream, bool small)
 {
     const uint64_t size = SegmentFor(bytes);
-    if (static_cast<uint64_t>(reserved.current) + size > m_capacity)
+    if (static_cast<uint64_t>(reserved.current) + size > m_allowed.value_or(m_capacity))
     {
         return nullptr;
     }

@@ -28,6 +28,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -82,6 +83,18 @@ class CachingAllocator
         return m_capacity;
     }
 
+    /// Segments take no more from now on (set_per_process_memory_fraction).
+    void Allow(uint64_t bytes)
+    {
+        m_allowed = bytes;
+    }
+
+    /// Nothing: all of the capacity.
+    const std::optional<uint64_t>& Allowed() const
+    {
+        return m_allowed;
+    }
+
     Level allocated; ///< bytes of blocks in use
     Level reserved;  ///< bytes of segments
     Level blocks;    ///< blocks in use
@@ -114,6 +127,7 @@ class CachingAllocator
     void Absorb(Block* block, Block* neighbour, Pool& pool);
 
     uint64_t m_capacity;
+    std::optional<uint64_t> m_allowed;
     int m_device;
     StreamOrder& m_order;
     std::deque<Held> m_held;

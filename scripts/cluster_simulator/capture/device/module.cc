@@ -246,6 +246,11 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
         const std::lock_guard<std::mutex> lock(MemoryLock());
         MemoryOf(CurrentDevice()).EmptyCache();
     });
+    m.def("set_memory_fraction", [](double fraction, int device) {
+        const std::lock_guard<std::mutex> lock(MemoryLock());
+        CachingAllocator& memory = MemoryOf(DeviceOr(device));
+        memory.Allow(static_cast<uint64_t>(fraction * static_cast<double>(memory.Capacity())));
+    });
     m.def("reset_peaks", [](int device) {
         const std::lock_guard<std::mutex> lock(MemoryLock());
         MemoryOf(DeviceOr(device)).ResetPeaks();

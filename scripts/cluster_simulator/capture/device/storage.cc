@@ -62,6 +62,7 @@ ThrowOutOfMemory(size_t bytes,
         std::to_string(device) + "; " + Told(static_cast<double>(memory.Capacity())) +
         " total capacity; " + Told(static_cast<double>(memory.allocated.current)) +
         " already allocated; " + Told(left) + " free; " +
+        (memory.Allowed() ? Told(static_cast<double>(*memory.Allowed())) + " allowed; " : "") +
         Told(static_cast<double>(memory.reserved.current)) + " reserved in total by PyTorch)";
     lock.unlock(); // where this is, Python says, which may free tensors meanwhile
     Line("out-of-memory").AddPlace().Add("text", text).Write();

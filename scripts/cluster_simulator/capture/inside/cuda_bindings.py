@@ -53,6 +53,12 @@ def _bind(c, torch, device, properties):
         device.check_device(number)
         return properties
 
+    def memory_snapshot():
+        device.note(
+            f"memory_snapshot() at {device.source_line()} is empty: blocks are counted, not told"
+        )
+        return []
+
     # What needs no answer, or always has the same one.
     for name, answer in {
         "init": None,
@@ -61,8 +67,6 @@ def _bind(c, torch, device, properties):
         "canDeviceAccessPeer": True,
         "ipc_collect": None,
         "resetAccumulatedMemoryStats": None,
-        "memorySnapshot": [],
-        "setMemoryFraction": None,
         "getCurrentBlasHandle": 1,
         "set_sync_debug_mode": None,
         "get_sync_debug_mode": 0,
@@ -86,6 +90,8 @@ def _bind(c, torch, device, properties):
         "emptyCache": device.empty_cache,
         "memoryStats": lambda number: _memory_stats(device, number),
         "resetPeakMemoryStats": device.reset_peaks,
+        "setMemoryFraction": device.set_memory_fraction,
+        "memorySnapshot": memory_snapshot,
         "getDeviceProperties": capability,
     }.items():
         setattr(c, f"_cuda_{name}", function)

@@ -26,7 +26,7 @@ import multiprocessing
 import os
 import sys
 
-from . import forks, process_groups, step_mark
+from . import forks, process_groups, step_mark, unheard_settings
 
 RANK_IS = "DLTRAIN_CAPTURE_RANK_IS"  # number of the process that has the rank's record
 _finished = set()  # processes whose record has its end
@@ -116,6 +116,7 @@ def finish(device, process):
     if process != os.getpid() or process in _finished:
         return  # a fork of it; or a process of multiprocessing, which ends twice
     _finished.add(process)
+    unheard_settings.tell(device)
     gpus = {number: device.memory(number) for number in range(device.device_count())}
     peaks = {number: one["reserved_bytes"]["peak"] for number, one in gpus.items()}
     most = max(peaks, key=peaks.get, default=None)
