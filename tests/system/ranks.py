@@ -107,6 +107,17 @@ class RanksTest(SameBytesTest):
             status=3,
         )
 
+    def test_messages_of_one_moment(self):
+        """A packet that was missing completes several messages at once: rows in their order."""
+        self.compare_ranks(
+            "traffic --k=6 --hosts=35 --oversubscription=2 --transport=uet --mtu=256"
+            " --ns3::UetParameters::ReceiverCredits=1 --bit-error-rate=1e-6 --timeout-exponent=6"
+            " --pattern=on-off --load=0.9 --duration=60us --sizes=fb-hadoop --queue-interval=700ns"
+            " --rate-interval=0us --queue-pairs=per-pair --operation=send --seed=230006",
+            (2,),
+            status=3,
+        )
+
     def test_launcher_without_its_mpi(self):
         """What another MPI's launcher started would be as many runs of one process."""
         words, _ = self.command("traffic --k=4 --bytes=1kB", None)

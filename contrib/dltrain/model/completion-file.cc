@@ -107,7 +107,7 @@ CompletionFile::Close()
 {
     // In the order of one process: see TraceCollector::Finish.
     std::vector<Line> lines = Ranks::OfHosts().GatherAll(m_lines);
-    std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
+    std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
         return std::make_pair(a.time, a.endpoint) < std::make_pair(b.time, b.endpoint);
     });
     for (const Line& line : lines)

@@ -811,16 +811,18 @@ TraceCollector::Finish(int64_t nowPs)
     if (ranks.Several() && !m_options.notes)
     {
         // As they would have come in one process: by time, then by host and port, which is how
-        // endpoints are numbered and ns3::RdmaEventOrder goes.
+        // endpoints are numbered and ns3::RdmaEventOrder goes; an endpoint's own as they came (a
+        // packet that was missing may complete several at once).
         std::vector<results::FlowRecord> records = ranks.GatherAll(m_records);
         m_records = {};
         const auto where =
             m_options.atSender ? &results::FlowRecord::src : &results::FlowRecord::dst;
-        std::sort(records.begin(),
-                  records.end(),
-                  [where](const results::FlowRecord& a, const results::FlowRecord& b) {
-                      return std::make_pair(a.end, a.*where) < std::make_pair(b.end, b.*where);
-                  });
+        std::stable_sort(records.begin(),
+                         records.end(),
+                         [where](const results::FlowRecord& a, const results::FlowRecord& b) {
+                             return std::make_pair(a.end, a.*where) <
+                                    std::make_pair(b.end, b.*where);
+                         });
         for (const results::FlowRecord& record : records)
         {
             m_flows->Add(record);
