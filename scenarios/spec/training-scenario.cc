@@ -27,6 +27,7 @@
 #include "scenarios/spec/training-options.h"
 #include "scenarios/spec/validate.h"
 #include "scenarios/training/plan-check.h"
+#include "scenarios/training/profile-shape.h"
 #include "scenarios/training/served-plan.h"
 #include "scenarios/training/stage-layers.h"
 #include "scenarios/training/training-plan.h"
@@ -140,7 +141,7 @@ Stem(const std::string& file)
 
 /// Measured layers; nothing if there are none, or after an error.
 std::optional<training::LayerProfile>
-ChosenProfile(Validation* v)
+ChosenProfile(Validation* v, training::ProfileShape* shape)
 {
     const auto& values = v->values;
     if (!values.Given("profile"))
@@ -169,7 +170,13 @@ ChosenProfile(Validation* v)
     else
     {
         v->MustNotBeGiven({"profile-model"}, "has no meaning for a profile in JSON");
-        profile = FromFile(v, "profile", training::ParseProfileJson);
+        if (const auto json = JsonFile(v, "profile"))
+        {
+            std::vector<topo::Error> errors;
+            profile = training::ParseProfileJson(*json, file, errors);
+            TakeFileErrors(v, errors);
+            *shape = profile ? training::ShapeOfProfile(*json) : *shape;
+        }
     }
     if (profile && values.Given("profile-batch"))
     {
@@ -435,7 +442,8 @@ ValidateTraining(const ReadResult& read)
         s.zero = values.U32("zero");
     }
 
-    auto profile = ChosenProfile(&v);
+    training::ProfileShape profileShape;
+    auto profile = ChosenProfile(&v, &profileShape);
     const auto model = traced ? std::nullopt : ChosenModel(&v, &profile);
     DecideGpus(&v);
     std::optional<topo::ServerSpec> server;
@@ -555,11 +563,15 @@ ValidateTraining(const ReadResult& read)
         {
             TakeProblems(&v, training::Check(o));
         }
-        if (v.errors.empty() && o.profile && o.tensor * o.context > 1)
+        if (v.errors.empty() && o.profile)
         {
-            v.notes.push_back("--profile: its times are taken as they are, so they must be of a "
-                              "GPU's share with --tp=" +
-                              std::to_string(o.tensor) + " and --cp=" + std::to_string(o.context));
+            TakeFileErrors(&v,
+                           training::CheckProfileShape(profileShape, values.Text("profile"), o));
+            const std::string note = training::NoteOfProfileShape(profileShape, o);
+            if (!note.empty())
+            {
+                v.notes.push_back("--profile: " + note);
+            }
         }
         const uint32_t few = 20; // of a run that begins with all GPUs at once: assumed
         const bool ownPace = served.strategy == training::Strategy::kDownpour;

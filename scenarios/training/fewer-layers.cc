@@ -31,6 +31,22 @@ BlocksOf(const ModelSpec& model)
         }));
 }
 
+bool
+IsBlock(const ModelSpec& model, const LayerSpec& layer)
+{
+    return layer.repeated ||
+           (model.transformer && layer.parts.size() > 1 && layer.parts.front().name == "attention");
+}
+
+uint32_t
+StageBlocksOf(const ModelSpec& model)
+{
+    return static_cast<uint32_t>(
+        std::count_if(model.layers.begin(), model.layers.end(), [&](const LayerSpec& layer) {
+            return IsBlock(model, layer);
+        }));
+}
+
 std::vector<uint32_t>
 SizesToSimulate(const TrainingOptions& o)
 {

@@ -25,6 +25,14 @@ namespace training
 /// \return layers of the model that are repeated
 uint32_t BlocksOf(const ModelSpec& model);
 
+/// Whether a stage of a pipeline counts it as one of its blocks: a repeated one or, of models whose
+/// first blocks have an MLP where later ones have experts, one of those (DeepSeek's configurations
+/// count them in num_hidden_layers, and so does Megatron-LM's --num-layers).
+bool IsBlock(const ModelSpec& model, const LayerSpec& layer);
+
+/// \return layers for which IsBlock holds
+uint32_t StageBlocksOf(const ModelSpec& model);
+
 /// \return numbers of blocks to simulate, descending: all of them without --layers, else up to
 /// three
 std::vector<uint32_t> SizesToSimulate(const TrainingOptions& options);

@@ -51,6 +51,7 @@ TensorBuckets(const std::vector<RankLayer>& layers,
             open.first = open.elements == 0 ? i : open.first;
             open.elements += *t;
             open.last = i;
+            ++open.tensors;
             if (fill && open.elements >= limit())
             {
                 close();

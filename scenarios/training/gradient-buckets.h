@@ -34,6 +34,8 @@ struct Bucket
     /// The layer with the highest index in it: the first whose backward writes to it.
     uint32_t first = 0;
     uint32_t last = 0; ///< the lowest index: ready when its backward is done
+    /// That it has a part of; of those that are cut (the flat gradient's) not counted.
+    uint32_t tensors = 0;
 };
 
 /// \param options resolved. \param layers of the rank, at least one \param ranks that reduce them

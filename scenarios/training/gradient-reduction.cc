@@ -60,6 +60,10 @@ class Reduction
         m_name = std::string(m_shared.of) + "bucket " + std::to_string(index) +
                  OfMicroBatch(o, microBatch);
         m_elements = bucket.elements;
+        m_fused = m_options.zeroImpl == ZeroImpl::kHorovod && bucket.tensors > 1;
+        // Batches of BATCHED_D2D_CAPACITY tensors by a kernel (horovod/horovod horovod/common/ops/
+        // cuda/cuda_kernels.h; HOROVOD_BATCH_D2D_MEMCOPIES is on).
+        m_copies = std::ceil(bucket.tensors / 160.0);
         m_behind.clear();
         if (m_shared.local > 0)
         {
@@ -101,7 +105,7 @@ class Reduction
         const uint64_t bytes = m_elements * o.GradientBytes();
         if (o.zero == 0 || (deepSpeed && o.zero < 3))
         {
-            Add(coll::Op::kAllReduce, bytes, m_shared.gradients, m_shared.gradientStream);
+            AllReduce(bytes);
             return;
         }
         if (o.tensorLists)
@@ -155,7 +159,7 @@ class Reduction
         {
             // fp16_compress_hook of torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py.
             Pack(e * (wide + 2), "compress ");
-            Add(coll::Op::kAllReduce, 2 * m_elements, m_shared.gradients, m_shared.gradientStream);
+            AllReduce(2 * m_elements);
             m_unpacked += e * (2 + wide);
         }
         else
@@ -169,6 +173,30 @@ class Reduction
             m_unpacked += e * wide + static_cast<double>(bytes);
         }
         m_compressed.push_back(static_cast<uint32_t>(m_transfers.size() - 1));
+    }
+
+    /// Of whole gradients. Horovod copies what it adds up together into its fusion buffer and out
+    /// of it, and a tensor alone is sent from its place (horovod/horovod docs/tensor-fusion.rst,
+    /// NCCLAllreduce::Execute of horovod/common/ops/nccl_operations.cc): each byte is read and
+    /// written twice. Kernels share the memory with what computes, and take its time here.
+    void AllReduce(uint64_t bytes)
+    {
+        const double moved = 2 * static_cast<double>(bytes);
+        if (m_fused)
+        {
+            Transfer in;
+            in.task = MemoryTask(m_options, Phase::kGradient, moved, "fuse " + m_name, m_copies);
+            Ahead(std::move(in));
+        }
+        Add(coll::Op::kAllReduce, bytes, m_shared.gradients, m_shared.gradientStream);
+        if (m_fused)
+        {
+            Transfer out;
+            out.task = MemoryTask(m_options, Phase::kGradient, moved, "unfuse " + m_name, m_copies);
+            out.users = {m_user};
+            out.inLine = true;
+            Push(std::move(out));
+        }
     }
 
     void Pack(double bytes, const char* what)
@@ -221,6 +249,8 @@ class Reduction
     Position m_made = 0;
     Position m_user = 0;
     uint64_t m_elements = 0;
+    bool m_fused = false; ///< copied into a buffer and out of it
+    double m_copies = 0;  ///< kernels that do so, each way
     std::string m_name;
     std::vector<uint32_t> m_behind;
 };

@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/layer-profile.h"
 
+#include "scenarios/training/profile-shape.h"
 #include "topologies/json-reader.h"
 
 #include <algorithm>
@@ -66,6 +67,14 @@ Number(const std::string& text, double most)
     }
     in >> std::ws;
     return in.eof() ? std::optional<double>(value) : std::nullopt;
+}
+
+std::string
+NotWhole(double elementBytes)
+{
+    std::ostringstream text;
+    text << "is no whole number of elements of " << elementBytes << " bytes";
+    return text.str();
 }
 
 /// The whole numbers in a text, in order.
@@ -237,6 +246,11 @@ class CsvReader
         layer.backwardSeconds = number("bwd_ms", kMostMs) * 1e-3;
         layer.activationBytes = number("activation_bytes", kMostBytes);
         layer.parameterBytes = number("parameter_bytes", kMostBytes);
+        if (std::fmod(layer.parameterBytes, m_profile.elementBytes) != 0)
+        {
+            Say(fields[m_columns["parameter_bytes"]],
+                NotWhole(m_profile.elementBytes) + " (parameter_bytes)");
+        }
         if (m_columns.count("op") > 0)
         {
             layer.forwardFlops = FlopsOfOp(fields[m_columns["op"]], layer.activationBytes);
@@ -320,6 +334,7 @@ ReadTimes(topo::JsonObject& in, ProfiledLayer& layer)
 void
 ReadList(topo::JsonObject& in, LayerProfile& profile)
 {
+    in.Real("element_bytes", profile.elementBytes, 1, 8);
     const nlohmann::json& layers = in.At("layers");
     for (size_t i = 0; i < layers.size() && !in.TooMany(); ++i)
     {
@@ -329,12 +344,15 @@ ReadList(topo::JsonObject& in, LayerProfile& profile)
         ReadTimes(one, layer);
         one.Real("activation_bytes", layer.activationBytes, 0, kMostBytes);
         one.Real("parameter_bytes", layer.parameterBytes, 0, kMostBytes);
+        if (std::fmod(layer.parameterBytes, profile.elementBytes) != 0)
+        {
+            one.Fail("parameter_bytes", NotWhole(profile.elementBytes) + " (element_bytes)");
+        }
         one.Real("forward_flops", layer.forwardFlops, 0, kMostFlops);
         one.Finish();
         profile.layers.push_back(std::move(layer));
     }
     in.Text("name", profile.name);
-    in.Real("element_bytes", profile.elementBytes, 1, 8);
 }
 
 /// Patterns.
@@ -389,6 +407,8 @@ ParseProfileJson(const nlohmann::json& json,
         profile.optimizerSeconds = us * 1e-6;
     }
     in.Whole("batch", profile.batch, 1, 1 << 24);
+    const ProfileShape shape = ReadProfileShape(in);
+    profile.batch = shape.microBatch > 0 ? shape.microBatch : profile.batch;
     if (!in.Has("layers") || !in.At("layers").is_structured() || in.At("layers").empty())
     {
         in.Say("layers",

@@ -274,7 +274,7 @@ CheckParallel(const TrainingOptions& o, const Error& error)
     {
         error("moe-overlap", *why);
     }
-    const uint32_t blocks = BlocksOf(o.model);
+    const uint32_t blocks = StageBlocksOf(o.model);
     const bool hasBlocks = o.model.layers.size() > 1 && blocks > 1;
     const bool uniform = o.partition == Partition::kUniform;
     const uint64_t cuttable = hasBlocks && uniform ? blocks : o.model.layers.size();

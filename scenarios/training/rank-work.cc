@@ -357,7 +357,7 @@ LayersByStage(const TrainingOptions& o)
     }
     // Blocks in equal numbers, what is left over to the earlier pieces; what stands before them
     // goes with the first and what stands behind with the last.
-    const uint32_t repeated = BlocksOf(o.model);
+    const uint32_t repeated = StageBlocksOf(o.model);
     const bool all = repeated <= 1; // one is as good a place to cut as another
     const uint32_t blocks = all ? count : repeated;
     std::vector<std::vector<std::vector<uint32_t>>> stages(
@@ -368,7 +368,7 @@ LayersByStage(const TrainingOptions& o)
     for (uint32_t i = 0; i < count; ++i)
     {
         const uint32_t most = blocks / pieces + (piece < blocks % pieces ? 1 : 0);
-        const bool block = all || o.model.layers[i].repeated;
+        const bool block = all || IsBlock(o.model, o.model.layers[i]);
         if (block && in == most)
         {
             ++piece;

@@ -8,6 +8,7 @@
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/offload.h"
 #include "scenarios/training/overlap.h"
+#include "scenarios/training/tensor-sums.h"
 
 #include <algorithm>
 #include <map>
@@ -206,6 +207,7 @@ AddRole(const TrainingOptions& o, const RankWork& work, uint32_t stage, Training
     std::vector<Transfer> shared = DataParallelTransfers(o, work);
     ApplyOverlap(o, work, shared);
     shared = WithHost(o, work, std::move(shared));
+    AddTensorSums(o, work, shared);
     const auto ahead = static_cast<uint32_t>(transfers.size());
     for (Transfer& t : shared)
     {

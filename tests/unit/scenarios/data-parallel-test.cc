@@ -611,6 +611,70 @@ TEST(Horovod, Volume)
     }
 }
 
+// What is added up together is copied into the fusion buffer and out of it, 2 S bytes of memory
+// each; a tensor alone is not. GPT-2 has 148 tensors: a kernel copies 160.
+TEST(Horovod, Copies)
+{
+    struct Copy
+    {
+        double seconds = 0;
+        uint32_t count = 0;
+    };
+
+    const auto copies = [](const TrainingOptions& o, const std::string& name) {
+        Copy all;
+        const auto plan = MakePlan(o);
+        for (const Task& task : plan.roles[0].tasks)
+        {
+            if (task.name.rfind(name, 0) == 0)
+            {
+                EXPECT_EQ(task.kind, TaskKind::kMemory);
+                all.seconds += task.duration.Seconds();
+                ++all.count;
+            }
+        }
+        return all;
+    };
+    for (const char* gpu : {"A100", "V100"})
+    {
+        auto o = OptionsOf("gpt2", 6, 0, 2, ZeroImpl::kHorovod);
+        o.gpu = *FindGpu(gpu);
+        o.dtype = Dtype::kFp16;
+        o.bucketBytes = 1ULL << 40;
+        o.cycleTime = rdma::Milliseconds(100'000);
+        for (const char* name : {"fuse ", "unfuse "})
+        {
+            const Copy one = copies(o, name);
+            EXPECT_EQ(one.count, 1u);
+            const double least = 2 * 2.0 * o.model.parameters / o.gpu.memoryBandwidth;
+            EXPECT_GT(one.seconds, least);
+            EXPECT_LT(one.seconds, 2 * least + 20e-6);
+        }
+        // The optimizer waits for what comes out.
+        const auto plan = MakePlan(o);
+        const StepGraph& graph = plan.roles[0];
+        EXPECT_EQ(graph.tasks.back().phase, Phase::kOptimizer);
+        const auto last = graph.tasks.back().after;
+        EXPECT_TRUE(std::any_of(last.begin(), last.end(), [&](TaskId before) {
+            return graph.tasks[before].name.rfind("unfuse ", 0) == 0;
+        }));
+        // Of 16-bit gradients half as much goes through the buffer as of 32-bit ones.
+        auto wide = o;
+        wide.dtype = Dtype::kFp32;
+        const double whole = copies(wide, "fuse ").seconds;
+        wide.compression = Compression::kFp16;
+        EXPECT_LT(copies(wide, "fuse ").seconds, 0.55 * whole);
+        EXPECT_GT(copies(wide, "unfuse ").seconds, 0.45 * whole);
+        // No two tensors fit together.
+        o.bucketBytes = 2;
+        EXPECT_EQ(copies(o, "fuse ").count, 0u);
+        EXPECT_EQ(copies(o, "unfuse ").count, 0u);
+        o.bucketBytes = 1ULL << 40;
+        o.zeroImpl = ZeroImpl::kPaper;
+        EXPECT_EQ(copies(o, "fuse ").count, 0u);
+    }
+}
+
 TEST(Compression, ClosedForms)
 {
     for (const uint32_t n : {2u, 5u, 8u})

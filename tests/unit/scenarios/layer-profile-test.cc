@@ -3,7 +3,9 @@
  *
  * Profiles of layers: PipeDream's own, scaled and joined, and what is no profile.
  */
+#include "example-options.h"
 #include "scenarios/training/layer-profile.h"
+#include "scenarios/training/profile-shape.h"
 #include "vgg16-profile.h"
 
 #include <gtest/gtest.h>
@@ -145,6 +147,62 @@ TEST(LayerProfile, Json)
     EXPECT_TRUE(
         Has(JsonError(R"({"layers": [{"forward_us": 1, "backward_us": 2, "x": 1}]})"), "x"));
     EXPECT_NE(JsonError("[]"), "");
+    // Parameters are whole elements, of 4 bytes unless the file says how many they have.
+    const std::string five =
+        R"("layers": [{"forward_us": 1, "backward_us": 2, "parameter_bytes": 6}]})";
+    EXPECT_TRUE(Has(JsonError("{" + five), "/layers/0/parameter_bytes"));
+    EXPECT_TRUE(Has(JsonError("{" + five), "no whole number of elements of 4 bytes"));
+    EXPECT_EQ(JsonError(R"({"element_bytes": 2, )" + five), "");
+    EXPECT_TRUE(Has(CsvError("op,fwd_ms,bwd_ms,activation_bytes,parameter_bytes\na,1,2,3,6\n"),
+                    "no whole number of elements of 4 bytes (parameter_bytes)"));
+}
+
+// What times were measured with is what runs, or an error names it; nothing is scaled.
+TEST(LayerProfile, Shape)
+{
+    const auto read = [](const std::string& members) {
+        return nlohmann::json::parse("{" + members +
+                                     R"("layers": {"*": {"forward_us": 1, "backward_us": 2}}})");
+    };
+    auto o = OptionsOf("gpt2", 8, 0);
+    o.microBatch = 3;
+    const auto errors = [&](const std::string& members) {
+        return Sentences(CheckProfileShape(ShapeOfProfile(read(members)), "f.json", o));
+    };
+    std::vector<topo::Error> none;
+    o.profile = ParseProfileJson(read(R"("tp": 2, "cp": 2, "seq": 512, "micro_batch": 3, )"),
+                                 "f.json",
+                                 none);
+    ASSERT_TRUE(o.profile) << Sentences(none);
+    EXPECT_EQ(o.profile->batch, 3u); // a pass is of a micro-batch: a factor of 1
+    EXPECT_EQ(errors(""), "");
+    EXPECT_TRUE(Has(errors(R"("tp": 2, )"), "f.json: /tp"));
+    EXPECT_TRUE(Has(errors(R"("tp": 2, )"), "allowed: --tp=2, or times of a GPU's share"));
+    EXPECT_TRUE(Has(errors(R"("cp": 4, )"), "/cp"));
+    EXPECT_TRUE(Has(errors(R"("seq": 512, )"), "/seq"));
+    EXPECT_EQ(errors(R"("seq": 1024, "micro_batch": 3, "tp": 1, "cp": 1, )"), "");
+    EXPECT_TRUE(Has(errors(R"("micro_batch": 4, )"), "allowed: --micro-batch=4"));
+    const auto note = [&](const std::string& members) {
+        return NoteOfProfileShape(ShapeOfProfile(read(members)), o);
+    };
+    EXPECT_EQ(note(""), "");
+    o.tensor = 2;
+    o.context = 2;
+    o.sequence = 512;
+    EXPECT_EQ(errors(R"("tp": 2, "cp": 2, "seq": 512, )"), "");
+    EXPECT_EQ(note(R"("tp": 2, "cp": 2, "seq": 512, )"), "");
+    EXPECT_TRUE(Has(note(""), "a GPU's share with --tp=2, --cp=2, --seq=512 "));
+    o.profile->batch = 0;
+    EXPECT_TRUE(Has(note(R"("tp": 2, "seq": 512, )"), "share with --cp=2, --micro-batch=3 "));
+    o = OptionsOf("resnet-50", 8, 0);
+    EXPECT_TRUE(Has(errors(R"("seq": 1, )"), "has no sequences"));
+    for (const char* bad :
+         {R"({"tp": 0, )", R"({"seq": 1.5, )", R"({"batch": 1, "micro_batch": 1, )"})
+    {
+        EXPECT_NE(JsonError(bad + std::string(
+                                      R"("layers": {"*": {"forward_us": 1, "backward_us": 2}}})")),
+                  "");
+    }
 }
 
 // A profile in order is of one model: with a model beside it, of that.

@@ -394,6 +394,36 @@ TEST(TensorParallel, ActivationsOfALayer)
     EXPECT_DOUBLE_EQ(kept(), sbh / 4 * 34);
 }
 
+// DeepSeek-V2-Lite: 27 blocks, of which the first has no experts (num_hidden_layers and
+// first_k_dense_replace of its config.json); -V3: 61 and 3. Behind the embedding, ahead of the
+// head.
+TEST(Pipeline, DenseBlocksAheadOfExpertsAreBlocks)
+{
+    const auto counts = [](const char* model, uint32_t pipeline, uint32_t layers = 0) {
+        auto o = OptionsOf(model, pipeline, 1, pipeline);
+        o.microBatch = 1;
+        o.ignoreMemory = true;
+        o.pipeline = pipeline;
+        EXPECT_TRUE(IsFine(o));
+        std::vector<std::size_t> blocks;
+        for (const auto& stage : LayersByStage(layers > 0 ? WithBlocks(o, layers) : o))
+        {
+            blocks.push_back(stage[0].size());
+        }
+        --blocks.front();
+        --blocks.back();
+        return blocks;
+    };
+    EXPECT_EQ(counts("deepseek-v2-lite", 27), std::vector<std::size_t>(27, 1));
+    EXPECT_EQ(counts("deepseek-v2-lite", 2), (std::vector<std::size_t>{14, 13}));
+    EXPECT_EQ(counts("deepseek-v3", 4), (std::vector<std::size_t>{16, 15, 15, 15}));
+    // Of fewer alike ones each stage has as many fewer: 58, 8 and 6 of them.
+    EXPECT_EQ(counts("deepseek-v3", 2), (std::vector<std::size_t>{31, 30}));
+    EXPECT_EQ(counts("deepseek-v3", 2, 8), (std::vector<std::size_t>{6, 5}));
+    EXPECT_EQ(counts("deepseek-v3", 2, 6), (std::vector<std::size_t>{5, 4}));
+    EXPECT_EQ(counts("mixtral-8x7b", 4), std::vector<std::size_t>(4, 8));
+}
+
 // Equal stages, free communication: 1F1B takes (m + p - 1) (F + B), interleaved p (v m + p - 1) / v
 // of its chunks (Narayanan et al., SC'21, section 2.2).
 TEST(Pipeline, Bubble)

@@ -357,6 +357,36 @@ TEST(SilentOptions, AlgorithmsThatNothingTakes)
               "--algorithm: reduce_scatter=ring has no effect: this run does no reduce_scatter");
 }
 
+// Measured times are not scaled: what they were measured with is checked where the file says it,
+// and told where it does not.
+TEST(SilentOptions, ProfilesOfAnotherShape)
+{
+    const std::string profile = "/tmp/silent-profile-" + std::to_string(getpid()) + ".json";
+    const auto parse = [&profile](const std::string& keys, const std::string& options) {
+        std::ofstream(profile) << "{" + keys +
+                                      R"("layers": {"*": {"forward_us": 1, "backward_us": 2}}})";
+        return ParseWords<TrainingScenario>("--servers=3 --gpus-per-server=2 --model=gpt2 "
+                                            "--micro-batch=1 --profile=" +
+                                            profile + " " + options);
+    };
+    const std::string two = R"("tp": 2, "seq": 512, "micro_batch": 1, )";
+    const auto other = parse(two, "");
+    ASSERT_EQ(other.errors.size(), 2u);
+    EXPECT_NE(other.errors[0].Text().find(profile + ": /tp: 2 "), std::string::npos)
+        << other.errors[0].Text();
+    EXPECT_NE(other.errors[1].Text().find("allowed: --seq=512"), std::string::npos);
+    const auto same = parse(two, "--tp=2 --seq=512");
+    ASSERT_TRUE(same.scenario);
+    EXPECT_EQ(Join(same.notes, "\n").find("--profile: "), std::string::npos);
+    const auto unsaid = parse("", "--tp=2 --seq=512");
+    ASSERT_TRUE(unsaid.scenario);
+    EXPECT_NE(Join(unsaid.notes, "\n").find("with --tp=2, --seq=512, --micro-batch=1"),
+              std::string::npos)
+        << Join(unsaid.notes, "\n");
+    EXPECT_FALSE(parse(R"("tp": 2.5, )", "--tp=2").scenario);
+    std::remove(profile.c_str());
+}
+
 TEST(SilentOptions, NotesSayWhy)
 {
     const std::string profile = "/tmp/silent-options-" + std::to_string(getpid()) + ".json";

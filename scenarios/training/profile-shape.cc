@@ -1,0 +1,88 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/profile-shape.h"
+
+namespace training
+{
+
+ProfileShape
+ReadProfileShape(topo::JsonObject& in)
+{
+    ProfileShape shape;
+    in.Whole("tp", shape.tensor, 1, 1 << 20);
+    in.Whole("cp", shape.context, 1, 1 << 20);
+    in.Whole("seq", shape.sequence, 1, 1 << 24);
+    in.Whole("micro_batch", shape.microBatch, 1, 1 << 24);
+    if (shape.microBatch > 0 && in.Has("batch"))
+    {
+        in.Fail("micro_batch",
+                "has no meaning beside batch, with which times are scaled to any micro-batch");
+    }
+    return shape;
+}
+
+ProfileShape
+ShapeOfProfile(const nlohmann::json& json)
+{
+    std::vector<topo::Error> errors;
+    topo::JsonObject in(json, "", "", errors);
+    return ReadProfileShape(in);
+}
+
+std::vector<topo::Error>
+CheckProfileShape(const ProfileShape& shape, const std::string& file, const TrainingOptions& o)
+{
+    std::vector<topo::Error> errors;
+    const auto check = [&](const char* key, const char* option, uint32_t said, uint32_t run) {
+        if (said > 0 && said != run)
+        {
+            const std::string name = std::string("--") + option + "=";
+            errors.push_back({file + ": /" + key,
+                              std::to_string(said),
+                              "is what its times were measured with, and nothing is scaled to the "
+                              "run's " +
+                                  std::to_string(run) + "; allowed: " + name +
+                                  std::to_string(said) + ", or times of a GPU's share with " +
+                                  name + std::to_string(run)});
+        }
+    };
+    check("tp", "tp", shape.tensor, o.tensor);
+    check("cp", "cp", shape.context, o.context);
+    if (shape.sequence > 0 && !o.model.hasSequence)
+    {
+        errors.push_back({file + ": /seq",
+                          std::to_string(shape.sequence),
+                          "has no meaning: " + o.model.name + " has no sequences"});
+    }
+    else
+    {
+        check("seq", "seq", shape.sequence, o.Sequence());
+    }
+    check("micro_batch", "micro-batch", shape.microBatch, o.microBatch);
+    return errors;
+}
+
+std::string
+NoteOfProfileShape(const ProfileShape& shape, const TrainingOptions& o)
+{
+    std::string run;
+    const auto add = [&run](bool unusual, const char* option, uint32_t value) {
+        if (unusual)
+        {
+            run +=
+                (run.empty() ? "--" : ", --") + std::string(option) + "=" + std::to_string(value);
+        }
+    };
+    add(shape.tensor == 0 && o.tensor > 1, "tp", o.tensor);
+    add(shape.context == 0 && o.context > 1, "cp", o.context);
+    add(shape.sequence == 0 && o.model.hasSequence && o.Sequence() != o.model.sequence,
+        "seq",
+        o.Sequence());
+    add(!run.empty() && o.profile && o.profile->batch == 0, "micro-batch", o.microBatch);
+    return run.empty() ? ""
+                       : "its times are taken as they are, so they must be of a GPU's share with " +
+                             run + " (which the keys tp, cp, seq and micro_batch of the file say)";
+}
+
+} // namespace training
