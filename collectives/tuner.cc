@@ -4,6 +4,7 @@
 #include "collectives/tuner.h"
 
 #include "collectives/placement.h"
+#include "collectives/possible-choices.h"
 #include "collectives/registry.h"
 
 #include <algorithm>
@@ -118,13 +119,18 @@ WhyNotProtocol(topo::Protocol protocol, const Placement& placement, const Machin
            "between such servers: ll, simple";
 }
 
+namespace
+{
+
+/// \param imitates with what NCCL expects of trees and of PAT, where there is a library
 std::optional<double>
-EstimateSeconds(const Algorithm& algorithm,
-                topo::Protocol protocol,
-                const Collective& what,
-                const Placement& placement,
-                const AlgorithmOptions& options,
-                const Machine& machine)
+Formula(const Algorithm& algorithm,
+        topo::Protocol protocol,
+        const Collective& what,
+        const Placement& placement,
+        const AlgorithmOptions& options,
+        const Machine& machine,
+        bool imitates)
 {
     const std::optional<Cost> cost = algorithm.CostOf(what, placement, options);
     if (!cost)
@@ -173,7 +179,7 @@ EstimateSeconds(const Algorithm& algorithm,
         messages =
             chainInside * machine.insideLatency + chainOutside * (machine.outsideLatency + stored);
     }
-    if (machine.hasLibrary && algorithm.Name() == kPat)
+    if (imitates && machine.hasLibrary && algorithm.Name() == kPat)
     {
         // NCCL expects of it a latency for each doubling, a fraction of what it has for others, and
         // 2.8 us for each rank, and that it carries 3/4 of the rate (src/graph/tuning.cc): so it
@@ -186,14 +192,40 @@ EstimateSeconds(const Algorithm& algorithm,
     double links =
         std::max(chainInside > 0 ? cost->serialBytes / inRate * (chainInside / chain) : 0,
                  outside ? cost->outOfServer / outRate : 0);
-    if (machine.hasLibrary && algorithm.Name() == kTrees)
+    if (imitates && machine.hasLibrary && algorithm.Name() == kTrees)
     {
-        // Between two servers trees send fewer bytes than rings, but NCCL expects all of them to
-        // carry S up and S down at 0.92 of the rate (src/graph/tuning.cc), and so takes rings.
-        const double slowest = outside ? std::min(inRate, outRate) : inRate;
+        // NCCL expects all trees to carry S up and S down at 0.92 of the rate
+        // (src/graph/tuning.cc). On two servers that is the rate inside, which its search for trees
+        // raises to at most twice that between them (src/graph/search.cc, ncclTopoCompute).
+        const double between = outRate * (RanksByServer(placement).size() == 2 ? 2 : 1);
+        const double slowest = outside ? std::min(inRate, between) : inRate;
         links = std::max(links, 2 * static_cast<double>(what.bytes) / (0.92 * slowest));
     }
     return seconds + std::max(messages, links);
+}
+
+} // namespace
+
+std::optional<double>
+EstimateSeconds(const Algorithm& algorithm,
+                topo::Protocol protocol,
+                const Collective& what,
+                const Placement& placement,
+                const AlgorithmOptions& options,
+                const Machine& machine)
+{
+    return Formula(algorithm, protocol, what, placement, options, machine, true);
+}
+
+std::optional<double>
+PlainSeconds(const Algorithm& algorithm,
+             topo::Protocol protocol,
+             const Collective& what,
+             const Placement& placement,
+             const AlgorithmOptions& options,
+             const Machine& machine)
+{
+    return Formula(algorithm, protocol, what, placement, options, machine, false);
 }
 
 namespace
@@ -321,6 +353,43 @@ Choose(const Collective& what,
         }
     }
     return best;
+}
+
+std::vector<Choice>
+AllPossible(const Collective& what,
+            const Placement& placement,
+            const AlgorithmOptions& options,
+            const Machine& machine,
+            const Fixed& fixed)
+{
+    std::vector<Choice> possible;
+    for (const Algorithm* algorithm : fixed.among.empty() ? AlgorithmsFor(what.op) : fixed.among)
+    {
+        if (!IsWorthAsking(*algorithm, what, placement, options, fixed))
+        {
+            continue;
+        }
+        std::vector<std::optional<topo::Protocol>> protocols = {std::nullopt};
+        if (machine.hasLibrary)
+        {
+            const auto inSwitches = ProtocolsInSwitches(*algorithm);
+            const auto some =
+                inSwitches.empty() ? Protocols(what.op, placement, machine, fixed) : inSwitches;
+            protocols.assign(some.begin(), some.end());
+        }
+        for (const auto& protocol : protocols)
+        {
+            const std::optional<double> seconds =
+                PlainSeconds(*algorithm,
+                             protocol.value_or(topo::Protocol::kSimple),
+                             what,
+                             placement,
+                             options,
+                             machine);
+            possible.push_back({algorithm, protocol, seconds.value_or(0)});
+        }
+    }
+    return possible;
 }
 
 std::vector<Choice>

@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/measured-choices.h"
+#include "scenarios/spec/network-choices.h"
 #include "scenarios/spec/rail-options.h"
 
 namespace scenario
@@ -81,6 +82,13 @@ FixedFor(const CollectiveOptions& options,
     return fixed;
 }
 
+/// Blocks of sizes of their own are a step's, and no two need be alike.
+bool
+IsByNetwork(const coll::Collective& what)
+{
+    return what.ranks > 1 && what.op != coll::Op::kAllToAllV;
+}
+
 } // namespace
 
 coll::Choice
@@ -96,6 +104,20 @@ ChoiceOf(const CollectiveOptions& options,
         const coll::Choice& best = measured->Best().choice;
         // What could do the range's measured size may not do another one.
         if (best.algorithm->WhyNot(what, placement, options.OptionsFor(what.op, best)).empty())
+        {
+            return best;
+        }
+    }
+    if (options.measured && options.measured->Network() && IsByNetwork(what))
+    {
+        // Of an algorithm that is named the protocol.
+        coll::Fixed rest = fixed;
+        if (fixed.algorithm)
+        {
+            rest.among = {fixed.algorithm};
+        }
+        const coll::Choice best = options.measured->Network()->Best(options, what, placement, rest);
+        if (best.algorithm)
         {
             return best;
         }

@@ -14,6 +14,7 @@
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/measured-choices.h"
 #include "scenarios/spec/nccl-environment.h"
+#include "scenarios/spec/network-choices.h"
 #include "scenarios/spec/rail-options.h"
 #include "topologies/hop-counter.h"
 
@@ -299,6 +300,15 @@ MakeCollectives(Validation* v,
         cluster->aggregators = nullptr;
         place();
     }
+    if (values.Text("tuner") == kNetworkTuner)
+    {
+        const auto network = std::make_shared<MeasuredChoices>(
+            std::make_shared<const NetworkChoices>(*cluster, fabric));
+        for (CollectiveOptions* choice : choices)
+        {
+            choice->measured = network;
+        }
+    }
     for (std::size_t g = 0; g < groups.size() && v->errors.size() == before; ++g)
     {
         CheckNcclLimits(v, c, groups[g].collectives, placements[g]);
@@ -340,7 +350,7 @@ MakeCollectives(Validation* v,
         CheckProtocolUse(v, used);
         // Where sizes are wrong there are no collectives to look at, and that is said already.
         const bool isKnown = !used.empty() || v->errors.empty();
-        if (c.measured && !run.andOthers && isKnown)
+        if (c.measured && !run.andOthers && isKnown) // measured, or by network
         {
             CheckTuner(v, choices, groups, placements);
         }

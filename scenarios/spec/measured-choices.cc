@@ -110,6 +110,10 @@ MeasuredChoices::Plan(const CollectiveOptions& options,
                       const ClusterSpec& cluster,
                       const std::vector<UsedBy>& groups)
 {
+    if (m_network)
+    {
+        return;
+    }
     std::vector<std::set<coll::Rank>> busy;
     for (const MeasuredCollective& one : m_all)
     {

@@ -28,7 +28,9 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace scenario
@@ -36,6 +38,7 @@ namespace scenario
 
 struct ClusterSpec;
 struct CollectiveOptions;
+class NetworkChoices;
 
 /// Sizes that do a collective in one way.
 struct SizeRange
@@ -78,6 +81,21 @@ struct MeasuredCollective
 class MeasuredChoices
 {
   public:
+    MeasuredChoices() = default;
+
+    /// --tuner=network: what formulas say of the network stands for measurements, of which there
+    /// are none.
+    explicit MeasuredChoices(std::shared_ptr<const NetworkChoices> network)
+        : m_network(std::move(network))
+    {
+    }
+
+    /// Null: --tuner=measured.
+    const NetworkChoices* Network() const
+    {
+        return m_network.get();
+    }
+
     /// What the groups of a run leave to the tuner is to be measured.
     /// \param groups all of the run's; those without ranks are of all
     void Plan(const CollectiveOptions& options,
@@ -100,6 +118,7 @@ class MeasuredChoices
     }
 
   private:
+    std::shared_ptr<const NetworkChoices> m_network;
     std::vector<MeasuredCollective> m_all;
     std::map<std::string, std::size_t> m_index; ///< by operation, range and shape
 };
