@@ -188,19 +188,19 @@ Formula(const Algorithm& algorithm,
         return seconds + doublings * times.outside.Seconds() / 3.5 + what.ranks * 2.8e-6 +
                cost->outOfServer / (0.75 * outRate);
     }
-    messages += bytes * (chainInside / inRate + (outside ? chainOutside / outRate : 0));
-    double links =
-        std::max(chainInside > 0 ? cost->serialBytes / inRate * (chainInside / chain) : 0,
-                 outside ? cost->outOfServer / outRate : 0);
     if (imitates && machine.hasLibrary && algorithm.Name() == kTrees)
     {
-        // NCCL expects all trees to carry S up and S down at 0.92 of the rate
-        // (src/graph/tuning.cc). On two servers that is the rate inside, which its search for trees
-        // raises to at most twice that between them (src/graph/search.cc, ncclTopoCompute).
-        const double between = outRate * (RanksByServer(placement).size() == 2 ? 2 : 1);
-        const double slowest = outside ? std::min(inRate, between) : inRate;
-        links = std::max(links, 2 * static_cast<double>(what.bytes) / (0.92 * slowest));
+        // NCCL expects latencies and then bytes, and all trees to carry S up and S down at 0.92 of
+        // the rate (src/graph/tuning.cc): so it takes rings for large sizes. (Its search may give
+        // trees on two servers twice that, src/graph/search.cc; but the tables of two servers that
+        // there are, Polaris', are those of rings from 16 MiB on, to 1%.)
+        const double slowest = outside ? std::min(inRate, outRate) : inRate;
+        return seconds + messages + 2 * static_cast<double>(what.bytes) / (0.92 * slowest);
     }
+    messages += bytes * (chainInside / inRate + (outside ? chainOutside / outRate : 0));
+    const double links =
+        std::max(chainInside > 0 ? cost->serialBytes / inRate * (chainInside / chain) : 0,
+                 outside ? cost->outOfServer / outRate : 0);
     return seconds + std::max(messages, links);
 }
 
