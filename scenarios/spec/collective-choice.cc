@@ -3,6 +3,7 @@
  *
  * How a collective is done: what the user has said, and what is left to the tuner.
  */
+#include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/collective-options.h"
@@ -46,10 +47,6 @@ CollectiveOptions::OptionsFor(coll::Op op) const
     return all;
 }
 
-namespace
-{
-
-/// What a user has fixed.
 coll::Fixed
 FixedFor(const CollectiveOptions& options,
          const coll::Collective& what,
@@ -82,11 +79,31 @@ FixedFor(const CollectiveOptions& options,
     return fixed;
 }
 
-/// Blocks of sizes of their own are a step's, and no two need be alike.
-bool
-IsByNetwork(const coll::Collective& what)
+coll::Choice
+ModelChoiceOf(const CollectiveOptions& options,
+              const coll::Collective& what,
+              const coll::Placement& placement)
 {
-    return what.ranks > 1 && what.op != coll::Op::kAllToAllV;
+    return coll::Choose(what,
+                        placement,
+                        options.OptionsFor(what.op),
+                        options.machine,
+                        FixedFor(options, what, placement));
+}
+
+namespace
+{
+
+/// Blocks of sizes of their own are a step's, and no two need be alike; and what takes a formula's
+/// time inside servers takes the model's.
+bool
+IsByNetwork(const CollectiveOptions& options,
+            const coll::Collective& what,
+            const coll::Placement& placement)
+{
+    return options.measured && options.measured->Network() && what.ranks > 1 &&
+           what.op != coll::Op::kAllToAllV &&
+           !(options.insideByFormula && !coll::HasSeveralServers(placement));
 }
 
 } // namespace
@@ -108,7 +125,7 @@ ChoiceOf(const CollectiveOptions& options,
             return best;
         }
     }
-    if (options.measured && options.measured->Network() && IsByNetwork(what))
+    if (IsByNetwork(options, what, placement))
     {
         // Of an algorithm that is named the protocol.
         coll::Fixed rest = fixed;

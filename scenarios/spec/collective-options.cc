@@ -128,7 +128,7 @@ ReadTuner(Validation* v, CollectiveOptions* c)
     }
 }
 
-/// --tuner=measured for nothing is a mistake.
+/// --tuner=measured or network for nothing is a mistake.
 void
 CheckTuner(Validation* v,
            const std::vector<CollectiveOptions*>& choices,
@@ -137,6 +137,10 @@ CheckTuner(Validation* v,
 {
     for (const CollectiveOptions* choice : choices)
     {
+        if (choice->measured->Network() && choice->machine.hasLibrary && !choice->protocol)
+        {
+            return; // protocols are
+        }
         for (std::size_t g = 0; g < groups.size(); ++g)
         {
             for (const auto& what : groups[g].collectives)
@@ -350,7 +354,7 @@ MakeCollectives(Validation* v,
         CheckProtocolUse(v, used);
         // Where sizes are wrong there are no collectives to look at, and that is said already.
         const bool isKnown = !used.empty() || v->errors.empty();
-        if (c.measured && !run.andOthers && isKnown) // measured, or by network
+        if (c.measured && !run.andOthers && isKnown)
         {
             CheckTuner(v, choices, groups, placements);
         }

@@ -77,6 +77,15 @@ struct MeasuredCollective
     }
 };
 
+/// What --tuner=network has taken, and what the imitation of NCCL's tuner would have.
+struct NetworkChoice
+{
+    coll::Collective what;
+    coll::Choice best;
+    coll::Choice model;
+    double modelSeconds = 0; ///< on this network, as best.seconds; 0: not known
+};
+
 /// Of a run.
 class MeasuredChoices
 {
@@ -96,7 +105,8 @@ class MeasuredChoices
         return m_network.get();
     }
 
-    /// What the groups of a run leave to the tuner is to be measured.
+    /// What the groups of a run leave to the tuner is to be measured; by network: is looked up, of
+    /// groups of as many ranks in one server or several that of the first.
     /// \param groups all of the run's; those without ranks are of all
     void Plan(const CollectiveOptions& options,
               const ClusterSpec& cluster,
@@ -117,8 +127,15 @@ class MeasuredChoices
         return m_all;
     }
 
+    /// --tuner=network: in the order in which the run has them.
+    const std::vector<NetworkChoice>& ByNetwork() const
+    {
+        return m_byNetwork;
+    }
+
   private:
     std::shared_ptr<const NetworkChoices> m_network;
+    std::vector<NetworkChoice> m_byNetwork;
     std::vector<MeasuredCollective> m_all;
     std::map<std::string, std::size_t> m_index; ///< by operation, range and shape
 };

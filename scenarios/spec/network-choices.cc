@@ -6,10 +6,16 @@
 #include "collectives/placement.h"
 #include "collectives/possible-choices.h"
 #include "collectives/registry.h"
+#include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/collective-options.h"
+#include "scenarios/spec/format.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/rail-options.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <unordered_map>
 
 namespace scenario
@@ -20,6 +26,12 @@ namespace
 
 /// A replay of so many takes some 20 ms.
 constexpr uint64_t kMostMessages = 60000;
+/// A line of advice says which is slower than this; and it looks at so many sizes. Both assumed.
+constexpr double kMuchSlower = 1.3;
+constexpr std::size_t kMostSizes = 8;
+/// Others that a rank sends to, of schedules too large for a replay: with more, what is under way
+/// to one port at once is no matter of links alone. Assumed.
+constexpr std::size_t kMostPeers = 64;
 /// With fewer bytes a schedule is another one: chunks are as small as they get. Assumed.
 constexpr uint64_t kLeastBytes = 1 << 20;
 
@@ -50,6 +62,26 @@ LeastSeconds(const CollectiveOptions& options,
         several ? cost->outOfServer / times.wireShare / (machine.nicRate * machine.nics) : 0;
     // Of formulas for ranks that are laid out evenly; what is left is no less than that.
     return times.launch + 0.9 * std::max(chain, links);
+}
+
+/// Whether a rank sends to more than kMostPeers others; by its first steps.
+bool
+HasManyPeers(const coll::Schedule& schedule)
+{
+    std::set<coll::Rank> peers;
+    for (coll::Lane lane = 0; lane < schedule.Lanes(0); ++lane)
+    {
+        const coll::StepIndex steps = schedule.Steps(0, lane);
+        for (coll::StepIndex k = 0; k < steps && k < 4 * kMostPeers; ++k)
+        {
+            const coll::Rank peer = schedule.At(0, lane, k).sendPeer;
+            if (peer != coll::kNoRank && peers.insert(peer).second && peers.size() > kMostPeers)
+            {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 } // namespace
@@ -185,6 +217,10 @@ NetworkChoices::Seconds(const CollectiveOptions& options,
         before = messages;
         bytes /= 2;
     }
+    if (!coll::IsExchange(what.op) && HasManyPeers(*whole))
+    {
+        return std::nullopt;
+    }
     const std::optional<double> formula =
         coll::PlainSeconds(*choice.algorithm,
                            choice.protocol.value_or(topo::Protocol::kSimple),
@@ -276,6 +312,95 @@ NetworkChoices::Best(const CollectiveOptions& options,
         found->second = Search(options, what, placement, fixed);
     }
     return found->second;
+}
+
+std::vector<NetworkChoice>
+ChoicesByNetwork(const NetworkChoices& network,
+                 const CollectiveOptions& options,
+                 const ClusterSpec& cluster,
+                 const std::vector<UsedBy>& groups)
+{
+    std::vector<NetworkChoice> all;
+    std::set<std::string> known;
+    for (const UsedBy& group : groups)
+    {
+        const coll::Placement placement =
+            group.ranks.empty() ? RankPlacement(cluster) : PlacementOf(cluster, group.ranks);
+        for (const coll::Collective& what : group.collectives)
+        {
+            const std::string name = coll::OpName(what.op) + " " + std::to_string(what.bytes) +
+                                     " " + std::to_string(what.ranks) + " " +
+                                     std::to_string(what.root) +
+                                     (coll::HasSeveralServers(placement) ? " between" : " inside");
+            if (!IsLeftToTuner(options, what, placement) || !known.insert(name).second)
+            {
+                continue;
+            }
+            NetworkChoice one;
+            one.what = what;
+            one.model = ModelChoiceOf(options, what, placement);
+            one.best = network.Best(options, what, placement, FixedFor(options, what, placement));
+            one.modelSeconds = network.SecondsOf(options, what, placement, one.model).value_or(0);
+            if (one.best.algorithm)
+            {
+                all.push_back(one);
+            }
+        }
+    }
+    return all;
+}
+
+std::string
+NetworkAdvice(const CollectiveOptions& options,
+              const ClusterSpec& cluster,
+              const FabricSpec& fabric,
+              const std::vector<UsedBy>& groups)
+{
+    if (options.measured || cluster.servers * cluster.server.gpus > kMostAdvised)
+    {
+        return {};
+    }
+    // Those with most bytes.
+    std::vector<uint64_t> sizes;
+    for (const UsedBy& group : groups)
+    {
+        for (const coll::Collective& what : group.collectives)
+        {
+            sizes.push_back(what.bytes);
+        }
+    }
+    std::sort(sizes.begin(), sizes.end(), std::greater<>());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    const uint64_t least = sizes.size() > kMostSizes ? sizes[kMostSizes - 1] : 0;
+    std::vector<UsedBy> some = groups;
+    for (UsedBy& group : some)
+    {
+        auto& whats = group.collectives;
+        whats.erase(
+            std::remove_if(whats.begin(),
+                           whats.end(),
+                           [least](const coll::Collective& what) { return what.bytes < least; }),
+            whats.end());
+    }
+    const NetworkChoices network(cluster, fabric);
+    std::optional<NetworkChoice> most;
+    double times = kMuchSlower;
+    for (const NetworkChoice& one : ChoicesByNetwork(network, options, cluster, some))
+    {
+        if (one.modelSeconds > times * one.best.seconds)
+        {
+            times = one.modelSeconds / one.best.seconds;
+            most = one;
+        }
+    }
+    if (!most)
+    {
+        return {};
+    }
+    return "by formula " + ChoiceText(most->best) + " takes " +
+           Format("%.2f", most->best.seconds / most->modelSeconds) + " of the time of " +
+           ChoiceText(most->model) + " for " + coll::OpName(most->what.op) + " of " +
+           rdma::ToString(rdma::Bytes(most->what.bytes)) + " on this network: --tuner=network";
 }
 
 } // namespace scenario

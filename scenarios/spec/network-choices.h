@@ -21,6 +21,7 @@
 
 #include "collectives/replay.h"
 #include "collectives/tuner.h"
+#include "scenarios/spec/measured-choices.h"
 #include "scenarios/spec/scenario.h"
 
 #include <map>
@@ -33,6 +34,9 @@ namespace scenario
 
 /// What --tuner says.
 constexpr const char* kNetworkTuner = "network";
+
+/// What runs are looked at for advice: of larger ones that would take a second or more.
+constexpr uint32_t kMostAdvised = 256;
 
 /// Of a run. For use from several threads.
 class NetworkChoices
@@ -77,6 +81,31 @@ class NetworkChoices
     mutable topo::SharedLinks m_links;
     mutable std::map<std::string, coll::Choice> m_best;
 };
+
+/// What a user has fixed of a collective (collective-choice.cc).
+coll::Fixed FixedFor(const CollectiveOptions& options,
+                     const coll::Collective& what,
+                     const coll::Placement& placement);
+
+/// What --tuner=model takes.
+coll::Choice ModelChoiceOf(const CollectiveOptions& options,
+                           const coll::Collective& what,
+                           const coll::Placement& placement);
+
+/// What it takes of what the groups of a run leave to a tuner: of groups of as many ranks, in one
+/// server or in several, that of the first.
+std::vector<NetworkChoice> ChoicesByNetwork(const NetworkChoices& network,
+                                            const CollectiveOptions& options,
+                                            const ClusterSpec& cluster,
+                                            const std::vector<UsedBy>& groups);
+
+/// Where auto takes what is much slower here than the fastest that there is: which, how much, and
+/// the option that takes it, in a line; empty: nowhere. Looks at no more than a few sizes, those
+/// with most bytes, and at runs of at most kMostAdvised ranks.
+std::string NetworkAdvice(const CollectiveOptions& options,
+                          const ClusterSpec& cluster,
+                          const FabricSpec& fabric,
+                          const std::vector<UsedBy>& groups);
 
 } // namespace scenario
 
