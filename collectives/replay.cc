@@ -162,6 +162,9 @@ class Replay
             case Kind::kSend:
                 Send(event);
                 break;
+            case Kind::kHop:
+                Hop(event.bytes);
+                break;
             case Kind::kCome:
                 Come(event.from, event.to, event.lane);
                 break;
@@ -181,6 +184,7 @@ class Replay
     enum class Kind : uint8_t
     {
         kSend, ///< a message sets out
+        kHop,  ///< it stands before its next bundle of links; `bytes`: in m_between
         kCome, ///< it has come
         kWake, ///< of a server's links
     };
@@ -232,6 +236,19 @@ class Replay
         Rank from;
         Rank to;
         Lane lane;
+    };
+
+    /// Under way between servers.
+    struct Between
+    {
+        const topo::SharedLinks::Path* path = nullptr;
+        Rank from = 0;
+        Rank to = 0;
+        Lane lane = 0;
+        std::size_t hop = 0;
+        double wire = 0;   ///< bytes
+        int64_t end = 0;   ///< ps, when the slowest bundle so far has it
+        double stored = 0; ///< s, for packets that switches take in
     };
 
     struct Server
@@ -380,32 +397,68 @@ class Replay
             m_hasWays = false;
             return;
         }
+        uint64_t number = m_between.size();
+        if (m_freeBetween.empty())
+        {
+            m_between.emplace_back();
+        }
+        else
+        {
+            number = m_freeBetween.back();
+            m_freeBetween.pop_back();
+        }
+        Between& message = m_between[number];
+        message = {&path, event.from, event.to, event.lane, 0, m_ways.WireBytes(event.bytes)};
+        message.end = m_now;
+        Hop(number);
+    }
+
+    /// It stands before its next bundle.
+    void Hop(uint64_t number)
+    {
+        Between& message = m_between[number];
+        const std::vector<uint32_t>& path = message.path->bundles;
         const std::vector<topo::SharedLinks::Bundle>& bundles = m_network.links->Bundles();
         if (m_freeAt.size() < bundles.size())
         {
             m_freeAt.resize(bundles.size(), 0);
         }
-        const double wire = m_ways.WireBytes(event.bytes);
-        const double packet = std::min<double>(wire, m_network.mtu + m_network.header);
-        int64_t begin = m_now;
-        int64_t end = m_now;
-        double stored = 0;
-        for (const uint32_t b : path.bundles)
+        const uint32_t b = path[message.hop];
+        const int64_t begin = std::max(m_now, m_freeAt[b]);
+        m_freeAt[b] = begin + Ps(message.wire / bundles[b].rate);
+        message.end = std::max(message.end, begin + Ps(message.wire / bundles[b].oneRate));
+        if (message.hop > 0)
         {
-            begin = std::max(begin, m_freeAt[b]);
-            m_freeAt[b] = begin + Ps(wire / bundles[b].rate);
-            end = std::max(end, begin + Ps(wire / bundles[b].oneRate));
-            stored += b != path.bundles.front() ? packet / bundles[b].oneRate : 0;
+            const double packet = std::min<double>(message.wire, m_network.mtu + m_network.header);
+            message.stored += packet / bundles[b].oneRate;
+        }
+        if (++message.hop < path.size())
+        {
+            if (begin > m_now)
+            {
+                PushHop(begin, number);
+            }
+            else
+            {
+                Hop(number);
+            }
+            return;
         }
         if (m_times.limited)
         {
             const double rate = static_cast<double>(m_times.rates.Outside().bps) / 8;
-            end = std::max(end, begin + Ps(wire / rate));
+            message.end = std::max(message.end, begin + Ps(message.wire / rate));
         }
-        const double latency = path.links * m_network.cable +
-                               (path.links - 1) * m_network.pipeline +
-                               (m_network.stores ? stored : 0);
-        Push(end + Ps(latency), Kind::kCome, event.from, event.to, event.lane, 0);
+        const uint32_t links = message.path->links;
+        const double latency = links * m_network.cable + (links - 1) * m_network.pipeline +
+                               (m_network.stores ? message.stored : 0);
+        Push(message.end + Ps(latency), Kind::kCome, message.from, message.to, message.lane, 0);
+        m_freeBetween.push_back(number);
+    }
+
+    void PushHop(int64_t at, uint64_t number)
+    {
+        Push(at, Kind::kHop, 0, 0, 0, number);
     }
 
     void Come(Rank from, Rank to, Lane lane)
@@ -429,7 +482,9 @@ class Replay
     std::vector<Member> m_members;
     std::vector<Server> m_servers;
     std::map<uint32_t, uint32_t> m_serverOf; ///< place in m_servers
-    std::vector<int64_t> m_freeAt;           ///< ps, by bundle
+    std::vector<Between> m_between;
+    std::vector<uint64_t> m_freeBetween; ///< of m_between
+    std::vector<int64_t> m_freeAt;       ///< ps, by bundle
     std::priority_queue<Event> m_events;
     uint64_t m_number = 0;
     int64_t m_now = 0;

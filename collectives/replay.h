@@ -8,14 +8,14 @@
  *     a step is done          when what it receives has come; then its message sets out
  *     inside a server         as ports share themselves out: topo::ScaleUpModel
  *     between servers         `outside` later; it takes each bundle of links (topo::SharedLinks) on
- *                             its way after the messages that came there before, all at once where
- *                             they are free
+ *                             its way after the messages that came there before, and begins at the
+ *                             next one as soon as it begins at this
  *     it has come             when the last bundle has, and cables, switches and the packet that
  *                             each switch stores have had their time
  *
  * It knows nothing of queues, marks, pauses and of which of several equal links a flow is hashed
  * to. One event or two a message, so it is for tens of thousands of messages: of larger schedules
- * StraightSeconds adds up what each link carries.
+ * BusiestLinkSeconds adds up what each link carries.
  */
 #ifndef COLLECTIVES_REPLAY_H
 #define COLLECTIVES_REPLAY_H
