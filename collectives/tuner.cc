@@ -50,6 +50,18 @@ LeavesIslands(const Placement& placement, uint32_t island)
     return false;
 }
 
+/// Whether a user has left NCCL's Simple.
+bool
+AllowsSimple(const Fixed& fixed)
+{
+    const auto& protocols = fixed.protocols;
+    return fixed.protocol
+               ? *fixed.protocol == topo::Protocol::kSimple
+               : protocols.empty() ||
+                     std::find(protocols.begin(), protocols.end(), topo::Protocol::kSimple) !=
+                         protocols.end();
+}
+
 /// Of the candidates, what a user has left. If that is nothing: something that says why not.
 std::vector<const Algorithm*>
 Allowed(const std::vector<const Algorithm*>& candidates,
@@ -65,13 +77,7 @@ Allowed(const std::vector<const Algorithm*>& candidates,
         // out. (Who names PAT alone gets it.)
         const bool needsSimple = !ProtocolsInSwitches(*algorithm).empty() ||
                                  (fixed.among.empty() && algorithm->Name() == kPat);
-        const auto& protocols = fixed.protocols;
-        const bool simple =
-            fixed.protocol
-                ? *fixed.protocol == topo::Protocol::kSimple
-                : protocols.empty() ||
-                      std::find(protocols.begin(), protocols.end(), topo::Protocol::kSimple) !=
-                          protocols.end();
+        const bool simple = AllowsSimple(fixed);
         const bool except =
             (!simple && needsSimple) ||
             std::find(fixed.except.begin(), fixed.except.end(), algorithm->Name()) !=
@@ -365,14 +371,15 @@ AllPossible(const Collective& what,
     std::vector<Choice> possible;
     for (const Algorithm* algorithm : fixed.among.empty() ? AlgorithmsFor(what.op) : fixed.among)
     {
-        if (!IsWorthAsking(*algorithm, what, placement, options, fixed))
+        const auto inSwitches = ProtocolsInSwitches(*algorithm);
+        if (!IsWorthAsking(*algorithm, what, placement, options, fixed) ||
+            (!inSwitches.empty() && !AllowsSimple(fixed)))
         {
             continue;
         }
         std::vector<std::optional<topo::Protocol>> protocols = {std::nullopt};
         if (machine.hasLibrary)
         {
-            const auto inSwitches = ProtocolsInSwitches(*algorithm);
             const auto some =
                 inSwitches.empty() ? Protocols(what.op, placement, machine, fixed) : inSwitches;
             protocols.assign(some.begin(), some.end());

@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/unit-strings.h"
 #include "results/human-text.h"
 #include "scenarios/spec/collective-options.h"
+#include "scenarios/spec/network-choices.h"
 
 namespace results
 {
@@ -139,6 +140,24 @@ PrintTuner(std::ostream& os, const scenario::MeasuredChoices& choices)
            << (model.ps > 0 ? HumanTime(Us(model.ps)) + Format(", %.2f times as long", Gain(one))
                             : std::string("for ever"))
            << "\n";
+    }
+}
+
+void
+PrintAdvice(std::ostream& os, const scenario::CollperfScenario& scenario)
+{
+    std::vector<coll::Collective> whats;
+    for (const uint64_t bytes : scenario.sizes)
+    {
+        whats.push_back(scenario.CollectiveOf(bytes));
+    }
+    const std::string advice = scenario::NetworkAdvice(scenario.collectives,
+                                                       scenario.cluster,
+                                                       scenario.fabric,
+                                                       {{{}, std::move(whats)}});
+    if (!advice.empty())
+    {
+        os << Format("%-16s ", "Tuner") << advice << "\n";
     }
 }
 

@@ -47,6 +47,15 @@ CollectiveOptions::OptionsFor(coll::Op op) const
     return all;
 }
 
+bool
+IsForOthers(const coll::Algorithm& algorithm,
+            const coll::Collective& what,
+            const coll::Placement& placement)
+{
+    return algorithm.Uses().fabricSwitches && !coll::HasSeveralServers(placement) &&
+           !algorithm.WhyNot(what, placement, {}).empty();
+}
+
 coll::Fixed
 FixedFor(const CollectiveOptions& options,
          const coll::Collective& what,
@@ -70,6 +79,10 @@ FixedFor(const CollectiveOptions& options,
         if (rule.Covers(what))
         {
             fixed.algorithm = coll::Find(rule.op, rule.name); // null: auto
+            if (fixed.algorithm && IsForOthers(*fixed.algorithm, what, placement))
+            {
+                fixed.algorithm = nullptr;
+            }
         }
     }
     if (!fixed.algorithm && fixed.among.empty() && TakesPxn(options, what.op, placement))

@@ -322,6 +322,7 @@ MakeCollectives(Validation* v,
         return c;
     }
     const auto checkChoices = [&](const CollectiveOptions& options, const char* option) {
+        CheckForOthers(v, options, groups, placements, option);
         for (std::size_t g = 0; g < groups.size() && v->errors.size() == before; ++g)
         {
             CheckChoices(v,

@@ -332,7 +332,8 @@ ChoicesByNetwork(const NetworkChoices& network,
                                      " " + std::to_string(what.ranks) + " " +
                                      std::to_string(what.root) +
                                      (coll::HasSeveralServers(placement) ? " between" : " inside");
-            if (!IsLeftToTuner(options, what, placement) || !known.insert(name).second)
+            const bool byFormula = options.insideByFormula && !coll::HasSeveralServers(placement);
+            if (byFormula || !IsLeftToTuner(options, what, placement) || !known.insert(name).second)
             {
                 continue;
             }

@@ -82,7 +82,14 @@ class NetworkChoices
     mutable std::map<std::string, coll::Choice> m_best;
 };
 
-/// What a user has fixed of a collective (collective-choice.cc).
+/// Whether an algorithm that is named is for groups of several servers, and this one is in one: it
+/// takes what auto does, as NCCL gives a communicator another algorithm where CollNet cannot be.
+/// (All of these: collective-choice.cc.)
+bool IsForOthers(const coll::Algorithm& algorithm,
+                 const coll::Collective& what,
+                 const coll::Placement& placement);
+
+/// What a user has fixed of a collective.
 coll::Fixed FixedFor(const CollectiveOptions& options,
                      const coll::Collective& what,
                      const coll::Placement& placement);
