@@ -203,14 +203,13 @@ CheckForOthers(Validation* v,
     struct Named
     {
         bool taken = false;
-        std::map<std::size_t, std::size_t> others; ///< groups that do without it, by their ranks
+        std::set<std::size_t> others; ///< ranks of groups that do without it
         std::string why;
     };
 
     std::map<std::string, Named> named; // by algorithm and operation
     for (std::size_t g = 0; g < groups.size(); ++g)
     {
-        std::set<std::string> counted;
         for (const coll::Collective& what : groups[g].collectives)
         {
             const AlgorithmRule* last = nullptr;
@@ -229,9 +228,9 @@ CheckForOthers(Validation* v,
             {
                 one.taken = true;
             }
-            else if (counted.insert(name).second)
+            else
             {
-                ++one.others[what.ranks];
+                one.others.insert(what.ranks);
                 one.why = algorithm->WhyNot(what, placements[g], {});
             }
         }
@@ -244,10 +243,9 @@ CheckForOthers(Validation* v,
             continue;
         }
         std::vector<std::string> which;
-        for (const auto& [ranks, count] : one.others)
+        for (const std::size_t ranks : one.others)
         {
-            which.push_back(topo::Counted(count, "group") + " of " + topo::Counted(ranks, "rank") +
-                            " in one server");
+            which.push_back("groups of " + topo::Counted(ranks, "rank") + " in one server");
         }
         if (!which.empty())
         {
