@@ -24,6 +24,8 @@ constexpr const char* kTrees = "double-binary-tree";
 /// (NCCL from 2.23 on, src/graph/tuning.cc, ncclPatEnable: as many nodes as ranks).
 constexpr const char* kPat = "pat";
 constexpr const char* kCandidates[] = {"ring", kTrees, "nvls", kPat};
+/// Of broadcast and reduce, for which NCCL has rings only: where there is no library to imitate.
+constexpr const char* kWithoutLibrary[] = {"tree", "k-nomial"};
 
 // What is measured beside the formula's choice: all assumed.
 /// Algorithms, each with its best protocol.
@@ -303,6 +305,16 @@ Choose(const Collective& what,
             // What NCCL expects of PAT is software: without that, the ring stands for both.
             const bool known = machine.hasLibrary || std::string(name) != kPat;
             if (algorithm && algorithm != algorithms.front() && !between && known &&
+                algorithm->WhyNot(what, placement, options).empty())
+            {
+                algorithms.push_back(algorithm);
+            }
+        }
+        const bool ofRoot = what.op == Op::kBroadcast || what.op == Op::kReduce;
+        for (const char* name : kWithoutLibrary)
+        {
+            const Algorithm* algorithm = ofRoot ? Find(what.op, name) : nullptr;
+            if (algorithm && !machine.hasLibrary &&
                 algorithm->WhyNot(what, placement, options).empty())
             {
                 algorithms.push_back(algorithm);
