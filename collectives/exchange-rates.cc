@@ -4,6 +4,7 @@
 #include "collectives/exchange-rates.h"
 
 #include "collectives/placement.h"
+#include "collectives/possible-choices.h"
 
 #include <algorithm>
 
@@ -86,6 +87,28 @@ rdma::BitRate
 ExchangeRates::Inside(uint64_t bytes) const
 {
     return rdma::BitRate(m_inside.bps * Channels(bytes));
+}
+
+bool
+MaySlowDown(const ExchangeRates& rates,
+            const Algorithm& algorithm,
+            Op op,
+            const Placement& placement,
+            const Machine& machine)
+{
+    const auto rate = static_cast<double>(rates.Outside().bps);
+    if (rate == 0)
+    {
+        return false;
+    }
+    const bool allAtOnce = IsAllToAll(op) && algorithm.Name() == std::string("direct");
+    std::size_t most = 0; // in a server
+    for (const auto& ranks : RanksByServer(placement))
+    {
+        most = std::max(most, ranks.size());
+    }
+    const auto elsewhere = static_cast<double>(placement.serverOf.size() - most);
+    return !allAtOnce || rate * elsewhere < machine.nicRate * 8;
 }
 
 } // namespace coll

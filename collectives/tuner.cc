@@ -4,6 +4,7 @@
 #include "collectives/tuner.h"
 
 #include "collectives/placement.h"
+#include "collectives/possible-choices.h"
 #include "collectives/registry.h"
 
 #include <algorithm>
@@ -23,6 +24,8 @@ constexpr const char* kTrees = "double-binary-tree";
 /// (NCCL from 2.23 on, src/graph/tuning.cc, ncclPatEnable: as many nodes as ranks).
 constexpr const char* kPat = "pat";
 constexpr const char* kCandidates[] = {"ring", kTrees, "nvls", kPat};
+/// Of broadcast and reduce, for which NCCL has rings only: where there is no library to imitate.
+constexpr const char* kWithoutLibrary[] = {"tree", "k-nomial"};
 
 // What is measured beside the formula's choice: all assumed.
 /// Algorithms, each with its best protocol.
@@ -49,6 +52,18 @@ LeavesIslands(const Placement& placement, uint32_t island)
     return false;
 }
 
+/// Whether a user has left NCCL's Simple.
+bool
+AllowsSimple(const Fixed& fixed)
+{
+    const auto& protocols = fixed.protocols;
+    return fixed.protocol
+               ? *fixed.protocol == topo::Protocol::kSimple
+               : protocols.empty() ||
+                     std::find(protocols.begin(), protocols.end(), topo::Protocol::kSimple) !=
+                         protocols.end();
+}
+
 /// Of the candidates, what a user has left. If that is nothing: something that says why not.
 std::vector<const Algorithm*>
 Allowed(const std::vector<const Algorithm*>& candidates,
@@ -64,13 +79,7 @@ Allowed(const std::vector<const Algorithm*>& candidates,
         // out. (Who names PAT alone gets it.)
         const bool needsSimple = !ProtocolsInSwitches(*algorithm).empty() ||
                                  (fixed.among.empty() && algorithm->Name() == kPat);
-        const auto& protocols = fixed.protocols;
-        const bool simple =
-            fixed.protocol
-                ? *fixed.protocol == topo::Protocol::kSimple
-                : protocols.empty() ||
-                      std::find(protocols.begin(), protocols.end(), topo::Protocol::kSimple) !=
-                          protocols.end();
+        const bool simple = AllowsSimple(fixed);
         const bool except =
             (!simple && needsSimple) ||
             std::find(fixed.except.begin(), fixed.except.end(), algorithm->Name()) !=
@@ -118,13 +127,18 @@ WhyNotProtocol(topo::Protocol protocol, const Placement& placement, const Machin
            "between such servers: ll, simple";
 }
 
+namespace
+{
+
+/// \param imitates with what NCCL expects of trees and of PAT, where there is a library
 std::optional<double>
-EstimateSeconds(const Algorithm& algorithm,
-                topo::Protocol protocol,
-                const Collective& what,
-                const Placement& placement,
-                const AlgorithmOptions& options,
-                const Machine& machine)
+Formula(const Algorithm& algorithm,
+        topo::Protocol protocol,
+        const Collective& what,
+        const Placement& placement,
+        const AlgorithmOptions& options,
+        const Machine& machine,
+        bool imitates)
 {
     const std::optional<Cost> cost = algorithm.CostOf(what, placement, options);
     if (!cost)
@@ -173,7 +187,7 @@ EstimateSeconds(const Algorithm& algorithm,
         messages =
             chainInside * machine.insideLatency + chainOutside * (machine.outsideLatency + stored);
     }
-    if (machine.hasLibrary && algorithm.Name() == kPat)
+    if (imitates && machine.hasLibrary && algorithm.Name() == kPat)
     {
         // NCCL expects of it a latency for each doubling, a fraction of what it has for others, and
         // 2.8 us for each rank, and that it carries 3/4 of the rate (src/graph/tuning.cc): so it
@@ -182,18 +196,44 @@ EstimateSeconds(const Algorithm& algorithm,
         return seconds + doublings * times.outside.Seconds() / 3.5 + what.ranks * 2.8e-6 +
                cost->outOfServer / (0.75 * outRate);
     }
+    if (imitates && machine.hasLibrary && algorithm.Name() == kTrees)
+    {
+        // NCCL expects latencies and then bytes, and all trees to carry S up and S down at 0.92 of
+        // the rate (src/graph/tuning.cc): so it takes rings for large sizes. (Its search may give
+        // trees on two servers twice that, src/graph/search.cc; but the tables of two servers that
+        // there are, Polaris', are those of rings from 16 MiB on, to 1%.)
+        const double slowest = outside ? std::min(inRate, outRate) : inRate;
+        return seconds + messages + 2 * static_cast<double>(what.bytes) / (0.92 * slowest);
+    }
     messages += bytes * (chainInside / inRate + (outside ? chainOutside / outRate : 0));
-    double links =
+    const double links =
         std::max(chainInside > 0 ? cost->serialBytes / inRate * (chainInside / chain) : 0,
                  outside ? cost->outOfServer / outRate : 0);
-    if (machine.hasLibrary && algorithm.Name() == kTrees)
-    {
-        // Between two servers trees send fewer bytes than rings, but NCCL expects all of them to
-        // carry S up and S down at 0.92 of the rate (src/graph/tuning.cc), and so takes rings.
-        const double slowest = outside ? std::min(inRate, outRate) : inRate;
-        links = std::max(links, 2 * static_cast<double>(what.bytes) / (0.92 * slowest));
-    }
     return seconds + std::max(messages, links);
+}
+
+} // namespace
+
+std::optional<double>
+EstimateSeconds(const Algorithm& algorithm,
+                topo::Protocol protocol,
+                const Collective& what,
+                const Placement& placement,
+                const AlgorithmOptions& options,
+                const Machine& machine)
+{
+    return Formula(algorithm, protocol, what, placement, options, machine, true);
+}
+
+std::optional<double>
+PlainSeconds(const Algorithm& algorithm,
+             topo::Protocol protocol,
+             const Collective& what,
+             const Placement& placement,
+             const AlgorithmOptions& options,
+             const Machine& machine)
+{
+    return Formula(algorithm, protocol, what, placement, options, machine, false);
 }
 
 namespace
@@ -270,6 +310,16 @@ Choose(const Collective& what,
                 algorithms.push_back(algorithm);
             }
         }
+        const bool ofRoot = what.op == Op::kBroadcast || what.op == Op::kReduce;
+        for (const char* name : kWithoutLibrary)
+        {
+            const Algorithm* algorithm = ofRoot ? Find(what.op, name) : nullptr;
+            if (algorithm && !machine.hasLibrary &&
+                algorithm->WhyNot(what, placement, options).empty())
+            {
+                algorithms.push_back(algorithm);
+            }
+        }
         algorithms = Allowed(algorithms, what, placement, options, fixed);
     }
     Choice best;
@@ -321,6 +371,44 @@ Choose(const Collective& what,
         }
     }
     return best;
+}
+
+std::vector<Choice>
+AllPossible(const Collective& what,
+            const Placement& placement,
+            const AlgorithmOptions& options,
+            const Machine& machine,
+            const Fixed& fixed)
+{
+    std::vector<Choice> possible;
+    for (const Algorithm* algorithm : fixed.among.empty() ? AlgorithmsFor(what.op) : fixed.among)
+    {
+        const auto inSwitches = ProtocolsInSwitches(*algorithm);
+        if (!IsWorthAsking(*algorithm, what, placement, options, fixed) ||
+            (!inSwitches.empty() && !AllowsSimple(fixed)))
+        {
+            continue;
+        }
+        std::vector<std::optional<topo::Protocol>> protocols = {std::nullopt};
+        if (machine.hasLibrary)
+        {
+            const auto some =
+                inSwitches.empty() ? Protocols(what.op, placement, machine, fixed) : inSwitches;
+            protocols.assign(some.begin(), some.end());
+        }
+        for (const auto& protocol : protocols)
+        {
+            const std::optional<double> seconds =
+                PlainSeconds(*algorithm,
+                             protocol.value_or(topo::Protocol::kSimple),
+                             what,
+                             placement,
+                             options,
+                             machine);
+            possible.push_back({algorithm, protocol, seconds.value_or(0)});
+        }
+    }
+    return possible;
 }
 
 std::vector<Choice>

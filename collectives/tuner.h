@@ -19,7 +19,7 @@
  * the same kind of formula with constants of its own; here the constants are those of the machine,
  * but for what NCCL expects of trees and of pat. Without a library software takes no time:
  * latencies are those of cables, switches and links in servers, and nothing is left of NCCL but
- * which algorithms there are (all but pat).
+ * which algorithms there are (all but pat; broadcast and reduce have trees, too).
  */
 #ifndef COLLECTIVES_TUNER_H
 #define COLLECTIVES_TUNER_H

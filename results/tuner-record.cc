@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/unit-strings.h"
 #include "results/human-text.h"
 #include "scenarios/spec/collective-options.h"
+#include "scenarios/spec/network-choices.h"
 
 namespace results
 {
@@ -23,15 +24,18 @@ Gain(const scenario::MeasuredCollective& one)
                : 0;
 }
 
+/// \param seconds by formula; 0: not known
 nlohmann::ordered_json
-ToJson(const scenario::TriedChoice& tried)
+ToJson(const coll::Choice& choice, double seconds)
 {
-    const coll::Choice& choice = tried.choice;
     nlohmann::ordered_json json = {{"algorithm", choice.algorithm->Name()},
                                    {"protocol", nullptr},
                                    {"channels", nullptr},
-                                   {"formula_us", choice.seconds * 1e6},
-                                   {"time_us", nullptr}};
+                                   {"formula_us", nullptr}};
+    if (seconds > 0)
+    {
+        json["formula_us"] = seconds * 1e6;
+    }
     if (choice.protocol)
     {
         json["protocol"] = topo::ToString(*choice.protocol);
@@ -40,6 +44,14 @@ ToJson(const scenario::TriedChoice& tried)
     {
         json["channels"] = choice.channels;
     }
+    return json;
+}
+
+nlohmann::ordered_json
+ToJson(const scenario::TriedChoice& tried)
+{
+    nlohmann::ordered_json json = ToJson(tried.choice, tried.choice.seconds);
+    json["time_us"] = nullptr;
     if (tried.ps > 0)
     {
         json["time_us"] = Us(tried.ps);
@@ -53,6 +65,20 @@ nlohmann::ordered_json
 ToJson(const scenario::MeasuredChoices& choices)
 {
     auto all = nlohmann::ordered_json::array();
+    for (const scenario::NetworkChoice& one : choices.ByNetwork())
+    {
+        nlohmann::ordered_json json = {{"op", coll::OpName(one.what.op)},
+                                       {"bytes", one.what.bytes},
+                                       {"ranks", one.what.ranks},
+                                       {"chosen", ToJson(one.best, one.best.seconds)},
+                                       {"by_formula", ToJson(one.model, one.modelSeconds)},
+                                       {"gain", nullptr}};
+        if (one.modelSeconds > 0)
+        {
+            json["gain"] = one.modelSeconds / one.best.seconds;
+        }
+        all.push_back(std::move(json));
+    }
     for (const scenario::MeasuredCollective& one : choices.All())
     {
         nlohmann::ordered_json json = {{"op", coll::OpName(one.what.op)},
@@ -85,6 +111,18 @@ ToJson(const scenario::MeasuredChoices& choices)
 void
 PrintTuner(std::ostream& os, const scenario::MeasuredChoices& choices)
 {
+    for (const scenario::NetworkChoice& one : choices.ByNetwork())
+    {
+        os << Format("%-16s ", "Tuner") << coll::OpName(one.what.op) << " of "
+           << rdma::ToString(rdma::Bytes(one.what.bytes)) << ", " << one.what.ranks
+           << " ranks: " << scenario::ChoiceText(one.best) << " takes "
+           << HumanTime(one.best.seconds * 1e6) << " by formula; as NCCL "
+           << scenario::ChoiceText(one.model)
+           << (one.modelSeconds > 0
+                   ? Format(", %.2f times as long", one.modelSeconds / one.best.seconds)
+                   : std::string())
+           << "\n";
+    }
     for (const scenario::MeasuredCollective& one : choices.All())
     {
         const scenario::TriedChoice& best = one.Best();
@@ -102,6 +140,24 @@ PrintTuner(std::ostream& os, const scenario::MeasuredChoices& choices)
            << (model.ps > 0 ? HumanTime(Us(model.ps)) + Format(", %.2f times as long", Gain(one))
                             : std::string("for ever"))
            << "\n";
+    }
+}
+
+void
+PrintAdvice(std::ostream& os, const scenario::CollperfScenario& scenario)
+{
+    std::vector<coll::Collective> whats;
+    for (const uint64_t bytes : scenario.sizes)
+    {
+        whats.push_back(scenario.CollectiveOf(bytes));
+    }
+    const std::string advice = scenario::NetworkAdvice(scenario.collectives,
+                                                       scenario.cluster,
+                                                       scenario.fabric,
+                                                       {{{}, std::move(whats)}});
+    if (!advice.empty())
+    {
+        os << Format("%-16s ", "Tuner") << advice << "\n";
     }
 }
 

@@ -2,12 +2,13 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * What --tuner=measured has found: what each candidate took, which was taken, and what the formula
- * would have taken. The same whether it was measured now or read.
+ * would have taken. The same whether it was measured now or read. And what --tuner=network takes.
  */
 #ifndef RESULTS_TUNER_RECORD_H
 #define RESULTS_TUNER_RECORD_H
 
 #include "scenarios/spec/measured-choices.h"
+#include "scenarios/spec/scenario.h"
 
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -20,6 +21,9 @@ nlohmann::ordered_json ToJson(const scenario::MeasuredChoices& choices);
 
 /// A line for each choice.
 void PrintTuner(std::ostream& os, const scenario::MeasuredChoices& choices);
+
+/// Where --tuner=model takes what is much slower than what --tuner=network would: a line.
+void PrintAdvice(std::ostream& os, const scenario::CollperfScenario& scenario);
 
 } // namespace results
 

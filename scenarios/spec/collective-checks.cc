@@ -10,7 +10,9 @@
 #include "collectives/registry.h"
 #include "scenarios/spec/aggregators.h"
 #include "scenarios/spec/nccl-environment.h"
+#include "scenarios/spec/network-choices.h"
 #include "scenarios/spec/rail-options.h"
+#include "topologies/names.h"
 
 #include <algorithm>
 #include <map>
@@ -189,6 +191,68 @@ AnySwitches(const std::vector<CollectiveOptions*>& choices,
         }
     }
     return false;
+}
+
+void
+CheckForOthers(Validation* v,
+               const CollectiveOptions& c,
+               const std::vector<UsedBy>& groups,
+               const std::vector<coll::Placement>& placements,
+               const std::string& option)
+{
+    struct Named
+    {
+        bool taken = false;
+        std::set<std::size_t> others; ///< ranks of groups that do without it
+        std::string why;
+    };
+
+    std::map<std::string, Named> named; // by algorithm and operation
+    for (std::size_t g = 0; g < groups.size(); ++g)
+    {
+        for (const coll::Collective& what : groups[g].collectives)
+        {
+            const AlgorithmRule* last = nullptr;
+            for (const AlgorithmRule& rule : c.algorithms)
+            {
+                last = rule.Covers(what) ? &rule : last;
+            }
+            const coll::Algorithm* algorithm = last ? coll::Find(last->op, last->name) : nullptr;
+            if (!algorithm || !algorithm->Uses().fabricSwitches)
+            {
+                continue;
+            }
+            const std::string name = algorithm->Name() + " " + coll::OpName(what.op);
+            Named& one = named[name];
+            if (!IsForOthers(*algorithm, what, placements[g]))
+            {
+                one.taken = true;
+            }
+            else
+            {
+                one.others.insert(what.ranks);
+                one.why = algorithm->WhyNot(what, placements[g], {});
+            }
+        }
+    }
+    for (const auto& [name, one] : named)
+    {
+        if (!one.taken)
+        {
+            v->Fail(option, name + ": " + one.why);
+            continue;
+        }
+        std::vector<std::string> which;
+        for (const std::size_t ranks : one.others)
+        {
+            which.push_back("groups of " + topo::Counted(ranks, "rank") + " in one server");
+        }
+        if (!which.empty())
+        {
+            v->notes.push_back(v->values.Where(option) + ": " + name + " is not for " +
+                               Join(which, ", ") + "; they take what auto does");
+        }
+    }
 }
 
 void

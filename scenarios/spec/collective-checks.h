@@ -35,6 +35,14 @@ bool AnySwitches(const std::vector<CollectiveOptions*>& choices,
                  const std::vector<UsedBy>& groups,
                  const std::vector<coll::Placement>& placements);
 
+/// What is named for groups of several servers: a note where others do without it, an error where
+/// there are only others. \param option which has chosen it
+void CheckForOthers(Validation* v,
+                    const CollectiveOptions& c,
+                    const std::vector<UsedBy>& groups,
+                    const std::vector<coll::Placement>& placements,
+                    const std::string& option);
+
 /// What an algorithm itself cannot do with these ranks and options: said once an operation.
 /// \param option which has chosen it
 void CheckChoices(Validation* v,

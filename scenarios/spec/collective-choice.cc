@@ -3,10 +3,12 @@
  *
  * How a collective is done: what the user has said, and what is left to the tuner.
  */
+#include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/measured-choices.h"
+#include "scenarios/spec/network-choices.h"
 #include "scenarios/spec/rail-options.h"
 
 namespace scenario
@@ -45,10 +47,15 @@ CollectiveOptions::OptionsFor(coll::Op op) const
     return all;
 }
 
-namespace
+bool
+IsForOthers(const coll::Algorithm& algorithm,
+            const coll::Collective& what,
+            const coll::Placement& placement)
 {
+    return algorithm.Uses().fabricSwitches && !coll::HasSeveralServers(placement) &&
+           !algorithm.WhyNot(what, placement, {}).empty();
+}
 
-/// What a user has fixed.
 coll::Fixed
 FixedFor(const CollectiveOptions& options,
          const coll::Collective& what,
@@ -72,6 +79,10 @@ FixedFor(const CollectiveOptions& options,
         if (rule.Covers(what))
         {
             fixed.algorithm = coll::Find(rule.op, rule.name); // null: auto
+            if (fixed.algorithm && IsForOthers(*fixed.algorithm, what, placement))
+            {
+                fixed.algorithm = nullptr;
+            }
         }
     }
     if (!fixed.algorithm && fixed.among.empty() && TakesPxn(options, what.op, placement))
@@ -79,6 +90,33 @@ FixedFor(const CollectiveOptions& options,
         fixed.algorithm = coll::Find(what.op, "pxn");
     }
     return fixed;
+}
+
+coll::Choice
+ModelChoiceOf(const CollectiveOptions& options,
+              const coll::Collective& what,
+              const coll::Placement& placement)
+{
+    return coll::Choose(what,
+                        placement,
+                        options.OptionsFor(what.op),
+                        options.machine,
+                        FixedFor(options, what, placement));
+}
+
+namespace
+{
+
+/// Blocks of sizes of their own are a step's, and no two need be alike; and what takes a formula's
+/// time inside servers takes the model's.
+bool
+IsByNetwork(const CollectiveOptions& options,
+            const coll::Collective& what,
+            const coll::Placement& placement)
+{
+    return options.measured && options.measured->Network() && what.ranks > 1 &&
+           what.op != coll::Op::kAllToAllV &&
+           !(options.insideByFormula && !coll::HasSeveralServers(placement));
 }
 
 } // namespace
@@ -96,6 +134,20 @@ ChoiceOf(const CollectiveOptions& options,
         const coll::Choice& best = measured->Best().choice;
         // What could do the range's measured size may not do another one.
         if (best.algorithm->WhyNot(what, placement, options.OptionsFor(what.op, best)).empty())
+        {
+            return best;
+        }
+    }
+    if (IsByNetwork(options, what, placement))
+    {
+        // Of an algorithm that is named the protocol.
+        coll::Fixed rest = fixed;
+        if (fixed.algorithm)
+        {
+            rest.among = {fixed.algorithm};
+        }
+        const coll::Choice best = options.measured->Network()->Best(options, what, placement, rest);
+        if (best.algorithm)
         {
             return best;
         }

@@ -14,6 +14,7 @@
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/measured-choices.h"
 #include "scenarios/spec/nccl-environment.h"
+#include "scenarios/spec/network-choices.h"
 #include "scenarios/spec/rail-options.h"
 #include "topologies/hop-counter.h"
 
@@ -127,7 +128,7 @@ ReadTuner(Validation* v, CollectiveOptions* c)
     }
 }
 
-/// --tuner=measured for nothing is a mistake.
+/// --tuner=measured or network for nothing is a mistake.
 void
 CheckTuner(Validation* v,
            const std::vector<CollectiveOptions*>& choices,
@@ -136,6 +137,10 @@ CheckTuner(Validation* v,
 {
     for (const CollectiveOptions* choice : choices)
     {
+        if (choice->measured->Network() && choice->machine.hasLibrary && !choice->protocol)
+        {
+            return; // protocols are
+        }
         for (std::size_t g = 0; g < groups.size(); ++g)
         {
             for (const auto& what : groups[g].collectives)
@@ -299,6 +304,15 @@ MakeCollectives(Validation* v,
         cluster->aggregators = nullptr;
         place();
     }
+    if (values.Text("tuner") == kNetworkTuner)
+    {
+        const auto network = std::make_shared<MeasuredChoices>(
+            std::make_shared<const NetworkChoices>(*cluster, fabric));
+        for (CollectiveOptions* choice : choices)
+        {
+            choice->measured = network;
+        }
+    }
     for (std::size_t g = 0; g < groups.size() && v->errors.size() == before; ++g)
     {
         CheckNcclLimits(v, c, groups[g].collectives, placements[g]);
@@ -308,6 +322,7 @@ MakeCollectives(Validation* v,
         return c;
     }
     const auto checkChoices = [&](const CollectiveOptions& options, const char* option) {
+        CheckForOthers(v, options, groups, placements, option);
         for (std::size_t g = 0; g < groups.size() && v->errors.size() == before; ++g)
         {
             CheckChoices(v,

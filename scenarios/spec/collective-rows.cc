@@ -6,6 +6,7 @@
 #include "collectives/placement.h"
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/network-choices.h"
 
 namespace scenario
 {
@@ -25,7 +26,8 @@ ProtocolItems()
 std::vector<NamedItem>
 TunerItems()
 {
-    return {{kModelTuner, "by formula with the machine's numbers"},
+    return {{kModelTuner, "by formula with the machine's numbers, among what NCCL has"},
+            {kNetworkTuner, "by formula with this network's links, among all algorithms"},
             {kMeasuredTuner, "by simulating what is best by formula, kept in --tuner-cache"}};
 }
 
@@ -61,8 +63,10 @@ CollectiveOptionRows()
             Kind::kName,
             json,
             group,
-            "how auto chooses; measured: the best few by formula are simulated on this network "
-            "first, alone, and the fastest is taken")
+            "how auto chooses; model: as NCCL, by formula; network: by what each algorithm takes "
+            "on "
+            "these servers and links; measured: the best few by formula are simulated on this "
+            "network first, alone, and the fastest is taken")
             .Names("tuner", TunerItems)
             .Default(kModelTuner)
             .Example(kMeasuredTuner),

@@ -6,6 +6,7 @@
 #include "collectives/registry.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
+#include "scenarios/spec/network-choices.h"
 
 #include <algorithm>
 #include <cmath>
@@ -110,6 +111,21 @@ MeasuredChoices::Plan(const CollectiveOptions& options,
                       const ClusterSpec& cluster,
                       const std::vector<UsedBy>& groups)
 {
+    if (m_network)
+    {
+        for (NetworkChoice& one : ChoicesByNetwork(*m_network, options, cluster, groups))
+        {
+            const bool known =
+                std::any_of(m_byNetwork.begin(), m_byNetwork.end(), [&one](const auto& other) {
+                    return other.what == one.what && other.best.algorithm == one.best.algorithm;
+                });
+            if (!known)
+            {
+                m_byNetwork.push_back(std::move(one));
+            }
+        }
+        return;
+    }
     std::vector<std::set<coll::Rank>> busy;
     for (const MeasuredCollective& one : m_all)
     {

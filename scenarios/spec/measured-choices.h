@@ -28,7 +28,9 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace scenario
@@ -36,6 +38,7 @@ namespace scenario
 
 struct ClusterSpec;
 struct CollectiveOptions;
+class NetworkChoices;
 
 /// Sizes that do a collective in one way.
 struct SizeRange
@@ -74,11 +77,36 @@ struct MeasuredCollective
     }
 };
 
+/// What --tuner=network has taken, and what the imitation of NCCL's tuner would have.
+struct NetworkChoice
+{
+    coll::Collective what;
+    coll::Choice best;
+    coll::Choice model;
+    double modelSeconds = 0; ///< on this network, as best.seconds; 0: not known
+};
+
 /// Of a run.
 class MeasuredChoices
 {
   public:
-    /// What the groups of a run leave to the tuner is to be measured.
+    MeasuredChoices() = default;
+
+    /// --tuner=network: what formulas say of the network stands for measurements, of which there
+    /// are none.
+    explicit MeasuredChoices(std::shared_ptr<const NetworkChoices> network)
+        : m_network(std::move(network))
+    {
+    }
+
+    /// Null: --tuner=measured.
+    const NetworkChoices* Network() const
+    {
+        return m_network.get();
+    }
+
+    /// What the groups of a run leave to the tuner is to be measured; by network: is looked up, of
+    /// groups of as many ranks in one server or several that of the first.
     /// \param groups all of the run's; those without ranks are of all
     void Plan(const CollectiveOptions& options,
               const ClusterSpec& cluster,
@@ -99,7 +127,15 @@ class MeasuredChoices
         return m_all;
     }
 
+    /// --tuner=network: in the order in which the run has them.
+    const std::vector<NetworkChoice>& ByNetwork() const
+    {
+        return m_byNetwork;
+    }
+
   private:
+    std::shared_ptr<const NetworkChoices> m_network;
+    std::vector<NetworkChoice> m_byNetwork;
     std::vector<MeasuredCollective> m_all;
     std::map<std::string, std::size_t> m_index; ///< by operation, range and shape
 };

@@ -18,6 +18,7 @@
 #include "scenarios/spec/formula-text.h"
 #include "scenarios/spec/host-memory.h"
 #include "scenarios/spec/infiniband.h"
+#include "scenarios/spec/network-choices.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/placement.h"
@@ -571,6 +572,7 @@ std::string
 CollectivesText(const TrainingScenario& s)
 {
     std::string text;
+    std::vector<UsedBy> first; // of each kind
     for (uint32_t kind = 0; kind < s.plan.groupKinds.size(); ++kind)
     {
         const auto& groups = s.plan.groupKinds[kind].groups;
@@ -598,6 +600,12 @@ CollectivesText(const TrainingScenario& s)
         {
             continue;
         }
+        UsedBy& used = first.emplace_back();
+        used.ranks = groups[0];
+        for (const auto& [op, ofOp] : whats)
+        {
+            used.collectives.insert(used.collectives.end(), ofOp.begin(), ofOp.end());
+        }
         const bool several = groups.size() > 1;
         text +=
             Line(text.empty() ? "collectives" : "",
@@ -606,7 +614,7 @@ CollectivesText(const TrainingScenario& s)
                           : "") +
                      AlgorithmText(s.collectives, PlacementOf(s.cluster, groups[0]), whats));
     }
-    return text;
+    return text + LineIf("tuner", NetworkAdvice(s.collectives, s.cluster, s.fabric, first));
 }
 
 /// Lines of the estimate of a GPU's memory.
@@ -824,6 +832,7 @@ PlanText(const CollperfScenario& s)
     {
         text += Line("compared", AlgorithmText(other.collectives, placement, {{s.op, whats}}));
     }
+    text += LineIf("tuner", NetworkAdvice(s.collectives, s.cluster, s.fabric, {{{}, whats}}));
     text += NcclLine(s.collectives.nccl);
     text += ClusterText(s.cluster, s.fabric) + EventLines(s.run, s.cluster.topology);
     text += FabricText(s.fabric, s.cluster.topology) + LineIf("scheduling", EtsText(s.fabric.ets)) +

@@ -7,6 +7,7 @@
 #include "collective-runner.h"
 #include "collectives/aggregation.h"
 #include "collectives/placement.h"
+#include "collectives/possible-choices.h"
 #include "collectives/registry.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
@@ -197,21 +198,11 @@ CollectiveRunner::Prepare(uint32_t communicator, const coll::Collective& what)
 bool
 CollectiveRunner::CanBeLimited(const Plan& plan, const coll::Placement& placement) const
 {
-    const auto rate = static_cast<double>(plan.rates.Outside().bps);
-    if (rate == 0)
-    {
-        return false;
-    }
-    // Who sends all others something at once fills its NIC all the same.
-    const bool allAtOnce = coll::IsAllToAll(plan.schedule->What().op) &&
-                           plan.algorithm->Name() == std::string("direct");
-    std::size_t most = 0; // in a server
-    for (const auto& ranks : coll::RanksByServer(placement))
-    {
-        most = std::max(most, ranks.size());
-    }
-    const auto elsewhere = static_cast<double>(placement.serverOf.size() - most);
-    return !allAtOnce || rate * elsewhere < m_options.machine.nicRate * 8;
+    return coll::MaySlowDown(plan.rates,
+                             *plan.algorithm,
+                             plan.schedule->What().op,
+                             placement,
+                             m_options.machine);
 }
 
 CollectiveRunner::Plan

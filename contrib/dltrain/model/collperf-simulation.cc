@@ -169,6 +169,7 @@ CollperfSimulation::PrintSummary(std::ostream& os, const results::RunStats& netw
     {
         results::PrintTuner(os, *m_scenario.collectives.measured);
     }
+    results::PrintAdvice(os, m_scenario);
     results::PrintHashLuck(os, network);
     results::PrintRunStats(os, network);
 }

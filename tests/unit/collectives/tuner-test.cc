@@ -4,6 +4,7 @@
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "collectives/tuner.h"
+#include "topologies/server.h"
 
 #include <gtest/gtest.h>
 #include <set>
@@ -337,6 +338,50 @@ TEST(Tuner, EveryOperationAndPlacementHasAChoiceThatCanBeMade)
                     EXPECT_NE(choice.algorithm->Make(what, placement, {}), nullptr);
                     EXPECT_EQ(*choice.protocol == Protocol::kExchange, IsExchange(op));
                     EXPECT_TRUE(servers == 1 || *choice.protocol != Protocol::kLl128);
+                }
+            }
+        }
+    }
+}
+
+/// Without congestion and uplinks.
+Machine
+MachineOfPreset(const char* name)
+{
+    const topo::ServerSpec& server = *topo::FindServer(topo::ServerPresets(), name);
+    Machine machine;
+    machine.insideRate = server.scaleUp.perGpu.bps / 8.0 * server.scaleUp.efficiency;
+    machine.nicRate = server.nicRate.bps / 8.0;
+    machine.nics = server.nics;
+    machine.hasLibrary = true;
+    machine.library = server.library;
+    return machine;
+}
+
+TEST(Tuner, WhatWasLeftForLargerSizesDoesNotComeBack)
+{
+    // Each way takes a latency and then its bytes, so of two ways one is faster up to a size and
+    // the other from there on: no number of chunks turns that round.
+    for (const char* preset : {"dgx-h100", "dgx-a100", "dgx-1-v100"})
+    {
+        const Machine machine = MachineOfPreset(preset);
+        for (const uint32_t servers : {2U, 3U, 4U, 7U, 16U})
+        {
+            const Placement placement = UniformPlacement(servers, 8, machine.nics);
+            std::set<std::string> left;
+            std::string last;
+            for (double bytes = 1024; bytes < 2e9; bytes *= 1.1)
+            {
+                const Collective what{Op::kAllReduce, static_cast<uint64_t>(bytes), 8 * servers};
+                const Choice choice = Choose(what, placement, {}, machine);
+                const std::string name =
+                    choice.algorithm->Name() + " " + topo::ToString(*choice.protocol);
+                if (name != last)
+                {
+                    EXPECT_EQ(left.count(name), 0) << preset << " x " << servers << ", " << bytes
+                                                   << " B: " << name << " again";
+                    left.insert(last);
+                    last = name;
                 }
             }
         }

@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What a tuner may choose among that imitates no library: every algorithm that can do a collective,
+ * with the machine's numbers alone.
+ */
+#ifndef COLLECTIVES_POSSIBLE_CHOICES_H
+#define COLLECTIVES_POSSIBLE_CHOICES_H
+
+#include "collectives/exchange-rates.h"
+#include "collectives/tuner.h"
+
+namespace coll
+{
+
+/// EstimateSeconds without what NCCL expects of trees and of PAT.
+std::optional<double> PlainSeconds(const Algorithm& algorithm,
+                                   topo::Protocol protocol,
+                                   const Collective& what,
+                                   const Placement& placement,
+                                   const AlgorithmOptions& options,
+                                   const Machine& machine);
+
+/// All that can do it, each with every protocol that it may have, and PlainSeconds; in the order of
+/// the registry. Of algorithms with switches between servers none: they are for those who ask for
+/// them. May be empty.
+std::vector<Choice> AllPossible(const Collective& what,
+                                const Placement& placement,
+                                const AlgorithmOptions& options,
+                                const Machine& machine,
+                                const Fixed& fixed = {});
+
+/// Whether a pair's share of channels may slow messages between servers down: who sends all others
+/// something at once fills its NIC all the same.
+bool MaySlowDown(const ExchangeRates& rates,
+                 const Algorithm& algorithm,
+                 Op op,
+                 const Placement& placement,
+                 const Machine& machine);
+
+} // namespace coll
+
+#endif // COLLECTIVES_POSSIBLE_CHOICES_H
