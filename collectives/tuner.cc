@@ -202,8 +202,14 @@ Formula(const Algorithm& algorithm,
         // the rate (src/graph/tuning.cc): so it takes rings for large sizes. (Its search may give
         // trees on two servers twice that, src/graph/search.cc; but the tables of two servers that
         // there are, Polaris', are those of rings from 16 MiB on, to 1%.)
+        Collective oneChunk = what; // whose latencies are those of up and down, once
+        oneChunk.bytes = 1;
+        const Cost once = *algorithm.CostOf(oneChunk, placement, options);
+        const auto ofNics = outside ? std::min(once.chain, once.chainOutside) : 0;
+        const double latencies =
+            (once.chain - ofNics) * times.inside.Seconds() + ofNics * times.outside.Seconds();
         const double slowest = outside ? std::min(inRate, outRate) : inRate;
-        return seconds + messages + 2 * static_cast<double>(what.bytes) / (0.92 * slowest);
+        return seconds + latencies + 2 * static_cast<double>(what.bytes) / (0.92 * slowest);
     }
     messages += bytes * (chainInside / inRate + (outside ? chainOutside / outRate : 0));
     const double links =

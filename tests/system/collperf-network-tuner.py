@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 600
-"""--tuner=network: auto by what each algorithm's schedule takes on the run's servers, NICs and links.
+"""--tuner=network: auto by what each schedule takes on the run's servers, NICs and links.
 
 Expected: what it takes is, packet by packet, never 1.3 times as long as the fastest of all that
 --compare names, and never 1.3 times as long as what --tuner=model takes. Flows go where there is

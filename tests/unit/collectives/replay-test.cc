@@ -4,6 +4,9 @@
 #include "collectives/replay.h"
 
 #include <gtest/gtest.h>
+#include <memory>
+#include <optional>
+#include <string>
 
 namespace
 {

@@ -209,11 +209,30 @@ TEST(Tuner, WithoutALibraryThereAreNoProtocols)
                                      NoLibrary());
         EXPECT_FALSE(choice.protocol) << OpName(op);
         ASSERT_TRUE(choice.algorithm);
-        if (op != Op::kAllReduce) // of which there is more than one
+        const bool several = op == Op::kAllReduce || op == Op::kBroadcast || op == Op::kReduce;
+        if (!several)
         {
             EXPECT_EQ(choice.algorithm, &DefaultAlgorithm(op, UniformPlacement(2, 4)))
                 << OpName(op);
         }
+    }
+}
+
+TEST(Tuner, WithoutALibraryBroadcastAndReduceAreNoRingsForSmallSizes)
+{
+    // Of 16 ranks a ring has 15 messages in series and a k-nomial tree of radix 4 has two; of 64 MB
+    // the tree sends each inner rank's 3 copies twice, and the ring's slices follow one another.
+    const Placement placement = UniformPlacement(16, 1);
+    for (const Op op : {Op::kBroadcast, Op::kReduce})
+    {
+        const Choice small = Choose({op, 8, 16}, placement, {}, NoLibrary());
+        EXPECT_EQ(small.algorithm->Name(), "k-nomial") << OpName(op);
+        EXPECT_LT(small.seconds, 3 * 2.4e-6);
+        const Choice large = Choose({op, 64000000, 16}, placement, {}, NoLibrary());
+        EXPECT_EQ(large.algorithm->Name(), "ring") << OpName(op);
+        // NCCL has rings alone.
+        const Choice imitated = Choose({op, 8, 16}, placement, {}, TwoProtocols());
+        EXPECT_EQ(imitated.algorithm->Name(), "ring") << OpName(op);
     }
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "topologies/shared-links.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <string>
 
 namespace
 {
