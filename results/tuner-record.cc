@@ -116,8 +116,14 @@ PrintTuner(std::ostream& os, const scenario::MeasuredChoices& choices)
         os << Format("%-16s ", "Tuner") << coll::OpName(one.what.op) << " of "
            << rdma::ToString(rdma::Bytes(one.what.bytes)) << ", " << one.what.ranks
            << " ranks: " << scenario::ChoiceText(one.best) << " takes "
-           << HumanTime(one.best.seconds * 1e6) << " by formula; as NCCL "
-           << scenario::ChoiceText(one.model)
+           << HumanTime(one.best.seconds * 1e6) << " by formula";
+        // Without this tuner it would be what NCCL's takes.
+        if (scenario::ChoiceText(one.model) == scenario::ChoiceText(one.best))
+        {
+            os << ", which auto takes as well\n";
+            continue;
+        }
+        os << "; auto takes " << scenario::ChoiceText(one.model) << ", as NCCL does"
            << (one.modelSeconds > 0
                    ? Format(", %.2f times as long", one.modelSeconds / one.best.seconds)
                    : std::string())

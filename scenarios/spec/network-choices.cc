@@ -29,6 +29,8 @@ constexpr uint64_t kMostMessages = 60000;
 /// A line of advice says which is slower than this; and it looks at so many sizes. Both assumed.
 constexpr double kMuchSlower = 1.3;
 constexpr std::size_t kMostSizes = 8;
+/// Formulas are as near to simulated times (docs/validation.md, "Formulas of collectives").
+constexpr double kAlike = 1.03;
 /// Others that a rank sends to, of schedules too large for a replay: with more, what is under way
 /// to one port at once is no matter of links alone. Assumed.
 constexpr std::size_t kMostPeers = 64;
@@ -282,6 +284,21 @@ NetworkChoices::Search(const CollectiveOptions& options,
             best = choice;
             least = *seconds;
             best.seconds = least;
+        }
+    }
+    // Of what takes as long as far as a formula can tell, that of NCCL's kind: neighbours follow
+    // one another in its rings, so that less meets where several links are alike.
+    coll::Choice usual =
+        coll::Choose(what, placement, options.OptionsFor(what.op), options.machine, fixed);
+    if (best.algorithm && usual.algorithm &&
+        WhyNotOnRails(options, *usual.algorithm, placement, what.op).empty())
+    {
+        const double limit = kAlike * least;
+        const std::optional<double> seconds = Seconds(options, what, placement, usual, limit);
+        if (seconds && *seconds <= limit)
+        {
+            usual.seconds = *seconds;
+            return usual;
         }
     }
     return best;
