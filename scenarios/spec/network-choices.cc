@@ -29,10 +29,11 @@ constexpr uint64_t kMostMessages = 60000;
 /// A line of advice says which is slower than this; and it looks at so many sizes. Both assumed.
 constexpr double kMuchSlower = 1.3;
 constexpr std::size_t kMostSizes = 8;
-/// Formulas are as near to simulated times (docs/validation.md, "Formulas of collectives").
-constexpr double kAlike = 1.03;
-/// Others that a rank sends to, of schedules too large for a replay: with more, what is under way
-/// to one port at once is no matter of links alone. Assumed.
+/// What is not faster than that is no reason to leave the usual way: a replay knows no queues, and
+/// ways that fill several links at once have more of them. Assumed.
+constexpr double kAlike = 1.1;
+/// Others that a rank sends to: with more, what is under way to one port at once, and what each
+/// message costs a GPU, is no matter of links alone. Assumed.
 constexpr std::size_t kMostPeers = 64;
 /// With fewer bytes a schedule is another one: chunks are as small as they get. Assumed.
 constexpr uint64_t kLeastBytes = 1 << 20;
@@ -189,6 +190,10 @@ NetworkChoices::Seconds(const CollectiveOptions& options,
         return choice.algorithm->Make(less, placement, knobs);
     };
     const std::unique_ptr<coll::Schedule> whole = make(what.bytes);
+    if (!coll::IsExchange(what.op) && HasManyPeers(*whole))
+    {
+        return std::nullopt;
+    }
     if (coll::CountMessages(*whole) <= kMostMessages)
     {
         return coll::ReplaySeconds(*whole, placement, times, m_network, {kMostMessages, limit});
@@ -218,10 +223,6 @@ NetworkChoices::Seconds(const CollectiveOptions& options,
         }
         before = messages;
         bytes /= 2;
-    }
-    if (!coll::IsExchange(what.op) && HasManyPeers(*whole))
-    {
-        return std::nullopt;
     }
     const std::optional<double> formula =
         coll::PlainSeconds(*choice.algorithm,
@@ -286,8 +287,8 @@ NetworkChoices::Search(const CollectiveOptions& options,
             best.seconds = least;
         }
     }
-    // Of what takes as long as far as a formula can tell, that of NCCL's kind: neighbours follow
-    // one another in its rings, so that less meets where several links are alike.
+    // Of what takes as long as far as a replay can tell, that of NCCL's kind: neighbours follow one
+    // another in its rings, so that less meets.
     coll::Choice usual =
         coll::Choose(what, placement, options.OptionsFor(what.op), options.machine, fixed);
     if (best.algorithm && usual.algorithm &&
@@ -374,7 +375,9 @@ NetworkAdvice(const CollectiveOptions& options,
               const FabricSpec& fabric,
               const std::vector<UsedBy>& groups)
 {
-    if (options.measured || cluster.servers * cluster.server.gpus > kMostAdvised)
+    // (Who limits the choice by NCCL's variables has made it.)
+    if (options.measured || options.protocol || !options.nccl.text.empty() ||
+        cluster.servers * cluster.server.gpus > kMostAdvised)
     {
         return {};
     }
