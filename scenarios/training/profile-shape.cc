@@ -47,8 +47,21 @@ CheckProfileShape(const ProfileShape& shape, const std::string& file, const Trai
                                   name + std::to_string(run)});
         }
     };
-    check("tp", "tp", shape.tensor, o.tensor);
-    check("cp", "cp", shape.context, o.context);
+    // What could not be run with --tp=N, --cp=N either is no share of it.
+    const auto checkShares = [&](const char* key, uint32_t said, uint32_t run) {
+        if (said > 1 && !o.model.transformer)
+        {
+            errors.push_back({file + ": /" + key,
+                              std::to_string(said),
+                              "has no meaning: " + o.model.name +
+                                  " does not say how its layers are shared out; allowed: 1, or "
+                                  "--model with a transformer beside the profile"});
+            return;
+        }
+        check(key, key, said, run);
+    };
+    checkShares("tp", shape.tensor, o.tensor);
+    checkShares("cp", shape.context, o.context);
     if (shape.sequence > 0 && !o.model.hasSequence)
     {
         errors.push_back({file + ": /seq",

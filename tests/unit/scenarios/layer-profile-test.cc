@@ -196,6 +196,9 @@ TEST(LayerProfile, Shape)
     EXPECT_TRUE(Has(note(R"("tp": 2, "seq": 512, )"), "share with --cp=2, --micro-batch=3 "));
     o = OptionsOf("resnet-50", 8, 0);
     EXPECT_TRUE(Has(errors(R"("seq": 1, )"), "has no sequences"));
+    // What a tensor group cannot share out is no share of one.
+    EXPECT_TRUE(Has(errors(R"("tp": 2, )"), "allowed: 1, or --model with a transformer"));
+    EXPECT_EQ(errors(R"("tp": 1, "cp": 1, )"), "");
     for (const char* bad :
          {R"({"tp": 0, )", R"({"seq": 1.5, )", R"({"batch": 1, "micro_batch": 1, )"})
     {
