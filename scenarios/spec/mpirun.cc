@@ -181,6 +181,7 @@ class Mpirun
     bool m_givenUp{false};      //!< it did not end, and was killed
     bool m_anyError{false};     //!< a rank has said what was wrong
     bool m_anyEnd{false};       //!< a rank has said that it was interrupted, or will be
+    bool m_anyOutput{false};    //!< on standard output
     Stream m_output;
     Stream m_errors;
     MpirunErrors m_words;
@@ -336,7 +337,9 @@ Mpirun::Listen(std::chrono::milliseconds longest)
     }
     if (ready[1].revents)
     {
-        m_output.Write(m_output.Read());
+        const std::string text = m_output.Read();
+        m_anyOutput |= !text.empty();
+        m_output.Write(text);
     }
     if (ready[2].revents)
     {
@@ -443,9 +446,10 @@ Mpirun::Conclude(const std::string& program, uint32_t ranks) const
                                         ": mpirun ended with status " + std::to_string(status));
         }
     }
-    // Where nobody was there yet to say it: there was no rank, or one that was being loaded.
+    // Where nobody was there yet to say it: there was no rank, or one that was being loaded; or
+    // mpirun has ended before it passed on what one said. (A run that has begun prints a summary.)
     if (m_stoppedBy && status == 128 + m_stoppedBy && !m_anyEnd &&
-        (!m_begun || (end && end->signal == m_stoppedBy)))
+        (!m_begun || (end && end->signal == m_stoppedBy) || !m_anyOutput))
     {
         std::cerr << EarlyEndText(program) << std::endl;
     }
