@@ -379,6 +379,29 @@ Choose(const Collective& what,
     return best;
 }
 
+namespace
+{
+
+/// What an algorithm may be asked with; without a library: nothing, once.
+std::vector<std::optional<topo::Protocol>>
+ProtocolsOf(const Algorithm& algorithm,
+            const Collective& what,
+            const Placement& placement,
+            const Machine& machine,
+            const Fixed& fixed)
+{
+    if (!machine.hasLibrary)
+    {
+        return {std::nullopt};
+    }
+    const auto inSwitches = ProtocolsInSwitches(algorithm);
+    const auto some =
+        inSwitches.empty() ? Protocols(what.op, placement, machine, fixed) : inSwitches;
+    return {some.begin(), some.end()};
+}
+
+} // namespace
+
 std::vector<Choice>
 AllPossible(const Collective& what,
             const Placement& placement,
@@ -395,14 +418,7 @@ AllPossible(const Collective& what,
         {
             continue;
         }
-        std::vector<std::optional<topo::Protocol>> protocols = {std::nullopt};
-        if (machine.hasLibrary)
-        {
-            const auto some =
-                inSwitches.empty() ? Protocols(what.op, placement, machine, fixed) : inSwitches;
-            protocols.assign(some.begin(), some.end());
-        }
-        for (const auto& protocol : protocols)
+        for (const auto& protocol : ProtocolsOf(*algorithm, what, placement, machine, fixed))
         {
             const std::optional<double> seconds =
                 PlainSeconds(*algorithm,
@@ -428,15 +444,7 @@ Candidates(const Collective& what,
     std::vector<Choice> candidates;
     const auto add = [&](const Algorithm& algorithm, bool allProtocols) {
         Choice best;
-        const std::vector<topo::Protocol> inSwitches = ProtocolsInSwitches(algorithm);
-        std::vector<std::optional<topo::Protocol>> protocols = {std::nullopt};
-        if (machine.hasLibrary)
-        {
-            const auto some =
-                inSwitches.empty() ? Protocols(what.op, placement, machine, fixed) : inSwitches;
-            protocols.assign(some.begin(), some.end());
-        }
-        for (const auto& protocol : protocols)
+        for (const auto& protocol : ProtocolsOf(algorithm, what, placement, machine, fixed))
         {
             const std::optional<double> seconds =
                 EstimateSeconds(algorithm,
