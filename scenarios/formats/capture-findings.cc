@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
 #include <utility>
 
 namespace formats
@@ -74,12 +73,7 @@ std::optional<Findings>
 ReadFindings(const std::string& folder)
 {
     const std::string file = folder + "/meta.json";
-
-    struct stat about
-    {
-    };
-
-    if (::stat(file.c_str(), &about) != 0 || !S_ISREG(about.st_mode))
+    if (!IsFile(file))
     {
         return std::nullopt;
     }

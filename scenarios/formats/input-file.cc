@@ -5,6 +5,7 @@
 
 #include "topologies/family.h"
 
+#include <sys/stat.h>
 #include <utility>
 
 #ifdef DLTRAIN_GZIP
@@ -38,6 +39,13 @@ AddError(std::vector<topo::Error>& errors,
     error.where = where;
     error.problem = problem;
     errors.push_back(std::move(error));
+}
+
+bool
+IsFile(const std::string& path)
+{
+    struct stat about = {};
+    return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode);
 }
 
 std::optional<std::string>

@@ -27,6 +27,9 @@ void AddError(std::vector<topo::Error>& errors,
               const std::string& where,
               const std::string& problem);
 
+/// Whether there is a regular file, or a link to one.
+bool IsFile(const std::string& path);
+
 /// What is in a file; of one packed by gzip what was packed. Nothing, and an error, if it cannot be
 /// read, is too large, or its packing is damaged. Gzip needs Boost.Iostreams, an optional part of
 /// the build.

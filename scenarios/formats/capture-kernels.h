@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What the kernels of a capture take on a GPU.
+ */
+#ifndef SCENARIOS_FORMATS_CAPTURE_KERNELS_H
+#define SCENARIOS_FORMATS_CAPTURE_KERNELS_H
+
+#include "scenarios/formats/capture-object.h"
+#include "scenarios/models/gpu-zoo.h"
+#include "scenarios/training/step-graph.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace formats
+{
+
+class CaptureKernels
+{
+  public:
+    explicit CaptureKernels(const training::GpuSpec& gpu);
+
+    /// What the key "kind" of a kernel's line may be.
+    static const std::vector<std::string>& Names();
+
+    /// Sets the kind and the duration of a task. False, and an error of the line, if its sizes are
+    /// not in order, or it takes too long. \param kind one of Names()
+    bool Set(CaptureObject& line, const std::string& kind, training::Task* task);
+
+    /// Data types that the GPU has not, and those whose times their kernels take.
+    const std::map<std::string, std::string>& Replaced() const
+    {
+        return m_replaced;
+    }
+
+  private:
+    training::Dtype DtypeOf(const std::string& text);
+
+    const training::GpuSpec m_gpu; ///< as it computes in training
+    std::map<std::string, std::string> m_replaced;
+};
+
+} // namespace formats
+
+#endif // SCENARIOS_FORMATS_CAPTURE_KERNELS_H

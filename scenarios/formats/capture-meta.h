@@ -1,0 +1,39 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What a capture (docs/capture-format.md) says of all its ranks: its meta.json.
+ */
+#ifndef SCENARIOS_FORMATS_CAPTURE_META_H
+#define SCENARIOS_FORMATS_CAPTURE_META_H
+
+#include "collectives/schedule.h"
+#include "scenarios/training/step-graph.h"
+#include "topologies/error.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace formats
+{
+
+struct CaptureMeta
+{
+    uint32_t ranks = 0;
+    uint32_t gpusPerServer = 0; ///< that the script was told of; 0: it is not known
+    std::vector<training::GroupKind> groupKinds;
+    std::vector<coll::Rank> captured; ///< ranks that have a file, ascending
+    std::vector<coll::Rank> roleOf;   ///< by rank: the captured one whose role it plays
+    uint64_t step = 0;                ///< that is taken
+    std::string gpu;                  ///< that it was captured for; may be empty
+    std::vector<std::string> notes;   ///< what the capture found and could not know
+};
+
+/// Of the capture in a folder. Nothing, and an error with its JSON path, if it is not in order.
+std::optional<CaptureMeta> ReadCaptureMeta(const std::string& folder,
+                                           std::vector<topo::Error>& errors);
+
+} // namespace formats
+
+#endif // SCENARIOS_FORMATS_CAPTURE_META_H

@@ -1,0 +1,67 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What one captured rank does in the step that is taken: its rank-N.jsonl, as a graph.
+ */
+#ifndef SCENARIOS_FORMATS_CAPTURE_RANK_H
+#define SCENARIOS_FORMATS_CAPTURE_RANK_H
+
+#include "scenarios/formats/capture-blocks.h"
+#include "scenarios/formats/capture-kernels.h"
+#include "scenarios/formats/capture-meta.h"
+#include "scenarios/formats/capture.h"
+#include "scenarios/training/step-graph.h"
+#include "topologies/error.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace formats
+{
+
+struct CapturedRole
+{
+    training::StepGraph graph;
+    /// All-to-all-v: task, and what it has for each position.
+    std::vector<std::pair<training::TaskId, std::vector<uint64_t>>> sends;
+    std::vector<uint32_t> modules; ///< by task: ModulesOfTasks::ofTask
+};
+
+/// What the files of all ranks have in common, and add to.
+class CaptureShared
+{
+  public:
+    CaptureShared(const CaptureMachine& machine, const CaptureMeta& meta);
+
+    /// The groups of a kind, each with the rank at position `root` first.
+    uint32_t KindWithRoot(uint32_t kind, uint64_t root);
+
+    /// Index of a path into `modules`.
+    uint32_t ModuleOf(const std::string& path);
+
+    const CaptureMachine& machine;
+    const uint64_t step; ///< that is taken
+    std::vector<training::GroupKind> groupKinds;
+    std::vector<std::string> modules; ///< ModulesOfTasks::paths
+    CaptureKernels kernels;
+    bool anySide = false; ///< whether a kernel stands on another stream than the default one
+
+  private:
+    std::map<std::pair<uint32_t, uint64_t>, uint32_t> m_rootKinds;
+    std::unordered_map<std::string, uint32_t> m_moduleOf;
+};
+
+/// Of the capture in a folder. Nothing, and an error with its file and line, if it is not in order.
+std::optional<CapturedRole> ReadCaptureRank(const std::string& folder,
+                                            coll::Rank rank,
+                                            CaptureShared* shared,
+                                            std::vector<topo::Error>& errors);
+
+} // namespace formats
+
+#endif // SCENARIOS_FORMATS_CAPTURE_RANK_H
