@@ -1,0 +1,303 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/plan-lines.h"
+
+#include "collectives/registry.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/spec/aggregators.h"
+#include "scenarios/spec/background.h"
+#include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/format.h"
+#include "scenarios/spec/host-memory.h"
+#include "scenarios/spec/infiniband.h"
+#include "scenarios/spec/network-choices.h"
+#include "scenarios/spec/network-kinds.h"
+#include "scenarios/spec/options.h"
+#include "scenarios/spec/placement.h"
+#include "scenarios/spec/plan-events.h"
+#include "scenarios/spec/processes.h"
+#include "topologies/names.h"
+
+namespace scenario
+{
+
+std::string
+PlanLine(const std::string& left, const std::string& right)
+{
+    return Format("  %-16s", left.c_str()) + right + "\n";
+}
+
+std::string
+PlanLineIf(const std::string& name, const std::string& text)
+{
+    return text.empty() ? "" : PlanLine(name, text);
+}
+
+std::string
+CountText(double n)
+{
+    if (n >= 1e9)
+    {
+        return Format("%.3g billion", n * 1e-9);
+    }
+    return n >= 1e6 ? Format("%.3g million", n * 1e-6) : Format("%.0f", n);
+}
+
+std::string
+SecondsText(double s)
+{
+    if (s >= 120)
+    {
+        return s >= 7200 ? Format("%.3g h", s / 3600) : Format("%.3g min", s / 60);
+    }
+    return s >= 1      ? Format("%.3g s", s)
+           : s >= 1e-3 ? Format("%.3g ms", s * 1e3)
+                       : Format("%.3g us", s * 1e6);
+}
+
+std::string
+SizeText(double bytes)
+{
+    return bytes >= 1e12  ? Format("%.4g TB", bytes * 1e-12)
+           : bytes >= 1e9 ? Format("%.4g GB", bytes * 1e-9)
+           : bytes >= 1e6 ? Format("%.4g MB", bytes * 1e-6)
+           : bytes >= 1e3 ? Format("%.4g kB", bytes * 1e-3)
+                          : Format("%.0f B", bytes);
+}
+
+std::string
+AfterWarmup(uint32_t n)
+{
+    return n ? " after " + std::to_string(n) + " of warm-up" : "";
+}
+
+std::string
+NetworkText(const topo::Topology& t, const std::string& name, std::size_t units)
+{
+    std::map<uint8_t, uint32_t> tiers;
+    for (const auto& node : t.Nodes())
+    {
+        tiers[node.tier] += node.kind == topo::NodeKind::kSwitch ? 1 : 0;
+    }
+    std::string byTier;
+    for (const auto& [tier, n] : tiers)
+    {
+        if (n)
+        {
+            byTier += (byTier.empty() ? "" : " + ") + std::to_string(n);
+        }
+    }
+    const std::size_t hosts = t.Hosts().size() - units;
+    return name + ": " + std::to_string(hosts) + (hosts == 1 ? " host, " : " hosts, ") +
+           (byTier.empty() ? "no" : byTier) + (t.SwitchCount() == 1 ? " switch, " : " switches, ") +
+           (units ? std::to_string(units) + " of them with a unit that adds up, " : "") +
+           topo::Counted(t.Links().size(), "link");
+}
+
+std::string
+FabricText(const FabricSpec& f, const topo::Topology& topology)
+{
+    const bool standard = f.infiniBand || f.frames.AreStandard();
+    std::string text =
+        PlanLine("NIC",
+                 f.nic +
+                     (f.infiniBand ? " InfiniBand, MTU "
+                      : standard   ? " RoCEv2, MTU "
+                                   : ", payload of a packet ") +
+                     std::to_string(f.mtu) + " B, an ACK every " + std::to_string(f.ackEvery) +
+                     (f.ackEvery == 1 ? " packet" : " packets"));
+    if (f.compat != "none" || !standard || f.timeUnit.ps > 1)
+    {
+        const rdma::FrameSizes& s = f.frames;
+        text += PlanLine("frames",
+                         (f.compat == "none" ? "" : "compatible with " + f.compat + ": ") +
+                             std::to_string(s.dataOverhead - s.lineOverhead) + " B of headers, " +
+                             (s.HasExtensions() ? "with" : "no") + " extension headers, ACK " +
+                             std::to_string(s.ackWire - s.lineOverhead) + " B of " +
+                             (f.ackPriority < 8 ? "priority " + std::to_string(f.ackPriority)
+                                                : std::string("the data's priority")) +
+                             ", preamble and gap " + std::to_string(s.lineOverhead) + " B, times " +
+                             (f.timeUnit.ps > 1 ? "cut to " + rdma::ToString(f.timeUnit)
+                                                : std::string("exact")));
+    }
+    if (!HasPackets(f))
+    {
+        return text + PlanLine("simulation",
+                               f.network +
+                                   ": NICs are shared, links between switches have room for "
+                                   "everything; switches " +
+                                   rdma::ToString(f.switchLatency) + ", links " +
+                                   rdma::ToString(f.linkDelay));
+    }
+    if (f.windowBytes)
+    {
+        text += PlanLine("window",
+                         CanonicalBytes(f.windowBytes) + " a queue pair" +
+                             (f.variableWindow ? " at line rate, in proportion to its rate" : ""));
+    }
+    if (f.infiniBand)
+    {
+        text += PlanLine(
+            "congestion",
+            f.cc + (f.cc == "none" || f.ccPreset.empty() ? "" : " (" + f.ccPreset + ")") +
+                ", FECN threshold " +
+                (f.ib.fecnThreshold ? std::to_string(f.ib.fecnThreshold) : std::string("off")));
+        text +=
+            PlanLine("switches",
+                     f.ib.switchName + ", " + rdma::ToString(f.switchLatency) + " cut-through, " +
+                         topo::Counted(f.ib.lanes, "VL") + " of " +
+                         CanonicalBytes(f.ib.laneBuffer.value) + " at each port" +
+                         (f.ib.creditBlock == 64
+                              ? std::string()
+                              : ", credits of " + std::to_string(f.ib.creditBlock) + " B") +
+                         "; links " + rdma::ToString(f.linkDelay) +
+                         (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
+        text += PlanLine("credits", CoverOfCredits(f, topology).plan);
+        return text + PlanLine("routing",
+                               f.ib.routing +
+                                   (f.balancing.name == "tables" ? "" : ", " + f.balancing.Text()) +
+                                   ", LMC " + std::to_string(f.ib.lmc));
+    }
+    text += PlanLine("congestion",
+                     f.cc + (f.cc == "none" ? "" : " (" + f.ccPreset + ")") + ", PFC " +
+                         (f.pfc ? "on" : "off") + ", ECN " +
+                         (f.ecn ? "K " + CanonicalBytes(f.ecnKmin.value) + " to " +
+                                      CanonicalBytes(f.ecnKmax.value) +
+                                      Format(", Pmax %g", f.ecnPmax) + " per 100 Gb/s" +
+                                      (f.ecnBehind ? ", of the queue behind a frame" : "")
+                                : std::string("off")));
+    text += PlanLine("switches",
+                     "pipeline " + rdma::ToString(f.switchLatency) + ", shared buffer " +
+                         CanonicalBytes(f.bufferPer100G.value) + " per 100 Gb/s; links " +
+                         rdma::ToString(f.linkDelay) +
+                         (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
+    if (f.balancing.name != "ecmp")
+    {
+        text += PlanLine("load balancing", f.balancing.Text());
+    }
+    return text;
+}
+
+std::string
+EventLines(const RunOptions& run, const topo::Topology& topology)
+{
+    return PlanLineIf("background", run.background ? BackgroundText(*run.background) : "") +
+           PlanLineIf("faults", FaultsText(run.faults)) +
+           PlanLineIf("recovery", run.recovery ? RecoveryText(*run.recovery, topology) : "");
+}
+
+std::string
+ClusterText(const ClusterSpec& c, const FabricSpec& f)
+{
+    const std::size_t units = c.aggregators ? c.aggregators->Units().size() : 0;
+    const auto hosts = static_cast<uint32_t>(c.topology.Hosts().size() - units);
+    return PlanLine("servers",
+                    std::to_string(c.servers) + " x " + c.server.name + " with " +
+                        std::to_string(c.server.gpus) + " x " + c.server.gpu + ", " +
+                        topo::ToString(c.server.scaleUp.kind) + " " +
+                        rdma::ToString(c.server.scaleUp.perGpu) + " a GPU" +
+                        (c.server.scaleUp.efficiency < 1
+                             ? Format(" (%.3g%% for messages)", 100 * c.server.scaleUp.efficiency)
+                             : "") +
+                        ", " + topo::Counted(c.server.nics, "NIC") + " of " +
+                        rdma::ToString(f.nicRate)) +
+           PlanLine("network", NetworkText(c.topology, c.topologyName, units)) +
+           PlanLine("placement",
+                    PlacementName(c.placement) +
+                        (c.servers < hosts
+                             ? ", " + topo::Counted(hosts - c.servers, "host") + " idle"
+                             : ""));
+}
+
+namespace
+{
+
+/// All of it assumed.
+std::string
+WallTimeText(const Estimate& e, const RunOptions& run)
+{
+    const AssumedSpeed& speed = e.speed;
+    const std::string processes = std::to_string(run.processes.count) + " processes";
+    return "about " + SecondsText(speed.Seconds(e.frameHops, e.messagesInside)) + ": an assumed " +
+           SecondsText(speed.setUpSeconds) + " of set-up and " +
+           Format("%.3g", speed.frameHopsPerSecond * 1e-6) + " million frame-hops/s" +
+           (e.messagesInside > 0
+                ? Format(" (a message inside a server as %.2g)", AssumedSpeed::kInside)
+                : "") +
+           (!run.processes.Several() ? " of one core"
+            : speed.gain > 1 ? Format(" x %.2g in ", speed.gain) + processes + " with a core each"
+                             : " as of one core, in " + processes);
+}
+
+} // namespace
+
+std::string
+ProcessesLine(const RunOptions& run)
+{
+    return run.processes.Several() ? PlanLine("processes", ProcessesText(run.processes)) : "";
+}
+
+std::string
+EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run, uint32_t blocks)
+{
+    const bool packets = HasPackets(fabric);
+    std::string text =
+        std::string("\nEstimate, ") +
+        (blocks > 0 ? "of the run's steps with " + std::to_string(blocks) + " blocks"
+                    : "whole run") +
+        (packets ? " (no congestion, no retransmission" + LeftOutText(run) + ")\n" : "\n");
+    text += PlanLine("messages",
+                     CountText(e.messages) + " between servers, " + SizeText(e.networkBytes) +
+                         (e.sampled ? " (sampled)" : ""));
+    if (!packets)
+    {
+        text += PlanLine("simulated time", "at least " + SecondsText(e.LowerBoundSeconds()));
+        return text +
+               PlanLine("results",
+                        run.out +
+                            (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
+    }
+    text += PlanLine("packets",
+                     CountText(e.dataPackets) + " data, " + CountText(e.ackPackets) + " ACK, " +
+                         Format("%.2f", e.meanHops) + " links each");
+    text += PlanLine("frame-hops", CountText(e.frameHops));
+    text += PlanLine("simulated time", "at least " + SecondsText(e.LowerBoundSeconds()));
+    text += PlanLine("wall time", WallTimeText(e, run));
+    text += PlanLine("host memory", HostMemoryText(e.memory, run.processes, AvailableHostMemory()));
+    text += PlanLine("results",
+                     run.out + (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
+    return text;
+}
+
+std::string
+AlgorithmText(const CollectiveOptions& options,
+              const coll::Placement& placement,
+              const std::map<coll::Op, std::vector<coll::Collective>>& whats)
+{
+    std::string text;
+    for (const auto& [op, sizes] : whats)
+    {
+        text += (text.empty() ? "" : "; ") + coll::OpName(op) + " " +
+                ChoicesText(options, sizes, placement);
+    }
+    if (options.stepLatency.ps > 0)
+    {
+        text += "; " + rdma::ToString(options.stepLatency) + " before every send";
+    }
+    return text.empty() ? "none" : text;
+}
+
+std::string
+NcclLine(const NcclLimits& nccl)
+{
+    std::string text = nccl.text.empty() ? "" : PlanLine("NCCL variables", rdma::Shown(nccl.text));
+    for (const std::string& note : nccl.notes)
+    {
+        text += PlanLine("", rdma::Shown(note));
+    }
+    return text;
+}
+
+} // namespace scenario

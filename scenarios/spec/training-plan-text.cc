@@ -1,0 +1,368 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The plan of dltrain; those of the other programs: plan-text.cc.
+ */
+#include "collectives/block-sizes.h"
+#include "collectives/placement.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/collective-options.h"
+#include "scenarios/spec/data-parallel-options.h"
+#include "scenarios/spec/estimate.h"
+#include "scenarios/spec/format.h"
+#include "scenarios/spec/network-choices.h"
+#include "scenarios/spec/options.h"
+#include "scenarios/spec/plan-events.h"
+#include "scenarios/spec/plan-lines.h"
+#include "scenarios/spec/plan-text.h"
+#include "scenarios/spec/whole-step.h"
+#include "scenarios/training/expert-load.h"
+#include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/rank-work.h"
+#include "scenarios/training/served-plan.h"
+#include "scenarios/training/stage-layers.h"
+#include "scenarios/workload/registry.h"
+#include "topologies/names.h"
+
+#include <algorithm>
+#include <map>
+
+namespace scenario
+{
+
+namespace
+{
+
+/// How replicas are trained.
+std::string
+ServedText(const training::ServedPlan& served)
+{
+    const training::ServedOptions& o = served.Options();
+    std::string text = "replicas of a GPU each, " + training::StrategyName(o.strategy) + " with " +
+                       topo::Counted(o.shards, "parameter server");
+    switch (o.strategy)
+    {
+    case training::Strategy::kDownpour:
+        return text + ", fetch every " + topo::Counted(o.fetchEvery, "step") + ", push every " +
+               topo::Counted(o.pushEvery, "step") + ", overlap " +
+               (served.Overlaps() ? "on" : "off");
+    case training::Strategy::kSandblaster:
+        return text + ", " + topo::Counted(served.Pieces(), "piece") + " a batch, L-BFGS of " +
+               topo::Counted(o.history, "pair");
+    default:
+        return text + ", " + topo::Counted(o.backupWorkers, "backup worker");
+    }
+}
+
+/// Mean over the replicas, in a step in which all are equally fast.
+std::map<std::string, double>
+SentByServed(const training::ServedPlan& served, uint32_t piecesOfReplica)
+{
+    const training::ServedOptions& o = served.Options();
+    const bool sandblaster = o.strategy == training::Strategy::kSandblaster;
+    double local = 0;
+    double whole = 0;
+    for (uint32_t s = 0; s < served.Shards(); ++s)
+    {
+        whole += static_cast<double>(served.ShardBytes(s));
+        local += static_cast<double>(served.ShardBytes(s)) / served.Replicas();
+    }
+    const double pushes =
+        !sandblaster       ? 1.0 / o.pushEvery
+        : o.pushEvery == 0 ? 1
+                           : static_cast<double>((piecesOfReplica + o.pushEvery - 1) / o.pushEvery);
+    const double fetches = sandblaster ? 1 : 1.0 / o.fetchEvery;
+    return {{"send", (whole - local) * (pushes + fetches)}};
+}
+
+/// "tensor 8 x pipeline 12 (1f1b) x 4 "; nothing without model parallelism.
+std::string
+Degrees(const training::TrainingOptions& o)
+{
+    std::string text;
+    const auto add = [&text](const char* what, uint32_t degree, const std::string& how) {
+        text += degree > 1 ? what + (" " + std::to_string(degree)) + how + " x " : "";
+    };
+    add("tensor", o.tensor, o.sequenceParallel ? " (sequence parallel)" : "");
+    add("context", o.context, "");
+    add("pipeline",
+        o.pipeline,
+        " (" + o.schedule +
+            (o.virtualStages > 1 ? ", " + std::to_string(o.virtualStages) + " virtual stages"
+                                 : "") +
+            (o.replicas.empty() ? "" : ", replicas " + training::ReplicasText(o)) + ")");
+    return text.empty() ? "" : text + std::to_string(o.Data()) + " ";
+}
+
+/// A line for each stage of a pipeline: its layers, and how long a micro-batch computes there.
+std::string
+StagesText(const training::TrainingOptions& o)
+{
+    if (o.pipeline == 1)
+    {
+        return "";
+    }
+    std::string text;
+    const auto stages = training::LayersByStage(o);
+    const auto all = training::LayersOfModel(o);
+    for (uint32_t stage = 0; stage < o.pipeline; ++stage)
+    {
+        std::string line = std::to_string(stage) + ": ";
+        double seconds = 0;
+        for (const auto& chunk : stages[stage])
+        {
+            const std::string first = rdma::Shown(all[chunk.front()].name, 60);
+            const std::string last = rdma::Shown(all[chunk.back()].name, 60);
+            line += (&chunk == &stages[stage].front() ? "" : "; ") +
+                    topo::Counted(chunk.size(), "layer") + ", " +
+                    (chunk.size() == 1 ? first : first + " to " + last);
+            for (const uint32_t i : chunk)
+            {
+                seconds += all[i].Forward() + all[i].Backward();
+            }
+        }
+        line += "; " + SecondsText(seconds) + " a micro-batch";
+        if (!o.replicas.empty())
+        {
+            line += ", " + topo::Counted(o.replicas[stage], "replica");
+        }
+        text += PlanLine(stage == 0 ? "stages" : "", line);
+    }
+    if (o.partition != training::Partition::kUniform)
+    {
+        text += PlanLine("",
+                         "as --partition=" + training::PartitionText(o) +
+                             (o.partitionFront ? " --partition-fill=front" : "") + " has them");
+    }
+    const training::PipelineSchedule& schedule = *training::FindPipelineSchedule(o.schedule);
+    if (!schedule.Flushes())
+    {
+        std::string versions;
+        std::string staleness;
+        for (uint32_t stage = 0; stage < o.pipeline; ++stage)
+        {
+            const auto shape = training::LongPipelineOf(o);
+            const std::string dash = stage > 0 ? "-" : "";
+            versions +=
+                dash + std::to_string(schedule.WeightVersions(shape, stage, o.verticalSync));
+            staleness += dash + std::to_string(training::StalenessOf(o, stage));
+        }
+        text += PlanLine("weights",
+                         versions + " versions a stage, gradients " + staleness + " updates old" +
+                             (o.verticalSync ? " (vertical sync)" : "") +
+                             "; no flush, not even between steps");
+    }
+    return text;
+}
+
+/// "8 of 80 blocks are simulated, then 5 and 3".
+std::string
+BlocksText(const training::TrainingPlan& plan)
+{
+    std::string text = std::to_string(plan.sizes[0].blocks) + " of " + std::to_string(plan.blocks) +
+                       " blocks are simulated";
+    for (std::size_t i = 1; i < plan.sizes.size(); ++i)
+    {
+        text += (i == 1 ? ", then " : " and ") + std::to_string(plan.sizes[i].blocks);
+    }
+    return text;
+}
+
+/// A line for each kind of group that communicates, of its first group.
+std::string
+CollectivesText(const TrainingScenario& s)
+{
+    std::string text;
+    std::vector<UsedBy> first; // of each kind
+    for (uint32_t kind = 0; kind < s.plan.groupKinds.size(); ++kind)
+    {
+        const auto& groups = s.plan.groupKinds[kind].groups;
+        std::map<coll::Op, std::map<uint64_t, std::shared_ptr<const coll::BlockSizes>>> sizes;
+        for (const auto& task : s.plan.roles[s.plan.roleOf[groups[0][0]]].tasks)
+        {
+            if (task.kind == training::TaskKind::kCollective && task.group == kind)
+            {
+                sizes[task.op].emplace(task.bytes, task.blocks);
+            }
+        }
+        std::map<coll::Op, std::vector<coll::Collective>> whats;
+        for (const auto& [op, ofOp] : sizes)
+        {
+            for (const auto& [bytes, blocks] : ofOp)
+            {
+                coll::Collective& what = whats[op].emplace_back();
+                what.op = op;
+                what.bytes = bytes;
+                what.ranks = static_cast<coll::Rank>(groups[0].size());
+                what.blocks = blocks;
+            }
+        }
+        if (whats.empty())
+        {
+            continue;
+        }
+        UsedBy& used = first.emplace_back();
+        used.ranks = groups[0];
+        for (const auto& [op, ofOp] : whats)
+        {
+            used.collectives.insert(used.collectives.end(), ofOp.begin(), ofOp.end());
+        }
+        const bool several = groups.size() > 1;
+        text += PlanLine(
+            text.empty() ? "collectives" : "",
+            (several ? s.plan.groupKinds[kind].name + ", " + std::to_string(groups.size()) +
+                           " groups of " + std::to_string(groups[0].size()) + ": "
+                     : "") +
+                AlgorithmText(s.collectives, PlacementOf(s.cluster, groups[0]), whats));
+    }
+    return text + PlanLineIf("tuner", NetworkAdvice(s.collectives, s.cluster, s.fabric, first));
+}
+
+/// Lines of the estimate of a GPU's memory.
+std::string
+MemoryText(const training::TrainingOptions& o)
+{
+    const auto memory = training::EstimateMemory(o);
+    const bool fits = memory.Total() <= o.gpu.memoryBytes;
+    std::string text =
+        PlanLine("GPU memory",
+                 std::string(fits ? "" : "does not fit: ") + "about " +
+                     BinarySize(static_cast<double>(memory.Total())) + " of " +
+                     BinarySize(static_cast<double>(o.gpu.memoryBytes)) + ": parameters " +
+                     BinarySize(static_cast<double>(memory.parameters)) + ", gradients " +
+                     BinarySize(static_cast<double>(memory.gradients)) + ", optimizer " +
+                     BinarySize(static_cast<double>(memory.optimizer)) + ", activations " +
+                     BinarySize(static_cast<double>(memory.activations)) + ", buffers " +
+                     BinarySize(static_cast<double>(memory.buffers)));
+    if (o.offload != training::Offload::kNone)
+    {
+        text += PlanLine("offloaded",
+                         BinarySize(static_cast<double>(memory.host) * o.host.gpus) +
+                             " of a server's memory");
+    }
+    return text;
+}
+
+/// Lines of what is trained, and how.
+std::string
+ModelText(const TrainingScenario& s)
+{
+    if (s.trace)
+    {
+        return PlanLine("trace",
+                        rdma::Shown(s.trace->path, 300) + ": " + s.trace->format + ", " +
+                            topo::Counted(s.trace->ranks, "rank"));
+    }
+    std::string text;
+    text += PlanLine(
+        "model",
+        s.model + ", " + CountText(static_cast<double>(s.parameters)) + " parameters, " + s.dtype +
+            (s.options.model.hasSequence ? ", sequence " + std::to_string(s.sequence) : ""));
+    text += PlanLine(
+        "parallelism",
+        s.served
+            ? ServedText(*s.served)
+            : Degrees(s.options) + "data parallel, ZeRO stage " + std::to_string(s.zero) + " (" +
+                  training::ZeroImplName(s.options.zeroImpl) + "), overlap " +
+                  (s.options.overlap.value_or(true) ? "on" : "off") +
+                  (s.options.bucketBytes ? ", buckets " + CanonicalBytes(*s.options.bucketBytes)
+                                         : "") +
+                  DataParallelText(s.options) +
+                  (s.options.recompute != training::Recompute::kNone
+                       ? ", recomputation " + training::RecomputeName(s.options.recompute)
+                       : ""));
+    text += PlanLine("batch",
+                     std::to_string(s.globalBatch) + " samples a step = " +
+                         (s.served ? topo::Counted(s.served->Counted(), "GPU")
+                          : s.options.Data() == s.plan.ranks
+                              ? topo::Counted(s.plan.ranks, "GPU")
+                              : "data parallel " + std::to_string(s.options.Data())) +
+                         " x micro-batch " + std::to_string(s.microBatch) + " x accumulation " +
+                         std::to_string(s.accumulation));
+    return text + (s.served ? "" : StagesText(s.options));
+}
+
+/// Lines of what a step comes to. \param e of the run as it is simulated first
+std::string
+StepText(const TrainingScenario& s, const Estimate& e)
+{
+    const bool extended = s.plan.sizes.size() > 1;
+    const WholeStep whole = WholeStepOf(s, e, static_cast<double>(s.steps) + s.warmupSteps);
+    double compute = extended ? whole.computeSeconds : MostComputing(s.plan);
+    if (s.served && s.served->Options().strategy == training::Strategy::kSandblaster)
+    {
+        compute *= s.accumulation; // it was of a piece
+    }
+    std::string text = std::string("\nOne step") + (extended ? ", of all blocks" : "") + "\n";
+    text += extended
+                ? PlanLine("layers", BlocksText(s.plan) + "; times and bytes are extended to all")
+                : "";
+    const double peak = s.options.gpu.Peak(s.options.dtype);
+    text += s.trace
+                ? PlanLine("computing", SecondsText(compute) + " a GPU at most")
+                : PlanLine("computing",
+                           SecondsText(compute) + " a GPU, " +
+                               Format("%.4g", s.plan.flopsPerGpuPerStep * 1e-12) + " TFLOP" +
+                               (compute > 0
+                                    ? Format(" (%.4g TFLOP/s",
+                                             s.plan.flopsPerGpuPerStep * 1e-12 / compute) +
+                                          Format(", %.1f%% of ",
+                                                 100 * s.plan.flopsPerGpuPerStep / compute / peak) +
+                                          Format("the peak of %.4g: MFU is less)", peak * 1e-12)
+                                    : ""));
+    std::string moved;
+    for (const auto& [op, bytes] : s.served ? SentByServed(*s.served, s.accumulation) : whole.moved)
+    {
+        moved += (moved.empty() ? "" : ", ") + op + " " + SizeText(bytes);
+    }
+    text += PlanLine("a GPU sends", moved.empty() ? "nothing" : moved);
+    if (training::AsksForExpertLoad(s.options))
+    {
+        text += PlanLine("experts",
+                         Format("%.3g%% of the tokens' choices are dropped",
+                                100 * training::DroppedShare(s.options)));
+    }
+    text += s.trace ? "" : MemoryText(s.options);
+    const double host = s.options.offload != training::Offload::kNone ? HostSeconds(s.plan) : 0;
+    const double least = std::max({whole.computeSeconds, whole.busiestPortSeconds, host});
+    text += PlanLine("lower bound",
+                     SecondsText(least) + " a step (busiest NIC " +
+                         SecondsText(whole.busiestPortSeconds) + ", computing " +
+                         SecondsText(whole.computeSeconds) +
+                         (s.options.offload != training::Offload::kNone
+                              ? ", the server's CPU and PCIe " + SecondsText(host)
+                              : "") +
+                         ")");
+    return text;
+}
+
+} // namespace
+
+std::string
+PlanText(const TrainingScenario& s)
+{
+    std::string text =
+        "dltrain: " + s.model + ", " + topo::Counted(s.plan.ranks, "GPU") + "\n\nPlan\n";
+    text += ModelText(s);
+    if (s.workload != workload::kDefaultWorkload)
+    {
+        text += PlanLine("workload", s.workload + ": " + workload::Find(s.workload)->description);
+    }
+    text += PlanLine("steps",
+                     std::to_string(s.steps) + " measured" + AfterWarmup(s.warmupSteps) +
+                         ", seed " + std::to_string(s.run.seed));
+    text += ClusterText(s.cluster, s.fabric) + EventLines(s.run, s.cluster.topology);
+    text += FabricText(s.fabric, s.cluster.topology) +
+            PlanLineIf("scheduling", EtsText(s.fabric.ets)) + ProcessesLine(s.run);
+    const Estimate e = EstimateRun(s);
+    if (!s.served)
+    {
+        text += CollectivesText(s);
+        text += NcclLine(s.collectives.nccl);
+    }
+    return text + StepText(s, e) +
+           EstimateText(e, s.fabric, s.run, s.plan.sizes.size() > 1 ? s.plan.sizes[0].blocks : 0);
+}
+
+} // namespace scenario

@@ -1,0 +1,114 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/whole-step.h"
+
+#include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/volumes.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace scenario
+{
+
+namespace
+{
+
+/// The plan of one of its numbers of blocks alone.
+training::TrainingPlan
+PlanOfSize(const training::TrainingPlan& plan, std::size_t size)
+{
+    training::TrainingPlan one = plan;
+    const auto at = [&](std::size_t i) {
+        return i < plan.sizes.size() ? plan.sizes[i].firstRole : plan.UsualRoles();
+    };
+    one.roles.assign(plan.roles.begin() + static_cast<std::ptrdiff_t>(at(size)),
+                     plan.roles.begin() + static_cast<std::ptrdiff_t>(at(size + 1)));
+    one.sizes = {{plan.sizes[size].blocks, 0}};
+    return one;
+}
+
+} // namespace
+
+double
+MostComputing(const training::TrainingPlan& plan)
+{
+    double most = 0;
+    for (std::size_t i = 0; i < plan.UsualRoles(); ++i)
+    {
+        double seconds = 0;
+        for (const auto& task : plan.roles[i].tasks)
+        {
+            seconds += task.stream == 0 ? task.duration.Seconds() : 0;
+        }
+        most = std::max(most, seconds);
+    }
+    return most;
+}
+
+double
+HostSeconds(const training::TrainingPlan& plan)
+{
+    double most = 0;
+    for (std::size_t i = 0; i < plan.UsualRoles(); ++i)
+    {
+        std::map<uint32_t, double> ofStream;
+        for (const auto& task : plan.roles[i].tasks)
+        {
+            if (task.kind == training::TaskKind::kHost && task.phase != training::Phase::kLoading)
+            {
+                double& seconds = ofStream[task.stream];
+                seconds += task.duration.Seconds();
+                most = std::max(most, seconds);
+            }
+        }
+    }
+    return most;
+}
+
+WholeStep
+WholeStepOf(const TrainingScenario& s, const Estimate& e, double steps)
+{
+    WholeStep whole;
+    if (s.plan.sizes.size() == 1)
+    {
+        whole.computeSeconds = e.computeSeconds / steps;
+        whole.busiestPortSeconds = e.busiestPortSeconds / steps;
+        whole.moved = training::BytesMovedPerGpu(s.plan);
+        return whole;
+    }
+    std::vector<uint32_t> blocks;
+    std::vector<double> computing;
+    std::vector<double> ports;
+    std::map<std::string, std::vector<double>> moved;
+    TrainingScenario one = s;
+    for (std::size_t i = 0; i < s.plan.sizes.size(); ++i)
+    {
+        one.plan = PlanOfSize(s.plan, i);
+        const Estimate ofSize = EstimateRun(one);
+        blocks.push_back(s.plan.sizes[i].blocks);
+        computing.push_back(ofSize.computeSeconds / steps);
+        ports.push_back(ofSize.busiestPortSeconds / steps);
+        for (const auto& [op, bytes] : training::BytesMovedPerGpu(one.plan))
+        {
+            moved[op].resize(i);
+            moved[op].push_back(bytes);
+        }
+    }
+    const auto extended = [&](std::vector<double> values) {
+        values.resize(blocks.size());
+        return training::Extrapolated(blocks, values, s.plan.blocks);
+    };
+    whole.computeSeconds = extended(computing);
+    whole.busiestPortSeconds = extended(ports);
+    for (const auto& [op, bytes] : moved)
+    {
+        whole.moved[op] = extended(bytes);
+    }
+    return whole;
+}
+
+} // namespace scenario
