@@ -21,8 +21,8 @@ namespace results
 {
 
 /**
- * Measured steps, summed up: dltrain's keys of stats.json and its summary. Memory does not grow
- * with their number.
+ * Measured steps, summed up (training-results.cc): dltrain's keys of stats.json (training-json.cc)
+ * and its summary (training-summary.cc). Memory does not grow with their number.
  *
  * A step's time is from the end of the step before (the last rank's) to its own end. Exposed
  * communication is what computing does not cover: step time - time the compute stream is busy, mean
@@ -96,6 +96,14 @@ class TrainingResults
         std::vector<CollectiveRecord> collectives;
     };
 
+    /// From the first rank's entry to the last one's leaving.
+    static double SpanUs(const CollectiveRecord& record);
+    /// Of the GPUs those that do anything: of a recording some may not.
+    double WorkingShare() const;
+    /// How many they are: what means of a GPU are of, of times as of bytes.
+    double WorkingGpus() const;
+    /// On average, of the ranks that did a step.
+    double SamplesPerStep() const;
     /// FLOP/s of a GPU with this datatype.
     double Peak() const;
     /**
@@ -119,17 +127,24 @@ class TrainingResults
     std::vector<uint32_t> Blocks() const;
     double Whole(const std::vector<double>& values) const;
     bool IsExtrapolated() const;
+    /// All measured steps together.
+    double MeasuredUs() const;
+
+    // training-json.cc
+    nlohmann::ordered_json NumberOrNull(double value) const; ///< null: no step was measured
+    void AddModel(nlohmann::ordered_json* body) const;
+    void AddTimes(nlohmann::ordered_json* body) const;
+    void AddModelOnGpus(nlohmann::ordered_json* body) const;
+    nlohmann::ordered_json ExtrapolationToJson() const;
+
+    // training-summary.cc
     void PrintHead(std::ostream& os) const;
+    std::string StepsText() const;
     void PrintStep(std::ostream& os, const CriticalPath* critical) const;
+    void PrintThroughput(std::ostream& os) const;
     void PrintCollectives(std::ostream& os) const;
-    /// Gb/s of measured time.
-    double Gbps(double bytes) const;
-    nlohmann::ordered_json ServersToJson(const workload::ServedStatistics& served) const;
-    void PrintServers(std::ostream& os, const workload::ServedStatistics& served) const;
 
     const scenario::TrainingScenario& m_scenario;
-    /// On average, of the ranks that did a step.
-    double SamplesPerStep() const;
 
     uint32_t m_measured = 0;
     double m_shares = 0;       ///< StepRecord::share, summed up

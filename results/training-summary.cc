@@ -1,0 +1,252 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * TrainingResults as dltrain prints them.
+ */
+#include "contrib/rdma/core/shown-text.h"
+#include "results/capture-results.h"
+#include "results/human-text.h"
+#include "results/served-results.h"
+#include "results/training-results.h"
+#include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/placement.h"
+#include "scenarios/training/fewer-layers.h"
+
+namespace results
+{
+
+namespace
+{
+
+void
+PrintCriticalPath(std::ostream& os, const CriticalPath& critical)
+{
+    int64_t total = 0;
+    for (const CriticalPath::Line& line : critical.InLines())
+    {
+        if (line.ps < 0)
+        {
+            os << Format("  %-20s ", line.what.c_str())
+               << rdma::Printable(Wrapped(line.words, 23), "\n") << "\n";
+            continue;
+        }
+        const std::string words = rdma::Printable(line.words, "\n");
+        const std::string time = HumanTime(static_cast<double>(line.ps) * 1e-6);
+        if (total == 0)
+        {
+            total = line.ps;
+            os << Format("Critical path          %10s   ", time.c_str()) << words << "\n";
+            continue;
+        }
+        const double share = 100 * static_cast<double>(line.ps) / static_cast<double>(total);
+        os << Format("  %-20s %10s   %5.1f%%", line.what.c_str(), time.c_str(), share)
+           << (words.empty() ? "" : "   ") << words << "\n";
+    }
+}
+
+} // namespace
+
+void
+TrainingResults::PrintHead(std::ostream& os) const
+{
+    os << rdma::Shown(m_scenario.model) << ", ";
+    if (m_scenario.trace)
+    {
+        os << m_scenario.trace->format << " of " << m_scenario.trace->ranks << " ranks";
+    }
+    else if (m_scenario.served)
+    {
+        os << training::StrategyName(m_scenario.served->Options().strategy);
+    }
+    else
+    {
+        os << "ZeRO-" << m_scenario.zero << " ("
+           << training::ZeroImplName(m_scenario.options.zeroImpl) << ")";
+    }
+    os << (m_scenario.trace ? "" : ", " + m_scenario.dtype) << ": " << m_scenario.plan.ranks
+       << " GPUs (" << rdma::Shown(m_scenario.gpu) << ") in " << m_scenario.cluster.servers
+       << " servers, " << rdma::Shown(m_scenario.cluster.topologyName) << ", "
+       << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)) << ", "
+       << scenario::PlacementName(m_scenario.cluster.placement) << " placement\n";
+    if (m_scenario.trace)
+    {
+        os << "\n";
+        if (m_scenario.capture)
+        {
+            PrintCapture(os, m_scenario.capture->findings);
+        }
+        return;
+    }
+    os << "micro-batch " << m_scenario.microBatch << " x accumulation " << m_scenario.accumulation
+       << ", global batch " << m_scenario.globalBatch;
+    if (HasTokens())
+    {
+        os << ", sequence " << m_scenario.sequence;
+    }
+    os << "\n\n";
+}
+
+/// How many steps, or of which numbers of blocks, and how well these fit a line.
+std::string
+TrainingResults::StepsText() const
+{
+    std::string what = m_measured == 1
+                           ? "1 step measured"
+                           : "mean of " + std::to_string(m_measured) + " steps measured";
+    if (m_scenario.plan.sizes.size() > 1)
+    {
+        what = IsExtrapolated()
+                   ? "of " + std::to_string(m_scenario.plan.blocks) + " blocks, extrapolated from"
+                   : "of";
+        std::vector<double> times;
+        for (std::size_t i = 0; i < m_sizes.size(); ++i)
+        {
+            times.push_back(m_sizes[i].stepUs / m_sizes[i].measured);
+            what += (i > 0 ? ", " : " ") + std::to_string(m_scenario.plan.sizes[i].blocks) + " (" +
+                    HumanTime(times.back()) + ")";
+        }
+        const auto error = training::ExtrapolationError(Blocks(), times);
+        what += error ? Format("; the line misses the largest by %.2g%%", 100 * *error) : "";
+        const auto whole = training::WholeError(Blocks(), times, m_scenario.plan.blocks);
+        what += whole ? Format(", the whole by %.2g%% if it bends on", 100 * *whole) : "";
+    }
+    if (m_scenario.warmupSteps)
+    {
+        what += ", after " + std::to_string(m_scenario.warmupSteps) +
+                (m_scenario.warmupSteps == 1 ? " warm-up step" : " warm-up steps");
+    }
+    return what;
+}
+
+void
+TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
+{
+    const double stepUs = Mean(&Size::stepUs);
+    const double computeUs = Mean(&Size::computeUs);
+    const double hostUs = Mean(&Size::hostUs);
+    const double loadingUs = Mean(&Size::loadingUs);
+    const double exposedUs = GetExposedUs();
+    os << Format("Step time              %10s   ", HumanTime(stepUs).c_str()) << StepsText() << "\n"
+       << Format("  computing            %10s   %5.1f%%\n",
+                 HumanTime(computeUs).c_str(),
+                 100 * computeUs / stepUs)
+       << Format("  exposed communication%10s   %5.1f%%   (communication was under way for %s)\n",
+                 HumanTime(exposedUs).c_str(),
+                 100 * exposedUs / stepUs,
+                 HumanTime(Mean(&Size::communicationUs)).c_str());
+    if (m_scenario.options.offload != training::Offload::kNone)
+    {
+        os << Format(
+            "  offload              %10s   %5.1f%%   (for PCIe and the CPU's optimizer alone)\n",
+            HumanTime(hostUs).c_str(),
+            100 * hostUs / stepUs);
+    }
+    constexpr double LEAST_HOST_US = 1e-3; // less is nothing to be told
+    if (m_scenario.trace && hostUs >= LEAST_HOST_US)
+    {
+        // Kernels beside the default stream run at full speed, so they are work of the host's kind.
+        os << Format("  host, other streams  %10s   %5.1f%%   (nothing else was under way)\n",
+                     HumanTime(hostUs).c_str(),
+                     100 * hostUs / stepUs);
+    }
+    if (m_scenario.options.loaderRate > 0)
+    {
+        os << Format("  data loading         %10s   %5.1f%%   (all waited for the next batch)\n",
+                     HumanTime(loadingUs).c_str(),
+                     100 * loadingUs / stepUs);
+    }
+    if (m_scenario.options.pipeline > 1)
+    {
+        os << Format(
+            "  of that bubble       %10s   %5.1f%%   (computing waited for another stage%s)\n",
+            HumanTime(BubbleUs(exposedUs)).c_str(),
+            100 * BubbleUs(exposedUs) / stepUs,
+            BubbleShares().c_str());
+    }
+    if (critical)
+    {
+        PrintCriticalPath(os, *critical);
+    }
+}
+
+void
+TrainingResults::PrintThroughput(std::ostream& os) const
+{
+    const double stepUs = GetStepUs();
+    const double samples = SamplesPerStep() / stepUs * 1e6;
+    os << Format("Throughput             %.5g samples/s", samples);
+    if (HasTokens())
+    {
+        os << ", " << HumanCount(static_cast<uint64_t>(samples * m_scenario.sequence + 0.5))
+           << " tokens/s";
+    }
+    os << Format(", %.4g TFLOP/s per GPU, MFU %.1f%% of %.4g\n\n",
+                 m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6,
+                 100 * Utilization(stepUs),
+                 Peak() * 1e-12);
+}
+
+void
+TrainingResults::PrintCollectives(std::ostream& os) const
+{
+    if (IsExtrapolated())
+    {
+        os << "Of the step with " << m_scenario.plan.sizes[0].blocks << " blocks:\n";
+    }
+    const double n = m_sizes[0].measured;
+    if (m_scenario.trace && m_sizes[0].messageBytes > 0)
+    {
+        os << "Messages a step        " << HumanBytes(m_sizes[0].messageBytes / n)
+           << " by all GPUs together, within servers too\n";
+    }
+    if (m_scenario.trace && m_sizes[0].sums.empty())
+    {
+        os << "\n";
+        return;
+    }
+    const double gpus = WorkingGpus();
+    os << "Collectives a step               count       bytes  sent per GPU  time in them      "
+          "busbw\n";
+    for (const auto& [key, sum] : m_sizes[0].sums)
+    {
+        const double sent = static_cast<double>(sum.sent) / gpus / n;
+        os << Format("  %-28s %7.4g  %10s    %10s    %10s  %5.2f GB/s\n",
+                     (key.first + " (" + key.second + ")").c_str(),
+                     static_cast<double>(sum.count) / n,
+                     HumanBytes(sum.bytes / n).c_str(),
+                     HumanBytes(sent).c_str(),
+                     HumanTime(sum.rankUs / n).c_str(),
+                     sum.us > 0 ? sum.busBytes / sum.us : 0);
+    }
+    os << "\n";
+}
+
+void
+TrainingResults::Print(std::ostream& os,
+                       const CriticalPath* critical,
+                       const workload::ServedStatistics* served) const
+{
+    PrintHead(os);
+    if (m_measured == 0)
+    {
+        os << "no measured step was completed\n\n";
+        return;
+    }
+    PrintStep(os, critical);
+    if (m_scenario.trace)
+    {
+        os << "\n";
+    }
+    else
+    {
+        PrintThroughput(os);
+    }
+    if (served)
+    {
+        PrintServers(os, *m_scenario.served, *served, MeasuredUs());
+        return;
+    }
+    PrintCollectives(os);
+}
+
+} // namespace results
