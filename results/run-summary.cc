@@ -87,7 +87,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     if (!s.packets)
     {
         os << "Network          "
-           << Wrapped("analytic: NICs are shared, links between switches have room for everything; "
+           << Wrapped(s.law + "; "
                       "without packets nothing is known of queues, marks, pauses and losses",
                       17,
                       2)

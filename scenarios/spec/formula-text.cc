@@ -19,8 +19,7 @@ IdleLinkOf(const CollperfScenario& s)
 {
     const FabricSpec& fabric = s.fabric;
     const coll::Machine& machine = s.collectives.machine;
-    const bool packets = fabric.network == "packet" || fabric.network == "analytic";
-    if (fabric.infiniBand || !packets || machine.hasLibrary || s.ranks != s.cluster.servers ||
+    if (fabric.infiniBand || machine.hasLibrary || s.ranks != s.cluster.servers ||
         machine.nics != 1 || machine.outsideLatency <= 0 || s.collectives.stepLatency.ps > 0)
     {
         return std::nullopt;

@@ -63,8 +63,13 @@ const std::vector<NetworkKindName>&
 Networks()
 {
     static const std::vector<NetworkKindName> kinds = {
-        {"packet", "every packet over every link, queue and switch", true},
-        {"analytic", "a formula: latency, the path's slowest link, NICs shared; no packets", false},
+        {"packet", "every packet over every link, queue and switch", nullptr},
+        {"fluid",
+         "messages share every link on their way, NICs' and switches'; no packets or queues",
+         "messages share every link on their way as fluids, without queues"},
+        {"analytic",
+         "a formula: latency, the path's slowest link, NICs shared; no packets",
+         "NICs are shared, links between switches have room for everything"},
     };
     return kinds;
 }
@@ -80,17 +85,23 @@ NetworkItems()
     return items;
 }
 
-bool
-HasPackets(const FabricSpec& fabric)
+std::string
+NetworkLaw(const FabricSpec& fabric)
 {
     for (const NetworkKindName& kind : Networks())
     {
-        if (fabric.network == kind.name)
+        if (fabric.network == kind.name && kind.law)
         {
-            return kind.packets;
+            return fabric.network + ": " + kind.law;
         }
     }
-    return true;
+    return "";
+}
+
+bool
+HasPackets(const FabricSpec& fabric)
+{
+    return NetworkLaw(fabric).empty();
 }
 
 std::string

@@ -20,7 +20,8 @@ struct NetworkKindName
 {
     const char* name;
     const char* description;
-    bool packets; ///< so that there are queues, marks, pauses, losses, captures
+    const char* law; ///< by which messages move, in words; null: by packets, so that there are
+                     ///< queues, marks, pauses, losses, captures
 };
 
 /// The names; what each does is a transport of that name (contrib/dltrain/model/transport.h).
@@ -33,6 +34,9 @@ bool HasPackets(const FabricSpec& fabric);
 
 /// "congestion control dcqcn", or which network it is if nothing controls congestion there.
 std::string NetworkText(const FabricSpec& fabric);
+
+/// "analytic: NICs are shared, ..."; empty: it has packets.
+std::string NetworkLaw(const FabricSpec& fabric);
 
 /// Options of what only packets have, of all programs. Without packets they are in no configuration
 /// as run.

@@ -125,9 +125,7 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
     if (!HasPackets(f))
     {
         return text + PlanLine("simulation",
-                               f.network +
-                                   ": NICs are shared, links between switches have room for "
-                                   "everything; switches " +
+                               NetworkLaw(f) + "; switches " +
                                    rdma::ToString(f.switchLatency) + ", links " +
                                    rdma::ToString(f.linkDelay));
     }

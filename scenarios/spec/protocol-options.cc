@@ -143,7 +143,7 @@ ApplyProtocol(Validation* v, const FabricSpec& fabric)
     }
     if (!HasPackets(fabric))
     {
-        v->Fail("protocol", "sends packets; allowed with --network=analytic: rdma");
+        v->Fail("protocol", "sends packets; allowed with --network=" + fabric.network + ": rdma");
     }
     if (values.Text("operation") != "write")
     {

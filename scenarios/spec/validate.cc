@@ -438,7 +438,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     else if (run.threads > 1 && !IsOfPackets(*v))
     {
         v->Fail("threads",
-                "the analytic network has one thread; allowed: 1, or with --network=packet");
+                "a network without packets has one thread; allowed: 1, or with --network=packet");
     }
     if (!IsOfPackets(*v))
     {

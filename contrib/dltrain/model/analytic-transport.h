@@ -4,15 +4,10 @@
 #ifndef DLTRAIN_ANALYTIC_TRANSPORT_H
 #define DLTRAIN_ANALYTIC_TRANSPORT_H
 
-#include "contrib/rdma/core/ideal-completion.h"
-#include "event-pool.h"
-#include "slots.h"
+#include "formula-transport.h"
 #include "topologies/nic-server.h"
-#include "trace-collector.h"
-#include "transport.h"
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace dltrain
@@ -35,69 +30,31 @@ namespace dltrain
  * than the most that the channel carries.
  * Apart from that, links between switches have room for everything: nothing is lost, marked, paused
  * or rerouted, no NIC slows down, and a sender whose receiver is shared does not give its other
- * messages what that one cannot take. Acknowledgements take no bandwidth; the last one is as late
- * as on an idle way back.
+ * messages what that one cannot take. (FluidTransport has those links, too.)
  *
  * Five events a message; a NIC's server is touched by its own host's events only.
  */
-class AnalyticTransport : public PacketlessTransport
+class AnalyticTransport : public FormulaTransport
 {
   public:
     explicit AnalyticTransport(const NetworkParts& parts);
 
-    using Transport::Open;
-    ChannelId Open(const ChannelName& name,
-                   TransportUser& user,
-                   uint64_t cookie,
-                   uint64_t mostBps) override;
-    void Post(ChannelId channel, const TransportPost& post) override;
-    void Close(ChannelId channel) override;
-    std::string Describe(ChannelId channel) const override;
-
   private:
-    static constexpr uint32_t NONE = UINT32_MAX;
-
     /// How long a message of one kind takes on one path, ps.
-    struct Times
+    struct Work
     {
-        uint64_t bytes = UINT64_MAX;
-        ns3::RdmaOperation operation = ns3::RdmaOperation::WRITE;
-        bool hasImmediate = false;
-        int64_t lead = 0;    ///< of a READ: until the other end sends
         int64_t out = 0;     ///< W_out
         int64_t slowest = 0; ///< the same on the path's slowest link
         int64_t in = 0;      ///< W_in
         int64_t ideal = 0;   ///< from the first byte on
-        int64_t back = 0;    ///< of its last acknowledgement
-        int64_t shown = 0;   ///< the ideal that slowdown is a multiple of
     };
 
-    struct Channel
+    struct Progress
     {
-        ChannelName name;
-        TransportUser* user;
-        uint64_t cookie;
-        uint32_t from; ///< endpoints: of the bytes, so of a READ name.to
-        uint32_t to;
-        uint32_t head; ///< messages; the first is being sent
-        uint32_t tail;
-        uint64_t mostBps; ///< 0: none
-        bool busy;
-        bool reversed; ///< it carries READs
-        Times times;   ///< of the last message
-        std::vector<rdma::PathLink> path;
-    };
-
-    struct Message
-    {
-        TransportPost post;
-        PendingMessages::Message noted;
-        Times times;
-        uint32_t channel;
-        uint32_t next;
-        int64_t begun;
-        bool served;  ///< by the receiver's NIC
-        bool arrived; ///< its last byte
+        Work work;
+        int64_t begun = 0;
+        bool served = false;  ///< by the receiver's NIC
+        bool arrived = false; ///< its last byte
     };
 
     /// One of a NIC's two directions, and its pending events, the next last.
@@ -109,51 +66,37 @@ class AnalyticTransport : public PacketlessTransport
 
     enum class EventKind : uint8_t
     {
-        BEGIN,   ///< a channel's first message may be sent
-        OUT,     ///< a sender's NIC has something to tell
-        REACH,   ///< a message comes to the receiver's NIC
-        IN,      ///< a receiver's NIC has something to tell
-        ARRIVE,  ///< the last byte is there
-        COMPLETE ///< the last acknowledgement is back
+        OUT,   ///< a sender's NIC has something to tell
+        REACH, ///< a message comes to the receiver's NIC
+        IN,    ///< a receiver's NIC has something to tell
+        ARRIVE ///< the last byte is there
     };
 
     struct Event
     {
         EventKind kind;
-        uint32_t which; ///< channel, message or endpoint
+        uint32_t which; ///< message or endpoint
     };
 
     friend class EventPool<AnalyticTransport, Event>;
     void OnEvent(const Event& event, int64_t now);
 
-    const Times& TimesOf(Channel& channel, const TransportPost& post);
-    /// The bytes of a channel go from `to` to `from`.
-    void Reverse(Channel& channel);
-    void Begin(uint32_t channel, int64_t now);
+    std::vector<rdma::PathLink> FindPath(uint32_t channel) override;
+    void SetFrames(uint32_t channel,
+                   const std::vector<rdma::FrameRun>& frames,
+                   int64_t ideal) override;
+    void OnPosted(uint32_t message) override;
+    void Send(uint32_t channel, int64_t now) override;
+
     void Wake(std::vector<Side>& sides, EventKind kind, uint32_t endpoint);
     /// The sender's NIC is done with a message.
     void OnOut(uint32_t message, int64_t now);
-    void OnIn(uint32_t message, int64_t now);
     void DeliverIfThere(uint32_t message, int64_t now);
-    void OnComplete(uint32_t message, int64_t now);
-    /// \return a message's flows.csv row, ended now
-    void Record(const Message& message, int64_t now);
 
-    uint32_t ContextOf(uint32_t endpoint) const
-    {
-        return m_contexts[endpoint];
-    }
-
-    ns3::RdmaFabric& m_fabric;
-    TraceCollector& m_collector;
-    const Places& m_places;
-    uint32_t m_mtu;
-    rdma::FrameSizes m_sizes;
-    std::vector<uint32_t> m_contexts; ///< by endpoint: ns-3 node id
-    std::vector<Side> m_out;          ///< by endpoint
+    std::vector<Side> m_out; ///< by endpoint
     std::vector<Side> m_in;
-    Slots<Channel> m_channels;
-    Slots<Message> m_messages;
+    std::vector<Work> m_workOf;         ///< by channel: of its messages from now on
+    std::vector<Progress> m_progressOf; ///< by message
     EventPool<AnalyticTransport, Event> m_events;
 };
 

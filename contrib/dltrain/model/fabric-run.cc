@@ -207,7 +207,7 @@ FabricRun::Build(FabricSimulation& simulation)
     options.attribution = m_run.attribution;
     options.queuePairs = Ranks::HasHosts() ? m_run.traceQueuePairs : std::vector<std::string>();
     options.paths = m_run.tracePaths;
-    options.packets = scenario::HasPackets(m_spec);
+    options.law = scenario::NetworkLaw(m_spec);
     options.notes = Notes();
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
     if (!m_run.faults.faults.empty())

@@ -110,6 +110,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     ns3::RdmaFabric& fabric = collector.GetFabric();
     results::RunStats s;
     s.packets = collector.HasPackets();
+    s.law = collector.GetLaw();
     if (s.packets)
     {
         s.busiest = BusiestLinks(collector, nowPs, busiest);

@@ -25,20 +25,6 @@ NetworkKind g_kind("packet", [](const NetworkParts& parts) -> std::unique_ptr<Tr
     return std::make_unique<NetworkTransport>(parts);
 });
 
-/// 64 bits of a name that tell it from others. The rail needs none: it is in the addresses.
-uint64_t
-Hash(const ChannelName& name)
-{
-    uint64_t hash = 0;
-    for (const uint64_t part : {uint64_t{name.job} << 32 | name.communicator,
-                                uint64_t{name.from} << 32 | name.to,
-                                uint64_t{name.lane} << 32 | name.priority})
-    {
-        hash = rdma::Mix64(hash ^ (part + 0x9e3779b97f4a7c15ULL));
-    }
-    return hash;
-}
-
 } // namespace
 
 NetworkTransport::NetworkTransport(const NetworkParts& parts)
@@ -90,7 +76,7 @@ NetworkTransport::MakeRequest(const ChannelName& name, ChannelId channel)
     request.from = m_places.FromOf(name);
     request.to = m_places.ToOf(name);
     request.priority = name.priority;
-    request.name = Hash(name);
+    request.name = HashOf(name);
     request.user = this;
     request.data = channel;
     return request;
@@ -348,7 +334,7 @@ NetworkTransport::GetSourcePort(ChannelId channel) const
 {
     // As RdmaConnections has it, also where another rank has the queue pair.
     const ChannelName& name = m_hosts[HostOf(channel)]->opened[IndexOf(channel)].name;
-    return rdma::RoceSourcePortOfName(Hash(name), false);
+    return rdma::RoceSourcePortOfName(HashOf(name), false);
 }
 
 std::string

@@ -83,7 +83,7 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
                                                    m_tags,
                                                    options.seed,
                                                    options.flowRows);
-    const std::string outOfPackets = options.packets ? options.out : "";
+    const std::string outOfPackets = options.law.empty() ? options.out : "";
     m_links = std::make_unique<LinkSampler>(fabric,
                                             InFolder(outOfPackets, "links.csv"),
                                             m_portNames,

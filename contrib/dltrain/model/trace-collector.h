@@ -55,7 +55,9 @@ class TraceCollector : public ns3::RdmaNicWatcher
         std::vector<std::string> queuePairs; //!< patterns, for queue_pairs.csv; none: no file
         std::vector<std::string> paths;      //!< the same for paths.csv; needs `attribution`
         bool atSender{false}; //!< a message is complete when its last ACK is at the sender
-        bool packets{true};   //!< else nothing is known of links and devices, and no file says it
+        /// By which messages move, in words; empty: by packets. Else nothing is known of links and
+        /// devices, and no file says it.
+        std::string law;
         RankNotes* notes{nullptr}; //!< with several Ranks: by which the first one, and nobody else,
                                    //!< hears of messages; null: each knows those that come to it
         std::size_t flowRows{1000000};
@@ -174,7 +176,12 @@ class TraceCollector : public ns3::RdmaNicWatcher
 
     bool HasPackets() const
     {
-        return m_options.packets;
+        return m_options.law.empty();
+    }
+
+    const std::string& GetLaw() const
+    {
+        return m_options.law;
     }
 
     bool IsCompleteAtSender() const

@@ -106,6 +106,19 @@ Kinds()
 
 } // namespace
 
+uint64_t
+HashOf(const ChannelName& name)
+{
+    uint64_t hash = 0;
+    for (const uint64_t part : {uint64_t{name.job} << 32 | name.communicator,
+                                uint64_t{name.from} << 32 | name.to,
+                                uint64_t{name.lane} << 32 | name.priority})
+    {
+        hash = rdma::Mix64(hash ^ (part + 0x9e3779b97f4a7c15ULL));
+    }
+    return hash;
+}
+
 void
 Transport::Expect(const ChannelName&, TransportUser&, uint64_t, const TransportPost&, int64_t)
 {

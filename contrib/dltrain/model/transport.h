@@ -196,6 +196,9 @@ struct ChannelName
 /// A transport's number of a channel; numbers of closed ones are used again.
 using ChannelId = uint64_t;
 
+/// \return 64 bits of a name that tell it from others. The rail needs none: it is in the addresses
+uint64_t HashOf(const ChannelName& name);
+
 /// A message to be moved.
 struct TransportPost
 {
@@ -255,7 +258,7 @@ class TransportUser
 /**
  * Moves messages. Whoever runs a job says what is to be moved, over channels it opens; how they
  * get there is the transport's: packets of RDMA (NetworkTransport), a server's own links
- * (ScaleUpTransport), a formula (AnalyticTransport). `from` opens, posts and closes, in events of
+ * (ScaleUpTransport), a law without packets (FormulaTransport). `from` opens, posts and closes, in events of
  * its own host, or before the first event; `to` makes its end when the first message comes.
  *
  *     channel = transport.Open(name, user, cookie) // from, to, lane, priority, job

@@ -70,7 +70,7 @@ class Bed
         fabric = RdmaFabricHelper().Build(nodes, links, error);
         NS_ABORT_MSG_IF(!fabric, error);
         TraceCollector::Options options;
-        options.packets = network == "packet";
+        options.law = network == "packet" ? "" : network;
         collector = std::make_unique<TraceCollector>(*fabric, options);
         interconnect = std::make_unique<Interconnect>(cluster, network, *fabric, *collector);
     }

@@ -67,11 +67,11 @@ struct FrameRun
     Bytes ackWireBytes; ///< of the ACK of each, on links that carry ACKs; 0: none
 };
 
-/// From the start of sending the first frame to the delivery of the last one (end of its occupancy
-/// of the last link, propagation and the last pipeline included). Zero if there is nothing to send.
-/// Throws std::invalid_argument for a path without links or a link without rate.
-inline Duration
-IdealCompletion(const std::vector<PathLink>& path, const std::vector<FrameRun>& runs)
+/// When each link of a path has sent all frames, from the start of sending the first one on the
+/// first link. All zero if there is nothing to send. Throws std::invalid_argument for a path
+/// without links or a link without rate.
+inline std::vector<Duration>
+IdealEnds(const std::vector<PathLink>& path, const std::vector<FrameRun>& runs)
 {
     if (path.empty())
     {
@@ -88,14 +88,12 @@ IdealCompletion(const std::vector<PathLink>& path, const std::vector<FrameRun>& 
     std::vector<Duration> freeAt(links); // x: when each link has sent all frames so far
     std::vector<Duration> next(links);
     std::vector<Duration> serialization(links);
-    bool any = false;
     for (const auto& run : runs)
     {
         if (run.count == 0)
         {
             continue;
         }
-        any = true;
         for (size_t i = 0; i < links; ++i)
         {
             serialization[i] =
@@ -122,7 +120,20 @@ IdealCompletion(const std::vector<PathLink>& path, const std::vector<FrameRun>& 
         }
         freeAt.swap(next);
     }
-    return any ? freeAt.back() + path.back().delay + path.back().pipeline : Duration(0);
+    return freeAt;
+}
+
+/// From the start of sending the first frame to the delivery of the last one (end of its occupancy
+/// of the last link, propagation and the last pipeline included). Zero if there is nothing to send.
+/// Throws as IdealEnds.
+inline Duration
+IdealCompletion(const std::vector<PathLink>& path, const std::vector<FrameRun>& runs)
+{
+    const Duration sent = IdealEnds(path, runs).back();
+    const bool any = std::any_of(runs.begin(), runs.end(), [](const FrameRun& run) {
+        return run.count > 0;
+    });
+    return any ? sent + path.back().delay + path.back().pipeline : Duration(0);
 }
 
 namespace detail

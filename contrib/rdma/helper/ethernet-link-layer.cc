@@ -3,6 +3,7 @@
  */
 #include "ethernet-link-layer.h"
 
+#include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/set-up-phase.h"
 #include "rdma-fabric.h"
 #include "roce-capture-encoder.h"
@@ -218,6 +219,19 @@ EthernetLinkLayer::GetNextPort(const RdmaFabric& fabric, uint32_t node, uint32_t
 {
     const auto hops = fabric.GetRoutes().NextHops(node, endpoint);
     return hops.empty() ? RdmaSwitchBase::NO_PORT : hops[0];
+}
+
+uint16_t
+EthernetLinkLayer::GetPortOfFlow(const RdmaFabric& fabric,
+                                 uint32_t node,
+                                 uint32_t endpoint,
+                                 uint32_t flowHash) const
+{
+    const auto hops = fabric.GetRoutes().NextHops(node, endpoint);
+    const Ptr<RdmaLoadBalancer> balancer = fabric.GetSwitch(node)->GetLoadBalancer();
+    return hops.empty()                   ? RdmaSwitchBase::NO_PORT
+           : hops.size == 1 || !balancer ? hops[0]
+                                          : hops[rdma::EcmpPick(flowHash, balancer->GetSeed(), hops.size)];
 }
 
 std::string

@@ -234,6 +234,15 @@ IbLinkLayer::GetNextPort(const RdmaFabric&, uint32_t node, uint32_t endpoint) co
     return m_subnet.GetNextPort(node, endpoint);
 }
 
+uint16_t
+IbLinkLayer::GetPortOfFlow(const RdmaFabric&,
+                           uint32_t node,
+                           uint32_t endpoint,
+                           uint32_t flowHash) const
+{
+    return m_subnet.GetNextPort(node, endpoint, flowHash);
+}
+
 std::string
 IbLinkLayer::SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down)
 {

@@ -31,6 +31,10 @@ class IbLinkLayer : public RdmaLinkLayer
     Marking GetMarking(const RdmaSwitchBase& like) const override;
     std::string Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t stream) override;
     uint16_t GetNextPort(const RdmaFabric& fabric, uint32_t node, uint32_t endpoint) const override;
+    uint16_t GetPortOfFlow(const RdmaFabric& fabric,
+                           uint32_t node,
+                           uint32_t endpoint,
+                           uint32_t flowHash) const override;
     std::string SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down) override;
     std::string Reroute(RdmaFabric& fabric) override;
     void Configure(RdmaFabric& fabric, uint32_t node) override;

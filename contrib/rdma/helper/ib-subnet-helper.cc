@@ -165,10 +165,10 @@ IbSubnetHelper::Dump(const std::string& folder) const
 }
 
 uint16_t
-IbSubnetHelper::GetNextPort(uint32_t node, uint32_t endpoint) const
+IbSubnetHelper::GetNextPort(uint32_t node, uint32_t endpoint, uint32_t entropy) const
 {
-    const uint8_t port =
-        m_tables.OutPort(m_subnet.SwitchOfNode(node), m_subnet.Endpoints()[endpoint].lid);
+    const uint8_t port = m_tables.OutPort(m_subnet.SwitchOfNode(node),
+                                          LidOf(m_subnet.Endpoints()[endpoint], entropy));
     return port == rdma::kIbNoPort || port == 0 ? IbSwitch::NO_PORT : rdma::SimulatorPortOf(port);
 }
 
@@ -207,8 +207,7 @@ IbSubnetHelper::GetPath(uint32_t from, uint32_t to, uint8_t serviceLevel, uint32
     const auto& endpoints = m_subnet.Endpoints();
     const rdma::IbSubnet::Endpoint& source = endpoints[from];
     // An endpoint that does not exist has no LID; LID 0 has no way.
-    const uint32_t paths = 1U << m_config.lmc;
-    const uint32_t lid = to < endpoints.size() ? endpoints[to].lid + (entropy & (paths - 1)) : 0;
+    const uint32_t lid = to < endpoints.size() ? LidOf(endpoints[to], entropy) : 0;
     Path path;
     path.route = RdmaRoute::OfLids(source.lid, static_cast<uint16_t>(lid));
     // Where service levels keep the subnet free of deadlock they are the subnet's to choose.

@@ -104,12 +104,19 @@ class IbSubnetHelper : public RdmaPathSource
         return m_config;
     }
 
-    /// \return port of the node towards an endpoint's first LID, or IbSwitch::NO_PORT
-    uint16_t GetNextPort(uint32_t node, uint32_t endpoint) const;
+    /// \return port of the node towards an endpoint's LID, or IbSwitch::NO_PORT \param entropy picks
+    /// one of several LIDs (GetPath); 0: the first
+    uint16_t GetNextPort(uint32_t node, uint32_t endpoint, uint32_t entropy = 0) const;
 
     Path GetPath(uint32_t from, uint32_t to, uint8_t serviceLevel, uint32_t entropy) const override;
 
   private:
+    /// \return of the LIDs that an endpoint has, the one that a flow with this entropy uses
+    uint32_t LidOf(const rdma::IbSubnet::Endpoint& endpoint, uint32_t entropy) const
+    {
+        return endpoint.lid + (entropy & ((1U << m_config.lmc) - 1));
+    }
+
     std::string Sweep(const rdma::IbSubnet* previous);
     /// Of m_config.forwardingFile; throws std::runtime_error
     rdma::IbTables ReadTables(const rdma::IbSubnet& subnet) const;

@@ -14,49 +14,80 @@ namespace ns3
 std::vector<rdma::PathLink>
 RdmaFabric::GetPath(uint32_t from, uint32_t to) const
 {
-    return Walk(from, to, nullptr);
+    return GetLinksOf(Walk(from, to, [this, to](uint32_t node) {
+        return m_linkLayer->GetNextPort(*this, node, to);
+    }));
+}
+
+std::vector<uint32_t>
+RdmaFabric::GetEndsOfFlow(uint32_t from, uint32_t to, uint32_t flowHash) const
+{
+    return Walk(from, to, [this, to, flowHash](uint32_t node) {
+        return m_linkLayer->GetPortOfFlow(*this, node, to, flowHash);
+    });
 }
 
 std::vector<rdma::PathLink>
 RdmaFabric::GetWholePath(uint32_t from, uint32_t to) const
 {
-    return Walk(from, to, m_wholeRoutes.get());
+    if (!m_wholeRoutes)
+    {
+        return GetPath(from, to);
+    }
+    return GetLinksOf(Walk(
+        from,
+        to,
+        [this, to](uint32_t node) {
+            const auto hops = m_wholeRoutes->NextHops(node, to);
+            return hops.empty() ? RdmaSwitchBase::NO_PORT : hops[0];
+        },
+        true));
 }
 
-std::vector<rdma::PathLink>
-RdmaFabric::Walk(uint32_t from, uint32_t to, const rdma::EcmpRoutes* routes) const
+std::vector<uint32_t>
+RdmaFabric::Walk(uint32_t from,
+                 uint32_t to,
+                 const std::function<uint16_t(uint32_t node)>& nextPort,
+                 bool evenDown) const
 {
-    std::vector<rdma::PathLink> path;
-    uint32_t end = m_endsOfNode[m_endpoints[from].host][m_endpoints[from].port];
+    std::vector<uint32_t> ends{m_endsOfNode[m_endpoints[from].host][m_endpoints[from].port]};
     for (;;)
     {
-        const RdmaLinkSpec& link = m_links[end / 2];
-        if (!routes && m_linkDown[end / 2])
+        const uint32_t end = ends.back();
+        if (!evenDown && m_linkDown[end / 2])
         {
             return {};
         }
         const uint32_t next = GetNodeOfEnd(end ^ 1);
-        const bool atSwitch = m_isSwitch[next];
-        path.push_back({rdma::BitRate(link.rateBps),
-                        rdma::Duration(link.delayPs),
-                        rdma::Duration(atSwitch ? m_pipelinePs : 0),
-                        rdma::Duration(m_timeUnitPs)});
-        // A host acknowledges a packet when it has all of it.
-        path.back().cutThrough = m_cutThrough && atSwitch;
-        if (!atSwitch)
+        if (!m_isSwitch[next])
         {
-            return next == m_endpoints[to].host ? path : std::vector<rdma::PathLink>{};
+            return next == m_endpoints[to].host ? ends : std::vector<uint32_t>{};
         }
-        const auto hops = routes ? routes->NextHops(next, to) : rdma::EcmpRoutes::Ports();
-        const uint16_t port = !routes        ? m_linkLayer->GetNextPort(*this, next, to)
-                              : hops.empty() ? RdmaSwitchBase::NO_PORT
-                                             : hops[0];
-        if (port == RdmaSwitchBase::NO_PORT || path.size() > m_names.size())
+        const uint16_t port = nextPort(next);
+        if (port == RdmaSwitchBase::NO_PORT || ends.size() > m_names.size())
         {
             return {};
         }
-        end = m_endsOfNode[next][port];
+        ends.push_back(m_endsOfNode[next][port]);
     }
+}
+
+std::vector<rdma::PathLink>
+RdmaFabric::GetLinksOf(const std::vector<uint32_t>& ends) const
+{
+    std::vector<rdma::PathLink> path;
+    for (const uint32_t end : ends)
+    {
+        const RdmaLinkSpec& link = m_links[end / 2];
+        const bool toSwitch = m_isSwitch[GetNodeOfEnd(end ^ 1)];
+        path.push_back({rdma::BitRate(link.rateBps),
+                        rdma::Duration(link.delayPs),
+                        rdma::Duration(toSwitch ? m_pipelinePs : 0),
+                        rdma::Duration(m_timeUnitPs)});
+        // A host acknowledges a packet when it has all of it.
+        path.back().cutThrough = m_cutThrough && toSwitch;
+    }
+    return path;
 }
 
 uint32_t

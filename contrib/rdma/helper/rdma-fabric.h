@@ -15,6 +15,7 @@
 #include "ns3/rdma-switch-base.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -356,6 +357,14 @@ class RdmaFabric
     /// empty if there is none
     std::vector<rdma::PathLink> GetPath(uint32_t from, uint32_t to) const;
 
+    /// \return the ends out of which the packets of a flow go, the sender's first, where switches
+    /// send each flow one way (by a hash, or as InfiniBand's tables have it); empty if there is none
+    /// \param flowHash rdma::FlowHash of its 5-tuple
+    std::vector<uint32_t> GetEndsOfFlow(uint32_t from, uint32_t to, uint32_t flowHash) const;
+
+    /// \return the directed links out of these ends, for closed forms
+    std::vector<rdma::PathLink> GetLinksOf(const std::vector<uint32_t>& ends) const;
+
     /**
      * \return completion time on an idle network, ps: post to last byte at the receiver, which for
      * a READ is who posts it (`from` asks `to`); or with `atSender` (not of a READ) to the last ACK
@@ -424,10 +433,12 @@ class RdmaFabric
     /// What GetPath was before links failed (SetLinksDown): ideals are a whole network's. Where
     /// links have failed it is a shortest one, which InfiniBand's tables may not have taken.
     std::vector<rdma::PathLink> GetWholePath(uint32_t from, uint32_t to) const;
-    /// \param routes null: the link layer's ways, of links that work
-    std::vector<rdma::PathLink> Walk(uint32_t from,
-                                     uint32_t to,
-                                     const rdma::EcmpRoutes* routes) const;
+    /// \return the ends out of which it goes; empty if it ends elsewhere \param nextPort of a switch
+    /// \param evenDown over links that are down, too
+    std::vector<uint32_t> Walk(uint32_t from,
+                               uint32_t to,
+                               const std::function<uint16_t(uint32_t node)>& nextPort,
+                               bool evenDown = false) const;
 
     /// Number of the class of paths that (from, to) belongs to: same rates, delays and pipelines.
     uint32_t GetPathClass(uint32_t from, uint32_t to);

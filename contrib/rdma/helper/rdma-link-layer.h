@@ -74,6 +74,14 @@ class RdmaLinkLayer
                                  uint32_t node,
                                  uint32_t endpoint) const = 0;
 
+    /// \return the port of a switch that a flow leaves by, as the forwarding tables have it and,
+    /// of several equal ports, the hash of an ECMP switch; or NO_PORT \param flowHash
+    /// rdma::FlowHash of its 5-tuple
+    virtual uint16_t GetPortOfFlow(const RdmaFabric& fabric,
+                                   uint32_t node,
+                                   uint32_t endpoint,
+                                   uint32_t flowHash) const = 0;
+
     /// A link fails or works again, now; the fabric knows and has other shortest routes. \return
     /// what is wrong, and nothing has changed; or nothing
     virtual std::string SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down) = 0;

@@ -204,6 +204,12 @@ class RdmaLoadBalancer : public Object
         m_seed = seed;
     }
 
+    /// \return what sets it apart from those of other switches
+    uint32_t GetSeed() const
+    {
+        return m_seed;
+    }
+
     /// \return (name, name of the TypeId) of all there are, sorted
     static const std::vector<std::pair<std::string, std::string>>& GetNames();
 
@@ -215,11 +221,6 @@ class RdmaLoadBalancer : public Object
     uint32_t GetNode() const
     {
         return m_node;
-    }
-
-    uint32_t GetSeed() const
-    {
-        return m_seed;
     }
 
   private:

@@ -1,0 +1,307 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "fluid-transport.h"
+
+#include "contrib/rdma/core/flow-hash.h"
+
+#include "ns3/node.h"
+
+#include <algorithm>
+
+namespace dltrain
+{
+
+namespace
+{
+
+NetworkKind g_kind("fluid", [](const NetworkParts& parts) -> std::unique_ptr<Transport> {
+    return std::make_unique<FluidTransport>(parts);
+});
+
+constexpr uint32_t LEG_BITS = 16; ///< of what a link knows a message by
+
+} // namespace
+
+FluidTransport::FluidTransport(const NetworkParts& parts)
+    : FormulaTransport(parts),
+      m_links(parts.fabric.GetNEnds()),
+      m_events(this)
+{
+    for (uint32_t end = 0; end < m_fabric.GetNEnds(); ++end)
+    {
+        m_links[end].fluid = topo::FairLink(rdma::BitRate(m_fabric.GetLink(end).rateBps));
+        m_links[end].context = m_fabric.GetNodes().Get(m_fabric.GetNodeOfEnd(end))->GetId();
+    }
+}
+
+std::vector<rdma::PathLink>
+FluidTransport::FindPath(uint32_t channel)
+{
+    const Channel& on = m_channels[channel];
+    const uint16_t port = rdma::RoceSourcePortOfName(HashOf(on.name), on.reversed);
+    const std::vector<uint32_t> ends =
+        m_fabric.GetEndsOfFlow(on.from, on.to, rdma::FlowHash({on.from, on.to, port}));
+    Way& way = Reach(m_ways, channel);
+    if (way.course != NONE)
+    {
+        Leave(way.course);
+    }
+    way.course = NONE;
+    ++way.number;
+    way.underWay = 0;
+    way.blocked = false;
+    way.crossings.resize(ends.size());
+    for (std::size_t i = 0; i < ends.size(); ++i)
+    {
+        way.crossings[i].end = ends[i];
+        way.crossings[i].lastReach = 0;
+    }
+    return m_fabric.GetLinksOf(ends);
+}
+
+void
+FluidTransport::SetFrames(uint32_t channel,
+                          const std::vector<rdma::FrameRun>& frames,
+                          int64_t ideal)
+{
+    const Channel& on = m_channels[channel];
+    const std::vector<rdma::PathLink>& path = on.path;
+    Way& way = m_ways[channel];
+    if (way.course != NONE)
+    {
+        Leave(way.course);
+    }
+    way.course = m_courses.Take();
+    Course& course = m_courses[way.course];
+    course.users = 1;
+    course.legs.resize(path.size());
+    const auto takes = [](const rdma::FrameRun& run, const rdma::PathLink& link) {
+        return rdma::SerializationTime(run.wireBytes, link.rate, link.timeUnit).ps;
+    };
+    const auto first = std::find_if(frames.begin(), frames.end(), [](const rdma::FrameRun& run) {
+        return run.count > 0;
+    });
+    const rdma::FrameRun& last = LastOf(frames);
+    const std::vector<rdma::Duration> ends = rdma::IdealEnds(path, frames);
+    const int64_t lastPaced = LastPaced(on, frames);
+    uint64_t speed = on.mostBps ? on.mostBps : UINT64_MAX;
+    int64_t offset = 0;
+    course.slowest = 0;
+    int64_t later = 0; // than on an idle path, as its own rate is lower
+    for (std::size_t i = 0; i < path.size(); ++i)
+    {
+        const rdma::PathLink& link = path[i];
+        Leg& leg = course.legs[i];
+        leg.offset = offset;
+        speed = std::min(speed, link.rate.bps);
+        leg.speed = rdma::BitRate(speed);
+        leg.alone = std::max(ends[i].ps - offset, lastPaced + takes(last, link));
+        later = leg.alone + offset - ends[i].ps; // of the last link, in the end
+        course.slowest = std::max(course.slowest, leg.alone);
+        const bool passedOn =
+            link.cutThrough && i + 1 < path.size() && path[i + 1].rate.bps <= link.rate.bps;
+        offset += link.delay.ps + link.pipeline.ps + (passedOn ? 0 : takes(*first, link));
+    }
+    for (std::size_t i = path.size(); i-- > 0;)
+    {
+        const rdma::PathLink& link = path[i];
+        int64_t tail = link.delay.ps + link.pipeline.ps;
+        if (i + 1 < path.size())
+        {
+            const bool passedOn = link.cutThrough && path[i + 1].rate.bps <= link.rate.bps;
+            tail += takes(last, path[i + 1]) - (passedOn ? takes(last, link) : 0) +
+                    course.legs[i + 1].tail;
+        }
+        course.legs[i].tail = tail;
+    }
+    if (on.mostBps)
+    {
+        course.slowest =
+            std::max(course.slowest,
+                     lastPaced +
+                         rdma::SerializationTime(last.wireBytes, rdma::BitRate(on.mostBps)).ps);
+    }
+    // So many that the first is acknowledged when the last has been sent, and one.
+    const int64_t known = ideal + later + on.times.back + on.times.lead;
+    const int64_t window = 1 + (known + course.slowest - 1) / std::max<int64_t>(1, course.slowest);
+    course.window = static_cast<uint32_t>(std::min<int64_t>(window, INT32_MAX));
+}
+
+void
+FluidTransport::OnPosted(uint32_t message)
+{
+    const uint32_t course = m_ways[m_messages[message].channel].course;
+    ++m_courses[course].users;
+    Progress& progress = Reach(m_progress, message);
+    progress.course = course;
+    progress.missing = static_cast<uint32_t>(m_courses[course].legs.size());
+}
+
+void
+FluidTransport::Leave(uint32_t course)
+{
+    if (--m_courses[course].users == 0)
+    {
+        m_courses.Give(course);
+    }
+}
+
+void
+FluidTransport::Send(uint32_t channel, int64_t now)
+{
+    const Channel& on = m_channels[channel];
+    Way& way = m_ways[channel];
+    const uint32_t message = on.head;
+    Progress& progress = m_progress[message];
+    const Course& course = m_courses[progress.course];
+    ++way.underWay;
+    progress.begun = now;
+    for (uint32_t leg = 1; leg < course.legs.size(); ++leg)
+    {
+        // None comes before those ahead of it, however short its frames are.
+        Crossing& crossing = way.crossings[leg];
+        crossing.lastReach = std::max(crossing.lastReach, now + course.legs[leg].offset);
+        m_events.Schedule(crossing.lastReach,
+                          m_links[crossing.end].context,
+                          {EventKind::REACH, message, leg});
+    }
+    OnReach(message, 0, now);
+}
+
+void
+FluidTransport::OnReach(uint32_t message, uint32_t leg, int64_t now)
+{
+    Crossing& crossing = m_ways[m_messages[message].channel].crossings[leg];
+    if (crossing.busy)
+    {
+        crossing.waiting.push_back(message);
+        return;
+    }
+    Enter(message, leg, now);
+    Wake(crossing.end);
+}
+
+void
+FluidTransport::Enter(uint32_t message, uint32_t leg, int64_t now)
+{
+    const Channel& on = m_channels[m_messages[message].channel];
+    Crossing& crossing = m_ways[m_messages[message].channel].crossings[leg];
+    const Leg& is = m_courses[m_progress[message].course].legs[leg];
+    crossing.busy = true;
+    m_links[crossing.end].fluid.Add(rdma::Duration(is.alone),
+                                    is.speed,
+                                    on.name.priority,
+                                    uint64_t{message} << LEG_BITS | leg,
+                                    rdma::TimePoint(now));
+}
+
+void
+FluidTransport::Wake(uint32_t end)
+{
+    Link& link = m_links[end];
+    const rdma::TimePoint at = link.fluid.NextEnd();
+    // One that comes earlier sees to this one too.
+    if (at != topo::FairLink::kNever && (link.wakes.empty() || at.ps < link.wakes.back()))
+    {
+        link.wakes.push_back(at.ps);
+        m_events.Schedule(at.ps, link.context, {EventKind::WAKE, end, 0});
+    }
+}
+
+void
+FluidTransport::OnEvent(const Event& event, int64_t now)
+{
+    switch (event.kind)
+    {
+    case EventKind::REACH:
+        OnReach(event.which, event.leg, now);
+        return;
+    case EventKind::WAKE:
+        OnWake(event.which, now);
+        return;
+    case EventKind::CROSS:
+        if (--m_progress[event.which].missing == 0)
+        {
+            Arrived(event.which, now);
+        }
+        return;
+    case EventKind::CREDIT:
+        if (m_ways[event.which].number == event.leg) // else the channel is closed
+        {
+            OnCredit(event.which, now);
+        }
+        return;
+    }
+}
+
+void
+FluidTransport::OnWake(uint32_t end, int64_t now)
+{
+    m_links[end].wakes.pop_back();
+    uint64_t cookie = 0;
+    while (m_links[end].fluid.Ended(rdma::TimePoint(now), cookie))
+    {
+        OnCrossed(static_cast<uint32_t>(cookie >> LEG_BITS),
+                  static_cast<uint32_t>(cookie & ((1U << LEG_BITS) - 1)),
+                  now);
+    }
+    Wake(end);
+}
+
+void
+FluidTransport::OnCrossed(uint32_t message, uint32_t leg, int64_t now)
+{
+    const uint32_t channel = m_messages[message].channel;
+    Way& way = m_ways[channel];
+    const Course& course = m_courses[m_progress[message].course];
+    m_events.Schedule(now + course.legs[leg].tail,
+                      ContextOf(m_channels[channel].to),
+                      {EventKind::CROSS, message, leg});
+    Crossing& crossing = way.crossings[leg];
+    crossing.busy = false;
+    if (!crossing.waiting.empty())
+    {
+        const uint32_t waiting = crossing.waiting.front();
+        crossing.waiting.pop_front();
+        Enter(waiting, leg, now);
+    }
+    if (leg > 0)
+    {
+        return;
+    }
+    // The next one is not to pass the slowest link before this one has.
+    const int64_t next = std::max(now, m_progress[message].begun + course.slowest);
+    if (way.underWay < course.window)
+    {
+        Next(channel, next);
+        return;
+    }
+    way.blocked = true;
+    way.next = next;
+}
+
+void
+FluidTransport::OnDelivered(uint32_t message, int64_t now)
+{
+    const Message& done = m_messages[message];
+    const Channel& on = m_channels[done.channel];
+    Leave(m_progress[message].course);
+    m_events.Schedule(now + done.times.back + done.times.lead,
+                      ContextOf(on.from),
+                      {EventKind::CREDIT, done.channel, m_ways[done.channel].number});
+}
+
+void
+FluidTransport::OnCredit(uint32_t channel, int64_t now)
+{
+    Way& way = m_ways[channel];
+    --way.underWay;
+    if (way.blocked)
+    {
+        way.blocked = false;
+        Next(channel, std::max(now, way.next));
+    }
+}
+
+} // namespace dltrain

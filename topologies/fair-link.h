@@ -1,0 +1,110 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * One direction of a link as a fluid sees it: messages that share its rate, none of which comes in
+ * faster than the links before it let it.
+ *
+ * **The law.** Of the highest priority there each message gets the same share of the rate, or its
+ * own speed where that is less; what such a one leaves is shared by the others (max-min fairness on
+ * one link). What is left of the rate then goes to the next priority, and so on. So
+ *
+ *   - a message alone is done after its own duration, exactly;
+ *   - messages whose speeds together fit the link do not feel one another;
+ *   - while there is enough to do, the link works at its full rate, whatever the mix (but for less
+ *     than a bit/s a message, as shares are whole bits a second).
+ *
+ *     400 Gb/s     6 x 100 G and 1 x 25 G: 25, and (400 - 25) / 6 = 62.5 for each of the others
+ *
+ * Messages of one priority and speed are a class with a clock V of what each of them has been given
+ * (bit/s times ps, an exact integer); one that comes at V with work w is done at V + w. O(classes +
+ * log n) a message; a network has as many speeds as it has rates of links.
+ *
+ * **Use.** As NicServer: Add(), then Ended() at NextEnd(), as often as it says that something has
+ * ended; times never decrease, and nobody passes a NextEnd() without calling.
+ */
+#ifndef TOPOLOGIES_FAIR_LINK_H
+#define TOPOLOGIES_FAIR_LINK_H
+
+#include "contrib/rdma/core/units.h"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace topo
+{
+
+class FairLink
+{
+  public:
+    static constexpr rdma::TimePoint kNever{std::numeric_limits<int64_t>::max()};
+
+    explicit FairLink(rdma::BitRate rate = {});
+
+    /// \param alone what it takes by itself, at its speed \param speed at most the link's rate, at
+    /// least 1 bit/s (not checked) \param priority the highest goes first \param cookie what
+    /// Ended() will say
+    void Add(rdma::Duration alone,
+             rdma::BitRate speed,
+             uint8_t priority,
+             uint64_t cookie,
+             rdma::TimePoint now);
+
+    /// When to call Ended() next, unless Add() is called before; kNever: nothing moves.
+    rdma::TimePoint NextEnd() const
+    {
+        return m_next;
+    }
+
+    /// The next message that is done by now: of those that end together the highest priority and
+    /// lowest speed first, of a class in the order of their ends, then of their coming. \return
+    /// whether there was one; call until there is none
+    bool Ended(rdma::TimePoint now, uint64_t& cookie);
+
+    /// Messages that are not done.
+    uint32_t Size() const
+    {
+        return m_size;
+    }
+
+  private:
+    using Work = __int128; ///< bit/s times ps
+
+    struct Entry
+    {
+        Work end; ///< in V
+        uint64_t order;
+        uint64_t cookie;
+
+        bool operator<(const Entry& other) const // of a heap with the earliest first
+        {
+            return end != other.end ? end > other.end : order > other.order;
+        }
+    };
+
+    struct Class
+    {
+        uint8_t priority = 0;
+        uint64_t speed = 0; ///< bit/s
+        uint64_t given = 0; ///< to each of its messages now, bit/s
+        Work v = 0;
+        std::vector<Entry> heap; ///< empty: nothing of the kind is there
+    };
+
+    Class& ClassOf(uint8_t priority, uint64_t speed);
+    /// All clocks go on to now.
+    void Advance(int64_t now);
+    /// Who gets how much from now on, and who is done next.
+    void Share();
+
+    uint64_t m_rate; ///< bit/s
+    std::vector<Class> m_classes; ///< by priority, the highest first, then by speed, ascending
+    uint64_t m_added = 0;
+    uint32_t m_size = 0;
+    int64_t m_now = 0;
+    rdma::TimePoint m_next = kNever;
+};
+
+} // namespace topo
+
+#endif // TOPOLOGIES_FAIR_LINK_H
