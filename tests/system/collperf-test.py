@@ -202,7 +202,7 @@ class RingOnOneSwitch(SystemTest):
                 (wire, _) = write_packets(size)[-1]
                 apart = (write_wire_bytes(size) - wire) * 8e-3 / gbps
                 expected = 7 + 3 + apart + 2 * wire * 8e-3 / 100 + 2 * 1.0 + 0.5
-                for network in ("packet", "analytic"):
+                for network in ("packet", "fluid", "analytic"):
                     run = self.run_program(
                         f"collperf --ranks={ranks} --op=sendrecv -b {size}B --datatype=int8"
                         f" --server={box} --network={network}"

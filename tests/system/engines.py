@@ -47,6 +47,12 @@ RUNS = [
     "traffic --k=4 --bytes=300kB --fabric=ib --pattern=incast --cc=ib-cc --queue-interval=3us",
     "traffic --k=4 --bytes=300kB --fabric=ib --bit-error-rate=1e-6 --adaptive-routing",
     "traffic --k=4 --bytes=1MB --network=analytic",
+    "traffic --k=4 --bytes=1MB --network=fluid --pattern=random-permutation",
+    "traffic --topology=torus --torus=3x3 --hosts=9 --pattern=all-to-all --bytes=30kB"
+    " --network=fluid --link-delay=3ns",
+    "traffic --k=4 --pattern=incast --bytes=200kB --network=fluid --link-delay=0ns",
+    "dltrain --model=gpt2 --seq=64 --zero=2 --servers=5 --gpus-per-server=3 --network=fluid"
+    " --oversubscription=4 --placement=random --steps=1 --warmup=0",
     # One unit with many ports: more than slots have numbers for, and without a table.
     "traffic --k=36 --pattern=incast --fan-in=4 --bytes=1kB --network=analytic --report=0",
     "traffic --k=10 --pattern=permutation --bytes=20kB --link-delay=0ns",
@@ -78,7 +84,7 @@ class EnginesTest(SameBytesTest):
         engines = [] if SLOWER > 1 else ["--engine=windows --threads=1"]
         if "--pcap" in line:  # its own thread, whatever an attribute says
             engines.append(f"--ns3::NodeWindowSimulatorImpl::Threads=2{ALWAYS}")
-        elif "analytic" not in line:
+        elif "--network" not in line:
             engines.append(f"--threads={threads}{ALWAYS}")
         expected = self.written(f"{line} --engine=ns3")
         for engine in engines:
@@ -93,7 +99,7 @@ class EnginesTest(SameBytesTest):
     def test_hosts_apart(self):
         """Without attribution hosts go to threads, too."""
         for i, line in enumerate(RUNS):
-            if "--pcap" not in line and "analytic" not in line:
+            if "--pcap" not in line and "--network" not in line:
                 self.compare(f"{line} --attribution=0", threads=[3, 2, 5][i % 3])
 
     def test_random(self):
@@ -130,7 +136,8 @@ class EnginesTest(SameBytesTest):
         self.refuse("traffic --engine=window", "--engine=window", "did you mean 'windows'?")
         self.refuse("traffic --threads=2 --engine=ns3", "--threads=2", "allowed: 1")
         self.refuse("traffic --threads=2 --pcap=all", "--threads=2", "allowed: 1")
-        self.refuse("traffic --threads=2 --network=analytic", "--threads=2", "allowed: 1")
+        for network in ("analytic", "fluid"):
+            self.refuse(f"traffic --threads=2 --network={network}", "--threads=2", "allowed: 1")
         for number in ["0", "65", "-1", "1.5", "two", "99999999999999999999"]:
             self.refuse(f"traffic --threads={number}", f"--threads={number}", "64")
 

@@ -411,7 +411,7 @@ class FlowsBesideAJobTestCase : public TestCase
         GlobalValue::Bind("RdmaCheckOwners", BooleanValue(true));
         RdmaOwner::ReadGlobalValue();
         const uint64_t before = RdmaOwner::GetNChecks();
-        for (const std::string network : {"packet", "analytic"})
+        for (const std::string network : {"packet", "fluid", "analytic"})
         {
             for (const QueuePairUse use : USES)
             {

@@ -121,7 +121,7 @@ class TransportJobsTestCase : public TestCase
   private:
     void DoRun() override
     {
-        for (const std::string network : {"packet", "analytic"})
+        for (const std::string network : {"packet", "fluid", "analytic"})
         {
             int64_t alone = 0;
             {

@@ -60,7 +60,7 @@ TEST(Said, SwitchesHaveNoValueThatNobodyWrote)
             {
                 continue;
             }
-            for (const std::string context : {"", "--fabric=ib ", "--network=analytic "})
+            for (const std::string context : {"", "--fabric=ib ", "--network=analytic ", "--network=fluid "})
             {
                 const std::string errors =
                     ErrorsOf(table->program, context + "--no-" + option.name);
