@@ -70,7 +70,7 @@ struct TrimmingStats
 struct RunStats
 {
     bool packets{
-        true}; //!< false: the network moved messages; of links and devices nothing is known
+        true};       //!< false: the network moved messages; of links and devices nothing is known
     std::string law; //!< by which it moved them, in words; empty: packets
     bool measured{true}; //!< false: it ended in its warm-up; what is of the whole run holds
     int64_t measuredFromPs{0};

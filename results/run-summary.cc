@@ -61,6 +61,28 @@ BalanceText(const RunStats& s)
            (b.outOfOrder ? ", up to " + HumanCount(b.largestReorder) + " ahead" : "");
 }
 
+void
+PrintBusiest(std::ostream& os, const RunStats& s)
+{
+    const char* head = "Busiest links    ";
+    for (const LinkUse& link : s.busiest)
+    {
+        if (link.utilization <= 0)
+        {
+            break;
+        }
+        os << head << Format("%5.1f%% of ", link.utilization * 100)
+           << Format("%.4g Gb/s  ", link.rateGbps) << link.name;
+        if (link.pauseShare >= 0.0005)
+        {
+            os << "  (" << s.link->heldShare
+               << Format(" %.1f%% of the time)", link.pauseShare * 100);
+        }
+        os << "\n";
+        head = "                 ";
+    }
+}
+
 } // namespace
 
 void
@@ -87,12 +109,14 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     if (!s.packets)
     {
         os << "Network          "
-           << Wrapped(s.law + "; "
-                      "without packets nothing is known of queues, marks, pauses and losses",
+           << Wrapped(s.law +
+                          "; "
+                          "without packets nothing is known of queues, marks, pauses and losses",
                       17,
                       2)
            << "\n";
         PrintFaults(os, s.faults);
+        PrintBusiest(os, s);
         return;
     }
     const char* slowest = "Latest           ";
@@ -159,23 +183,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     os << "\n";
     PrintFailed(os, s);
     PrintFaults(os, s.faults, s.measuredFromPs);
-    const char* head = "Busiest links    ";
-    for (const LinkUse& link : s.busiest)
-    {
-        if (link.utilization <= 0)
-        {
-            break;
-        }
-        os << head << Format("%5.1f%% of ", link.utilization * 100)
-           << Format("%.4g Gb/s  ", link.rateGbps) << link.name;
-        if (link.pauseShare >= 0.0005)
-        {
-            os << "  (" << s.link->heldShare
-               << Format(" %.1f%% of the time)", link.pauseShare * 100);
-        }
-        os << "\n";
-        head = "                 ";
-    }
+    PrintBusiest(os, s);
 }
 
 void

@@ -75,6 +75,19 @@ namespace
 
 /// Of packets, links and devices.
 void
+AddLinks(nlohmann::ordered_json& j, const RunStats& s)
+{
+    j["links"] = nlohmann::ordered_json::array();
+    for (const LinkUse& link : s.busiest)
+    {
+        j["links"].push_back({{"link", link.name},
+                              {"rate_gbps", link.rateGbps},
+                              {"utilization", link.utilization},
+                              {"pause_share", link.pauseShare}});
+    }
+}
+
+void
 AddPacketStats(nlohmann::ordered_json& j, const RunStats& s)
 {
     j["drops"] = nlohmann::ordered_json::object();
@@ -122,14 +135,7 @@ AddPacketStats(nlohmann::ordered_json& j, const RunStats& s)
     j["data_bytes"] = s.dataBytes;
     j["switch_buffer_peak_bytes"] = s.bufferPeakBytes;
     j["port_queue_peak_bytes"] = s.queuePeakBytes;
-    j["links"] = nlohmann::ordered_json::array();
-    for (const LinkUse& link : s.busiest)
-    {
-        j["links"].push_back({{"link", link.name},
-                              {"rate_gbps", link.rateGbps},
-                              {"utilization", link.utilization},
-                              {"pause_share", link.pauseShare}});
-    }
+    AddLinks(j, s);
     if (!s.attribution.is_null())
     {
         j["attribution"] = s.attribution;
@@ -151,6 +157,10 @@ AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
     if (s.packets)
     {
         AddPacketStats(j, s);
+    }
+    else if (!s.busiest.empty())
+    {
+        AddLinks(j, s);
     }
     if (!s.measured)
     {

@@ -6,8 +6,8 @@
  *
  * - schema_version: 1
  * - program, configuration: what ran; reads back as a scenario
- * - network: only if it is none of packets ("fluid", "analytic"); what is of links, devices and packets is
- * left out then
+ * - network: only if it is none of packets ("fluid", "analytic"); what is of links, devices and
+ * packets is left out then
  * - completed, interrupted, share_done, message: how it ended
  * - simulated_time_us, measured_from_us: end of the simulation; start of measuring. A run that
  * ended in its warm-up measured nothing: this and every key of the measured part is null then

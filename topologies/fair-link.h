@@ -97,7 +97,7 @@ class FairLink
     /// Who gets how much from now on, and who is done next.
     void Share();
 
-    uint64_t m_rate; ///< bit/s
+    uint64_t m_rate;              ///< bit/s
     std::vector<Class> m_classes; ///< by priority, the highest first, then by speed, ascending
     uint64_t m_added = 0;
     uint32_t m_size = 0;

@@ -125,9 +125,8 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
     if (!HasPackets(f))
     {
         return text + PlanLine("simulation",
-                               NetworkLaw(f) + "; switches " +
-                                   rdma::ToString(f.switchLatency) + ", links " +
-                                   rdma::ToString(f.linkDelay));
+                               NetworkLaw(f) + "; switches " + rdma::ToString(f.switchLatency) +
+                                   ", links " + rdma::ToString(f.linkDelay));
     }
     if (f.windowBytes)
     {

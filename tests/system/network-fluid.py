@@ -13,6 +13,7 @@ WIRE = 1000000 + 245 * HEADERS + RETH  # of 1 MB: 245 packets, the last of 576 B
 
 class FluidTest(_packetless.PacketlessTest):
     network = "fluid"
+    known = {"links"}
     # The last packet of 1 MB, which is alone on its way from a link that all share to the
     # receiver, is 576 B, where one of 4,096 B would be stored for longer.
     early_us = (4096 - 576) * 8 / 1e5
@@ -31,6 +32,22 @@ class FluidTest(_packetless.PacketlessTest):
         self.assertGreater(max(fluid), alone + 7 * WIRE * 8 / 1e5 - 2 * self.early_us)
         self.assertGreater(min(fluid), 0.99 * max(fluid))
         self.assertLess(abs(max(packet) / max(fluid) - 1), 0.01)
+
+    def test_the_busiest_links(self):
+        # Eight hosts of a leaf over one cable: all that they send in all the time but what the
+        # first frame takes to it and the last one behind it; their own cables an eighth of that.
+        run = self.run_program(
+            "traffic --topology=leaf-spine --leaves=2 --hosts-per-leaf=8 --spines=1"
+            " --pattern=permutation --offset=8 --bytes=1MB --network=fluid" + self.quick
+        )
+        ends = max(row["end_us"] for row in run.rows("flows.csv"))
+        links = {link["link"]: link["utilization"] for link in run.stats["links"]}
+        busy = 8 * WIRE * 8 / 1e5
+        for link in ("leaf-0->spine-0", "leaf-1->spine-0"):
+            # Both leaves send to the other.
+            self.assertGreater(links[link], busy / ends * 0.98)
+        self.assertLess(sorted(links.values())[0], 1)
+        self.assertRegex(run.out, r"Busiest links +9\d\.\d% of 100 Gb/s +leaf-")
 
     def test_those_that_fit_do_not_feel_one_another(self):
         # Four of 100 Gb/s over a cable of 400, all at once.

@@ -102,6 +102,28 @@ SumOfRanks(const T& counters)
     return rdma::CountersOf<T>(numbers);
 }
 
+/// The same of a network without packets; empty if it knows nothing of its links.
+std::vector<LinkUse>
+BusiestCarriers(TraceCollector& collector, int64_t now, std::size_t most)
+{
+    const std::vector<uint64_t>& carried = collector.GetCarried();
+    const FabricBaseline& base = collector.GetBaseline();
+    const ns3::RdmaFabric& fabric = collector.GetFabric();
+    std::vector<LinkUse> links;
+    for (uint32_t end = 0; end < carried.size() && now > base.time; ++end)
+    {
+        const uint64_t before = base.carried.empty() ? 0 : base.carried[end];
+        const auto rate = static_cast<double>(fabric.GetLink(end).rateBps);
+        const double busyPs = static_cast<double>(carried[end] - before) * 8e12 / rate;
+        links.push_back({fabric.GetLinkName(end),
+                         rate / 1e9,
+                         std::min(1.0, busyPs / static_cast<double>(now - base.time)),
+                         0});
+    }
+    Busiest(links, most);
+    return links;
+}
+
 } // namespace
 
 results::RunStats
@@ -114,6 +136,10 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     if (s.packets)
     {
         s.busiest = BusiestLinks(collector, nowPs, busiest);
+    }
+    else
+    {
+        s.busiest = BusiestCarriers(collector, nowPs, busiest);
     }
     collector.Finish(nowPs);
     const results::FlowTable& flows = collector.GetFlows();

@@ -76,6 +76,11 @@ FluidTransport::SetFrames(uint32_t channel,
     Course& course = m_courses[way.course];
     course.users = 1;
     course.legs.resize(path.size());
+    course.wireBytes = 0;
+    for (const rdma::FrameRun& run : frames)
+    {
+        course.wireBytes += run.wireBytes.value * run.count;
+    }
     const auto takes = [](const rdma::FrameRun& run, const rdma::PathLink& link) {
         return rdma::SerializationTime(run.wireBytes, link.rate, link.timeUnit).ps;
     };
@@ -117,10 +122,9 @@ FluidTransport::SetFrames(uint32_t channel,
     }
     if (on.mostBps)
     {
-        course.slowest =
-            std::max(course.slowest,
-                     lastPaced +
-                         rdma::SerializationTime(last.wireBytes, rdma::BitRate(on.mostBps)).ps);
+        course.slowest = std::max(
+            course.slowest,
+            lastPaced + rdma::SerializationTime(last.wireBytes, rdma::BitRate(on.mostBps)).ps);
     }
     // So many that the first is acknowledged when the last has been sent, and one.
     const int64_t known = ideal + later + on.times.back + on.times.lead;
@@ -259,6 +263,7 @@ FluidTransport::OnCrossed(uint32_t message, uint32_t leg, int64_t now)
                       ContextOf(m_channels[channel].to),
                       {EventKind::CROSS, message, leg});
     Crossing& crossing = way.crossings[leg];
+    m_collector.CountCarried(crossing.end, course.wireBytes);
     crossing.busy = false;
     if (!crossing.waiting.empty())
     {

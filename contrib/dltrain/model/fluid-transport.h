@@ -58,6 +58,7 @@ class FluidTransport : public FormulaTransport
     struct Course
     {
         std::vector<Leg> legs;
+        uint64_t wireBytes = 0;
         int64_t slowest = 0; ///< ps: one behind the other, so far apart
         uint32_t window = 1; ///< messages under way that keep an idle path busy
         uint32_t users = 0;  ///< messages, and a channel
@@ -131,8 +132,8 @@ class FluidTransport : public FormulaTransport
     void Wake(uint32_t end);
     void Leave(uint32_t course);
 
-    std::vector<Link> m_links; ///< by end
-    std::vector<Way> m_ways;   ///< by channel
+    std::vector<Link> m_links;        ///< by end
+    std::vector<Way> m_ways;          ///< by channel
     std::vector<Progress> m_progress; ///< by message
     Slots<Course> m_courses;
     EventPool<FluidTransport, Event> m_events;

@@ -15,8 +15,8 @@ namespace dltrain
 
 FormulaTransport::FormulaTransport(const NetworkParts& parts)
     : m_fabric(parts.fabric),
-      m_places(parts.places),
       m_collector(parts.collector),
+      m_places(parts.places),
       m_mtu(parts.fabric.GetNic(0)->GetMtu()),
       m_sizes(parts.fabric.GetNic(0)->GetFrameSizes()),
       m_events(this)

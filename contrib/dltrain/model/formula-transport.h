@@ -151,6 +151,7 @@ class FormulaTransport : public PacketlessTransport
     }
 
     ns3::RdmaFabric& m_fabric;
+    TraceCollector& m_collector;
     const Places& m_places;
     Slots<Channel> m_channels;
     Slots<Message> m_messages;
@@ -180,7 +181,6 @@ class FormulaTransport : public PacketlessTransport
     /// A message's flows.csv row, ended now.
     void Record(const Message& message, int64_t now);
 
-    TraceCollector& m_collector;
     uint32_t m_mtu;
     rdma::FrameSizes m_sizes;
     std::vector<uint32_t> m_contexts; ///< by endpoint

@@ -760,6 +760,7 @@ TraceCollector::StartMeasuring(int64_t nowPs)
     }
     m_links->StartMeasuring(nowPs);
     m_baseline = FabricBaseline(m_fabric, nowPs);
+    m_baseline.carried = m_carried;
     m_events->StartMeasuring(nowPs);
 }
 

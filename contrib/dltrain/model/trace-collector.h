@@ -184,6 +184,23 @@ class TraceCollector : public ns3::RdmaNicWatcher
         return m_options.law;
     }
 
+    /// Of a network without packets that knows its links: bytes have crossed one, headers and all.
+    /// \param end of the fabric: the link out of it
+    void CountCarried(uint32_t end, uint64_t wireBytes)
+    {
+        if (m_carried.empty())
+        {
+            m_carried.resize(m_fabric.GetNEnds());
+        }
+        m_carried[end] += wireBytes;
+    }
+
+    /// \return by end, since the run began; empty: nobody has told
+    const std::vector<uint64_t>& GetCarried() const
+    {
+        return m_carried;
+    }
+
     bool IsCompleteAtSender() const
     {
         return m_options.atSender;
@@ -401,6 +418,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     uint64_t m_outstanding{0};
     uint64_t m_failed{0};
     FabricBaseline m_baseline;
+    std::vector<uint64_t> m_carried; ///< by end
     PendingMessages m_pending;
     std::unordered_map<const ns3::RdmaPort*, uint32_t> m_portIndex; //!< end of RdmaFabric
     std::vector<results::FlowRecord> m_records; //!< with several ranks: until they are merged

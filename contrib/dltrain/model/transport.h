@@ -258,8 +258,9 @@ class TransportUser
 /**
  * Moves messages. Whoever runs a job says what is to be moved, over channels it opens; how they
  * get there is the transport's: packets of RDMA (NetworkTransport), a server's own links
- * (ScaleUpTransport), a law without packets (FormulaTransport). `from` opens, posts and closes, in events of
- * its own host, or before the first event; `to` makes its end when the first message comes.
+ * (ScaleUpTransport), a law without packets (FormulaTransport). `from` opens, posts and closes, in
+ * events of its own host, or before the first event; `to` makes its end when the first message
+ * comes.
  *
  *     channel = transport.Open(name, user, cookie) // from, to, lane, priority, job
  *     transport.Post(channel, post)                // any number, in order

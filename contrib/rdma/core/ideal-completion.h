@@ -130,9 +130,8 @@ inline Duration
 IdealCompletion(const std::vector<PathLink>& path, const std::vector<FrameRun>& runs)
 {
     const Duration sent = IdealEnds(path, runs).back();
-    const bool any = std::any_of(runs.begin(), runs.end(), [](const FrameRun& run) {
-        return run.count > 0;
-    });
+    const bool any =
+        std::any_of(runs.begin(), runs.end(), [](const FrameRun& run) { return run.count > 0; });
     return any ? sent + path.back().delay + path.back().pipeline : Duration(0);
 }
 

@@ -229,9 +229,10 @@ EthernetLinkLayer::GetPortOfFlow(const RdmaFabric& fabric,
 {
     const auto hops = fabric.GetRoutes().NextHops(node, endpoint);
     const Ptr<RdmaLoadBalancer> balancer = fabric.GetSwitch(node)->GetLoadBalancer();
-    return hops.empty()                   ? RdmaSwitchBase::NO_PORT
-           : hops.size == 1 || !balancer ? hops[0]
-                                          : hops[rdma::EcmpPick(flowHash, balancer->GetSeed(), hops.size)];
+    return hops.empty() ? RdmaSwitchBase::NO_PORT
+           : hops.size == 1 || !balancer
+               ? hops[0]
+               : hops[rdma::EcmpPick(flowHash, balancer->GetSeed(), hops.size)];
 }
 
 std::string

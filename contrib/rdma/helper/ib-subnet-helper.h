@@ -104,8 +104,8 @@ class IbSubnetHelper : public RdmaPathSource
         return m_config;
     }
 
-    /// \return port of the node towards an endpoint's LID, or IbSwitch::NO_PORT \param entropy picks
-    /// one of several LIDs (GetPath); 0: the first
+    /// \return port of the node towards an endpoint's LID, or IbSwitch::NO_PORT \param entropy
+    /// picks one of several LIDs (GetPath); 0: the first
     uint16_t GetNextPort(uint32_t node, uint32_t endpoint, uint32_t entropy = 0) const;
 
     Path GetPath(uint32_t from, uint32_t to, uint8_t serviceLevel, uint32_t entropy) const override;

@@ -358,8 +358,8 @@ class RdmaFabric
     std::vector<rdma::PathLink> GetPath(uint32_t from, uint32_t to) const;
 
     /// \return the ends out of which the packets of a flow go, the sender's first, where switches
-    /// send each flow one way (by a hash, or as InfiniBand's tables have it); empty if there is none
-    /// \param flowHash rdma::FlowHash of its 5-tuple
+    /// send each flow one way (by a hash, or as InfiniBand's tables have it); empty if there is
+    /// none \param flowHash rdma::FlowHash of its 5-tuple
     std::vector<uint32_t> GetEndsOfFlow(uint32_t from, uint32_t to, uint32_t flowHash) const;
 
     /// \return the directed links out of these ends, for closed forms
@@ -433,8 +433,8 @@ class RdmaFabric
     /// What GetPath was before links failed (SetLinksDown): ideals are a whole network's. Where
     /// links have failed it is a shortest one, which InfiniBand's tables may not have taken.
     std::vector<rdma::PathLink> GetWholePath(uint32_t from, uint32_t to) const;
-    /// \return the ends out of which it goes; empty if it ends elsewhere \param nextPort of a switch
-    /// \param evenDown over links that are down, too
+    /// \return the ends out of which it goes; empty if it ends elsewhere \param nextPort of a
+    /// switch \param evenDown over links that are down, too
     std::vector<uint32_t> Walk(uint32_t from,
                                uint32_t to,
                                const std::function<uint16_t(uint32_t node)>& nextPort,

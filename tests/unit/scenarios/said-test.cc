@@ -60,7 +60,8 @@ TEST(Said, SwitchesHaveNoValueThatNobodyWrote)
             {
                 continue;
             }
-            for (const std::string context : {"", "--fabric=ib ", "--network=analytic ", "--network=fluid "})
+            for (const std::string context :
+                 {"", "--fabric=ib ", "--network=analytic ", "--network=fluid "})
             {
                 const std::string errors =
                     ErrorsOf(table->program, context + "--no-" + option.name);

@@ -71,8 +71,9 @@ TEST(FairLink, OneAloneTakesWhatItTakesAlone)
 TEST(FairLink, ThoseThatFitDoNotFeelOneAnother)
 {
     // Four of 100 Gb/s on 400: as alone, whenever they come.
-    EXPECT_EQ(Ends({{0, 100, kRate / 4}, {5, 200, kRate / 4}, {7, 3, kRate / 4}, {7, 9, kRate / 4}}),
-              (std::vector<int64_t>{100, 205, 10, 16}));
+    EXPECT_EQ(
+        Ends({{0, 100, kRate / 4}, {5, 200, kRate / 4}, {7, 3, kRate / 4}, {7, 9, kRate / 4}}),
+        (std::vector<int64_t>{100, 205, 10, 16}));
 }
 
 TEST(FairLink, WhatTheSlowLeaveIsSharedByTheOthers)
