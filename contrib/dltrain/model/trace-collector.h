@@ -6,25 +6,19 @@
 
 #include "event-collector.h"
 #include "fabric-baseline.h"
-#include "journey-parts.h"
+#include "journey-collector.h"
 #include "link-sampler.h"
 #include "pending-messages.h"
 #include "queue-pair-log.h"
 #include "results/flow-table.h"
-#include "results/flow-ways.h"
-#include "results/interference.h"
 #include "results/link-notes.h"
-#include "results/tail-attribution.h"
 
 #include "ns3/rdma-fabric-helper.h"
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 namespace dltrain
@@ -33,9 +27,10 @@ namespace dltrain
 class RankNotes;
 
 /**
- * Listens to a fabric's trace sources and writes flows.csv and attribution.csv; with LinkSampler,
- * QueuePairLog and EventCollector, which it has, links.csv, queue_pairs.csv and network_events.log.
- * It never touches the simulation, and nothing in it runs per packet.
+ * Listens to a fabric's trace sources and writes flows.csv; with LinkSampler, QueuePairLog,
+ * EventCollector and JourneyCollector, which it has, links.csv, queue_pairs.csv,
+ * network_events.log, attribution.csv and paths.csv. It never touches the simulation, and nothing
+ * in it runs per packet.
  *
  * RdmaWorkRequest::id is a results::MessageId, with a number that Tag gave.
  *
@@ -83,7 +78,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     /// \return null: messages are not attributed
     const results::FlowWays* GetFlowWays() const
     {
-        return m_attribution ? &m_flowWays : nullptr;
+        return m_journeys ? &m_journeys->GetFlowWays() : nullptr;
     }
 
     /// What is said of links when the results are told: to be filled at the end.
@@ -106,16 +101,25 @@ class TraceCollector : public ns3::RdmaNicWatcher
     /// Ordinary packets are this owner's (AddOwner).
     void SetOwnerOfOrdinary(uint32_t owner)
     {
-        m_ownerOfOrdinary = owner;
+        if (m_journeys)
+        {
+            m_journeys->SetOwnerOfOrdinary(owner);
+        }
     }
 
     /// The run is over: what interference has to know of ordinary packets.
-    void NoteOrdinary(int64_t nowPs);
+    void NoteOrdinary(int64_t nowPs)
+    {
+        if (m_journeys)
+        {
+            m_journeys->NoteOrdinary(m_baseline, nowPs);
+        }
+    }
 
     /// \return null: there are no owners, or attribution is not noted
     const results::Interference* GetInterference() const
     {
-        return m_interference.get();
+        return m_journeys ? m_journeys->GetInterference() : nullptr;
     }
 
     /// \return names by index; grows
@@ -240,13 +244,13 @@ class TraceCollector : public ns3::RdmaNicWatcher
     /// \return null if no paths are chosen
     const results::PathTable* GetPaths() const
     {
-        return m_paths.get();
+        return m_journeys ? m_journeys->GetPaths() : nullptr;
     }
 
     /// \return null if it is not noted
     const results::TailAttribution* GetAttribution() const
     {
-        return m_attribution.get();
+        return m_journeys ? &m_journeys->GetAttribution() : nullptr;
     }
 
     /// What is told next was there before, and waited for the message that has been told last: of
@@ -355,7 +359,6 @@ class TraceCollector : public ns3::RdmaNicWatcher
     /// \return the tag of the message that a frame is of
     uint32_t TagOf(uint32_t src, uint32_t dst, uint32_t destQp);
     void TellPlain(const Completion& completion);
-    void OnWay(ns3::RdmaQueuePair* qp, const ns3::RdmaJourney& journey, int64_t now);
     void OnCompletion(ns3::RdmaQueuePair* qp,
                       const ns3::RdmaWorkRequest& request,
                       ns3::RdmaStatus status,
@@ -375,6 +378,10 @@ class TraceCollector : public ns3::RdmaNicWatcher
     /// noted
     void HearComplete(const Completion& completion, const results::MessageParts* parts);
     void HearPlain(const Completion& completion);
+    /// \return ideal completion time, ps, of a message \param state remembers it
+    int64_t IdealOf(const Completion& completion,
+                    ns3::RdmaOperation operation,
+                    PendingMessages::Sender& state) const;
     /// One message less is under way.
     void EndOne();
 
@@ -384,6 +391,9 @@ class TraceCollector : public ns3::RdmaNicWatcher
         return !m_fabric.IsLocal(end.peer);
     }
 
+    void MergeRecords();
+    /// A message that no NIC tells of, if it counts.
+    void AddMeasured(const PendingMessages::Message& message, results::FlowRecord& record);
     PendingMessages::Message Number(uint64_t id, int64_t posted, ns3::RdmaOperation operation);
 
     ns3::RdmaFabric& m_fabric;
@@ -395,17 +405,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     std::unique_ptr<results::FlowTable> m_flows;
     results::LinkNotes m_linkNotes;
     rdma::LinkWords m_words{rdma::kEthernetWords};
-    std::optional<uint32_t> m_ownerOfOrdinary;
-    results::FlowWays m_flowWays;
-    std::unique_ptr<results::TailAttribution> m_attribution;
-    std::unique_ptr<results::PathTable> m_paths; ///< null: nobody asked
-    ns3::RdmaJourney::Wanted m_wanted;           ///< by m_paths
-    /// By receiving endpoint, whose events alone touch it: packets by sending endpoint and way.
-    std::vector<std::map<std::pair<uint32_t, results::Way>, uint64_t>> m_packets;
-    int64_t m_packetsSince{0}; ///< ps: packets of messages posted before do not count
-    std::unique_ptr<results::Interference> m_interference;
-    std::unique_ptr<JourneyParts> m_journeys;
-    ns3::RdmaJourney::Resolver m_resolver;
+    std::unique_ptr<JourneyCollector> m_journeys; //!< null: journeys are not noted
     std::unique_ptr<QueuePairLog> m_queuePairLog;
     std::unique_ptr<LinkSampler> m_links;
     std::unique_ptr<EventCollector> m_events;
