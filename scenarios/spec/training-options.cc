@@ -219,10 +219,14 @@ MakeTable()
             .Default("1")
             .Range(0, 1e6)
             .Example("2"),
-        Opt("buckets", Kind::kBytes, json, group, "gradients reduced together")
+        Opt("buckets",
+            Kind::kBytes,
+            json,
+            group,
+            "gradients reduced together; 0, with horovod: each tensor by itself")
             .Alias("fusion-threshold")
             .Otherwise("25MiB; with deepspeed 5e8 elements; with horovod 128MiB")
-            .Range(1, 1e15)
+            .Range(0, 1e15)
             .Example("50MiB"),
         Opt("gather-bytes", Kind::kBytes, json, group, "largest all-gather after the optimizer")
             .Otherwise("5e8 elements")

@@ -45,11 +45,11 @@ std::vector<Bucket> GradientBuckets(const TrainingOptions& options,
                                     uint32_t ranks);
 
 /// Horovod's: at every cycle what has come since the last one, in the order in which it came, in
-/// tensors that fit bucketBytes together; a larger one is alone (RunLoopOnce of horovod/horovod
-/// horovod/common/operations.cc, Controller::FuseResponses of controller.cc). A collective begins
-/// with the last gradient of its bucket: the rest of the cycle, and what ranks tell each other
-/// before, take no time. \param times since the beginning of the step at which the gradients of
-/// each layer are there
+/// tensors that fit bucketBytes together; a larger one is alone, and with 0 bytes each is
+/// (RunLoopOnce of horovod/horovod horovod/common/operations.cc, Controller::FuseResponses of
+/// controller.cc; docs/tensor-fusion.rst@31408cc). A collective begins with the last gradient of
+/// its bucket: the rest of the cycle, and what ranks tell each other before, take no time.
+/// \param times since the beginning of the step at which the gradients of each layer are there
 std::vector<Bucket> CycleBuckets(const TrainingOptions& options,
                                  const std::vector<RankLayer>& layers,
                                  const std::vector<rdma::Duration>& times);

@@ -100,7 +100,9 @@ CheckTasks(const TrainingOptions& o, const TrainingOptions& resolved, const Refu
     const uint64_t element = DtypeBytes(o.dtype);
     const uint64_t gradient = o.GradientBytes();
     const double reductions = o.zero >= 2 ? o.accumulation : 1;
-    if (pieces(*resolved.bucketBytes, gradient) * reductions > kMostTasks)
+    // Horovod cuts no tensor; what is too small to be a bucket is said elsewhere.
+    if (options.zeroImpl != ZeroImpl::kHorovod && *resolved.bucketBytes >= gradient &&
+        pieces(*resolved.bucketBytes, gradient) * reductions > kMostTasks)
     {
         error("buckets",
               "is " + std::to_string(*resolved.bucketBytes) + " bytes, which cuts the " +
@@ -189,7 +191,19 @@ Check(const TrainingOptions& options)
         {"first-bucket", options.firstBucketBytes}};
     for (const auto& [path, bytes] : buckets)
     {
-        if (bytes && *bytes < gradient)
+        if (bytes && *bytes == 0)
+        {
+            // HOROVOD_FUSION_THRESHOLD=0: docs/tensor-fusion.rst of horovod/horovod@31408cc.
+            if (options.zeroImpl != ZeroImpl::kHorovod)
+            {
+                error(
+                    path,
+                    "is 0, which goes with --zero=0 --zero-impl=horovod alone, where it lets each "
+                    "tensor be reduced by itself; allowed: " +
+                        std::to_string(gradient) + " bytes, a gradient, or more");
+            }
+        }
+        else if (bytes && *bytes < gradient)
         {
             error(path, "is smaller than one gradient (" + std::to_string(gradient) + " bytes)");
         }

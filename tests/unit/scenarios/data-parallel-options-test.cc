@@ -59,6 +59,7 @@ const std::vector<std::string> kGood = {
     "--zero=3 --zero-impl=deepspeed --zero-tensor-lists",
     "--zero=2 --no-zero-tensor-lists",
     "--zero=0 --zero-impl=horovod --cycle-time=5ms --fusion-threshold=64MiB",
+    "--zero=0 --zero-impl=horovod --fusion-threshold=0",
     "--zero=0 --dtype=fp32 --gradient-compression=fp16",
     "--zero=0 --gradient-compression=topk:0.01",
     "--zero=0 --gradient-compression=none",
@@ -129,6 +130,10 @@ TEST(DataParallelOptions, AreRefusedWhereTheyDoNothing)
                 {"ZeRO++"});
     ExpectError("--zero=2 --zero-impl=horovod", {"--zero-impl", "--zero=0"});
     ExpectError("--zero=0 --cycle-time=2ms", {"--cycle-time", "horovod"});
+    ExpectError("--zero=0 --fusion-threshold=0",
+                {"--fusion-threshold", "is 0", "--zero-impl=horovod"});
+    ExpectError("--zero=2 --zero-impl=deepspeed --buckets=0", {"--buckets", "horovod", "2 bytes"});
+    ExpectError("--zero=0 --zero-impl=horovod --buckets=1", {"--buckets", "2 bytes"});
     ExpectError("--zero=2 --gradient-compression=topk:0.1", {"--zero=0"});
     ExpectError("--zero=0 --gradient-compression=fp16", {"16 bits already", "--dtype=fp32"});
     for (const char* bad : {"topk", "topk:", "topk:0", "topk:2", "topk:0.1x", "topk:nan", "fp8"})

@@ -584,6 +584,53 @@ TEST(Horovod, Cycles)
     }
 }
 
+// A threshold of 0 disables fusion: each tensor by itself, however long a cycle is, in the order in
+// which backward goes through the layers, and nothing is copied.
+TEST(Horovod, ThresholdOfZero)
+{
+    for (const char* model : {"gpt2", "bloom-560m"})
+    {
+        for (const Dtype dtype : {Dtype::kFp16, Dtype::kFp32})
+        {
+            auto o = OptionsOf(model, 3, 0, 1, ZeroImpl::kHorovod);
+            o.gpu = *FindGpu("V100");
+            o.dtype = dtype;
+            o.bucketBytes = 0;
+            o.cycleTime = rdma::Milliseconds(100'000);
+            EXPECT_FALSE(Refuses(o, "buckets"));
+            const auto layers = LayersOfModel(ResolvedOptions(o));
+            std::multiset<uint64_t> tensors;
+            for (const RankLayer& layer : layers)
+            {
+                tensors.insert(layer.tensors.begin(), layer.tensors.end());
+            }
+            const std::vector<rdma::Duration> times(layers.size(), rdma::Milliseconds(1));
+            std::multiset<uint64_t> reduced;
+            uint32_t layer = UINT32_MAX;
+            for (const Bucket& bucket : CycleBuckets(ResolvedOptions(o), layers, times))
+            {
+                EXPECT_EQ(bucket.tensors, 1u);
+                EXPECT_EQ(bucket.first, bucket.last);
+                EXPECT_LE(bucket.last, layer);
+                layer = bucket.last;
+                reduced.insert(bucket.elements);
+            }
+            EXPECT_EQ(reduced, tensors);
+            const auto plan = MakePlan(o);
+            EXPECT_NEAR(Sent(plan, "dp", coll::Op::kAllReduce),
+                        2.0 * DtypeBytes(dtype) * o.model.parameters * 2 / 3,
+                        1);
+            for (const Task& task : plan.roles[0].tasks)
+            {
+                EXPECT_EQ(task.name.find("fuse"), std::string::npos) << task.name;
+            }
+        }
+    }
+    auto o = OptionsOf("gpt2", 4, 0);
+    o.bucketBytes = 0;
+    EXPECT_TRUE(Refuses(o, "buckets"));
+}
+
 // However they are cut, all gradients are reduced once.
 TEST(Horovod, Volume)
 {
