@@ -170,6 +170,27 @@ class RowsTest(SystemTest):
             self.assertEqual("--reduce-dtype=fp32" in line.options, number >= 906, line.id)
             self.assertEqual("--dtype=fp16" in line.options, number < 906, line.id)
 
+    def test_sends_beside_computing_are_those_of_virtual_stages(self):
+        # Megatron-LM has the one with the other alone. Of 24 layers on 4 stages 6 are shared out
+        # among 2 virtual ones, of 36 on 4 9 among 3; what the table says stays.
+        every = "DP/TP/PP comm overlap on; aggregate 1 PFLOP/s"
+        for values, expected in (
+            ({"PP": 4, "other": every}, 2),
+            ({"PP": 4, "layers": 36, "other": every}, 3),
+            ({"PP": 4, "VPP": 3, "other": every}, 3),
+            ({"PP": 1, "other": every}, None),
+            ({"PP": 4, "layers": 26, "other": every}, None),
+            ({"PP": 4, "other": "DP/TP comm overlap on"}, None),
+            ({"PP": 4}, None),
+        ):
+            options = self.train(**values).options
+            found = [word for word in options if word.startswith("--virtual-stages")]
+            said = [] if expected is None else [f"--virtual-stages={expected}"]
+            self.assertEqual(found, said, values)
+        table = {row.id: row.options for row in rows.read(TRAIN)}
+        self.assertIn("--virtual-stages=2", table["mcore-h100-70B"])
+        self.assertNotIn("--virtual-stages", " ".join(table["sc21-t2-PTD-174.6B-384"]))
+
     def test_blooms_stages_are_deepspeeds(self):
         # 78 blocks on 12 stages are 7 each and 1, not the default's 7 and 6; 106, and all with the
         # bf16 optimizer, were cut with embedding and head as one each; what divides is left alone,

@@ -194,7 +194,7 @@ def train_row(line):
     options, gpu = machine(line, text, gpus, line.count("gpus_per_node"))
     tp, pp, cp = (line.count(name, 1) for name in ("TP", "PP", "CP"))
     left_out = SC21.get(row[len("sc21-t1-") :], (0, 0)) if row.startswith("sc21-t1-") else (0, 0)
-    stages = line.count("VPP", 1)
+    stages = line.count("VPP", 1) if line.raw("VPP") else interleaved(line, pp)
     if left_out[1]:
         stages = line.count("layers") // (pp * left_out[1])
     options += flag("tp", tp) + flag("pp", pp) + flag("virtual-stages", stages)
@@ -259,6 +259,18 @@ def implementation(line):
         # Of early 2021: its collectives had lists (scenarios/training/communication.h).
         return ["--zero-impl=deepspeed", "--zero-tensor-lists"]
     return ["--zero-impl=deepspeed"] if row.startswith(("bloom-", "mtnlg-")) else []
+
+
+def interleaved(line, pp):
+    """Virtual stages where the row says none: Megatron-LM has sends of pipelines beside computing
+    with the interleaved schedule alone, and turns that off without it (overlap_p2p_comm in
+    megatron/training/arguments.py). So a row with "PP comm overlap on" had some: the fewest that
+    share out its layers, which is assumed.
+    """
+    if pp == 1 or not re.search(r"\bPP\b comm overlap on", line.raw("other")):
+        return 1
+    pieces = layers_of(line) // pp if layers_of(line) % pp == 0 else 0
+    return next((count for count in range(2, pieces + 1) if pieces % count == 0), 1)
 
 
 def awaited(row, tp, pp):
