@@ -59,9 +59,12 @@ constexpr double kMostPathRecords = 65536; ///< CriticalPath::RECORDS
 class Counter
 {
   public:
-    Counter(const topo::Topology& topology, const FabricSpec& fabric)
+    Counter(const topo::Topology& topology,
+            const FabricSpec& fabric,
+            const ConnectionSpec& connections = {})
         : m_topology(topology),
           m_fabric(fabric),
+          m_connection(connections),
           m_hops(topology),
           m_out(topology.Endpoints().size()),
           m_in(topology.Endpoints().size())
@@ -73,29 +76,33 @@ class Counter
         return m_topology;
     }
 
-    /// `times` messages of `bytes`.
+    /// `times` messages of `bytes`, each in as many parts as its connection makes of it.
     void Add(topo::EndpointId from, topo::EndpointId to, uint64_t bytes, double times)
     {
-        const uint64_t packets = std::max<uint64_t>(1, (bytes + m_fabric.mtu - 1) / m_fabric.mtu);
-        const uint64_t acks = (packets + m_fabric.ackEvery - 1) / m_fabric.ackEvery;
-        const double hops = Hops(from, to);
-        const double n = static_cast<double>(packets) * times;
-        m_usedLinks += hops;
-        m_sum.messages += times;
-        m_sum.networkBytes += static_cast<double>(bytes) * times;
-        m_sum.dataPackets += n;
-        m_sum.ackPackets += static_cast<double>(acks) * times;
-        m_sum.frameHops += hops * (n + static_cast<double>(acks) * times);
-        m_dataHops += hops * n;
-        // Of a whole packet: a short frame is padded.
-        const double header =
-            static_cast<double>(
-                m_fabric.frames.DataWire(rdma::RoceOpcode::kWriteMiddle, m_fabric.mtu)) -
-            m_fabric.mtu;
-        const double wire =
-            (static_cast<double>(bytes) + static_cast<double>(packets) * header) * times;
-        m_out[from] += wire;
-        m_in[to] += wire;
+        const uint32_t parts = m_connection.split ? m_connection.queuePairs : 1;
+        for (uint32_t i = 0; i < parts; ++i)
+        {
+            const uint64_t part = m_connection.split ? m_connection.PartOf(bytes, i) : bytes;
+            const uint64_t packets = Packets(part);
+            AddPart(from,
+                    to,
+                    part,
+                    static_cast<double>((packets + m_fabric.ackEvery - 1) / m_fabric.ackEvery),
+                    times);
+        }
+    }
+
+    /// Bytes that are fetched: a request for them, which their arrival answers.
+    void AddRead(topo::EndpointId from, topo::EndpointId to, uint64_t bytes)
+    {
+        AddPart(from, to, bytes, 0, 1);
+        m_sum.frameHops += Hops(to, from);
+    }
+
+    /// What a rank sends of a collective or of messages of its own.
+    void Send(const std::string& what, double bytes)
+    {
+        m_sum.sent[what] += bytes;
     }
 
     /// A message that crosses no network, `times`.
@@ -114,10 +121,10 @@ class Counter
         m_sum.sampled = true;
     }
 
-    /// Pairs of queue pairs, and lanes of all ranks, of one more communicator or flow.
+    /// Connections, and lanes of all ranks, of one more communicator or flow.
     void Connect(double connections, double lanes)
     {
-        m_sum.connections += connections;
+        m_sum.connections += connections * m_connection.queuePairs;
         m_lanes += lanes;
     }
 
@@ -156,7 +163,8 @@ class Counter
                 m_topology.Links()[m_topology.Nodes()[endpoints[i].host].ports[endpoints[i].port]];
             e.busiestPortSeconds =
                 std::max(e.busiestPortSeconds,
-                         std::max(m_out[i], m_in[i]) * 8 / static_cast<double>(link.rate.bps));
+                         std::max(m_out[i], m_in[i]) * 8 /
+                             (static_cast<double>(link.rate.bps) * m_topology.About().planes));
             needs.hosts += m_out[i] + m_in[i] > 0 ? 1 : 0;
         }
         e.speed = AssumeSpeed(needs);
@@ -164,6 +172,39 @@ class Counter
     }
 
   private:
+    uint64_t Packets(uint64_t bytes) const
+    {
+        return std::max<uint64_t>(1, (bytes + m_fabric.mtu - 1) / m_fabric.mtu);
+    }
+
+    /// What goes over one queue pair, and is acknowledged by so many ACKs.
+    void AddPart(topo::EndpointId from,
+                 topo::EndpointId to,
+                 uint64_t bytes,
+                 double acks,
+                 double times)
+    {
+        const uint64_t packets = Packets(bytes);
+        const double hops = Hops(from, to);
+        const double n = static_cast<double>(packets) * times;
+        m_usedLinks += hops;
+        m_sum.messages += times;
+        m_sum.networkBytes += static_cast<double>(bytes) * times;
+        m_sum.dataPackets += n;
+        m_sum.ackPackets += acks * times;
+        m_sum.frameHops += hops * (n + acks * times);
+        m_dataHops += hops * n;
+        // Of a whole packet: a short frame is padded.
+        const double header =
+            static_cast<double>(
+                m_fabric.frames.DataWire(rdma::RoceOpcode::kWriteMiddle, m_fabric.mtu)) -
+            m_fabric.mtu;
+        const double wire =
+            (static_cast<double>(bytes) + static_cast<double>(packets) * header) * times;
+        m_out[from] += wire;
+        m_in[to] += wire;
+    }
+
     /// Of a network whose routes would take minutes: of the paths that are not looked at, the
     /// others' mean.
     double Hops(topo::EndpointId from, topo::EndpointId to)
@@ -180,6 +221,7 @@ class Counter
 
     const topo::Topology& m_topology;
     const FabricSpec& m_fabric;
+    const ConnectionSpec m_connection;
     topo::HopCounter m_hops;
     double m_knownPaths = 0;
     double m_knownHops = 0;
@@ -296,6 +338,11 @@ AddCollective(Counter* counter,
                 {
                     continue;
                 }
+                if (r < what.ranks)
+                {
+                    counter->Send(coll::OpName(what.op),
+                                  static_cast<double>(step.sendBytes) * weight);
+                }
                 const uint32_t to = hostOf(step.sendPeer);
                 if (to == from)
                 {
@@ -362,6 +409,7 @@ AddMessages(Counter* counter, const TrainingScenario& s)
                     {
                         continue;
                     }
+                    counter->Send("send", static_cast<double>(bytes) * times);
                     const coll::Rank to = group[position + offset];
                     if (from / gpus == to / gpus)
                     {
@@ -423,7 +471,7 @@ AddServed(Counter* counter, const TrainingScenario& s)
 Counter
 CountStep(const TrainingScenario& s)
 {
-    Counter counter(s.cluster.topology, s.fabric);
+    Counter counter(s.cluster.topology, s.fabric, s.cluster.connections);
     if (s.served)
     {
         AddServed(&counter, s);
@@ -511,6 +559,10 @@ Times(Estimate e, double n)
     e.frameHops *= n;
     e.busiestPortSeconds *= n;
     e.computeSeconds *= n;
+    for (auto& [what, bytes] : e.sent)
+    {
+        bytes *= n;
+    }
     return e;
 }
 
@@ -576,7 +628,7 @@ EstimateRun(const TrainingScenario& s)
 Estimate
 EstimateRun(const CollperfScenario& s)
 {
-    Counter counter(s.cluster.topology, s.fabric);
+    Counter counter(s.cluster.topology, s.fabric, s.cluster.connections);
     std::vector<coll::Rank> members(s.ranks);
     for (coll::Rank r = 0; r < s.ranks; ++r)
     {
@@ -617,7 +669,14 @@ EstimateRun(const TrafficScenario& s)
     for (std::size_t i = 0; i < s.flows.size(); ++i)
     {
         const Flow& f = s.flows[i];
-        counter.Add(f.src, f.dst, f.bytes, 1);
+        if (s.operation == FlowOperation::kRead)
+        {
+            counter.AddRead(f.src, f.dst, f.bytes);
+        }
+        else
+        {
+            counter.Add(f.src, f.dst, f.bytes, 1);
+        }
         switch (s.queuePairs)
         {
         case QueuePairUse::kPerFlow:

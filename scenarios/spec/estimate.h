@@ -8,8 +8,11 @@
  *
  *   frame-hops = sum over messages of  hops x (ceil(bytes / mtu) + ceil(packets / ackEvery))
  *
+ * where a message that is split over queue pairs counts as its parts, and a READ is answered by its
+ * bytes.
+ *
  * The lower bound of the simulated time is what the busiest network interface needs for its wire
- * bytes, or the GPU for its computing: no run can be shorter.
+ * bytes on all of its planes, or the GPU for its computing: no run can be shorter.
  *
  * The memory is what the simulator itself takes (the GPUs' is the plan's).
  */
@@ -19,6 +22,7 @@
 #include "scenarios/spec/assumed-speed.h"
 #include "scenarios/spec/scenario.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -77,6 +81,9 @@ struct Estimate
     double busiestPortSeconds =
         0; ///< wire time of the network interface that carries most, in its busier direction
     double computeSeconds = 0;
+    /// Bytes that all ranks together send, inside servers too, as the algorithms have it: by
+    /// operation, and `send`, messages from one rank to another.
+    std::map<std::string, double> sent;
     double connections = 0; ///< pairs of queue pairs, all collectives of the run or flows
     MemoryEstimate memory;  ///< of the simulator, of the whole run, as one process
     AssumedSpeed speed;     ///< of its set-up and events

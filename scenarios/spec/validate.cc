@@ -3,6 +3,7 @@
  */
 #include "scenarios/spec/validate.h"
 
+#include "contrib/rdma/core/answered-packets.h"
 #include "contrib/rdma/core/congestion-control.h"
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/regular-file.h"
@@ -132,9 +133,6 @@ MakeFabric(Validation* v)
                     " are not RoCEv2's, so no reader of captures would understand them; allowed: "
                     "captures of standard frames");
     }
-    // Recoveries that take any order answer each packet, and so do transports that count credits.
-    const std::string& recovery = values.Text("loss-recovery");
-    f.ackEvery = recovery == "go-back-n" || recovery == "none" ? values.U32("ack-every") : 1;
     f.pfc = !f.infiniBand && values.Flag("pfc");
     f.ecn = !f.infiniBand && values.Flag("ecn");
     f.cc = values.Text("cc");
@@ -169,6 +167,18 @@ MakeFabric(Validation* v)
     }
 
     ChooseCongestionPreset(v, &f);
+    // Recoveries that take any order answer each packet, and so do transports that count credits.
+    const std::string& recovery = values.Text("loss-recovery");
+    const bool anyOrder = recovery != "go-back-n" && recovery != "none";
+    const bool each = anyOrder || rdma::AnswersEachPacket::Is(f.cc, f.ccPreset);
+    const uint32_t asked = values.U32("ack-every");
+    f.ackEvery = each ? 1 : asked;
+    if (each && values.Given("ack-every") && asked != 1 && asked != FabricSpec().ackEvery)
+    {
+        v->notes.push_back(values.Where("ack-every") + " has no effect with " +
+                           (anyOrder ? "--loss-recovery=" + recovery : "--cc=" + f.cc) +
+                           ", which has each packet acknowledged");
+    }
     if (!f.infiniBand)
     {
         f.ecnKmin = values.Bytes("ecn-kmin");

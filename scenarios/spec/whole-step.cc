@@ -4,11 +4,12 @@
 #include "scenarios/spec/whole-step.h"
 
 #include "scenarios/training/fewer-layers.h"
-#include "scenarios/training/volumes.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace scenario
@@ -29,6 +30,18 @@ PlanOfSize(const training::TrainingPlan& plan, std::size_t size)
                      plan.roles.begin() + static_cast<std::ptrdiff_t>(at(size + 1)));
     one.sizes = {{plan.sizes[size].blocks, 0}};
     return one;
+}
+
+/// Of a run: what a GPU sends in a step, mean.
+std::map<std::string, double>
+SentByGpu(const Estimate& e, const TrainingScenario& s, double steps)
+{
+    std::map<std::string, double> sent;
+    for (const auto& [what, bytes] : e.sent)
+    {
+        sent[what] = bytes / steps / s.plan.ranks;
+    }
+    return sent;
 }
 
 } // namespace
@@ -77,7 +90,7 @@ WholeStepOf(const TrainingScenario& s, const Estimate& e, double steps)
     {
         whole.computeSeconds = e.computeSeconds / steps;
         whole.busiestPortSeconds = e.busiestPortSeconds / steps;
-        whole.moved = training::BytesMovedPerGpu(s.plan);
+        whole.moved = SentByGpu(e, s, steps);
         return whole;
     }
     std::vector<uint32_t> blocks;
@@ -92,7 +105,7 @@ WholeStepOf(const TrainingScenario& s, const Estimate& e, double steps)
         blocks.push_back(s.plan.sizes[i].blocks);
         computing.push_back(ofSize.computeSeconds / steps);
         ports.push_back(ofSize.busiestPortSeconds / steps);
-        for (const auto& [op, bytes] : training::BytesMovedPerGpu(one.plan))
+        for (const auto& [op, bytes] : SentByGpu(ofSize, s, steps))
         {
             moved[op].resize(i);
             moved[op].push_back(bytes);

@@ -101,7 +101,7 @@ CheckTasks(const TrainingOptions& o, const TrainingOptions& resolved, const Refu
     const uint64_t gradient = o.GradientBytes();
     const double reductions = o.zero >= 2 ? o.accumulation : 1;
     // Horovod cuts no tensor; what is too small to be a bucket is said elsewhere.
-    if (options.zeroImpl != ZeroImpl::kHorovod && *resolved.bucketBytes >= gradient &&
+    if (o.zeroImpl != ZeroImpl::kHorovod && *resolved.bucketBytes >= gradient &&
         pieces(*resolved.bucketBytes, gradient) * reductions > kMostTasks)
     {
         error("buckets",

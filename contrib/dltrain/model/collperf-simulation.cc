@@ -234,6 +234,7 @@ CollperfSimulation::StartSize()
     m_ranksWarm = 0;
     m_lastLeft = 0;
     m_leftTogether = 0;
+    m_firstLeft.reset();
     m_run.Control().SetPhase(rdma::ToString(rdma::Bytes(bytes)));
     std::fill(m_entered.begin(), m_entered.end(), 0);
     choice.runner->Forget(choice.communicator);
@@ -310,8 +311,8 @@ CollperfSimulation::HearPart(const Left& left)
     if (left.entered == m_iterations)
     {
         const int64_t at = left.part.left;
-        const bool first = m_leftTogether == 0;
-        m_firstLeft = first ? at : std::min(m_firstLeft, at);
+        const bool first = !m_firstLeft; // 0 is a time, too: of a rank that only sends
+        m_firstLeft = first ? at : std::min(*m_firstLeft, at);
         m_zeroLeft = left.part.position == 0 ? at : m_zeroLeft;
         m_leftTogether += static_cast<double>(at);
         if (m_paths)
@@ -378,7 +379,7 @@ CollperfSimulation::Elapsed() const
     case 1:
         return m_leftTogether / m_scenario.ranks - start;
     case 2:
-        return static_cast<double>(m_firstLeft) - start;
+        return static_cast<double>(m_firstLeft.value_or(m_start)) - start;
     default:
         return static_cast<double>(m_lastLeft - m_start);
     }

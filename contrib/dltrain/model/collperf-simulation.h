@@ -10,6 +10,7 @@
 #include "results/collective-join.h"
 #include "results/collperf-table.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -107,7 +108,7 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     results::CollectiveJoin m_join;
     int64_t m_start = 0; ///< ps: the first rank enters the first measured iteration
     // Of the last iteration: when ranks left.
-    int64_t m_firstLeft = 0;   ///< ps: the first of them
+    std::optional<int64_t> m_firstLeft; ///< ps: the first of them
     int64_t m_lastLeft = 0;    ///< ps
     int64_t m_zeroLeft = 0;    ///< ps: rank 0
     double m_leftTogether = 0; ///< ps, summed up

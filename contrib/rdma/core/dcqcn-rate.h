@@ -43,6 +43,7 @@
 #ifndef RDMA_CORE_DCQCN_RATE_H
 #define RDMA_CORE_DCQCN_RATE_H
 
+#include "answered-packets.h"
 #include "congestion-control.h"
 #include "hpcc-code-rates.h"
 #include "input-error.h"
@@ -504,6 +505,7 @@ inline const RegisteredCongestionControl kDcqcn{
         presets.push_back(HpccCodePreset(kDcqcnHpccCode));
         return presets;
     }()};
+inline const AnswersEachPacket kDcqcnHpccCodeAnswers{"dcqcn", "hpcc-code"};
 
 } // namespace rdma
 

@@ -27,6 +27,7 @@
 #ifndef RDMA_CORE_DCTCP_WINDOW_H
 #define RDMA_CORE_DCTCP_WINDOW_H
 
+#include "answered-packets.h"
 #include "congestion-control.h"
 #include "hpcc-code-rates.h"
 #include "input-error.h"
@@ -156,6 +157,7 @@ inline const RegisteredCongestionControl kDctcp{
       "DCTCP with the marking of its paper: K 975 kB (65 packets of 1,500 B at 10 Gb/s)",
       {Bytes(975000), Bytes(975000), 1}},
      HpccCodePreset(kDctcpHpccCode)}};
+inline const AnswersEachPacket kDctcpAnswers{"dctcp"};
 
 } // namespace rdma
 

@@ -6,6 +6,7 @@
 #ifndef RDMA_CORE_HPCC_PINT_H
 #define RDMA_CORE_HPCC_PINT_H
 
+#include "answered-packets.h"
 #include "congestion-control.h"
 #include "ecn-law.h"
 
@@ -25,6 +26,7 @@ inline const RegisteredCongestionControl kHpccPint{
       "pint20",
       "as HPCC's sigcomm19; 1.05 as the base of a byte's logarithm, every ACK looked at",
       EcnHpcc19(Gbps(100))}}};
+inline const AnswersEachPacket kHpccPintAnswers{"hpcc-pint"};
 
 } // namespace rdma
 

@@ -30,6 +30,7 @@
 #ifndef RDMA_CORE_HPCC_WINDOW_H
 #define RDMA_CORE_HPCC_WINDOW_H
 
+#include "answered-packets.h"
 #include "congestion-control.h"
 #include "hop-comparison.h"
 #include "hpcc-code-rates.h"
@@ -228,6 +229,7 @@ inline const RegisteredCongestionControl kHpcc{
       "HPCC's paper: eta 0.95, maxStage 5, W_AI for 100 flows",
       EcnHpcc19(Gbps(100))},
      HpccCodePreset(kHpccCode)}};
+inline const AnswersEachPacket kHpccAnswers{"hpcc"};
 inline const ComparesHops kHpccComparesHops{"hpcc"};
 
 } // namespace rdma

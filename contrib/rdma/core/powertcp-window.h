@@ -57,6 +57,7 @@
 #ifndef RDMA_CORE_POWERTCP_WINDOW_H
 #define RDMA_CORE_POWERTCP_WINDOW_H
 
+#include "answered-packets.h"
 #include "hop-comparison.h"
 #include "input-error.h"
 #include "powertcp-power.h"
@@ -251,12 +252,14 @@ inline const RegisteredCongestionControl kPowertcp{
     "PowerTCP (Addanki et al., NSDI 2022): window by the power of links, from telemetry in the "
     "packets (42 B each)",
     PowertcpPresets()};
+inline const AnswersEachPacket kPowertcpAnswers{"powertcp"};
 inline const ComparesHops kPowertcpComparesHops{"powertcp"};
 
 inline const RegisteredCongestionControl kThetaPowertcp{
     "theta-powertcp",
     "theta-PowerTCP (Addanki et al., NSDI 2022): window by power as round-trip times show it",
     PowertcpPresets()};
+inline const AnswersEachPacket kThetaPowertcpAnswers{"theta-powertcp"};
 
 } // namespace rdma
 

@@ -38,6 +38,7 @@
 #ifndef RDMA_CORE_SWIFT_WINDOW_H
 #define RDMA_CORE_SWIFT_WINDOW_H
 
+#include "answered-packets.h"
 #include "congestion-control.h"
 #include "input-error.h"
 #include "units.h"
@@ -288,6 +289,7 @@ inline const RegisteredCongestionControl kSwift{
       "the same law with csg-htsim's constants: target 20 us, 3.05 us a hop, 100 us for flows, "
       "windows to 1,000 packets",
       EcnHpcc19(Gbps(100))}}};
+inline const AnswersEachPacket kSwiftAnswers{"swift"};
 
 } // namespace rdma
 

@@ -44,6 +44,7 @@
 #ifndef RDMA_CORE_TIMELY_RATE_H
 #define RDMA_CORE_TIMELY_RATE_H
 
+#include "answered-packets.h"
 #include "congestion-control.h"
 #include "hpcc-code-rates.h"
 #include "input-error.h"
@@ -232,6 +233,7 @@ inline const RegisteredCongestionControl kTimely{
       "beta 0.008",
       EcnHpcc19(Gbps(100))},
      HpccCodePreset(kTimelyHpccCode)}};
+inline const AnswersEachPacket kTimelyAnswers{"timely"};
 
 } // namespace rdma
 

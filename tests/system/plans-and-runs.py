@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a plan (--dry-run) says of a run, and the run then does: frames, whatever the congestion
+control, the verb and the connections are; bytes of GPUs, whatever the algorithm is; bounds.
+"""
+
+import re
+
+from _system_test import SystemTest, main
+
+UNITS = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}
+TIMES_US = {"ns": 1e-3, "us": 1, "ms": 1e3, "s": 1e6}
+
+
+class PlansAndRuns(SystemTest):
+    def plan(self, line):
+        return self.run_program(line + " --dry-run")
+
+    def counted(self, plan, pattern):
+        return int(re.search(pattern, plan).group(1))
+
+    def presets(self):
+        """(congestion control, preset) by the programs' own lists."""
+        names = re.findall(r"(?m)^  ([\w-]+) ", self.run_program("traffic --list=cc").out)
+        listed = self.run_program("traffic --list=cc-preset").out
+        presets = re.findall(r"(?m)^  ([\w-]+) ", listed)
+        self.assertGreater(len(names), 8)
+        self.assertGreater(len(presets), 12)
+        for name in names:
+            if name == "none":
+                yield name, None
+                continue
+            # The error for a preset of another one says which it has.
+            other = next(p for p in presets if p == ("nvidia-nic" if name != "dcqcn" else "pint20"))
+            error = self.run_program(f"traffic --cc={name} --cc-preset={other}", status=2).err
+            own = re.search(r"allowed: ([^\n]+)", error)
+            for preset in own.group(1).split(", ") if own else [None]:
+                yield name, preset
+
+    def test_acks_of_every_congestion_control(self):
+        # Three flows of 7 packets each over two links: 21 x 2 hops of data. With an ACK every 5
+        # packets 2 for a flow, 6 x 2 hops; a law that wants to hear of each packet has 21 x 2.
+        # Nobody is in anybody's way, so nothing is marked, and there is nothing else.
+        seen = set()
+        for name, preset in self.presets():
+            line = (
+                "traffic --topology=single-switch --hosts=3 --offset=1 --mtu=1024 --bytes=7000B"
+                # A window that no flow fills; HPCC's code has none without.
+                f" --ack-every=5 --window=1MB --cc={name}" + (f" --cc-preset={preset}" if preset else "")
+            )
+            plan = self.plan(line)
+            hops = self.counted(plan.out, r"frame-hops +(\d+)\n")
+            self.assertEqual(hops, self.run_program(line).stats["frame_hops"], line)
+            self.assertIn(hops, (54, 84))
+            self.assertIn("an ACK every " + ("5 packets" if hops == 54 else "1 packet"), plan.out)
+            self.assertEqual("--ack-every has no effect" in plan.err, hops == 84, line)
+            seen.add(hops)
+        self.assertEqual(seen, {54, 84})
+        # What another loss recovery answers, too; the default, as configurations have it, is told
+        # by nobody.
+        line = "traffic --topology=single-switch --hosts=3 --bytes=7000B --loss-recovery=out-of-order"
+        self.assertIn("--ack-every has no effect", self.plan(line + " --ack-every=4").err)
+        self.assertNotIn("no effect", self.plan(line + " --ack-every=16 --cc=hpcc").err)
+
+    def test_reads(self):
+        # 4 flows of 3 packets over two links, and a request for each: 4 x (3 + 1) x 2.
+        line = (
+            "traffic --topology=single-switch --hosts=4 --offset=1 --bytes=10kB --operation=read"
+            " --ack-every=1"
+        )
+        plan = self.plan(line).out
+        stats = self.run_program(line).stats
+        self.assertEqual(self.counted(plan, r"frame-hops +(\d+)\n"), 32)
+        self.assertEqual(stats["frame_hops"], 32)
+        self.assertEqual(self.counted(plan, r" (\d+) ACK"), 0)
+
+    def test_split_messages(self):
+        # A ring of 5 ranks, all_gather: 5 x 4 messages of 20,000 B. Over 3 queue pairs each is cut
+        # into parts of 6,667 B, rounded up to 6,784: 6,784 + 6,784 + 6,432, at an MTU of 4,096 two
+        # packets each instead of five for the whole.
+        line = (
+            "collperf --op=all_gather --algorithm=ring --library=none --ranks=5 -b 100000 --cc=none"
+            " --qps-per-connection=3"
+        )
+        for split, messages, packets in (("", 20, 100), (" --split-data-on-qps", 60, 120)):
+            plan = self.plan(line + split).out
+            stats = self.run_program(line + split).stats
+            self.assertEqual(self.counted(plan, r"messages +(\d+) between"), messages)
+            self.assertEqual(stats["messages"], messages)
+            self.assertEqual(self.counted(plan, r"packets +(\d+) data"), packets)
+            self.assertEqual(stats["data_packets"], packets)
+
+    def test_bounds_of_several_planes(self):
+        # Parts of a message go by both planes, each of which has half of the NIC's rate.
+        line = (
+            "collperf --op=all_gather --algorithm=ring --library=none --ranks=4 -b 40M"
+            " --topology=dual-plane --hosts-per-leaf=4 --qps-per-connection=2 --split-data-on-qps"
+            " --link-delay=5ns"
+        )
+        plan = self.plan(line).out
+        least, unit = re.search(r"at least ([\d.]+) (\w+)\n", plan).groups()
+        least = float(least) * TIMES_US[unit]
+        took = self.run_program(line).stats["simulated_time_us"]
+        # 3/4 of 40 MiB by two ports of 50 Gb/s; headers are 82 B of a packet.
+        self.assertWithin(least, 0.75 * 40 * 2**20 * 8 / 100e3 * (1 + 82 / 4096), 0.002)
+        self.assertLess(least, took)
+        self.assertGreater(least, 0.9 * took)
+
+    def test_bytes_of_every_algorithm(self):
+        model = self.write(
+            "model.json",
+            '{"name": "tiny", "layers": 2, "hidden": 64, "heads": 4, "vocab": 500, "sequence": 64}',
+        )
+        # Plain data parallelism, one bucket: S bytes of gradients among 4 ranks.
+        line = (
+            f"dltrain --model={model} --seq=64 --micro-batch=1 --servers=2 --gpus-per-server=2"
+            " --zero=0 --buckets=100MB --first-bucket=100MB --warmup=0"
+        )
+        size = 2 * self.run_program(line).stats["parameters"]
+        # Ring and halving-doubling 2 (n-1)/n S; recursive doubling log2(n) S; every-to-every n - 1
+        # times S.
+        for algorithm, factor in (
+            ("ring", 1.5),
+            ("halving-doubling", 1.5),
+            ("recursive-doubling", 2),
+            ("every-to-every", 3),
+        ):
+            run = f"{line} --algorithm=all_reduce={algorithm}"
+            number, unit = re.search(
+                r"a GPU sends +all_reduce ([\d.]+) (\w+)", self.plan(run).out
+            ).groups()
+            sent = self.run_program(run).stats["bytes_sent_per_gpu"]["all_reduce"]
+            self.assertWithin(sent, factor * size, 1e-3, algorithm)
+            self.assertWithin(float(number) * UNITS[unit], sent, 1e-3, algorithm)
+        # By the names that results have.
+        run = line.replace("--zero=0", "--zero=1 --cp=2 --context-exchange=ulysses").replace(
+            "--first-bucket=100MB", ""
+        )
+        told = re.search("a GPU sends.*", self.plan(run).out)[0]
+        names = set(re.findall(r"(\w+) [\d.]+ k?B", told))
+        self.assertEqual(names, set(self.run_program(run).stats["bytes_sent_per_gpu"]))
+
+
+class WhoseTime(SystemTest):
+    def test_ranks_that_leave_at_once(self):
+        # A gather along a tree without a library: leaves send at 0 and are done with it, so the
+        # least is 0, and the mean lies between it and the largest.
+        for line in (
+            "collperf --op=gather --algorithm=k-nomial --ranks=9 -b 36 --library=none",
+            "collperf --op=scatter --algorithm=direct --ranks=5 -b 40 --library=none",
+        ):
+            zero, mean, least, largest = (
+                float(self.run_program(f"{line} -a {a}").rows("collectives.csv")[0]["time_us"])
+                for a in range(4)
+            )
+            self.assertEqual(least, 0, line)
+            self.assertLess(least, mean)
+            self.assertLess(mean, largest)
+            self.assertIn(zero, (least, largest))
+
+
+if __name__ == "__main__":
+    main()
