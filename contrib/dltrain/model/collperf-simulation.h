@@ -109,9 +109,9 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     int64_t m_start = 0; ///< ps: the first rank enters the first measured iteration
     // Of the last iteration: when ranks left.
     std::optional<int64_t> m_firstLeft; ///< ps: the first of them
-    int64_t m_lastLeft = 0;    ///< ps
-    int64_t m_zeroLeft = 0;    ///< ps: rank 0
-    double m_leftTogether = 0; ///< ps, summed up
+    int64_t m_lastLeft = 0;             ///< ps
+    int64_t m_zeroLeft = 0;             ///< ps: rank 0
+    double m_leftTogether = 0;          ///< ps, summed up
     /// The path on which the last rank left it; held.
     results::CollectivePaths::Path m_path = results::CollectivePaths::NONE;
     uint32_t m_iterationsDone = 0;
