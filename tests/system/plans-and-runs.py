@@ -46,8 +46,8 @@ class PlansAndRuns(SystemTest):
             line = (
                 "traffic --topology=single-switch --hosts=3 --offset=1 --mtu=1024 --bytes=7000B"
                 # A window that no flow fills; HPCC's code has none without.
-                f" --ack-every=5 --window=1MB --cc={name}" + (f" --cc-preset={preset}" if preset else "")
-            )
+                f" --ack-every=5 --window=1MB --cc={name}"
+            ) + (f" --cc-preset={preset}" if preset else "")
             plan = self.plan(line)
             hops = self.counted(plan.out, r"frame-hops +(\d+)\n")
             self.assertEqual(hops, self.run_program(line).stats["frame_hops"], line)
