@@ -22,7 +22,7 @@ def bounded(value, problems, depth=0, key=""):
     if isinstance(value, list):
         if depth == DEEPEST:
             return None
-        most = 50 * MOST_ENTRIES if key == "collectives" else MOST_ENTRIES
+        most = 500 * MOST_ENTRIES if key == "collectives" else MOST_ENTRIES
         return [bounded(part, problems, depth + 1) for part in value[:most]]
     if isinstance(value, str):
         return cut(value, LONGEST_TEXT)

@@ -4,6 +4,7 @@
 import itertools
 import math
 import operator
+from bisect import bisect_left, bisect_right
 
 from cluster_simulator.sizes import merged
 
@@ -13,20 +14,117 @@ MOST_SIZES = (
 GROUPS = 16
 
 
-def by_size(sizes, slowdowns, weights):
+class Ranked:
+    """Ascending values, of which each counts for itself (`single`) or for `weight` messages
+    (`several`): the ranks are those of all messages. Both lists are sorted once; what is asked of
+    them takes bisection, not a sum over a million.
+    """
+
+    def __init__(self, single, several=(), weight=1):
+        self.single, self.several, self.weight = single, several, weight
+        self.total = len(single) + weight * len(several)
+
+    def reached(self, target):
+        """(messages up to there, value): the first value up to which at least `target` messages
+        are counted; of equal values those that count for themselves are first.
+        """
+        value = min(
+            own[place]
+            for own, place in (
+                (self.single, _first(target, self.single, 1, self.several, self.weight)),
+                (self.several, _first(target, self.several, self.weight, self.single, 1)),
+            )
+            if place < len(own)
+        )
+        before = bisect_left(self.single, value)
+        equal = bisect_right(self.single, value) - before
+        before += self.weight * bisect_left(self.several, value)
+        missing = target - before
+        if equal and missing <= equal:
+            return before + max(1, math.ceil(missing - 1e-9)), value
+        more = max(1, math.ceil((missing - equal) / self.weight - 1e-9))
+        return before + equal + more * self.weight, value
+
+    def quantiles(self, shares):
+        """Nearest rank: the smallest value that at least this share of all do not exceed."""
+        if not self.several:  # straight to the ranks
+            last = len(self.single)
+            places = [max(1, math.ceil(share * last - 1e-9)) - 1 for share in shares]
+            return [round(self.single[place], 6) for place in places]
+        return [round(self.reached(share * self.total * (1 - 1e-12))[1], 6) for share in shares]
+
+    @property
+    def largest(self):
+        return max(values[-1] for values in (self.single, self.several) if values)
+
+
+def _first(target, own, each, other, of_other):
+    """Place of the first of `own` up to which at least `target` messages are counted in both, less
+    what rounding takes; its last place if there is none.
+    """
+    target = target * (1 - 1e-13)
+    low, high = 0, len(own) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if (middle + 1) * each + of_other * bisect_right(other, own[middle]) >= target:
+            high = middle
+        else:
+            low = middle + 1
+    if own and low == len(own) - 1:
+        reached = (low + 1) * each + of_other * bisect_right(other, own[low])
+        if reached < target and other and other[-1] > own[low]:
+            return len(own)  # it is in the other list
+    return low
+
+
+def ranked(values, slowdowns, weights):
+    """What each message counts for: itself, or, in a sample, several below the slowdown from which
+    on all are there.
+    """
+    if not weights:
+        return Ranked(sorted(values))
+    threshold, weight = weights
+    single = sorted(v for v, slowdown in zip(values, slowdowns) if slowdown >= threshold)
+    several = sorted(v for v, slowdown in zip(values, slowdowns) if slowdown < threshold)
+    return Ranked(single, several, weight)
+
+
+def ranked_slowdowns(ordered, weights):
+    """The same of slowdowns themselves, which are sorted already."""
+    if not weights:
+        return Ranked(ordered)
+    at = bisect_left(ordered, weights[0])
+    return Ranked(ordered[at:], ordered[:at], weights[1])
+
+
+def together(parts):
+    """The messages of all: lists that are sorted are merged, in about a pass."""
+    parts = list(parts)
+    return Ranked(
+        sorted(itertools.chain(*(part.single for part in parts))),
+        sorted(itertools.chain(*(part.several for part in parts))),
+        parts[0].weight,
+    )
+
+
+def by_size(sizes, slowdowns, weights, ordered=None):
     """{kind: [[bytes from, bytes to, messages, p50, p95, p99 of slowdown], ...]}, by size.
 
     Messages of one size are never in two groups, and sizes that are nearly equal (sizes.py) are one
     size. A flows.csv that is a sample has each message count for as many as it stands for.
+    ordered: the slowdowns of each kind, ascending, if they are known.
     """
     out = {}
     for kind, of in sizes.items():
         alike = {}  # slowdowns by size
-        for size, slowdown in zip(of, slowdowns[kind]):
-            if size in alike:
-                alike[size].append(slowdown)
-            else:
-                alike[size] = [slowdown]
+        if ordered and of.count(of[0]) == len(of):
+            alike[of[0]] = ordered[kind]
+        else:
+            for size, slowdown in zip(of, slowdowns[kind]):
+                if size in alike:
+                    alike[size].append(slowdown)
+                else:
+                    alike[size] = [slowdown]
         ascending = sorted(alike)
         firsts = merged(ascending)
         groups, most, before = [], 0 if len(set(firsts)) <= MOST_SIZES else len(of) / GROUPS, None
@@ -36,81 +134,53 @@ def by_size(sizes, slowdowns, weights):
             before = first
             groups[-1][1] = size
             groups[-1][2] += alike[size]
-        out[kind] = [
-            [
-                low,
-                high,
-                round(weight_of(values, weights)),
-                *quantiles(values, values, weights, (0.5, 0.95, 0.99)),
-            ]
-            for low, high, values in groups
-        ]
+        out[kind] = []
+        for low, high, values in groups:
+            values.sort()
+            of_group = ranked_slowdowns(values, weights)
+            out[kind].append(
+                [low, high, round(of_group.total), *of_group.quantiles((0.5, 0.95, 0.99))]
+            )
     return out
 
 
-def compared(sizes, times, slowdowns, weights):
+def compared(sizes, slowdowns, times, ranks, weights):
     """[{name, messages, bytes, completion times, slowdowns, jain}, ...], of all kinds and, if there
-    are several, together.
+    are several, together. times, ranks: the Ranked completion times and slowdowns of each kind;
+    sizes, slowdowns: of each message.
 
     jain: Jain's index, (sum x)^2 / (n sum x^2), of the pace x of each message: the idle network's
     time over its own. 1: all are held up alike; 1/n: one has it all.
     """
     shares = (0.5, 0.99, 1)
 
-    def row(name, size, time, slow):
-        pace = [1 / value if value > 0 else 1.0 for value in slow]
-        if weights:
-            weight = list(weigh(slow, weights))
-            total, volume = math.fsum(weight), sum(map(operator.mul, weight, size))
-            mean = math.fsum(map(operator.mul, weight, pace)) / total
-            square = math.fsum(w * x * x for w, x in zip(weight, pace)) / total
-        else:
-            total, volume = len(slow), sum(size)
-            mean, square = math.fsum(pace) / total, math.fsum(map(operator.mul, pace, pace)) / total
+    def row(name, volume, time, slow):
+        total, mean, square = slow.total, 0.0, 0.0
+        for each, values in ((1, slow.single), (slow.weight, slow.several)):
+            pace = [1 / value if value > 0 else 1.0 for value in values]
+            mean += each * math.fsum(pace) / total
+            square += each * math.fsum(map(operator.mul, pace, pace)) / total
         return {
             "name": name,
             "messages": round(total),
             "bytes": round(volume),
-            "fct_us": quantiles(time, slow, weights, shares),
-            "slowdown": quantiles(slow, slow, weights, shares),
+            "fct_us": time.quantiles(shares),
+            "slowdown": slow.quantiles(shares),
             "jain": round(min(1.0, mean * mean / square), 4),
         }
 
-    rows = [row(kind, sizes[kind], times[kind], slowdowns[kind]) for kind in sizes]
+    def bytes_of(kind):
+        if not weights:
+            return sum(sizes[kind])
+        threshold, weight = weights
+        single = sum(
+            size for size, slowdown in zip(sizes[kind], slowdowns[kind]) if slowdown >= threshold
+        )
+        return single + weight * (sum(sizes[kind]) - single)
+
+    volumes = {kind: bytes_of(kind) for kind in sizes}
+    rows = [row(kind, volumes[kind], times[kind], ranks[kind]) for kind in sizes]
     if len(rows) > 1:
-        chain = lambda of: list(itertools.chain(*(of[kind] for kind in sizes)))
-        rows.insert(0, row("all", chain(sizes), chain(times), chain(slowdowns)))
+        everything = together(times.values()), together(ranks.values())
+        rows.insert(0, row("all", sum(volumes.values()), *everything))
     return rows
-
-
-def weigh(slowdowns, weights):
-    """What each message counts for: itself, or, in a sample, several below the slowdown from which
-    on all are there.
-    """
-    if not weights:
-        return itertools.repeat(1, len(slowdowns))
-    threshold, weight = weights
-    return [1 if slowdown >= threshold else weight for slowdown in slowdowns]
-
-
-def weight_of(slowdowns, weights):
-    return math.fsum(weigh(slowdowns, weights)) if weights else len(slowdowns)
-
-
-def quantiles(values, slowdowns, weights, shares):
-    """Nearest rank: the smallest value that at least this share of all do not exceed."""
-    if not weights:  # straight to the ranks
-        ordered = sorted(values)
-        return [
-            round(ordered[max(1, math.ceil(share * len(ordered) - 1e-9)) - 1], 6)
-            for share in shares
-        ]
-    pairs = sorted(zip(values, weigh(slowdowns, weights)))
-    total, out = math.fsum(weight for _, weight in pairs), []
-    at, cumulated = 0, 0.0
-    for share in shares:
-        while at < len(pairs) and (at == 0 or cumulated < share * total * (1 - 1e-12)):
-            cumulated += pairs[at][1]
-            at += 1
-        out.append(round(pairs[at - 1][0], 6))
-    return out

@@ -67,17 +67,20 @@ def messages_of(files, stats):
                 other[size] = other.get(size, 0) + count
         sizes["other"] = other
     times, slowdowns, flow_sizes = merge(times), merge(slowdowns), merge(flow_sizes)
-    threshold = _sample_threshold(slowdowns, rows, messages)
+    ordered = {name: sorted(of) for name, of in slowdowns.items()}
+    threshold = _sample_threshold(ordered, rows, messages)
     weights = (threshold, (messages - SLOWEST) / (rows - SLOWEST)) if threshold else None
+    by_time = {name: kinds.ranked(of, slowdowns[name], weights) for name, of in times.items()}
+    by_slowdown = {name: kinds.ranked_slowdowns(of, weights) for name, of in ordered.items()}
     return {
         "rows": rows,
         "messages": messages,
         "bytes": bytes_all,
         "sizes": _size_classes(sizes),
-        "fct": _distributions(times, slowdowns, weights),
-        "slowdown": _distributions(slowdowns, slowdowns, weights),
-        "by_size": kinds.by_size(flow_sizes, slowdowns, weights),
-        "kinds": kinds.compared(flow_sizes, times, slowdowns, weights),
+        "fct": _distributions(by_time),
+        "slowdown": _distributions(by_slowdown),
+        "by_size": kinds.by_size(flow_sizes, slowdowns, weights, ordered),
+        "kinds": kinds.compared(flow_sizes, slowdowns, by_time, by_slowdown, weights),
     }
 
 
@@ -103,57 +106,46 @@ def _operation(tag):
     return "all (tag)" if name == "all" else name  # "all" is the sum over operations
 
 
-def _sample_threshold(slowdowns, rows, messages):
+def _sample_threshold(ordered, rows, messages):
     """Slowdown from which on a sampled flows.csv holds every message; None if it is no sample. The
     rest of its rows are a uniform sample of the rest of the messages, and count for several
-    each.
+    each. ordered: the slowdowns of each operation, ascending.
     """
     if rows >= messages or rows <= SLOWEST:
         return None
-    values = sorted(itertools.chain(*slowdowns.values()))
-    return values[-SLOWEST]
+    return sorted(itertools.chain(*(of[-SLOWEST:] for of in ordered.values())))[-SLOWEST]
 
 
-def _distributions(values, slowdowns, weights):
-    out = {}
-    everything = []
-    for name, of in values.items():
-        pairs = sorted(zip(of, kinds.weigh(slowdowns[name], weights)))
-        out[name] = _distribution(pairs)
-        everything += pairs
+def _distributions(ranked):
+    out = {name: _distribution(of) for name, of in ranked.items()}
     if len(out) > 1:
-        everything.sort()
-        out = {"all": _distribution(everything), **out}
+        out = {"all": _distribution(kinds.together(ranked.values())), **out}
     return out
 
 
-def _distribution(pairs):
+def _distribution(of):
     """[share of messages that took at most, value] at points that become denser towards the
     tail.
     """
-    total = (
-        pairs[0][1] * len(pairs)
-        if pairs[0][1] == pairs[-1][1] == 1
-        else sum(weight for _, weight in pairs)
-    )
+    total, last = of.total, round(of.largest, 6)
     wanted = [1 - 10 ** (-step / 40) for step in range(MOST_POINTS)]
-    points, target, cumulated = [], 0, 0.0
-    if total == len(pairs):  # no weights: straight to the ranks
+    points, target = [], 0
+    if not of.several:  # no weights: straight to the ranks
         for share in wanted:
             rank = max(1, math.ceil(share * total - 1e-9))
             if not points or rank != target:
-                points.append([round(rank / total, 9), round(pairs[rank - 1][0], 6)])
+                points.append([round(rank / total, 9), round(of.single[rank - 1], 6)])
                 target = rank
-        if target != len(pairs):
-            points.append([1, round(pairs[-1][0], 6)])
+        if target != total:
+            points.append([1, last])
     else:
-        for value, weight in pairs:
-            cumulated += weight
-            if target < len(wanted) and cumulated / total >= wanted[target] - 1e-12:
-                points.append([round(min(1, cumulated / total), 9), round(value, 6)])
-                while target < len(wanted) and cumulated / total >= wanted[target] - 1e-12:
-                    target += 1
-        points.append([1, round(pairs[-1][0], 6)])
+        while target < len(wanted):
+            cumulated, value = of.reached((wanted[target] - 1e-12) * total)
+            points.append([round(min(1, cumulated / total), 9), round(value, 6)])
+            target += 1
+            while target < len(wanted) and cumulated / total >= wanted[target] - 1e-12:
+                target += 1
+        points.append([1, last])
     return {"n": round(total), "points": points}
 
 

@@ -10,7 +10,7 @@ of the parts, whatever the size of the run.
 
 import os
 
-from bounds import bounded, is_number
+from bounds import bounded, cut, is_number
 from cluster_simulator.folder.network import graph_from_links, graph_of
 from cluster_simulator.folder.streams import LONGEST_TIME_US, Streams
 from cluster_simulator.folder.tables import FILES
@@ -51,6 +51,7 @@ def page_data(folder):
         None,
         None,
     )
+    operations = operations_of(stats)  # of all collectives: before their list is shortened
     return {
         "stats": stats,
         "measured": measured,
@@ -61,6 +62,7 @@ def page_data(folder):
         "ports": _shown(files, "links.csv", lambda: ports_of(events, series))
         if series and measured
         else None,
+        "operations": operations,
         "collectives_left_out": shorten_collectives(stats),
         "events": events.shown if events else None,
         "problems": files.problems,
@@ -144,6 +146,35 @@ def _is_result(value):
     return isinstance(value, str) or is_number(value)
 
 
+def operations_of(stats):
+    """Sums over all collectives that stats.json lists, which are those of whole steps, by operation
+    and algorithm: {steps, rows: [name, count, bytes, time in them summed over GPUs, mean busbw by
+    time]}; None if none is listed. A row that does not say how many GPUs it is of counts for all.
+    """
+    listed = stats.get("collectives")
+    if not isinstance(listed, list) or not listed:
+        return None
+    told = lambda row, key, otherwise: (
+        row[key] if is_number(row.get(key)) and row[key] > 0 else otherwise
+    )
+    sums = {}
+    for row in listed:
+        of = sums.setdefault(f"{row['op']} ({row['algorithm']})", [0, 0, 0.0, 0.0, 0.0])
+        took = told(row, "time_us", 0.0)
+        of[0] += 1
+        of[1] += told(row, "bytes", 0)
+        of[2] += told(row, "rank_time_us", 0.0) * told(row, "ranks", told(stats, "gpus", 1))
+        of[3] += took
+        of[4] += took * told(row, "busbw_GBps", 0.0)
+    return {
+        "steps": len({row.get("step") for row in listed if is_number(row.get("step"))}) or 1,
+        "rows": [
+            [cut(name), count, size, in_them, rate / took if took else 0]
+            for name, (count, size, in_them, took, rate) in sums.items()
+        ],
+    }
+
+
 def shorten_collectives(stats):
     """stats.json names every collective of every step: thousands in a long run."""
     if isinstance(stats.get("step_times_us"), list):
@@ -152,7 +183,7 @@ def shorten_collectives(stats):
     if not isinstance(rows, list) or len(rows) <= MOST_COLLECTIVES:
         return left_out
     most = MOST_COLLECTIVES
-    # Whole steps: the table of operations has means of a step.
+    # Whole steps: half of one would look as if the rest of it had not been.
     while (
         most
         and rows[most].get("step") is not None

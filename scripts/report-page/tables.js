@@ -32,7 +32,7 @@ function collectives() {
   if (!rows.length) return;
   const node = section("collectives", "Collectives", "Time: from the first GPU\u2019s entry to the last one\u2019s leaving. algbw: bytes over time; busbw: comparable with the "
     + "rate of the hardware (as nccl-tests defines them). GB/s: 10\u2079 B/s."
-    + (data.collectives_left_out ? " The first " + count(rows.length) + "; " + count(data.collectives_left_out) + " more are left out." : ""));
+    + (data.collectives_left_out ? " The list has the first " + count(rows.length) + "; " + count(data.collectives_left_out) + " more are left out of it." : ""));
   const measured = (stats.reference && stats.reference.rows) || []; // --reference
   if (stats.program === "collperf" && rows.length > 1) {
     const lines = compared.length
@@ -47,14 +47,11 @@ function collectives() {
       ["bytes", "time measured", "busbw measured", "time here over measured"], measured.map((row) => [number(count(row.bytes) + "\u00a0B"), number(time(row.time_us, 4)),
         number(digit(row.busbw_GBps, 4) + "\u00a0GB/s"), number(digit(row.factor, 3))]))));
   }
-  const groups = d3.nest().key((row) => row.op + " (" + row.algorithm + ")").entries(rows);
-  if (stats.program !== "collperf") {
-    const steps = Math.max(1, d3.set(rows.map((row) => row.step)).size()); // of a long run those listed
-    node.append(element("div", { class: "wide" }, table("By operation, a step", ["operation", "count", "bytes", "time in them, mean over GPUs" + (idleGpus() ? " that do something" : ""), "busbw"], groups.map(({ key, values }) => {
-      const all = d3.sum(values, (row) => row.time_us);
-      return [key, number(digit(values.length / steps, 4)), number(bytes(d3.sum(values, (row) => row.bytes) / steps)), number(time(d3.sum(values, (row) => row.rank_time_us * (row.ranks / (stats.gpus - idleGpus()) || 1)) / steps)),
-        number(digit(all ? d3.sum(values, (row) => row.busbw_GBps * row.time_us) / all : 0, 4) + "\u00a0GB/s")];
-    }))));
+  const sums = data.operations; // over all, also those that the list below has no room for
+  if (stats.program !== "collperf" && sums) {
+    const workers = stats.gpus - idleGpus();
+    node.append(element("div", { class: "wide" }, table("By operation, a step", ["operation", "count", "bytes", "time in them, mean over GPUs" + (idleGpus() ? " that do something" : ""), "busbw"],
+      sums.rows.map(([name, many, size, inThem, busbw]) => [name, number(digit(many / sums.steps, 4)), number(bytes(size / sums.steps)), number(time(inThem / (workers || 1) / sums.steps)), number(digit(busbw, 4) + "\u00a0GB/s")]))));
   }
   const head = [...(rows[0].name !== undefined ? ["step", "collective"] : compared.length ? ["choice", "operation"] : ["operation"]), "algorithm", "bytes", "time", "algbw", "busbw"];
   const body = rows.map((row) => [...(row.name !== undefined ? [number(count(row.step)), row.name] : compared.length ? [row.choice, row.op] : [row.op]), row.algorithm, number(count(row.bytes) + "\u00a0B"), number(time(row.time_us, 4)),

@@ -170,6 +170,83 @@ class ReportTest(SystemTest):
             ),
         )
 
+    def test_ranks_of_a_sample_are_those_of_all_it_stands_for(self):
+        """A value that stands for 3 messages is as three of it: nearest ranks, and how many have
+        come up to there, are those of the list in which each is written out.
+        """
+        sys.path[:0] = [os.path.join(ROOT, "scripts"), os.path.join(ROOT, "scripts", "report-page")]
+        import kinds
+
+        for single, several in (
+            ([], [1.0, 2.0, 2.0]),
+            ([2.0, 2.0, 7.0], [1.0, 2.0, 3.0, 9.0]),
+            ([5.0], [1.0, 1.0, 4.0]),
+            ([float(i % 37) for i in range(100)], [float(i % 23) for i in range(71)]),
+        ):
+            ranked = kinds.Ranked(sorted(single), sorted(several), 3)
+            all_of_them = sorted([*single, *several * 3])
+            self.assertEqual(ranked.total, len(all_of_them))
+            shares = (0.01, 0.25, 0.5, 0.9, 0.99, 1)
+            self.assertEqual(
+                ranked.quantiles(shares), [quantile(all_of_them, share) for share in shares]
+            )
+            for target in range(1, len(all_of_them) + 1):
+                cumulated, value = ranked.reached(target)
+                self.assertEqual(value, all_of_them[target - 1], target)
+                self.assertTrue(target <= cumulated < target + 3, (target, cumulated))
+
+    def test_operations_are_summed_over_all_collectives(self):
+        """The list in the page ends after 2,000; its table of operations, a step, has all. Here 2
+        steps of 1,900 all_gathers, 10 us each on 2 of 4 GPUs, and 100 + 2 all_reduces of 8 us on
+        all 4, of which the list has the first step's alone.
+        """
+        collective = lambda step, op, ranks, us: {
+            "op": op,
+            "algorithm": "ring",
+            "bytes": 1000,
+            "ranks": ranks,
+            "time_us": us,
+            "algbw_GBps": 1.0,
+            "busbw_GBps": us / 4,
+            "name": op,
+            "step": step,
+            "rank_time_us": us,
+        }
+        rows = []
+        for step, more in ((1, 100), (2, 2)):
+            rows += [collective(step, "all_gather", 2, 10.0) for _ in range(1900)]
+            rows += [collective(step, "all_reduce", 4, 8.0) for _ in range(more)]
+        os.makedirs(os.path.join(self.folder, "many"))
+        self.write(
+            "many/stats.json",
+            json.dumps(
+                {
+                    "schema_version": 1,
+                    "program": "dltrain",
+                    "completed": True,
+                    "gpus": 4,
+                    "collectives": rows,
+                    "collectives_left_out": 0,
+                }
+            ),
+        )
+        folder = os.path.join(self.folder, "many")
+        self.assertEqual(report(folder).returncode, 0)
+        data = page_data(os.path.join(folder, "report.html"))
+        self.assertEqual(len(data["stats"]["collectives"]), 2000)
+        self.assertEqual(data["collectives_left_out"], 1902)
+        # [name, count, bytes, time of all GPUs in them, busbw weighted by time]
+        self.assertEqual(
+            data["operations"],
+            {
+                "steps": 2,
+                "rows": [
+                    ["all_gather (ring)", 3800, 3_800_000, 3800 * 2 * 10.0, 2.5],
+                    ["all_reduce (ring)", 102, 102_000, 102 * 4 * 8.0, 2.0],
+                ],
+            },
+        )
+
     def test_sizes_that_are_nearly_equal_are_one(self):
         """As in scripts/plot: nearer than 5% to the next, at most 1.05^4 together."""
         sys.path[:0] = [os.path.join(ROOT, "scripts"), os.path.join(ROOT, "scripts", "report-page")]
