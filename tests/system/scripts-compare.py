@@ -213,11 +213,71 @@ class CompareTest(SystemTest):
             self.assertEqual([one.get_text() for one in axis.texts], [f"{value:g}"] * 2)
             self.assertEqual(len(axis.get_yticks()), 2)
         names = [one.get_text() for one in axes["queue to hosts, p99 (kB)"].get_yticklabels()]
-        self.assertEqual(names[0], "dcqcn")
-        self.assertTrue(names[1].startswith("none+wind") and names[1].endswith("of-one-run"), names)
+        # A name that is too long for its place is a number, which the legend tells.
+        self.assertEqual(names, ["1", "2"])
+        legend = [one.get_text() for one in figure.axes[0].get_legend().get_texts()]
+        self.assertEqual(legend[0], "1  dcqcn")
+        self.assertTrue(
+            legend[1].startswith("2  none+wind") and legend[1].endswith("of-one-run"), legend
+        )
         self.assertEqual(
             [one.get_text() for one in axes["queue in the fabric"].texts], ["no such ports"]
         )
+
+    @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
+    def test_long_names_leave_the_panels_their_room(self):
+        """Five runs with names of any length: no warning of the layout, the names are told in the
+        legend, and Jain's index has its panel where only its mean is known, as in the table.
+        """
+        sys.path.insert(0, os.path.join(ROOT, "scripts"))
+        import io
+        import warnings
+
+        from cluster_simulator import plots
+        from cluster_simulator.plots import comparison, style
+
+        kind = {"ports": 4, "utilization": 0.25, "pause_share": 0.125, "queue_bytes": {"p99": 3000}}
+        for letters, jain in ((3, None), (25, 1.0), (300, 0.5)):
+            labels = [str(i) + "n" * letters for i in range(5)]
+            runs = [
+                self.loaded(
+                    f"long{letters}-{i}",
+                    {(0, 100): 1.5, (100, 40000): 3.0},
+                    port_classes={"switch_to_host": kind, "switch_to_switch": kind},
+                    **({} if jain is None else {"fairness": {"jain_mean": jain}}),
+                )
+                for i in range(5)
+            ]
+            with matplotlib.rc_context(style.STYLE), warnings.catch_warnings():
+                warnings.simplefilter("error")
+                figure = comparison.draw_comparison(plots.items_of(runs, labels), 8.5)
+                figure.savefig(io.BytesIO(), format="png")
+            axes = {axis.get_xlabel(): axis for axis in figure.axes}
+            self.assertEqual("mean; none over time" in axes, jain is not None)
+            if jain is not None:
+                marks = axes["mean; none over time"].lines
+                self.assertEqual([float(mark.get_ydata()[0]) for mark in marks], [jain] * 5)
+            # No panel is narrower than half of what an even share of the page would be.
+            for axis in figure.axes:
+                self.assertGreater(axis.get_position().width, 0.5 / 4, axis.get_xlabel())
+            named = axes["queue to hosts, p99 (kB)"].get_yticklabels()
+            self.assertEqual(
+                [one.get_text() for one in named],
+                labels if letters == 3 else ["1", "2", "3", "4", "5"],
+            )
+
+    @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
+    def test_a_title_that_is_wider_than_the_page_has_lines(self):
+        sys.path.insert(0, os.path.join(ROOT, "scripts"))
+        from cluster_simulator.plots import style
+
+        words = "8 of 9 queue pairs, with the most changes; no line: no flow under way"
+        size, room = style.STYLE["legend.fontsize"], (84 / 25.4 - 0.1) * 72
+        lines = style.wrapped(words, size, room)
+        self.assertEqual(" ".join(lines), words)
+        self.assertEqual(len(lines), 2)
+        self.assertTrue(all(style.text_width(line, size) <= room for line in lines), lines)
+        self.assertEqual(style.wrapped("short", size, room), ["short"])
 
     @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
     def test_a_run_that_fails(self):

@@ -8,7 +8,10 @@ from . import style as p
 from .traffic import has_groups, jain_panel, need, slowdown_panels
 
 
-def bars(axis, items, values, label, factor=1.0, named=False):
+LONGEST_NAME = 12  # letters beside a bar: of four panels in a row none may lose its room to names
+
+
+def bars(axis, items, values, label, factor=1.0, names=None):
     """A bar a run from the top down, with its value; the first panel names the runs."""
     places = numpy.arange(len(items))
     values = [value / factor for value in values]
@@ -16,9 +19,7 @@ def bars(axis, items, values, label, factor=1.0, named=False):
     most = max(values) or 1.0
     for place, value in zip(places, values):
         axis.text(value + 0.02 * most, place, p.digits(value), va="center", fontsize=6.5)
-    axis.set_yticks(
-        places, [p.text(item.label, 22) for item in items] if named else [""] * len(items)
-    )
+    axis.set_yticks(places, names or [""] * len(items))
     axis.set_ylim(len(items) - 0.4, -0.6)
     axis.set_xlim(0, 1.3 * most)
     axis.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(4))
@@ -41,7 +42,10 @@ def draw_comparison(items, width):
         items, has_groups, "no flow sizes with slowdowns (slowdown.csv is missing or empty)"
     )
     with_jain = [item for item in items if len(item.run.fairness())]
-    columns = 4 if with_jain else 3
+    columns = 4  # in both rows: three over four leave the layout no room to work in
+    # Names that are too long for a place beside the bars are numbers there; the legend has both.
+    numbered = any(len(p.text(item.label)) > LONGEST_NAME for item in items)
+    names = [str(i) if numbered else p.text(item.label) for i, item in enumerate(items, 1)]
     figure, axes = p.make_panels(
         width, [(1.9 + 0.12 * -(-len(items) // 3), columns), (0.35 + 0.2 * len(items), 4)]
     )
@@ -53,7 +57,11 @@ def draw_comparison(items, width):
         )
         jain_panel(above[3], with_jain, factor)
         p.time_axis(above[3], unit, "time")
-    p.run_legend(above[0], items, width, marked=True, more=kinds)
+    elif all(jain_mean(item.run) is None for item in items):
+        no_bars(above[3], "Jain's index", "not measured\n(--rate-interval)")
+    else:
+        mean_jain_panel(above[3], items)
+    p.run_legend(above[0], items, width, marked=True, more=kinds, numbered=numbered)
     for axis in above[1:]:
         p.no_legend(axis, above[0])
     for axis, kind, where in (
@@ -65,7 +73,7 @@ def draw_comparison(items, width):
             no_bars(axis, f"queue {where}", "no such ports")
             continue
         factor, unit = p.unit_for(max(queues), p.BYTES)
-        bars(axis, items, queues, f"queue {where}, p99 ({unit})", factor, named=axis is below[0])
+        bars(axis, items, queues, f"queue {where}, p99 ({unit})", factor, names if axis is below[0] else None)
     bars(below[2], items, [100 * paused(item.run) for item in items], "ports paused (% of time)")
     bars(
         below[3],
@@ -74,6 +82,25 @@ def draw_comparison(items, width):
         "use of links to hosts (%)",
     )
     return figure
+
+
+def jain_mean(run):
+    """Of stats.json, as the table has it; None if it is not there."""
+    value = (run.stats.get("fairness") or {}).get("jain_mean")
+    return value if isinstance(value, (int, float)) else None
+
+
+def mean_jain_panel(axis, items):
+    """Where no run has Jain's index over time: the mean of each, a mark a run."""
+    for place, item in enumerate(items):
+        value = jain_mean(item.run)
+        if value is not None:
+            axis.plot([place], [value], marker=item.marker, color=item.colour, linestyle="none")
+    axis.set_xlim(-0.6, len(items) - 0.4)
+    axis.set_ylim(0, 1.04)
+    axis.set_xticks([])
+    axis.set_xlabel("mean; none over time")
+    axis.set_ylabel("Jain's index (1: fair)")
 
 
 def port_class(run, key, part=None, kind="switch_to_host"):

@@ -241,6 +241,7 @@ def legend_above(axis, handles, labels, width, left=0.0, size=None, title="", li
     longest = max(text_width(label, size) for label in labels)
     columns = max(1, min(len(labels), int(room / (longest + handle))))
     own = -(-len(labels) // columns)
+    title = wrapped(title, size, room) if title else []
     transform = matplotlib.transforms.blended_transform_factory(
         axis.figure.transFigure, axis.transAxes
     )
@@ -255,12 +256,12 @@ def legend_above(axis, handles, labels, width, left=0.0, size=None, title="", li
         handletextpad=0.5,
         borderpad=0.3,
         labelspacing=0.25,
-        title=fitting(title, size, room) if title else None,
+        title="\n".join(title) or None,
         title_fontsize=size,
         alignment="left",
     )
     legend.set_in_layout(False)
-    own += 1 if title else 0
+    own += len(title)
     axis.set_title("\n" * (max(own, lines) - 1) + " ", fontsize=size, linespacing=1.42, pad=4)
     return own
 
@@ -306,8 +307,11 @@ def patch_handle(colour, **options):
     return matplotlib.patches.Patch(facecolor=colour, **options)
 
 
-def run_legend(axis, items, width, title="", marked=False, more=((), ())):
-    """Of the runs, and of what else there is: handles and labels."""
+def run_legend(axis, items, width, title="", marked=False, more=((), ()), numbered=False):
+    """Of the runs, with their numbers from 1 if these are their names elsewhere, and of what else
+    there is: handles and labels.
+    """
+    numbers = [f"{number}  " if numbered else "" for number in range(1, len(items) + 1)]
     markers = [{"marker": item.marker, "markersize": 3} if marked else {} for item in items]
     handles = [
         line_handle(item.colour, item.dashes, **marker) for item, marker in zip(items, markers)
@@ -315,7 +319,7 @@ def run_legend(axis, items, width, title="", marked=False, more=((), ())):
     legend_above(
         axis,
         handles + [*more[0]],
-        [text(item.label) for item in items] + [*more[1]],
+        [number + text(item.label) for number, item in zip(numbers, items)] + [*more[1]],
         width,
         title=title,
     )
@@ -351,6 +355,18 @@ def fitting(words, size, room):
     while len(words) > 1 and text_width(words + "…", size) > room:
         words = words[:-1]
     return words.rstrip("\\") + "…"
+
+
+def wrapped(words, size, room):
+    """The words in lines of `room` points; a single word that is wider loses its end."""
+    lines = []
+    for word in words.split(" "):
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(longer, size) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(fitting(word, size, room))
+    return lines
 
 
 def state_names(runs):
