@@ -17,6 +17,11 @@ FairLink::FairLink(rdma::BitRate rate)
 FairLink::Class&
 FairLink::ClassOf(uint8_t priority, uint64_t speed)
 {
+    if (m_classes.size() > kMostIdle)
+    {
+        const auto idle = [](const Class& c) { return c.heap.empty(); };
+        m_classes.erase(std::remove_if(m_classes.begin(), m_classes.end(), idle), m_classes.end());
+    }
     const auto at =
         std::find_if(m_classes.begin(), m_classes.end(), [priority, speed](const Class& c) {
             return c.priority < priority || (c.priority == priority && c.speed >= speed);
@@ -68,7 +73,11 @@ FairLink::Share()
                 // Rounded up: at that picosecond V is at the end or past it.
                 const Work work = std::max<Work>(0, c->heap.front().end - c->v);
                 const Work takes = (work + c->given - 1) / c->given;
-                m_next = std::min(m_next, rdma::TimePoint(m_now + static_cast<int64_t>(takes)));
+                // What is left of a rate may be bits a second: for ages, as far as time goes.
+                if (takes < m_next.ps - m_now)
+                {
+                    m_next = rdma::TimePoint(m_now + static_cast<int64_t>(takes));
+                }
             }
         }
         first = last;

@@ -27,6 +27,7 @@
 
 #include "contrib/rdma/core/units.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -69,6 +70,8 @@ class FairLink
 
   private:
     using Work = __int128; ///< bit/s times ps
+
+    static constexpr std::size_t kMostIdle = 16; ///< classes that are kept though nothing is there
 
     struct Entry
     {

@@ -21,6 +21,7 @@ OptionsOfPackets()
                                                      "pfc",
                                                      "pfc-watchdog",
                                                      "pfc-watchdog-action",
+                                                     "ets",
                                                      "ecn",
                                                      "ecn-kmin",
                                                      "ecn-kmax",

@@ -145,18 +145,24 @@ class PacketlessTest(SystemTest):
         self.assertLess(abs(max(packet) / max(formula) - 1), 0.01)
         self.assertEqual(formula, sorted(formula))
 
-    def test_higher_priorities_go_first(self):
-        flows = self.write(
-            "flows.csv",
-            "start_us,src,dst,bytes,priority,tag\n0,0,2,1000000,1,low\n0,1,2,1000000,5,high\n",
-        )
-        run = self.run_program(
-            f"traffic --topology=single-switch --hosts=3 --flows={flows}"
-            f" --network={self.network}{self.quick}"
-        )
-        low, high = sorted(run.rows("flows.csv"), key=lambda row: -row["fct_us"])
-        self.assertEqual((low["tag"], high["tag"]), ("low", "high"))
-        self.assertEqual(high["fct_us"], high["ideal_fct_us"])
+    def test_priorities_share_as_queues_do(self):
+        # 6 and 7 go first, all others are alike (--ets by default): with packets, too.
+        for low, high in ((1, 7), (0, 6), (1, 5), (0, 3)):
+            flows = self.write(
+                "flows.csv",
+                "start_us,src,dst,bytes,priority,tag\n"
+                f"0,0,2,1000000,{low},low\n0,1,2,1000000,{high},high\n",
+            )
+            line = f"traffic --topology=single-switch --hosts=3 --flows={flows}"
+            for network in (self.network, "packet --cc=none"):
+                with self.subTest(f"{low} {high} {network}"):
+                    run = self.run_program(f"{line} --network={network}{self.quick}")
+                    fct = {row["tag"]: row["fct_us"] for row in run.rows("flows.csv")}
+                    alone = run.rows("flows.csv")[0]["ideal_fct_us"]
+                    self.assertLess(abs(fct["low"] / (2 * alone) - 1), 0.05)
+                    self.assertLess(
+                        abs(fct["high"] / (alone if high >= 6 else 2 * alone) - 1), 0.05
+                    )
 
     def test_collectives_and_steps_on_idle_networks(self):
         # A ring over one switch never has two messages on a link: what differs is acknowledgements
@@ -239,6 +245,7 @@ class PacketlessTest(SystemTest):
             "--no-pfc",
             "--buffer=2MB",
             "--window=1MB",
+            "--ets=3:1,4:2",
             "--bit-error-rate=1e-9",
             "--loss-recovery=selective-repeat",
             "--queue-interval=1us",

@@ -18,6 +18,19 @@ class AnalyticTest(_packetless.PacketlessTest):
         for row in run.rows("flows.csv"):
             self.assertEqual(row["fct_us"], row["ideal_fct_us"])
 
+    def test_a_slow_path_takes_its_time_once(self):
+        # 1 MB over links of 5 Gb/s, and at the same time 1 MB to a neighbour at the NIC's 10 Gb/s:
+        # the first takes no longer than alone, as its NIC has time for both meanwhile.
+        flows = self.write(
+            "flows.csv", "start_us,src,dst,bytes\n0,4,7,1000000\n20.5,4,5,1000000\n"
+        )
+        run = self.run_program(
+            "traffic --topology=fat-tree --k=4 --oversubscription=4 --nic=10GbE"
+            f" --queue-pairs=per-pair --flows={flows} --network=analytic" + self.quick
+        )
+        slow = [row for row in run.rows("flows.csv") if row["dst"] == "server-7"][0]
+        self.assertLess(slow["fct_us"], 1.01 * slow["ideal_fct_us"])
+
 
 class NetworkTest(SystemTest):
     def test_with_packets_nothing_is_new(self):

@@ -58,6 +58,17 @@ class FluidTest(_packetless.PacketlessTest):
         for row in run.rows("flows.csv"):
             self.assertAlmostEqual(row["fct_us"], row["ideal_fct_us"], delta=0.001)
 
+    def test_short_messages_fill_a_faster_link(self):
+        # 16 of one packet, of two and of ten from 100 Gb/s at once over 400: they wait for each
+        # other as packets do.
+        for size in (4000, 8000, 40000):
+            with self.subTest(size):
+                packet, fluid, _ = self.both(
+                    "traffic --topology=leaf-spine --leaves=2 --hosts-per-leaf=16 --spines=1"
+                    f" --fabric-rate=400Gbps --pattern=permutation --offset=16 --bytes={size}"
+                )
+                self.assertLess(abs(max(packet) / max(fluid) - 1), 0.02)
+
     def test_flows_go_where_their_packets_would(self):
         """Of a permutation whose flows meet at one stage only, every one takes what it takes with
         packets and nobody who slows down; where they meet at several, the last one does.

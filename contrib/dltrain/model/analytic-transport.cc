@@ -52,6 +52,7 @@ AnalyticTransport::SetFrames(uint32_t channel,
         work.slowest = std::max(work.slowest, workOn(link));
     }
     work.ideal = ideal;
+    work.tail = ideal - work.slowest;
     if (on.mostBps)
     {
         // Its frames begin that far apart; the last one then goes as fast as all others do.
@@ -82,7 +83,7 @@ AnalyticTransport::Send(uint32_t channel, int64_t now)
     Progress& progress = m_progressOf[index];
     progress.begun = now;
     m_out[on.from].server.Add(rdma::Duration(progress.work.out),
-                              on.name.priority,
+                              LevelOf(on.name.priority),
                               index,
                               rdma::TimePoint(now));
     Wake(m_out, EventKind::OUT, on.from);
@@ -112,7 +113,7 @@ AnalyticTransport::OnEvent(const Event& event, int64_t now)
     case EventKind::REACH: {
         const Channel& on = m_channels[m_messages[event.which].channel];
         m_in[on.to].server.Add(rdma::Duration(m_progressOf[event.which].work.in),
-                               on.name.priority,
+                               LevelOf(on.name.priority),
                                event.which,
                                rdma::TimePoint(now));
         Wake(m_in, EventKind::IN, on.to);
@@ -149,7 +150,7 @@ AnalyticTransport::OnOut(uint32_t message, int64_t now)
 {
     const Progress& progress = m_progressOf[message];
     const uint32_t channel = m_messages[message].channel;
-    m_events.Schedule(now + progress.work.ideal - progress.work.out,
+    m_events.Schedule(std::max(now + progress.work.tail, progress.begun + progress.work.ideal),
                       ContextOf(m_channels[channel].to),
                       {EventKind::ARRIVE, message});
     // The next one cannot pass the slowest link before this one has.

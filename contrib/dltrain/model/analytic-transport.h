@@ -18,13 +18,13 @@ namespace dltrain
  *
  *                 at s                     first byte: s + ideal - W_in
  *     post -----> [ sender's NIC: W_out ] ---- path ----> [ receiver's NIC: W_in ] --> delivered
- *                 last byte leaves: e      last byte: e + ideal - W_out
+ *                 last byte leaves: e      last byte: s + ideal, or e + ideal - W_slowest
  *
  * `ideal` is the closed form of an idle path (rdma::IdealCompletion: headers, propagation,
- * pipelines, store and forward, the path's slowest link), W_out and W_in what the message's frames
- * take on the first and the last link, which are NICs' work (topo::NicServer). A message is
- * delivered when the receiver's NIC is done with it and its last byte is there. So alone it takes
- * `ideal` to the picosecond, as with packets.
+ * pipelines, store and forward, the path's slowest link), W_out, W_slowest and W_in what the
+ * message's frames take on the first link, the slowest and the last; the first and last are NICs'
+ * work (topo::NicServer). A message is delivered when the receiver's NIC is done with it and its
+ * last byte is there. So alone it takes `ideal` to the picosecond, as with packets.
  *
  * Messages of a channel go one after the other, no faster than the slowest link of their path, nor
  * than the most that the channel carries.
@@ -47,6 +47,7 @@ class AnalyticTransport : public FormulaTransport
         int64_t slowest = 0; ///< the same on the path's slowest link
         int64_t in = 0;      ///< W_in
         int64_t ideal = 0;   ///< from the first byte on
+        int64_t tail = 0;    ///< at least, from the sender's NIC's end to the last byte's arrival
     };
 
     struct Progress

@@ -19,6 +19,10 @@ NetworkKind g_kind("fluid", [](const NetworkParts& parts) -> std::unique_ptr<Tra
     return std::make_unique<FluidTransport>(parts);
 });
 
+/// Of so many frames, one is little. Speeds of shorter messages are their own, each a class of
+/// FairLink.
+constexpr int64_t FEW = 64;
+
 constexpr uint32_t LEG_BITS = 16; ///< of what a link knows a message by
 
 } // namespace
@@ -104,6 +108,10 @@ FluidTransport::SetFrames(uint32_t channel,
         leg.alone = std::max(ends[i].ps - offset, lastPaced + takes(last, link));
         later = leg.alone + offset - ends[i].ps; // of the last link, in the end
         course.slowest = std::max(course.slowest, leg.alone);
+        if (speed < link.rate.bps)
+        {
+            SetPace(leg, course.wireBytes, path.front().delay);
+        }
         const bool passedOn =
             link.cutThrough && i + 1 < path.size() && path[i + 1].rate.bps <= link.rate.bps;
         offset += link.delay.ps + link.pipeline.ps + (passedOn ? 0 : takes(*first, link));
@@ -130,6 +138,24 @@ FluidTransport::SetFrames(uint32_t channel,
     const int64_t known = ideal + later + on.times.back + on.times.lead;
     const int64_t window = 1 + (known + course.slowest - 1) / std::max<int64_t>(1, course.slowest);
     course.window = static_cast<uint32_t>(std::min<int64_t>(window, INT32_MAX));
+}
+
+void
+FluidTransport::SetPace(Leg& leg, uint64_t wireBytes, rdma::Duration nearest)
+{
+    // The first frame comes in as slowly as all others, before it may be sent. So what the link has
+    // to carry takes less time than it takes to come, by most of a frame.
+    const int64_t comes =
+        rdma::SerializationTime(rdma::Bytes(wireBytes), leg.speed, rdma::Duration(1)).ps;
+    const int64_t earlier = comes - leg.alone;
+    if (earlier <= std::min(leg.alone / FEW, leg.offset - nearest.ps))
+    {
+        leg.offset -= earlier; // a long message: it is as if it came with its first bit
+        leg.alone = comes;
+        return;
+    }
+    const __int128 bits = static_cast<__int128>(wireBytes) * 8;
+    leg.speed = rdma::BitRate(static_cast<uint64_t>(bits * 1000000000000 / leg.alone));
 }
 
 void
@@ -195,7 +221,7 @@ FluidTransport::Enter(uint32_t message, uint32_t leg, int64_t now)
     crossing.busy = true;
     m_links[crossing.end].fluid.Add(rdma::Duration(is.alone),
                                     is.speed,
-                                    on.name.priority,
+                                    LevelOf(on.name.priority),
                                     uint64_t{message} << LEG_BITS | leg,
                                     rdma::TimePoint(now));
 }

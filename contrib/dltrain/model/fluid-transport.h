@@ -124,6 +124,9 @@ class FluidTransport : public FormulaTransport
     void Send(uint32_t channel, int64_t now) override;
     void OnDelivered(uint32_t message, int64_t now) override;
 
+    /// Of a leg whose message comes in more slowly than the link could send it. \param nearest of
+    /// the path's first link: nothing is elsewhere sooner
+    static void SetPace(Leg& leg, uint64_t wireBytes, rdma::Duration nearest);
     void OnReach(uint32_t message, uint32_t leg, int64_t now);
     void OnWake(uint32_t end, int64_t now);
     void OnCredit(uint32_t channel, int64_t now);

@@ -17,6 +17,7 @@ FormulaTransport::FormulaTransport(const NetworkParts& parts)
     : m_fabric(parts.fabric),
       m_collector(parts.collector),
       m_places(parts.places),
+      m_oneLane(parts.fabric.GetLinkLayer().HasCredits()),
       m_mtu(parts.fabric.GetNic(0)->GetMtu()),
       m_sizes(parts.fabric.GetNic(0)->GetFrameSizes()),
       m_events(this)

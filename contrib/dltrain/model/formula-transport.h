@@ -130,6 +130,13 @@ class FormulaTransport : public PacketlessTransport
     /// has them, ps; 0: it has none
     static int64_t LastPaced(const Channel& channel, const std::vector<rdma::FrameRun>& frames);
 
+    /// \return what goes first: as switches have their queues by default (--ets), 6 and 7 strictly
+    /// before all others, which are alike; InfiniBand has one lane for all
+    uint8_t LevelOf(uint8_t priority) const
+    {
+        return priority < 6 || m_oneLane ? 0 : priority;
+    }
+
     /// \return the last one of them
     static const rdma::FrameRun& LastOf(const std::vector<rdma::FrameRun>& frames);
 
@@ -181,6 +188,7 @@ class FormulaTransport : public PacketlessTransport
     /// A message's flows.csv row, ended now.
     void Record(const Message& message, int64_t now);
 
+    bool m_oneLane;
     uint32_t m_mtu;
     rdma::FrameSizes m_sizes;
     std::vector<uint32_t> m_contexts; ///< by endpoint

@@ -101,6 +101,20 @@ TEST(FairLink, HigherPrioritiesGoFirstAndLeaveWhatTheyDoNotNeed)
     EXPECT_EQ(Ends({{0, 100, kRate, 3}, {0, 80, kRate / 4, 5}}), (std::vector<int64_t>{120, 80}));
 }
 
+TEST(FairLink, WhatIsLeftMayBeABitASecond)
+{
+    // Three share 400 Gb/s, in whole bits: 1 bit/s is left for the priority below, whose 16 Mbit
+    // would take half a year at that. It takes what it does when the others are done: 120 us for
+    // three of 40 us, then its own, but for a bit.
+    constexpr int64_t us = 1000000;
+    const std::vector<int64_t> ends = Ends({{0, 40 * us, kRate, 3},
+                                            {0, 40 * us, kRate, 3},
+                                            {0, 40 * us, kRate, 3},
+                                            {0, 40 * us, kRate, 2}});
+    EXPECT_NEAR(static_cast<double>(ends[2]), 120e6, 10);
+    EXPECT_NEAR(static_cast<double>(ends[3]), 160e6, 10);
+}
+
 /// The same, by small steps of time: rates by water-filling from scratch in each.
 std::vector<double>
 EndsBySteps(const std::vector<Arrival>& arrivals, double step)
@@ -154,12 +168,13 @@ TEST(FairLink, AsByStepsOfTimeWhateverComes)
     };
     for (int round = 0; round < 200; ++round)
     {
-        std::vector<Arrival> arrivals(static_cast<size_t>(draw(1, 12)));
+        std::vector<Arrival> arrivals(static_cast<size_t>(draw(1, round % 2 ? 12 : 40)));
         for (Arrival& a : arrivals)
         {
+            // Few speeds, or one for each: some classes are then given up and made anew.
             a = {draw(0, 2000),
                  draw(1, 3000),
-                 kRate / static_cast<uint64_t>(draw(1, 5)),
+                 kRate / static_cast<uint64_t>(draw(1, round % 2 ? 5 : 1000)),
                  static_cast<uint8_t>(draw(2, 4))};
         }
         std::sort(arrivals.begin(), arrivals.end(), [](const Arrival& a, const Arrival& b) {
