@@ -35,7 +35,8 @@ class AnalyticTest(_packetless.PacketlessTest):
 class NetworkTest(SystemTest):
     def test_with_packets_nothing_is_new(self):
         run = self.run_program(
-            "traffic --topology=single-switch --hosts=3 --network=packet" + _packetless.PacketlessTest.quick
+            "traffic --topology=single-switch --hosts=3 --network=packet"
+            + _packetless.PacketlessTest.quick
         )
         self.assertNotIn("network", run.stats)
         self.assertNotIn("network", run.stats["configuration"]["fabric"])

@@ -73,7 +73,8 @@ def draw_comparison(items, width):
             no_bars(axis, f"queue {where}", "no such ports")
             continue
         factor, unit = p.unit_for(max(queues), p.BYTES)
-        bars(axis, items, queues, f"queue {where}, p99 ({unit})", factor, names if axis is below[0] else None)
+        named = names if axis is below[0] else None
+        bars(axis, items, queues, f"queue {where}, p99 ({unit})", factor, named)
     bars(below[2], items, [100 * paused(item.run) for item in items], "ports paused (% of time)")
     bars(
         below[3],
