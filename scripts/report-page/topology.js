@@ -10,7 +10,7 @@ function topology() {
   const switches = new Map(graph.nodes.filter((n) => n.kind !== "host").map((n) => [n.label, n]));
   graph.units = apart.units.map((unit) => ({ ...unit, beside: switches.get(apart.net.nodes[unit.at][0]) })).filter((unit) => unit.beside);
   const bins = net.bins, two = graph.links.length <= 400;
-  const node = section("topology", "The network", !packets ? "The network alone: it was simulated without packets, and what its links carried is not known."
+  const node = section("topology", "The network", !packets ? "The network alone: it was simulated without packets, and what its links carried when is not known."
     : !data.measured ? "The run ended in its warm-up: what links carried is not measured, and this is the network alone."
     : "Thickness: traffic. Colour: utilization, the share of the time in which the link was sending. "
     + (two ? "Each direction is a line of its own. " : "Of the two directions of a link the busier one is shown. ")
