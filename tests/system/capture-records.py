@@ -80,12 +80,14 @@ class Rank:
 
 
 class Records(SystemTest):
-    def made(self, ranks):
-        """What is made of ranks, told by records that are alike and by each record alone."""
+    def made(self, ranks, backwards=False):
+        """What is made of ranks, told by records that are alike and by each record alone.
+        `backwards`: the last rank's file comes first.
+        """
         folder = os.path.join(self.folder, f"raw-{len(os.listdir(self.folder))}")
         os.mkdir(folder)
         for rank, one in enumerate(ranks):
-            one.write(folder, rank)
+            one.write(folder, len(ranks) - 1 - rank if backwards else rank)
         quick = Capture(folder, WORLD, {})
         with mock.patch.object(raw, "_mark", lambda text: None):
             slow = Capture(folder, WORLD, {})
@@ -104,6 +106,14 @@ class Records(SystemTest):
             self.assertEqual(set(made.roles.values()), {0})
             like = [record.like for _, record in sorted(made.records.items())]
             self.assertEqual([one and one.rank for one in like], [None, 0, 0, 0, 0, 0])
+
+    def test_files_in_another_order_than_their_ranks(self):
+        """As those of processes whose environment has no rank: by the numbers of processes."""
+        for seed in range(5):
+            made = self.made([Rank(rank, rank, seed) for rank in range(WORLD)], backwards=True)
+            self.assertEqual(list(made.tasks), list(range(WORLD)))
+            like = [record.like for _, record in sorted(made.records.items())]
+            self.assertEqual([one and one.rank for one in like], [WORLD - 1] * (WORLD - 1) + [None])
 
     def test_a_rank_that_differs(self):
         """In one number, anywhere: it is a role of its own where a GPU or the network sees it."""

@@ -30,8 +30,11 @@ class Capture:
         self.world = world or max(told, default=max(len(self.records), 1))
         self.groups = Groups(self.records, self.world)
         made = {}
-        for rank, record in sorted(self.records.items()):
+        # First those that others are like: files need not be in the order of their ranks.
+        own_first = lambda item: (item[1].like is not None, item[0])
+        for rank, record in sorted(self.records.items(), key=own_first):
             made[rank] = self._like(record, made) or Tasks(record, self.groups, host_us, named)
+        made = dict(sorted(made.items()))
         self._steps = {rank: one.steps for rank, one in made.items()}
         self.tasks = {rank: one.tasks for rank, one in made.items()}
         self.streams = {rank: one.streams for rank, one in made.items()}
@@ -41,7 +44,7 @@ class Capture:
         self.mistakes = mistakes.find(self.records, self.tasks, self.groups, died, each, shared)
 
     def _like(self, record, made):
-        """The Tasks of an earlier rank that are this one's as well; None: it has its own."""
+        """The Tasks of another rank that are this one's as well; None: it has its own."""
         like = record.like
         if like is None:
             return None
