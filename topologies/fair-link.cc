@@ -4,7 +4,6 @@
 #include "topologies/fair-link.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace topo
 {

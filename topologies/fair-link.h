@@ -17,7 +17,8 @@
  *
  * Messages of one priority and speed are a class with a clock V of what each of them has been given
  * (bit/s times ps, an exact integer); one that comes at V with work w is done at V + w. O(classes +
- * log n) a message; a network has as many speeds as it has rates of links.
+ * log n) a message. Whoever gives every message a speed of its own makes as many classes as there
+ * are messages at once.
  *
  * **Use.** As NicServer: Add(), then Ended() at NextEnd(), as often as it says that something has
  * ended; times never decrease, and nobody passes a NextEnd() without calling.

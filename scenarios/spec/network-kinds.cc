@@ -86,23 +86,36 @@ NetworkItems()
     return items;
 }
 
-std::string
-NetworkLaw(const FabricSpec& fabric)
+namespace
+{
+
+/// By which messages move, in words; null: by packets.
+const char*
+LawOf(const FabricSpec& fabric)
 {
     for (const NetworkKindName& kind : Networks())
     {
-        if (fabric.network == kind.name && kind.law)
+        if (fabric.network == kind.name)
         {
-            return fabric.network + ": " + kind.law;
+            return kind.law;
         }
     }
-    return "";
+    return nullptr;
+}
+
+} // namespace
+
+std::string
+NetworkLaw(const FabricSpec& fabric)
+{
+    const char* law = LawOf(fabric);
+    return law ? fabric.network + ": " + law : "";
 }
 
 bool
 HasPackets(const FabricSpec& fabric)
 {
-    return NetworkLaw(fabric).empty();
+    return !LawOf(fabric);
 }
 
 std::string

@@ -56,14 +56,12 @@ AnalyticTransport::SetFrames(uint32_t channel,
     if (on.mostBps)
     {
         // Its frames begin that far apart; the last one then goes as fast as all others do.
-        const int64_t lastBegins = LastPaced(on, frames);
-        const rdma::Bytes last = LastOf(frames).wireBytes;
+        const Paced paced = PacedOf(on, frames);
         const int64_t onLink =
-            rdma::SerializationTime(last, on.path.front().rate).ps; // at the slowest, or less
-        work.ideal += std::max<int64_t>(0, lastBegins + onLink - work.slowest);
-        work.slowest =
-            std::max(work.slowest,
-                     lastBegins + rdma::SerializationTime(last, rdma::BitRate(on.mostBps)).ps);
+            rdma::SerializationTime(frames.back().wireBytes, on.path.front().rate)
+                .ps; // at the slowest, or less
+        work.ideal += std::max<int64_t>(0, paced.lastBegins + onLink - work.slowest);
+        work.slowest = std::max(work.slowest, paced.all);
     }
 }
 
@@ -95,14 +93,9 @@ AnalyticTransport::Send(uint32_t channel, int64_t now)
 void
 AnalyticTransport::Wake(std::vector<Side>& sides, EventKind kind, uint32_t endpoint)
 {
-    Side& side = sides[endpoint];
-    const rdma::TimePoint at = side.server.NextEnd();
-    // One that comes earlier sees to this one too.
-    if (at != topo::NicServer::kNever && (side.wakes.empty() || at.ps < side.wakes.back()))
-    {
-        side.wakes.push_back(at.ps);
-        m_events.Schedule(at.ps, ContextOf(endpoint), {kind, endpoint});
-    }
+    sides[endpoint].Wake([&](int64_t at) {
+        m_events.Schedule(at, ContextOf(endpoint), {kind, endpoint});
+    });
 }
 
 void
@@ -129,19 +122,16 @@ AnalyticTransport::OnEvent(const Event& event, int64_t now)
     }
     const bool out = event.kind == EventKind::OUT;
     std::vector<Side>& sides = out ? m_out : m_in;
-    sides[event.which].wakes.pop_back();
-    uint64_t cookie = 0;
-    while (sides[event.which].server.Ended(rdma::TimePoint(now), cookie))
-    {
+    sides[event.which].Woken(now, [&](uint64_t cookie) {
         const auto message = static_cast<uint32_t>(cookie);
         if (out)
         {
             OnOut(message, now);
-            continue;
+            return;
         }
         m_progressOf[message].served = true;
         DeliverIfThere(message, now);
-    }
+    });
     Wake(sides, event.kind, event.which);
 }
 

@@ -6,6 +6,7 @@
 
 #include "formula-transport.h"
 #include "topologies/nic-server.h"
+#include "woken-server.h"
 
 #include <cstdint>
 #include <vector>
@@ -58,12 +59,7 @@ class AnalyticTransport : public FormulaTransport
         bool arrived = false; ///< its last byte
     };
 
-    /// One of a NIC's two directions, and its pending events, the next last.
-    struct Side
-    {
-        topo::NicServer server;
-        std::vector<int64_t> wakes;
-    };
+    using Side = WokenServer<topo::NicServer>; ///< one of a NIC's two directions
 
     enum class EventKind : uint8_t
     {

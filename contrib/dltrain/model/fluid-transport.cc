@@ -34,7 +34,7 @@ FluidTransport::FluidTransport(const NetworkParts& parts)
 {
     for (uint32_t end = 0; end < m_fabric.GetNEnds(); ++end)
     {
-        m_links[end].fluid = topo::FairLink(rdma::BitRate(m_fabric.GetLink(end).rateBps));
+        m_links[end].server = topo::FairLink(rdma::BitRate(m_fabric.GetLink(end).rateBps));
         m_links[end].context = m_fabric.GetNodes().Get(m_fabric.GetNodeOfEnd(end))->GetId();
     }
 }
@@ -47,10 +47,7 @@ FluidTransport::FindPath(uint32_t channel)
     const std::vector<uint32_t> ends =
         m_fabric.GetEndsOfFlow(on.from, on.to, rdma::FlowHash({on.from, on.to, port}));
     Way& way = Reach(m_ways, channel);
-    if (way.course != NONE)
-    {
-        Leave(way.course);
-    }
+    Leave(way.course);
     way.course = NONE;
     ++way.number;
     way.underWay = 0;
@@ -72,10 +69,7 @@ FluidTransport::SetFrames(uint32_t channel,
     const Channel& on = m_channels[channel];
     const std::vector<rdma::PathLink>& path = on.path;
     Way& way = m_ways[channel];
-    if (way.course != NONE)
-    {
-        Leave(way.course);
-    }
+    Leave(way.course);
     way.course = m_courses.Take();
     Course& course = m_courses[way.course];
     course.users = 1;
@@ -88,12 +82,14 @@ FluidTransport::SetFrames(uint32_t channel,
     const auto takes = [](const rdma::FrameRun& run, const rdma::PathLink& link) {
         return rdma::SerializationTime(run.wireBytes, link.rate, link.timeUnit).ps;
     };
-    const auto first = std::find_if(frames.begin(), frames.end(), [](const rdma::FrameRun& run) {
-        return run.count > 0;
-    });
-    const rdma::FrameRun& last = LastOf(frames);
+    // A node sends a frame on while it comes in, if the next link is not faster.
+    const auto passesOn = [&path](std::size_t i) {
+        return path[i].cutThrough && i + 1 < path.size() &&
+               path[i + 1].rate.bps <= path[i].rate.bps;
+    };
+    const rdma::FrameRun& last = frames.back();
     const std::vector<rdma::Duration> ends = rdma::IdealEnds(path, frames);
-    const int64_t lastPaced = LastPaced(on, frames);
+    const Paced paced = PacedOf(on, frames);
     uint64_t speed = on.mostBps ? on.mostBps : UINT64_MAX;
     int64_t offset = 0;
     course.slowest = 0;
@@ -105,16 +101,15 @@ FluidTransport::SetFrames(uint32_t channel,
         leg.offset = offset;
         speed = std::min(speed, link.rate.bps);
         leg.speed = rdma::BitRate(speed);
-        leg.alone = std::max(ends[i].ps - offset, lastPaced + takes(last, link));
+        leg.alone = std::max(ends[i].ps - offset, paced.lastBegins + takes(last, link));
         later = leg.alone + offset - ends[i].ps; // of the last link, in the end
         course.slowest = std::max(course.slowest, leg.alone);
         if (speed < link.rate.bps)
         {
             SetPace(leg, course.wireBytes, path.front().delay);
         }
-        const bool passedOn =
-            link.cutThrough && i + 1 < path.size() && path[i + 1].rate.bps <= link.rate.bps;
-        offset += link.delay.ps + link.pipeline.ps + (passedOn ? 0 : takes(*first, link));
+        offset +=
+            link.delay.ps + link.pipeline.ps + (passesOn(i) ? 0 : takes(frames.front(), link));
     }
     for (std::size_t i = path.size(); i-- > 0;)
     {
@@ -122,18 +117,12 @@ FluidTransport::SetFrames(uint32_t channel,
         int64_t tail = link.delay.ps + link.pipeline.ps;
         if (i + 1 < path.size())
         {
-            const bool passedOn = link.cutThrough && path[i + 1].rate.bps <= link.rate.bps;
-            tail += takes(last, path[i + 1]) - (passedOn ? takes(last, link) : 0) +
+            tail += takes(last, path[i + 1]) - (passesOn(i) ? takes(last, link) : 0) +
                     course.legs[i + 1].tail;
         }
         course.legs[i].tail = tail;
     }
-    if (on.mostBps)
-    {
-        course.slowest = std::max(
-            course.slowest,
-            lastPaced + rdma::SerializationTime(last.wireBytes, rdma::BitRate(on.mostBps)).ps);
-    }
+    course.slowest = std::max(course.slowest, paced.all);
     // So many that the first is acknowledged when the last has been sent, and one.
     const int64_t known = ideal + later + on.times.back + on.times.lead;
     const int64_t window = 1 + (known + course.slowest - 1) / std::max<int64_t>(1, course.slowest);
@@ -171,7 +160,7 @@ FluidTransport::OnPosted(uint32_t message)
 void
 FluidTransport::Leave(uint32_t course)
 {
-    if (--m_courses[course].users == 0)
+    if (course != NONE && --m_courses[course].users == 0)
     {
         m_courses.Give(course);
     }
@@ -219,24 +208,19 @@ FluidTransport::Enter(uint32_t message, uint32_t leg, int64_t now)
     Crossing& crossing = m_ways[m_messages[message].channel].crossings[leg];
     const Leg& is = m_courses[m_progress[message].course].legs[leg];
     crossing.busy = true;
-    m_links[crossing.end].fluid.Add(rdma::Duration(is.alone),
-                                    is.speed,
-                                    LevelOf(on.name.priority),
-                                    uint64_t{message} << LEG_BITS | leg,
-                                    rdma::TimePoint(now));
+    m_links[crossing.end].server.Add(rdma::Duration(is.alone),
+                                     is.speed,
+                                     LevelOf(on.name.priority),
+                                     uint64_t{message} << LEG_BITS | leg,
+                                     rdma::TimePoint(now));
 }
 
 void
 FluidTransport::Wake(uint32_t end)
 {
-    Link& link = m_links[end];
-    const rdma::TimePoint at = link.fluid.NextEnd();
-    // One that comes earlier sees to this one too.
-    if (at != topo::FairLink::kNever && (link.wakes.empty() || at.ps < link.wakes.back()))
-    {
-        link.wakes.push_back(at.ps);
-        m_events.Schedule(at.ps, link.context, {EventKind::WAKE, end, 0});
-    }
+    m_links[end].Wake([&](int64_t at) {
+        m_events.Schedule(at, m_links[end].context, {EventKind::WAKE, end, 0});
+    });
 }
 
 void
@@ -268,14 +252,11 @@ FluidTransport::OnEvent(const Event& event, int64_t now)
 void
 FluidTransport::OnWake(uint32_t end, int64_t now)
 {
-    m_links[end].wakes.pop_back();
-    uint64_t cookie = 0;
-    while (m_links[end].fluid.Ended(rdma::TimePoint(now), cookie))
-    {
+    m_links[end].Woken(now, [&](uint64_t cookie) {
         OnCrossed(static_cast<uint32_t>(cookie >> LEG_BITS),
                   static_cast<uint32_t>(cookie & ((1U << LEG_BITS) - 1)),
                   now);
-    }
+    });
     Wake(end);
 }
 

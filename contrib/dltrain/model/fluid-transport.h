@@ -6,6 +6,7 @@
 
 #include "formula-transport.h"
 #include "topologies/fair-link.h"
+#include "woken-server.h"
 
 #include <cstdint>
 #include <deque>
@@ -90,11 +91,9 @@ class FluidTransport : public FormulaTransport
         int64_t begun = 0;
     };
 
-    /// A directed link, and its pending events, the next last.
-    struct Link
+    /// A directed link.
+    struct Link : WokenServer<topo::FairLink>
     {
-        topo::FairLink fluid;
-        std::vector<int64_t> wakes;
         uint32_t context = 0; ///< ns-3 node id
     };
 
@@ -133,6 +132,7 @@ class FluidTransport : public FormulaTransport
     void Enter(uint32_t message, uint32_t leg, int64_t now);
     void OnCrossed(uint32_t message, uint32_t leg, int64_t now);
     void Wake(uint32_t end);
+    /// \param course NONE: there is nothing to do
     void Leave(uint32_t course);
 
     std::vector<Link> m_links;        ///< by end

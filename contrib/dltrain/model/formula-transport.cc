@@ -84,30 +84,22 @@ FormulaTransport::FramesOf(const Kind& kind) const
     }
 }
 
-int64_t
-FormulaTransport::LastPaced(const Channel& channel, const std::vector<rdma::FrameRun>& frames)
+FormulaTransport::Paced
+FormulaTransport::PacedOf(const Channel& channel, const std::vector<rdma::FrameRun>& frames)
 {
+    Paced paced;
     if (!channel.mostBps)
     {
-        return 0;
+        return paced;
     }
-    const auto apart = [&channel](rdma::Bytes wireBytes) {
-        return rdma::SerializationTime(wireBytes, rdma::BitRate(channel.mostBps)).ps;
-    };
-    int64_t paced = 0;
+    int64_t apart = 0;
     for (const rdma::FrameRun& run : frames)
     {
-        paced += apart(run.wireBytes) * static_cast<int64_t>(run.count);
+        apart = rdma::SerializationTime(run.wireBytes, rdma::BitRate(channel.mostBps)).ps;
+        paced.all += apart * static_cast<int64_t>(run.count);
     }
-    return paced - apart(LastOf(frames).wireBytes);
-}
-
-const rdma::FrameRun&
-FormulaTransport::LastOf(const std::vector<rdma::FrameRun>& frames)
-{
-    return *std::find_if(frames.rbegin(), frames.rend(), [](const rdma::FrameRun& run) {
-        return run.count > 0;
-    });
+    paced.lastBegins = paced.all - apart;
+    return paced;
 }
 
 void

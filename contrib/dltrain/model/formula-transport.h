@@ -104,7 +104,8 @@ class FormulaTransport : public PacketlessTransport
     /// \return the links from a channel's `from` to its `to`, which it takes from now on; empty if
     /// there is no way
     virtual std::vector<rdma::PathLink> FindPath(uint32_t channel) = 0;
-    /// From now on messages of the channel consist of these frames. \param ideal from the first
+    /// From now on messages of the channel consist of these frames, at least one in each run.
+    /// \param ideal from the first
     /// byte sent to the last one there on the idle path, ps, whatever rate the channel has
     virtual void SetFrames(uint32_t channel,
                            const std::vector<rdma::FrameRun>& frames,
@@ -126,9 +127,16 @@ class FormulaTransport : public PacketlessTransport
     void Next(uint32_t channel, int64_t at);
     /// All of a message is there, in an event of its receiver.
     void Arrived(uint32_t message, int64_t now);
-    /// \return from the first of these frames to the last, as far apart as the channel's own rate
-    /// has them, ps; 0: it has none
-    static int64_t LastPaced(const Channel& channel, const std::vector<rdma::FrameRun>& frames);
+
+    /// Frames as far apart as their channel's own rate has them, ps after the first begins; 0: it
+    /// has none.
+    struct Paced
+    {
+        int64_t lastBegins = 0;
+        int64_t all = 0; ///< until another could begin
+    };
+
+    static Paced PacedOf(const Channel& channel, const std::vector<rdma::FrameRun>& frames);
 
     /// \return what goes first: as switches have their queues by default (--ets), 6 and 7 strictly
     /// before all others, which are alike; InfiniBand has one lane for all
@@ -136,9 +144,6 @@ class FormulaTransport : public PacketlessTransport
     {
         return priority < 6 || m_oneLane ? 0 : priority;
     }
-
-    /// \return the last one of them
-    static const rdma::FrameRun& LastOf(const std::vector<rdma::FrameRun>& frames);
 
     /// \return things[number], of a list that grows with the numbers of channels or messages
     template <class T>
