@@ -86,17 +86,18 @@ TrainingResults::StepsToJson() const
         body["bytes_sent_per_gpu"][op] = bytes;
     }
     body["collectives"] = nlohmann::ordered_json::array();
-    for (const Size& size : m_sizes)
+    if (m_sizes.empty())
     {
-        for (const auto& [key, sum] : size.sums)
-        {
-            body["collectives"].push_back({{"op", key.first},
-                                           {"algorithm", key.second},
-                                           {"count", sum.count},
-                                           {"bytes", sum.bytes / static_cast<double>(sum.count)},
-                                           {"time_us", sum.us / static_cast<double>(sum.count)},
-                                           {"busbw_GBps", sum.us > 0 ? sum.busBytes / sum.us : 0}});
-        }
+        return body;
+    }
+    for (const auto& [key, sum] : m_sizes[0].sums)
+    {
+        body["collectives"].push_back({{"op", key.first},
+                                       {"algorithm", key.second},
+                                       {"count", sum.count},
+                                       {"bytes", sum.bytes / static_cast<double>(sum.count)},
+                                       {"time_us", sum.us / static_cast<double>(sum.count)},
+                                       {"busbw_GBps", sum.us > 0 ? sum.busBytes / sum.us : 0}});
     }
     return body;
 }
@@ -187,9 +188,11 @@ nlohmann::ordered_json
 TrainingResults::ExtrapolationToJson() const
 {
     std::vector<double> times;
+    std::vector<double> communication;
     for (const Size& size : m_sizes)
     {
         times.push_back(size.stepUs / size.measured);
+        communication.push_back(size.communicationUs / size.measured);
     }
     const auto error = training::ExtrapolationError(Blocks(), times);
     const auto whole = training::WholeError(Blocks(), times, m_scenario.plan.blocks);
@@ -197,6 +200,7 @@ TrainingResults::ExtrapolationToJson() const
         {"blocks", m_scenario.plan.blocks},
         {"blocks_simulated", Blocks()},
         {"step_times_us", times},
+        {"communication_times_us", communication},
         {"error", error ? nlohmann::ordered_json(*error) : nlohmann::ordered_json()},
         {"error_of_whole", whole ? nlohmann::ordered_json(*whole) : nlohmann::ordered_json()}};
     if (m_scenario.options.pipeline > 1)

@@ -48,11 +48,14 @@ TrainingResults::SpanUs(const CollectiveRecord& record)
 void
 TrainingResults::Add(const StepRecord& record, int64_t begin)
 {
-    const std::size_t size =
-        std::min<std::size_t>(m_measured++ / m_scenario.steps, m_scenario.plan.sizes.size() - 1);
-    m_sizes.resize(size + 1);
-    Size& of = m_sizes[size];
+    const auto& sizes = m_scenario.plan.sizes;
+    if (m_sizes.empty() || (m_measured == m_scenario.steps && m_sizes.size() < sizes.size()))
+    {
+        BeginSize(sizes[sizes.size() - 1 - m_sizes.size()].blocks);
+    }
+    Size& of = m_sizes.front();
     ++of.measured;
+    ++m_measured;
     m_shares += record.share;
     of.stepUs += static_cast<double>(record.end - begin) * 1e-6;
     // GPUs that a recording has nothing for have no times, which are the others'.
@@ -94,6 +97,20 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
     }
 }
 
+void
+TrainingResults::BeginSize(uint32_t blocks)
+{
+    m_sizes.insert(m_sizes.begin(), Size());
+    m_sizes.front().blocks = blocks;
+    m_measured = 0;
+    m_shares = 0;
+    m_stepUs.clear();
+    m_stepBegins.clear();
+    m_listed.clear();
+    m_collectives = 0;
+    m_collectivesListed = 0;
+}
+
 double
 TrainingResults::Mean(double Size::*sum) const
 {
@@ -132,6 +149,21 @@ TrainingResults::BubbleShares() const
         shares += Format(i > 0 ? ", %.0f" : "%.0f", 100 * BubbleShare(m_sizes[i]));
     }
     return "; rough: of the exposed " + shares + "%";
+}
+
+std::string
+TrainingResults::CommunicationOfSizes() const
+{
+    if (!IsExtrapolated())
+    {
+        return "";
+    }
+    std::string times;
+    for (const Size& size : m_sizes)
+    {
+        times += (times.empty() ? "" : ", ") + HumanTime(size.communicationUs / size.measured);
+    }
+    return "; rough: extrapolated from " + times;
 }
 
 double
@@ -176,9 +208,9 @@ std::vector<uint32_t>
 TrainingResults::Blocks() const
 {
     std::vector<uint32_t> blocks;
-    for (std::size_t i = 0; i < m_sizes.size(); ++i)
+    for (const Size& size : m_sizes)
     {
-        blocks.push_back(m_scenario.plan.sizes[i].blocks);
+        blocks.push_back(size.blocks);
     }
     return blocks;
 }

@@ -78,6 +78,7 @@ class TrainingResults
     /// Sums over the measured steps of one size of the plan.
     struct Size
     {
+        uint32_t blocks = 0;
         uint32_t measured = 0;
         double stepUs = 0;
         double computeUs = 0;
@@ -92,10 +93,12 @@ class TrainingResults
     /// A measured step whose collectives stats.json lists.
     struct ListedStep
     {
-        uint32_t number; ///< from 1
+        uint32_t number; ///< from 1, of its size
         std::vector<CollectiveRecord> collectives;
     };
 
+    /// Steps of another number of blocks follow, larger than those before.
+    void BeginSize(uint32_t blocks);
     /// From the first rank's entry to the last one's leaving.
     static double SpanUs(const CollectiveRecord& record);
     /// Of the GPUs those that do anything: of a recording some may not.
@@ -121,6 +124,8 @@ class TrainingResults
     /// Of one size, of its exposed time; and of all of them, as words of an extrapolated run.
     static double BubbleShare(const Size& size);
     std::string BubbleShares() const;
+    /// Where messages meet, communication is no straight line: what each size had, in words.
+    std::string CommunicationOfSizes() const;
     /// By operation: bytes a GPU sends in a step, extrapolated as Mean.
     std::map<std::string, double> BytesSent() const;
     /// \return of the sizes that have been measured their numbers of blocks
@@ -146,9 +151,10 @@ class TrainingResults
 
     const scenario::TrainingScenario& m_scenario;
 
+    // Of the size that was begun last, which is the largest in the end:
     uint32_t m_measured = 0;
     double m_shares = 0;       ///< StepRecord::share, summed up
-    std::vector<Size> m_sizes; ///< of the plan's sizes, those that were begun
+    std::vector<Size> m_sizes; ///< of the plan's sizes, those that were begun: the last one first
     uint64_t m_collectives = 0;
     std::vector<double> m_stepUs;     ///< of the first
     std::vector<double> m_stepBegins; ///< us; of the same, where something is between them

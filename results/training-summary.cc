@@ -102,11 +102,20 @@ TrainingResults::StepsText() const
         for (std::size_t i = 0; i < m_sizes.size(); ++i)
         {
             times.push_back(m_sizes[i].stepUs / m_sizes[i].measured);
-            what += (i > 0 ? ", " : " ") + std::to_string(m_scenario.plan.sizes[i].blocks) + " (" +
+            what += (i > 0 ? ", " : " ") + std::to_string(m_sizes[i].blocks) + " (" +
                     HumanTime(times.back()) + ")";
         }
         const auto error = training::ExtrapolationError(Blocks(), times);
         what += error ? Format("; the line misses the largest by %.2g%%", 100 * *error) : "";
+        if (times.size() == 2 && m_scenario.plan.sizes.size() == 2)
+        {
+            // Three numbers need three times the least (SizesToSimulate).
+            const uint32_t least = 3 * m_sizes.back().blocks;
+            what += "; no error is known of two numbers of blocks" +
+                    (least < m_scenario.plan.blocks
+                         ? ", --layers=" + std::to_string(least) + " tells one"
+                         : std::string());
+        }
         const auto whole = training::WholeError(Blocks(), times, m_scenario.plan.blocks);
         what += whole ? Format(", the whole by %.2g%% if it bends on", 100 * *whole) : "";
     }
@@ -130,10 +139,11 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
        << Format("  computing            %10s   %5.1f%%\n",
                  HumanTime(computeUs).c_str(),
                  100 * computeUs / stepUs)
-       << Format("  exposed communication%10s   %5.1f%%   (communication was under way for %s)\n",
+       << Format("  exposed communication%10s   %5.1f%%   (communication was under way for %s%s)\n",
                  HumanTime(exposedUs).c_str(),
                  100 * exposedUs / stepUs,
-                 HumanTime(Mean(&Size::communicationUs)).c_str());
+                 HumanTime(Mean(&Size::communicationUs)).c_str(),
+                 CommunicationOfSizes().c_str());
     if (m_scenario.options.offload != training::Offload::kNone)
     {
         os << Format(
@@ -191,7 +201,7 @@ TrainingResults::PrintCollectives(std::ostream& os) const
 {
     if (IsExtrapolated())
     {
-        os << "Of the step with " << m_scenario.plan.sizes[0].blocks << " blocks:\n";
+        os << "From here on of the step with " << m_sizes[0].blocks << " blocks alone:\n";
     }
     const double n = m_sizes[0].measured;
     if (m_scenario.trace && m_sizes[0].messageBytes > 0)

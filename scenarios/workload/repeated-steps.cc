@@ -19,9 +19,9 @@ const RegisteredWorkload<RepeatedSteps> g_steps(
 
 RepeatedSteps::RepeatedSteps(const training::TrainingPlan& plan, uint32_t warmup, uint32_t measured)
     : m_plan(plan),
-      m_warmup(warmup),
       m_ofSize(warmup + measured),
       m_steps(m_ofSize * static_cast<uint32_t>(plan.sizes.size())),
+      m_unmeasured(m_steps - measured),
       m_begun(plan.ranks)
 {
 }
@@ -40,8 +40,8 @@ RepeatedSteps::Next(coll::Rank rank)
         return std::nullopt;
     }
     const uint32_t step = m_begun[rank]++;
-    const uint32_t first = m_plan.sizes[step / m_ofSize].firstRole;
-    return Round{first + m_plan.RoleIn(step, rank), step, step % m_ofSize >= m_warmup, {}};
+    const uint32_t first = m_plan.sizes[m_plan.sizes.size() - 1 - step / m_ofSize].firstRole;
+    return Round{first + m_plan.RoleIn(step, rank), step, step >= m_unmeasured, {}};
 }
 
 Notice
@@ -58,7 +58,7 @@ RepeatedSteps::OnEnded(coll::Rank, const Round& round)
     {
         m_ranksEnded.pop_front();
         ++m_ended;
-        notice.measure = m_ended == m_warmup;
+        notice.measure = m_ended == m_unmeasured;
         notice.end = m_ended == m_steps;
     }
     return notice;

@@ -15,10 +15,12 @@ namespace workload
 {
 
 /**
- * Training: every rank does its role's step over and over, the warm-up steps first; of each size of
- * the plan in turn, if it has several. A rank begins
- * its next step when all its tasks of this one are done. Measuring begins when the last rank has
- * ended the last warm-up step; the run is over when it has ended the last step.
+ * Training: every rank does its role's step over and over, the warm-up steps first. If the plan
+ * has several sizes, it does so of each in turn, the largest last: messages, links and calls that
+ * are counted are those of the largest alone, and all before is their warm-up. A rank begins its
+ * next step when all its tasks of this one are done. Measuring begins when the last rank has ended
+ * the last step before the measured ones of the largest size; the run is over when it has ended
+ * the last step.
  */
 class RepeatedSteps : public Workload
 {
@@ -34,9 +36,9 @@ class RepeatedSteps : public Workload
 
   private:
     const training::TrainingPlan& m_plan;
-    uint32_t m_warmup;
     uint32_t m_ofSize;             ///< steps of one size, with its warm-up
     uint32_t m_steps;              ///< in all
+    uint32_t m_unmeasured;         ///< of these the first, whose messages and calls do not count
     std::vector<uint32_t> m_begun; ///< by rank, for itself
     // Of all ranks, joined:
     std::deque<uint32_t> m_ranksEnded; ///< of the steps that not all ranks have ended

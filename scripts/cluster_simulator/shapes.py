@@ -48,6 +48,10 @@ STATS = {
     ),
     "nondeterministic": [TEXT],
     "step_times_us": [NUMBER],
+    "extrapolation": {
+        **dict.fromkeys("blocks_simulated step_times_us".split(), [NUMBER]),
+        "blocks": NUMBER,
+    },
     "drops": {EACH: NUMBER},
     "faults": [
         {

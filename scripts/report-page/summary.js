@@ -86,14 +86,30 @@ function subtitle() {
   document.getElementById("subtitle").textContent = words.join(" \u00b7 ");
 }
 
+// With --layers: a step's means are of the whole model, and all else is of the largest number of
+// blocks that was simulated. Nothing: all of them were.
+function fewer() {
+  const part = stats.extrapolation;
+  return part && isNumber(part.blocks) && Array.isArray(part.blocks_simulated) && part.blocks_simulated.length > 1
+    && part.blocks_simulated.every(isNumber) && Array.isArray(part.step_times_us) && part.step_times_us.every(isNumber) ? part : null;
+}
+
+function stepsText() {
+  const part = fewer();
+  if (!part) return stats.steps_measured === 1 ? "1 step measured" : "mean of " + stats.steps_measured + " steps";
+  return "of " + count(part.blocks) + " blocks, extrapolated from " + part.blocks_simulated.map((n, i) => count(n) + " (" + time(part.step_times_us[i]) + ")").join(", ")
+    + (isNumber(part.error) ? "; the line misses the largest by " + percent(Math.abs(part.error)) : "; no error is known of two numbers of blocks")
+    + (isNumber(part.error_of_whole) ? ", the whole by " + percent(Math.abs(part.error_of_whole)) + " if it bends on" : "");
+}
+
 function stepTiles() {
   const step = stats.step_time_us, tiles = [];
   if (!isNumber(step)) return [];
-  tiles.push(tile("Step time", time(step), stats.steps_measured === 1 ? "1 step measured" : "mean of " + stats.steps_measured + " steps"));
+  tiles.push(tile("Step time", time(step), stepsText()));
   tiles.push(tile("Computing", time(stats.compute_time_us), percent(stats.compute_time_us / step) + " of the step"));
   tiles.push(tile("Exposed communication", time(stats.exposed_communication_time_us), percent(stats.exposed_communication_time_us / step)
     + " of the step" + (stats.bubble_time_us > 0 ? ", " + time(stats.bubble_time_us) + " of it bubble" : "")
-    + "; under way for " + time(stats.communication_time_us)));
+    + "; under way for " + time(stats.communication_time_us) + (fewer() ? " (rough, as a bubble is: no straight line over blocks)" : "")));
   const held = stats.gpu_memory_peak;
   if (held && isNumber(held.reserved_bytes) && isNumber(held.allocated_bytes)) {
     tiles.push(tile("GPU memory", bytes(held.reserved_bytes), "PyTorch's allocator at most, rank " + held.rank + "; " + bytes(held.allocated_bytes) + " of it allocated"));
@@ -225,10 +241,17 @@ function stepBar(parent) {
   const parts = [["C", "compute", "computing"], ["O", "overlap", "computing, communication hidden behind it"],
     ["X", "exposed", "communication alone, exposed"], ["I", "idle", idleName], ["R", "held", heldName]].filter(([state]) => mean[state] > 0)
     .map(([state, name, text]) => [name, text, mean[state]]);
-  const whole = d3.sum(parts, ([, , us]) => us);
+  const whole = d3.sum(parts, ([, , us]) => us), part = fewer();
   parent.append(element("h3", {}, failures().length ? "A GPU\u2019s time for each step measured, " + meanOver() + ": with what was lost, and waited for between steps"
-    : "A GPU\u2019s step, " + meanOver()));
+    : "A GPU\u2019s step" + (part ? " of " + count(part.blocks_simulated[0]) + " blocks" : "") + ", " + meanOver()));
   oneBar(parent, "The step as one bar: ", parts);
+  if (part) {
+    const own = part.step_times_us[0] - whole;
+    parent.append(element("p", { class: "muted", id: "fewer-blocks" }, "Simulated were " + count(part.blocks_simulated[0]) + " of the model\u2019s " + count(part.blocks)
+      + " blocks: this bar and all below is of their steps (" + time(part.step_times_us[0]) + (own > 0.001 * part.step_times_us[0] ? ", of which GPUs wait " + time(own)
+      + " on average for the slowest of them" : "") + "). Times, throughput and bytes a step above are those of all blocks; messages, collectives and network are not."));
+    return;
+  }
   if (stats.bubble_time_us > 0) {
     parent.append(element("p", { class: "muted" }, "The bubble of " + time(stats.bubble_time_us) + " is all the time for which computing waited for another stage. "
       + "While a message was under way this bar has it as communication alone, and only the rest as idle."));

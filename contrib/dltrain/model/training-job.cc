@@ -21,7 +21,11 @@ namespace dltrain
 
 TrainingJob::TrainingJob(const scenario::TrainingScenario& scenario)
     : m_scenario(scenario),
-      m_calls(scenario.plan, scenario.warmupSteps, scenario.steps),
+      m_calls(scenario.plan,
+              static_cast<uint32_t>(scenario.plan.sizes.size() - 1) *
+                      (scenario.warmupSteps + scenario.steps) +
+                  scenario.warmupSteps,
+              scenario.steps),
       m_results(scenario)
 {
 }
@@ -454,7 +458,9 @@ TrainingJob::NameOfRound(uint32_t number) const
 uint32_t
 TrainingJob::SizeOf(uint32_t step) const
 {
-    return step / (m_scenario.warmupSteps + m_scenario.steps);
+    // The largest comes last (RepeatedSteps).
+    return static_cast<uint32_t>(m_scenario.plan.sizes.size()) - 1 -
+           step / (m_scenario.warmupSteps + m_scenario.steps);
 }
 
 bool

@@ -20,7 +20,11 @@ TrainingSimulation::TrainingSimulation(const scenario::TrainingScenario& scenari
           scenario.run,
           scenario.fabric,
           {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
-          {scenario.warmupSteps > 0, false, scenario.plan.ranks, std::cout, true}),
+          {scenario.warmupSteps > 0 || scenario.plan.sizes.size() > 1,
+           false,
+           scenario.plan.ranks,
+           std::cout,
+           true}),
       m_job(scenario, m_run)
 {
 }

@@ -7,6 +7,7 @@ from .gpu_time import (
     measured_from,
     segments,
     state_times,
+    some_blocks,
     step_parts,
     stream_order,
     time_in_bins,

@@ -47,13 +47,16 @@ def state_times(calls):
 
 def step_parts(run, step=None):
     """(times in the four states, step time, whether it ended) of a step or of their mean, us; None
-    if there is none.
+    if there is none. With --layers calls are of the blocks that were simulated, and so is all here:
+    some_blocks() says of how many.
 
     Without calls.log what is hidden is not known, and counts as computing.
     """
     times = run.stats.get("step_times_us") or []
     total = run.stats.get("step_time_us") if step is None else times[step - 1]
     calls = run.calls()
+    if step is None and some_blocks(run):
+        total = run.stats["extrapolation"]["step_times_us"][0]
     if step is not None:
         calls = calls[calls["step"] == step]
     ended = bool(total)
@@ -69,6 +72,15 @@ def step_parts(run, step=None):
         steps = _count_steps(calls)
         parts = [time / steps for time in state_times(calls)]
     return parts + [max(0.0, total - sum(parts))], total, ended
+
+
+def some_blocks(run):
+    """"8 of 40 blocks": of which calls, messages and links are, where --layers left out the others;
+    None if they are of all, or no calls are there."""
+    part = run.stats.get("extrapolation") or {}
+    if len(part.get("blocks_simulated") or []) < 2 or not part.get("step_times_us"):
+        return None
+    return None if run.calls().empty else f"{part['blocks_simulated'][0]} of {part['blocks']} blocks"
 
 
 def _count_steps(calls):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Where the time of a training step goes: bars."""
 
-from ..measures import call_times, step_parts
+from ..measures import call_times, some_blocks, step_parts
 from .style import (
     digits,
     DEEP,
@@ -31,7 +31,9 @@ def draw_step(items, width):
         for step in each:
             parts = step_parts(item.run, step)
             if parts:
-                rows.append((item.label if step is None else f"step {step}", *parts))
+                some = some_blocks(item.run)
+                name = f"{text(item.label, 20)}, {some}" if some else item.label
+                rows.append((name if step is None else f"step {step}", *parts))
     if not rows:
         raise NothingToShow("no training step was measured (only dltrain has steps)")
     single = len(items) == 1 and not items[0].run.calls().empty

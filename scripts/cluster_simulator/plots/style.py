@@ -384,6 +384,10 @@ def describe(run):
     words = []
     if "model" in stats:
         words += [str(stats["model"]), parallelism.words(stats)]
+        # Of some blocks is all that is drawn of a run with --layers.
+        blocks = (stats.get("extrapolation") or {}).get("blocks_simulated") or []
+        if len(blocks) > 1:
+            words.append(f"{blocks[0]} of {stats['extrapolation'].get('blocks')} blocks")
     if "pattern" in stats:
         words.append(str(stats["pattern"]))
     if run.program == "collperf":

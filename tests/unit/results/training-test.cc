@@ -349,19 +349,36 @@ TEST_F(Training, BubbleOfMoreBlocksIsAShareOfWhatIsExposed)
     scenario.plan.sizes = {{8, 0}, {4, 0}};
     scenario.steps = 1;
     TrainingResults results(scenario);
-    StepRecord step;
-    step.end = 26 * US;
-    step.computePs = 10 * US;
-    step.bubblePs = 2 * US;
-    results.Add(step, 0);
-    step.end = 46 * US;
+    StepRecord step; // the smaller size comes first
+    step.end = 20 * US;
     step.computePs = 5 * US;
     step.bubblePs = 3 * US;
-    results.Add(step, 26 * US);
+    step.communicationPs = 9 * US;
+    results.Add(step, 0);
+    step.end = 46 * US;
+    step.computePs = 10 * US;
+    step.bubblePs = 2 * US;
+    step.communicationPs = 12 * US;
+    results.Add(step, 20 * US);
     const auto json = results.ToJson(nullptr, {});
     EXPECT_NEAR(json["step_time_us"], 62, 1e-9);
     EXPECT_NEAR(json["compute_time_us"], 40, 1e-9);
     EXPECT_NEAR(json["bubble_time_us"], 22.0 * 2 / 16, 1e-9);
+    // What is listed is of the 8 blocks alone.
+    EXPECT_EQ(json["steps_measured"], 1);
+    EXPECT_EQ(json["step_times_us"], nlohmann::json({26.0}));
+    EXPECT_EQ(json["extrapolation"]["step_times_us"], nlohmann::json({26.0, 20.0}));
+    EXPECT_EQ(json["extrapolation"]["communication_times_us"], nlohmann::json({12.0, 9.0}));
+    std::ostringstream text;
+    results.Print(text, nullptr);
+    for (const char* words :
+         {"of 32 blocks, extrapolated from 8 (26.0 us), 4 (20.0 us); no error is known of two "
+          "numbers of blocks, --layers=12 tells one",
+          "rough: extrapolated from 12.0 us, 9.00 us",
+          "From here on of the step with 8 blocks alone:"})
+    {
+        EXPECT_NE(text.str().find(words), std::string::npos) << text.str();
+    }
 }
 
 TEST_F(Training, WaitingForTheHostIsNoCommunication)

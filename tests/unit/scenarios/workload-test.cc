@@ -89,6 +89,49 @@ TEST(RepeatedSteps, EachRankAtItsOwnPace)
 }
 
 // 7 ranks: 4 of 3 tasks, 3 of 5, in 2 + 3 steps.
+// Of --layers the smaller sizes come first, and nothing of them is counted: with a warm-up step and
+// 2 measured ones each size has 3, so the last 2 of 9 are measured, which begins when all have
+// ended 7.
+TEST(RepeatedSteps, CountsTheLargestSizeAloneWhichIsTheLast)
+{
+    auto plan = Plan(2, {7, 8, 4, 5, 1, 2}); // two roles of each size
+    plan.roleOf = {0, 1};
+    plan.sizes = {{6, 0}, {4, 2}, {2, 4}};
+    RepeatedSteps steps(plan, 1, 2);
+    for (uint32_t step = 0; step < 9; ++step)
+    {
+        for (uint32_t rank = 0; rank < 2; ++rank)
+        {
+            const auto round = steps.Next(rank);
+            ASSERT_TRUE(round);
+            EXPECT_EQ(round->number, step);
+            EXPECT_EQ(round->graph, 4 - step / 3 * 2 + rank);
+            EXPECT_EQ(round->measured, step >= 7);
+            const Notice notice = steps.OnEnded(rank, *round);
+            EXPECT_EQ(notice.measure, step == 6 && rank == 1);
+            EXPECT_EQ(notice.end, step == 8 && rank == 1);
+        }
+    }
+    EXPECT_TRUE(steps.IsDone());
+}
+
+// Without a warm-up the smaller sizes still are one.
+TEST(RepeatedSteps, SmallerSizesAreAWarmUp)
+{
+    auto plan = Plan(1, {7, 4});
+    plan.roleOf = {0};
+    plan.sizes = {{8, 0}, {4, 1}};
+    RepeatedSteps steps(plan, 0, 1);
+    const auto small = steps.Next(0);
+    EXPECT_EQ(small->graph, 1u);
+    EXPECT_FALSE(small->measured);
+    EXPECT_TRUE(steps.OnEnded(0, *small).measure);
+    const auto large = steps.Next(0);
+    EXPECT_EQ(large->graph, 0u);
+    EXPECT_TRUE(large->measured);
+    EXPECT_TRUE(steps.OnEnded(0, *large).end);
+}
+
 TEST(RepeatedSteps, CountsTasks)
 {
     const auto plan = Plan(7, {3, 5});
