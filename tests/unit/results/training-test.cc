@@ -366,9 +366,10 @@ TEST_F(Training, BubbleOfMoreBlocksIsAShareOfWhatIsExposed)
     EXPECT_NEAR(json["bubble_time_us"], 22.0 * 2 / 16, 1e-9);
     // What is listed is of the 8 blocks alone.
     EXPECT_EQ(json["steps_measured"], 1);
-    EXPECT_EQ(json["step_times_us"], nlohmann::json({26.0}));
-    EXPECT_EQ(json["extrapolation"]["step_times_us"], nlohmann::json({26.0, 20.0}));
-    EXPECT_EQ(json["extrapolation"]["communication_times_us"], nlohmann::json({12.0, 9.0}));
+    EXPECT_EQ(json["step_times_us"], nlohmann::ordered_json::array({26.0}));
+    EXPECT_EQ(json["extrapolation"]["step_times_us"], nlohmann::ordered_json::array({26.0, 20.0}));
+    EXPECT_EQ(json["extrapolation"]["communication_times_us"],
+              nlohmann::ordered_json::array({12.0, 9.0}));
     std::ostringstream text;
     results.Print(text, nullptr);
     for (const char* words :
