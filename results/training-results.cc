@@ -218,9 +218,12 @@ TrainingResults::Blocks() const
 double
 TrainingResults::Whole(const std::vector<double>& values) const
 {
-    return values.empty()     ? 0
-           : IsExtrapolated() ? training::Extrapolated(Blocks(), values, m_scenario.plan.blocks)
-                              : values[0];
+    if (values.empty() || !IsExtrapolated())
+    {
+        return values.empty() ? 0 : values[0];
+    }
+    // More blocks do not do less: where chance makes a line fall, it says nothing.
+    return std::max(training::Extrapolated(Blocks(), values, m_scenario.plan.blocks), values[0]);
 }
 
 bool

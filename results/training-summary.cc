@@ -19,7 +19,7 @@ namespace
 {
 
 void
-PrintCriticalPath(std::ostream& os, const CriticalPath& critical)
+PrintCriticalPath(std::ostream& os, const CriticalPath& critical, const std::string& ofWhat)
 {
     int64_t total = 0;
     for (const CriticalPath::Line& line : critical.InLines())
@@ -35,7 +35,7 @@ PrintCriticalPath(std::ostream& os, const CriticalPath& critical)
         if (total == 0)
         {
             total = line.ps;
-            os << Format("Critical path          %10s   ", time.c_str()) << words << "\n";
+            os << Format("Critical path          %10s   ", time.c_str()) << ofWhat << words << "\n";
             continue;
         }
         const double share = 100 * static_cast<double>(line.ps) / static_cast<double>(total);
@@ -116,6 +116,12 @@ TrainingResults::StepsText() const
                          ? ", --layers=" + std::to_string(least) + " tells one"
                          : std::string());
         }
+        if (times.size() > 1 && times[0] < times[1])
+        {
+            what +=
+                "; more blocks took less time, by chance or by how they meet, so that the whole "
+                "is taken to be as long as the largest, at least";
+        }
         const auto whole = training::WholeError(Blocks(), times, m_scenario.plan.blocks);
         what += whole ? Format(", the whole by %.2g%% if it bends on", 100 * *whole) : "";
     }
@@ -175,7 +181,10 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
     }
     if (critical)
     {
-        PrintCriticalPath(os, *critical);
+        PrintCriticalPath(
+            os,
+            *critical,
+            IsExtrapolated() ? "of " + std::to_string(m_sizes[0].blocks) + " blocks alone: " : "");
     }
 }
 

@@ -58,6 +58,13 @@ ForEachOfGpus(
     }
 }
 
+/// Steps of several numbers of blocks follow each other.
+bool
+IsExtrapolated(const Validation& v)
+{
+    return v.table.Find("layers") && v.values.Present("layers");
+}
+
 } // namespace
 
 std::vector<NamedItem>
@@ -127,6 +134,14 @@ MakeFaults(Validation* v, const topo::Topology* topology, const std::string& sev
         if (!several.empty())
         {
             reader.Fail("", "faults are of one process; allowed: without " + several);
+        }
+        else if (IsExtrapolated(*v) && (fault->at.ps > 0 || fault->length.ps > 0))
+        {
+            reader.Fail("",
+                        fault->what + " from or until some time would hit steps of one number of "
+                                      "blocks and not of the others, from whose difference the "
+                                      "step is extrapolated; allowed: at=0s without for, or "
+                                      "without --layers");
         }
         else if (!fault->IsOfNetwork())
         {

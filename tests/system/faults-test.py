@@ -749,6 +749,8 @@ class Property(SameBytesTest):
 class Refused(SameBytesTest):
     def test_bad_input(self):
         self.refuse("traffic --fault=link-dwn,at=1us,on=all", "did you mean 'link-down'")
+        for some in ("gpu-slow,at=1ms,on=gpu-1,to=2", "rate,at=0s,for=1ms,on=all,to=10Gbps"):
+            self.refuse(f"dltrain --layers=6 --fault={some}", "without --layers")
         self.refuse("dltrain --fault=link-down,at=1us,on=edge-0-0", "is a switch", "a link (a-b)")
         slow = "gpu-slow,at=1us,on=gpu-0,to=2"
         self.refuse(f"collperf --ranks=4 -b 1K --fault={slow}", "with dltrain")

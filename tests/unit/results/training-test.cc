@@ -382,6 +382,31 @@ TEST_F(Training, BubbleOfMoreBlocksIsAShareOfWhatIsExposed)
     }
 }
 
+// 4 blocks took 20 us and 8 took 12: the line would end at -36 us.
+TEST_F(Training, ALineThatFallsIsNotExtended)
+{
+    scenario::TrainingScenario scenario;
+    scenario.plan = m_plan;
+    scenario.plan.samplesPerStep = 8;
+    scenario.plan.blocks = 32;
+    scenario.plan.sizes = {{8, 0}, {4, 0}};
+    scenario.steps = 1;
+    TrainingResults results(scenario);
+    StepRecord step;
+    step.end = 20 * US;
+    step.computePs = 5 * US;
+    results.Add(step, 0);
+    step.end = 32 * US;
+    step.computePs = 6 * US;
+    results.Add(step, 20 * US);
+    const auto json = results.ToJson(nullptr, {});
+    EXPECT_NEAR(json["step_time_us"], 12, 1e-9);
+    EXPECT_NEAR(json["compute_time_us"], 6 + 24 * 0.25, 1e-9);
+    std::ostringstream text;
+    results.Print(text, nullptr);
+    EXPECT_NE(text.str().find("more blocks took less time"), std::string::npos) << text.str();
+}
+
 TEST_F(Training, WaitingForTheHostIsNoCommunication)
 {
     scenario::TrainingScenario scenario;

@@ -88,7 +88,6 @@ TEST(RepeatedSteps, EachRankAtItsOwnPace)
     }
 }
 
-// 7 ranks: 4 of 3 tasks, 3 of 5, in 2 + 3 steps.
 // Of --layers the smaller sizes come first, and nothing of them is counted: with a warm-up step and
 // 2 measured ones each size has 3, so the last 2 of 9 are measured, which begins when all have
 // ended 7.
@@ -132,6 +131,7 @@ TEST(RepeatedSteps, SmallerSizesAreAWarmUp)
     EXPECT_TRUE(steps.OnEnded(0, *large).end);
 }
 
+// 7 ranks: 4 of 3 tasks, 3 of 5, in 2 + 3 steps.
 TEST(RepeatedSteps, CountsTasks)
 {
     const auto plan = Plan(7, {3, 5});
