@@ -11,6 +11,7 @@
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/placement.h"
 #include "scenarios/training/fewer-layers.h"
+#include "topologies/names.h"
 
 namespace results
 {
@@ -63,9 +64,10 @@ TrainingResults::PrintHead(std::ostream& os) const
         os << "ZeRO-" << m_scenario.zero << " ("
            << training::ZeroImplName(m_scenario.options.zeroImpl) << ")";
     }
-    os << (m_scenario.trace ? "" : ", " + m_scenario.dtype) << ": " << m_scenario.plan.ranks
-       << " GPUs (" << rdma::Shown(m_scenario.gpu) << ") in " << m_scenario.cluster.servers
-       << " servers, " << rdma::Shown(m_scenario.cluster.topologyName) << ", "
+    os << (m_scenario.trace ? "" : ", " + m_scenario.dtype) << ": "
+       << topo::Counted(m_scenario.plan.ranks, "GPU") << " (" << rdma::Shown(m_scenario.gpu)
+       << ") in " << topo::Counted(m_scenario.cluster.servers, "server") << ", "
+       << rdma::Shown(m_scenario.cluster.topologyName) << ", "
        << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)) << ", "
        << scenario::PlacementName(m_scenario.cluster.placement) << " placement\n";
     if (m_scenario.trace)

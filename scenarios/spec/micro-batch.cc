@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace scenario
 {
@@ -70,6 +71,37 @@ TakeAccumulation(const Validation& v, training::TrainingOptions* options)
     options->accumulation = static_cast<uint32_t>(std::min(steps, kMostMicroBatch));
 }
 
+/// Samples that each copy of the model takes of the global batch that is given. 0: it does not go
+/// into equal shares, which is an error.
+uint64_t
+ShareOfGlobalBatch(Validation* v, const training::TrainingOptions& options)
+{
+    const uint64_t global = v->values.Integer("global-batch");
+    const uint64_t copies = options.Data();
+    if (global % copies == 0)
+    {
+        return global / copies;
+    }
+    const uint64_t down = global / copies * copies;
+    const bool isUp = (!down || global - down > copies / 2) && down + copies <= kMostGlobalBatch;
+    v->Fail("global-batch",
+            Copies(options) + " make multiples of " + std::to_string(copies) + " samples",
+            std::to_string(isUp ? down + copies : down));
+    return 0;
+}
+
+/// \return the largest up to `most` of which `share` is made
+uint64_t
+LargestPart(uint64_t share, uint64_t most)
+{
+    uint64_t part = std::min(share, most);
+    while (share % part != 0)
+    {
+        --part;
+    }
+    return part;
+}
+
 /// --micro-batch=auto. 0: there is an error.
 uint64_t
 AutoMicroBatch(Validation* v, const training::TrainingOptions& given)
@@ -106,17 +138,11 @@ AutoMicroBatch(Validation* v, const training::TrainingOptions& given)
     }
     // What a GPU takes of a step is micro-batch x accumulation.
     const uint64_t global = values.Integer("global-batch");
-    const uint64_t copies = options.Data();
-    const std::string gpus = Copies(options);
-    if (global % copies != 0)
+    const uint64_t share = ShareOfGlobalBatch(v, options);
+    if (share == 0)
     {
-        const uint64_t down = global / copies * copies;
-        v->Fail("global-batch",
-                gpus + " make multiples of " + std::to_string(copies) + " samples",
-                std::to_string(down ? down : copies));
         return 0;
     }
-    const uint64_t share = global / copies;
     if (values.Given("accumulation"))
     {
         const uint64_t accumulation = values.Integer("accumulation");
@@ -134,15 +160,11 @@ AutoMicroBatch(Validation* v, const training::TrainingOptions& given)
         }
         return micro;
     }
-    uint64_t micro = std::min(share, largest);
-    while (share % micro != 0)
-    {
-        --micro;
-    }
+    const uint64_t micro = LargestPart(share, largest);
     v->notes.push_back("micro-batch " + std::to_string(micro) + ": the largest up to " +
                        std::to_string(largest) + ", which fit " + gpu +
                        " by the estimate, of which a global batch of " + std::to_string(global) +
-                       " is made on " + gpus);
+                       " is made on " + Copies(options));
     return micro;
 }
 
@@ -218,6 +240,24 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
                             std::to_string(accumulation) + " make " + product,
                         product);
                 return;
+            }
+        }
+        else if (!haveMicro && !haveAccumulation)
+        {
+            const uint64_t share = ShareOfGlobalBatch(v, *options);
+            if (share == 0)
+            {
+                return;
+            }
+            const uint64_t most = std::exchange(micro, LargestPart(share, micro));
+            accumulation = share / micro;
+            if (micro < most)
+            {
+                v->notes.push_back("micro-batch " + std::to_string(micro) + ": the largest up to " +
+                                   std::to_string(most) +
+                                   ", the default, of which a global batch "
+                                   "of " +
+                                   std::to_string(global) + " is made on " + gpus);
             }
         }
         else

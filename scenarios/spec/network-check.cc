@@ -16,6 +16,7 @@
 #include "topologies/routes.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -27,6 +28,14 @@ namespace scenario
 
 namespace
 {
+
+/// Bytes to the nearest one, always with a unit.
+std::string
+SizeText(double bytes)
+{
+    const std::string text = CanonicalBytes(static_cast<uint64_t>(std::llround(bytes)));
+    return std::isdigit(static_cast<unsigned char>(text.back())) ? text + " B" : text;
+}
 
 constexpr uint64_t kUnknown = 1ULL << 62;
 
@@ -263,9 +272,7 @@ class Checker
                          " ask for";
         std::string text =
             "switch " + worst->name + " gets a buffer of " +
-            CanonicalBytes(
-                static_cast<uint64_t>(scale * static_cast<double>(m_fabric.bufferPer100G.value))) +
-            ", too small " +
+            SizeText(scale * static_cast<double>(m_fabric.bufferPer100G.value)) + ", too small " +
             (m_fabric.pfc ? "for the headroom that " + delays : std::string("for two frames")) +
             "; allowed: --buffer=" + CanonicalBytes((least + 999) / 1000 * 1000) + " or more";
         text += !m_fabric.pfc ? ""

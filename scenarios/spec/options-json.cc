@@ -71,6 +71,17 @@ class ScenarioReader
             Fail("/program", *it, "this program is " + m_table.program);
             return;
         }
+        // Nor does one in every result of a run.
+        if (const auto it = parsed.value.find("configuration");
+            it != parsed.value.end() && it->is_object())
+        {
+            m_result->errors.push_back({m_origin + ": /configuration",
+                                        "",
+                                        "these are the results of a run; a scenario is what stands "
+                                        "under this key alone",
+                                        ""});
+            return;
+        }
         for (const auto& [key, value] : parsed.value.items())
         {
             if (key == "program")

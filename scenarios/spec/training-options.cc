@@ -168,7 +168,7 @@ MakeTable()
             .Alias("train-micro-batch-size-per-gpu")
             .Alias("per-device-train-batch-size")
             .OrWord("auto")
-            .Otherwise("4, or what the global batch leaves")
+            .Otherwise("4, or the largest below it of which the global batch is made")
             .Range(1, 1e6)
             .Example("2"),
         Opt("accumulation", Kind::kInteger, json, group, "micro-batches a step")

@@ -131,7 +131,7 @@ class BadInput(SystemTest):
         self.refuse("dltrain --k=5", "--k=5", "even")
         self.refuse("dltrain --zero=4", "--zero=4", "0, 1, 2, 3")
         self.refuse("dltrain --steps=0", "--steps=0")
-        self.refuse("dltrain --global-batch=100", "--global-batch=100", "multiples of 512")
+        self.refuse("dltrain --global-batch=100", "--global-batch=100", "multiples of 128")
         self.refuse("dltrain --oversubscription=0.5", "--oversubscription=0.5", "1 to 1000")
         self.refuse("dltrain --prefetch=1MB", "--prefetch=1MB", "--zero=3")
         self.refuse("dltrain --offload=all", "--offload=all", "with --zero=2", "--zero=3")

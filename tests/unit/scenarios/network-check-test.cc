@@ -292,6 +292,21 @@ TEST(Buffer, WithoutPfcThereIsNoHeadroom)
         "--buffer=93kB or more");
 }
 
+// 1 MB for 100 Gb/s are 800 kB for 8 ports of 10 Gb/s; 1,000,003 B are 200,000.6 for 2 of them,
+// which is no multiple of a unit.
+TEST(Buffer, IsNamedWithItsUnit)
+{
+    const auto text = [](const std::string& buffer, const std::string& hosts) {
+        return Traffic({"--link-delay=10s",
+                        "--topology=single-switch",
+                        "--nic=10GbE",
+                        "--buffer=" + buffer,
+                        "--hosts=" + hosts});
+    };
+    EXPECT_NE(text("1MB", "8").find("gets a buffer of 800kB, "), std::string::npos);
+    EXPECT_NE(text("1000003", "2").find("gets a buffer of 200001 B, "), std::string::npos);
+}
+
 TEST(Buffer, OfAFileAndOfNs3Settings)
 {
     const File net(Graph("abs", {"as", "bs"}));

@@ -584,6 +584,13 @@ TEST(Json, MalformedTextIsOneErrorWithLineAndColumn)
     EXPECT_EQ(OnlyError(ReadScenarioText(table, "[1]", "job.json")),
               "job.json: a scenario is a JSON object such as {\"fabric\": {\"mtu\": 4096}}, this "
               "is array");
+    // stats.json of a run, which has one key that is a scenario.
+    EXPECT_EQ(OnlyError(ReadScenarioText(table,
+                                         "{\"hosts\": 3, \"configuration\": {\"training\": {}}, "
+                                         "\"flows\": 4, \"program\": \"dltrain\"}",
+                                         "stats.json")),
+              "stats.json: /configuration: these are the results of a run; a scenario is what "
+              "stands under this key alone");
     EXPECT_EQ(
         OnlyError(
             ReadScenarioText(table, "{\"training\": {\"zero\": 1,\n \"zero\": 2}}", "job.json")),

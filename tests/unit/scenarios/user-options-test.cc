@@ -473,7 +473,7 @@ TEST(MicroBatch, AutoDividesAGlobalBatch)
                   .scenario->microBatch,
               2u);
     ExpectIn(ErrorOf(Train({"--micro-batch=auto", "--global-batch=1000"})),
-             {"--global-batch=1000: 128 GPUs make multiples of 128", "'896'"});
+             {"--global-batch=1000: 128 GPUs make multiples of 128", "'1024'"});
     ExpectIn(ErrorOf(Train({"--micro-batch=auto", "--global-batch=1024", "--accumulation=3"})),
              {"--accumulation=3: does not divide the 8 samples"});
     ExpectIn(ErrorOf(Train({"--micro-batch=auto",

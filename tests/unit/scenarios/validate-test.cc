@@ -14,6 +14,7 @@
 #include "scenarios/spec/validate.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -339,7 +340,9 @@ TEST(Fabric, InfiniBandIsWhatItsNicIs)
 TEST(BadInput, BatchesThatContradictEachOther)
 {
     EXPECT_EQ(TrainError({"--global-batch=100"}),
-              "--global-batch=100: 128 GPUs x micro-batch 4 make 512; allowed: multiples of 512; "
+              "--global-batch=100: 128 GPUs make multiples of 128 samples; did you mean '128'?");
+    EXPECT_EQ(TrainError({"--global-batch=640", "--micro-batch=4"}),
+              "--global-batch=640: 128 GPUs x micro-batch 4 make 512; allowed: multiples of 512; "
               "did you mean '512'?");
     EXPECT_EQ(TrainError({"--global-batch=1024", "--micro-batch=4", "--accumulation=3"}),
               "--global-batch=1024: 128 GPUs x micro-batch 4 x accumulation 3 make 1536; did you "
@@ -347,6 +350,24 @@ TEST(BadInput, BatchesThatContradictEachOther)
     EXPECT_EQ(TrainError({"--global-batch=1000", "--accumulation=2"}),
               "--global-batch=1000: 128 GPUs x accumulation 2 make 256; allowed: multiples of 256; "
               "did you mean '1024'?");
+}
+
+// 128 GPUs; a micro-batch of 4 unless given, but where the global batch is made of fewer: 1 sample
+// a GPU; 3; 5 = 5 x 1; 6 = 2 x 3; 8 = 2 x 4.
+TEST(Batches, DefaultGoesIntoTheGlobalBatch)
+{
+    const std::vector<std::array<uint32_t, 3>> cases = {{128, 1, 1},
+                                                        {384, 3, 1},
+                                                        {640, 1, 5},
+                                                        {768, 3, 2},
+                                                        {1024, 4, 2}};
+    for (const auto& [global, micro, accumulation] : cases)
+    {
+        const auto result = Train({"--global-batch=" + std::to_string(global)});
+        ASSERT_TRUE(result.scenario) << global;
+        EXPECT_EQ(result.scenario->microBatch, micro) << global;
+        EXPECT_EQ(result.scenario->options.accumulation, accumulation) << global;
+    }
 }
 
 TEST(BadInput, OptionsThatMeanNothingHere)
