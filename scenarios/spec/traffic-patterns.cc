@@ -160,6 +160,19 @@ FlowsFit(Validation* v, const TrafficScenario& s, const topo::Topology& topology
     return why.empty();
 }
 
+/// \param load of the hosts' links out, headers included
+void
+NoteOverload(Validation* v, double load)
+{
+    if (load > 1)
+    {
+        v->notes.push_back(
+            "warning: with headers flows come at " + std::to_string(std::llround(100 * load)) +
+            "% of the rate of the hosts' links: what waits grows until --duration ends, and "
+            "completion times with it");
+    }
+}
+
 /// Flows of --pattern=poisson and on-off.
 void
 MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
@@ -242,6 +255,13 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
     s->measuring.until = s->measuring.from + values.Duration("duration");
     o.until = s->measuring.until + values.Duration("cool-down");
     s->offered = {values.Real("load"), wire, incastLoad, sizes.MeanBytes()};
+    const double perByte =
+        wire
+            ? 1
+            : (static_cast<double>(sizes.MeanBytes1024()) +
+               static_cast<double>(sizes.MeanPackets1024(mtu) * header + 1024 * frames.rethBytes)) /
+                  static_cast<double>(sizes.MeanBytes1024());
+    NoteOverload(v, (values.Real("load") + incastLoad) * perByte);
     if (const double expected = ExpectedArrivals(o); expected > kMostFlows)
     {
         v->Fail("duration",

@@ -323,6 +323,22 @@ check(
     "fairness.csv sums up to %g bytes" % total,
 )
 
+# ---- more than links carry is said, headers included: a packet of 256 B has a fifth more
+
+LIGHT = ("--hosts=3", "--topology=single-switch", "--pattern=poisson", "--duration=20us")
+for options, percent in (
+    (("--load=1.5", "--load-of=wire"), "150%"),
+    (("--load=0.6", "--incast-load=0.6", "--incast-fan-in=2", "--load-of=wire"), "120%"),
+    (("--load=0.97", "--load-of=wire"), ""),
+    (("--load=0.9", "--mtu=4096"), ""),
+    (("--load=0.99", "--mtu=256"), "%"),
+):
+    said = run(*LIGHT, *options, out="overload").stderr
+    check(
+        ("of the rate of the hosts' links" in said) == bool(percent) and percent in said,
+        "%s: %s" % (options, said),
+    )
+
 # ---- bad distributions: one error, and no result
 
 for text, expected in (

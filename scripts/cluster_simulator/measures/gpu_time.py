@@ -80,7 +80,9 @@ def some_blocks(run):
     part = run.stats.get("extrapolation") or {}
     if len(part.get("blocks_simulated") or []) < 2 or not part.get("step_times_us"):
         return None
-    return None if run.calls().empty else f"{part['blocks_simulated'][0]} of {part['blocks']} blocks"
+    if run.calls().empty:
+        return None
+    return f"{part['blocks_simulated'][0]} of {part['blocks']} blocks"
 
 
 def _count_steps(calls):
