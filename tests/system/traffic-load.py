@@ -325,10 +325,13 @@ check(
 
 # ---- more than links carry is said, headers included: a packet of 256 B has a fifth more
 
-LIGHT = ("--hosts=3", "--topology=single-switch", "--pattern=poisson", "--duration=20us")
+LIGHT = (
+    *("--hosts=3", "--topology=single-switch", "--pattern=poisson"),
+    *("--duration=40us", "--sizes=fb-hadoop"),
+)
 for options, percent in (
     (("--load=1.5", "--load-of=wire"), "150%"),
-    (("--load=0.6", "--incast-load=0.6", "--incast-fan-in=2", "--load-of=wire"), "120%"),
+    (("--load=0.6", "--incast-load=0.6", "--incast-fan-in=2", "--incast-bytes=20kB"), "12"),
     (("--load=0.97", "--load-of=wire"), ""),
     (("--load=0.9", "--mtu=4096"), ""),
     (("--load=0.99", "--mtu=256"), "%"),
