@@ -62,7 +62,7 @@ StalenessOfStages(const training::TrainingOptions& o, uint32_t steps)
 nlohmann::ordered_json
 TrainingResults::NumberOrNull(double value) const
 {
-    return m_measured > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+    return HasWhole() ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
 }
 
 nlohmann::ordered_json

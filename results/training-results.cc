@@ -199,7 +199,10 @@ TrainingResults::BytesSent() const
     std::map<std::string, double> sent;
     for (const auto& [op, ofOp] : values)
     {
-        sent[op] = Whole(ofOp);
+        if (HasWhole())
+        {
+            sent[op] = Whole(ofOp);
+        }
     }
     return sent;
 }
@@ -224,6 +227,12 @@ TrainingResults::Whole(const std::vector<double>& values) const
     }
     // More blocks do not do less: where chance makes a line fall, it says nothing.
     return std::max(training::Extrapolated(Blocks(), values, m_scenario.plan.blocks), values[0]);
+}
+
+bool
+TrainingResults::HasWhole() const
+{
+    return m_measured > 0 && (m_scenario.plan.sizes.size() < 2 || IsExtrapolated());
 }
 
 bool

@@ -132,6 +132,9 @@ class TrainingResults
     std::vector<uint32_t> Blocks() const;
     double Whole(const std::vector<double>& values) const;
     bool IsExtrapolated() const;
+    /// Whether anything is known of a step of the whole model: of a run that was interrupted when
+    /// it had done only one of several numbers of blocks, nothing is.
+    bool HasWhole() const;
     /// All measured steps together.
     double MeasuredUs() const;
 

@@ -97,9 +97,7 @@ TrainingResults::StepsText() const
                            : "mean of " + std::to_string(m_measured) + " steps measured";
     if (m_scenario.plan.sizes.size() > 1)
     {
-        what = IsExtrapolated()
-                   ? "of " + std::to_string(m_scenario.plan.blocks) + " blocks, extrapolated from"
-                   : "of";
+        what = "of " + std::to_string(m_scenario.plan.blocks) + " blocks, extrapolated from";
         std::vector<double> times;
         for (std::size_t i = 0; i < m_sizes.size(); ++i)
         {
@@ -251,6 +249,13 @@ TrainingResults::Print(std::ostream& os,
     if (m_measured == 0)
     {
         os << "no measured step was completed\n\n";
+        return;
+    }
+    if (!HasWhole())
+    {
+        os << "no step of the whole model: of its " << m_scenario.plan.blocks << " blocks only "
+           << m_sizes[0].blocks << " were simulated (" << HumanTime(Mean(&Size::stepUs))
+           << "), and a line needs two numbers of them\n\n";
         return;
     }
     PrintStep(os, critical);

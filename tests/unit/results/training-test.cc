@@ -382,6 +382,36 @@ TEST_F(Training, BubbleOfMoreBlocksIsAShareOfWhatIsExposed)
     }
 }
 
+// Interrupted when 4 of 32 blocks were done: their 20 us are no step of the model.
+TEST_F(Training, OneNumberOfBlocksIsNoStepOfTheModel)
+{
+    scenario::TrainingScenario scenario;
+    scenario.plan = m_plan;
+    scenario.plan.samplesPerStep = 8;
+    scenario.plan.blocks = 32;
+    scenario.plan.sizes = {{8, 0}, {4, 0}};
+    scenario.steps = 1;
+    TrainingResults results(scenario);
+    StepRecord step;
+    step.end = 20 * US;
+    step.computePs = 5 * US;
+    results.Add(step, 0);
+    const auto json = results.ToJson(nullptr, {});
+    for (const char* key : {"step_time_us", "compute_time_us", "samples_per_s", "mfu"})
+    {
+        EXPECT_TRUE(json[key].is_null()) << key;
+    }
+    EXPECT_TRUE(json["bytes_sent_per_gpu"].empty());
+    EXPECT_EQ(json["extrapolation"]["blocks_simulated"], nlohmann::ordered_json::array({4}));
+    std::ostringstream text;
+    results.Print(text, nullptr);
+    EXPECT_NE(text.str().find("no step of the whole model: of its 32 blocks only 4 were simulated "
+                              "(20.0 us), and a line needs two numbers of them"),
+              std::string::npos)
+        << text.str();
+    EXPECT_EQ(text.str().find("samples/s"), std::string::npos) << text.str();
+}
+
 // 4 blocks took 20 us and 8 took 12: the line would end at -36 us.
 TEST_F(Training, ALineThatFallsIsNotExtended)
 {
