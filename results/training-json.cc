@@ -187,20 +187,14 @@ TrainingResults::AddModelOnGpus(nlohmann::ordered_json* body) const
 nlohmann::ordered_json
 TrainingResults::ExtrapolationToJson() const
 {
-    std::vector<double> times;
-    std::vector<double> communication;
-    for (const Size& size : m_sizes)
-    {
-        times.push_back(size.stepUs / size.measured);
-        communication.push_back(size.communicationUs / size.measured);
-    }
+    const std::vector<double> times = OfSizes(&Size::stepUs);
     const auto error = training::ExtrapolationError(Blocks(), times);
     const auto whole = training::WholeError(Blocks(), times, m_scenario.plan.blocks);
     nlohmann::ordered_json body = {
         {"blocks", m_scenario.plan.blocks},
         {"blocks_simulated", Blocks()},
         {"step_times_us", times},
-        {"communication_times_us", communication},
+        {"communication_times_us", OfSizes(&Size::communicationUs)},
         {"error", error ? nlohmann::ordered_json(*error) : nlohmann::ordered_json()},
         {"error_of_whole", whole ? nlohmann::ordered_json(*whole) : nlohmann::ordered_json()}};
     if (m_scenario.options.pipeline > 1)

@@ -48,10 +48,10 @@ TrainingResults::SpanUs(const CollectiveRecord& record)
 void
 TrainingResults::Add(const StepRecord& record, int64_t begin)
 {
-    const auto& sizes = m_scenario.plan.sizes;
-    if (m_sizes.empty() || (m_measured == m_scenario.steps && m_sizes.size() < sizes.size()))
+    const training::TrainingPlan& plan = m_scenario.plan;
+    if (m_sizes.empty() || (m_measured == m_scenario.steps && m_sizes.size() < plan.sizes.size()))
     {
-        BeginSize(sizes[sizes.size() - 1 - m_sizes.size()].blocks);
+        BeginSize(plan.sizes[plan.SizeInTurn(m_sizes.size())].blocks);
     }
     Size& of = m_sizes.front();
     ++of.measured;
@@ -111,15 +111,21 @@ TrainingResults::BeginSize(uint32_t blocks)
     m_collectivesListed = 0;
 }
 
+std::vector<double>
+TrainingResults::OfSizes(double Size::*sum) const
+{
+    std::vector<double> means;
+    for (const Size& size : m_sizes)
+    {
+        means.push_back(size.*sum / size.measured);
+    }
+    return means;
+}
+
 double
 TrainingResults::Mean(double Size::*sum) const
 {
-    std::vector<double> values;
-    for (const Size& size : m_sizes)
-    {
-        values.push_back(size.*sum / size.measured);
-    }
-    return Whole(values);
+    return Whole(OfSizes(sum));
 }
 
 double
@@ -159,9 +165,9 @@ TrainingResults::CommunicationOfSizes() const
         return "";
     }
     std::string times;
-    for (const Size& size : m_sizes)
+    for (const double us : OfSizes(&Size::communicationUs))
     {
-        times += (times.empty() ? "" : ", ") + HumanTime(size.communicationUs / size.measured);
+        times += (times.empty() ? "" : ", ") + HumanTime(us);
     }
     return "; rough: extrapolated from " + times;
 }
@@ -176,6 +182,10 @@ TrainingResults::BubbleShare(const Size& size)
 std::map<std::string, double>
 TrainingResults::BytesSent() const
 {
+    if (!HasWhole())
+    {
+        return {};
+    }
     const double gpus = WorkingGpus();
     std::map<std::string, std::vector<double>> values;
     for (std::size_t i = 0; i < m_sizes.size(); ++i)
@@ -199,10 +209,7 @@ TrainingResults::BytesSent() const
     std::map<std::string, double> sent;
     for (const auto& [op, ofOp] : values)
     {
-        if (HasWhole())
-        {
-            sent[op] = Whole(ofOp);
-        }
+        sent[op] = Whole(ofOp);
     }
     return sent;
 }

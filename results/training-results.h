@@ -116,6 +116,8 @@ class TrainingResults
      */
     double Utilization(double stepUs) const;
     bool HasTokens() const;
+    /// \return means over the measured steps of each size, us: as m_sizes
+    std::vector<double> OfSizes(double Size::*sum) const;
     /// Mean over the measured steps, us: of the whole model, extrapolated where the plan's sizes
     /// have fewer blocks. 0: no step was measured.
     double Mean(double Size::*sum) const;
@@ -147,6 +149,7 @@ class TrainingResults
 
     // training-summary.cc
     void PrintHead(std::ostream& os) const;
+    std::string ExtrapolationText() const;
     std::string StepsText() const;
     void PrintStep(std::ostream& os, const CriticalPath* critical) const;
     void PrintThroughput(std::ostream& os) const;

@@ -88,43 +88,46 @@ TrainingResults::PrintHead(std::ostream& os) const
     os << "\n\n";
 }
 
-/// How many steps, or of which numbers of blocks, and how well these fit a line.
+/// Of which numbers of blocks the whole was made, and how well these fit a line.
+std::string
+TrainingResults::ExtrapolationText() const
+{
+    const training::TrainingPlan& plan = m_scenario.plan;
+    const std::vector<double> times = OfSizes(&Size::stepUs);
+    std::string what = "of " + std::to_string(plan.blocks) + " blocks, extrapolated from";
+    for (std::size_t i = 0; i < m_sizes.size(); ++i)
+    {
+        what += (i > 0 ? ", " : " ") + std::to_string(m_sizes[i].blocks) + " (" +
+                HumanTime(times[i]) + ")";
+    }
+    const auto error = training::ExtrapolationError(Blocks(), times);
+    what += error ? Format("; the line misses the largest by %.2g%%", 100 * *error) : "";
+    if (plan.sizes.size() == 2)
+    {
+        // Three numbers need three times the least (SizesToSimulate).
+        const uint32_t least = 3 * m_sizes.back().blocks;
+        what += "; no error is known of two numbers of blocks" +
+                (least < plan.blocks ? ", --layers=" + std::to_string(least) + " tells one"
+                                     : std::string());
+    }
+    if (times[0] < times[1])
+    {
+        what += "; more blocks took less time, by chance or by how they meet, so that the whole is "
+                "taken to be as long as the largest, at least";
+    }
+    const auto whole = training::WholeError(Blocks(), times, plan.blocks);
+    what += whole ? Format(", the whole by %.2g%% if it bends on", 100 * *whole) : "";
+    return what;
+}
+
+/// How many steps, or of which numbers of blocks.
 std::string
 TrainingResults::StepsText() const
 {
-    std::string what = m_measured == 1
+    std::string what = IsExtrapolated() ? ExtrapolationText()
+                       : m_measured == 1
                            ? "1 step measured"
                            : "mean of " + std::to_string(m_measured) + " steps measured";
-    if (m_scenario.plan.sizes.size() > 1)
-    {
-        what = "of " + std::to_string(m_scenario.plan.blocks) + " blocks, extrapolated from";
-        std::vector<double> times;
-        for (std::size_t i = 0; i < m_sizes.size(); ++i)
-        {
-            times.push_back(m_sizes[i].stepUs / m_sizes[i].measured);
-            what += (i > 0 ? ", " : " ") + std::to_string(m_sizes[i].blocks) + " (" +
-                    HumanTime(times.back()) + ")";
-        }
-        const auto error = training::ExtrapolationError(Blocks(), times);
-        what += error ? Format("; the line misses the largest by %.2g%%", 100 * *error) : "";
-        if (times.size() == 2 && m_scenario.plan.sizes.size() == 2)
-        {
-            // Three numbers need three times the least (SizesToSimulate).
-            const uint32_t least = 3 * m_sizes.back().blocks;
-            what += "; no error is known of two numbers of blocks" +
-                    (least < m_scenario.plan.blocks
-                         ? ", --layers=" + std::to_string(least) + " tells one"
-                         : std::string());
-        }
-        if (times.size() > 1 && times[0] < times[1])
-        {
-            what +=
-                "; more blocks took less time, by chance or by how they meet, so that the whole "
-                "is taken to be as long as the largest, at least";
-        }
-        const auto whole = training::WholeError(Blocks(), times, m_scenario.plan.blocks);
-        what += whole ? Format(", the whole by %.2g%% if it bends on", 100 * *whole) : "";
-    }
     if (m_scenario.warmupSteps)
     {
         what += ", after " + std::to_string(m_scenario.warmupSteps) +

@@ -71,6 +71,15 @@ TakeAccumulation(const Validation& v, training::TrainingOptions* options)
     options->accumulation = static_cast<uint32_t>(std::min(steps, kMostMicroBatch));
 }
 
+/// Of a global batch that is none.
+std::string
+NearestMultiple(uint64_t global, uint64_t part)
+{
+    const uint64_t down = global / part * part;
+    const bool isDown = down && (global - down <= part / 2 || down + part > kMostGlobalBatch);
+    return std::to_string(isDown ? down : down + part);
+}
+
 /// Samples that each copy of the model takes of the global batch that is given. 0: it does not go
 /// into equal shares, which is an error.
 uint64_t
@@ -82,11 +91,9 @@ ShareOfGlobalBatch(Validation* v, const training::TrainingOptions& options)
     {
         return global / copies;
     }
-    const uint64_t down = global / copies * copies;
-    const bool isUp = (!down || global - down > copies / 2) && down + copies <= kMostGlobalBatch;
     v->Fail("global-batch",
             Copies(options) + " make multiples of " + std::to_string(copies) + " samples",
-            std::to_string(isUp ? down + copies : down));
+            NearestMultiple(global, copies));
     return 0;
 }
 
@@ -100,6 +107,20 @@ LargestPart(uint64_t share, uint64_t most)
         --part;
     }
     return part;
+}
+
+/// \param why there are not more than `most`: "the default"
+void
+NotePart(Validation* v,
+         const training::TrainingOptions& options,
+         uint64_t micro,
+         uint64_t most,
+         const std::string& why)
+{
+    v->notes.push_back("micro-batch " + std::to_string(micro) + ": the largest up to " +
+                       std::to_string(most) + ", " + why + ", of which a global batch of " +
+                       std::to_string(v->values.Integer("global-batch")) + " is made on " +
+                       Copies(options));
 }
 
 /// --micro-batch=auto. 0: there is an error.
@@ -137,7 +158,6 @@ AutoMicroBatch(Validation* v, const training::TrainingOptions& given)
         return largest;
     }
     // What a GPU takes of a step is micro-batch x accumulation.
-    const uint64_t global = values.Integer("global-batch");
     const uint64_t share = ShareOfGlobalBatch(v, options);
     if (share == 0)
     {
@@ -161,10 +181,7 @@ AutoMicroBatch(Validation* v, const training::TrainingOptions& given)
         return micro;
     }
     const uint64_t micro = LargestPart(share, largest);
-    v->notes.push_back("micro-batch " + std::to_string(micro) + ": the largest up to " +
-                       std::to_string(largest) + ", which fit " + gpu +
-                       " by the estimate, of which a global batch of " + std::to_string(global) +
-                       " is made on " + Copies(options));
+    NotePart(v, options, micro, largest, "which fit " + gpu + " by the estimate");
     return micro;
 }
 
@@ -253,11 +270,7 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
             accumulation = share / micro;
             if (micro < most)
             {
-                v->notes.push_back("micro-batch " + std::to_string(micro) + ": the largest up to " +
-                                   std::to_string(most) +
-                                   ", the default, of which a global batch "
-                                   "of " +
-                                   std::to_string(global) + " is made on " + gpus);
+                NotePart(v, *options, micro, most, "the default");
             }
         }
         else
@@ -269,14 +282,10 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
                 const std::string factors = haveAccumulation
                                                 ? "accumulation " + std::to_string(accumulation)
                                                 : "micro-batch " + std::to_string(micro);
-                const uint64_t down = global / part * part;
                 v->Fail("global-batch",
                         gpus + " x " + factors + " make " + std::to_string(part) +
                             "; allowed: multiples of " + std::to_string(part),
-                        std::to_string(
-                            down && (global - down <= part / 2 || down + part > kMostGlobalBatch)
-                                ? down
-                                : down + part));
+                        NearestMultiple(global, part));
                 return;
             }
             (haveAccumulation ? micro : accumulation) = global / part;

@@ -246,22 +246,19 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
     o.load = std::max<uint64_t>(1, Billionths(values.Real("load")));
     o.incastLoad = incastLoad > 0 ? std::max<uint64_t>(1, Billionths(incastLoad)) : 0;
     // One RETH a flow; what pads a packet to four bytes is left out, 1.5 B a flow.
-    o.bytesPerFlow1024 =
-        sizes.MeanBytes1024() +
-        (wire ? sizes.MeanPackets1024(mtu) * header + uint64_t{1024} * frames.rethBytes : 0);
+    const uint64_t headers1024 =
+        sizes.MeanPackets1024(mtu) * header + uint64_t{1024} * frames.rethBytes;
+    o.bytesPerFlow1024 = sizes.MeanBytes1024() + (wire ? headers1024 : 0);
     o.incastBytesPerFlow1024 =
         1024 *
         (o.incastBytes + (wire ? (o.incastBytes + mtu - 1) / mtu * header + frames.rethBytes : 0));
     s->measuring.until = s->measuring.from + values.Duration("duration");
     o.until = s->measuring.until + values.Duration("cool-down");
     s->offered = {values.Real("load"), wire, incastLoad, sizes.MeanBytes()};
-    const double perByte =
-        wire
-            ? 1
-            : (static_cast<double>(sizes.MeanBytes1024()) +
-               static_cast<double>(sizes.MeanPackets1024(mtu) * header + 1024 * frames.rethBytes)) /
-                  static_cast<double>(sizes.MeanBytes1024());
-    NoteOverload(v, (values.Real("load") + incastLoad) * perByte);
+    const double onWire = static_cast<double>(sizes.MeanBytes1024() + headers1024);
+    NoteOverload(v,
+                 (values.Real("load") + incastLoad) * onWire /
+                     static_cast<double>(o.bytesPerFlow1024));
     if (const double expected = ExpectedArrivals(o); expected > kMostFlows)
     {
         v->Fail("duration",

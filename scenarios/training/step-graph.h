@@ -145,6 +145,20 @@ struct TrainingPlan
         return roleOf[rank] + (step == 0 ? fillRoles : 0);
     }
 
+    /// Steps of every size follow each other, the smallest first, so that what is counted in the
+    /// end is of the largest alone. \param turn from 0 \return a place in `sizes`
+    std::size_t SizeInTurn(std::size_t turn) const
+    {
+        return sizes.size() - 1 - turn;
+    }
+
+    /// \return steps of a run, of all sizes, before the measured ones of the largest. \param
+    /// warmup, measured steps of each size
+    uint32_t StepsBeforeCounting(uint32_t warmup, uint32_t measured) const
+    {
+        return static_cast<uint32_t>(sizes.size() - 1) * (warmup + measured) + warmup;
+    }
+
     bool HasActors() const
     {
         return !actorAt.empty();

@@ -21,7 +21,7 @@ RepeatedSteps::RepeatedSteps(const training::TrainingPlan& plan, uint32_t warmup
     : m_plan(plan),
       m_ofSize(warmup + measured),
       m_steps(m_ofSize * static_cast<uint32_t>(plan.sizes.size())),
-      m_unmeasured(m_steps - measured),
+      m_unmeasured(plan.StepsBeforeCounting(warmup, measured)),
       m_begun(plan.ranks)
 {
 }
@@ -40,7 +40,7 @@ RepeatedSteps::Next(coll::Rank rank)
         return std::nullopt;
     }
     const uint32_t step = m_begun[rank]++;
-    const uint32_t first = m_plan.sizes[m_plan.sizes.size() - 1 - step / m_ofSize].firstRole;
+    const uint32_t first = m_plan.sizes[m_plan.SizeInTurn(step / m_ofSize)].firstRole;
     return Round{first + m_plan.RoleIn(step, rank), step, step >= m_unmeasured, {}};
 }
 

@@ -22,9 +22,7 @@ namespace dltrain
 TrainingJob::TrainingJob(const scenario::TrainingScenario& scenario)
     : m_scenario(scenario),
       m_calls(scenario.plan,
-              static_cast<uint32_t>(scenario.plan.sizes.size() - 1) *
-                      (scenario.warmupSteps + scenario.steps) +
-                  scenario.warmupSteps,
+              scenario.plan.StepsBeforeCounting(scenario.warmupSteps, scenario.steps),
               scenario.steps),
       m_results(scenario)
 {
@@ -458,9 +456,8 @@ TrainingJob::NameOfRound(uint32_t number) const
 uint32_t
 TrainingJob::SizeOf(uint32_t step) const
 {
-    // The largest comes last (RepeatedSteps).
-    return static_cast<uint32_t>(m_scenario.plan.sizes.size()) - 1 -
-           step / (m_scenario.warmupSteps + m_scenario.steps);
+    return static_cast<uint32_t>(
+        m_scenario.plan.SizeInTurn(step / (m_scenario.warmupSteps + m_scenario.steps)));
 }
 
 bool

@@ -20,7 +20,7 @@ TrainingSimulation::TrainingSimulation(const scenario::TrainingScenario& scenari
           scenario.run,
           scenario.fabric,
           {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
-          {scenario.warmupSteps > 0 || scenario.plan.sizes.size() > 1,
+          {scenario.plan.StepsBeforeCounting(scenario.warmupSteps, scenario.steps) > 0,
            false,
            scenario.plan.ranks,
            std::cout,

@@ -55,7 +55,7 @@ def step_parts(run, step=None):
     times = run.stats.get("step_times_us") or []
     total = run.stats.get("step_time_us") if step is None else times[step - 1]
     calls = run.calls()
-    if step is None and some_blocks(run):
+    if step is None and not calls.empty and some_blocks(run):
         total = run.stats["extrapolation"]["step_times_us"][0]
     if step is not None:
         calls = calls[calls["step"] == step]
@@ -76,11 +76,9 @@ def step_parts(run, step=None):
 
 def some_blocks(run):
     """"8 of 40 blocks": of which calls, messages and links are, where --layers left out the others;
-    None if they are of all, or no calls are there."""
+    None if they are of all."""
     part = run.stats.get("extrapolation") or {}
     if len(part.get("blocks_simulated") or []) < 2 or not part.get("step_times_us"):
-        return None
-    if run.calls().empty:
         return None
     return f"{part['blocks_simulated'][0]} of {part['blocks']} blocks"
 

@@ -31,7 +31,8 @@ def draw_step(items, width):
         for step in each:
             parts = step_parts(item.run, step)
             if parts:
-                some = some_blocks(item.run)
+                # Without calls they are of all blocks: the means of stats.json.
+                some = None if item.run.calls().empty else some_blocks(item.run)
                 name = f"{text(item.label, 20)}, {some}" if some else item.label
                 rows.append((name if step is None else f"step {step}", *parts))
     if not rows:

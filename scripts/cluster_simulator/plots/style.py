@@ -20,6 +20,7 @@ import matplotlib.transforms
 import numpy
 
 from .. import parallelism
+from ..measures import some_blocks
 
 # inches between the margins of A4 or letter paper; a column of a two-column paper has 3.3
 WIDTH = 6.3
@@ -385,9 +386,8 @@ def describe(run):
     if "model" in stats:
         words += [str(stats["model"]), parallelism.words(stats)]
         # Of some blocks is all that is drawn of a run with --layers.
-        blocks = (stats.get("extrapolation") or {}).get("blocks_simulated") or []
-        if len(blocks) > 1:
-            words.append(f"{blocks[0]} of {stats['extrapolation'].get('blocks')} blocks")
+        if some_blocks(run):
+            words.append(some_blocks(run))
     if "pattern" in stats:
         words.append(str(stats["pattern"]))
     if run.program == "collperf":

@@ -40,6 +40,18 @@ class Training : public ScratchFolder
         return {start, end, rank, &m_plan.roles[0].tasks[task], &m_plan.roles[0], step};
     }
 
+    /// One measured step of 8 of a model's 32 blocks, after one of 4.
+    scenario::TrainingScenario FewerBlocks() const
+    {
+        scenario::TrainingScenario scenario;
+        scenario.plan = m_plan;
+        scenario.plan.samplesPerStep = 8;
+        scenario.plan.blocks = 32;
+        scenario.plan.sizes = {{8, 0}, {4, 0}};
+        scenario.steps = 1;
+        return scenario;
+    }
+
     training::TrainingPlan m_plan;
 };
 
@@ -342,12 +354,7 @@ TEST_F(Training, ResultsAreMeansOverTheMeasuredSteps)
 // us and computes for 40, and of the 22 between the bubble has its share of 8 blocks, 2 of 16.
 TEST_F(Training, BubbleOfMoreBlocksIsAShareOfWhatIsExposed)
 {
-    scenario::TrainingScenario scenario;
-    scenario.plan = m_plan;
-    scenario.plan.samplesPerStep = 8;
-    scenario.plan.blocks = 32;
-    scenario.plan.sizes = {{8, 0}, {4, 0}};
-    scenario.steps = 1;
+    const scenario::TrainingScenario scenario = FewerBlocks();
     TrainingResults results(scenario);
     StepRecord step; // the smaller size comes first
     step.end = 20 * US;
@@ -385,12 +392,7 @@ TEST_F(Training, BubbleOfMoreBlocksIsAShareOfWhatIsExposed)
 // Interrupted when 4 of 32 blocks were done: their 20 us are no step of the model.
 TEST_F(Training, OneNumberOfBlocksIsNoStepOfTheModel)
 {
-    scenario::TrainingScenario scenario;
-    scenario.plan = m_plan;
-    scenario.plan.samplesPerStep = 8;
-    scenario.plan.blocks = 32;
-    scenario.plan.sizes = {{8, 0}, {4, 0}};
-    scenario.steps = 1;
+    const scenario::TrainingScenario scenario = FewerBlocks();
     TrainingResults results(scenario);
     StepRecord step;
     step.end = 20 * US;
@@ -415,12 +417,7 @@ TEST_F(Training, OneNumberOfBlocksIsNoStepOfTheModel)
 // 4 blocks took 20 us and 8 took 12: the line would end at -36 us.
 TEST_F(Training, ALineThatFallsIsNotExtended)
 {
-    scenario::TrainingScenario scenario;
-    scenario.plan = m_plan;
-    scenario.plan.samplesPerStep = 8;
-    scenario.plan.blocks = 32;
-    scenario.plan.sizes = {{8, 0}, {4, 0}};
-    scenario.steps = 1;
+    const scenario::TrainingScenario scenario = FewerBlocks();
     TrainingResults results(scenario);
     StepRecord step;
     step.end = 20 * US;
