@@ -151,9 +151,12 @@ ToJson(const RecoveryResults& r)
     j["watchdog_us"] = r.watchdogPs ? UsOrNull(r.watchdogPs) : nlohmann::ordered_json();
     j["queue_pair_gives_up_us"] = UsOrNull(r.queuePairPs);
     j["checkpoint_every"] = r.checkpointEvery;
-    j["checkpoint_bytes_of_server"] = r.checkpointBytes;
+    j["checkpoint_bytes"] = r.checkpointBytes;
+    j["checkpoint_bytes_of_server"] = r.writtenBytes;
+    j["checkpoint_read_bytes_of_server"] = r.readBytes;
     j["checkpoint_servers"] = r.storage;
-    j["checkpoint_time_us"] = r.storage ? nlohmann::ordered_json() : UsOrNull(r.checkpointPs);
+    j["checkpoint_time_us"] = r.storage ? nlohmann::ordered_json() : UsOrNull(r.writePs);
+    j["checkpoint_read_time_us"] = r.storage ? nlohmann::ordered_json() : UsOrNull(r.readPs);
     j["checkpoints"] = r.checkpoints;
     j["checkpoints_written_us"] = nlohmann::ordered_json::array();
     for (const int64_t time : r.written)
@@ -189,8 +192,12 @@ PrintRecovery(std::ostream& os, const RecoveryResults& r)
     {
         text += "; " + HumanCount(r.checkpoints) +
                 (r.checkpoints == 1 ? " checkpoint" : " checkpoints") + " of " +
-                HumanBytes(static_cast<double>(r.checkpointBytes)) + " a server, " +
-                (r.storage == 0   ? When(r.checkpointPs) + " each"
+                HumanBytes(static_cast<double>(r.checkpointBytes)) +
+                (r.checkpointBytes > r.writtenBytes
+                     ? ", at most " + HumanBytes(static_cast<double>(r.writtenBytes)) +
+                           " from a server, "
+                     : std::string(" from one server, ")) +
+                (r.storage == 0   ? When(r.writePs) + " each"
                  : r.took.empty() ? std::string("over the network")
                                   : When(std::accumulate(r.took.begin(), r.took.end(), int64_t{0}) /
                                          static_cast<int64_t>(r.took.size())) +

@@ -52,8 +52,13 @@ struct RecoveryResults
     int64_t watchdogPs = 0;    ///< 0: there is none
     int64_t queuePairPs = 0;   ///< until a queue pair that hears nothing gives up
     uint32_t checkpointEvery = 0;
-    uint64_t checkpointBytes = 0; ///< of a server
-    int64_t checkpointPs = 0;     ///< to write or read one; 0: the network decides
+    uint64_t checkpointBytes = 0; ///< in all
+    // Of the server that has most, of a job that nobody has left; times are 0 where the network
+    // decides.
+    uint64_t writtenBytes = 0;
+    uint64_t readBytes = 0;
+    int64_t writePs = 0;
+    int64_t readPs = 0;
     uint32_t storage = 0;         ///< servers that keep checkpoints; 0: there is a rate
     uint64_t checkpoints = 0;     ///< written
     std::vector<int64_t> written; ///< when, of the first 1,000

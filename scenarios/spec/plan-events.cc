@@ -72,8 +72,8 @@ RecoveryText(const RecoverySpec& recovery, const topo::Topology& topology)
                                            ? "step"
                                            : std::to_string(recovery.checkpointEvery) + " steps");
         text += recovery.checkpointHosts.empty()
-                    ? ", " + rdma::ToString(recovery.CheckpointTime()) + " at " +
-                          rdma::ToString(recovery.checkpointRate) + " a server"
+                    ? ", " + rdma::ToString(recovery.TimeAtRate(recovery.checkpoint.WrittenBy())) +
+                          " at " + rdma::ToString(recovery.checkpointRate) + " a server"
                     : ", sent to " + Hosts(recovery.checkpointHosts, topology);
     }
     return text;

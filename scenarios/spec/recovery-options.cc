@@ -92,43 +92,6 @@ WhyNot(const Validation& v, const ClusterSpec& cluster, const TrainingScenario& 
     return {};
 }
 
-/// \return bytes, by rank
-std::vector<uint64_t>
-CheckpointBytes(const training::TrainingOptions& given)
-{
-    // What is offloaded is in the checkpoint, too.
-    training::TrainingOptions options = given;
-    options.offload = training::Offload::kNone;
-    const training::Layout layout = options.GetLayout();
-    std::map<uint32_t, uint64_t> ofStage;
-    std::vector<uint64_t> bytes;
-    for (coll::Rank rank = 0; rank < options.ranks; ++rank)
-    {
-        const uint32_t stage = training::PlaceOf(layout, rank).pipeline;
-        const auto [known, isNew] = ofStage.try_emplace(stage, 0);
-        if (isNew)
-        {
-            const training::MemoryEstimate m = training::EstimateStageMemory(options, stage);
-            known->second = m.parameters + m.optimizer;
-        }
-        bytes.push_back(known->second);
-    }
-    return bytes;
-}
-
-/// \return of the server that has most
-uint64_t
-MostOfServer(const std::vector<uint64_t>& bytesOf, uint32_t gpus)
-{
-    uint64_t most = 0;
-    for (std::size_t first = 0; first < bytesOf.size(); first += gpus)
-    {
-        const auto begin = bytesOf.begin() + static_cast<std::ptrdiff_t>(first);
-        most = std::max(most, std::accumulate(begin, begin + gpus, uint64_t{0}));
-    }
-    return most;
-}
-
 uint32_t
 CountOf(const Validation& v, const std::string& option)
 {
@@ -212,11 +175,22 @@ RecoveryPolicyName(RecoveryPolicy policy)
                                                 : "none";
 }
 
+uint64_t
+RecoverySpec::MostOfServer(const std::vector<uint64_t>& bytesOf) const
+{
+    uint64_t most = 0;
+    for (auto first = bytesOf.begin(); first != bytesOf.end(); first += gpus)
+    {
+        most = std::max(most, std::accumulate(first, first + gpus, uint64_t{0}));
+    }
+    return most;
+}
+
 rdma::Duration
-RecoverySpec::CheckpointTime() const
+RecoverySpec::TimeAtRate(const std::vector<uint64_t>& bytesOf) const
 {
     const unsigned __int128 bitPs =
-        static_cast<unsigned __int128>(checkpointBytes) * 8 * 1000000000000;
+        static_cast<unsigned __int128>(MostOfServer(bytesOf)) * 8 * 1000000000000;
     const auto bps = static_cast<unsigned __int128>(checkpointRate.bps);
     return rdma::Duration{static_cast<int64_t>(bps ? (bitPs + bps - 1) / bps : 0)};
 }
@@ -311,8 +285,8 @@ RecoveryOptionRows(Checkpoints checkpoints)
             Kind::kInteger,
             json,
             group,
-            "after so many steps, those of the warm-up included, all GPUs wait until each has "
-            "written its weights and states of the optimizer, also without --recovery")
+            "after so many steps, those of the warm-up included, all GPUs wait until weights and "
+            "states of the optimizer are written, also without --recovery")
             .Otherwise("no checkpoints: a restart begins at the first step")
             .Range(1, 1e9)
             .Example("10"),
@@ -457,8 +431,8 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
             v->DecideUnlessGiven("checkpoint-rate", "16Gbps"); // assumed
             spec->checkpointRate = values.Rate("checkpoint-rate");
         }
-        spec->checkpointBytesOf = CheckpointBytes(scenario.options);
-        spec->checkpointBytes = MostOfServer(spec->checkpointBytesOf, cluster.server.gpus);
+        spec->gpus = cluster.server.gpus;
+        spec->checkpoint = training::CheckpointParts(scenario.options);
     }
     return spec;
 }

@@ -11,6 +11,7 @@
 #include "scenarios/spec/gpu-place.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/validation.h"
+#include "scenarios/training/checkpoint-parts.h"
 #include "scenarios/training/speed-profile.h"
 
 #include <cstdint>
@@ -47,13 +48,11 @@ struct RecoverySpec
     uint32_t mostRestarts = 0;
     uint32_t checkpointEvery = 0; ///< steps; 0: there are no checkpoints
     rdma::BitRate checkpointRate; ///< of a server to and from where checkpoints are
-    /// Of the server that has most to write: its GPUs' weights and states of the optimizer, each
-    /// GPU its shard.
-    uint64_t checkpointBytes = 0;
+    training::CheckpointParts checkpoint;
+    uint32_t gpus = 0; ///< of a server; with checkpoints
     /// Hosts that keep checkpoints: what is written goes there as packets; empty: at
     /// checkpointRate.
     std::vector<uint32_t> checkpointHosts;
-    std::vector<uint64_t> checkpointBytesOf; ///< by rank; with checkpointHosts
     std::vector<uint32_t> spares; ///< hosts of the topology, in the order in which they are taken
     std::map<std::size_t, GpuPlace> faultyGpus; ///< by the fault's place in FaultPlan::faults
     std::map<GpuPlace, training::SpeedProfile> spareSpeeds; ///< of spares' GPUs that have faults
@@ -64,8 +63,12 @@ struct RecoverySpec
         return policy == RecoveryPolicy::kRestart || policy == RecoveryPolicy::kRebuild;
     }
 
-    /// Of a checkpoint, written or read by all servers at once.
-    rdma::Duration CheckpointTime() const;
+    /// \param bytesOf by rank
+    uint64_t MostOfServer(const std::vector<uint64_t>& bytesOf) const;
+
+    /// Until all servers, at once, have written or read this at checkpointRate.
+    /// \param bytesOf by rank
+    rdma::Duration TimeAtRate(const std::vector<uint64_t>& bytesOf) const;
 };
 
 /// Whether a job has states that it could write.

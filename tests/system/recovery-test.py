@@ -74,13 +74,23 @@ class Checkpoints(RecoveryTest):
                 words = dict(word[2:].split("=") for word in shape.split())
                 zero, gpus = int(words["zero"]), int(words["gpus-per-server"])
                 ranks = gpus * int(words["servers"])
-                # bf16 weights, whole up to stage 2; a copy in 32 bits and Adam's two moments,
-                # whole in stage 0 (ZeRO, arXiv 1910.02054, section 3): padded to whole shards.
+                # bf16 weights, a copy in 32 bits and Adam's two moments (ZeRO, arXiv 1910.02054,
+                # section 3). What is whole is written by the first rank alone, and read by every
+                # server once; a server has a rank's share for each of its GPUs. Stage 3 writes the
+                # 32-bit copy of the weights alone. Padded to whole shares.
                 psi = run.stats["parameters"]
-                held = 2 * psi / (ranks if zero == 3 else 1) + 12 * psi / (ranks if zero else 1)
-                self.assertWithin(of["checkpoint_bytes_of_server"], gpus * held, 0.001)
+                whole = {0: 14 * psi, 3: 0}.get(zero, 2 * psi)
+                shares = 12 * psi * gpus / ranks if zero else 0
+                self.assertWithin(of["checkpoint_bytes"], (12 if zero == 3 else 14) * psi, 0.001)
+                self.assertWithin(of["checkpoint_bytes_of_server"], whole + shares, 0.001)
+                self.assertWithin(of["checkpoint_read_bytes_of_server"], whole + shares, 0.001)
                 time = of["checkpoint_bytes_of_server"] * 8 / 40e3
                 self.assertAlmostEqual(of["checkpoint_time_us"], time, places=5)
+                self.assertAlmostEqual(
+                    of["checkpoint_read_time_us"],
+                    of["checkpoint_read_bytes_of_server"] * 8 / 40e3,
+                    places=5,
+                )
                 self.assertEqual(of["checkpoints"], 2)
                 self.assertAlmostEqual(of["checkpoint_us"], 2 * (time + WORD), places=5)
                 self.assertAlmostEqual(
@@ -106,6 +116,12 @@ class CheckpointServers(RecoveryTest):
         (4, 3, 3, "HDR", 200, 2, 2),
     )
 
+    def of_nic(self, stats, ranks, gpus, nics, servers):
+        """Of the NIC that has most, or the storage server's that it leads to, B: the first GPU's
+        has the weights and, of so many servers, a share of the states for each GPU."""
+        psi = stats["parameters"]
+        return round(2 * psi + 12 * psi / ranks * gpus / nics * servers)
+
     def wire_us(self, size, gbps):
         return sum(bytes_ * count for bytes_, count in write_packets(size, MTU)) * 8 / gbps / 1000
 
@@ -122,8 +138,8 @@ class CheckpointServers(RecoveryTest):
                 of = run.stats["recovery"]
                 self.assertEqual(of["checkpoint_servers"], storage)
                 self.assertIsNone(of["checkpoint_time_us"])
-                of_nic = of["checkpoint_bytes_of_server"] / nics * share
-                least = self.wire_us(round(of_nic), gbps)
+                of_nic = self.of_nic(run.stats, servers * gpus, gpus, nics, share)
+                least = self.wire_us(of_nic, gbps)
                 if ib:
                     # LRH, BTH, ICRC, VCRC and two delimiters (InfiniBand Architecture 1) instead of
                     # Ethernet's 82 B a frame.
@@ -150,10 +166,12 @@ class CheckpointServers(RecoveryTest):
                 plain = self.recovery(line)
                 took = plain["checkpoints_took_us"][0]
                 at = 2.5 * plain["useful_us"] / 5 + took
-                of = self.recovery(f"{line} {SOON} --fault=gpu-stop,at={at:.3f}us,on=gpu-0")
-                (failure,) = of["failures"]
+                run = self.run_program(f"{line} {SOON} --fault=gpu-stop,at={at:.3f}us,on=gpu-0")
+                self.check(run)
+                (failure,) = run.stats["recovery"]["failures"]
                 self.assertEqual(failure["from_step"], 2)
-                least = self.wire_us(round(of["checkpoint_bytes_of_server"] / nics), gbps)
+                of_nic = self.of_nic(run.stats, servers * gpus, gpus, nics, share)
+                least = self.wire_us(of_nic, gbps)
                 self.assertWithin(failure["read_us"], least, 0.02)
                 self.assertAlmostEqual(
                     failure["resumed_us"],
@@ -406,7 +424,7 @@ class Restart(RecoveryTest):
             "lost": of["lost_us"],
             "abort": ABORT,
             "restart": RESTART,
-            "read checkpoint": of["checkpoint_time_us"],
+            "read checkpoint": of["checkpoint_read_time_us"],
         }
         self.assertEqual(sorted(lengths), sorted(expected))
         for name, length in expected.items():

@@ -93,9 +93,11 @@ CheckpointTraffic::Begin(bool writes, const Where& where, std::function<void()> 
     const auto storage = static_cast<uint32_t>(m_spec.checkpointHosts.size());
     ++m_transfer;
     m_done = std::move(done);
+    const std::vector<uint64_t> bytesOf = writes ? m_spec.checkpoint.WrittenBy(where.absent)
+                                                 : m_spec.checkpoint.ReadBy(gpus, where.absent);
     for (Rank rank = 0; rank < m_scenario.plan.ranks; ++rank)
     {
-        if (!where.absent.empty() && where.absent[rank])
+        if (bytesOf[rank] == 0)
         {
             continue;
         }
@@ -105,11 +107,7 @@ CheckpointTraffic::Begin(bool writes, const Where& where, std::function<void()> 
         order.from = writes ? rank : there;
         order.to = writes ? there : rank;
         messages.Receive(order, writes ? UNCOUNTED : m_transfer, now);
-        messages.Send(order,
-                      m_spec.checkpointBytesOf[rank],
-                      m_tag,
-                      writes ? m_transfer : UNCOUNTED,
-                      now);
+        messages.Send(order, bytesOf[rank], m_tag, writes ? m_transfer : UNCOUNTED, now);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "ns3/simulator.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace dltrain
@@ -42,8 +43,13 @@ RecoveryRun::RecoveryRun(const scenario::TrainingScenario& scenario,
     m_results.policy = scenario::RecoveryPolicyName(m_spec.policy);
     m_results.watchdogPs = m_spec.watchdog.ps;
     m_results.checkpointEvery = m_spec.checkpointEvery;
-    m_results.checkpointBytes = m_spec.checkpointBytes;
-    m_results.checkpointPs = m_spec.CheckpointTime().ps;
+    const std::vector<uint64_t> written = m_spec.checkpoint.WrittenBy();
+    const std::vector<uint64_t> read = m_spec.checkpoint.ReadBy(m_spec.gpus);
+    m_results.checkpointBytes = std::accumulate(written.begin(), written.end(), uint64_t{0});
+    m_results.writtenBytes = m_spec.MostOfServer(written);
+    m_results.readBytes = m_spec.MostOfServer(read);
+    m_results.writePs = m_spec.TimeAtRate(written).ps;
+    m_results.readPs = m_spec.TimeAtRate(read).ps;
     m_results.ranks = scenario.plan.ranks;
 }
 
@@ -277,7 +283,10 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
         record.abortPs = m_spec.abort.ps;
         record.restartPs = (record.notRebuilt.empty() ? m_spec.restart : m_spec.restartInstead).ps;
         const bool reads = restarts && m_checkpoint > 0;
-        record.readPs = reads && !m_traffic ? m_results.checkpointPs : 0;
+        record.readPs =
+            reads && !m_traffic
+                ? m_spec.TimeAtRate(m_spec.checkpoint.ReadBy(m_spec.gpus, m_start.absent)).ps
+                : 0;
         At(now + record.abortPs + record.restartPs + record.readPs,
            [this, reads, generation = m_generation] {
                if (reads && m_traffic)
@@ -415,7 +424,8 @@ RecoveryRun::OnCheckpointBegin(std::function<void()> written)
     if (!m_traffic)
     {
         m_writing = true;
-        At(m_writingSince + m_results.checkpointPs, std::move(written));
+        At(m_writingSince + m_spec.TimeAtRate(m_spec.checkpoint.WrittenBy(m_start.absent)).ps,
+           std::move(written));
         return;
     }
     m_written = std::move(written);

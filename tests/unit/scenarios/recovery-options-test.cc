@@ -2,7 +2,6 @@
 #include "parse-words.h"
 #include "scenarios/spec/plan-text.h"
 #include "scenarios/spec/recovery-options.h"
-#include "scenarios/training/memory-estimate.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -153,8 +152,9 @@ TEST(RecoveryOptions, CheckpointServers)
                 std::sort(all.begin(), all.end());
                 EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
                 EXPECT_LT(all.back(), s.cluster.topology.Hosts().size());
-                EXPECT_EQ(spec.checkpointBytesOf.size(), s.plan.ranks);
-                EXPECT_EQ(spec.CheckpointTime().ps, 0); // there is no rate
+                const std::vector<uint64_t> written = spec.checkpoint.WrittenBy();
+                EXPECT_EQ(written.size(), s.plan.ranks);
+                EXPECT_EQ(spec.TimeAtRate(written).ps, 0); // there is no rate
             }
         }
     }
@@ -204,39 +204,18 @@ TEST(RecoveryOptions, OfCollperf)
     }
 }
 
-// Each GPU of the server that holds most: weights and states of the optimizer of its stage.
-TEST(RecoveryOptions, CheckpointBytes)
+// The server that has most is what all wait for.
+TEST(RecoveryOptions, CheckpointTime)
 {
-    for (const std::string layout : {"--servers=3 --gpus-per-server=1",
-                                     "--servers=5 --gpus-per-server=2",
-                                     "--servers=2 --gpus-per-server=4 --tp=2",
-                                     "--servers=4 --gpus-per-server=2 --pp=4",
-                                     "--servers=2 --gpus-per-server=4 --pp=2 --tp=2"})
-    {
-        for (uint32_t zero = 0; zero <= (layout.find("--pp") == std::string::npos ? 3 : 1); ++zero)
-        {
-            const TrainingScenario s = ScenarioOf(
-                layout + " --checkpoint-every=1 --checkpoint-rate=8Gbps --accumulation=4 --zero=" +
-                std::to_string(zero));
-            ASSERT_TRUE(s.run.recovery);
-            uint64_t most = 0;
-            for (uint32_t server = 0; server < s.cluster.servers; ++server)
-            {
-                uint64_t bytes = 0;
-                for (uint32_t gpu = 0; gpu < s.cluster.server.gpus; ++gpu)
-                {
-                    const auto place = training::PlaceOf(s.options.GetLayout(),
-                                                         server * s.cluster.server.gpus + gpu);
-                    const auto m = training::EstimateStageMemory(s.options, place.pipeline);
-                    bytes += m.parameters + m.optimizer;
-                }
-                most = std::max(most, bytes);
-            }
-            EXPECT_EQ(s.run.recovery->checkpointBytes, most) << layout << zero;
-            // 8 Gb/s are a byte a ns.
-            EXPECT_EQ(s.run.recovery->CheckpointTime().ps, static_cast<int64_t>(most) * 1000);
-        }
-    }
+    const TrainingScenario s =
+        ScenarioOf("--servers=3 --gpus-per-server=2 --checkpoint-every=1 --checkpoint-rate=8Gbps");
+    ASSERT_TRUE(s.run.recovery);
+    const std::vector<uint64_t> bytes = {5, 1, 3, 4, 2, 2};
+    EXPECT_EQ(s.run.recovery->MostOfServer(bytes), 7u);
+    EXPECT_EQ(s.run.recovery->TimeAtRate(bytes).ps, 7000); // 8 Gb/s are a byte a ns
+    const TrainingScenario odd =
+        ScenarioOf("--servers=3 --gpus-per-server=2 --checkpoint-every=1 --checkpoint-rate=9Gbps");
+    EXPECT_EQ(odd.run.recovery->TimeAtRate(bytes).ps, 6223); // 56,000 / 9, rounded up
 }
 
 // A fault is of a GPU as a thing: where a rank is decides which one it feels.
