@@ -65,6 +65,14 @@ TrainingResults::NumberOrNull(double value) const
     return HasWhole() ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
 }
 
+void
+TrainingResults::AddSpeeds(nlohmann::ordered_json* body) const
+{
+    const double stepUs = GetStepUs();
+    (*body)["samples_per_s"] = NumberOrNull(SamplesPerStep() / stepUs * 1e6);
+    (*body)["tflops_per_gpu"] = NumberOrNull(m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6);
+}
+
 nlohmann::ordered_json
 TrainingResults::StepsToJson() const
 {
@@ -76,9 +84,7 @@ TrainingResults::StepsToJson() const
     body["exposed_communication_time_us"] = NumberOrNull(GetExposedUs());
     if (m_scenario.plan.samplesPerStep > 0)
     {
-        const double stepUs = GetStepUs();
-        body["samples_per_s"] = NumberOrNull(SamplesPerStep() / stepUs * 1e6);
-        body["tflops_per_gpu"] = NumberOrNull(m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6);
+        AddSpeeds(&body);
     }
     body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
     for (const auto& [op, bytes] : BytesSent())
@@ -165,10 +171,8 @@ TrainingResults::AddTimes(nlohmann::ordered_json* body) const
 void
 TrainingResults::AddModelOnGpus(nlohmann::ordered_json* body) const
 {
-    const double stepUs = GetStepUs();
-    (*body)["samples_per_s"] = NumberOrNull(SamplesPerStep() / stepUs * 1e6);
-    (*body)["tflops_per_gpu"] = NumberOrNull(m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6);
-    (*body)["mfu"] = NumberOrNull(Utilization(stepUs));
+    AddSpeeds(body);
+    (*body)["mfu"] = NumberOrNull(Utilization(GetStepUs()));
     (*body)["peak_tflops_per_gpu"] = Peak() * 1e-12;
     (*body)["gpu_memory_bytes_estimate"] = m_scenario.plan.gpuMemoryBytes;
     const training::MemoryEstimate memory = training::EstimateMemory(m_scenario.options);

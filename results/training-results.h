@@ -144,6 +144,7 @@ class TrainingResults
     nlohmann::ordered_json NumberOrNull(double value) const; ///< null: no step was measured
     void AddModel(nlohmann::ordered_json* body) const;
     void AddTimes(nlohmann::ordered_json* body) const;
+    void AddSpeeds(nlohmann::ordered_json* body) const;
     void AddModelOnGpus(nlohmann::ordered_json* body) const;
     nlohmann::ordered_json ExtrapolationToJson() const;
 

@@ -270,7 +270,11 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
             accumulation = share / micro;
             if (micro < most)
             {
-                NotePart(v, *options, micro, most, "the default");
+                NotePart(v,
+                         *options,
+                         micro,
+                         most,
+                         most < kDefaultMicroBatch ? "what fits of the default" : "the default");
             }
         }
         else

@@ -248,17 +248,24 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
     // One RETH a flow; what pads a packet to four bytes is left out, 1.5 B a flow.
     const uint64_t headers1024 =
         sizes.MeanPackets1024(mtu) * header + uint64_t{1024} * frames.rethBytes;
+    const uint64_t incastHeaders = (o.incastBytes + mtu - 1) / mtu * header + frames.rethBytes;
     o.bytesPerFlow1024 = sizes.MeanBytes1024() + (wire ? headers1024 : 0);
-    o.incastBytesPerFlow1024 =
-        1024 *
-        (o.incastBytes + (wire ? (o.incastBytes + mtu - 1) / mtu * header + frames.rethBytes : 0));
+    o.incastBytesPerFlow1024 = 1024 * (o.incastBytes + (wire ? incastHeaders : 0));
     s->measuring.until = s->measuring.from + values.Duration("duration");
     o.until = s->measuring.until + values.Duration("cool-down");
     s->offered = {values.Real("load"), wire, incastLoad, sizes.MeanBytes()};
-    const double onWire = static_cast<double>(sizes.MeanBytes1024() + headers1024);
-    NoteOverload(v,
-                 (values.Real("load") + incastLoad) * onWire /
-                     static_cast<double>(o.bytesPerFlow1024));
+    const auto withHeaders = [](double load, uint64_t bytes, uint64_t headers, uint64_t loadBytes) {
+        return load > 0
+                   ? load * static_cast<double>(bytes + headers) / static_cast<double>(loadBytes)
+                   : 0;
+    };
+    NoteOverload(
+        v,
+        withHeaders(values.Real("load"), sizes.MeanBytes1024(), headers1024, o.bytesPerFlow1024) +
+            withHeaders(incastLoad,
+                        1024 * o.incastBytes,
+                        1024 * incastHeaders,
+                        o.incastBytesPerFlow1024));
     if (const double expected = ExpectedArrivals(o); expected > kMostFlows)
     {
         v->Fail("duration",

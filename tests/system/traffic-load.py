@@ -332,6 +332,8 @@ LIGHT = (
 for options, percent in (
     (("--load=1.5", "--load-of=wire"), "150%"),
     (("--load=0.6", "--incast-load=0.6", "--incast-fan-in=2", "--incast-bytes=20kB"), "12"),
+    # Half of the load are messages of 64 B, which take (64 + 82 + 16) / 64 of that: 127%.
+    (("--load=0.5", "--incast-load=0.5", "--incast-fan-in=2", "--incast-bytes=64"), "17"),
     (("--load=0.97", "--load-of=wire"), ""),
     (("--load=0.9", "--mtu=4096"), ""),
     (("--load=0.99", "--mtu=256"), "%"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "example-options.h"
 #include "parse-words.h"
-#include "scenarios/spec/training-scenario.h"
+#include "scenarios/spec/scenario.h"
 #include "scenarios/training/checkpoint-parts.h"
 #include "scenarios/training/layout.h"
 #include "scenarios/training/memory-estimate.h"
@@ -20,9 +20,9 @@ using training::Layout;
 using training::PlaceOf;
 
 training::TrainingOptions
-OptionsOf(const std::string& options)
+OptionsOf(const std::string& options, const std::string& model = "gpt2")
 {
-    auto result = ParseWords<TrainingScenario>("--model=gpt2 --micro-batch=1 " + options);
+    auto result = ParseWords<TrainingScenario>("--model=" + model + " --micro-batch=1 " + options);
     for (const Error& error : result.errors)
     {
         ADD_FAILURE() << options << "\n" << error.Text();
@@ -148,20 +148,22 @@ TEST(CheckpointParts, HybridShards)
 // each rank of the first copy of the experts (_save_moe_checkpoint).
 TEST(CheckpointParts, Experts)
 {
-    const std::string layout = "--model=mixtral-8x7b --ignore-memory --seq=128 "
-                               "--servers=4 --gpus-per-server=2 --ep=4 ";
+    const std::string layout = "--ignore-memory --seq=128 --servers=4 --gpus-per-server=2 --ep=4 ";
     const auto of = [&](uint32_t zero) {
-        return CheckpointParts(OptionsOf(layout + "--zero=" + std::to_string(zero)));
+        return CheckpointParts(
+            OptionsOf(layout + "--zero=" + std::to_string(zero), "mixtral-8x7b"));
     };
-    // Published sizes of Mixtral 8x7B: 46.7 billion parameters, of which 8 experts of 32 blocks
-    // with three matrices of 4,096 x 14,336 (the model's config.json).
+    // Mixtral 8x7B's config.json: 32 blocks of 8 experts with three matrices of 4,096 x 14,336, and
+    // of attention with 32 heads of 128, 8 of them for keys and values, and a router; 32,000 words.
     const double experts = 8. * 32 * 3 * 4096 * 14336;
-    const double others = 46.7e9 - experts;
+    const double others = 32. * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 8 * 4096) + 2. * 32000 * 4096;
     const auto whole = of(0).WrittenBy();
+    ASSERT_EQ(whole.size(), 8u);
     EXPECT_EQ(Sum(whole), whole[0] + whole[1] + whole[2] + whole[3]);
     EXPECT_NEAR(whole[0], 14 * (experts / 4 + others), 0.01 * whole[0]);
     EXPECT_NEAR(whole[3], 14 * experts / 4 + 12 * others, 0.01 * whole[3]);
     const auto shared = of(1).WrittenBy();
+    ASSERT_EQ(shared.size(), 8u);
     EXPECT_NEAR(Sum(shared), 14 * (experts + others), 0.001 * Sum(shared));
     // Shares of others among 8, of experts among the 2 that have the same.
     EXPECT_NEAR(shared[7], 12 * (experts / 8 + others / 8), 0.01 * shared[7]);

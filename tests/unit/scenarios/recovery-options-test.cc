@@ -76,7 +76,7 @@ TEST(RecoveryOptions, Defaults)
     EXPECT_EQ(restart->restart.ps, 30 * int64_t{1000000000000});
     EXPECT_EQ(restart->mostRestarts, 3u);
     EXPECT_EQ(restart->checkpointEvery, 0u);
-    EXPECT_EQ(restart->CheckpointTime().ps, 0);
+    EXPECT_EQ(restart->TimeAtRate(restart->checkpoint.WrittenBy()).ps, 0);
     const auto shrink = ScenarioOf("--servers=3 --zero=0 --recovery=shrink").run.recovery;
     ASSERT_TRUE(shrink);
     EXPECT_EQ(shrink->restart.ps, 1000000000000);
