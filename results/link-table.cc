@@ -98,7 +98,7 @@ LinkTable::AddRowsOfChanges(int64_t end)
     }
     for (const auto& [time, link] : wanted)
     {
-        m_rows.push_back({time, 0, 0, 0, 0, link});
+        m_rows.push_back({time, 0, 0, 0, 0, 0, link});
     }
     JoinRows();
     Rewrite();
@@ -156,6 +156,7 @@ LinkTable::JoinRows()
             into.pausedPs += row.pausedPs;
             into.queueBytes = std::max(into.queueBytes, row.queueBytes);
             into.marks += row.marks;
+            into.queuePeakBytes = std::max(into.queuePeakBytes, row.queuePeakBytes);
         }
         else
         {
@@ -248,6 +249,8 @@ LinkTable::Write(const Row& row)
     AppendDecimal(m_line, static_cast<double>(row.pausedPs) / covered);
     m_line += ',';
     AppendInteger(m_line, row.marks);
+    m_line += ',';
+    AppendInteger(m_line, row.queuePeakBytes);
     m_file.Write(m_line);
 }
 

@@ -32,7 +32,8 @@ namespace results
  * before. pause_share is that in which PFC held at least one priority; the first and the last
  * interval may be shorter, then it is their share. queue_bytes is the egress queue at the end of
  * the interval, all priorities; what happens at the very end of an interval belongs to it.
- * ecn_marks: frames that were marked at this egress in the interval.
+ * ecn_marks: frames that were marked at this egress in the interval. queue_peak_bytes: the longest
+ * that the queue was since the link's row before, behind the frame that was being sent.
  */
 class LinkTable
 {
@@ -54,6 +55,7 @@ class LinkTable
         int64_t pausedPs;
         uint64_t queueBytes;
         uint64_t marks;
+        uint64_t queuePeakBytes;
         uint32_t link; //!< index
     };
 
@@ -104,7 +106,8 @@ class LinkTable
     }
 
     static constexpr const char* HEADER =
-        "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks";
+        "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks,"
+        "queue_peak_bytes";
 
   private:
     /// Begin of the interval that ends at `time`, as far as it was measured.

@@ -275,6 +275,12 @@ MakeCluster(Validation* v,
                            topo::Counted(c.server.nics, "NIC") +
                            "; --nics-per-server says otherwise");
     }
+    if (values.Given("server") && c.server.gpus > server->gpus)
+    {
+        v->notes.push_back("a " + server->name + " has " + topo::Counted(server->gpus, "GPU") +
+                           ", not " + std::to_string(c.server.gpus) +
+                           ": here all of a server are linked as those are");
+    }
     const uint32_t perServer = c.server.gpus;
 
     // How many servers there are, and how many of them work.

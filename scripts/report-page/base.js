@@ -41,6 +41,7 @@ const time = (us, digits) => {
   return (digits === undefined ? three(value) : digit(value, digits)) + "\u00a0" + units[i];
 };
 const bytes = (n) => !isNumber(n) ? UNKNOWN : withSi(n, ["B", "kB", "MB", "GB", "TB", "PB"]);
+const longestQueue = (net) => "longest queue" + (net.queue_peaks ? "" : " at the end of an interval");
 // Sizes of one axis are told in KiB, MiB, GiB if all of them are whole KiB (or less than one), as in pictures of scripts/plot.
 const areBinary = (sizes) => sizes.some((n) => n >= 1024) && sizes.every((n) => n < 1024 || n % 1024 === 0);
 const sizeIn = (binary) => (n) => {

@@ -97,5 +97,6 @@ def picture_of(topology, series):
         "bins": series.bins,
         "first_bin_us": series.grid_begin,
         "interval_us": series.interval,
+        "queue_peaks": series.has_peaks,
         "rows": series.rows,
     }

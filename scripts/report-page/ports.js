@@ -6,13 +6,13 @@ function ports() {
   const list = source.ports, start = net.first_bin_us, bin = net.bin_us, n = net.bins, length = net.end_us - net.begin_us;
   const first = onRunClock ? net.begin_us : 0, last = first + length; // on the clock that is shown
   const held = stats.credits ? "without credits" : "paused";
-  const intervals = " in intervals of " + time(bin);
+  const intervals = " in intervals of " + time(bin), fine = bin > net.interval_us * 1.5 ? ", which are of " + time(net.interval_us) : "";
   const node = section("ports", stats.credits ? "Queues, marks and waits for credits" : "Queues, marks and pauses", list.length
     ? "The ports with the most marks, the most time " + held + " and the longest queues, at most 8, worst first. A port is named by its link, from the transmitting node. Queue: the longest "
-      + "at the end of an interval of links.csv" + (bin > net.interval_us * 1.5 ? ", which are of " + time(net.interval_us) : "") + "; all" + intervals
+      + (net.queue_peaks ? "that it was" : "at the end of an interval of links.csv" + fine) + "; all" + intervals
       + (source.marks_by_interval ? "." : ", but marks, which these results have by the millisecond only.") + " The scales are the same in all rows. Arrow keys read the values."
     : stats.network ? "Nothing is known of them: --network=" + stats.network + " has no packets, so no port has a queue that could mark or pause."
-    : "No port had a queue at the end of an interval, marked a frame or was " + held + ".");
+    : "No port had a queue" + (net.queue_peaks ? "" : " at the end of an interval") + ", marked a frame or was " + held + ".");
   if (!list.length) return;
   if (data.events && data.events.cut.length) {
     const missing = data.events.cut.filter((kind) => !(source.marks_by_interval && kind === "ecn"));
@@ -73,6 +73,6 @@ function ports() {
     }, (step) => cursor === null ? first : Math.max(first, cursor + step * length / 60));
     return height;
   });
-  node.append(wideTable("Over the measured time", ["port", stats.credits ? "FECN marks" : "ECN marks", "times " + held, held, "longest queue at the end of an interval"],
+  node.append(wideTable("Over the measured time", ["port", stats.credits ? "FECN marks" : "ECN marks", "times " + held, held, longestQueue(net)],
     list.map((port) => [port.name, number(count(port.marks)), number(count(port.pauses)), number(percent(port.pause_share, 2)), number(bytes(port.queue_peak_bytes))])));
 }

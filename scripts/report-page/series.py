@@ -42,7 +42,8 @@ class LinkSeries:
         self.grid_begin = self.first * interval
         self.bin_us = interval * per_bin
         self.bins = max(1, -(-(math.ceil(end / interval - 1e-9) - self.first) // per_bin))
-        self.links, self.rows, self.left_out, self.has_marks = {}, 0, 0, False
+        self.links, self.rows, self.left_out = {}, 0, 0
+        self.has_marks = self.has_peaks = False
 
     def length(self, at):
         """Of bin `at`, in us, as far as it was measured."""
@@ -51,9 +52,10 @@ class LinkSeries:
 
     def add(self, columns, numbers):
         times, used = numbers("time_us"), numbers("utilization")
-        queues, pauses = columns["queue_bytes"], columns["pause_share"]
-        marks = columns.get("ecn_marks")
-        self.has_marks = marks is not None
+        pauses = columns["pause_share"]
+        marks, peaks = columns.get("ecn_marks"), columns.get("queue_peak_bytes")
+        self.has_marks, self.has_peaks = marks is not None, peaks is not None
+        queues = peaks if self.has_peaks else columns["queue_bytes"]
         names, links, rates = columns["link"], self.links, columns["rate_gbps"]
         last, at, length = None, 0, 0.0
         for i, time in enumerate(times):

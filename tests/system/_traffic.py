@@ -9,7 +9,10 @@ import tempfile
 
 PROGRAM = os.path.join(os.environ["DLTRAIN_PROGRAMS"], "traffic")
 FLOWS_HEADER = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu"
-LINKS_HEADER = "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks"
+LINKS_HEADER = (
+    "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks,"
+    "queue_peak_bytes"
+)
 
 # Under the sanitizers (./ns3 test --sanitize) everything takes some five times as long.
 SLOWER = 5 if os.environ.get("DLTRAIN_SANITIZED") == "1" else 1

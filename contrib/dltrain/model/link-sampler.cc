@@ -108,7 +108,7 @@ LinkSampler::Look(int64_t now)
     sight.now = now;
     for (uint32_t i = 0; i < ports.size(); ++i)
     {
-        const ns3::RdmaPort& port = *ports[i];
+        ns3::RdmaPort& port = *ports[i];
         const ns3::RdmaPortCounters& counters = port.GetCounters();
         sight.frames += counters.txFrames;
         sight.moved += counters.txDataFrames + counters.ordinaryBytes;
@@ -143,7 +143,8 @@ LinkSampler::Look(int64_t now)
         last = {counters.txWireBytes, residual, pausedPs, counters.ecnMarks};
         if (m_measuring && (busy > 0 || queued || paused || marks))
         {
-            m_table.Add({now, busy, paused, queued, marks, m_fabric.GetEnd(i)});
+            m_table.Add(
+                {now, busy, paused, queued, marks, port.TakeQueuePeak(), m_fabric.GetEnd(i)});
         }
     }
     m_lastFrames = sight.frames;
@@ -177,6 +178,10 @@ void
 LinkSampler::StartMeasuring(int64_t now)
 {
     Look(now); // takes the counters
+    for (const auto& port : m_fabric.GetPorts())
+    {
+        port->TakeQueuePeak();
+    }
     m_measuring = true;
     m_table.StartMeasuring(now);
     m_timer.SetInterval(m_table.GetInterval());

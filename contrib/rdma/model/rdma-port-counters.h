@@ -20,7 +20,7 @@ struct RdmaPortCounters
     uint64_t txFrames{0};
     uint64_t txWireBytes{0};
     uint64_t txDataFrames{0};
-    uint64_t maxQueueBytes{0};  //!< largest sum over the priorities
+    uint64_t maxQueueBytes{0};  //!< largest sum over the priorities of what waited
     uint64_t ecnMarks{0};       //!< by this port as egress
     uint64_t corrupted{0};      //!< received with a bad FCS and dropped
     uint64_t linkDownLost{0};   //!< sent to this port, and on the way when the link went down

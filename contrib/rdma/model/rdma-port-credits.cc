@@ -103,6 +103,7 @@ RdmaPort::NextWithCredits(int64_t now)
                 m_queue[lane].list.PushBack(frame);
                 m_queue[lane].bytes += GetFrameBytes(frame);
                 m_queuedBytes += GetFrameBytes(frame);
+                m_maxQueueBytes = std::max(m_maxQueueBytes, m_queuedBytes);
                 m_waiting |= bit;
             }
             candidates &= ~(bit | asked);

@@ -23,6 +23,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ns3
@@ -279,12 +280,12 @@ class RdmaPort : public NetDevice
         queue.list.PushBack(frame);
         m_waiting |= 1U << frame->priority;
         m_queuedBytes += GetFrameBytes(frame);
-        m_maxQueueBytes = std::max(m_maxQueueBytes, m_queuedBytes);
         if (m_queueTraced)
         {
             m_queueTrace(this, frame->priority, queue.bytes, now);
         }
         Kick(now);
+        m_maxQueueBytes = std::max(m_maxQueueBytes, m_queuedBytes); // what is sent at once is out
     }
 
     /// \return whether a frame that joined a queue now would be sent at once
@@ -298,7 +299,6 @@ class RdmaPort : public NetDevice
     void SendAtOnce(RdmaFrame* frame, int64_t now)
     {
         const uint32_t bytes = GetFrameBytes(frame);
-        m_maxQueueBytes = std::max(m_maxQueueBytes, uint64_t{bytes});
         m_busyUntil = now + GetSerialization(frame->wireBytes);
         m_user->OnDequeue(this, frame, bytes, now);
         Transmit(frame, now);
@@ -390,6 +390,16 @@ class RdmaPort : public NetDevice
     uint64_t GetQueuedBytes() const
     {
         return m_queuedBytes;
+    }
+
+    /// Largest sum of what has waited since this was asked last, all priorities, as
+    /// RdmaPortCounters::maxQueueBytes has it of the whole time: bytes behind the frame that is
+    /// being sent; one that is sent as it comes does not wait. At least what waits now.
+    uint64_t TakeQueuePeak()
+    {
+        const uint64_t peak = std::exchange(m_maxQueueBytes, m_queuedBytes);
+        m_maxQueueBefore = std::max(m_maxQueueBefore, peak);
+        return peak;
     }
 
     int64_t GetBusyUntil() const
@@ -517,7 +527,7 @@ class RdmaPort : public NetDevice
         counters.txFrames = m_txFrames;
         counters.txWireBytes = m_txWireBytes;
         counters.txDataFrames = m_txDataFrames;
-        counters.maxQueueBytes = m_maxQueueBytes;
+        counters.maxQueueBytes = std::max(m_maxQueueBefore, m_maxQueueBytes);
         return counters;
     }
 
@@ -773,8 +783,8 @@ class RdmaPort : public NetDevice
     // line 1: arriving here
     alignas(64) uint64_t m_rxFrames{0}; //!< as RdmaPortCounters has it, and so the next ones
     uint64_t m_rxWireBytes{0};
-    uint64_t m_txDataFrames{0}; //!< (leaving has no room)
-    uint64_t m_maxQueueBytes{0};
+    uint64_t m_txDataFrames{0};  //!< (leaving has no room)
+    uint64_t m_maxQueueBytes{0}; //!< since TakeQueuePeak
     RdmaPortUser* m_user{nullptr};
     NodeWindows::Unit* m_unit{nullptr}; //!< whose table of arrivals has a slot for this port
     uint32_t m_context{0};              //!< of arrivals: RdmaEventOrder
@@ -822,8 +832,9 @@ class RdmaPort : public NetDevice
 
     // cold
     rdma::PintLink m_pint;
-    RdmaPortCounters m_counters; //!< but for those above
-    RdmaFrameList m_inFlight;    //!< towards this port, by arrival: but for NodeWindowUnit::bins
+    RdmaPortCounters m_counters;  //!< but for those above
+    uint64_t m_maxQueueBefore{0}; //!< of what waited until TakeQueuePeak
+    RdmaFrameList m_inFlight;     //!< towards this port, by arrival: but for NodeWindowUnit::bins
     RdmaPort* m_peer{nullptr};
     uint8_t m_dwrrNext{0};
     int64_t m_delay{0};

@@ -22,6 +22,7 @@ LINKS = {  # with "*": results of older versions have not this column
     "queue_bytes": "int64",
     "pause_share": "float64",
     "ecn_marks": "int64*",
+    "queue_peak_bytes": "int64*",
 }
 CALLS = {
     "start_us": "float64",

@@ -78,6 +78,19 @@ class Links:
         """
         return "ecn_marks" in self.table.columns
 
+    @property
+    def has_peaks(self):
+        """Whether a row has the longest that a queue was; older results have what it was at the
+        end of the interval.
+        """
+        return "queue_peak_bytes" in self.table.columns
+
+    @property
+    def queues(self):
+        """Bytes, a value a row: the longest that is known."""
+        column = "queue_peak_bytes" if self.has_peaks else "queue_bytes"
+        return self.table[column].to_numpy()
+
     def edges(self, bins):
         """Bounds of at most so many bins (us from begin), each of the same number of whole
         intervals.
@@ -161,7 +174,7 @@ def worst_ports(run, links, most=5):
     """
     table = links.table
     queue = numpy.zeros(len(links.names))
-    numpy.maximum.at(queue, links.link, table["queue_bytes"].to_numpy())
+    numpy.maximum.at(queue, links.link, links.queues)
     paused = numpy.bincount(
         links.link, table["pause_share"].to_numpy() * links.covered, len(links.names)
     )

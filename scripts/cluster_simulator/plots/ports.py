@@ -56,7 +56,7 @@ def ports_of_one(item, links):
     chosen = worst_ports(item.run, links)
     if not chosen:
         return []
-    queue = links.over_time(table["queue_bytes"].to_numpy(), BINS, chosen, "max", whole=True)
+    queue = links.over_time(links.queues, BINS, chosen, "max", whole=True)
     paused = links.over_time(table["pause_share"].to_numpy(), BINS, chosen, whole=True)
     marks = marks_per_interval(item.run, links, BINS, chosen)
     return [
@@ -77,7 +77,7 @@ def worst_of(item, links):
     each time.
     """
     table = links.table
-    queue = links.over_time(table["queue_bytes"].to_numpy(), BINS, None, "max", whole=True)
+    queue = links.over_time(links.queues, BINS, None, "max", whole=True)
     paused = links.over_time(table["pause_share"].to_numpy(), BINS, whole=True)
     marks = marks_per_interval(item.run, links, BINS)
     return {
@@ -107,7 +107,7 @@ def draw_series(axes, series, factor, kinds):
     tallest = max((one["queue"][1].max() for one in series), default=0)
     scale, unit = unit_for(max(tallest, 1), BYTES)
     empty = {
-        "queue": "no queue at the end of any interval",
+        "queue": "no queue",
         "marks": f"no {ecn[:-1]}",
         "paused": f"never {held}",
     }
@@ -115,7 +115,7 @@ def draw_series(axes, series, factor, kinds):
         (
             axes[0],
             "queue",
-            ("longest queue" if everywhere else "queue") + f"\nof a port ({unit})",
+            f"longest queue\nof a port ({unit})",
             scale,
         ),
         (axes[1], "marks", ecn + "\n" + ("of all ports, per ms" if everywhere else "per ms"), 1),

@@ -18,17 +18,17 @@ class LinkTableFile : public ScratchFolder
 TEST_F(LinkTableFile, HasSharesOfTheIntervalAsFarAsItWasMeasured)
 {
     LinkTable table(Path("links.csv"), m_links, 10 * US, 100);
-    table.Add({10 * US, 5 * US, 0, 0, 0, 0}); // of the warm-up
+    table.Add({10 * US, 5 * US, 0, 0, 0, 0, 0}); // of the warm-up
     table.StartMeasuring(14 * US);
     // 6 of the interval's 10 us are measured: 3 us are half of them, and more than all is all.
-    table.Add({20 * US, 3 * US, 9 * US, 700, 2, 0});
-    table.Add({20 * US, -5, 0, 800, 0, 1});
-    table.Add({25 * US, 1 * US, 0, 0, 0, 1}); // the last one, of 5 us
+    table.Add({20 * US, 3 * US, 9 * US, 700, 2, 900, 0});
+    table.Add({20 * US, -5, 0, 800, 0, 800, 1});
+    table.Add({25 * US, 1 * US, 0, 0, 0, 0, 1}); // the last one, of 5 us
     table.Close(25 * US);
     EXPECT_EQ(ReadAll(Path("links.csv")),
               std::string(LinkTable::HEADER) +
-                  "\n20,a->s,a,s,100,0.5,700,1,2\n20,s->a,s,a,100,0,800,0,0\n"
-                  "25,s->a,s,a,100,0.2,0,0,0\n");
+                  "\n20,a->s,a,s,100,0.5,700,1,2,900\n20,s->a,s,a,100,0,800,0,0,800\n"
+                  "25,s->a,s,a,100,0.2,0,0,0,0\n");
 }
 
 TEST_F(LinkTableFile, MergesPairsOfIntervalsWhenItIsFull)
@@ -38,10 +38,11 @@ TEST_F(LinkTableFile, MergesPairsOfIntervalsWhenItIsFull)
     // One link is busy for 4 of each 10 us, the other for 2 in every second interval.
     for (int64_t t = 10; t <= 40; t += 10)
     {
-        table.Add({t * US, 4 * US, US, static_cast<uint64_t>(t), 1, 0});
+        table.Add(
+            {t * US, 4 * US, US, static_cast<uint64_t>(t), 1, 100 - static_cast<uint64_t>(t), 0});
         if (t % 20)
         {
-            table.Add({t * US, 2 * US, 0, 0, 0, 1});
+            table.Add({t * US, 2 * US, 0, 0, 0, 0, 1});
         }
         table.EndInterval(t * US);
     }
@@ -51,10 +52,12 @@ TEST_F(LinkTableFile, MergesPairsOfIntervalsWhenItIsFull)
     table.Close(40 * US);
     const auto rows = ReadRows(Path("links.csv"));
     ASSERT_EQ(rows.size(), 4U);
-    const std::vector<std::string> first{"20", "a->s", "a", "s", "100", "0.4", "20", "0.1", "2"};
+    const std::vector<std::string>
+        first{"20", "a->s", "a", "s", "100", "0.4", "20", "0.1", "2", "90"};
     EXPECT_EQ(rows[0], first);
     EXPECT_EQ(rows[1][5], "0.1"); // 2 of 20 us
     EXPECT_EQ(rows[2][6], "40");  // of two queues the longer
+    EXPECT_EQ(rows[2][9], "70");  // at 30 us
     EXPECT_FALSE(std::filesystem::exists(Path("links.csv.part")));
 }
 
@@ -78,18 +81,18 @@ TEST_F(LinkTableFile, SharesOutWhatARateThatChangesAllows)
         return std::vector<LinkTable::RateChange>{{15 * US, 0}, {30 * US, 0}};
     });
     table.StartMeasuring(0);
-    table.Add({10 * US, 4 * US, 0, 0, 0, 1});
-    table.Add({20 * US, 5 * US + US / 2, 0, 0, 0, 0});
-    table.Add({30 * US, 2 * US, 0, 0, 0, 0}); // a frame too many: all of it
-    table.Add({65 * US, 1 * US, 0, 0, 0, 1});
+    table.Add({10 * US, 4 * US, 0, 0, 0, 0, 1});
+    table.Add({20 * US, 5 * US + US / 2, 0, 0, 0, 0, 0});
+    table.Add({30 * US, 2 * US, 0, 0, 0, 0, 0}); // a frame too many: all of it
+    table.Add({65 * US, 1 * US, 0, 0, 0, 0, 1});
     table.Close(65 * US);
     // Where nobody saw the changing one: the first interval, and the two from 30 us on.
     EXPECT_EQ(ReadAll(Path("links.csv")),
               std::string(LinkTable::HEADER) +
-                  "\n10,a->s,a,s,100,0,0,0,0\n10,s->a,s,a,100,0.4,0,0,0\n"
-                  "20,a->s,a,s,55,1,0,0,0\n30,a->s,a,s,10,1,0,0,0\n"
-                  "40,a->s,a,s,100,0,0,0,0\n50,a->s,a,s,100,0,0,0,0\n"
-                  "65,s->a,s,a,100,0.2,0,0,0\n");
+                  "\n10,a->s,a,s,100,0,0,0,0,0\n10,s->a,s,a,100,0.4,0,0,0,0\n"
+                  "20,a->s,a,s,55,1,0,0,0,0\n30,a->s,a,s,10,1,0,0,0,0\n"
+                  "40,a->s,a,s,100,0,0,0,0,0\n50,a->s,a,s,100,0,0,0,0,0\n"
+                  "65,s->a,s,a,100,0.2,0,0,0,0\n");
 }
 
 // Merged, an interval has what both allowed and carried: half of it at 100 Gb/s, idle, half at 50,
@@ -105,7 +108,7 @@ TEST_F(LinkTableFile, MergesIntervalsOfSeveralRates)
             return std::vector<LinkTable::RateChange>{{10 * US, 0}};
         });
     table.StartMeasuring(0);
-    table.Add({20 * US, 5 * US / 2, 0, 0, 0, 0});
+    table.Add({20 * US, 5 * US / 2, 0, 0, 0, 0, 0});
     table.EndInterval(20 * US);
     EXPECT_EQ(table.GetInterval(), 20 * US);
     table.Close(20 * US);
@@ -120,8 +123,8 @@ TEST_F(LinkTableFile, OfSeveralRanksIsOneTableOnTheCoarsestGrid)
     std::vector<LinkTable::Row> sent;
     LinkTable other("", m_links, 20 * US, 100);
     other.StartMeasuring(0);
-    other.Add({20 * US, 2 * US, 0, 50, 0, 1});
-    other.Add({40 * US, 8 * US, 0, 0, 0, 1}); // it looked after the end, at 34 us
+    other.Add({20 * US, 2 * US, 0, 50, 0, 0, 1});
+    other.Add({40 * US, 8 * US, 0, 0, 0, 0, 1}); // it looked after the end, at 34 us
     other.MergeRanks(
         34 * US,
         [](int64_t interval) { return interval; },
@@ -131,9 +134,9 @@ TEST_F(LinkTableFile, OfSeveralRanksIsOneTableOnTheCoarsestGrid)
         });
     LinkTable first(Path("links.csv"), m_links, 10 * US, 100);
     first.StartMeasuring(0);
-    first.Add({10 * US, 1 * US, 0, 0, 0, 0});
-    first.Add({20 * US, 3 * US, 0, 0, 0, 0});
-    first.Add({20 * US, 2 * US, 0, 70, 0, 1});
+    first.Add({10 * US, 1 * US, 0, 0, 0, 0, 0});
+    first.Add({20 * US, 3 * US, 0, 0, 0, 0, 0});
+    first.Add({20 * US, 2 * US, 0, 70, 0, 0, 1});
     first.MergeRanks(
         34 * US,
         [](int64_t interval) { return std::max(interval, 20 * US); },

@@ -349,14 +349,28 @@ TEST(NamedServer, SingleOptionsOverrideIt)
     EXPECT_EQ(s.scenario->ranks, 16u);
 }
 
+bool
+Notes(const std::vector<std::string>& args, const std::string& words)
+{
+    const auto parsed = Train(args);
+    EXPECT_TRUE(parsed.scenario) << parsed.errors.front().Text();
+    return std::any_of(parsed.notes.begin(), parsed.notes.end(), [&](const std::string& text) {
+        return text.find(words) != std::string::npos;
+    });
+}
+
+TEST(NamedServer, WithMoreGpusThanItHasSaysSo)
+{
+    const std::string words = "a dgx-h100 has 8 GPUs, not 12: ";
+    EXPECT_TRUE(Notes({"--server=dgx-h100", "--gpus-per-server=12", "--servers=2"}, words));
+    EXPECT_FALSE(Notes({"--server=dgx-h100", "--gpus-per-server=8", "--servers=2"}, " has 8 GPUs"));
+    EXPECT_FALSE(Notes({"--gpus-per-server=12", "--servers=2"}, " has 8 GPUs")); // none is named
+}
+
 TEST(NamedServer, WithFewerGpusKeepsItsNicsAndSaysSo)
 {
     const auto note = [](const std::vector<std::string>& args) {
-        const auto parsed = Train(args);
-        EXPECT_TRUE(parsed.scenario) << parsed.errors.front().Text();
-        return std::any_of(parsed.notes.begin(), parsed.notes.end(), [](const std::string& text) {
-            return text.find("keeps its 8 NICs") != std::string::npos;
-        });
+        return Notes(args, "keeps its 8 NICs");
     };
     EXPECT_TRUE(note({"--server=dgx-h100", "--gpus-per-server=4", "--servers=2"}));
     EXPECT_TRUE(note({"--server=dgx-h100", "--gpus=3", "--model=gpt2"}));
