@@ -152,6 +152,10 @@ PrintTuner(std::ostream& os, const scenario::MeasuredChoices& choices)
 void
 PrintAdvice(std::ostream& os, const scenario::CollperfScenario& scenario)
 {
+    if (scenario.collectives.measured)
+    {
+        return; // its choices are printed one by one
+    }
     std::vector<coll::Collective> whats;
     for (const uint64_t bytes : scenario.sizes)
     {

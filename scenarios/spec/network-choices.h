@@ -108,7 +108,8 @@ std::vector<NetworkChoice> ChoicesByNetwork(const NetworkChoices& network,
 
 /// Where auto takes what is much slower here than the fastest that there is: which, how much, and
 /// the option that takes it, in a line; empty: nowhere. Looks at no more than a few sizes, those
-/// with most bytes, and at runs of at most kMostAdvised ranks.
+/// with most bytes, and at runs of at most kMostAdvised ranks. With --tuner=network what that
+/// gains.
 std::string NetworkAdvice(const CollectiveOptions& options,
                           const ClusterSpec& cluster,
                           const FabricSpec& fabric,

@@ -85,13 +85,16 @@ WhyNotFewer(const TrainingOptions& o)
                (all == 0 ? " has no blocks that are alike" : " has " + number(all) + " blocks");
     }
     const uint64_t unit = o.Pieces();
-    if (o.layers % unit != 0 || o.layers < 2 * unit || all % unit != 0)
+    if (all % unit != 0)
     {
-        return all % unit != 0
-                   ? "a pipeline of " + number(unit) + " pieces does not divide the " +
-                         number(all) + " blocks of " + o.model.name + " evenly"
-                   : "allowed: multiples of " + number(unit) + " from " + number(2 * unit) +
-                         " on, so that all pieces of the pipeline " + "have as many";
+        return "a pipeline of " + number(unit) + " pieces does not divide the " + number(all) +
+               " blocks of " + o.model.name + " evenly";
+    }
+    if (o.layers % unit != 0 || o.layers < 2 * unit)
+    {
+        return unit == 1 ? "allowed: from 2 on, as one number of blocks tells no line"
+                         : "allowed: multiples of " + number(unit) + " from " + number(2 * unit) +
+                               " on, so that all pieces of the pipeline have as many";
     }
     const LayerSpec* first = nullptr;
     for (const LayerSpec& layer : o.model.layers)

@@ -100,6 +100,10 @@ class NetworkTuner(SystemTest):
             self.assertIn(f"{one['chosen']['algorithm']}, ", said[0])
             self.assertIn(" of the time of ring, simple for all_reduce of 1 GiB", said[0])
         self.assertNotIn("--tuner=network", network.out + network.err)
+        # Who did hears in the plan what it gains.
+        plan = self.run_program(line + " --tuner=network --dry-run").out
+        self.assertIn("  tuner           by formula, against auto: ", plan)
+        self.assertIn(f"takes {1 / gain:.2f} of the time of ring, simple for all_reduce", plan)
         # And not where there is nothing to gain.
         ring = self.run_program("collperf --ranks=4 -b 64M --dry-run" + QUIET)
         self.assertNotIn("--tuner=network", ring.out + ring.err)
@@ -129,6 +133,9 @@ class NetworkTuner(SystemTest):
         (said,) = [x for x in plan.out.splitlines() if "--tuner=network" in x]
         self.assertTrue(said.startswith("  tuner "), said)
         model = self.run_program(line + QUIET)
+        plan = self.run_program(line + "--tuner=network --dry-run")
+        gains = r"\n  tuner +by formula, against auto: .* takes 0\.\d\d of the time"
+        self.assertRegex(plan.out, gains)
         network = self.run_program(line + "--tuner=network" + QUIET)
         self.assertTrue(network.stats["tuner"])
         self.assertLess(network.stats["step_time_us"], model.stats["step_time_us"])
