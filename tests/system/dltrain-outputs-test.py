@@ -48,7 +48,8 @@ class Names(SystemTest):
         )
         self.assertEqual(
             run.header("links.csv"),
-            "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks",
+            "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks,"
+            "queue_peak_bytes",
         )
         self.assertTrue(run.text("calls.log").startswith("# calls of the measured steps"))
         self.assertIn(
@@ -221,7 +222,7 @@ class Interrupted(SystemTest):
         self.assertGreater(stats["step_time_us"], 0)
         self.assertRegex(stdout, r"\d+(\.\d+)?%")
         # Every line of every file is whole.
-        columns = {"flows.csv": (",", 11), "links.csv": (",", 9), "calls.log": ("\t", 9)}
+        columns = {"flows.csv": (",", 11), "links.csv": (",", 10), "calls.log": ("\t", 9)}
         for name, (separator, count) in columns.items():
             with open(os.path.join(out, name), encoding="utf-8") as file:
                 text = file.read()
