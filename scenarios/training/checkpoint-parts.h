@@ -16,7 +16,7 @@ namespace training
 {
 
 /**
- * As DeepSpeed's save_checkpoint and load_checkpoint have it (deepspeed/runtime/engine.py:
+ * As save_checkpoint and load_checkpoint of DeepSpeed@00409037 (deepspeed/runtime/engine.py:
  * _configure_checkpointing, _save_checkpoint, _save_moe_checkpoint, _save_zero_checkpoint,
  * _get_all_zero_checkpoint_state_dicts):
  *
