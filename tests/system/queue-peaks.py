@@ -37,7 +37,8 @@ class QueuePeaks(SameBytesTest):
             chance = random.Random(seed)
             fabric = chance.choice(["--fabric=ib --nic=EDR", "--nic=25GbE", "--nic=400GbE"])
             line = (
-                f"traffic {fabric} {QUIET} --seed={seed} --bytes={chance.choice([90, 700, 2000])}kB "
+                f"traffic {fabric} {QUIET} --seed={seed}"
+                f" --bytes={chance.choice([90, 700, 2000])}kB "
                 + chance.choice(
                     [
                         "--topology=single-switch --hosts=9 --pattern=incast --fan-in=7",
