@@ -22,6 +22,17 @@ UsOrNull(int64_t ps)
 }
 
 nlohmann::ordered_json
+UsOfEach(const std::vector<int64_t>& times)
+{
+    auto list = nlohmann::ordered_json::array();
+    for (const int64_t time : times)
+    {
+        list.push_back(UsOrNull(time));
+    }
+    return list;
+}
+
+nlohmann::ordered_json
 TextOrNull(const std::string& text)
 {
     return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
@@ -157,17 +168,14 @@ ToJson(const RecoveryResults& r)
     j["checkpoint_servers"] = r.storage;
     j["checkpoint_time_us"] = r.storage ? nlohmann::ordered_json() : UsOrNull(r.writePs);
     j["checkpoint_read_time_us"] = r.storage ? nlohmann::ordered_json() : UsOrNull(r.readPs);
+    j["checkpoint_async"] = r.writesBehind;
+    j["checkpoint_copy_time_us"] = r.writesBehind ? UsOrNull(r.copyPs) : nlohmann::ordered_json();
+    j["checkpoints_begun"] = r.checkpointsBegun;
     j["checkpoints"] = r.checkpoints;
-    j["checkpoints_written_us"] = nlohmann::ordered_json::array();
-    for (const int64_t time : r.written)
-    {
-        j["checkpoints_written_us"].push_back(UsOrNull(time));
-    }
-    j["checkpoints_took_us"] = nlohmann::ordered_json::array();
-    for (const int64_t time : r.took)
-    {
-        j["checkpoints_took_us"].push_back(UsOrNull(time));
-    }
+    j["checkpoints_written_us"] = UsOfEach(r.written);
+    j["checkpoints_took_us"] = UsOfEach(r.took);
+    j["checkpoints_held_from_us"] = UsOfEach(r.heldFrom);
+    j["checkpoints_held_until_us"] = UsOfEach(r.heldUntil);
     j["ranks"] = r.ranks;
     j["elapsed_us"] = UsOrNull(r.ElapsedPs());
     j["useful_us"] = UsOrNull(r.usefulPs);
@@ -202,13 +210,18 @@ PrintRecovery(std::ostream& os, const RecoveryResults& r)
                                   : When(std::accumulate(r.took.begin(), r.took.end(), int64_t{0}) /
                                          static_cast<int64_t>(r.took.size())) +
                                         " each over the network (mean)");
+        text += r.writesBehind ? ", behind the steps; copied before in " + When(r.copyPs) : "";
+        if (const uint64_t rest = r.checkpointsBegun - r.checkpoints)
+        {
+            text += ", " + HumanCount(rest) + " begun and not written";
+        }
     }
     text += Format("; goodput %.1f%%: ", 100 * r.Goodput()) + When(r.usefulPs) + " useful of " +
             When(r.ElapsedPs());
     const auto add = [&text](int64_t ps, const char* what) {
         text += ps ? ", " + When(ps) + what : "";
     };
-    add(r.writingPs, " writing");
+    add(r.writingPs, r.writesBehind ? " waiting for checkpoints" : " writing");
     add(r.lostPs, " lost");
     add(r.recoveringPs, " recovering");
     os << "Recovery         " << Wrapped(text, 17, 3) << "\n";

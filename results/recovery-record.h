@@ -59,11 +59,17 @@ struct RecoveryResults
     uint64_t readBytes = 0;
     int64_t writePs = 0;
     int64_t readPs = 0;
-    uint32_t storage = 0;         ///< servers that keep checkpoints; 0: there is a rate
+    bool writesBehind = false; ///< the steps that follow, from a copy
+    int64_t copyPs = 0;        ///< until there is one, with writesBehind
+    uint32_t storage = 0;      ///< servers that keep checkpoints; 0: there is a rate
+    uint64_t checkpointsBegun = 0;
     uint64_t checkpoints = 0;     ///< written
     std::vector<int64_t> written; ///< when, of the first 1,000
-    std::vector<int64_t> took;    ///< of the same
-    uint32_t ranks = 0;           ///< of the job at its end
+    std::vector<int64_t> took;    ///< to write the same
+    // While all ranks waited for a checkpoint, of the first 1,000:
+    std::vector<int64_t> heldFrom;
+    std::vector<int64_t> heldUntil;
+    uint32_t ranks = 0;   ///< of the job at its end
     int64_t usefulPs = 0; ///< of steps that did not have to be done again, the warm-up's too
     int64_t writingPs = 0;
     int64_t lostPs = 0;

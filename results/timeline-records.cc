@@ -269,6 +269,13 @@ Records::ReadRecovery()
         recovery.push_back(
             {end - (known ? ToPs(took[i]) : writing), end, QuotedJson("checkpoint"), ""});
     }
+    const ordered_json& from = Member(of, "checkpoints_held_from_us");
+    const ordered_json& until = Member(of, "checkpoints_held_until_us");
+    const bool behind = Member(of, "checkpoint_async") == true;
+    for (std::size_t i = 0; behind && i < std::min(from.size(), until.size()); ++i)
+    {
+        recovery.push_back({ToPs(from[i]), ToPs(until[i]), QuotedJson("wait for a copy"), ""});
+    }
     const ordered_json& failures = Member(of, "failures");
     for (std::size_t i = 0; failures.is_array() && i < failures.size(); ++i)
     {

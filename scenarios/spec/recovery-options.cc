@@ -3,6 +3,7 @@
  */
 #include "scenarios/spec/recovery-options.h"
 
+#include "scenarios/spec/compute-options.h"
 #include "scenarios/spec/processes.h"
 #include "scenarios/spec/scenario.h"
 #include "scenarios/training/memory-estimate.h"
@@ -10,6 +11,7 @@
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -25,16 +27,6 @@ const std::vector<std::string> kOfFailures = {"watchdog",
                                               "abort-time",
                                               "restart-time",
                                               "max-restarts"};
-
-/// All but --recovery itself.
-std::vector<std::string>
-AllNames()
-{
-    std::vector<std::string> names = kOfFailures;
-    names.insert(names.end(),
-                 {"checkpoint-every", "checkpoint-rate", "checkpoint-servers", "spares"});
-    return names;
-}
 
 RecoveryPolicy
 PolicyOf(const Validation& v)
@@ -164,6 +156,46 @@ TakeSpares(Validation* v, const ClusterSpec& cluster, RecoverySpec* spec)
     }
 }
 
+/// Rounded up; 0 at no rate.
+rdma::Duration
+TimeOf(uint64_t bytes, rdma::BitRate rate)
+{
+    const unsigned __int128 bitPs = static_cast<unsigned __int128>(bytes) * 8 * 1000000000000;
+    const auto bps = static_cast<unsigned __int128>(rate.bps);
+    return rdma::Duration{static_cast<int64_t>(bps ? (bitPs + bps - 1) / bps : 0)};
+}
+
+/// Whether ranks wait for a copy alone, and how fast that is.
+void
+TakeCopy(Validation* v,
+         const ClusterSpec& cluster,
+         const training::GpuSpec& gpu,
+         RecoverySpec* spec)
+{
+    auto& values = v->values;
+    spec->writesBehind = values.Flag("checkpoint-async");
+    if (!spec->writesBehind)
+    {
+        v->MustNotBeGiven({"checkpoint-copy-rate"}, "has no meaning without --checkpoint-async");
+        return;
+    }
+    if (!values.Given("checkpoint-copy-rate"))
+    {
+        const double link = HostLinkOf(cluster.server, gpu);
+        if (link <= 0)
+        {
+            v->Fail("checkpoint-async",
+                    "needs the rate between " + gpu.name +
+                        " and its server's memory, which is not known; --checkpoint-copy-rate says "
+                        "it");
+            return;
+        }
+        v->Decide("checkpoint-copy-rate",
+                  CanonicalRate(static_cast<uint64_t>(std::llround(8 * link))));
+    }
+    spec->copyRate = values.Rate("checkpoint-copy-rate");
+}
+
 } // namespace
 
 std::string
@@ -189,10 +221,14 @@ RecoverySpec::MostOfServer(const std::vector<uint64_t>& bytesOf) const
 rdma::Duration
 RecoverySpec::TimeAtRate(const std::vector<uint64_t>& bytesOf) const
 {
-    const unsigned __int128 bitPs =
-        static_cast<unsigned __int128>(MostOfServer(bytesOf)) * 8 * 1000000000000;
-    const auto bps = static_cast<unsigned __int128>(checkpointRate.bps);
-    return rdma::Duration{static_cast<int64_t>(bps ? (bitPs + bps - 1) / bps : 0)};
+    return TimeOf(MostOfServer(bytesOf), checkpointRate);
+}
+
+rdma::Duration
+RecoverySpec::CopyTime(const std::vector<uint64_t>& bytesOf) const
+{
+    const auto most = std::max_element(bytesOf.begin(), bytesOf.end());
+    return TimeOf(most == bytesOf.end() ? 0 : *most, copyRate);
 }
 
 std::vector<Option>
@@ -309,6 +345,21 @@ RecoveryOptionRows(Checkpoints checkpoints)
             .Otherwise("none")
             .Range(1, 100000)
             .Example("2"),
+        Opt("checkpoint-async",
+            Kind::kFlag,
+            json,
+            group,
+            "GPUs wait only until their states are copied to their servers' memory; they are "
+            "written from there behind the next steps, and the next checkpoint waits for that")
+            .Default("0"),
+        Opt("checkpoint-copy-rate",
+            Kind::kRate,
+            json,
+            group,
+            "--checkpoint-async: of each GPU to its server's memory")
+            .Otherwise("what copies reach of the GPU's PCIe link, as with --offload")
+            .Range(1e6, 1e15)
+            .Example("200Gbps"),
     };
     rows.insert(rows.end() - 1, more.begin(), more.end());
     return rows;
@@ -355,8 +406,9 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
     }
     if (hasStates && !writes)
     {
-        v->MustNotBeGiven({"checkpoint-rate", "checkpoint-servers"},
+        v->MustNotBeGiven({"checkpoint-rate", "checkpoint-servers", "checkpoint-copy-rate"},
                           "has no meaning without --checkpoint-every");
+        v->MustNotBeSet({"checkpoint-async"}, "has no meaning without --checkpoint-every");
     }
     if (!spec->MayRestart())
     {
@@ -431,6 +483,7 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
             v->DecideUnlessGiven("checkpoint-rate", "16Gbps"); // assumed
             spec->checkpointRate = values.Rate("checkpoint-rate");
         }
+        TakeCopy(v, cluster, scenario.options.gpu, spec.get());
         spec->gpus = cluster.server.gpus;
         spec->checkpoint = training::CheckpointParts(scenario.options);
     }

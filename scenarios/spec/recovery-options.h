@@ -48,6 +48,9 @@ struct RecoverySpec
     uint32_t mostRestarts = 0;
     uint32_t checkpointEvery = 0; ///< steps; 0: there are no checkpoints
     rdma::BitRate checkpointRate; ///< of a server to and from where checkpoints are
+    /// Ranks wait only until each has copied what it writes to its server's memory.
+    bool writesBehind = false;
+    rdma::BitRate copyRate; ///< of each of them
     training::CheckpointParts checkpoint;
     uint32_t gpus = 0; ///< of a server; with checkpoints
     /// Hosts that keep checkpoints: what is written goes there as packets; empty: at
@@ -69,6 +72,9 @@ struct RecoverySpec
     /// Until all servers, at once, have written or read this at checkpointRate.
     /// \param bytesOf by rank
     rdma::Duration TimeAtRate(const std::vector<uint64_t>& bytesOf) const;
+
+    /// Until all ranks, at once, have copied this. \param bytesOf by rank
+    rdma::Duration CopyTime(const std::vector<uint64_t>& bytesOf) const;
 };
 
 /// Whether a job has states that it could write.

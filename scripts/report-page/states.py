@@ -138,12 +138,16 @@ def _held_up(stats):
     if not isinstance(recovery, dict):
         return []
     spans = []
-    written = recovery.get("checkpoints_written_us") or []
-    took = recovery.get("checkpoints_took_us")
-    took = took or [recovery.get("checkpoint_time_us")] * len(written)
-    for end, writing in zip(written, took):
-        if isinstance(end, (int, float)) and isinstance(writing, (int, float)):
-            spans.append((max(0, end - writing), end))
+    if "checkpoints_held_from_us" in recovery:
+        begins, ends = (recovery.get(f"checkpoints_held_{when}_us") for when in ("from", "until"))
+        spans += [span for span in zip(begins or [], ends or []) if all(map(_is_time, span))]
+    else:  # of older results
+        written = recovery.get("checkpoints_written_us") or []
+        took = recovery.get("checkpoints_took_us")
+        took = took or [recovery.get("checkpoint_time_us")] * len(written)
+        for end, writing in zip(written, took):
+            if isinstance(end, (int, float)) and isinstance(writing, (int, float)):
+                spans.append((max(0, end - writing), end))
     failures = [f for f in recovery.get("failures") or [] if isinstance(f, dict)]
     for failure, after in zip(failures, [*failures[1:], stats]):
         begin, end = _us(failure, "known_us"), _us(failure, "resumed_us")
@@ -154,9 +158,13 @@ def _held_up(stats):
     return [(round(begin * 1e3), round(end * 1e3)) for begin, end in spans]
 
 
+def _is_time(value):
+    return isinstance(value, (int, float)) and 0 <= value <= LONGEST_TIME_US
+
+
 def _us(of, key):
     value = of.get(key)
-    return value if isinstance(value, (int, float)) and 0 <= value <= LONGEST_TIME_US else None
+    return value if _is_time(value) else None
 
 
 def _states(calls, held_up):

@@ -273,7 +273,7 @@ function whoFailed(f) {
 function recovery(parent) {
   const r = stats.recovery;
   if (!r || !isNumber(r.elapsed_us)) return;
-  const parts = [["compute", "steps that count", r.useful_us], ["overlap", "writing checkpoints", r.checkpoint_us],
+  const parts = [["compute", "steps that count", r.useful_us], ["overlap", r.checkpoint_async ? "waiting for checkpoints" : "writing checkpoints", r.checkpoint_us],
     ["exposed", "lost: steps done again, and what did not end", r.lost_us], ["held", "aborting, starting again, reading", r.recovering_us]]
     .filter(([, , us]) => us > 0);
   const box = element("div", { id: "recovery" }, element("h3", {}, "Recovery (" + String(r.policy) + "): goodput " + percent(r.goodput)));

@@ -26,6 +26,13 @@ SOON = TIMES.replace(f"{MONITOR}us", "1us", 1)
 # 1 us of the shortest cable: when what one rank did is known to all.
 WORD = 1
 
+
+
+def bits(rate):
+    """Of "800Gbps" per us."""
+    return float(rate[:-4]) * {"G": 1e3, "T": 1e6}[rate[-4]]
+
+
 # And how exactly a run repeats: where several share a link, who comes first depends on times.
 SHAPES = (
     ("--servers=2 --gpus-per-server=1 --zero=0", 0),
@@ -55,6 +62,10 @@ class RecoveryTest(SameBytesTest):
             places=3,
         )
         self.assertEqual(of["gave_up"] is not None, run.status == 3)
+        # The clock of the run, which a word of its end reaches: over the shortest cable, and with
+        # InfiniBand the time of the first bytes besides.
+        if run.status == 0:
+            self.assertWithin(run.stats["simulated_time_us"] - of["elapsed_us"], WORD, 0.06)
 
     def healthy(self, shape, more=""):
         return self.recovery(f"{BASE} {shape} --recovery=restart {more}")
@@ -269,6 +280,7 @@ class CheckpointServers(RecoveryTest):
                 f"{self.LINE} --servers={servers} --gpus-per-server={gpus} --nics-per-server={nics}"
                 f" --zero={zero} --checkpoint-every={chance.randint(1, 2)}"
                 f" --checkpoint-servers={storage} --recovery={policy} --timeout-exponent=5"
+                f"{' --checkpoint-async' if chance.random() < 0.5 else ''}"
                 f" {'--nic=HDR' if seed % 3 == 0 else '--nic=400GbE'} {TIMES}"
                 f" --fault={kind},at={chance.randint(1, 40)}ms,{rest}"
             )
@@ -292,6 +304,179 @@ class CheckpointServers(RecoveryTest):
             " --checkpoint-servers=1",
             "at most 0",
         )
+
+
+class Behind(RecoveryTest):
+    """--checkpoint-async: ranks wait for copies, what is written is written behind steps."""
+
+    # Behind which of 8 steps, rates to write and to copy; in some a checkpoint waits for the one
+    # before, in some the last is not written in time.
+    CASES = (
+        (2, "400Gbps", "400Gbps"),
+        (1, "400Gbps", "1600Gbps"),
+        (1, "40Gbps", ""),
+        (3, "100Gbps", "50Gbps"),
+        (4, "60Gbps", "3Tbps"),
+    )
+
+    def expected(self, every, step, copy, write, first=0, begin=0.0, steps=8):
+        """Waits [(from, until)], when it was written [(steps, time)], the end."""
+        waits, written, now, there = [], [], begin, begin
+        for number in range(first + 1, steps + 1):
+            now += step
+            if number % every == 0 and number < steps:
+                waits.append((now + WORD, max(now + WORD, there) + copy))
+                now = waits[-1][1]
+                there = now + write
+                written.append((number, there))
+        return waits, written, now
+
+    def times(self, of, shape):
+        """Of a copy and a write."""
+        gpus = int(shape.split("--gpus-per-server=")[1].split()[0])
+        ranks = of["ranks"]
+        shares = 12 / 14 * of["checkpoint_bytes"] / ranks if "--zero=0" not in shape else 0
+        whole = of["checkpoint_bytes"] - shares * ranks
+        self.assertWithin(of["checkpoint_bytes_of_server"], whole + gpus * shares, 1e-4)
+        return whole + shares
+
+    def test_waits_and_writes(self):
+        for (every, write_rate, copy_rate), (shape, rough) in zip(
+            self.CASES, (*SHAPES[:3], SHAPES[1], SHAPES[2])
+        ):
+            line = f"{BASE} {shape}".replace("--steps=4", "--steps=7")
+            more = f"--checkpoint-every={every} --checkpoint-async --checkpoint-rate={write_rate}"
+            more += f" --checkpoint-copy-rate={copy_rate}" if copy_rate else ""
+            with self.subTest(f"{line} {more}"):
+                step = self.recovery(f"{line} --recovery=restart")["useful_us"] / 8
+                run = self.run_program(f"{line} {more}")
+                self.check(run)
+                of = run.stats["recovery"]
+                self.assertTrue(of["checkpoint_async"])
+                copy, write = of["checkpoint_copy_time_us"], of["checkpoint_time_us"]
+                # A100's PCIe 4.0 x16, 31.5 GB/s (NVIDIA's data sheet: 64 GB/s both ways), of which
+                # copies reach what host-work.h says.
+                rate = bits(copy_rate) if copy_rate else 31.5 * 8e3 * 55.4 / 63
+                self.assertWithin(copy, self.times(of, shape) * 8 / rate, 0.02)
+                waits, written, end = self.expected(every, step, copy, write)
+                near = (1e-3 + rough) * step * 8
+                self.assertEqual(of["checkpoints_begun"], len(waits))
+                self.assertEqual(len(of["checkpoints_held_from_us"]), len(waits))
+                for (a, b), c, d in zip(
+                    waits, of["checkpoints_held_from_us"], of["checkpoints_held_until_us"]
+                ):
+                    self.assertAlmostEqual(a, c, delta=near)
+                    self.assertAlmostEqual(b, d, delta=near)
+                self.assertAlmostEqual(of["elapsed_us"], end, delta=near)
+                there = [time for _, time in written if time <= of["elapsed_us"]]
+                self.assertEqual(of["checkpoints"], len(there))
+                for time, of_run in zip(there, of["checkpoints_written_us"]):
+                    self.assertAlmostEqual(time, of_run, delta=near)
+                self.assertAlmostEqual(
+                    of["checkpoint_us"], sum(b - a + WORD for a, b in waits), delta=near
+                )
+                self.assertAlmostEqual(of["useful_us"], 8 * step, delta=near)
+
+    def test_a_restart_has_what_was_written(self):
+        """What is not yet written when the job fails is none; lost is all work since the copy."""
+        shape, _ = SHAPES[1]
+        line = f"{BASE} {shape}".replace("--steps=4", "--steps=7")
+        more = "--checkpoint-every=2 --checkpoint-async --checkpoint-rate=200Gbps"
+        more += " --checkpoint-copy-rate=800Gbps"
+        plain = self.recovery(f"{line} {more} --recovery=restart")
+        step = plain["useful_us"] / 8
+        copy, write = plain["checkpoint_copy_time_us"], plain["checkpoint_time_us"]
+        waits, written, _ = self.expected(2, step, copy, write)
+        moments = [time + shift for _, time in written for shift in (-0.1 * step, 0.1 * step)]
+        moments += [(a + b) / 2 for a, b in waits]  # while it is copied
+        for at in moments:
+            with self.subTest(at / step):
+                run = self.run_program(
+                    f"{line} {more} --recovery=restart --spares=2 {SOON}"
+                    f" --fault=gpu-stop,at={at:.6f}us,on=gpu-0"
+                )
+                self.check(run)
+                of = run.stats["recovery"]
+                (failure,) = of["failures"]
+                there = [which for which, time in written if time < at]
+                self.assertEqual(failure["from_step"], there[-1] if there else 0)
+                since = waits[len(there) - 1][1] if there else 0
+                # Waits for copies that ended are what checkpoints cost, not work.
+                waited = sum(b - a + WORD for a, b in waits if since < b < at)
+                near = 2e-3 * step
+                self.assertAlmostEqual(failure["lost_us"], at + 1 - since - waited, delta=near)
+                self.assertEqual(
+                    failure["read_us"], plain["checkpoint_read_time_us"] if there else 0
+                )
+                begin = failure["resumed_us"]
+                rest = self.expected(2, step, copy, write, there[-1] if there else 0, begin)
+                self.assertAlmostEqual(of["elapsed_us"], rest[2], delta=8 * near)
+                # Each measured step is there once.
+                self.assertEqual(len(run.stats["step_times_us"]), 7)
+
+    def test_storage_servers(self):
+        """Packets behind the steps: each wait is a copy's if they are in time, else longer."""
+        for shape in ("--servers=3 --gpus-per-server=2 --nics-per-server=2 --zero=1", SHAPES[4][0]):
+            for nic in ("400GbE", "HDR"):
+                more = f"{shape} --nic={nic} --checkpoint-every=2 --checkpoint-servers=3"
+                with self.subTest(more):
+                    plain = self.recovery(f"{BASE} {more}")
+                    run = self.run_program(f"{BASE} {more} --checkpoint-async")
+                    self.check(run)
+                    of = run.stats["recovery"]
+                    copy = of["checkpoint_copy_time_us"]
+                    waits = [
+                        b - a
+                        for a, b in zip(
+                            of["checkpoints_held_from_us"], of["checkpoints_held_until_us"]
+                        )
+                    ]
+                    self.assertEqual(len(waits), 2)
+                    self.assertAlmostEqual(waits[0], copy, places=5)
+                    self.assertGreater(waits[1], copy - 1e-5)
+                    # They share links with the steps: never quicker than alone.
+                    self.assertGreaterEqual(of["checkpoints"], 1)
+                    self.assertGreater(
+                        of["checkpoints_took_us"][0], 0.999 * plain["checkpoints_took_us"][0]
+                    )
+
+    def test_many(self):
+        """More waits than are listed: all are counted."""
+        line = (
+            "dltrain --model=mlp-mnist --micro-batch=1 --servers=2 --gpus-per-server=1 --warmup=0"
+            f" --topology=single-switch --steps=1100 --checkpoint-every=1 {QUIET}"
+        )
+        of = self.recovery(line + " --checkpoint-rate=100Gbps --checkpoint-async")
+        self.assertEqual(of["checkpoints_begun"], 1099)
+        self.assertEqual(len(of["checkpoints_held_until_us"]), 1000)
+        self.assertGreaterEqual(of["checkpoints"], 1098)
+
+    def test_what_is_seen(self):
+        """Terminal, timeline and page: waits hold GPUs up, what is written behind does not."""
+        line = (
+            f"{BASE.replace(QUIET, '--progress=0')} {SHAPES[1][0]} --checkpoint-every=2"
+            " --checkpoint-rate=200Gbps --checkpoint-async"
+        )
+        run = self.run_program(line)
+        of = run.stats["recovery"]
+        self.assertIn("behind the steps; copied before in", " ".join(run.out.split()))
+        events = json.loads(run.text("timeline.json"))["traceEvents"]
+        spans = [e for e in events if e.get("cat") == "recovery" and e["ph"] == "X"]
+        lengths = {
+            name: sum(e["dur"] for e in spans if e["name"] == name)
+            for name in ("wait for a copy", "checkpoint")
+        }
+        held = zip(of["checkpoints_held_from_us"], of["checkpoints_held_until_us"])
+        self.assertAlmostEqual(lengths["wait for a copy"], sum(b - a for a, b in held), places=2)
+        self.assertAlmostEqual(lengths["checkpoint"], sum(of["checkpoints_took_us"]), places=2)
+
+    def test_refused(self):
+        self.refuse("dltrain --checkpoint-async", "--checkpoint-every")
+        self.refuse("dltrain --checkpoint-copy-rate=1Gbps", "--checkpoint-every")
+        self.refuse(
+            "dltrain --checkpoint-every=1 --checkpoint-copy-rate=1Gbps", "--checkpoint-async"
+        )
+        self.refuse("collperf --checkpoint-async", "unknown option")
 
 
 class Restart(RecoveryTest):
@@ -1161,10 +1346,12 @@ class SameBytes(RecoveryTest):
             f" --checkpoint-every=2 --checkpoint-rate=400Gbps --timeout-exponent=6 {TIMES}"
             " --fault=nic-down,at=6ms,on=server-1"
         )
-        expected = self.written(line + " --threads=1", without=["events"])
-        for more in (" --engine=ns3", " --threads=2" + ALWAYS):
-            with self.subTest(more):
-                self.check_same(self.written(line + more, without=["events"]), expected)
+        for behind in ("", " --checkpoint-servers=2 --checkpoint-async"):
+            of = line.replace(" --checkpoint-rate=400Gbps", behind) if behind else line
+            expected = self.written(of + " --threads=1", without=["events"])
+            for more in (" --engine=ns3", " --threads=2" + ALWAYS):
+                with self.subTest(behind + more):
+                    self.check_same(self.written(of + more, without=["events"]), expected)
 
     def test_rebuild_with_engines_and_threads(self):
         line = (
@@ -1214,6 +1401,7 @@ class Property(RecoveryTest):
                 f" {'--nic=EDR' if chance.random() < 0.3 else ''} --recovery={policy}"
                 f" {'' if policy == 'shrink' else '--spares=' + str(chance.randint(0, 3))}"
                 f" {'--checkpoint-every=1 --checkpoint-rate=1Tbps' if seed % 2 else ''}"
+                f"{' --checkpoint-async' if seed % 4 == 1 else ''}"
                 f" --timeout-exponent=5 --watchdog={chance.choice([2, 20, 200])}ms {TIMES}"
                 f" {' '.join(words)} {QUIET}"
             )

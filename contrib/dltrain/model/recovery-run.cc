@@ -28,6 +28,12 @@ constexpr const char* OF_QUEUE_PAIR = "queue pair";
 constexpr const char* OF_WATCHDOG = "watchdog";
 constexpr const char* OF_LAUNCHER = "launcher";
 
+std::string
+StepsText(uint32_t steps)
+{
+    return std::to_string(steps) + (steps == 1 ? " step" : " steps");
+}
+
 } // namespace
 
 RecoveryRun::RecoveryRun(const scenario::TrainingScenario& scenario,
@@ -48,6 +54,8 @@ RecoveryRun::RecoveryRun(const scenario::TrainingScenario& scenario,
     m_results.checkpointBytes = std::accumulate(written.begin(), written.end(), uint64_t{0});
     m_results.writtenBytes = m_spec.MostOfServer(written);
     m_results.readBytes = m_spec.MostOfServer(read);
+    m_results.writesBehind = m_spec.writesBehind;
+    m_results.copyPs = m_spec.CopyTime(written).ps;
     m_results.writePs = m_spec.TimeAtRate(written).ps;
     m_results.readPs = m_spec.TimeAtRate(read).ps;
     m_results.ranks = scenario.plan.ranks;
@@ -187,8 +195,10 @@ RecoveryRun::Lose(int64_t now, bool restarts)
     m_useful = 0;
     const int64_t lost = restarts ? now - m_since - m_takenSince : now - m_stepEnd - m_takenOfStep;
     m_job.Abort(!restarts);
-    m_written = nullptr;
-    m_writing = false;
+    m_goOn = nullptr;
+    m_copied.reset();
+    m_copying = false;
+    ++m_phase;
     m_suspended = false;
     m_leaving.clear();
     m_since = m_stepEnd = now;
@@ -371,9 +381,9 @@ RecoveryRun::Resume(uint32_t generation)
         last.repeatedMessages = again.messages;
         Log("the ranks go on; collectives that begin anew: " + std::to_string(again.collectives) +
             ", messages: " + std::to_string(again.messages));
-        if (m_traffic && m_written && why.empty())
+        if (m_traffic && why.empty())
         {
-            OnCheckpointBegin(std::exchange(m_written, nullptr)); // anew, of those that are left
+            GoOnWriting(); // anew, of those that are left
         }
     }
     else
@@ -418,39 +428,130 @@ RecoveryRun::OnStepEnd(uint32_t step, int64_t begin, int64_t end)
 }
 
 void
-RecoveryRun::OnCheckpointBegin(std::function<void()> written)
+RecoveryRun::After(const rdma::Duration& time, std::function<void()> what)
+{
+    At(RdmaClock::Now() + time.ps, [this, phase = ++m_phase, what = std::move(what)] {
+        if (phase == m_phase)
+        {
+            what();
+        }
+    });
+}
+
+void
+RecoveryRun::Write(std::function<void()> then)
 {
     m_writingSince = RdmaClock::Now();
-    if (!m_traffic)
+    if (m_traffic)
     {
-        m_writing = true;
-        At(m_writingSince + m_spec.TimeAtRate(m_spec.checkpoint.WrittenBy(m_start.absent)).ps,
-           std::move(written));
+        m_traffic->Write({m_hosts, NicsNow(), m_start.absent}, std::move(then));
         return;
     }
-    m_written = std::move(written);
-    m_traffic->Write({m_hosts, NicsNow(), m_start.absent},
-                     [this] { std::exchange(m_written, nullptr)(); });
+    After(m_spec.TimeAtRate(m_spec.checkpoint.WrittenBy(m_start.absent)), std::move(then));
+}
+
+void
+RecoveryRun::GoOnWriting()
+{
+    if (m_copied)
+    {
+        Write([this] { OnWrittenBehind(); });
+    }
+    else if (m_goOn && !m_spec.writesBehind)
+    {
+        Write([this] { std::exchange(m_goOn, nullptr)(); });
+    }
+}
+
+void
+RecoveryRun::Copy()
+{
+    m_copying = true;
+    After(m_spec.CopyTime(m_spec.checkpoint.WrittenBy(m_start.absent)),
+          [this] { std::exchange(m_goOn, nullptr)(); });
+}
+
+void
+RecoveryRun::OnCheckpointBegin(std::function<void()> goOn)
+{
+    ++m_results.checkpointsBegun;
+    m_heldSince = RdmaClock::Now();
+    m_goOn = std::move(goOn);
+    if (!m_spec.writesBehind)
+    {
+        WriteUnlessRecovering();
+    }
+    else if (!m_copied) // else when that is written
+    {
+        Copy();
+    }
+}
+
+void
+RecoveryRun::WriteUnlessRecovering()
+{
+    // Where the job is rebuilt, its packets wait until it is; what takes a time takes it.
+    if (!m_traffic || !m_recovering)
+    {
+        GoOnWriting();
+    }
 }
 
 void
 RecoveryRun::OnCheckpointEnd()
 {
-    m_writing = false;
+    const int64_t now = RdmaClock::Now();
+    Settle(now);
+    const int64_t waited = now - m_stepEnd - std::exchange(m_takenOfStep, 0);
+    m_results.writingPs += waited;
+    m_takenSince += waited;
+    m_stepEnd = now;
+    if (m_results.heldUntil.size() < results::RecoveryResults::MOST_WRITTEN)
+    {
+        m_results.heldFrom.push_back(m_heldSince);
+        m_results.heldUntil.push_back(now);
+    }
+    const Copied copied{m_ended, now, m_useful, m_takenSince};
+    if (!m_spec.writesBehind)
+    {
+        TakeForWritten(copied);
+        return;
+    }
+    m_copying = false;
+    m_copied = copied;
+    Log("the states of " + StepsText(m_ended) + " are copied, the last is " +
+        m_job.NameOfRound(m_ended - 1));
+    WriteUnlessRecovering();
+}
+
+void
+RecoveryRun::OnWrittenBehind()
+{
+    TakeForWritten(*m_copied);
+    m_copied.reset();
+    if (m_goOn)
+    {
+        Copy();
+    }
+}
+
+void
+RecoveryRun::TakeForWritten(const Copied& copied)
+{
     const int64_t now = RdmaClock::Now();
     if (++m_results.checkpoints <= results::RecoveryResults::MOST_WRITTEN)
     {
         m_results.written.push_back(now);
         m_results.took.push_back(now - m_writingSince);
     }
-    m_checkpoint = m_ended;
-    m_results.usefulPs += std::exchange(m_useful, 0);
-    Settle(now);
-    m_results.writingPs += now - m_stepEnd - m_takenOfStep;
-    m_since = m_stepEnd = now;
-    m_takenSince = m_takenOfStep = 0;
-    Log("checkpoint of " + std::to_string(m_ended) + (m_ended == 1 ? " step" : " steps") +
-        " written, the last is " + m_job.NameOfRound(m_ended - 1));
+    m_checkpoint = copied.steps;
+    m_results.usefulPs += copied.useful;
+    m_useful -= copied.useful;
+    m_since = copied.at;
+    m_takenSince -= copied.taken;
+    m_job.Keep(copied.steps);
+    Log("checkpoint of " + StepsText(copied.steps) + " written, the last is " +
+        m_job.NameOfRound(copied.steps - 1));
 }
 
 void

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -41,6 +42,12 @@ namespace dltrain
  * NIC's cable is cut (kRebuild: those of all NICs are), GPUs that stand still. Steps that were lost
  * are simulated again.
  *
+ * A checkpoint that is written behind the next steps (RecoverySpec::writesBehind) is one when it is
+ * written; until then the one before is the last:
+ *
+ *     step | wait for the one before | copy |  step  |  step  |
+ *                                           |  written  |
+ *
  * Each picosecond from the beginning to the end is useful, writing, lost or recovering. Of a step
  * in which communication began anew, lost is what passed from when the first rank was in what was
  * under way until the failure was known, recovering what passed from then until it began anew; the
@@ -63,10 +70,11 @@ class RecoveryRun : public TrainingJobWatcher
         return m_recovering;
     }
 
-    /// Whether a checkpoint takes its time, so that nothing else is to be seen.
+    /// Whether the ranks wait for a time that a checkpoint takes, so that nothing else is to be
+    /// seen.
     bool IsWriting() const
     {
-        return m_writing;
+        return m_goOn && (m_copying || !m_traffic);
     }
 
     /// The run is over, at this time.
@@ -90,7 +98,7 @@ class RecoveryRun : public TrainingJobWatcher
     // TrainingJobWatcher
     void OnMessageFails(const std::string& what) override;
     void OnStepEnd(uint32_t step, int64_t begin, int64_t end) override;
-    void OnCheckpointBegin(std::function<void()> written) override;
+    void OnCheckpointBegin(std::function<void()> goOn) override;
     void OnCheckpointEnd() override;
 
   private:
@@ -137,6 +145,20 @@ class RecoveryRun : public TrainingJobWatcher
     /// All but reading what a checkpoint has is over.
     void Read(uint32_t generation);
     void Resume(uint32_t generation);
+    /// Of a checkpoint, one after the other; unless it is given up.
+    void After(const rdma::Duration& time, std::function<void()> what);
+    /// The states of the ranks begin to be written. \param then when they are
+    void Write(std::function<void()> then);
+    /// What is to be written is, from its beginning.
+    void GoOnWriting();
+    void WriteUnlessRecovering();
+    /// The ranks' states are copied, to be written from there.
+    void Copy();
+    /// What was copied last is written.
+    void OnWrittenBehind();
+    struct Copied;
+    /// There is a checkpoint. \param copied what it has
+    void TakeForWritten(const Copied& copied);
     /// What is read or written over the network ends where it is.
     void EndTraffic(int64_t now);
     /// Where ranks are, and with what.
@@ -191,13 +213,26 @@ class RecoveryRun : public TrainingJobWatcher
     int64_t m_takenSince = 0;                     //!< since m_since
     int64_t m_takenOfStep = 0;                    //!< since m_stepEnd
     std::unique_ptr<CheckpointTraffic> m_traffic; //!< null: checkpoints take a time
-    std::function<void()> m_written;              //!< of the checkpoint that is being written
-    bool m_writing = false;                       //!< a checkpoint that takes a time
-    int64_t m_writingSince = 0;                   //!< ps: it
-    int64_t m_readingSince = -1;                  //!< ps; -1: nothing is read
-    uint32_t m_ended = 0;                         //!< steps
-    uint32_t m_checkpoint = 0;                    //!< steps that the last checkpoint has
-    int64_t m_useful = 0;                         //!< of steps since m_since
+
+    /// The states of all ranks, and what was put down until they were copied.
+    struct Copied
+    {
+        uint32_t steps;
+        int64_t at;     //!< ps
+        int64_t useful; //!< ps, as m_useful
+        int64_t taken;  //!< ps, as m_takenSince
+    };
+
+    std::optional<Copied> m_copied; //!< what is written behind the steps
+    std::function<void()> m_goOn;   //!< of ranks that wait for a checkpoint
+    int64_t m_heldSince = 0;        //!< ps: they do
+    bool m_copying = false;         //!< for their states to be copied
+    int64_t m_writingSince = 0;     //!< ps
+    uint64_t m_phase = 0;           //!< counts what takes a time of checkpoints
+    int64_t m_readingSince = -1;    //!< ps; -1: nothing is read
+    uint32_t m_ended = 0;           //!< steps
+    uint32_t m_checkpoint = 0;      //!< steps that the last checkpoint has
+    int64_t m_useful = 0;           //!< of steps since m_since
 };
 
 } // namespace dltrain

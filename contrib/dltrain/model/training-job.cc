@@ -168,7 +168,7 @@ TrainingJob::Abort(bool keep)
 {
     if (keep)
     {
-        Keep();
+        Keep(UINT32_MAX);
     }
     m_steps.clear();
     Suspend();
@@ -303,7 +303,6 @@ TrainingJob::Act(const std::string& what)
             return;
         }
         m_setting.watcher->OnCheckpointEnd();
-        Keep();
         m_lastEnd = ns3::RdmaClock::Now();
         Now().job->Act(later);
     });
@@ -351,7 +350,7 @@ TrainingJob::MergeRanks()
 void
 TrainingJob::Close()
 {
-    Keep();
+    Keep(UINT32_MAX);
     m_calls.Close();
 }
 
@@ -410,13 +409,12 @@ TrainingJob::AddResults(const KeptStep& step)
 }
 
 void
-TrainingJob::Keep()
+TrainingJob::Keep(uint32_t step)
 {
-    for (const KeptStep& step : m_steps)
+    for (; !m_steps.empty() && m_steps.front().step < step; m_steps.pop_front())
     {
-        AddResults(step);
+        AddResults(m_steps.front());
     }
-    m_steps.clear();
 }
 
 void

@@ -31,9 +31,10 @@ class TrainingJobWatcher
     virtual void OnMessageFails(const std::string& what) = 0;
     /// All ranks have ended the step, counted from 0, the warm-up included.
     virtual void OnStepEnd(uint32_t step, int64_t begin, int64_t end) = 0;
-    /// And wait until a checkpoint is written, when this is to be called. By an event without
-    /// context, as what follows and that call.
-    virtual void OnCheckpointBegin(std::function<void()> written) = 0;
+    /// And wait for a checkpoint, until this is called. By an event without context, as what
+    /// follows and that call.
+    virtual void OnCheckpointBegin(std::function<void()> goOn) = 0;
+    /// They go on.
     virtual void OnCheckpointEnd() = 0;
 };
 
@@ -84,6 +85,9 @@ class TrainingJob : public JobListener
     /// Between the nodes' events: the ranks end where they are. \param keep what they have done;
     /// else what they did since the last checkpoint is forgotten
     void Abort(bool keep);
+    /// Those before this step are not thrown away any more. \param step counts from 0, warm-up
+    /// included
+    void Keep(uint32_t step);
     /// They begin again, now, after Abort, by an event without context. \return why they cannot, or
     /// nothing
     std::string Resume(const JobStart& start, const Whereabouts& where);
@@ -215,7 +219,6 @@ class TrainingJob : public JobListener
     /// \return those that the last attempt has sent
     uint64_t CountBytes() const;
     void AddResults(const KeptStep& step);
-    void Keep();
     /// \param step counts from 0, warm-up included
     std::string PhaseName(uint32_t step) const;
     /// \return which of the plan's sizes it has
