@@ -344,6 +344,7 @@ class CommandLineReader
             candidates.push_back(n);
         }
         std::string nearest = bare.size() > 1 ? rdma::NearestName(bare, candidates) : "";
+        nearest = nearest.empty() ? rdma::NearestByParts(bare, candidates) : nearest;
         m_result->errors.push_back(
             {name, "", "unknown option, see --help", nearest.empty() ? "" : "--" + nearest});
     }

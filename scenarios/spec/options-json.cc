@@ -221,7 +221,8 @@ class ScenarioReader
         std::string nearest = elsewhere;
         if (nearest.empty())
         {
-            const std::string close = rdma::NearestName(leaf, siblings);
+            std::string close = rdma::NearestName(leaf, siblings);
+            close = close.empty() ? rdma::NearestByParts(leaf, siblings) : close;
             nearest = close.empty() ? "" : folder + "/" + close;
         }
         m_result->errors.push_back({m_origin + ": " + path,

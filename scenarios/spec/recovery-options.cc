@@ -69,7 +69,7 @@ WhyNot(const Validation& v, const ClusterSpec& cluster, const TrainingScenario& 
     }
     if (s.plan.fillRoles > 0)
     {
-        return "is of steps that end; allowed: without --schedule=" + s.options.schedule +
+        return "is of steps that end; allowed: without --pipeline-schedule=" + s.options.schedule +
                ", whose steps overlap";
     }
     if (s.plan.sizes.size() > 1)

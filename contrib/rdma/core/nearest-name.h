@@ -167,6 +167,47 @@ NearestByWords(std::string_view name, const std::vector<std::string>& names)
     return best;
 }
 
+/// The only one of `names` that has all words of `name`, in any order: "pipeline-schedule" of
+/// "schedule". Words stand between dashes or underscores. Empty: none has, or several have.
+inline std::string
+NearestByParts(std::string_view name, const std::vector<std::string>& names)
+{
+    constexpr size_t kLongest = 100;
+    const auto parts = [](std::string_view text) {
+        std::vector<std::string_view> words;
+        while (!text.empty())
+        {
+            const size_t end = std::min(text.find_first_of("-_"), text.size());
+            if (end > 0)
+            {
+                words.push_back(text.substr(0, end));
+            }
+            text.remove_prefix(std::min(end + 1, text.size()));
+        }
+        return words;
+    };
+    std::string only;
+    for (const std::string& candidate : names)
+    {
+        const auto has = parts(candidate);
+        const auto wanted = parts(name.substr(0, kLongest));
+        const bool hasAll = std::all_of(wanted.begin(), wanted.end(), [&](std::string_view word) {
+            return std::any_of(has.begin(), has.end(), [&](std::string_view other) {
+                return SameName(word, other);
+            });
+        });
+        if (hasAll && !wanted.empty())
+        {
+            if (!only.empty())
+            {
+                return {};
+            }
+            only = candidate;
+        }
+    }
+    return only;
+}
+
 } // namespace rdma
 
 #endif // RDMA_CORE_NEAREST_NAME_H

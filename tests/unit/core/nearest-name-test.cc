@@ -52,6 +52,23 @@ TEST(NearestName, OneThatBeginsWithIt)
     EXPECT_EQ(NearestName("x", {"k"}), "") << "not one letter of it is right";
 }
 
+TEST(NearestName, ByParts)
+{
+    const std::vector<std::string> names = {"pipeline-schedule",
+                                            "checkpoint-every",
+                                            "checkpoint-rate",
+                                            "max_restarts"};
+    EXPECT_EQ(NearestByParts("schedule", names), "pipeline-schedule");
+    EXPECT_EQ(NearestByParts("Rate", names), "checkpoint-rate");
+    EXPECT_EQ(NearestByParts("every-checkpoint", names), "checkpoint-every") << "in any order";
+    EXPECT_EQ(NearestByParts("restarts", names), "max_restarts");
+    EXPECT_EQ(NearestByParts("checkpoint", names), "") << "two have it";
+    EXPECT_EQ(NearestByParts("checkpoint-interval", names), "") << "none has both";
+    EXPECT_EQ(NearestByParts("", names), "");
+    EXPECT_EQ(NearestByParts("-", names), "");
+    EXPECT_EQ(NearestByParts(std::string(1000000, '-'), names), "");
+}
+
 TEST(NearestName, ByWords)
 {
     const std::vector<std::string> known{"MinimumRate",
