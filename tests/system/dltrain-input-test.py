@@ -292,6 +292,10 @@ class Help(SystemTest):
         "restart-time": "--recovery=restart --restart-time=2s",
         "max-restarts": "--recovery=restart --max-restarts=2",
         "checkpoint-rate": "--recovery=restart --checkpoint-every=2 --checkpoint-rate=80Gbps",
+        "checkpoint-async": "--checkpoint-every=2 --checkpoint-async",
+        "checkpoint-copy-rate": (
+            "--checkpoint-every=2 --checkpoint-async --checkpoint-copy-rate=200Gbps"
+        ),
         "checkpoint-servers": (
             "--checkpoint-every=2 --checkpoint-servers=2 --servers=18 --gpus=128"
         ),
