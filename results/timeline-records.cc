@@ -271,8 +271,9 @@ Records::ReadRecovery()
     }
     const ordered_json& from = Member(of, "checkpoints_held_from_us");
     const ordered_json& until = Member(of, "checkpoints_held_until_us");
-    const bool behind = Member(of, "checkpoint_async") == true;
-    for (std::size_t i = 0; behind && i < std::min(from.size(), until.size()); ++i)
+    const bool copies =
+        Member(of, "checkpoint_async") == true && from.is_array() && until.is_array();
+    for (std::size_t i = 0; copies && i < std::min(from.size(), until.size()); ++i)
     {
         recovery.push_back({ToPs(from[i]), ToPs(until[i]), QuotedJson("wait for a copy"), ""});
     }

@@ -21,6 +21,29 @@ HostLinkOf(const topo::ServerSpec& server, const training::GpuSpec& gpu)
            training::kHostLinkShare;
 }
 
+bool
+DecideHostLink(Validation* v,
+               const std::string& option,
+               const std::string& feature,
+               const topo::ServerSpec& server,
+               const training::GpuSpec& gpu)
+{
+    if (v->values.Given(option))
+    {
+        return true;
+    }
+    const double link = HostLinkOf(server, gpu);
+    if (link <= 0)
+    {
+        v->Fail(feature,
+                "needs the rate between " + gpu.name + " and its CPU, which is not known; --" +
+                    option + " says it");
+        return false;
+    }
+    v->Decide(option, CanonicalRate(static_cast<uint64_t>(std::llround(8 * link))));
+    return true;
+}
+
 namespace
 {
 
@@ -37,17 +60,9 @@ MakeOffload(Validation* v, const topo::ServerSpec& server, training::TrainingOpt
                           "or all");
         return;
     }
-    if (!values.Given("host-link"))
+    if (!DecideHostLink(v, "host-link", "offload", server, o->gpu))
     {
-        const double link = HostLinkOf(server, o->gpu);
-        if (link <= 0)
-        {
-            v->Fail("offload",
-                    "needs the rate between " + o->gpu.name +
-                        " and its CPU, which is not known; --host-link says it");
-            return;
-        }
-        v->Decide("host-link", CanonicalRate(static_cast<uint64_t>(std::llround(8 * link))));
+        return;
     }
     if (!values.Given("host-memory-rate"))
     {

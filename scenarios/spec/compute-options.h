@@ -22,6 +22,14 @@ std::vector<Option> ComputeOptionRows(const std::string& json, const std::string
 /// Bytes/s of messages between a GPU and its server, each way; 0: it is not known.
 double HostLinkOf(const topo::ServerSpec& server, const training::GpuSpec& gpu);
 
+/// Decides an option that says this rate and is not given. \param feature an option that needs it
+/// \return whether it is known; else an error is added
+bool DecideHostLink(Validation* v,
+                    const std::string& option,
+                    const std::string& feature,
+                    const topo::ServerSpec& server,
+                    const training::GpuSpec& gpu);
+
 /// \param o gets them; has the GPU \param server the GPU's
 void MakeCompute(Validation* v, const topo::ServerSpec& server, training::TrainingOptions* o);
 

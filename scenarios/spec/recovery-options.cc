@@ -11,7 +11,6 @@
 #include "topologies/names.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -179,21 +178,10 @@ TakeCopy(Validation* v,
         v->MustNotBeGiven({"checkpoint-copy-rate"}, "has no meaning without --checkpoint-async");
         return;
     }
-    if (!values.Given("checkpoint-copy-rate"))
+    if (DecideHostLink(v, "checkpoint-copy-rate", "checkpoint-async", cluster.server, gpu))
     {
-        const double link = HostLinkOf(cluster.server, gpu);
-        if (link <= 0)
-        {
-            v->Fail("checkpoint-async",
-                    "needs the rate between " + gpu.name +
-                        " and its server's memory, which is not known; --checkpoint-copy-rate says "
-                        "it");
-            return;
-        }
-        v->Decide("checkpoint-copy-rate",
-                  CanonicalRate(static_cast<uint64_t>(std::llround(8 * link))));
+        spec->copyRate = values.Rate("checkpoint-copy-rate");
     }
-    spec->copyRate = values.Rate("checkpoint-copy-rate");
 }
 
 } // namespace

@@ -140,7 +140,9 @@ def _held_up(stats):
     spans = []
     if "checkpoints_held_from_us" in recovery:
         begins, ends = (recovery.get(f"checkpoints_held_{when}_us") for when in ("from", "until"))
-        spans += [span for span in zip(begins or [], ends or []) if all(map(_is_time, span))]
+        for begin, end in zip(begins or [], ends or []):
+            if _is_time(begin) and _is_time(end) and begin < end:
+                spans.append((begin, end))
     else:  # of older results
         written = recovery.get("checkpoints_written_us") or []
         took = recovery.get("checkpoints_took_us")

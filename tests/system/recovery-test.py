@@ -26,13 +26,6 @@ SOON = TIMES.replace(f"{MONITOR}us", "1us", 1)
 # 1 us of the shortest cable: when what one rank did is known to all.
 WORD = 1
 
-
-
-def bits(rate):
-    """Of "800Gbps" per us."""
-    return float(rate[:-4]) * {"G": 1e3, "T": 1e6}[rate[-4]]
-
-
 # And how exactly a run repeats: where several share a link, who comes first depends on times.
 SHAPES = (
     ("--servers=2 --gpus-per-server=1 --zero=0", 0),
@@ -42,6 +35,11 @@ SHAPES = (
     ("--servers=2 --gpus-per-server=4 --zero=0 --tp=2 --nics-per-server=2", 0),
     ("--servers=4 --gpus-per-server=1 --zero=0 --pp=2 --accumulation=2 --cc=none", 0.01),
 )
+
+
+def bits(rate):
+    """Of "800Gbps" per us."""
+    return float(rate[:-4]) * {"G": 1e3, "T": 1e6}[rate[-4]]
 
 
 class RecoveryTest(SameBytesTest):
@@ -66,6 +64,14 @@ class RecoveryTest(SameBytesTest):
         # InfiniBand the time of the first bytes besides.
         if run.status == 0:
             self.assertWithin(run.stats["simulated_time_us"] - of["elapsed_us"], WORD, 0.06)
+
+    def failed_once(self, line):
+        """The run, its key of stats.json, and its only failure."""
+        run = self.run_program(line)
+        self.check(run)
+        of = run.stats["recovery"]
+        (failure,) = of["failures"]
+        return run, of, failure
 
     def healthy(self, shape, more=""):
         return self.recovery(f"{BASE} {shape} --recovery=restart {more}")
@@ -331,8 +337,8 @@ class Behind(RecoveryTest):
                 written.append((number, there))
         return waits, written, now
 
-    def times(self, of, shape):
-        """Of a copy and a write."""
+    def most_of_rank(self, of, shape):
+        """Bytes of the first rank, which writes what is whole and its share."""
         gpus = int(shape.split("--gpus-per-server=")[1].split()[0])
         ranks = of["ranks"]
         shares = 12 / 14 * of["checkpoint_bytes"] / ranks if "--zero=0" not in shape else 0
@@ -354,10 +360,10 @@ class Behind(RecoveryTest):
                 of = run.stats["recovery"]
                 self.assertTrue(of["checkpoint_async"])
                 copy, write = of["checkpoint_copy_time_us"], of["checkpoint_time_us"]
-                # A100's PCIe 4.0 x16, 31.5 GB/s (NVIDIA's data sheet: 64 GB/s both ways), of which
-                # copies reach what host-work.h says.
+                # host_link_GBps of the A100 (gpu-zoo.cc), of which copies reach kHostLinkShare
+                # (host-work.h).
                 rate = bits(copy_rate) if copy_rate else 31.5 * 8e3 * 55.4 / 63
-                self.assertWithin(copy, self.times(of, shape) * 8 / rate, 0.02)
+                self.assertWithin(copy, self.most_of_rank(of, shape) * 8 / rate, 0.02)
                 waits, written, end = self.expected(every, step, copy, write)
                 near = (1e-3 + rough) * step * 8
                 self.assertEqual(of["checkpoints_begun"], len(waits))
@@ -391,13 +397,10 @@ class Behind(RecoveryTest):
         moments += [(a + b) / 2 for a, b in waits]  # while it is copied
         for at in moments:
             with self.subTest(at / step):
-                run = self.run_program(
+                run, of, failure = self.failed_once(
                     f"{line} {more} --recovery=restart --spares=2 {SOON}"
                     f" --fault=gpu-stop,at={at:.6f}us,on=gpu-0"
                 )
-                self.check(run)
-                of = run.stats["recovery"]
-                (failure,) = of["failures"]
                 there = [which for which, time in written if time < at]
                 self.assertEqual(failure["from_step"], there[-1] if there else 0)
                 since = waits[len(there) - 1][1] if there else 0
@@ -685,13 +688,10 @@ class Shrink(RecoveryTest):
                 after = self.healthy(fewer + zero)
                 step = plain["useful_us"] / 5
                 at = 2.5 * step
-                run = self.run_program(
+                run, of, failure = self.failed_once(
                     f"{BASE} {shape} {zero} --recovery=shrink {SOON}"
                     f" --fault=gpu-stop,at={at:.6f}us,on=gpu-{left[-1]}"
                 )
-                self.check(run)
-                of = run.stats["recovery"]
-                (failure,) = of["failures"]
                 self.assertEqual(failure["ranks_left"], left)
                 self.assertEqual(of["ranks"], plain["ranks"] - len(left))
                 self.assertEqual(failure["steps_lost"], 0)
@@ -755,13 +755,10 @@ class Rebuild(RecoveryTest):
                 fewer = self.APART + shape.replace(f"={servers} ", f"={servers - 1} ")
                 begin2, _, step2 = self.collective(fewer) if servers > 2 else (begin, 0, None)
                 at = 2 * step + (begin + end) / 2
-                run = self.run_program(
+                run, of, failure = self.failed_once(
                     f"{self.APART}{shape} --recovery=rebuild {SOON}"
                     f" --fault=gpu-stop,at={at:.6f}us,on=gpu-{lost}"
                 )
-                self.check(run)
-                of = run.stats["recovery"]
-                (failure,) = of["failures"]
                 self.assertEqual(failure["action"], "rebuild")
                 self.assertEqual(failure["ranks_left"], [lost])
                 self.assertEqual(failure["from_step"], 2)
@@ -803,13 +800,10 @@ class Rebuild(RecoveryTest):
                 plain = self.recovery(f"{line} --nics-per-server={nics} --recovery=rebuild")
                 after = self.recovery(f"{line} --nics-per-server={nics - 1} --recovery=rebuild")
                 at = 0.45 * plain["useful_us"]
-                run = self.run_program(
+                run, of, failure = self.failed_once(
                     f"{line} --nics-per-server={nics} --recovery=rebuild {TIMES}"
                     f" --timeout-exponent=8 --fault=nic-down,at={at:.3f}us,on=server-1:1"
                 )
-                self.check(run)
-                of = run.stats["recovery"]
-                (failure,) = of["failures"]
                 self.assertEqual(failure["action"], "rebuild")
                 self.assertEqual(failure["known_by"], "queue pair")
                 self.assertEqual(failure["nics_lost"], ["server-1:1"])
@@ -968,13 +962,10 @@ class Pipeline(RecoveryTest):
                 after = self.recovery(f"{line} --nics-per-server=1")
                 for share in (0.31, 0.47, 0.6):
                     at = share * plain["useful_us"]
-                    run = self.run_program(
+                    run, of, failure = self.failed_once(
                         f"{line} --nics-per-server=2 {TIMES} --timeout-exponent=6"
                         f" --fault=nic-down,at={at:.3f}us,on=server-1:1"
                     )
-                    self.check(run)
-                    of = run.stats["recovery"]
-                    (failure,) = of["failures"]
                     self.assertEqual(failure["action"], "rebuild")
                     self.assertEqual(failure["steps_lost"], 0)
                     self.assertEqual(failure["nics_lost"], ["server-1:1"])
@@ -1175,10 +1166,9 @@ class Collective(RecoveryTest):
                 ("rebuild", resumed + 3 * left, last),
             ):
                 with self.subTest(shape, policy=policy):
-                    run = self.run_program(f"{self.LINE} {shape} --recovery={policy}{fault}")
-                    self.check(run)
-                    of = run.stats["recovery"]
-                    (failure,) = of["failures"]
+                    run, of, failure = self.failed_once(
+                        f"{self.LINE} {shape} --recovery={policy}{fault}"
+                    )
                     self.assertAlmostEqual(failure["known_us"], known, places=4)
                     self.assertAlmostEqual(failure["resumed_us"], resumed, places=4)
                     self.assertEqual(of["ranks"], ranks)
@@ -1343,14 +1333,14 @@ class SameBytes(RecoveryTest):
         line = (
             f"{BASE.replace(' --progress=0', '')} --servers=3 --gpus-per-server=1 --zero=1"
             " --recovery=restart --spares=1"
-            f" --checkpoint-every=2 --checkpoint-rate=400Gbps --timeout-exponent=6 {TIMES}"
+            f" --checkpoint-every=2 --timeout-exponent=6 {TIMES}"
             " --fault=nic-down,at=6ms,on=server-1"
         )
-        for behind in ("", " --checkpoint-servers=2 --checkpoint-async"):
-            of = line.replace(" --checkpoint-rate=400Gbps", behind) if behind else line
+        for where in ("rate=400Gbps", "servers=2 --checkpoint-async"):
+            of = f"{line} --checkpoint-{where}"
             expected = self.written(of + " --threads=1", without=["events"])
             for more in (" --engine=ns3", " --threads=2" + ALWAYS):
-                with self.subTest(behind + more):
+                with self.subTest(where + more):
                     self.check_same(self.written(of + more, without=["events"]), expected)
 
     def test_rebuild_with_engines_and_threads(self):

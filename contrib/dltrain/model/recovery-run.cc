@@ -5,6 +5,7 @@
 
 #include "fault-run.h"
 #include "results/human-text.h"
+#include "topologies/names.h"
 
 #include "ns3/node-windows.h"
 #include "ns3/simulator.h"
@@ -27,12 +28,6 @@ using scenario::RecoveryPolicy;
 constexpr const char* OF_QUEUE_PAIR = "queue pair";
 constexpr const char* OF_WATCHDOG = "watchdog";
 constexpr const char* OF_LAUNCHER = "launcher";
-
-std::string
-StepsText(uint32_t steps)
-{
-    return std::to_string(steps) + (steps == 1 ? " step" : " steps");
-}
 
 } // namespace
 
@@ -197,7 +192,6 @@ RecoveryRun::Lose(int64_t now, bool restarts)
     m_job.Abort(!restarts);
     m_goOn = nullptr;
     m_copied.reset();
-    m_copying = false;
     ++m_phase;
     m_suspended = false;
     m_leaving.clear();
@@ -383,7 +377,7 @@ RecoveryRun::Resume(uint32_t generation)
             ", messages: " + std::to_string(again.messages));
         if (m_traffic && why.empty())
         {
-            GoOnWriting(); // anew, of those that are left
+            WriteAll(); // anew, of those that are left
         }
     }
     else
@@ -451,24 +445,33 @@ RecoveryRun::Write(std::function<void()> then)
 }
 
 void
-RecoveryRun::GoOnWriting()
+RecoveryRun::WriteAll()
 {
+    // Where the job is rebuilt, its packets wait until it is; what takes a time takes it.
+    if (m_traffic && m_recovering)
+    {
+        return;
+    }
     if (m_copied)
     {
         Write([this] { OnWrittenBehind(); });
     }
     else if (m_goOn && !m_spec.writesBehind)
     {
-        Write([this] { std::exchange(m_goOn, nullptr)(); });
+        Write([this] { GoOn(); });
     }
+}
+
+void
+RecoveryRun::GoOn()
+{
+    std::exchange(m_goOn, nullptr)();
 }
 
 void
 RecoveryRun::Copy()
 {
-    m_copying = true;
-    After(m_spec.CopyTime(m_spec.checkpoint.WrittenBy(m_start.absent)),
-          [this] { std::exchange(m_goOn, nullptr)(); });
+    After(m_spec.CopyTime(m_spec.checkpoint.WrittenBy(m_start.absent)), [this] { GoOn(); });
 }
 
 void
@@ -479,21 +482,11 @@ RecoveryRun::OnCheckpointBegin(std::function<void()> goOn)
     m_goOn = std::move(goOn);
     if (!m_spec.writesBehind)
     {
-        WriteUnlessRecovering();
+        WriteAll();
     }
     else if (!m_copied) // else when that is written
     {
         Copy();
-    }
-}
-
-void
-RecoveryRun::WriteUnlessRecovering()
-{
-    // Where the job is rebuilt, its packets wait until it is; what takes a time takes it.
-    if (!m_traffic || !m_recovering)
-    {
-        GoOnWriting();
     }
 }
 
@@ -517,11 +510,10 @@ RecoveryRun::OnCheckpointEnd()
         TakeForWritten(copied);
         return;
     }
-    m_copying = false;
     m_copied = copied;
-    Log("the states of " + StepsText(m_ended) + " are copied, the last is " +
+    Log("the states of " + topo::Counted(m_ended, "step") + " are copied, the last is " +
         m_job.NameOfRound(m_ended - 1));
-    WriteUnlessRecovering();
+    WriteAll();
 }
 
 void
@@ -550,7 +542,7 @@ RecoveryRun::TakeForWritten(const Copied& copied)
     m_since = copied.at;
     m_takenSince -= copied.taken;
     m_job.Keep(copied.steps);
-    Log("checkpoint of " + StepsText(copied.steps) + " written, the last is " +
+    Log("checkpoint of " + topo::Counted(copied.steps, "step") + " written, the last is " +
         m_job.NameOfRound(copied.steps - 1));
 }
 

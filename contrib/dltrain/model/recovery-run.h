@@ -74,7 +74,8 @@ class RecoveryRun : public TrainingJobWatcher
     /// seen.
     bool IsWriting() const
     {
-        return m_goOn && (m_copying || !m_traffic);
+        const bool copies = m_spec.writesBehind && !m_copied;
+        return m_goOn && (copies || !m_traffic);
     }
 
     /// The run is over, at this time.
@@ -150,8 +151,9 @@ class RecoveryRun : public TrainingJobWatcher
     /// The states of the ranks begin to be written. \param then when they are
     void Write(std::function<void()> then);
     /// What is to be written is, from its beginning.
-    void GoOnWriting();
-    void WriteUnlessRecovering();
+    void WriteAll();
+    /// The ranks that wait for a checkpoint do.
+    void GoOn();
     /// The ranks' states are copied, to be written from there.
     void Copy();
     /// What was copied last is written.
@@ -226,7 +228,6 @@ class RecoveryRun : public TrainingJobWatcher
     std::optional<Copied> m_copied; //!< what is written behind the steps
     std::function<void()> m_goOn;   //!< of ranks that wait for a checkpoint
     int64_t m_heldSince = 0;        //!< ps: they do
-    bool m_copying = false;         //!< for their states to be copied
     int64_t m_writingSince = 0;     //!< ps
     uint64_t m_phase = 0;           //!< counts what takes a time of checkpoints
     int64_t m_readingSince = -1;    //!< ps; -1: nothing is read

@@ -186,11 +186,11 @@ NearestByParts(std::string_view name, const std::vector<std::string>& names)
         }
         return words;
     };
+    const auto wanted = parts(name.substr(0, kLongest));
     std::string only;
     for (const std::string& candidate : names)
     {
         const auto has = parts(candidate);
-        const auto wanted = parts(name.substr(0, kLongest));
         const bool hasAll = std::all_of(wanted.begin(), wanted.end(), [&](std::string_view word) {
             return std::any_of(has.begin(), has.end(), [&](std::string_view other) {
                 return SameName(word, other);
