@@ -40,24 +40,65 @@ TailAttribution::AddUnknown()
     ++m_unknown;
 }
 
+int64_t
+TailAttribution::LostOn(const FlowRecord& record)
+{
+    return record.end - record.start - record.ideal;
+}
+
+bool
+TailAttribution::LostMore(const FlowRecord& a, const FlowRecord& b)
+{
+    return LostOn(a) != LostOn(b) ? LostOn(a) > LostOn(b) : a.flow < b.flow;
+}
+
 bool
 TailAttribution::Slower(const Late& a, const Late& b)
 {
-    return a.Lost() != b.Lost() ? a.Lost() > b.Lost() : a.record.flow < b.record.flow;
+    return LostMore(a.record, b.record);
 }
 
 void
 TailAttribution::Add(const FlowRecord& record, const MessageParts& divided)
 {
-    Late late;
-    late.record = record;
-    const TimeParts& parts = divided.parts;
-    late.parts = parts;
     for (std::size_t i = 1; i < divided.hops.size(); ++i)
     {
         const MessageParts::Hop& hop = divided.hops[i];
-        m_atPort[hop.port][0] += hop.waited - hop.paused;
-        m_atPort[hop.port][1] += hop.paused;
+        if (hop.waited != 0) // most ports are in no cache, and most messages wait nowhere
+        {
+            m_atPort[hop.port][0] += hop.waited - hop.paused;
+            m_atPort[hop.port][1] += hop.paused;
+        }
+    }
+    ++m_known;
+    m_sum += record.end - record.start;
+    for (std::size_t i = 0; i < TIME_SHARES; ++i)
+    {
+        m_sums[i] += divided.parts[i];
+    }
+    if (m_slowest.size() == SLOWEST)
+    {
+        if (!LostMore(record, m_slowest.front().record))
+        {
+            return;
+        }
+        std::pop_heap(m_slowest.begin(), m_slowest.end(), Slower);
+        m_slowest.pop_back();
+    }
+    m_slowest.push_back(LateOf(record, divided));
+    std::push_heap(m_slowest.begin(), m_slowest.end(), Slower);
+}
+
+TailAttribution::Late
+TailAttribution::LateOf(const FlowRecord& record, const MessageParts& divided)
+{
+    Late late;
+    late.record = record;
+    late.parts = divided.parts;
+    late.way = WayOf(divided);
+    for (std::size_t i = 1; i < divided.hops.size(); ++i)
+    {
+        const MessageParts::Hop& hop = divided.hops[i];
         if (hop.waited > late.atPort)
         {
             late.port = hop.port;
@@ -66,26 +107,7 @@ TailAttribution::Add(const FlowRecord& record, const MessageParts& divided)
             late.behind = hop.behind;
         }
     }
-
-    ++m_known;
-    m_sum += record.end - record.start;
-    for (std::size_t i = 0; i < TIME_SHARES; ++i)
-    {
-        m_sums[i] += parts[i];
-    }
-    if (m_slowest.size() < SLOWEST)
-    {
-        late.way = WayOf(divided);
-        m_slowest.push_back(late);
-        std::push_heap(m_slowest.begin(), m_slowest.end(), Slower);
-    }
-    else if (Slower(late, m_slowest.front()))
-    {
-        std::pop_heap(m_slowest.begin(), m_slowest.end(), Slower);
-        late.way = WayOf(divided);
-        m_slowest.back() = late;
-        std::push_heap(m_slowest.begin(), m_slowest.end(), Slower);
-    }
+    return late;
 }
 
 std::vector<TailAttribution::Late>
@@ -208,7 +230,7 @@ TailAttribution::InWords(std::size_t most) const
         {
             continue; // messages of one flow are late for one reason
         }
-        if (lines.size() >= most || late.Lost() <= 0)
+        if (lines.size() >= most || LostOn(late.record) <= 0)
         {
             break;
         }
@@ -278,7 +300,7 @@ TailAttribution::Write(const std::string& path) const
         AppendInteger(line, r.bytes);
         line += ',';
         AppendField(line, m_tags[r.tag]);
-        std::vector<int64_t> times{r.end - r.start, r.ideal, late.Lost()};
+        std::vector<int64_t> times{r.end - r.start, r.ideal, LostOn(late.record)};
         times.insert(times.end(), late.parts.begin(), late.parts.end());
         for (const int64_t ps : times)
         {

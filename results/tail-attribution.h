@@ -66,13 +66,13 @@ class TailAttribution
         int64_t pausedThere{0};
         MessageParts::Others behind;
         Way way;
-
-        int64_t Lost() const
-        {
-            return record.end - record.start - record.ideal;
-        }
     };
 
+    /// \return ps that a message took longer than alone
+    static int64_t LostOn(const FlowRecord& record);
+    /// \return whether; of those that lost as much, who was posted first
+    static bool LostMore(const FlowRecord& a, const FlowRecord& b);
+    static Late LateOf(const FlowRecord& record, const MessageParts& divided);
     static bool Slower(const Late& a, const Late& b);
     std::vector<Late> Sorted() const;
     /// \return faults that lost frames between its two ends while it was under way, or what should

@@ -46,6 +46,7 @@ class PendingMessages
         uint64_t idealBytes{UINT64_MAX};
         int64_t ideal{0};
         uint32_t idealTo{UINT32_MAX};
+        uint32_t wayNoted{0}; //!< JourneyCollector::Add
 
       private:
         friend class PendingMessages;

@@ -406,7 +406,11 @@ TraceCollector::HearComplete(const Completion& completion, const results::Messag
     m_flows->Add(record);
     if (m_journeys)
     {
-        m_journeys->Add(record, uint64_t{from} << 32 | completion.end.number, parts, *m_flows);
+        m_journeys->Add(record,
+                        uint64_t{from} << 32 | completion.end.number,
+                        state.wayNoted,
+                        parts,
+                        *m_flows);
     }
 }
 

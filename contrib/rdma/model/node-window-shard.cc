@@ -163,9 +163,13 @@ NodeWindowUnit::PrefetchState(const NodeWindowBin& bin, int64_t cut, uint32_t de
             {
                 PrefetchLine(extra);
             }
-            else if (extra && extra->journey)
+            else if (extra && extra->journey && IsDeep()) // it may end here
             {
                 PrefetchLines(extra->journey.get(), extra->journey.get() + 1);
+            }
+            else if (extra && extra->journey)
+            {
+                extra->journey->PrefetchHop(extra->joined);
             }
         }
     }

@@ -349,6 +349,7 @@ struct RdmaFrameExtra
     uint16_t protocol{0};                 //!< of it: its EtherType
     bool hasTelemetry{false};             //!< whether `telemetry` means anything
     bool hasTag{false};                   //!< whether `tag` means anything
+    uint8_t joined{0};                    //!< switches' queues that `journey` tells of, or 255
     RdmaFrameTag tag;                     //!< between the first switch and the last
     std::unique_ptr<RdmaJourney> journey; //!< last packet of a message, if NICs note journeys
     RdmaTelemetry telemetry;              //!< data packets and ACKs

@@ -7,7 +7,9 @@
 #include "rdma-frame.h"
 #include "rdma-port.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <utility>
 
 namespace ns3
@@ -36,19 +38,23 @@ RdmaJourney::operator delete(void* memory)
 void
 RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
 {
-    Hop hop;
+    Hop& hop = hops.emplace_back();
+    frame.extra->joined = static_cast<uint8_t>(std::min<std::size_t>(hops.size(), UINT8_MAX));
     hop.egress = egress;
     hop.end = egress->GetEnd();
     if (wayOnly)
     {
-        hops.push_back(hop);
         return;
     }
     m_pausedBefore = egress->GetPausedPs(frame.priority, now);
+    const RdmaFrame* queued = egress->GetQueueFront(frame.priority);
+    if (!queued)
+    {
+        return; // behind nobody
+    }
     // The flow with most bytes among the first of the queue, where they are few kinds.
     std::array<const RdmaFrame*, 8> kinds{};
     std::array<uint64_t, 8> bytes{};
-    const RdmaFrame* queued = egress->GetQueueFront(frame.priority);
     for (uint32_t n = 0; queued && n < HEADS; ++n, queued = queued->next)
     {
         for (std::size_t i = 0; i < kinds.size(); ++i)
@@ -84,7 +90,6 @@ RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
     {
         hop.behind = {first->src, first->dst, first->destQp, 0, true};
     }
-    hops.push_back(hop);
     if (hop.behind.known && *resolver)
     {
         // Of a message that another node posted: when all have come to this time.

@@ -4,6 +4,8 @@
 #ifndef RDMA_JOURNEY_H
 #define RDMA_JOURNEY_H
 
+#include "prefetch-line.h"
+
 #include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -39,7 +41,7 @@ struct RdmaFrame;
  * Behind whom is told by the frames at the head of the queue when it joins it: whose are most bytes
  * of the first 32.
  */
-struct RdmaJourney
+struct alignas(64) RdmaJourney
 {
     /// A flow as its frames name it; tag is the resolver's.
     struct Flow
@@ -75,8 +77,23 @@ struct RdmaJourney
     /// \return the tag to remember
     using Resolver = std::function<uint32_t(uint32_t src, uint32_t dst, uint32_t destQp)>;
 
+    // What a switch looks at comes first, a cache line, and a line for each switch: a message is in
+    // the cache of none that it comes to.
+
     const Resolver* resolver{nullptr};
     uint64_t request{0}; //!< RdmaWorkRequest::id
+    const RdmaPort* nic{nullptr};
+    uint32_t wireBytes{0}; //!< of the last packet
+    bool counts{false};    //!< its way is told when the packet comes: RdmaNic::NoteWays
+    bool wayOnly{false}; //!< of another packet than the last: of each hop only `end` is noted, and
+                         //!< of what is before them only `request`, `posted` and `nic`
+
+  private:
+    uint16_t m_asked{0};       //!< questions that are still to be told
+    int64_t m_pausedBefore{0}; //!< of the egress port and priority, when it joined
+
+  public:
+    boost::container::small_vector<Hop, COMMON_HOPS> hops;
     int64_t posted{0};
     int64_t backlog{0};    //!< line time of earlier messages of its queue pair
     int64_t ownPackets{0}; //!< line time of the message's other packets
@@ -86,22 +103,26 @@ struct RdmaJourney
     int64_t others{0};     //!< turns of other queue pairs of the NIC
     int64_t repeating{0};  //!< line time of what went again; all since the last packet went first
     int64_t started{0};    //!< when the last packet starts to be sent
-    uint32_t wireBytes{0}; //!< of the last packet
-    bool counts{false};    //!< its way is told when the packet comes: RdmaNic::NoteWays
-    bool wayOnly{false}; //!< of another packet than the last: of each hop only `end` is noted, and
-                         //!< of what is before them only `request`, `posted` and `nic`
-    const RdmaPort* nic{nullptr};
     int64_t overtook{0};   //!< from there until all before it had come too, on slower ways
     int64_t lateByLoss{0}; //!< the same, if what came last had been sent again
     int64_t line{0};       //!< of the last packet at the NIC: as Hop
     int64_t reach{0};      //!< the same
-    boost::container::small_vector<Hop, COMMON_HOPS> hops;
 
     /// A message has one: they are recycled, like frames.
     static void* operator new(std::size_t size);
     static void operator delete(void* memory);
 
-    /// It joins the egress queue of a switch.
+    /// What Join and Leave will look at is fetched. \param joined queues that it has joined
+    void PrefetchHop(uint32_t joined) const
+    {
+        PrefetchLine(this);
+        if (joined < COMMON_HOPS)
+        {
+            PrefetchLine(reinterpret_cast<const char*>(this) + 64 * (1 + joined));
+        }
+    }
+
+    /// It joins the egress queue of a switch. \param frame has it
     void Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now);
     /// It leaves it. \param joined when it joined, ps
     void Leave(RdmaPort& egress, const RdmaFrame& frame, int64_t joined, int64_t now);
@@ -117,9 +138,6 @@ struct RdmaJourney
     };
 
     void Tell(const Question& question);
-
-    int64_t m_pausedBefore{0}; //!< of the egress port and priority, when it joined
-    uint32_t m_asked{0};       //!< questions that are still to be told
 };
 
 /**
@@ -136,7 +154,7 @@ struct RdmaSenderClock
     int64_t again{0}; //!< the same of those that went again, and what a receiver that was not ready
                       //!< has asked to wait
     int64_t lineBefore{0}; //!< `line` when the message's first packet went whose turn it is
-    bool ways{false}; //!< of the queue pair as it is connected, packets' ways are noted
+    bool ways{false};      //!< of the queue pair as it is connected, packets' ways are noted
 
     /// What these were at some time.
     struct Base
@@ -163,9 +181,10 @@ struct RdmaSenderClock
     };
 
     boost::container::small_vector<Base, 2>
-        bases;              //!< when each message was posted whose last packet is still to be sent
-    std::size_t first{0};   //!< of them: those before have been sent
-    std::vector<Last> sent; //!< by PSN, the first time; of those acknowledged some
+        bases;            //!< when each message was posted whose last packet is still to be sent
+    std::size_t first{0}; //!< of them: those before have been sent
+    boost::container::small_vector<Last, 2>
+        sent; //!< by PSN, the first time; of those acknowledged some
 };
 
 } // namespace ns3

@@ -151,6 +151,7 @@ RdmaPort::SetPaused(uint8_t mask, int64_t now)
         }
     }
     m_paused = mask;
+    m_everPaused = true;
     NS_LOG_LOGIC(m_name << " paused priorities now " << +mask);
     m_pauseTrace(this, mask, changed, now);
     if (released)

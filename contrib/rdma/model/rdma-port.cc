@@ -66,6 +66,7 @@ RdmaPort::RdmaPort()
       m_cut(false),
       m_hasControl(false),
       m_peerCutsThrough(false),
+      m_everPaused(false),
       m_txEvent(this),
       m_rxEvent(this),
       m_pauseEvent(this)

@@ -549,8 +549,9 @@ class RdmaPort : public NetDevice
     /// \return the same of one priority. \param now ps
     int64_t GetPausedPs(uint8_t priority, int64_t now) const
     {
-        return m_pausedPsOf[priority] +
-               (m_paused >> priority & 1 ? now - m_pausedSinceOf[priority] : 0);
+        return !m_everPaused ? 0 // most never are: what else there is to look at is cold
+                             : m_pausedPsOf[priority] +
+                                   (m_paused >> priority & 1 ? now - m_pausedSinceOf[priority] : 0);
     }
 
     /// \return the next frame of a queue, linked to those behind it; or null
@@ -817,6 +818,7 @@ class RdmaPort : public NetDevice
     bool m_cut : 1;             //!< what is sent is lost
     bool m_hasControl : 1;      //!< m_control is not empty
     bool m_peerCutsThrough : 1; //!< the peer's m_cutThrough
+    bool m_everPaused : 1;      //!< PFC has held some priority, or credits have
     bool m_txTraced{false};     //!< somebody listens to m_txTrace
     bool m_queueTraced{false};  //!< the same of m_queueTrace
     uint8_t m_lineOverhead{RdmaFrame::WIRE_ONLY_BYTES};

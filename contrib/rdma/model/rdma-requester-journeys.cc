@@ -23,6 +23,7 @@ Attach(RdmaFrame& frame, std::unique_ptr<RdmaJourney> journey)
         frame.extra = RdmaFramePool::Get().AllocateExtra();
     }
     frame.extra->journey = std::move(journey);
+    frame.extra->joined = 0;
 }
 
 } // namespace
@@ -100,7 +101,7 @@ RdmaRequester::TimeInSender(const RdmaWorkRequest& request,
 void
 RdmaRequester::KeepLast(const RdmaSenderClock::Last& last)
 {
-    std::vector<RdmaSenderClock::Last>& sent = m_sender->clock->sent;
+    auto& sent = m_sender->clock->sent;
     if (sent.size() == sent.capacity()) // make room before it grows
     {
         const auto acked = [this](const auto& other) { return other.psn < m_sender->ackedPsn; };
