@@ -64,7 +64,8 @@ LeastSeconds(const CollectiveOptions& options,
     }
     const double chain = (cost->chain - outside) * inside + outside * times.outside;
     const double links =
-        several ? cost->outOfServer / times.wire.outsideShare / (machine.nicRate * machine.nics) : 0;
+        several ? cost->outOfServer / times.wire.outsideShare / (machine.nicRate * machine.nics)
+                : 0;
     // Of formulas for ranks that are laid out evenly; what is left is no less than that.
     return times.launch + 0.9 * std::max(chain, links);
 }
