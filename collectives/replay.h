@@ -49,14 +49,14 @@ struct ReplayNetwork
 /// What a library makes of the messages of a collective (topologies/library-model.h).
 struct ReplayTimes
 {
-    double launch = 0;    ///< s, from entry to the first message
-    double inside = 0;    ///< s, before a message in a server, beside what ScaleUpModel has
-    double outside = 0;   ///< s, before a message to another server
-    double wireShare = 1; ///< data over bytes on the wire, between servers
-    uint8_t how = 0;      ///< ScaleUpModel::Post
-    uint32_t nics = 0;    ///< that messages to other servers use; 0: all
-    bool ownNic = false;  ///< they begin at the NIC beside the GPU
-    bool ownNics = false; ///< and end at that beside the other
+    double launch = 0;  ///< s, from entry to the first message
+    double inside = 0;  ///< s, before a message in a server, beside what ScaleUpModel has
+    double outside = 0; ///< s, before a message to another server
+    topo::ProtocolTimes wire = {}; ///< OnWire, between servers
+    uint8_t how = 0;               ///< ScaleUpModel::Post
+    uint32_t nics = 0;             ///< that messages to other servers use; 0: all
+    bool ownNic = false;           ///< they begin at the NIC beside the GPU
+    bool ownNics = false;          ///< and end at that beside the other
     ExchangeRates rates = {};
     bool limited = false; ///< rates, between servers
 };

@@ -3,6 +3,7 @@
  */
 #include "collectives/tuner.h"
 
+#include "collectives/nccl-times.h"
 #include "collectives/placement.h"
 #include "collectives/possible-choices.h"
 #include "collectives/registry.h"
@@ -160,7 +161,6 @@ Formula(const Algorithm& algorithm,
     }
     const bool outside = HasSeveralServers(placement);
     const double inShare = machine.hasLibrary ? times.insideShare : 1;
-    const double outShare = machine.hasLibrary ? times.outsideShare : 1;
     const uint32_t nics = exchange && machine.hasLibrary && library.exchangeNics
                               ? std::min(library.exchangeNics, machine.nics)
                               : std::max<uint32_t>(1, Rails(placement).size());
@@ -169,13 +169,16 @@ Formula(const Algorithm& algorithm,
                              ? std::min(machine.insideRate, machine.betweenRate)
                              : machine.insideRate;
     const double inRate = ports > 0 ? ports * inShare : 1e15;
-    const double outRate = machine.nicRate * nics * outShare;
     const auto chain = static_cast<double>(cost->chain);
     const double chainOutside =
         outside ? std::min(chain, static_cast<double>(cost->chainOutside)) : 0;
     const double chainInside = chain - chainOutside;
     double messages = 0;
     const double bytes = cost->serialBytes / chain; // of a message
+    const double outShare = !machine.hasLibrary   ? 1
+                            : times.bulkFrom == 0 ? times.outsideShare
+                                                  : bytes / std::max(1.0, times.OnWire(bytes));
+    const double outRate = machine.nicRate * nics * std::max(outShare, 1e-6);
     if (machine.hasLibrary)
     {
         messages = chainInside * times.inside.Seconds() + chainOutside * times.outside.Seconds();
@@ -285,6 +288,36 @@ IsWorthAsking(const Algorithm& algorithm,
     return !between && !except && algorithm.WhyNot(what, placement, options).empty();
 }
 
+/// As long as the machine's library itself reckons it, where that is known.
+std::optional<double>
+ExpectedSeconds(const Algorithm& algorithm,
+                topo::Protocol protocol,
+                const Collective& what,
+                const Placement& placement,
+                const Machine& machine)
+{
+    const bool ring = algorithm.Name() == std::string("ring");
+    const bool tree = algorithm.Name() == std::string(kTrees);
+    const auto servers = static_cast<uint32_t>(RanksByServer(placement).size());
+    if (machine.library.expects.nicRate.bps == 0 || servers < 2 || (!ring && !tree))
+    {
+        return std::nullopt;
+    }
+    const auto nics = std::max<std::size_t>(1, Rails(placement).size());
+    topo::LibraryExpectations expects = machine.library.expects;
+    if (machine.nicRate > 0) // it knows a NIC's own rate
+    {
+        expects.nicRate.bps =
+            std::min(expects.nicRate.bps, static_cast<uint64_t>(machine.nicRate * 8));
+    }
+    return NcclSeconds(ring ? NcclAlgorithm::kRing : NcclAlgorithm::kTree,
+                       protocol,
+                       what.op,
+                       what.bytes,
+                       {what.ranks, servers, static_cast<uint32_t>(nics)},
+                       expects);
+}
+
 } // namespace
 
 Choice
@@ -352,6 +385,12 @@ Choose(const Collective& what,
         return best;
     }
     const std::vector<topo::Protocol> protocols = Protocols(what.op, placement, machine, fixed);
+    // What the library expects is taken where that is known of all there is.
+    const bool expected =
+        std::all_of(algorithms.begin(), algorithms.end(), [&](const Algorithm* algorithm) {
+            return ExpectedSeconds(*algorithm, protocols.front(), what, placement, machine);
+        });
+    double least = 0;
     for (const Algorithm* algorithm : algorithms)
     {
         const bool can = algorithm->WhyNot(what, placement, options).empty();
@@ -364,9 +403,13 @@ Choose(const Collective& what,
             const std::optional<double> seconds =
                 can ? EstimateSeconds(*algorithm, protocol, what, placement, options, machine)
                     : std::nullopt;
+            const double asked =
+                expected ? *ExpectedSeconds(*algorithm, protocol, what, placement, machine)
+                         : seconds.value_or(0);
             const bool first = !best.algorithm;
-            if (first || (seconds && (best.seconds == 0 || *seconds < best.seconds)))
+            if (first || (seconds && (best.seconds == 0 || asked < least)))
             {
+                least = asked;
                 best.algorithm = algorithm;
                 // Without a formula: what large messages take.
                 best.protocol = seconds || protocols.size() == 1 || !inSwitches.empty()

@@ -17,9 +17,11 @@
  * which is our double-binary-tree; nvls in a server whose switch adds up; from 2.23 on pat, with
  * Simple, for groups with one rank a server), among those that this program has. NCCL chooses by
  * the same kind of formula with constants of its own; here the constants are those of the machine,
- * but for what NCCL expects of trees and of pat. Without a library software takes no time:
- * latencies are those of cables, switches and links in servers, and nothing is left of NCCL but
- * which algorithms there are (all but pat; broadcast and reduce have trees, too).
+ * but for what NCCL expects of trees and of pat. Where a library has LibraryModel::expects, rings
+ * and trees between servers are chosen by NCCL's own formula (nccl-times.h), right or wrong.
+ * Without a library software takes no time: latencies are those of cables, switches and links in
+ * servers, and nothing is left of NCCL but which algorithms there are (all but pat; broadcast and
+ * reduce have trees, too). `seconds` is the machine's formula in all cases.
  */
 #ifndef COLLECTIVES_TUNER_H
 #define COLLECTIVES_TUNER_H
@@ -84,8 +86,9 @@ std::optional<double> EstimateSeconds(const Algorithm& algorithm,
                                       const AlgorithmOptions& options,
                                       const Machine& machine);
 
-/// The fastest by formula of what is possible, in the order of the registry where several are
-/// alike. What is fixed is taken, whether it can do it or not: Algorithm::WhyNot.
+/// The fastest by formula of what is possible (by the library's own, where that is known of all),
+/// in the order of the registry where several are alike. What is fixed is taken, whether it can do
+/// it or not: Algorithm::WhyNot.
 Choice Choose(const Collective& what,
               const Placement& placement,
               const AlgorithmOptions& options,

@@ -14,6 +14,7 @@
  *                 "nvls":     {...},
  *                 "channels": {"inside": "163Gbps", "outside": "107Gbps", "in_server": 32,
  *                              "a_nic": 4, "most": 16},
+ *                 "expects":  {"nic_rate": "120Gbps", "net_latency": "10us", ...},
  *                 "source": "where the numbers come from"}
  *
  * or, with `"base": "dgx-h100"`, what that one has, but for what is given (of "ll" and the like
@@ -23,17 +24,25 @@
  * between GPUs of a server arrives `inside` after its last byte has left its port, whose rate for
  * it is `inside_share` of what messages get there (ScaleUp::efficiency). A message between servers
  * is given to the NIC `outside` after it could have been, and is longer by 1 / `outside_share`, on
- * the wire too: flags are data to a network. What is sent and received without adding up (alltoall,
- * sendrecv, ...; NCCL's grouped sends and receives) has launch and times of its own, `exchange`,
- * and a pair of GPUs gets no more than its share of `channels` carries, as far as they are given:
- * how many that are, collectives/exchange-rates.h says. (What adds up or passes on uses all
- * channels for its neighbour.) What a server's switch adds up and copies has times of its own, too,
- * `nvls` (left out: as `simple`), whose messages are between a GPU and the switch.
+ * the wire too: flags are data to a network. Of what a message has beyond `bulk_from` bytes it is
+ * 1 / `bulk_share` (all of it `outside_share`, if that is not given): networks of clouds let a
+ * burst through and slow down what is longer. The law is one of messages, without memory: each has
+ * its burst, whatever went before. What is sent and received without adding up (alltoall, sendrecv,
+ * ...; NCCL's grouped sends and receives) has launch and times of its own, `exchange`, and a pair
+ * of GPUs gets no more than its share of `channels` carries, as far as they are given: how many
+ * that are, collectives/exchange-rates.h says. (What adds up or passes on uses all channels for its
+ * neighbour.) What a server's switch adds up and copies has times of its own, too, `nvls` (left
+ * out: as `simple`), whose messages are between a GPU and the switch.
  *
  * **Protocols** (NCCL's; "LL, LL128 and Simple" in its documentation of NCCL_PROTO): LL stores 4
  * bytes of data with 4 bytes of flag, LL128 120 bytes with 8, Simple data alone, and then says so.
  * LL128 needs stores of 128 bytes that arrive whole: over NVLink always, between servers only with
  * NICs near the GPUs (src/graph/tuning.cc allows it up to a PCIe switch between them).
+ *
+ * **Choice.** A library chooses by what it expects, and that may be something else than what
+ * messages take. `expects` says it, for groups on several servers: how fast it thinks NICs are,
+ * what their plug-in says of their latency, and what it counts for a post to them;
+ * collectives/nccl-times.h has the rest. Without it choices are by what messages take.
  *
  * **Constants.** Published is what NCCL itself expects, in src/graph/tuning.cc; what machines need
  * is more, so presets have numbers fitted to tables that were measured on such machines, a small
@@ -79,6 +88,17 @@ struct ProtocolTimes
     double insideShare = 1;     ///< of the port's rate that data gets, in (0, 1]
     double outsideShare = 1;    ///< data over bytes on the wire, in (0, 1]
     bool betweenServers = true; ///< may be used there
+    uint64_t bulkFrom = 0;      ///< bytes of a message with outsideShare; 0: all
+    double bulkShare = 1;       ///< of what it has beyond them, as outsideShare
+
+    /// Of a message between servers. \param data bytes \return bytes, not rounded
+    double OnWire(double data) const
+    {
+        return bulkFrom == 0 || data <= static_cast<double>(bulkFrom)
+                   ? data / outsideShare
+                   : static_cast<double>(bulkFrom) / outsideShare +
+                         (data - static_cast<double>(bulkFrom)) / bulkShare;
+    }
 };
 
 /// What grouped sends and receives go over.
@@ -91,6 +111,14 @@ struct ExchangeChannels
     uint32_t most = 0;     ///< of ranks in several
 };
 
+/// What a library takes links between servers for when it chooses.
+struct LibraryExpectations
+{
+    rdma::BitRate nicRate;      ///< of a NIC's share; 0: it chooses by what messages take
+    rdma::Duration netLatency;  ///< of a message, beside what it has for all networks
+    rdma::Duration netOverhead; ///< of a post
+};
+
 struct LibraryModel
 {
     rdma::Duration launch;         ///< of a collective
@@ -98,6 +126,7 @@ struct LibraryModel
     /// NICs that exchanges use, from the first on; 0: each GPU the one beside it.
     uint32_t exchangeNics = 0;
     ExchangeChannels channels;
+    LibraryExpectations expects;
     std::array<ProtocolTimes, kProtocols> protocols; ///< by Protocol
     std::string source;                              ///< document of every constant, or "assumed"
 

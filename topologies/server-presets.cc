@@ -37,6 +37,21 @@
  * server carries what topo.h has for a link of NVLink: assumed, and measured of H100s (8 channels
  * of 20.6 GB/s are 165; sendrecv of 4 GPUs of h100ndr reaches 163).
  *
+ * Bursts: between two servers with NVLink in pairs 2 MiB took 276 us, 4 MiB 844, 8 MiB 3,094, 64 MiB
+ * 27,066 (vidur a100_pairwise_nvlink): the first 3.4 MB of a message at 7.7 GB/s and the rest at 2.0
+ * come nearest (least squares of logarithms, from 2 MiB on). Of 2 MiB and less each of a row of
+ * messages has the first rate, so what goes before does not count. What network it was, and why it
+ * is so, is not said.
+ *
+ * Expectations: "nccl-amd" is NVIDIA/nccl@069a3d4 src/graph/topo.h, AMD_BW: 16 GB/s is all that NCCL
+ * thinks AMD's CPUs carry between GPUs and NICs of different NUMA domains, whatever they do; the
+ * next rate that src/graph/search.cc tries is 15 GB/s (speedArrayInter), for each of Polaris' two
+ * NICs. 2 us a post is AMD's, too (src/graph/tuning.cc, getNetOverhead). That GPUs and NICs of a
+ * Polaris node are that far apart follows from its options for NCCL, NCCL_NET_GDR_LEVEL=PHB
+ * (argonne-lcf/alcf-nccl-tests@010b9f4 README.md). What its plug-in tells of the network's latency
+ * is not known (aws-ofi-nccl: OFI_NCCL_NET_LATENCY, 0 unless a platform has another): with 10 us
+ * NCCL takes trees with Simple from 256 KiB to 2 MiB, as the rows of version 2.21 look.
+ *
  * A PCIe server has one PCIe switch for two GPUs, with one x16 uplink, so its host bridge carries
  * gpus / 2 such links: assumed.
  *
@@ -110,7 +125,8 @@ ServerPresetsJson()
                  "ll128": {"base": "0ns", "inside": "2.4us", "outside": "4us", "inside_share": 0.71, "between_servers": false},
                  "simple": {"base": "0ns", "inside": "24us", "outside": "50us", "outside_share": 0.74},
                  "exchange": {"outside": "14us", "outside_share": 0.89},
-                 "source": "inside: as dgx-a100; launch, outside, exchange: fitted (alcf-polaris-n2: Slingshot-11 through libfabric)"},
+                 "expects": {"nic_rate": "120Gbps", "net_latency": "10us", "net_overhead": "2us"},
+                 "source": "inside: as dgx-a100; launch, outside, exchange: fitted (alcf-polaris-n2: Slingshot-11 through libfabric); expects: nccl-amd, net_latency fitted"},
      "source": "300 GB/s: ml-eng; 4 GPUs, 2 x Slingshot-11 of 200G: the machine's name in nccl_busbw.csv (ALCF Polaris); efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-h200", "gpu": "H200", "gpus": 8, "nics": 8, "nic_rate": "400Gbps",
      "scale_up": {"kind": "nvswitch", "per_gpu": "3600Gbps", "efficiency": 0.824, "latency": "600ns", "bulk_latency": "3.4us", "adds": true},
@@ -143,7 +159,7 @@ ServerPresetsJson()
                  "ll": {"base": "0ns", "inside": "1us", "outside": "2.7us", "inside_share": 0.5, "outside_share": 0.5},
                  "ll128": {"base": "0ns", "inside": "2.4us", "outside": "4us", "inside_share": 0.71, "between_servers": false},
                  "simple": {"base": "0ns", "inside": "1.5us", "outside": "14us"},
-                 "exchange": {"outside": "10us", "outside_share": 0.63},
+                 "exchange": {"outside": "10us", "outside_share": 0.63, "bulk_from": 3400000, "bulk_share": 0.16},
                  "source": "launches, simple inside, exchange: fitted (vidur a100_pairwise_nvlink); ll128 inside: as dgx-a100, assumed; others: nccl-tuner (PCIe)"},
      "source": "300 GB/s, PCIe 4.0 x16 31.5 GB/s: ml-eng; pairs of 4 GPUs: the machine's name in vidur-collectives.csv; 1 NIC of 100G, host bridge of 2 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (NVLink, PCIe; LL, Simple)"},
     {"name": "dgx-2h", "gpu": "V100", "gpus": 16, "nics": 8, "nic_rate": "100Gbps",

@@ -105,9 +105,17 @@ constexpr std::array<const char*, kProtocols> kProtocolNames = {"ll",
                                                                 "exchange",
                                                                 "nvls"};
 
+/// bulk_from: a message's bytes are counted in 64 bits.
+constexpr uint64_t kLargestBurst = uint64_t{1} << 40;
+/// NCCL's, but for AMD's CPUs, which have 2 us (src/graph/tuning.cc, getNetOverhead).
+constexpr rdma::Duration kNetOverhead = rdma::Microseconds(1);
+
 /// `known`: servers whose library others may build on.
 void
-ReadLibrary(JsonObject in, const std::vector<const ServerSpec*>& known, LibraryModel& library)
+ReadLibrary(JsonObject in,
+            const std::vector<const ServerSpec*>& known,
+            const ScaleUp& scaleUp,
+            LibraryModel& library)
 {
     if (!in.Only({"base",
                   "launch",
@@ -119,6 +127,7 @@ ReadLibrary(JsonObject in, const std::vector<const ServerSpec*>& known, LibraryM
                   "exchange",
                   "nvls",
                   "channels",
+                  "expects",
                   "source"}))
     {
         return;
@@ -137,11 +146,14 @@ ReadLibrary(JsonObject in, const std::vector<const ServerSpec*>& known, LibraryM
             {
                 names.push_back(server->name);
             }
-            in.Fail("base",
-                    "is no preset" + DidYouMean(base, names));
+            in.Fail("base", "is no preset" + DidYouMean(base, names));
             return;
         }
         library = (*its)->library;
+        if ((*its)->scaleUp.kind != scaleUp.kind)
+        {
+            library.expects = {}; // of other links inside
+        }
     }
     constexpr rdma::Duration kLongest = rdma::Milliseconds(1000);
     in.Time("launch", library.launch, kLongest, "1 s");
@@ -160,8 +172,14 @@ ReadLibrary(JsonObject in, const std::vector<const ServerSpec*>& known, LibraryM
             continue;
         }
         JsonObject inner = in.Inner(*part, kProtocolNames[i]);
-        if (!inner.Only(
-                {"base", "inside", "outside", "inside_share", "outside_share", "between_servers"}))
+        if (!inner.Only({"base",
+                         "inside",
+                         "outside",
+                         "inside_share",
+                         "outside_share",
+                         "between_servers",
+                         "bulk_from",
+                         "bulk_share"}))
         {
             continue;
         }
@@ -173,6 +191,30 @@ ReadLibrary(JsonObject in, const std::vector<const ServerSpec*>& known, LibraryM
         inner.Real("inside_share", times.insideShare, 0.001, 1);
         inner.Real("outside_share", times.outsideShare, 0.001, 1);
         inner.Flag("between_servers", times.betweenServers);
+        // One is of no use without the other, unless the base has it.
+        const bool bulk = inner.Has("bulk_from") || inner.Has("bulk_share");
+        const Need need = bulk && times.bulkFrom == 0 ? Need::kRequired : Need::kOptional;
+        inner.Whole("bulk_from", times.bulkFrom, 1, kLargestBurst, need);
+        inner.Real("bulk_share", times.bulkShare, 0.001, 1, need);
+    }
+    if (const json* part = in.Find("expects"))
+    {
+        JsonObject inner = in.Inner(*part, "expects");
+        LibraryExpectations& expects = library.expects;
+        const Need need = expects.nicRate.bps ? Need::kOptional : Need::kRequired;
+        if (scaleUp.kind != ScaleUp::kNvSwitch && scaleUp.kind != ScaleUp::kNvLinkMesh)
+        {
+            in.Say("expects",
+                   "has no meaning for " + std::string(ToString(scaleUp.kind)) +
+                       ", only for nvswitch and nvlink-mesh");
+        }
+        else if (inner.Only({"nic_rate", "net_latency", "net_overhead"}))
+        {
+            expects.netOverhead = expects.nicRate.bps ? expects.netOverhead : kNetOverhead;
+            inner.Rate("nic_rate", expects.nicRate, kSlowestLink, need);
+            inner.Time("net_latency", expects.netLatency, kLongest, "1 s");
+            inner.Time("net_overhead", expects.netOverhead, kLongest, "1 s");
+        }
     }
     if (const json* part = in.Find("channels"))
     {
@@ -297,7 +339,7 @@ ReadServersAfter(const std::vector<ServerSpec>& before,
             const auto add = [&known](const ServerSpec& server) { known.push_back(&server); };
             std::for_each(servers.begin(), servers.end(), add);
             std::for_each(before.begin(), before.end(), add);
-            ReadLibrary(in.Inner(*library, "library"), known, spec.library);
+            ReadLibrary(in.Inner(*library, "library"), known, spec.scaleUp, spec.library);
         }
         servers.push_back(std::move(spec));
     }

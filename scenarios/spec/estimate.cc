@@ -260,8 +260,8 @@ AddCollective(Counter* counter,
     const coll::Choice choice = ChoiceOf(options, what, placement);
     const auto schedule =
         choice.algorithm->Make(what, placement, options.OptionsFor(what.op, choice));
-    const double wireShare =
-        choice.protocol ? options.machine.library.Of(*choice.protocol).outsideShare : 1;
+    const topo::ProtocolTimes wire =
+        choice.protocol ? options.machine.library.Of(*choice.protocol) : topo::ProtocolTimes{};
 
     // A member's server; a switch between servers: a number behind them.
     const auto hostOf = [&](coll::Rank member) {
@@ -355,7 +355,7 @@ AddCollective(Counter* counter,
                 counter->Add(endpointOf(from, to, nic),
                              endpointOf(to, from, own ? nicOf(step.sendPeer) : nic),
                              static_cast<uint64_t>(
-                                 std::ceil(static_cast<double>(step.sendBytes) / wireShare)),
+                                 std::ceil(wire.OnWire(static_cast<double>(step.sendBytes)))),
                              weight);
             }
             // In a sample where nobody comes twice, those between the samples are others still.

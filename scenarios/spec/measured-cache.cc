@@ -128,6 +128,17 @@ ToJson(const coll::Machine& machine)
                                      times.insideShare,
                                      times.outsideShare,
                                      times.betweenServers});
+        if (times.bulkFrom != 0)
+        {
+            json["protocols"].back().push_back(times.bulkFrom);
+            json["protocols"].back().push_back(times.bulkShare);
+        }
+    }
+    if (library.expects.nicRate.bps != 0) // what is tried begins with the library's own choice
+    {
+        json["expects"] = {library.expects.nicRate.bps,
+                           library.expects.netLatency.ps,
+                           library.expects.netOverhead.ps};
     }
     return json;
 }

@@ -64,7 +64,8 @@ LeastSeconds(const CollectiveOptions& options,
     }
     const double chain = (cost->chain - outside) * inside + outside * times.outside;
     const double links =
-        several ? cost->outOfServer / times.wireShare / (machine.nicRate * machine.nics) : 0;
+        several ? cost->outOfServer / times.wire.outsideShare / (machine.nicRate * machine.nics)
+                : 0;
     // Of formulas for ranks that are laid out evenly; what is left is no less than that.
     return times.launch + 0.9 * std::max(chain, links);
 }
@@ -159,7 +160,7 @@ NetworkChoices::TimesOf(const CollectiveOptions& options,
         times.launch =
             ((exchange ? library.exchangeLaunch : library.launch) + protocol.base).Seconds();
         times.outside = protocol.outside.Seconds();
-        times.wireShare = protocol.outsideShare;
+        times.wire = protocol;
         times.how = static_cast<uint8_t>(1 + static_cast<uint8_t>(*choice.protocol));
         times.nics = exchange && !times.ownNics ? library.exchangeNics : 0;
         if (exchange)

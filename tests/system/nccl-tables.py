@@ -2,6 +2,7 @@
 # Tables of nccl-tests from real machines beside collperf: scripts/nccl-tables, with the bounds that
 # the project has set itself.
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -61,6 +62,17 @@ for row in rows:
     if row["set"].startswith("h100ndr") and row["op"] == "sendrecv":
         error = row["simulated_us"] / row["measured_us"] - 1
         check(abs(error) < 0.15, "%s at %d B: %+.2f" % (row["set"], row["bytes"], error))
+
+# No group of machine, operation and class of sizes is off by more than a factor of 2.
+CLASSES = (64 << 10, 1 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 60)
+groups = {}
+for row in rows:
+    size = next(limit for limit in CLASSES if row["bytes"] <= limit)
+    key = (row["set"], row["op"], row["nodes"], row["gpus"], size)
+    groups.setdefault(key, []).append(abs(math.log(row["simulated_us"] / row["measured_us"])))
+for key, logs in groups.items():
+    factor = math.exp(statistics.mean(logs))
+    check(factor < 2, "%s: off by a factor of %.2f" % (key, factor))
 
 # Rows that cannot be read, and machines of the user's own.
 table = folder("mine.csv")

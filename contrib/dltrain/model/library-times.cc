@@ -19,7 +19,7 @@ LibraryTimes::Of(const scenario::CollectiveOptions& options, std::optional<topo:
         const bool exchange = *protocol == topo::Protocol::kExchange;
         result.launch = (exchange ? library.exchangeLaunch : library.launch).ps + times.base.ps;
         result.outside = times.outside.ps;
-        result.wireShare = times.outsideShare;
+        result.wire = times;
         result.how = static_cast<uint8_t>(1 + static_cast<uint8_t>(*protocol));
         result.nics = exchange ? library.exchangeNics : 0;
     }
@@ -30,9 +30,9 @@ LibraryTimes::Of(const scenario::CollectiveOptions& options, std::optional<topo:
 uint64_t
 LibraryTimes::OnWire(uint64_t bytes) const
 {
-    return wireShare == 1
+    return wire.outsideShare == 1 && wire.bulkFrom == 0
                ? bytes
-               : static_cast<uint64_t>(std::ceil(static_cast<double>(bytes) / wireShare));
+               : static_cast<uint64_t>(std::ceil(wire.OnWire(static_cast<double>(bytes))));
 }
 
 } // namespace dltrain

@@ -16,11 +16,11 @@ namespace dltrain
 /// as runners and transports need it.
 struct LibraryTimes
 {
-    int64_t launch = 0;   ///< ps, from a rank's entry to its first send
-    int64_t outside = 0;  ///< ps, before a message to another server: the software latency, too
-    double wireShare = 1; ///< of a message between servers: data over all bytes
-    uint8_t how = 0;      ///< TransportPost::how
-    uint32_t nics = 0;    ///< that messages to other servers use; 0: all
+    int64_t launch = 0;  ///< ps, from a rank's entry to its first send
+    int64_t outside = 0; ///< ps, before a message to another server: the software latency, too
+    topo::ProtocolTimes wire = {}; ///< of a message between servers: its bytes there
+    uint8_t how = 0;               ///< TransportPost::how
+    uint32_t nics = 0;             ///< that messages to other servers use; 0: all
 
     /// \param protocol nothing: there is no library, so the software latency is all there is
     static LibraryTimes Of(const scenario::CollectiveOptions& options,

@@ -180,6 +180,20 @@ class MessagesTestCase : public TestCase
                                   1.06 * 1e6 * 8e12 / 2e9,
                                   0.06 * 1e6 * 8e12 / 2e9,
                                   "outside, one channel: headers are 2 to 11%");
+        // Beyond a burst of 250 bytes there is a quarter of the rate and not half: 250 / 0.5 +
+        // 250 / 0.25 bytes on the wire, as 750 / 0.5.
+        machine.library.channels = {};
+        const TrainingPlan longer =
+            Plan({{Message(SEND, "send", 750, 1)}, {Message(RECV, "receive", 750, -1)}});
+        const int64_t asLong = end(longer, 1, 750);
+        times.bulkFrom = 250;
+        times.bulkShare = 0.25;
+        NS_TEST_EXPECT_MSG_EQ(end(plan, 1, 500), asLong, "beyond a burst");
+        const TrainingPlan shorter =
+            Plan({{Message(SEND, "send", 250, 1)}, {Message(RECV, "receive", 250, -1)}});
+        const int64_t burst = end(shorter, 1, 250);
+        times.bulkFrom = 0;
+        NS_TEST_EXPECT_MSG_EQ(end(shorter, 1, 250), burst, "within a burst");
         machine.hasLibrary = false;
         NS_TEST_EXPECT_MSG_EQ(end(plan, 1, 500), 700 * NS + 2 * 602 * NS + P, "no library");
     }

@@ -113,7 +113,7 @@ TEST_F(ReplayTest, ALibraryTakesItsTimeAndItsPartOfTheWire)
     ReplayTimes times;
     times.launch = 20e-6;
     times.outside = 3e-6;
-    times.wireShare = 0.5;
+    times.wire.outsideShare = 0.5;
     // 20 us; then twice 3 us and twice the bytes.
     const double expected = 20e-6 + 2 * (3e-6 + Alone(kBytes, 1));
     EXPECT_NEAR(*Seconds("ring", {Op::kAllReduce, kBytes, 2}, OneAServer({0, 1}), times),

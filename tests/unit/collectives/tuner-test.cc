@@ -1,6 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
+#include "collectives/nccl-times.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "collectives/tuner.h"
@@ -375,6 +376,139 @@ MachineOfPreset(const char* name)
     machine.hasLibrary = true;
     machine.library = server.library;
     return machine;
+}
+
+/// Servers of 4 with 2 NICs, of which the library thinks that they carry 15 GB/s.
+Machine
+WithExpectations()
+{
+    Machine machine = TwoProtocols();
+    machine.nics = 2;
+    machine.nicRate = 25e9;
+    machine.library.expects = {rdma::Gbps(120), rdma::Microseconds(10), rdma::Microseconds(2)};
+    return machine;
+}
+
+TEST(Tuner, AsLongAsNcclItselfReckons)
+{
+    // Two servers of 4, B = 2 x 15 GB/s = 30,000 B/us, L = 10 us, a post 2 us; us, by nccl-times.h.
+    const NcclGroup group{8, 2, 2};
+    const auto expects = WithExpectations().library.expects;
+    const auto us = [&](NcclAlgorithm algorithm, Protocol protocol, Op op, uint64_t bytes) {
+        return *NcclSeconds(algorithm, protocol, op, bytes, group, expects) * 1e6;
+    };
+    const uint64_t bytes = 256 << 10; // 2^12 times 64 B
+    const double s = 262144;
+    // Rings: 14 steps, 4 of them between servers; the others take a post, of Simple three.
+    EXPECT_NEAR(us(NcclAlgorithm::kRing, Protocol::kLl, Op::kAllReduce, bytes),
+                6.6 + 10 * 2 + 4 * 12.7 + s / (30000 / 4. * 8 / 14),
+                1e-6);
+    EXPECT_NEAR(us(NcclAlgorithm::kRing, Protocol::kSimple, Op::kAllReduce, bytes),
+                1.4 * (8.4 + 10 * 6 + 4 * 34) + s / (30000 * 8 / 14.),
+                1e-6);
+    // No plateau below 64 B a channel and rank, 1 KiB.
+    EXPECT_NEAR(us(NcclAlgorithm::kRing, Protocol::kSimple, Op::kAllReduce, 1000),
+                8.4 + 10 * 6 + 4 * 34 + 1000 / (30000 * 8 / 14.),
+                1e-6);
+    // 7 steps, one of them between servers.
+    EXPECT_NEAR(us(NcclAlgorithm::kRing, Protocol::kSimple, Op::kAllGather, bytes),
+                8.4 + 6 * 6 + 34 + s / (30000 * 8 / 7.),
+                1e-6);
+    EXPECT_NEAR(us(NcclAlgorithm::kRing, Protocol::kLl128, Op::kReduceScatter, bytes),
+                14 + 6 * 2 + 14 + s / (30000 * 0.92 * 8 / 7),
+                1e-6);
+    // Trees: up and down 3 GPUs and once between servers; at this size 0.4 and 0.5 of the rate.
+    EXPECT_NEAR(us(NcclAlgorithm::kTree, Protocol::kLl, Op::kAllReduce, bytes),
+                6.8 + 2 * (3 * 0.6 + 15) + s / (30000 * 0.92 / 3.8 / 2 * 0.4),
+                1e-6);
+    EXPECT_NEAR(us(NcclAlgorithm::kTree, Protocol::kSimple, Op::kAllReduce, bytes),
+                8.4 + 2 * (3 * 4 + 34) + s / (30000 * 0.92 / 2 * 0.5),
+                1e-6);
+    // The largest sizes have no factor.
+    EXPECT_NEAR(us(NcclAlgorithm::kTree, Protocol::kSimple, Op::kAllReduce, 1ULL << 30),
+                8.4 + 2 * (3 * 4 + 34) + (1 << 30) / (30000 * 0.92 / 2),
+                1e-3);
+    EXPECT_FALSE(NcclSeconds(NcclAlgorithm::kTree,
+                             Protocol::kSimple,
+                             Op::kAllGather,
+                             bytes,
+                             group,
+                             expects)); // NCCL has none
+    EXPECT_FALSE(NcclSeconds(NcclAlgorithm::kRing,
+                             Protocol::kSimple,
+                             Op::kBroadcast,
+                             bytes,
+                             group,
+                             expects));
+}
+
+TEST(Tuner, ChoosesByWhatTheLibraryExpects)
+{
+    const Placement placement = UniformPlacement(2, 4, 2);
+    const auto name = [&](const Collective& what, const Machine& machine, const Placement& of) {
+        const Choice choice = Choose(what, of, {}, machine);
+        // What it says of the time is the machine's own formula all the same.
+        EXPECT_DOUBLE_EQ(
+            choice.seconds,
+            *EstimateSeconds(*choice.algorithm, *choice.protocol, what, of, {}, machine));
+        return choice.algorithm->Name() + " " + topo::ToString(*choice.protocol);
+    };
+    const auto chosen = [&](uint64_t bytes) {
+        return name({Op::kAllReduce, bytes, 8}, WithExpectations(), placement);
+    };
+    // By those formulas, in us:
+    //              64 KiB   128 KiB   256 KiB    2 MiB    4 MiB   16 MiB
+    //     tree, LL     70       113       221     1003     1690     5174
+    //     ring, LL     93       108       139      567     1056     3992
+    //     tree, Simple 108      119       138      354      535     1837
+    //     ring, Simple 290      294       301      408      531     1265
+    EXPECT_EQ(chosen(1 << 10), "double-binary-tree ll");
+    EXPECT_EQ(chosen(64 << 10), "double-binary-tree ll");
+    EXPECT_EQ(chosen(128 << 10), "ring ll");
+    EXPECT_EQ(chosen(256 << 10), "double-binary-tree simple");
+    EXPECT_EQ(chosen(2 << 20), "double-binary-tree simple");
+    EXPECT_EQ(chosen(4 << 20), "ring simple");
+    EXPECT_EQ(chosen(16 << 20), "ring simple");
+    // In one server, and without expectations, the machine's numbers count. 256 KiB are 20 + 14 (1
+    // + 1.3) us with LL, 20 + 14 (10 + 0.3) with Simple; on two 20 + 4 (2 + 3.3) + 10 (1 + 1.3) and
+    // 20
+    // + 4 (20 + 1.6) + 10 (10 + 0.3) along a ring, 20 + 2 (3 + 2) + 57 along a tree with LL.
+    const Collective what{Op::kAllReduce, 256 << 10, 8};
+    EXPECT_EQ(name(what, WithExpectations(), UniformPlacement(1, 8, 2)), "ring ll");
+    Machine without = WithExpectations();
+    without.library.expects = {};
+    EXPECT_EQ(name(what, without, placement), "double-binary-tree ll");
+    // It knows NICs that are slower than what it thinks of the way to them: of 5 GB/s, 2.5 MB are
+    // 92 + 2,500,000 / (10,000 x 0.92 / 2 x 0.6) = 1,006 us along a tree, with Simple, and 286 +
+    // 437 along a ring; of 15 it takes the tree (408 > 354, the table above).
+    const Collective more{Op::kAllReduce, 2500000, 8};
+    EXPECT_EQ(name(more, WithExpectations(), placement), "double-binary-tree simple");
+    Machine slow = WithExpectations();
+    slow.nicRate = 5e9;
+    EXPECT_EQ(name(more, slow, placement), "ring simple");
+}
+
+TEST(Tuner, ABurstGoesAtItsRateAndTheRestAtAnother)
+{
+    // Messages of 3 MB: 1 MB at half of 10 GB/s, 2 MB at a tenth. Launch 5 us.
+    Machine machine = TwoProtocols();
+    topo::ProtocolTimes& times = machine.library.Of(Protocol::kExchange);
+    times.outsideShare = 0.5;
+    times.bulkFrom = 1000000;
+    times.bulkShare = 0.1;
+    const Placement placement = UniformPlacement(2, 1);
+    const auto seconds = [&](uint64_t bytes) {
+        return *EstimateSeconds(*Find(Op::kSendRecv, "direct"),
+                                Protocol::kExchange,
+                                {Op::kSendRecv, bytes, 2},
+                                placement,
+                                {},
+                                machine);
+    };
+    EXPECT_NEAR(seconds(1000000), 5e-6 + 200e-6, 1e-9);
+    EXPECT_NEAR(seconds(3000000), 5e-6 + 200e-6 + 2000e-6, 1e-9);
+    EXPECT_DOUBLE_EQ(times.OnWire(1000000), 2000000);
+    EXPECT_DOUBLE_EQ(times.OnWire(3000000), 22000000);
 }
 
 TEST(Tuner, WhatWasLeftForLargerSizesDoesNotComeBack)

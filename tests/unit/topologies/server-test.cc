@@ -313,6 +313,45 @@ TEST(Servers, Library)
     ASSERT_EQ(missing.size(), 4u);
     EXPECT_EQ(missing[0].Sentence(), "my.json: /servers/0/library/channels/outside: is missing");
 
+    // A burst of messages, and what a library expects: each of two keys is of use with the other.
+    servers = read(R"(, "library": {"exchange": {"bulk_from": 2000000, "bulk_share": 0.25},
+                                    "expects": {"nic_rate": "120Gbps", "net_latency": "10us"}})",
+                   &errors);
+    ASSERT_TRUE(servers);
+    const topo::LibraryModel& bulk = servers->at(0).library;
+    EXPECT_EQ(bulk.Of(topo::Protocol::kExchange).bulkFrom, 2000000u);
+    EXPECT_DOUBLE_EQ(bulk.Of(topo::Protocol::kExchange).bulkShare, 0.25);
+    EXPECT_EQ(bulk.Of(topo::Protocol::kSimple).bulkFrom, 0u);
+    EXPECT_EQ(bulk.expects.nicRate, rdma::Gbps(120));
+    EXPECT_EQ(bulk.expects.netLatency, rdma::Microseconds(10));
+    EXPECT_EQ(bulk.expects.netOverhead, rdma::Microseconds(1)); // NCCL's, but for AMD's CPUs
+    // What Polaris' library expects is of its NVLinks, and not of this switch's.
+    servers = read(R"(, "library": {"base": "polaris"})", &errors);
+    ASSERT_TRUE(servers);
+    EXPECT_EQ(servers->at(0).library.expects.nicRate.bps, 0u);
+    std::vector<topo::Error> wrong;
+    EXPECT_FALSE(read(R"(, "library": {"exchange": {"bulk_from": 2000000}})", &wrong));
+    EXPECT_FALSE(read(R"(, "library": {"ll": {"bulk_from": 0, "bulk_share": 1}})", &wrong));
+    EXPECT_FALSE(read(R"(, "library": {"expects": {"net_latency": "1us"}})", &wrong));
+    ASSERT_EQ(wrong.size(), 3u);
+    EXPECT_EQ(wrong[0].Sentence(), "my.json: /servers/0/library/exchange/bulk_share: is missing");
+    EXPECT_EQ(wrong[1].Sentence(),
+              "my.json: /servers/0/library/ll/bulk_from: 0 is not a whole number from 1 to "
+              "1099511627776");
+    EXPECT_EQ(wrong[2].Sentence(), "my.json: /servers/0/library/expects/nic_rate: is missing");
+    std::vector<topo::Error> pcie;
+    EXPECT_FALSE(topo::ReadServers(
+        R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 2,
+            "scale_up": {"kind": "pcie", "per_gpu": "100Gbps", "host_bridge": "100Gbps",
+                         "latency": "1us"},
+            "library": {"expects": {"nic_rate": "1Gbps"}}}]})",
+        "my.json",
+        pcie));
+    ASSERT_EQ(pcie.size(), 1u);
+    EXPECT_EQ(pcie[0].Sentence(),
+              "my.json: /servers/0/library/expects: has no meaning for pcie, only for nvswitch and "
+              "nvlink-mesh");
+
     EXPECT_FALSE(read(R"(, "library": {"lunch": "9us"})", &errors));
     EXPECT_FALSE(read(R"(, "library": {"exchange_nics": 0}, "source": "x")", &errors));
     EXPECT_FALSE(read(R"(, "library": {"ll": {"inside_share": 0}})", &errors));
@@ -326,7 +365,7 @@ TEST(Servers, Library)
     EXPECT_EQ(all,
               "my.json: /servers/0/library/lunch: unknown key (did you mean launch?); allowed are "
               "base, launch, exchange_launch, exchange_nics, ll, ll128, simple, exchange, nvls, "
-              "channels or source\n"
+              "channels, expects or source\n"
               "my.json: /servers/0/library/exchange_nics: 0 is not a whole number from 1 to 128\n"
               "my.json: /servers/0/library/ll/inside_share: 0 is not a number from 0.001 to 1\n"
               "my.json: /servers/0/library/simple/outside: \"2s\" is more than 1 s\n"

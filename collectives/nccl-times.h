@@ -1,0 +1,65 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * As how long NCCL reckons a collective when it chooses, which may be far from how long it takes:
+ * its constants are those of no machine, and a network may be taken for slower than it is. For
+ * groups on several servers whose library says what it expects of them (topo::LibraryExpectations).
+ *
+ * **The law** is that of NVIDIA/nccl@b647562 (2.20.3), src/graph/tuning.cc (ncclTopoTuneModel,
+ * ncclTopoGetAlgoTime). With n ranks on k servers, each with g = n / k, NICs of rate r that are
+ * used, B = r x NICs, L the latency that the network's plug-in tells and o what a post takes:
+ *
+ *     time        latency + S / (B share ratio)                      S: bytes, as nccl-tests has it
+ *     ring        latency = base + (s - x) max(inside, o) + x (outside + L)
+ *                 s = 2 (n - 1), x = 2 k for all_reduce; n - 1, k - 1 for all_gather,
+ * reduce_scatter ratio n / s; share: LL 1/4, LL128 0.92 (0.7 if g < 2), Simple 1 tree latency =
+ * base + 2 ((g - 1) inside + floor(log2 k) (outside + L)) ratio 1/2; share: LL 0.92 / 3.8, LL128
+ * 0.92 x 120/128, Simple 0.92; times a factor of the size, 0.4 to 0.5 at some 256 KiB Simple      2
+ * L instead of L, a flush; of a ring 3 o instead of o, and of an all_reduce from 64 B a channel and
+ * rank on 1.4 times that latency ("plateau effect") LL          no more than B share = 22.5 GB/s on
+ * two servers, 19 on more (those with AMD's CPUs)
+ *
+ * base, inside, outside are in nccl-times.cc: a tree's for Simple are those of NVIDIA/nccl@5067397,
+ * 8.4, 4 and 14 us (2.20.3: 0, 28 and 28), as with those the choices are what the table of Polaris
+ * looks like. A channel a NIC is assumed, and its own bounds of channels are left out: they are
+ * above what a NIC of 200 Gb/s carries.
+ */
+#ifndef COLLECTIVES_NCCL_TIMES_H
+#define COLLECTIVES_NCCL_TIMES_H
+
+#include "collectives/schedule.h"
+#include "topologies/library-model.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace coll
+{
+
+/// A group as NCCL's formula sees it.
+struct NcclGroup
+{
+    uint32_t ranks = 0;
+    uint32_t servers = 0; ///< at least two
+    uint32_t nics = 1;    ///< of a server, that are used
+};
+
+/// Algorithms that the formula is for.
+enum class NcclAlgorithm : uint8_t
+{
+    kRing,
+    kTree
+};
+
+/// \return s; nothing: an operation or a protocol without a formula here. \pre
+/// expects.nicRate is not 0
+std::optional<double> NcclSeconds(NcclAlgorithm algorithm,
+                                  topo::Protocol protocol,
+                                  Op op,
+                                  uint64_t bytes,
+                                  const NcclGroup& group,
+                                  const topo::LibraryExpectations& expects);
+
+} // namespace coll
+
+#endif // COLLECTIVES_NCCL_TIMES_H
