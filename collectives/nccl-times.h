@@ -9,15 +9,16 @@
  * ncclTopoGetAlgoTime). With n ranks on k servers, each with g = n / k, NICs of rate r that are
  * used, B = r x NICs, L the latency that the network's plug-in tells and o what a post takes:
  *
- *     time        latency + S / (B share ratio)                      S: bytes, as nccl-tests has it
- *     ring        latency = base + (s - x) max(inside, o) + x (outside + L)
- *                 s = 2 (n - 1), x = 2 k for all_reduce; n - 1, k - 1 for all_gather,
- * reduce_scatter ratio n / s; share: LL 1/4, LL128 0.92 (0.7 if g < 2), Simple 1 tree latency =
- * base + 2 ((g - 1) inside + floor(log2 k) (outside + L)) ratio 1/2; share: LL 0.92 / 3.8, LL128
- * 0.92 x 120/128, Simple 0.92; times a factor of the size, 0.4 to 0.5 at some 256 KiB Simple      2
- * L instead of L, a flush; of a ring 3 o instead of o, and of an all_reduce from 64 B a channel and
- * rank on 1.4 times that latency ("plateau effect") LL          no more than B share = 22.5 GB/s on
- * two servers, 19 on more (those with AMD's CPUs)
+ *   - time: latency + S / (B share ratio), S the bytes as nccl-tests has them;
+ *   - ring: latency = base + (s - x) max(inside, o) + x (outside + L), with s = 2 (n - 1), x = 2 k
+ *     for all_reduce; n - 1, k - 1 for all_gather and reduce_scatter. ratio: n / s. share: LL 1/4,
+ *     LL128 0.92 (0.7 if g < 2), Simple 1;
+ *   - tree: latency = base + 2 ((g - 1) inside + floor(log2 k) (outside + L)). ratio: 1/2. share:
+ * LL 0.92 / 3.8, LL128 0.92 x 120/128, Simple 0.92; times a factor of the size, 0.4 to 0.5 at some
+ *     256 KiB;
+ *   - Simple: 2 L instead of L, a flush; of a ring 3 o instead of o, and of an all_reduce from 64 B
+ *     a channel and rank on 1.4 times that latency ("plateau effect");
+ *   - LL: no more than B share = 22.5 GB/s on two servers, 19 on more (those with AMD's CPUs).
  *
  * base, inside, outside are in nccl-times.cc: a tree's for Simple are those of NVIDIA/nccl@5067397,
  * 8.4, 4 and 14 us (2.20.3: 0, 28 and 28), as with those the choices are what the table of Polaris

@@ -133,7 +133,9 @@ AddPacketStats(nlohmann::ordered_json& j, const RunStats& s)
     j["read_requests"] = s.readRequests;
     j["data_packets"] = s.dataPackets;
     j["data_bytes"] = s.dataBytes;
-    j["switch_buffer_peak_bytes"] = s.bufferPeakBytes;
+    // With credits there is no buffer that ports share.
+    j["switch_buffer_peak_bytes"] =
+        s.credits ? nlohmann::ordered_json() : nlohmann::ordered_json(s.bufferPeakBytes);
     j["port_queue_peak_bytes"] = s.queuePeakBytes;
     AddLinks(j, s);
     if (!s.attribution.is_null())

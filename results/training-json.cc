@@ -200,7 +200,8 @@ TrainingResults::ExtrapolationToJson() const
         {"step_times_us", times},
         {"communication_times_us", OfSizes(&Size::communicationUs)},
         {"error", error ? nlohmann::ordered_json(*error) : nlohmann::ordered_json()},
-        {"error_of_whole", whole ? nlohmann::ordered_json(*whole) : nlohmann::ordered_json()}};
+        {"error_of_whole", whole ? nlohmann::ordered_json(*whole) : nlohmann::ordered_json()},
+        {"held_at_largest", Falls(times)}};
     if (m_scenario.options.pipeline > 1)
     {
         // What a bubble is extrapolated by.

@@ -110,7 +110,7 @@ TrainingResults::ExtrapolationText() const
                 (least < plan.blocks ? ", --layers=" + std::to_string(least) + " tells one"
                                      : std::string());
     }
-    if (times[0] < times[1])
+    if (Falls(times))
     {
         what += "; more blocks took less time, by chance or by how they meet, so that the whole is "
                 "taken to be as long as the largest, at least";

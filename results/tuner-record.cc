@@ -120,12 +120,13 @@ PrintTuner(std::ostream& os, const scenario::MeasuredChoices& choices)
         // Without this tuner it would be what NCCL's takes.
         if (scenario::ChoiceText(one.model) == scenario::ChoiceText(one.best))
         {
-            os << ", which auto takes as well\n";
+            os << ", as without --tuner=network\n";
             continue;
         }
-        os << "; auto takes " << scenario::ChoiceText(one.model) << ", as NCCL does"
+        os << "; without --tuner=network it is " << scenario::ChoiceText(one.model)
+           << ", as NCCL has it"
            << (one.modelSeconds > 0
-                   ? Format(", %.2f times as long", one.modelSeconds / one.best.seconds)
+                   ? Format(", %.2f times as long by formula", one.modelSeconds / one.best.seconds)
                    : std::string())
            << "\n";
     }

@@ -121,6 +121,38 @@ TakeErrors(const JobText& text, const std::vector<Error>& from, std::vector<Erro
     }
 }
 
+/// What was run, so that it can be given to --scenario. \param asked of the options of all jobs
+/// \param first that of the first job's scenario, in which servers and network were settled
+nlohmann::json
+AsRunTogether(nlohmann::json asked, const nlohmann::json& first)
+{
+    // How many servers there are and where they stand is not that of one job.
+    const std::vector<std::string> ofAll = {"servers", "placement"};
+    for (const char* section : {"cluster", "network", "fabric"})
+    {
+        if (!first.contains(section))
+        {
+            continue;
+        }
+        nlohmann::json settled = first[section];
+        for (const std::string& key : ofAll)
+        {
+            settled.erase(key);
+            if (asked.contains(section) && asked[section].contains(key))
+            {
+                settled[key] = asked[section][key];
+            }
+        }
+        asked[section] = std::move(settled);
+    }
+    return asked;
+}
+
+/// Why --layers is refused: steps with few blocks and with more meet different things.
+constexpr const char* kNoLayers =
+    "extrapolates from steps with few blocks, beside which other jobs do not stand still; allowed: "
+    "without it, all blocks";
+
 /// Puts the jobs of a file on one network.
 class JobsOnNetwork
 {
@@ -178,6 +210,7 @@ JobsOnNetwork::CheckOptions()
     {
         m_v.MustNotBeSet({option.name}, "is of a job that is alone; allowed: without --jobs");
     }
+    m_v.MustNotBeSet({"layers"}, kNoLayers);
     if (const Processes processes = ProcessesOf(m_v.values); processes.Several())
     {
         m_v.Fail("jobs", "is one process; allowed without " + processes.by);
@@ -324,6 +357,12 @@ JobsOnNetwork::AddServers(const JobText& text, const TrainingScenario& s)
 bool
 JobsOnNetwork::Add(JobText& text)
 {
+    if (text.read.values.Given("layers"))
+    {
+        return Fail(text.where + "/training/layers",
+                    std::to_string(text.read.values.Integer("layers")),
+                    kNoLayers);
+    }
     auto seat = std::make_shared<JobSeat>();
     seat->servers = text.servers;
     seat->together = m_together;
@@ -391,7 +430,7 @@ JobsOnNetwork::Finish()
     run.faults = MakeFaults(&m_v, &m_whole.cluster.topology, "");
     NoteAlone(*m_set, m_whole.cluster.topology, &m_result.notes);
     const bool fromFile = !topo::FamilyOfParameters(m_read.values.Text("topology"));
-    run.asRun = AsRun(m_v, run, fromFile);
+    run.asRun = AsRunTogether(AsRun(m_v, run, fromFile), run.asRun);
     return IsFine();
 }
 

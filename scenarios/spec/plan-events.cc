@@ -5,10 +5,13 @@
 
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/format.h"
+#include "scenarios/spec/plan-lines.h"
 #include "scenarios/spec/recovery-options.h"
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <numeric>
 #include <vector>
 
 namespace scenario
@@ -30,6 +33,27 @@ Hosts(const std::vector<uint32_t>& hosts, const topo::Topology& topology)
     }
     return text +
            (hosts.size() > kShown ? " and " + std::to_string(hosts.size() - kShown) + " more" : "");
+}
+
+std::string
+CheckpointText(const RecoverySpec& recovery, const topo::Topology& topology)
+{
+    const std::vector<uint64_t> bytes = recovery.checkpoint.WrittenBy();
+    std::string text =
+        "; a checkpoint every " + (recovery.checkpointEvery == 1
+                                       ? "step"
+                                       : std::to_string(recovery.checkpointEvery) + " steps");
+    text += ", " + SizeText(std::accumulate(bytes.begin(), bytes.end(), 0.0));
+    text += recovery.checkpointHosts.empty()
+                ? ", " + rdma::ToString(recovery.TimeAtRate(bytes)) + " at " +
+                      rdma::ToString(recovery.checkpointRate) + " a server"
+                : ", sent to " + Hosts(recovery.checkpointHosts, topology);
+    if (recovery.writesBehind)
+    {
+        text += ", behind the steps, copied before in " + rdma::ToString(recovery.CopyTime(bytes)) +
+                " at " + rdma::ToString(recovery.copyRate) + " a GPU";
+    }
+    return text;
 }
 
 } // namespace
@@ -65,18 +89,7 @@ RecoveryText(const RecoverySpec& recovery, const topo::Topology& topology)
     {
         text += "; spare: " + Hosts(recovery.spares, topology);
     }
-    if (recovery.checkpointEvery > 0)
-    {
-        text +=
-            "; a checkpoint every " + (recovery.checkpointEvery == 1
-                                           ? "step"
-                                           : std::to_string(recovery.checkpointEvery) + " steps");
-        text += recovery.checkpointHosts.empty()
-                    ? ", " + rdma::ToString(recovery.TimeAtRate(recovery.checkpoint.WrittenBy())) +
-                          " at " + rdma::ToString(recovery.checkpointRate) + " a server"
-                    : ", sent to " + Hosts(recovery.checkpointHosts, topology);
-    }
-    return text;
+    return text + (recovery.checkpointEvery > 0 ? CheckpointText(recovery, topology) : "");
 }
 
 std::string
@@ -113,9 +126,13 @@ LeftOutText(const RunOptions& run)
     {
         left.push_back("faults");
     }
-    if (run.recovery)
+    if (run.recovery && run.recovery->policy != RecoveryPolicy::kNone)
     {
         left.push_back("recovery");
+    }
+    if (run.recovery && run.recovery->checkpointEvery > 0)
+    {
+        left.push_back("checkpoints");
     }
     std::string text;
     for (std::size_t i = 0; i < left.size(); ++i)

@@ -18,6 +18,7 @@
 #include "scenarios/spec/placement.h"
 #include "scenarios/spec/plan-events.h"
 #include "scenarios/spec/processes.h"
+#include "scenarios/spec/recovery-options.h"
 #include "topologies/names.h"
 
 namespace scenario
@@ -186,10 +187,13 @@ EventLines(const RunOptions& run, const topo::Topology& topology)
 }
 
 std::string
-ClusterText(const ClusterSpec& c, const FabricSpec& f)
+ClusterText(const ClusterSpec& c, const FabricSpec& f, const RunOptions& run)
 {
     const std::size_t units = c.aggregators ? c.aggregators->Units().size() : 0;
-    const auto hosts = static_cast<uint32_t>(c.topology.Hosts().size() - units);
+    // Spares and servers of checkpoints are told with what they are for.
+    const std::size_t others =
+        run.recovery ? run.recovery->spares.size() + run.recovery->checkpointHosts.size() : 0;
+    const auto hosts = static_cast<uint32_t>(c.topology.Hosts().size() - units - others);
     return PlanLine("servers",
                     std::to_string(c.servers) + " x " + c.server.name + " with " +
                         std::to_string(c.server.gpus) + " x " + c.server.gpu + ", " +
@@ -242,7 +246,8 @@ EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run,
     const bool packets = HasPackets(fabric);
     std::string text =
         std::string("\nEstimate, ") +
-        (blocks > 0 ? "of the run's steps with " + std::to_string(blocks) + " blocks"
+        (blocks > 0 ? "of the run's steps with " + std::to_string(blocks) +
+                          " blocks; those with fewer come before"
                     : "whole run") +
         (packets ? " (no congestion, no retransmission" + LeftOutText(run) + ")\n" : "\n");
     text += PlanLine("messages",

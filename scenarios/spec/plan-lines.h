@@ -49,7 +49,7 @@ std::string FabricText(const FabricSpec& f, const topo::Topology& topology);
 std::string EventLines(const RunOptions& run, const topo::Topology& topology);
 
 /// Lines of servers, the network between them and where on it they stand.
-std::string ClusterText(const ClusterSpec& c, const FabricSpec& f);
+std::string ClusterText(const ClusterSpec& c, const FabricSpec& f, const RunOptions& run);
 
 /// Of a run in several processes.
 std::string ProcessesLine(const RunOptions& run);

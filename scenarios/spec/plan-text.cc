@@ -103,7 +103,7 @@ PlanText(const CollperfScenario& s)
     }
     text += PlanLineIf("tuner", NetworkAdvice(s.collectives, s.cluster, s.fabric, {{{}, whats}}));
     text += NcclLine(s.collectives.nccl);
-    text += ClusterText(s.cluster, s.fabric) + EventLines(s.run, s.cluster.topology);
+    text += ClusterText(s.cluster, s.fabric, s.run) + EventLines(s.run, s.cluster.topology);
     text += FabricText(s.fabric, s.cluster.topology) +
             PlanLineIf("scheduling", EtsText(s.fabric.ets)) + ProcessesLine(s.run);
     text += FormulaText(s, whats);

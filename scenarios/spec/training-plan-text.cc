@@ -352,7 +352,7 @@ PlanText(const TrainingScenario& s)
     text += PlanLine("steps",
                      std::to_string(s.steps) + " measured" + AfterWarmup(s.warmupSteps) +
                          ", seed " + std::to_string(s.run.seed));
-    text += ClusterText(s.cluster, s.fabric) + EventLines(s.run, s.cluster.topology);
+    text += ClusterText(s.cluster, s.fabric, s.run) + EventLines(s.run, s.cluster.topology);
     text += FabricText(s.fabric, s.cluster.topology) +
             PlanLineIf("scheduling", EtsText(s.fabric.ets)) + ProcessesLine(s.run);
     const Estimate e = EstimateRun(s);

@@ -304,8 +304,37 @@ class Jobs(SameBytesTest):
         self.refuse(f"dltrain --jobs={self.folder}", f"--jobs={self.folder}", "is a folder")
         self.refuse("dltrain --alone", "--alone", "without --jobs")
         self.refuse(f"dltrain --jobs={file} --mpi-ranks=2", "--jobs", "one process")
+        self.refuse(f"dltrain --jobs={file} --layers=4", "--layers=4", "other jobs")
         dry = self.run_program(f"dltrain --jobs={file} --dry-run")
         self.assertIn("job-0", dry.out)
+        few = self.write(
+            "few.json", {"jobs": [{"servers": 2, "training": {"model": "gpt2", "layers": 4}}]}
+        )
+        self.refuse(f"dltrain --jobs={few}", "/jobs/0/training/layers", "other jobs")
+
+    def test_what_was_run_can_be_given_back(self):
+        # A server that is not named has one NIC here, the named DGX of the configuration eight.
+        file = self.write(
+            "jobs.json",
+            {
+                "jobs": [
+                    {"servers": 2, "collective": {"op": "all_reduce", "bytes": "1MB"}},
+                    {"servers": 3, "collective": {"op": "alltoall", "bytes": "300kB"}},
+                ]
+            },
+        )
+        for options in (
+            "--gpus-per-server=1",
+            "--gpus-per-server=2 --nics-per-server=2 --fabric=ib --nic=EDR --placement=random",
+            "--server=dgx-h100 --gpus-per-server=3 --topology=leaf-spine --cc=hpcc --alone=0",
+        ):
+            with self.subTest(options):
+                first = self.run_program(f"dltrain {options} --report=0 --jobs={file}")
+                again = self.write("again.json", first.stats["configuration"])
+                second = self.run_program(f"dltrain --scenario={again} --report=0")
+                self.assertEqual(first.stats["configuration"], second.stats["configuration"])
+                for name in ("flows.csv", "links.csv", "topology.json"):
+                    self.assertEqual(first.text(name), second.text(name), name)
 
 
 class Background(SameBytesTest):

@@ -53,7 +53,7 @@ TEST(RecoveryOptions, ThePlanTellsWhatWillHappen)
          {"  faults          gpu-stop on gpu-0 at 1ms; link-down on all at 2ms for 3ms\n",
           "; spare: server-3; a checkpoint every 2 steps, ",
           "  scheduling      priority 0 weighs 4, 6 strict, others 1\n",
-          "no retransmission; without faults and recovery)"})
+          "no retransmission; without faults, recovery and checkpoints)"})
     {
         EXPECT_NE(plan.find(line), std::string::npos) << line << "\n" << plan;
     }
