@@ -30,14 +30,18 @@ AnyTask(const TrainingPlan& plan, Is is)
     });
 }
 
+/// \param causal that looks back only, or any
 bool
-HasAttention(const training::ModelSpec& model)
+HasAttention(const training::ModelSpec& model, bool causal = false)
 {
-    return std::any_of(model.layers.begin(), model.layers.end(), [](const auto& layer) {
-        return std::any_of(layer.parts.begin(), layer.parts.end(), [](const auto& part) {
-            return std::any_of(part.operators.begin(), part.operators.end(), [](const auto& op) {
-                return op.kind == training::KernelClass::kAttention;
-            });
+    return std::any_of(model.layers.begin(), model.layers.end(), [causal](const auto& layer) {
+        return std::any_of(layer.parts.begin(), layer.parts.end(), [causal](const auto& part) {
+            return std::any_of(part.operators.begin(),
+                               part.operators.end(),
+                               [causal](const auto& op) {
+                                   return op.kind == training::KernelClass::kAttention &&
+                                          (!causal || op.causal);
+                               });
         });
     });
 }
@@ -113,6 +117,15 @@ NoteIdleOptions(Validation* v,
         idle("recompute",
              o.recompute != training::Recompute::kSelective,
              "when selective on " + model + ", which has no attention");
+    }
+    else if (o.kernels == training::KernelSet::kMegatron)
+    {
+        idle("kernels",
+             !o.fusedAttention,
+             "when megatron with --fused-attention, which has no matrix of scores");
+        idle("kernels",
+             o.fusedAttention || HasAttention(o.model, true),
+             "when megatron on " + model + ", whose attention looks both ways");
     }
     idle("master-weights",
          o.masterWeights || DtypeBytes(o.dtype) < 4,

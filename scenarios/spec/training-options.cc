@@ -232,6 +232,14 @@ MakeTable()
             .Otherwise("5e8 elements")
             .Range(1, 1e15)
             .Example("100MB"),
+        Opt("launch-gap",
+            Kind::kDuration,
+            json,
+            group,
+            "what a GPU waits between two kernels while its host makes the next one, as with "
+            "CUDA_LAUNCH_BLOCKING=1; 0: they are launched ahead")
+            .Default("0us")
+            .Example("50us"),
         Opt("collective-sms",
             Kind::kInteger,
             json,
@@ -297,7 +305,10 @@ MakeTable()
                    {{"fused",
                      "what Megatron-LM and NVIDIA's scripts do: biases' gradients in products, "
                      "dropout with the sum, causal softmax with scale and mask"},
-                    {"eager", "PyTorch's, an operator a kernel, forward and backward"}})
+                    {"eager", "PyTorch's, an operator a kernel, forward and backward"},
+                    {"megatron",
+                     "as fused, and what Megatron-LM's causal softmax reads and writes counted "
+                     "pass by pass"}})
             .Default("fused"),
         Opt("master-weights",
             Kind::kFlag,

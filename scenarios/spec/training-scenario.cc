@@ -316,6 +316,7 @@ TrainingReader::SetModelOptions(training::TrainingOptions* o)
     o->fusedAttention = values.Flag("fused-attention");
     o->masterWeights = values.Flag("master-weights");
     o->kernels = *training::ParseKernelSet(values.Text("kernels"));
+    o->gpu.rates.launch += static_cast<double>(values.Duration("launch-gap").ps) * 1e-12;
     o->collectiveSms = values.U32("collective-sms");
     o->ignoreMemory = values.Flag("ignore-memory") || values.Flag("dry-run");
     SetSequence(o);

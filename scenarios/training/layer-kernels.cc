@@ -78,9 +78,27 @@ struct ScorePasses
     double bytes = 0;    ///< of a score, in fp32 whatever the datatype is
 };
 
+/// Megatron-LM's, causal: the table of layer-kernels.h.
 ScorePasses
-PassesOf(const Operator& op, const TrainingOptions& o)
+MegatronPasses(Pass pass, bool dropped)
 {
+    const double dropout = dropped ? 1 : 0;
+    ScorePasses passes;
+    passes.kernels = 1 + dropout;
+    const double half = pass == Pass::kForward ? 1 : 0.5;
+    passes.elements = half * ((pass == Pass::kForward ? 3.5 : 6) + 2 * dropout);
+    passes.bytes = half * dropout; // the mask
+    return passes;
+}
+
+/// Forward, and half of backward: what a pass moves is counted twice there.
+ScorePasses
+PassesOf(const Operator& op, Pass pass, const TrainingOptions& o)
+{
+    if (op.causal && o.kernels == KernelSet::kMegatron)
+    {
+        return MegatronPasses(pass, op.dropout);
+    }
     ScorePasses passes;
     const double dropout = op.dropout ? 1 : 0;
     if (op.causal)
@@ -120,7 +138,7 @@ AttentionOf(const Operator& op, Pass pass, const TrainingOptions& o)
     const double times = pass == Pass::kForward ? 1 : 2;
     if (!o.fusedAttention)
     {
-        const ScorePasses passes = PassesOf(op, o);
+        const ScorePasses passes = PassesOf(op, pass, o);
         elements += scores * passes.elements;
         kernel.bytes = scores * passes.bytes * times * op.count;
         kernel.launches = (2 * times + passes.kernels) * op.count;

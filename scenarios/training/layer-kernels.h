@@ -17,11 +17,22 @@
  *                (PyTorch's list of operations that autocast to float32), so it writes 4 bytes, so
  *                does dropout, and one kernel more makes them 16 bits
  *
- * Backward is taken to move twice as much. With --kernels=eager all of these are other ones, and
- * backward's are counted, too: eager-kernels.h. Convolutions in TF32 find pictures channel by
- * channel, PyTorch's own order, while tensor cores want all channels of a place together: what they
- * read and write is turned round before or after, so it is moved three times. Recipes for 16 bits
- * keep them in that order all along (NVIDIA/DeepLearningExamples@097c7ff
+ * Backward is taken to move twice as much. With --kernels=megatron the passes of a causal one are
+ * counted one by one, in elements of a score; its softmax reads what a query sees, half of them,
+ * and writes all (megatron/fused_kernels/scaled_upper_triang_masked_softmax.h of
+ * NVIDIA/Megatron-LM@2387ce0); dropout's mask is a byte, b:
+ *
+ *                forward                    backward
+ *   scores       product 1                  two products: 1 + 1
+ *   softmax      1/2 + 1                    1/2 + 1/2 + 1
+ *   dropout      2 + b                      2 + b
+ *   context      product 1                  two products: 1 + 1
+ *
+ * so backward moves 8.5 / 6 of what forward does (16 bits). With --kernels=eager all of these are
+ * other ones, and backward's are counted, too: eager-kernels.h. Convolutions in TF32 find pictures
+ * channel by channel, PyTorch's own order, while tensor cores want all channels of a place
+ * together: what they read and write is turned round before or after, so it is moved three times.
+ * Recipes for 16 bits keep them in that order all along (NVIDIA/DeepLearningExamples@097c7ff
  * PyTorch/Classification/ConvNets/configs.yml: nhwc with AMP only); fp32 needs no tensor cores.
  */
 #ifndef SCENARIOS_TRAINING_LAYER_KERNELS_H

@@ -110,13 +110,14 @@ ParseRecompute(std::string_view text)
 std::string
 KernelSetName(KernelSet kernels)
 {
-    return kernels == KernelSet::kEager ? "eager" : "fused";
+    constexpr const char* kNames[] = {"fused", "eager", "megatron"};
+    return kNames[static_cast<uint32_t>(kernels)];
 }
 
 std::optional<KernelSet>
 ParseKernelSet(std::string_view text)
 {
-    return Named({KernelSet::kFused, KernelSet::kEager}, KernelSetName, text);
+    return Named({KernelSet::kFused, KernelSet::kEager, KernelSet::kMegatron}, KernelSetName, text);
 }
 
 std::string

@@ -89,9 +89,11 @@ enum class KernelSet : uint8_t
 {
     kFused, ///< of Megatron-LM and NVIDIA's scripts (layer-kernels.h)
     kEager, ///< PyTorch's, operator by operator (eager-kernels.h)
+    /// As kFused, with each pass over a causal attention's scores counted (layer-kernels.h).
+    kMegatron,
 };
 
-/// "fused", "eager".
+/// "fused", "eager", "megatron".
 std::string KernelSetName(KernelSet kernels);
 std::optional<KernelSet> ParseKernelSet(std::string_view text);
 

@@ -170,6 +170,26 @@ class RowsTest(SystemTest):
             self.assertEqual("--reduce-dtype=fp32" in line.options, number >= 906, line.id)
             self.assertEqual("--dtype=fp16" in line.options, number < 906, line.id)
 
+    def test_megatrons_softmax_is_that_of_its_rows(self):
+        for name, megatron, gap in (
+            ("sc21-t1-9B", True, False),
+            ("sc21-t2-ZeRO-3-9B", True, False),
+            ("seqsel-9B-full", True, False),
+            ("mtnlg-8", True, False),
+            ("bloom-gbs64", True, True),
+            ("meg-sep20-9B", True, False),
+            ("meg19-strong-tp4", False, False),  # of 2019
+            ("megascale-megatron-64", False, False),  # fused attention
+            ("mcore-h100-9B", False, False),
+            ("llama3-64", False, False),
+        ):
+            options = self.train(id=name).options
+            self.assertEqual("--kernels=megatron" in options, megatron, name)
+            self.assertEqual("--launch-gap=60us" in options, gap, name)
+        for line in rows.read(BLOOM):
+            self.assertIn("--kernels=megatron", line.options)
+            self.assertIn("--launch-gap=60us", line.options)
+
     def test_sends_beside_computing_are_those_of_virtual_stages(self):
         # Megatron-LM has the one with the other alone. Of 24 layers on 4 stages 6 are shared out
         # among 2 virtual ones, of 36 on 4 9 among 3; what the table says stays.

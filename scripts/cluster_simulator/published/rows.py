@@ -207,6 +207,7 @@ def train_row(line):
     else:
         options.append("--zero=0")
     options += implementation(line) + awaited(row, tp, pp) + wide_gradients(line, row)
+    options += megatron_kernels(row) + (BLOOMS_LAUNCHES if row.startswith("bloom-") else [])
     options += bloom_stages(line, pp) if "BLOOM" in line.raw("model") else []
     recompute = line.raw("recompute")
     # Megatron-LM has this overlap with sequence parallelism alone (megatron/training/arguments.py).
@@ -286,6 +287,25 @@ def awaited(row, tp, pp):
     if pp > 1 and row.startswith(("mtnlg-", "bloom-")):
         options.append("--pipeline-sends=awaited")
     return options
+
+
+def megatron_kernels(row):
+    """Who ran Megatron-LM with attention that is not fused, and its softmax (layer-kernels.h),
+    which it has from 2020 on: not the rows of 2019.
+    """
+    ran = row.startswith(("sc21-", "seqsel-", "meg-", "mtnlg-", "bloom-"))
+    return ["--kernels=megatron"] if ran else []
+
+
+# BLOOM's jobs ran with CUDA_LAUNCH_BLOCKING=1 ("do not remove or the training will hang",
+# tr11-176B-ml.slurm of bigscience-workshop/bigscience@003b250); these before it are taken to have
+# had it, as the source of the rows (chronicles-prequel.md@053adaf) says that it was needed. How
+# long a kernel's launch keeps the GPU waiting is from that page's measurement of one job without
+# and with it, on 80 GPUs, GBS 512: 97.20 and 91.04 TFLOP/s. One of its steps, of GBS 2,048 at
+# 98.87, took 844.81 s, so these are 214.8 and 229.4 s: 14.5 s, which that job (200 B, TP 8, PP 10,
+# MBS 1) takes more here with 60 us. On 160 GPUs there is no difference there (84.44 and 84.59;
+# 90.25 and 90.29): none is fitted to the rows below.
+BLOOMS_LAUNCHES = ["--launch-gap=60us"]
 
 
 def bloom_stages(line, pp):
@@ -374,6 +394,7 @@ def bloom_row(line):
     tp, pp = line.count("TP"), line.count("PP")
     check_world(line, gpus, tp * pp)
     options += flag("tp", tp) + flag("pp", pp) + awaited(row, tp, pp) + bloom_stages(line, pp)
+    options += megatron_kernels(row) + BLOOMS_LAUNCHES
     options += [f"--zero={line.text('zero')}", "--zero-impl=deepspeed"]  # Megatron-DeepSpeed
     # The same job as rows bloom-gbs of train_throughput.csv, which say so.
     options += recomputation("full") + wide_gradients(line, row)

@@ -122,6 +122,52 @@ TEST(ComputeModel, AttentionThatIsNotFusedIsSeveralKernels)
     }
 }
 
+// Bytes of a score with --kernels=megatron, whose softmax reads half of the scores; e an element:
+//   forward    product e, softmax e/2 + e, dropout 2 e + 1, product e: 5.5 e + 1
+//   backward   two products 2 e, dropout 2 e + 1, softmax e/2 + e/2 + e, two products 2 e: 8 e + 1
+// Without dropout 2 e + 1 less. Of attention both ways nothing is different.
+TEST(ComputeModel, MegatronsSoftmaxReadsWhatAQuerySees)
+{
+    for (const char* dtype : {"fp16", "fp32"})
+    {
+        for (const bool dropout : {true, false})
+        {
+            auto o = OptionsOn("gpt2", "A100", dtype, 3, 40);
+            const double e = DtypeBytes(o.dtype);
+            for (Part& part : o.model.layers[1].parts)
+            {
+                for (Operator& op : part.operators)
+                {
+                    op.dropout = op.dropout && dropout;
+                }
+            }
+            const auto of = [&o](Pass pass) {
+                return KernelsOf(o, 1, KernelClass::kAttention, pass).at(0);
+            };
+            const auto bytes = [e](const Kernel& k) { return k.elements * e + k.bytes; };
+            const Kernel fused[] = {of(Pass::kForward), of(Pass::kBackwardInput)};
+            o.kernels = KernelSet::kMegatron;
+            const Kernel counted[] = {of(Pass::kForward), of(Pass::kBackwardInput)};
+            const double scores = 3.0 * o.model.transformer->heads * 40 * 40;
+            const double tokens = 3.0 * 4 * 40 * o.model.transformer->hidden * e;
+            const double less = dropout ? 0 : 2 * e + 1;
+            EXPECT_NEAR(bytes(counted[0]), scores * (5.5 * e + 1 - less) + tokens, 1);
+            EXPECT_NEAR(bytes(counted[1]), scores * (8 * e + 1 - less) + 2 * tokens, 1);
+            for (const int i : {0, 1})
+            {
+                EXPECT_EQ(counted[i].launches, fused[i].launches);
+                EXPECT_EQ(counted[i].flops, fused[i].flops);
+            }
+        }
+    }
+    auto bert = OptionsOn("bert-large-pretraining", "A100", "fp16", 3, 40);
+    const Kernel fused = KernelsOf(bert, 1, KernelClass::kAttention, Pass::kBackwardInput).at(0);
+    bert.kernels = KernelSet::kMegatron;
+    const Kernel same = KernelsOf(bert, 1, KernelClass::kAttention, Pass::kBackwardInput).at(0);
+    EXPECT_EQ(same.elements, fused.elements);
+    EXPECT_EQ(same.bytes, fused.bytes);
+}
+
 // Bytes of a score beside the products, of PyTorch's operators, 16 bits:
 //   causal      scale 4, copy 4, fill 4, softmax 4, dropout 4 + 1; backward dropout 5, softmax 6,
 //               copy 4, fill 4, scale 4: 21, 23; in fp32 41 and 45

@@ -403,6 +403,8 @@ TEST(SilentOptions, NotesSayWhy)
          "of whose layers no FLOPs are known"},
         {"--servers=2 --model=resnet50 --fused-attention", "has no attention"},
         {"--servers=2 --model=resnet50 --kernels=eager", "is no transformer"},
+        {"--servers=2 --model=gpt2 --kernels=megatron --fused-attention", "no matrix of scores"},
+        {"--servers=2 --model=bert-large-pretraining --kernels=megatron", "looks both ways"},
         {"--servers=2 --dtype=tf32 --master-weights=0", "with --dtype=tf32"},
         {"--servers=2 --model=mixtral-8x7b --capacity-factor=1.25 --ignore-memory", "--moe-skew"},
         {"--servers=2 --dtype=fp32 --reduce-dtype=fp32", "32 bits"},

@@ -881,6 +881,18 @@ TEST(Presets, TheLargeClusterIsTheOneOfTheIssue)
     EXPECT_EQ(result.scenario->zero, 2u);
 }
 
+// The host's time goes on top of each kernel's own; by default kernels are launched ahead.
+TEST(Validate, HostsThatWaitForEachKernel)
+{
+    const double launch = training::FindGpu("A100")->rates.launch;
+    const auto ahead = Train({"--gpu=A100"});
+    const auto waits = Train({"--gpu=A100", "--launch-gap=7.5us"});
+    ASSERT_TRUE(ahead.scenario && waits.scenario);
+    EXPECT_EQ(ahead.scenario->options.gpu.rates.launch, launch);
+    EXPECT_DOUBLE_EQ(waits.scenario->options.gpu.rates.launch, launch + 7.5e-6);
+    EXPECT_FALSE(Train({"--launch-gap=-1us"}).scenario);
+}
+
 // A law that brings no preset is marked for as a switch marks by itself, not from the first byte
 // on.
 TEST(Validate, CongestionControlWithoutPresets)
