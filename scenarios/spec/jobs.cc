@@ -126,8 +126,8 @@ TakeErrors(const JobText& text, const std::vector<Error>& from, std::vector<Erro
 nlohmann::json
 AsRunTogether(nlohmann::json asked, const nlohmann::json& first)
 {
-    // How many servers there are and where they stand is not that of one job.
-    const std::vector<std::string> ofAll = {"servers", "placement"};
+    // How many servers and GPUs there are and where they stand is not that of one job.
+    const std::vector<std::string> ofAll = {"servers", "gpus", "placement"};
     for (const char* section : {"cluster", "network", "fabric"})
     {
         if (!first.contains(section))

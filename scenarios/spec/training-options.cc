@@ -238,7 +238,7 @@ MakeTable()
             group,
             "what a GPU waits between two kernels while its host makes the next one, as with "
             "CUDA_LAUNCH_BLOCKING=1; 0: they are launched ahead")
-            .Default("0us")
+            .Default("0ns")
             .Example("50us"),
         Opt("collective-sms",
             Kind::kInteger,
