@@ -3,6 +3,7 @@
 
 from bounds import cut
 from cluster_simulator.folder.calls import rank_stride
+from cluster_simulator.folder.recovery import counting_spans, left_at
 from cluster_simulator.folder.streams import LONGEST_TIME_US, MOST_ROWS
 
 MOST_STATES = 600000  # intervals of GPU states; beyond that every n-th GPU is kept
@@ -87,10 +88,11 @@ def _pictured(calls, begin, names, streams, steps, logged_every, stats):
     totals = {COMPUTE: 0, OVERLAP: 0, EXPOSED: 0, IDLE: 0, RECOVERING: 0}
     sequences, gpus, intervals = {}, [], 0
     held_up = _held_up(stats)
+    left = {rank: round(time * 1e3) for rank, time in left_at(stats).items() if rank in calls}
+    there = _There(left, calls)
     for rank in ranks:
-        start, durations, states = _states(calls[rank], held_up)
-        for duration, state in zip(durations, states):
-            totals[state] += duration
+        start, durations, states = _states(calls[rank], held_up, left.get(rank))
+        there.add(totals, start, durations, states)
         # GPUs of a role often do the same to the nanosecond: each pattern is held once.
         key = (states, tuple(durations))
         if key not in sequences:
@@ -110,12 +112,9 @@ def _pictured(calls, begin, names, streams, steps, logged_every, stats):
         "begin_us": begin / 1e3,
         "gpus": gpus,
         "sequences": [[states, list(durations)] for states, durations in sequences],
-        "steps": [
-            [step, span[0] - begin, span[1] - begin]
-            for step, span in sorted(steps.items())[:MOST_STEPS]
-        ],
+        "steps": _step_marks(steps, begin, stats),
         "mean_us": {
-            state: total / len(ranks) / 1e3 / max(1, sum(step > 0 for step in steps))
+            state: total / there.divisor / 1e3 / max(1, sum(step > 0 for step in steps))
             for state, total in totals.items()
         },
         "gpus_per_server": per_server if isinstance(per_server, int) and per_server > 0 else 8,
@@ -124,6 +123,47 @@ def _pictured(calls, begin, names, streams, steps, logged_every, stats):
         "logged": len(ranks),
         **_named_calls(calls, ranks, begin, names, streams, per_server),
     }
+
+
+class _There:
+    """Sums of GPUs' times for a mean over those that are there. While ranks leave, each time counts
+    by how many are there then; unless any does, all is divided by their number at the end.
+    """
+
+    def __init__(self, left, calls):
+        self.leaves = sorted(
+            max(time, max(call[1] for call in calls[rank])) for rank, time in left.items()
+        )
+        self.ranks = len(calls)
+        self.divisor = 1 if self.leaves else self.ranks
+
+    def add(self, totals, start, durations, states):
+        if not self.leaves:
+            for duration, state in zip(durations, states):
+                totals[state] += duration
+            return
+        gone = 0
+        for duration, state in zip(durations, states):
+            end = start + duration
+            while start < end:
+                while gone < len(self.leaves) and self.leaves[gone] <= start:
+                    gone += 1
+                until = min(end, self.leaves[gone]) if gone < len(self.leaves) else end
+                totals[state] += (until - start) / max(1, self.ranks - gone)
+                start = until
+
+
+def _step_marks(steps, begin, stats):
+    """[step, begin, end] in ns since `begin`: of attempts that were thrown away none."""
+    if counting_spans(stats) is None:
+        spans = [(step, *span) for step, span in sorted(steps.items())]
+    else:
+        times = zip(stats["step_begins_us"], stats["step_times_us"])
+        spans = [
+            (step, round(since * 1e3), round((since + took) * 1e3))
+            for step, (since, took) in enumerate(times, 1)
+        ]
+    return [[step, max(0, since - begin), end - begin] for step, since, end in spans[:MOST_STEPS]]
 
 
 def _ns(text):
@@ -169,15 +209,17 @@ def _us(of, key):
     return value if _is_time(value) else None
 
 
-def _states(calls, held_up):
+def _states(calls, held_up, left=None):
     """Start, durations (ns) and states of one GPU: computing alone, with communication hidden
     behind it, communication alone (exposed), neither (held up by a checkpoint or a recovery, or
-    idle, a bubble); from its first call to its last.
+    idle, a bubble); from its first call to its last, or to when it left the job, if that is later.
     """
     edges = []
     for start, end, _, _, weight in calls:
         edges.append((start, weight))
         edges.append((end, -weight))
+    if left is not None and left > min(edges)[0]:
+        edges.append((left, WAITING))
     edges.sort()
     start = time = edges[0][0]
     if held_up:

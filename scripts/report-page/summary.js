@@ -86,6 +86,9 @@ function subtitle() {
   document.getElementById("subtitle").textContent = words.join(" \u00b7 ");
 }
 
+// A share as the terminal has it: two digits and its sign.
+const signed = (share) => Number((100 * share).toPrecision(2)) + "%";
+
 // With --layers: a step's means are of the whole model, and all else is of the largest number of
 // blocks that was simulated. Nothing: all of them were.
 function fewer() {
@@ -98,8 +101,8 @@ function stepsText() {
   const part = fewer();
   if (!part) return stats.steps_measured === 1 ? "1 step measured" : "mean of " + stats.steps_measured + " steps";
   return "of " + count(part.blocks) + " blocks, extrapolated from " + part.blocks_simulated.map((n, i) => count(n) + " (" + time(part.step_times_us[i]) + ")").join(", ")
-    + (isNumber(part.error) ? "; the line misses the largest by " + percent(Math.abs(part.error)) : "; no error is known of two numbers of blocks")
-    + (isNumber(part.error_of_whole) ? ", the whole by " + percent(Math.abs(part.error_of_whole)) + " if it bends on" : "");
+    + (isNumber(part.error) ? "; the line misses the largest by " + signed(part.error) : "; no error is known of two numbers of blocks")
+    + (isNumber(part.error_of_whole) ? ", the whole by " + signed(part.error_of_whole) + " if it bends on" : "");
 }
 
 function stepTiles() {
@@ -242,7 +245,7 @@ function stepBar(parent) {
     ["X", "exposed", "communication alone, exposed"], ["I", "idle", idleName], ["R", "held", heldName]].filter(([state]) => mean[state] > 0)
     .map(([state, name, text]) => [name, text, mean[state]]);
   const whole = d3.sum(parts, ([, , us]) => us), part = fewer();
-  parent.append(element("h3", {}, failures().length ? "A GPU\u2019s time for each step measured, " + meanOver() + ": with what was lost, and waited for between steps"
+  parent.append(element("h3", {}, failures().length ? "A GPU\u2019s time for each step measured, " + (failures().some((f) => Array.isArray(f.ranks_left) && f.ranks_left.length) ? "mean over the GPUs that are there at the time" : meanOver()) + ": with what was lost, and waited for between steps"
     : "A GPU\u2019s step" + (part ? " of " + count(part.blocks_simulated[0]) + " blocks" : "") + ", " + meanOver()));
   oneBar(parent, "The step as one bar: ", parts);
   if (part) {

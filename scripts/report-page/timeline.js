@@ -135,9 +135,9 @@ function timeline() {
     }
     context.strokeStyle = colour("text");
     context.lineWidth = 1;
-    for (const [step, since] of source.steps) {
+    for (const [, since] of source.steps) {
       const begin = since + origin;
-      if (step === source.steps[0][0] || begin < view[0] || begin > view[1]) continue;
+      if (since <= 0 || begin < view[0] || begin > view[1]) continue;
       context.beginPath(); context.moveTo(x(begin), 0); context.lineTo(x(begin), height); context.stroke();
     }
     if (cursor) {
@@ -299,6 +299,11 @@ function timeline() {
   redraws.push(() => {
     width = scroll.clientWidth;
     keys.replaceChildren(legend(order.map((state) => [colour(STATES[state]), STATE_NAMES[state]])));
+    if (source.steps.some(([, since]) => since > 0)) {
+      const mark = swatch(colour("text"));
+      mark.style.width = "2px";
+      keys.firstChild.append(element("li", { id: "timeline-marks" }, mark, stats.recovery ? "a step that counts begins" : "a step begins"));
+    }
     drawAxis(); drawOverview(); setRowsKeepingPlace();
   });
   function setRowsKeepingPlace() { if (rows.length) draw(); else setRows(); }

@@ -450,6 +450,46 @@ class ReportTest(SystemTest):
                 (kind, tier), ("host" if name.startswith("server") else "switch", tiers[name]), name
             )
 
+    def test_gpus_that_leave_and_steps_that_count(self):
+        """Marks are where steps that count begin; a GPU that leaves is there until it stops, and
+        the mean at any time is over those that are there.
+        """
+        folder = os.path.join(self.folder, "leaving")
+        os.makedirs(folder)
+        failure = {"failed_us": 300, "known_us": 310, "resumed_us": 320, "action": "rebuild"}
+        stats = {
+            "program": "dltrain",
+            "completed": True,
+            "gpus": 2,
+            "simulated_time_us": 500,
+            "measured_from_us": 0,
+            "step_times_us": [100, 100],
+            "step_begins_us": [0, 400],
+            "recovery": {
+                "policy": "rebuild",
+                "checkpoints_held_from_us": [100],
+                "checkpoints_held_until_us": [400],
+                "failures": [{**failure, "ranks_left": [1], "gpus_failed": ["server-1:gpu-0"]}],
+            },
+        }
+        self.write("leaving/stats.json", stats)
+        rows = [(0, 100, 1, 0), (0, 100, 1, 1), (400, 500, 2, 0)]
+        self.write(
+            "leaving/calls.log",
+            "".join(
+                f"{a}\t{b}\t{step}\t{rank}\tc\tcompute\tx\t0\t-\n" for a, b, step, rank in rows
+            ),
+        )
+        self.assertEqual(report(folder).returncode, 0)
+        timeline = page_data(os.path.join(folder, "report.html"))["timeline"]
+        self.assertEqual([mark[:2] for mark in timeline["steps"]], [[1, 0], [2, 400000]])
+        rows = [timeline["sequences"][gpu[2]] for gpu in timeline["gpus"]]
+        # Held up from 100 to 400 us, rank 1 until it stops at 300.
+        self.assertEqual(rows, [["CRC", [100000, 300000, 100000]], ["CR", [100000, 200000]]])
+        # Computing 200 us, held up 300, of two steps: all the 500 us of whoever is there.
+        self.assertAlmostEqual(timeline["mean_us"]["C"], 100)
+        self.assertAlmostEqual(timeline["mean_us"]["R"], 150)
+
     def test_a_pipeline_waits_instead_of_communicating(self):
         """A posted receive is no communication, here as in stats.json: what is left is a bubble."""
         for options in (

@@ -1339,6 +1339,94 @@ class Arithmetic(Base):
         self.assertEqual(self.style.human_time(1234567), "1.23 s")
         self.assertEqual(self.style.human_bytes(999999), "1 MB")
 
+    def test_steps_that_count(self):
+        """Of a step done twice the attempt that counts; means over GPUs that are still there."""
+        run = self.folder_of(
+            "again",
+            stats={
+                "program": "dltrain",
+                "step_time_us": 100.0,
+                "step_times_us": [100.0, 100.0],
+                "step_begins_us": [0.0, 500.0],
+                "recovery": {
+                    "failures": [
+                        {"action": "restart", "known_us": 150.0, "resumed_us": 500.0},
+                        {
+                            "action": "rebuild",
+                            "failed_us": 520.0,
+                            "known_us": 530.0,
+                            "resumed_us": 540.0,
+                            "ranks_left": [1],
+                            "gpus_failed": ["server-1:gpu-0"],
+                        },
+                    ]
+                },
+            },
+        )
+        rows = [
+            (0, 40, 1, 0, "compute", "forward a"),
+            (40, 100, 1, 0, "collective", "all-reduce b"),
+            (0, 60, 1, 1, "compute", "forward a"),
+            (60, 100, 1, 1, "collective", "all-reduce b"),
+            (100, 150, 2, 0, "compute", "forward a (aborted)"),  # thrown away
+            (100, 150, 2, 1, "compute", "forward a (aborted)"),
+            (500, 530, 2, 0, "compute", "forward a"),
+            (530, 600, 2, 0, "collective", "all-reduce b"),
+            (500, 520, 2, 1, "compute", "forward a"),  # rank 1 leaves in it
+        ]
+        self.write(
+            "again/calls.log",
+            "# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n"
+            + "".join(
+                f"{begin}\t{end}\t{step}\t{rank}\tcompute\t{kind}\t{call}\t0\t-\n"
+                for begin, end, step, rank, kind, call in rows
+            ),
+        )
+        run = self.load(run.folder)
+        # Step 1: (40 + 60) / 2 computing. Step 2: rank 0's 30 alone. The mean of both: 40.
+        for step, computing in ((1, 50), (2, 30), (None, 40)):
+            parts, total, ended = self.measures.step_parts(run, step)
+            self.assertEqual(parts, [computing, 0, 100 - computing, 0])
+            self.assertEqual((total, ended), (100, True))
+        self.assertEqual(
+            self.measures.call_times(run), [("forward", 40, 0, False), ("all-reduce", 0, 60, True)]
+        )
+
+    def test_busbw_has_a_curve_for_each_choice(self):
+        """Three sizes by the table and by two choices of --compare: three curves."""
+        row = lambda size, rate, **more: {
+            "op": "all_reduce",
+            "algorithm": "ring",
+            "bytes": size,
+            "time_us": 1.0,
+            "algbw_GBps": rate,
+            "busbw_GBps": rate,
+            **more,
+        }
+        sizes = (1024, 2048, 4096)
+        run = self.folder_of(
+            "compared",
+            stats={
+                "program": "collperf",
+                "collectives": [row(size, 1.0) for size in sizes],
+                "compared": [
+                    row(size, rate, choice=choice)
+                    for choice, rate in (("tree", 2.0), ("auto", 3.0))
+                    for size in sizes
+                ],
+            },
+        )
+        item = self.style.Item(run, "a", "#000000", "-", "o")
+        from cluster_simulator.plots import collectives
+
+        axis = collectives.draw_busbw([item], 6.3).axes[0]
+        names = [entry.get_text() for entry in axis.get_legend().get_texts()]
+        self.assertEqual(
+            names, ["all_reduce (table)", "all_reduce (tree)", "all_reduce (auto)"]
+        )
+        curves = [list(line.get_ydata()) for line in axis.lines if len(line.get_ydata()) == 3]
+        self.assertEqual(curves, [[rate] * 3 for rate in (1.0, 2.0, 3.0)])
+
     def test_words_of_jobs_and_recovery(self):
         """Several jobs have no GPUs in common; time that a recovery takes is no waiting."""
         job = {"name": "a"}

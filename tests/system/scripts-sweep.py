@@ -667,6 +667,16 @@ class Showing(SweepTest):
             "did you mean '--by'",
         )
 
+    def test_lines_of_a_plot_differ(self):
+        if importlib.util.find_spec("matplotlib") is None:
+            self.skipTest("python3-matplotlib is not installed")
+        from cluster_simulator.plots import sweep as sweep_plot
+
+        looks = [sweep_plot.look_of(number) for number in range(56)]  # 14 colours, 4 dashes
+        self.assertEqual(len({(look["color"], look["linestyle"]) for look in looks}), 56)
+        # Lines upon one another are told apart by colour alone: those of a grid of 4 x 3.
+        self.assertEqual(len({look["color"] for look in looks[:12]}), 12)
+
     def test_plot_shows_the_numbers(self):
         if importlib.util.find_spec("matplotlib") is None:
             self.skipTest("python3-matplotlib is not installed")

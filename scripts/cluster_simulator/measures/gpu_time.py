@@ -4,6 +4,7 @@
 import numpy
 import pandas
 
+from ..folder.recovery import counting_spans, left_at
 from .names import operations
 
 
@@ -45,6 +46,60 @@ def state_times(calls):
     return [float((end - begin)[state == i].sum()) / max(ranks, 1) for i in range(3)]
 
 
+def counting_calls(run):
+    """calls.log without what was thrown away: of a run with recovery, the attempts of its measured
+    steps that count. Before one has ended, and without recovery, all calls.
+    """
+    calls, spans = run.calls(), counting_spans(run.stats)
+    if calls.empty or spans is None:
+        return calls
+    step = calls["step"].to_numpy()
+    known = (step > 0) & (step <= len(spans))
+    place = numpy.where(known, step - 1, 0)
+    since, until = (numpy.array(ends)[place] for ends in zip(*spans))
+    begin = calls["start_us"].to_numpy()
+    return calls[known & (begin >= since) & (begin <= until)]
+
+
+def shares(run, calls):
+    """(calls whose `rank` is a number of its own for each group that is taken together, what a us
+    of each group adds to the mean over GPUs of a step).
+
+    Without recovery a group is a rank. With it, ranks may leave: a group is a rank in a step, the
+    mean is one of steps, and that of a step is over the ranks that did all of it.
+    """
+    ranks = max(calls["rank"].nunique(), 1)
+    if counting_spans(run.stats) is None:
+        codes, found = pandas.factorize(calls["rank"])
+        steps = max(_count_steps(calls), 1)
+        return calls.assign(rank=codes), numpy.full(len(found), 1 / ranks / steps)
+    left = pandas.Series(left_at(run.stats), dtype=float)
+    pairs = calls[["step", "rank"]].drop_duplicates().reset_index(drop=True)
+    ends = numpy.array([until for _, until in counting_spans(run.stats)])
+    stays = ~(pairs["rank"].map(left).to_numpy() < ends[pairs["step"] - 1])
+    # (of a step that only ranks which left have calls of, as calls.log may hold every n-th: those)
+    alone = ~any_of_group(stays, pairs["step"])
+    pairs["in_mean"] = stays | alone
+    number = pairs["in_mean"].groupby(pairs["step"]).transform("sum").to_numpy()
+    weight = numpy.where(pairs["in_mean"], 1 / number, 0) / max(pairs["step"].nunique(), 1)
+    pairs["group"] = numpy.arange(len(pairs))
+    codes = calls[["step", "rank"]].merge(pairs, on=["step", "rank"], how="left")["group"]
+    return calls.assign(rank=codes.to_numpy()), weight
+
+
+def any_of_group(flags, groups):
+    """For each row: whether any of its group has the flag."""
+    return pandas.Series(flags).groupby(groups).transform("any").to_numpy()
+
+
+def mean_state_times(run, calls):
+    """The same of a step, for the GPUs that are there (us)."""
+    calls, weight = shares(run, calls)
+    group, begin, end, state = segments(calls)
+    took = (end - begin) * weight[group]
+    return [float(took[state == i].sum()) for i in range(3)]
+
+
 def step_parts(run, step=None):
     """(times in the four states, step time, whether it ended) of a step or of their mean, us; None
     if there is none. With --layers calls are of the blocks that were simulated, and so is all here:
@@ -54,7 +109,7 @@ def step_parts(run, step=None):
     """
     times = run.stats.get("step_times_us") or []
     total = run.stats.get("step_time_us") if step is None else times[step - 1]
-    calls = run.calls()
+    calls = counting_calls(run)
     if step is None and not calls.empty and some_blocks(run):
         total = run.stats["extrapolation"]["step_times_us"][0]
     if step is not None:
@@ -69,8 +124,7 @@ def step_parts(run, step=None):
             return None
         parts = [run.stats["compute_time_us"], 0, run.stats["exposed_communication_time_us"]]
     else:
-        steps = _count_steps(calls)
-        parts = [time / steps for time in state_times(calls)]
+        parts = mean_state_times(run, calls)
     return parts + [max(0.0, total - sum(parts))], total, ended
 
 
@@ -92,13 +146,13 @@ def call_times(run):
     """[(operation, time of or behind computing, exposed time, whether it is a collective)] of a
     step, us a GPU.
     """
-    calls = run.calls()
-    share = 1 / max(calls["rank"].nunique(), 1) / max(_count_steps(calls), 1)
+    calls, weight = shares(run, counting_calls(run))
+    share = weight[calls["rank"].to_numpy()]
     kind = operations(calls["call"])
     computing = calls[calls["kind"] != "collective"]
     rows = []
     longest = (
-        (calls["end_us"] - calls["start_us"])
+        ((calls["end_us"] - calls["start_us"]) * share)
         .groupby(kind)
         .sum()
         .sort_values(ascending=False, kind="stable")
@@ -107,11 +161,13 @@ def call_times(run):
         these = calls[kind == name]
         if (these["kind"] == "collective").any():
             these = these[these["kind"] == "collective"]
-            _, begin, end, state = segments(pandas.concat([computing, these]))
-            both, alone = ((end - begin)[state == i].sum() * share for i in (1, 2))
+            group, begin, end, state = segments(pandas.concat([computing, these]))
+            took = (end - begin) * weight[group]
+            both, alone = (took[state == i].sum() for i in (1, 2))
             rows.append((name, both, alone, True))
         else:
-            rows.append((name, (these["end_us"] - these["start_us"]).sum() * share, 0, False))
+            took = (these["end_us"] - these["start_us"]) * share[kind == name]
+            rows.append((name, took.sum(), 0, False))
     rows.sort(key=lambda row: (row[3], -row[1] - row[2]))
     return rows[:12]
 

@@ -30,14 +30,20 @@ def draw_busbw(items, width):
     curves = []
     for item in items:
         groups = {}
-        for one in item.run.stats.get("collectives") or []:
+        own = item.run.stats.get("collectives") or []
+        compared = (item.run.stats.get("compared") or []) if own else []
+        for one in [*own, *compared]:
             if one.get("busbw_GBps") and one.get("bytes"):
-                groups.setdefault((one.get("op", "?"), one.get("algorithm", "")), []).append(
+                # A choice of --compare is one curve, whatever it takes at each size; "table" is
+                # what the run itself takes, as in collectives.csv.
+                what = one.get("choice", "table") if compared else one.get("algorithm", "")
+                groups.setdefault((one.get("op", "?"), what), []).append(
                     (one["bytes"], one["busbw_GBps"])
                 )
+        # Choices in the order in which they were named.
         curves += [
-            (item, op, algorithm, sorted(points))
-            for (op, algorithm), points in sorted(groups.items())
+            (item, op, what, sorted(points))
+            for (op, what), points in (groups.items() if compared else sorted(groups.items()))
         ]
     if not curves:
         raise NothingToShow("no collective was measured (dltrain and collperf have them)")

@@ -8,7 +8,7 @@ import matplotlib
 
 from ..errors import InvalidInput
 from ..sweep.store import options_of
-from .style import COLOURS, DASHES, MARKERS, STYLE, WIDTH, make_figure
+from .style import COLOURS, DASHES, DEEP, MARKERS, STYLE, WIDTH, make_figure
 
 # Unit of a column's name: (factor, unit) from the smallest on; the largest that leaves the values
 # above one is taken.
@@ -16,6 +16,8 @@ SCALES = {
     "us": [(1, "µs"), (1e3, "ms"), (1e6, "s")],
     "bytes": [(1, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")],
 }
+# Seven more than pictures of runs have: a grid has many lines.
+LINES = (*COLOURS, "#7A0019", "#8C6D1F", "#6A3D9A", "#66A61E", "#999999", DEEP, "#FF66CC")
 UNITS = {"GBps": "GB/s", "gbps": "Gb/s", "s": "s", "per_s": "1/s"}
 
 
@@ -80,11 +82,7 @@ def _styled_figure(shown, x, y, by, log, total):
                 points.setdefault(row[x], []).append(row[y] / y_factor)
         values = sorted(points, key=order)
         at = [places[value] / x_factor for value in values]
-        look = {
-            "color": COLOURS[number % len(COLOURS)],
-            "marker": MARKERS[number % len(MARKERS)],
-            "linestyle": DASHES[number % len(DASHES)],
-        }
+        look = look_of(number)
         means = [sum(points[value]) / len(points[value]) for value in values]
         ax.plot(
             at,
@@ -117,6 +115,18 @@ def _styled_figure(shown, x, y, by, log, total):
     if notes:
         figure.text(0.5, -0.05, "; ".join(notes), ha="center", fontsize=7, color="#666666")
     return figure
+
+
+def look_of(number):
+    """Colour, dashes and mark of a line: the next fourteen have the colours again, but other
+    dashes.
+    """
+    turn, place = divmod(number, len(LINES))
+    return {
+        "color": LINES[place],
+        "marker": MARKERS[(place + turn) % len(MARKERS)],
+        "linestyle": DASHES[(place + turn) % len(DASHES)],
+    }
 
 
 def over(shown, x, by):
