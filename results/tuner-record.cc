@@ -120,11 +120,11 @@ PrintTuner(std::ostream& os, const scenario::MeasuredChoices& choices)
         // Without this tuner it would be what NCCL's takes.
         if (scenario::ChoiceText(one.model) == scenario::ChoiceText(one.best))
         {
-            os << ", as without --tuner=network\n";
+            os << ", as auto does without this tuner\n";
             continue;
         }
-        os << "; without --tuner=network it is " << scenario::ChoiceText(one.model)
-           << ", as NCCL has it"
+        os << "; without this tuner auto takes " << scenario::ChoiceText(one.model)
+           << ", as NCCL does"
            << (one.modelSeconds > 0
                    ? Format(", %.2f times as long by formula", one.modelSeconds / one.best.seconds)
                    : std::string())

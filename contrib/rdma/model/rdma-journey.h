@@ -181,10 +181,9 @@ struct RdmaSenderClock
     };
 
     boost::container::small_vector<Base, 2>
-        bases;            //!< when each message was posted whose last packet is still to be sent
-    std::size_t first{0}; //!< of them: those before have been sent
-    boost::container::small_vector<Last, 2>
-        sent; //!< by PSN, the first time; of those acknowledged some
+        bases;              //!< when each message was posted whose last packet is still to be sent
+    std::size_t first{0};   //!< of them: those before have been sent
+    std::vector<Last> sent; //!< by PSN, the first time; of those acknowledged some
 };
 
 } // namespace ns3

@@ -101,7 +101,7 @@ RdmaRequester::TimeInSender(const RdmaWorkRequest& request,
 void
 RdmaRequester::KeepLast(const RdmaSenderClock::Last& last)
 {
-    auto& sent = m_sender->clock->sent;
+    std::vector<RdmaSenderClock::Last>& sent = m_sender->clock->sent;
     if (sent.size() == sent.capacity()) // make room before it grows
     {
         const auto acked = [this](const auto& other) { return other.psn < m_sender->ackedPsn; };
