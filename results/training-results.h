@@ -123,8 +123,9 @@ class TrainingResults
     double Mean(double Size::*sum) const;
     /// Of the whole model. \param exposedUs of the whole model
     double BubbleUs(double exposedUs) const;
-    /// \param times steps of an extrapolated run, the largest number of blocks first; one, if it was
-    /// interrupted \return whether more blocks took less time
+
+    /// \param times steps of an extrapolated run, the largest number of blocks first; one, if it
+    /// was interrupted \return whether more blocks took less time
     static bool Falls(const std::vector<double>& times)
     {
         return times.size() > 1 && times[0] < times[1];

@@ -37,17 +37,17 @@
  * server carries what topo.h has for a link of NVLink: assumed, and measured of H100s (8 channels
  * of 20.6 GB/s are 165; sendrecv of 4 GPUs of h100ndr reaches 163).
  *
- * Bursts: between two servers with NVLink in pairs 2 MiB took 276 us, 4 MiB 844, 8 MiB 3,094, 64 MiB
- * 27,066 (vidur a100_pairwise_nvlink): the first 3.4 MB of a message at 7.7 GB/s and the rest at 2.0
- * come nearest (least squares of logarithms, from 2 MiB on). Of 2 MiB and less each of a row of
- * messages has the first rate, so what goes before does not count. What network it was, and why it
- * is so, is not said.
+ * Bursts: between two servers with NVLink in pairs 2 MiB took 276 us, 4 MiB 844, 8 MiB 3,094, 64
+ * MiB 27,066 (vidur a100_pairwise_nvlink): the first 3.4 MB of a message at 7.7 GB/s and the rest
+ * at 2.0 come nearest (least squares of logarithms, from 2 MiB on). Of 2 MiB and less each of a
+ * row of messages has the first rate, so what goes before does not count. What network it was, and
+ * why it is so, is not said.
  *
- * Expectations: "nccl-amd" is NVIDIA/nccl@069a3d4 src/graph/topo.h, AMD_BW: 16 GB/s is all that NCCL
- * thinks AMD's CPUs carry between GPUs and NICs of different NUMA domains, whatever they do; the
- * next rate that src/graph/search.cc tries is 15 GB/s (speedArrayInter), for each of Polaris' two
- * NICs. 2 us a post is AMD's, too (src/graph/tuning.cc, getNetOverhead). That GPUs and NICs of a
- * Polaris node are that far apart follows from its options for NCCL, NCCL_NET_GDR_LEVEL=PHB
+ * Expectations: "nccl-amd" is NVIDIA/nccl@069a3d4 src/graph/topo.h, AMD_BW: 16 GB/s is all that
+ * NCCL thinks AMD's CPUs carry between GPUs and NICs of different NUMA domains, whatever they do;
+ * the next rate that src/graph/search.cc tries is 15 GB/s (speedArrayInter), for each of Polaris'
+ * two NICs. 2 us a post is AMD's, too (src/graph/tuning.cc, getNetOverhead). That GPUs and NICs of
+ * a Polaris node are that far apart follows from its options for NCCL, NCCL_NET_GDR_LEVEL=PHB
  * (argonne-lcf/alcf-nccl-tests@010b9f4 README.md). What its plug-in tells of the network's latency
  * is not known (aws-ofi-nccl: OFI_NCCL_NET_LATENCY, 0 unless a platform has another): with 10 us
  * NCCL takes trees with Simple from 256 KiB to 2 MiB, as the rows of version 2.21 look.
