@@ -1061,8 +1061,8 @@ class DoneAgain(RecoveryTest):
         return [line.split("\t") for line in lines if not line.startswith("#")]
 
     def test_the_page_adds_up(self):
-        """Of each GPU computing and communicating, waiting and being held up are all its time from
-        its first call to its last; recovering is as long as stats.json has it.
+        """Computing and communicating, waiting and being held up are all the time from the first
+        call to the last; recovering is as long as stats.json has it.
         """
         plain = self.healthy("--servers=3 --gpus-per-server=1 --zero=0")
         at = 2.6 * plain["useful_us"] / 5
@@ -1082,7 +1082,8 @@ class DoneAgain(RecoveryTest):
                 )
                 for rank in range(3)
             ]
-            whole = sum(end - begin for begin, end in spans) / 3 / 4
+            # A mean over the GPUs that are there at each moment, so it is as long as the job is.
+            whole = (max(end for _, end in spans) - min(begin for begin, _ in spans)) / 4
             self.assertWithin(sum(mean.values()), whole, 1e-3)
             if policy == "restart":
                 # All that is not measured is lost or recovering: who is not busy waits for others.
