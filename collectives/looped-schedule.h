@@ -154,6 +154,11 @@ class LoopedSchedule : public Schedule
         return {static_cast<uint64_t>(lane) * m_loops + loop, k - loop * m_stepsPerLoop};
     }
 
+    bool IsOneLoop() const
+    {
+        return m_loops == 1;
+    }
+
     /// Step j of a loop round the ring: the first only sends, the last only receives.
     Step AlongRing(const RingOrder::Node& node, StepIndex j, const Range& range) const
     {

@@ -46,6 +46,11 @@ class RingAllReduce final : public LoopedSchedule
         return step;
     }
 
+    bool PassesOn() const override
+    {
+        return IsOneLoop();
+    }
+
     static Cost CostOf(const Extent& e)
     {
         return RingCost(e, 2, true);

@@ -34,6 +34,11 @@ class RingOfPieces final : public LoopedSchedule
         return REDUCES ? Reducing(step) : step;
     }
 
+    bool PassesOn() const override
+    {
+        return IsOneLoop();
+    }
+
     static Cost CostOf(const Extent& e)
     {
         return RingCost(e, 1, REDUCES);

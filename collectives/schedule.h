@@ -283,6 +283,14 @@ class Schedule
         return 0;
     }
 
+    /// Every lane passes on: all its steps but the first, which only sends, and the last, which only
+    /// receives, get a message from one peer and send the same bytes to another one, always the same
+    /// two; and step k sends what the other one gets in its step k + 1.
+    virtual bool PassesOn() const
+    {
+        return false;
+    }
+
     /// Messages that share a GPU's port as parts of one: of all channels and loops, and to all
     /// receivers that are sent to at once. What protocol suits them depends on all their bytes.
     virtual uint64_t PartsOfMessage() const

@@ -344,11 +344,12 @@ CollectivePaths::Arrive(Path cause, coll::Rank from, coll::Rank to, int64_t now)
 }
 
 CollectivePaths::Path
-CollectivePaths::ArriveInside(Path cause,
-                              coll::Rank from,
-                              coll::Rank to,
-                              int64_t posted,
-                              int64_t now)
+CollectivePaths::ArriveAlong(Path cause,
+                             coll::Rank from,
+                             coll::Rank to,
+                             int64_t posted,
+                             int64_t now,
+                             uint32_t messages)
 {
     if (cause == NONE)
     {
@@ -369,6 +370,7 @@ CollectivePaths::ArriveInside(Path cause,
         Drop(cause);
     }
     Record& r = *path;
+    r.messages += messages - 1;
     r.shares[static_cast<std::size_t>(PathShare::SOFTWARE)] += posted - caused;
     r.shares[static_cast<std::size_t>(PathShare::INSIDE_SERVERS)] += now - posted;
     return path;

@@ -137,7 +137,21 @@ class CollectivePaths
     /// of its post, held, which ends here. \return a path, held
     Path Arrive(Path cause, coll::Rank from, coll::Rank to, int64_t now);
     /// A message inside a server arrives. \param cause held, which ends here. \return a path, held
-    Path ArriveInside(Path cause, coll::Rank from, coll::Rank to, int64_t posted, int64_t now);
+    Path ArriveInside(Path cause, coll::Rank from, coll::Rank to, int64_t posted, int64_t now)
+    {
+        return ArriveAlong(cause, from, to, posted, now, 1);
+    }
+
+    /// Messages inside a server of which each caused the next, posted at once by who got it.
+    /// \param cause of the first, held, which ends here \param from whom the first was
+    /// \param to whom the last was \param posted when the first was, ps \param now when the last
+    /// arrived \param messages at least 1 \return a path, held
+    Path ArriveAlong(Path cause,
+                     coll::Rank from,
+                     coll::Rank to,
+                     int64_t posted,
+                     int64_t now,
+                     uint32_t messages);
 
     static void Hold(Path path);
     void Drop(Path path);

@@ -181,17 +181,9 @@ ScaleUpModel::PairOf(uint32_t from, uint32_t to)
     return number;
 }
 
-void
-ScaleUpModel::Post(uint32_t fromGpu,
-                   uint32_t toGpu,
-                   rdma::Bytes bytes,
-                   rdma::TimePoint now,
-                   uint64_t cookie,
-                   uint64_t parts,
-                   uint8_t how,
-                   rdma::BitRate most)
+uint32_t
+ScaleUpModel::MakeMessage(uint64_t bytes, uint64_t cookie, uint8_t how)
 {
-    Advance(now.ps);
     uint32_t number = m_freeMessage;
     if (number == kNone)
     {
@@ -203,16 +195,35 @@ ScaleUpModel::Post(uint32_t fromGpu,
         m_freeMessage = m_messages[number].next;
     }
     ++m_underWay;
-    const uint8_t first = Crosses(fromGpu, toGpu) ? kWays : 0;
     Message& message = m_messages[number]; // part by part, as in Fly
     message.cookie = cookie;
-    message.bytes = bytes.value;
+    message.bytes = bytes;
     message.arrival = kNeverPs;
     message.pair = kNone;
     message.next = kNone;
     message.most = kFull;
-    message.how = how ? static_cast<uint8_t>(first + how + 1) : WayOf(bytes.value * parts, first);
+    message.how = how;
     message.order = m_posts++;
+    return number;
+}
+
+void
+ScaleUpModel::Post(uint32_t fromGpu,
+                   uint32_t toGpu,
+                   rdma::Bytes bytes,
+                   rdma::TimePoint now,
+                   uint64_t cookie,
+                   uint64_t parts,
+                   uint8_t how,
+                   rdma::BitRate most)
+{
+    Advance(now.ps);
+    const uint8_t first = Crosses(fromGpu, toGpu) ? kWays : 0;
+    const uint32_t number =
+        MakeMessage(bytes.value,
+                    cookie,
+                    how ? static_cast<uint8_t>(first + how + 1) : WayOf(bytes.value * parts, first));
+    Message& message = m_messages[number];
     if (fromGpu == toGpu)
     {
         Fly(number, now.ps);
@@ -585,6 +596,123 @@ ScaleUpModel::DropRecalled()
         std::pop_heap(m_arrivals.begin(), m_arrivals.end());
         m_arrivals.pop_back();
     }
+}
+
+ScaleUpModel::Timing
+ScaleUpModel::TimingOf(rdma::Bytes bytes, uint64_t parts, uint8_t how) const
+{
+    const uint8_t way = how ? static_cast<uint8_t>(how + 1) : WayOf(bytes.value * parts, 0);
+    return {Rounded(WorkOf(bytes.value, way), kFractionBits), m_ways[way].latency};
+}
+
+bool
+ScaleUpModel::Lend(rdma::TimePoint now, std::vector<Lent>* lent)
+{
+    Advance(now.ps);
+    // From behind: one that has nothing left changes places with the last one.
+    for (std::size_t i = m_active.size(); i-- > 0;)
+    {
+        CatchUp(m_active[i], now.ps);
+    }
+    const auto isTaken = [this](uint32_t number) {
+        const Message& message = m_messages[number];
+        return message.pair != kNone && message.most == kFull && message.bytes != 0;
+    };
+    DropRecalled();
+    if (m_shareOutAt != kNeverPs)
+    {
+        return false;
+    }
+    std::vector<Arrival> flying;
+    for (const Arrival& arrival : m_arrivals)
+    {
+        const Message& message = m_messages[arrival.message];
+        if (message.order != arrival.order || message.arrival != arrival.time)
+        {
+            continue; // recalled
+        }
+        if (!isTaken(arrival.message))
+        {
+            return false;
+        }
+        if (m_pairs[message.pair].head != arrival.message)
+        {
+            flying.push_back(arrival);
+        }
+    }
+    for (const uint32_t number : m_active)
+    {
+        const Pair& pair = m_pairs[number];
+        for (uint32_t waits = pair.head; waits != kNone; waits = m_messages[waits].next)
+        {
+            if (!pair.alone || pair.bridged || !isTaken(waits))
+            {
+                return false;
+            }
+        }
+    }
+    std::sort(flying.begin(), flying.end(), [](const Arrival& a, const Arrival& b) {
+        return b < a; // of a heap
+    });
+    const auto give = [&](uint32_t number, int64_t finish, int64_t arrival) {
+        lent->push_back({m_messages[number].cookie, finish, arrival});
+        m_messages[number].arrival = kNeverPs;
+        m_messages[number].next = m_freeMessage;
+        m_freeMessage = number;
+        --m_underWay;
+    };
+    for (const Arrival& arrival : flying)
+    {
+        give(arrival.message, now.ps, arrival.time); // it left by now, the latest
+    }
+    while (!m_active.empty())
+    {
+        const uint32_t number = m_active.back();
+        Pair& pair = m_pairs[number];
+        int64_t finish = pair.finish;
+        for (uint32_t waits = pair.head; waits != kNone;)
+        {
+            const uint32_t next = m_messages[waits].next;
+            give(waits, finish, m_messages[waits].arrival);
+            finish = kNeverPs;
+            waits = next;
+        }
+        pair.head = pair.tail = kNone;
+        pair.alone = false;
+        Deactivate(number);
+    }
+    m_arrivals.clear();
+    return true;
+}
+
+void
+ScaleUpModel::PutBack(uint32_t fromGpu,
+                      uint32_t toGpu,
+                      rdma::Bytes bytes,
+                      rdma::TimePoint now,
+                      uint64_t parts,
+                      uint8_t how,
+                      const Lent& lent)
+{
+    const uint8_t way = how ? static_cast<uint8_t>(how + 1) : WayOf(bytes.value * parts, 0);
+    const uint32_t number = MakeMessage(bytes.value, lent.cookie, way);
+    const uint32_t pairNumber = PairOf(fromGpu, toGpu);
+    m_messages[number].pair = pairNumber;
+    Pair& pair = m_pairs[pairNumber];
+    if (lent.finish <= now.ps)
+    {
+        pair.lastArrival = lent.arrival;
+        Fly(number, lent.arrival);
+        return;
+    }
+    if (pair.head != kNone)
+    {
+        m_messages[pair.tail].next = number;
+        pair.tail = number;
+        return;
+    }
+    pair.head = pair.tail = number;
+    Activate(pairNumber, lent.finish - Rounded(WorkOf(bytes.value, way), kFractionBits));
 }
 
 rdma::TimePoint

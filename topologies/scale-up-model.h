@@ -180,6 +180,72 @@ class ScaleUpModel
     /// What a message takes when nothing else moves; with islands: in one.
     rdma::Duration IdleTime(rdma::Bytes bytes) const;
 
+    /**
+     * **Lent.** Whoever posts all of a server's messages, over pairs of which no two share a port,
+     * may have the model's messages and work out by itself what becomes of them and of others, by
+     * the law of a pair that is alone:
+     *
+     *     begins  = max(posted, finish of the one before)
+     *     finish  = begins + Timing::sending              the last byte leaves
+     *     arrival = max(LastArrival(), finish + Timing::latency)
+     *
+     * and puts back what is under way before anything else is posted.
+     */
+    struct Timing
+    {
+        int64_t sending; ///< ps
+        int64_t latency; ///< ps
+
+        bool operator==(const Timing& other) const
+        {
+            return sending == other.sending && latency == other.latency;
+        }
+    };
+
+    struct Lent
+    {
+        uint64_t cookie = 0;
+        int64_t finish = kNeverPs;  ///< ps; kNeverPs: it waits behind others of its pair
+        int64_t arrival = kNeverPs; ///< ps; the same
+    };
+
+    /// Parameters as those of Post.
+    Timing TimingOf(rdma::Bytes bytes, uint64_t parts, uint8_t how) const;
+
+    /// Whether a pair is over links of the kind that TimingOf knows, and no bridge that others use.
+    bool IsPlain(uint32_t fromGpu, uint32_t toGpu) const
+    {
+        return m_bridgeShare == 0 && !Crosses(fromGpu, toGpu);
+    }
+
+    /// Takes out all that is under way: of each pair in the order of its posts.
+    /// \return false: they do not all have their ports for themselves, or some were posted with a
+    /// rate, or to their own GPU; then nothing is taken
+    bool Lend(rdma::TimePoint now, std::vector<Lent>* lent);
+
+    /// The latest arrival of a pair's, ps, of those that have left.
+    int64_t LastArrival(uint32_t fromGpu, uint32_t toGpu)
+    {
+        return m_pairs[PairOf(fromGpu, toGpu)].lastArrival;
+    }
+
+    /// A message that is under way by now comes back: of each pair in the order of their posts, and
+    /// of all that arrive at one moment in the order in which Arrived is to tell of them.
+    /// \param lent worked out by the law above, its finish as well
+    void PutBack(uint32_t fromGpu,
+                 uint32_t toGpu,
+                 rdma::Bytes bytes,
+                 rdma::TimePoint now,
+                 uint64_t parts,
+                 uint8_t how,
+                 const Lent& lent);
+
+    /// Messages were posted while it was lent. \param bytes of them all
+    void CountPosted(rdma::Bytes bytes)
+    {
+        m_bytes += bytes;
+    }
+
     /// Sum of all messages posted between different GPUs.
     rdma::Bytes BytesPosted() const
     {
@@ -297,6 +363,8 @@ class ScaleUpModel
     Work WorkOf(const Message& message) const;
     int64_t LatencyOf(const Message& message) const;
     uint32_t PairOf(uint32_t from, uint32_t to);
+    /// A message that is nowhere yet. \return its number
+    uint32_t MakeMessage(uint64_t bytes, uint64_t cookie, uint8_t how);
     bool SharesPorts(const Pair& pair) const;
 
     bool IsSwitch(uint32_t port) const

@@ -220,6 +220,7 @@ MakeCollectives(Validation* v,
     }
     c.stepLatency = values.Duration("step-latency");
     c.insideByFormula = values.Text("in-server") == "formula";
+    c.insideOneByOne = values.Text("in-server") == "one-by-one";
     if (c.insideByFormula && c.stepLatency.ps > 0)
     {
         v->Fail("step-latency", "is of messages; allowed with --in-server=formula: 0");

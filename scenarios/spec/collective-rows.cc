@@ -173,7 +173,11 @@ CollectiveOptionRows()
             .Example("2us"),
         Opt("in-server", Kind::kName, json, group, "how collectives inside a server are simulated")
             .Names("in-server",
-                   {{"messages", "every message over the links between its GPUs"},
+                   {{"messages",
+                     "every message over the links between its GPUs; what a ring passes on where "
+                     "nothing else is sent is worked out at once, to the same picosecond"},
+                    {"one-by-one",
+                     "the same without that: an event for each message, the same results, slower"},
                     {"formula",
                      "the time that --algorithm=auto compares by, from the last GPU's entry on; "
                      "they do not slow each other down"}})

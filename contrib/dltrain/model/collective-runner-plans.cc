@@ -14,6 +14,7 @@
 #include "scenarios/spec/fabric-switches.h"
 #include "scenarios/spec/rail-options.h"
 
+#include "ns3/rdma-event.h"
 #include "ns3/rdma-owner.h"
 #include "ns3/simulator.h"
 
@@ -26,6 +27,19 @@
 
 namespace dltrain
 {
+
+namespace
+{
+
+/// Whether several ranks are in one server.
+bool
+SharesServers(const coll::Placement& placement)
+{
+    const std::set<uint32_t> servers(placement.serverOf.begin(), placement.serverOf.end());
+    return servers.size() < placement.serverOf.size();
+}
+
+} // namespace
 
 uint32_t
 CollectiveRunner::AddCommunicator(std::vector<Rank> ranks)
@@ -105,7 +119,7 @@ CollectiveRunner::GetNRanks(uint32_t communicator) const
 uint64_t
 CollectiveRunner::GetBytes() const
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = CountRelayed();
     for (const Communicator& comm : m_communicators)
     {
         for (const Member& member : comm.members)
@@ -233,6 +247,11 @@ CollectiveRunner::MakePlan(const coll::Choice& choice,
     {
         plan.positions.push_back(comm.nodes.at(NodeKey(node)));
     }
+    // Times of relays are whole picoseconds, and their GPUs post at once what they get.
+    plan.relays = !m_options.insideOneByOne && m_options.stepLatency.ps == 0 &&
+                  ns3::RdmaClock::TickAt(1) == 1 && ns3::RdmaClock::TicksToPs(1) == 1 &&
+                  plan.schedule->PassesOn() && choice.protocol != topo::Protocol::kExchange &&
+                  coll::HasSeveralServers(comm.placement) && SharesServers(comm.placement);
     return plan;
 }
 

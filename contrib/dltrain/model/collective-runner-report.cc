@@ -20,6 +20,7 @@ namespace dltrain
 std::vector<CollectiveRunner::Entered>
 CollectiveRunner::GetEntered(uint32_t communicator, Rank position) const
 {
+    EndRelays();
     const Member& member = m_communicators[communicator].members[position];
     std::map<uint32_t, const Part*> parts;
     if (member.part.used)
@@ -104,6 +105,7 @@ CollectiveRunner::DescribeUnfinished(const Communicator& comm, uint32_t sequence
 std::vector<std::string>
 CollectiveRunner::DescribeUnfinished() const
 {
+    EndRelays();
     std::vector<std::string> lines;
     uint64_t failed = 0;
     const Failure* first = nullptr;
@@ -163,6 +165,7 @@ CollectiveRunner::DescribeUnfinished() const
 std::vector<CollectiveRunner::Standing>
 CollectiveRunner::FindStanding() const
 {
+    EndRelays();
     std::vector<Standing> all;
     for (uint32_t c = 0; c < m_communicators.size(); ++c)
     {

@@ -4,6 +4,7 @@
 #include "collective-runner.h"
 
 #include "collective-runner-cookies.h"
+#include "collective-runner-relay.h"
 #include "results/collective-paths.h"
 #include "scenarios/spec/collective-options.h"
 
@@ -56,6 +57,7 @@ CollectiveRunner::CollectiveRunner(const scenario::ClusterSpec& cluster,
     {
         m_events.emplace_back(this);
     }
+    m_relays.resize(interconnect.GetPlaces().GetNServers());
 }
 
 CollectiveRunner::~CollectiveRunner() = default;
@@ -572,6 +574,14 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
         DropCause(*e.member);
         return;
     }
+    if (e.kind == EventKind::SEND_OUT)
+    {
+        if (e.member->relay)
+        {
+            e.member->relay->SendOut(e.sequence, now);
+        }
+        return;
+    }
     if (e.kind == EventKind::LAUNCH)
     {
         e.member->cause = e.path;
@@ -601,7 +611,8 @@ CollectiveRunner::PrefetchEvent(const EventPayload& e, uint32_t depth) const
         }
         return;
     }
-    if (e.kind != EventKind::SEND || (e.lane && e.lane >= member.lastOfLanes.size()))
+    const bool sends = e.kind == EventKind::SEND || e.kind == EventKind::SEND_OUT;
+    if (!sends || (e.lane && e.lane >= member.lastOfLanes.size()))
     {
         return;
     }
@@ -610,7 +621,7 @@ CollectiveRunner::PrefetchEvent(const EventPayload& e, uint32_t depth) const
     {
         ns3::PrefetchLine(&connection);
     }
-    else if (connection.transport && connection.peer == e.to) // else it is one not used last
+    else if (connection.transport && (e.kind == EventKind::SEND_OUT || connection.peer == e.to))
     {
         connection.transport->PrefetchPost(connection.channel, depth - (e.lane ? 2 : 1));
     }
@@ -678,8 +689,67 @@ CollectiveRunner::OnDelivered(const Delivery& delivery, int64_t now)
     const uint32_t sequence = member.kind == Kind::FABRIC_SWITCH
                                   ? StartUnit(member, delivery.immediate, now)
                                   : delivery.immediate;
-    Deliver(member, sequence, static_cast<coll::Lane>(delivery.name.lane), address.from, now);
-    DropCause(member);
+    const auto lane = static_cast<coll::Lane>(delivery.name.lane);
+    if (delivery.posted >= 0 || !PassOn(member, sequence, lane, now))
+    {
+        Deliver(member, sequence, lane, address.from, now);
+        DropCause(member);
+    }
+}
+
+bool
+CollectiveRunner::PassOn(Member& member, uint32_t sequence, coll::Lane lane, int64_t now)
+{
+    if (!member.relay)
+    {
+        const Part& part = member.part;
+        if (lane != 0 || !part.used || part.sequence != sequence || !part.plan ||
+            !part.plan->relays || m_speeds)
+        {
+            return false;
+        }
+        std::unique_ptr<Relay>& relay = m_relays[member.server];
+        if (!relay)
+        {
+            relay = std::make_unique<Relay>(*this, member.server);
+        }
+        if (!relay->Begin(member, part, now))
+        {
+            return false;
+        }
+    }
+    if (lane != 0 || !member.relay->Relays(member, sequence) ||
+        !member.relay->Pass(member.cause, now))
+    {
+        return false;
+    }
+    member.causeGiven = false;
+    member.cause = NO_PATH;
+    return true;
+}
+
+uint64_t
+CollectiveRunner::CountRelayed() const
+{
+    uint64_t bytes = 0;
+    for (const auto& relay : m_relays)
+    {
+        bytes += relay ? relay->CountSent(ns3::RdmaClock::Now() + 1) : 0;
+    }
+    return bytes;
+}
+
+void
+CollectiveRunner::EndRelays() const
+{
+    for (const auto& relay : m_relays)
+    {
+        if (relay)
+        {
+            const int64_t now = ns3::RdmaClock::Now();
+            relay->End(now, now + 1); // what arrives now has arrived: nodes have had their turn
+        }
+    }
 }
 
 void
@@ -700,7 +770,7 @@ CollectiveRunner::Prefetch(uint64_t cookie, const results::PathRecord* cause, ui
     {
         ns3::PrefetchLines(cause, cause + 1); // what CollectivePaths copies
     }
-    if (member.last.transport)
+    if (member.last.transport && !member.relay)
     {
         member.last.transport->PrefetchPost(member.last.channel, 0); // what it sends because of it
     }

@@ -107,6 +107,7 @@ class CollectiveRunner : public TransportUser
     /// enter all the same does not begin, and is kept for GetEntered.
     void Abort()
     {
+        EndRelays();
         m_aborted = true;
     }
 
@@ -226,8 +227,12 @@ class CollectiveRunner : public TransportUser
         int64_t formula = -1; ///< ps from the last entry on, instead of messages; -1: messages
         uint32_t id = 0;      ///< among all that there ever were, from 1 on
         uint64_t parts = 1;   ///< Schedule::PartsOfMessage
+        bool relays = false;  ///< messages may pass servers by Relay
         std::vector<uint64_t> bytesOf = {}; ///< that ranks send, with a formula
     };
+
+    /// What a ring passes on inside a server (collective-runner-relay.h).
+    class Relay;
 
     /// A rank's part of a collective, or a switch's.
     struct Part
@@ -306,6 +311,7 @@ class CollectiveRunner : public TransportUser
         results::PathRecord* cause = nullptr; ///< of what is posted now: see CollectivePaths
         Connection last;                      ///< of lane 0: the one used last
         uint64_t bytesSent = 0;               ///< in all
+        Relay* relay = nullptr;               ///< of which it is the first or the last; else null
         Part part;                            ///< of a collective it has not left, if used
         // seldom needed
         std::map<uint32_t, Part> others;     ///< by sequence: if it is in several
@@ -363,6 +369,7 @@ class CollectiveRunner : public TransportUser
         LAUNCH, ///< it begins
         SEND,   ///< the software latency before a send is over
         MEET,   ///< the time by formula is over
+        SEND_OUT, ///< Relay::SendOut
     };
 
     /// Of a rank.
@@ -430,6 +437,13 @@ class CollectiveRunner : public TransportUser
     /// \return the member's cause, held for a message or an event
     results::PathRecord* HoldCause(Member& member);
     void DropCause(Member& member);
+    /// A message from another server may be passed on inside this one by a Relay.
+    /// \return whether it is; then the member's cause is no longer its own
+    bool PassOn(Member& member, uint32_t sequence, coll::Lane lane, int64_t now);
+    /// What relays know is the ranks' again. Between the nodes' events.
+    void EndRelays() const;
+    /// \return bytes that ranks have sent, of which relays alone know
+    uint64_t CountRelayed() const;
     /// The member's cause is the path of this message.
     void Deliver(Member& member, uint32_t sequence, coll::Lane lane, Rank from, int64_t now);
     void Advance(Member& member, Part& part, coll::Lane lane, int64_t now);
@@ -463,6 +477,7 @@ class CollectiveRunner : public TransportUser
     results::CollectivePaths* m_paths = nullptr;
     const std::map<Rank, training::SpeedProfile>* m_speeds = nullptr; ///< null: all are as ever
     std::deque<Events> m_events;                                      ///< by server
+    std::vector<std::unique_ptr<Relay>> m_relays; ///< by server; null: none so far
 };
 
 } // namespace dltrain

@@ -4,6 +4,7 @@
 #ifndef DLTRAIN_INTERCONNECT_H
 #define DLTRAIN_INTERCONNECT_H
 
+#include "scale-up-transport.h"
 #include "transport.h"
 
 #include <cstdint>
@@ -29,7 +30,15 @@ class Interconnect
 
     Transport& Serving(uint32_t from, uint32_t to) const
     {
-        return m_places.ServerOf(from) == m_places.ServerOf(to) ? *m_inside : *m_between;
+        return m_places.ServerOf(from) == m_places.ServerOf(to)
+                   ? static_cast<Transport&>(*m_inside)
+                   : *m_between;
+    }
+
+    /// What serves those of one server.
+    ScaleUpTransport& Inside() const
+    {
+        return *m_inside;
     }
 
     /// Transport::AddUser
@@ -61,7 +70,7 @@ class Interconnect
 
   private:
     Places m_places;
-    std::unique_ptr<Transport> m_inside;
+    std::unique_ptr<ScaleUpTransport> m_inside;
     std::unique_ptr<Transport> m_between;
     std::vector<uint32_t> m_groups; ///< by unit
     uint32_t m_mostGroups;          ///< of a unit

@@ -63,6 +63,11 @@ class LaneArrivals
         return false;
     }
 
+    bool IsEmpty() const
+    {
+        return m_count == 0 && (!m_others || m_others->empty());
+    }
+
   private:
     coll::Rank m_peer = coll::kNoRank;
     uint32_t m_count = 0;                                               ///< of m_peer's

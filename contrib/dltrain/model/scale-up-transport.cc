@@ -83,6 +83,10 @@ ScaleUpTransport::Post(ChannelId channel, const TransportPost& post)
 {
     const int64_t now = ns3::RdmaClock::Now();
     Server& server = *m_servers[ServerOf(channel)];
+    if (server.borrower)
+    {
+        server.borrower->GiveBack(now);
+    }
     const uint32_t message = server.messages.Take();
     const Channel& on = server.channels[IndexOf(channel)];
     Message& sent = server.messages[message]; // part by part: read soon
@@ -162,6 +166,7 @@ ScaleUpTransport::Server::OnWake()
     while (model.Arrived(rdma::TimePoint(now), index))
     {
         const Message message = messages[index];
+        messages[index].user = nullptr;
         messages.Give(static_cast<uint32_t>(index));
         bytesArrived += message.bytes;
         const Channel on = channels[message.channel]; // a copy: its user may open others
@@ -181,6 +186,11 @@ ScaleUpTransport::Server::Prefetch(int64_t ticks, uint32_t depth) const
 {
     const int64_t until =
         ticks == ns3::NodeWindows::NEVER ? ticks : ns3::RdmaClock::TicksToPs(ticks);
+    if (depth > 0 && borrower)
+    {
+        borrower->Prefetch(until, depth - 1);
+        return; // there is nothing to arrive
+    }
     switch (depth)
     {
     case 0:
@@ -210,6 +220,111 @@ ScaleUpTransport::Server::Prefetch(int64_t ticks, uint32_t depth) const
         return;
     }
     model.Prefetch(until, depth - 1, ns3::PrefetchLines);
+}
+
+ScaleUpTransport::Lent
+ScaleUpTransport::LentOf(const Server& server, uint32_t message)
+{
+    const Message& one = server.messages[message];
+    return {MakeChannel(server.number, one.channel),
+            one.user,
+            server.channels[one.channel].name.lane,
+            one.cookie,
+            one.immediate,
+            one.bytes,
+            one.id,
+            one.posted,
+            one.cause,
+            topo::ScaleUpModel::kNever.ps,
+            topo::ScaleUpModel::kNever.ps};
+}
+
+bool
+ScaleUpTransport::Lend(uint32_t number,
+                       int64_t now,
+                       ScaleUpBorrower& borrower,
+                       std::vector<Lent>* lent)
+{
+    Server& server = *m_servers[number];
+    std::vector<topo::ScaleUpModel::Lent> taken;
+    if (server.borrower || server.awake || !server.model.Lend(rdma::TimePoint(now), &taken))
+    {
+        return false;
+    }
+    for (const topo::ScaleUpModel::Lent& one : taken)
+    {
+        const auto message = static_cast<uint32_t>(one.cookie);
+        lent->push_back(LentOf(server, message));
+        lent->back().finish = one.finish;
+        lent->back().arrival = one.arrival;
+        server.messages[message].user = nullptr;
+        server.messages.Give(message);
+    }
+    server.borrower = &borrower;
+    return true;
+}
+
+void
+ScaleUpTransport::PutBack(uint32_t number,
+                          int64_t now,
+                          const std::vector<Lent>& lent,
+                          const TransportPost& like,
+                          uint64_t posted,
+                          uint64_t arrived)
+{
+    Server& server = *m_servers[number];
+    server.borrower = nullptr;
+    server.bytesArrived += arrived;
+    server.model.CountPosted(rdma::Bytes(posted));
+    for (const Lent& one : lent)
+    {
+        const uint32_t place = server.messages.Take();
+        const Channel& on = server.channels[IndexOf(one.channel)];
+        server.messages[place] = {IndexOf(one.channel),
+                                  one.immediate,
+                                  one.bytes,
+                                  one.posted,
+                                  one.cause,
+                                  on.user,
+                                  one.id,
+                                  on.cookie};
+        server.model.PutBack(on.fromGpu,
+                             on.toGpu,
+                             rdma::Bytes(one.bytes),
+                             rdma::TimePoint(now),
+                             like.parts,
+                             like.how,
+                             {place, one.finish, one.arrival});
+    }
+    if (!server.awake)
+    {
+        server.ScheduleWake();
+    }
+}
+
+bool
+ScaleUpTransport::IsPlain(ChannelId channel) const
+{
+    const Server& server = *m_servers[ServerOf(channel)];
+    const Channel& on = server.channels[IndexOf(channel)];
+    return on.fromGpu != on.toGpu && on.fromGpu < m_gpus && on.toGpu < m_gpus &&
+           server.model.IsPlain(on.fromGpu, on.toGpu);
+}
+
+topo::ScaleUpModel::Timing
+ScaleUpTransport::TimingOf(ChannelId channel, const TransportPost& post) const
+{
+    return m_servers[ServerOf(channel)]->model.TimingOf(rdma::Bytes(post.bytes),
+                                                        post.parts,
+                                                        post.how);
+}
+
+int64_t
+ScaleUpTransport::LastArrival(ChannelId channel) const
+{
+    Server& server = *m_servers[ServerOf(channel)];
+    const Channel& on = server.channels[IndexOf(channel)];
+    return server.model.LastArrival(on.fromGpu, on.toGpu);
 }
 
 std::string

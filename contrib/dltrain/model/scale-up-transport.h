@@ -20,6 +20,20 @@
 namespace dltrain
 {
 
+/// Has a server's messages and works out by itself what becomes of them: see topo::ScaleUpModel,
+/// "Lent".
+class ScaleUpBorrower
+{
+  public:
+    virtual ~ScaleUpBorrower() = default;
+    /// Somebody else is about to post: ScaleUpTransport::PutBack. In an event of the server.
+    virtual void GiveBack(int64_t now) = 0;
+    /// In each window in which the server has something to do: PrefetchLine what is needed of it,
+    /// in turns, each a while before the next, which looks at what the one before has fetched.
+    /// \param until when the window ends, ps \param depth from 0
+    virtual void Prefetch(int64_t until, uint32_t depth) const = 0;
+};
+
 /**
  * Moves messages between the GPUs of one server: topo::ScaleUpModel's law, no packets. Servers
  * share nothing.
@@ -40,6 +54,65 @@ class ScaleUpTransport : public Transport
     std::string Describe(ChannelId channel) const override;
     uint64_t GetBytesArrived() const override;
 
+    /// A message that is lent.
+    struct Lent
+    {
+        ChannelId channel;
+        const TransportUser* user;
+        uint32_t lane;   ///< the channel's
+        uint64_t cookie; ///< the channel's
+        uint32_t immediate;
+        uint64_t bytes;
+        uint64_t id;    ///< TransportPost::id
+        int64_t posted; ///< ps
+        results::PathRecord* cause;
+        /// As topo::ScaleUpModel::Lent
+        int64_t finish;
+        int64_t arrival;
+    };
+
+    /// Calls what(Lent) for each message that is under way in a server, in no order, of which
+    /// finish and arrival are not known.
+    template <class F>
+    void ForEachUnderWay(uint32_t server, F what) const
+    {
+        const Server& s = *m_servers[server];
+        for (uint32_t i = 0; i < s.messages.All().size(); ++i)
+        {
+            if (s.messages[i].user)
+            {
+                what(LentOf(s, i));
+            }
+        }
+    }
+
+    /// Lends a server's messages and links, in an event of the server, until somebody else posts a
+    /// message there. \param lent of each channel in the order of the posts
+    /// \return false: some meet on a port; nothing is lent
+    bool Lend(uint32_t server, int64_t now, ScaleUpBorrower& borrower, std::vector<Lent>* lent);
+
+    /// What is under way comes back: of each channel in the order of the posts, and all in that of
+    /// their posts. The borrower has nothing any more.
+    /// \param like parts, how and mostBps of all of them
+    /// \param posted bytes posted meanwhile \param arrived bytes
+    void PutBack(uint32_t server,
+                 int64_t now,
+                 const std::vector<Lent>& lent,
+                 const TransportPost& like,
+                 uint64_t posted,
+                 uint64_t arrived);
+
+    /// Nothing comes back; for when nothing runs any more.
+    void StopLending(uint32_t server)
+    {
+        m_servers[server]->borrower = nullptr;
+    }
+
+    /// \return false: the channel is over a bridge that others use, or a switch
+    bool IsPlain(ChannelId channel) const;
+    topo::ScaleUpModel::Timing TimingOf(ChannelId channel, const TransportPost& post) const;
+    int64_t LastArrival(ChannelId channel) const;
+
   private:
     struct alignas(64) Channel
     {
@@ -58,7 +131,7 @@ class ScaleUpTransport : public Transport
         uint64_t bytes;
         int64_t posted; ///< ps
         results::PathRecord* cause;
-        const TransportUser* user;
+        const TransportUser* user; ///< null: it is free
         uint64_t id;
         uint64_t cookie; ///< the channel's
     };
@@ -103,6 +176,7 @@ class ScaleUpTransport : public Transport
         const uint32_t number;
         const uint32_t context;     ///< ns-3 node id
         bool awake = false;         ///< its messages arrive now
+        ScaleUpBorrower* borrower = nullptr;
         ns3::Ptr<WakeEvent> event;  ///< OnWake
         std::vector<int64_t> wakes; ///< pending ones, the next last
         Slots<Message> messages;    ///< the model's cookies are their numbers
@@ -125,6 +199,8 @@ class ScaleUpTransport : public Transport
     {
         return static_cast<uint32_t>(channel);
     }
+
+    static Lent LentOf(const Server& server, uint32_t message);
 
     /// Of the model.
     uint16_t PortOf(uint32_t place, uint32_t lane) const;
