@@ -283,9 +283,9 @@ class Schedule
         return 0;
     }
 
-    /// Every lane passes on: all its steps but the first, which only sends, and the last, which only
-    /// receives, get a message from one peer and send the same bytes to another one, always the same
-    /// two; and step k sends what the other one gets in its step k + 1.
+    /// Every lane passes on: all its steps but the first, which only sends, and the last, which
+    /// only receives, get a message from one peer and send the same bytes to another one, always
+    /// the same two; and step k sends what the other one gets in its step k + 1.
     virtual bool PassesOn() const
     {
         return false;

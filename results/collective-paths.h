@@ -136,6 +136,7 @@ class CollectivePaths
     /// A message between servers arrives: to be called while the network tells of it. \param cause
     /// of its post, held, which ends here. \return a path, held
     Path Arrive(Path cause, coll::Rank from, coll::Rank to, int64_t now);
+
     /// A message inside a server arrives. \param cause held, which ends here. \return a path, held
     Path ArriveInside(Path cause, coll::Rank from, coll::Rank to, int64_t posted, int64_t now)
     {

@@ -152,8 +152,20 @@ FlowTable::Sample(const FlowRecord& record)
             }
         }
         m_sample.resize(sampleSize);
+        for (uint64_t i = 0; i < AHEAD; ++i)
+        {
+            m_places[(m_added + i) % AHEAD] = Below(m_random, m_added + i);
+        }
     }
-    const uint64_t place = Below(m_random, m_added);
+    // Places are of a sample that no cache holds: drawn ahead, and fetched.
+    uint64_t& drawn = m_places[m_added % AHEAD];
+    const uint64_t place = drawn;
+    drawn = Below(m_random, m_added + AHEAD);
+    if (drawn < sampleSize)
+    {
+        __builtin_prefetch(&m_sample[drawn], 1);
+        __builtin_prefetch(reinterpret_cast<const char*>(&m_sample[drawn]) + 64, 1);
+    }
     if (place < sampleSize)
     {
         m_sample[place] = record;

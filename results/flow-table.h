@@ -7,6 +7,7 @@
 #include "results/line-log.h"
 #include "results/quantile-sketch.h"
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <random>
@@ -155,6 +156,11 @@ class FlowTable
         bool aside = false;
         FlowTotals totals;
     };
+
+    static constexpr uint64_t AHEAD = 8;
+    /// Where in the sample this record goes and those to come do, if it is that long: by number,
+    /// modulo AHEAD.
+    std::array<uint64_t, AHEAD> m_places{};
 
     FlowTotals m_all; //!< of all but those aside
     std::vector<Owner> m_owners;

@@ -219,10 +219,10 @@ ScaleUpModel::Post(uint32_t fromGpu,
 {
     Advance(now.ps);
     const uint8_t first = Crosses(fromGpu, toGpu) ? kWays : 0;
-    const uint32_t number =
-        MakeMessage(bytes.value,
-                    cookie,
-                    how ? static_cast<uint8_t>(first + how + 1) : WayOf(bytes.value * parts, first));
+    const uint32_t number = MakeMessage(bytes.value,
+                                        cookie,
+                                        how ? static_cast<uint8_t>(first + how + 1)
+                                            : WayOf(bytes.value * parts, first));
     Message& message = m_messages[number];
     if (fromGpu == toGpu)
     {

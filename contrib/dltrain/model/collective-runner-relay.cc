@@ -170,7 +170,7 @@ CollectiveRunner::Relay::Begin(Member& entry, const Part& part, int64_t now)
     m_sequence = part.sequence;
     m_as = part.as;
     ++m_turn;
-    m_sizeKnown = 0;
+    m_sizeKnown = UINT64_MAX; // of none
     m_begin = m_end = 0;
     m_passed = 0;
     m_passedBytes = m_posted = m_arrived = 0;
@@ -206,8 +206,7 @@ CollectiveRunner::Relay::TakeOver(std::vector<ScaleUpTransport::Lent>& lent, int
         if (message.finish == topo::ScaleUpModel::kNever.ps)
         {
             passing.finish[link] = std::max(message.posted, m_finish[link]) + timing.sending;
-            passing.arrival =
-                std::max(m_noEarlier[link], passing.finish[link] + timing.latency);
+            passing.arrival = std::max(m_noEarlier[link], passing.finish[link] + timing.latency);
         }
         m_finish[link] = passing.finish[link];
         Run(passing, link, passing.arrival, timing.sending);
@@ -281,9 +280,8 @@ CollectiveRunner::Relay::Pass(results::PathRecord* cause, int64_t now)
 int64_t
 CollectiveRunner::Relay::ArrivalOf(const Passing& passing, uint32_t link) const
 {
-    return link == passing.first
-               ? passing.arrival
-               : std::max(m_noEarlier[link], passing.finish[link] + m_latency);
+    return link == passing.first ? passing.arrival
+                                 : std::max(m_noEarlier[link], passing.finish[link] + m_latency);
 }
 
 CollectiveRunner::Relay::Whereabouts

@@ -112,6 +112,7 @@ class CollectiveRunner::Relay final : public ScaleUpBorrower
     void TakeOver(std::vector<ScaleUpTransport::Lent>& lent, int64_t now);
     /// Along the links behind `link`, then out. \param at when it is at the GPU behind `link`
     void Run(Passing& passing, uint32_t link, int64_t at, int64_t sending);
+
     /// Where it is. \param until as that of End
     struct Whereabouts
     {

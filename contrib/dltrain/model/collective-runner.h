@@ -365,10 +365,10 @@ class CollectiveRunner : public TransportUser
 
     enum class EventKind : uint8_t
     {
-        LEAVE,  ///< a rank is done
-        LAUNCH, ///< it begins
-        SEND,   ///< the software latency before a send is over
-        MEET,   ///< the time by formula is over
+        LEAVE,    ///< a rank is done
+        LAUNCH,   ///< it begins
+        SEND,     ///< the software latency before a send is over
+        MEET,     ///< the time by formula is over
         SEND_OUT, ///< Relay::SendOut
     };
 

@@ -30,9 +30,8 @@ class Interconnect
 
     Transport& Serving(uint32_t from, uint32_t to) const
     {
-        return m_places.ServerOf(from) == m_places.ServerOf(to)
-                   ? static_cast<Transport&>(*m_inside)
-                   : *m_between;
+        return m_places.ServerOf(from) == m_places.ServerOf(to) ? static_cast<Transport&>(*m_inside)
+                                                                : *m_between;
     }
 
     /// What serves those of one server.

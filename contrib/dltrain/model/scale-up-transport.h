@@ -174,8 +174,8 @@ class ScaleUpTransport : public Transport
         void Prefetch(int64_t ticks, uint32_t depth) const override;
 
         const uint32_t number;
-        const uint32_t context;     ///< ns-3 node id
-        bool awake = false;         ///< its messages arrive now
+        const uint32_t context; ///< ns-3 node id
+        bool awake = false;     ///< its messages arrive now
         ScaleUpBorrower* borrower = nullptr;
         ns3::Ptr<WakeEvent> event;  ///< OnWake
         std::vector<int64_t> wakes; ///< pending ones, the next last

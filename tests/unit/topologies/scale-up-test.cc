@@ -8,6 +8,7 @@
 #include "topologies/scale-up-model.h"
 
 #include <algorithm>
+#include <array>
 #include <gtest/gtest.h>
 #include <map>
 #include <memory>
@@ -690,6 +691,158 @@ TEST(ScaleUpModel, SwitchIsNeverFull)
     // first are gone, so the rest and the third share 2 x 600 and 400 more.
     EXPECT_EQ(Play({{0, 4, 1000, 0}, {1, 4, 700, 100}, {0, 1, 1000, 400}}, 4),
               (Times{kL + 1600, kL + 800, kL + 2000}));
+}
+
+/// Messages that come in at GPU 0 and are passed on to the last one arrive at the same picosecond
+/// whether the model has them all the time, or who posts them borrows them, works out where they
+/// are by the law of "Lent", and puts them back at any time.
+TEST(ScaleUpModel, LentMessagesArriveAsAnyOthers)
+{
+    constexpr uint32_t kLinks = 4;
+
+    struct Way // of a message, by link, ps
+    {
+        std::array<int64_t, kLinks> posted;
+        std::array<int64_t, kLinks> finish;
+        std::array<int64_t, kLinks> arrival;
+    };
+
+    uint64_t lentInAll = 0;
+    for (uint32_t seed = 0; seed < 200; ++seed)
+    {
+        std::mt19937 random(seed);
+        // The law: 1 ns a byte behind the message before, and the latency.
+        std::vector<uint64_t> sizes;
+        std::vector<Way> ways;
+        std::array<int64_t, kLinks> finish{};
+        int64_t at = 0;
+        for (int i = 0; i < 30; ++i)
+        {
+            at += static_cast<int64_t>(random() % (seed % 3 == 0 ? 50 * kNs : 400 * kNs));
+            sizes.push_back(1 + random() % 200);
+            Way way;
+            int64_t now = at;
+            for (uint32_t link = 0; link < kLinks; ++link)
+            {
+                way.posted[link] = now;
+                finish[link] =
+                    std::max(finish[link], now) + static_cast<int64_t>(sizes.back()) * kNs;
+                way.finish[link] = finish[link];
+                now = way.arrival[link] = finish[link] + kL * kNs;
+            }
+            ways.push_back(way);
+        }
+        ScaleUpModel model(Slow(), kLinks + 1);
+        std::vector<uint32_t> on(ways.size(), 0); // link
+        size_t next = 0;
+        bool isLent = false;
+        const auto postedUntil = [&](size_t message) {
+            return message < ways.size() ? ways[message].posted[0] : INT64_MAX;
+        };
+        while (next < ways.size() || isLent || model.NextWake() != ScaleUpModel::kNever)
+        {
+            if (isLent) // until some time before the next message comes in
+            {
+                const int64_t now =
+                    std::min(postedUntil(next),
+                             postedUntil(next - 1) + static_cast<int64_t>(random() % (500 * kNs)));
+                std::vector<size_t> back;
+                for (size_t m = 0; m < next; ++m)
+                {
+                    while (on[m] < kLinks && ways[m].arrival[on[m]] < now)
+                    {
+                        ++on[m];
+                    }
+                    if (on[m] < kLinks)
+                    {
+                        back.push_back(m);
+                    }
+                }
+                std::stable_sort(back.begin(), back.end(), [&](size_t a, size_t b) {
+                    return ways[a].posted[on[a]] < ways[b].posted[on[b]];
+                });
+                for (const size_t m : back)
+                {
+                    const uint32_t link = on[m];
+                    model.PutBack(link,
+                                  link + 1,
+                                  Bytes(sizes[m]),
+                                  TimePoint(now),
+                                  1,
+                                  0,
+                                  {m, ways[m].finish[link], ways[m].arrival[link]});
+                }
+                EXPECT_EQ(model.UnderWay(), back.size());
+                isLent = false;
+            }
+            else if (postedUntil(next) <= model.NextWake().ps)
+            {
+                const TimePoint now(postedUntil(next));
+                model.Post(0, 1, Bytes(sizes[next]), now, next);
+                ++next;
+                std::vector<ScaleUpModel::Lent> lent;
+                if (random() % 2 == 0)
+                {
+                    ASSERT_TRUE(model.Lend(now, &lent));
+                    isLent = true;
+                    EXPECT_EQ(model.NextWake(), ScaleUpModel::kNever);
+                    EXPECT_EQ(model.UnderWay(), 0);
+                    lentInAll += lent.size();
+                    for (const ScaleUpModel::Lent& one : lent)
+                    {
+                        const Way& way = ways[one.cookie];
+                        if (one.arrival != ScaleUpModel::kNever.ps) // else it waits for others
+                        {
+                            EXPECT_EQ(one.arrival, way.arrival[on[one.cookie]]);
+                            EXPECT_EQ(one.finish, std::max(now.ps, way.finish[on[one.cookie]]));
+                        }
+                    }
+                }
+            }
+            else
+            {
+                const TimePoint wake = model.NextWake();
+                uint64_t m = 0;
+                while (model.Arrived(wake, m))
+                {
+                    EXPECT_EQ(wake.ps, ways[m].arrival[on[m]]) << "seed " << seed;
+                    if (++on[m] < kLinks)
+                    {
+                        model.Post(on[m], on[m] + 1, Bytes(sizes[m]), wake, m);
+                    }
+                }
+            }
+        }
+        for (size_t m = 0; m < ways.size(); ++m)
+        {
+            EXPECT_EQ(on[m], kLinks) << "seed " << seed << ", message " << m;
+        }
+    }
+    EXPECT_GT(lentInAll, 3000); // of 200 x 30 messages over 4 links
+}
+
+TEST(ScaleUpModel, LendsNothingThatMeetsOnAPort)
+{
+    std::vector<ScaleUpModel::Lent> lent;
+    ScaleUpModel shared(Slow(), 4);
+    shared.Post(0, 1, Bytes(10), TimePoint(0), 0);
+    shared.Post(0, 2, Bytes(10), TimePoint(0), 1);
+    EXPECT_FALSE(shared.Lend(TimePoint(0), &lent));
+    ScaleUpModel limited(Slow(), 4);
+    limited.Post(0, 1, Bytes(10), TimePoint(0), 0, 1, 0, rdma::Gbps(1));
+    EXPECT_FALSE(limited.Lend(TimePoint(0), &lent));
+    ScaleUpModel own(Slow(), 4);
+    own.Post(1, 1, Bytes(10), TimePoint(0), 0);
+    EXPECT_FALSE(own.Lend(TimePoint(0), &lent));
+    ScaleUpModel empty(Slow(), 4); // a message of no bytes has no time at which its last byte left
+    empty.Post(0, 1, Bytes(0), TimePoint(0), 0);
+    EXPECT_FALSE(empty.Lend(TimePoint(0), &lent));
+    EXPECT_TRUE(lent.empty());
+    // What was not lent arrives as ever: 0 to 1 and 0 to 2 have half a port each, 20 ns.
+    uint64_t cookie = 0;
+    EXPECT_EQ(shared.NextWake(), TimePoint(0)); // shared out once the moment is over
+    EXPECT_FALSE(shared.Arrived(TimePoint(19 * kNs + kL * kNs), cookie));
+    EXPECT_TRUE(shared.Arrived(TimePoint(20 * kNs + kL * kNs), cookie));
 }
 
 TEST(ScaleUpModel, BadSpecs)
