@@ -278,14 +278,15 @@ def awaited(row, tp, pp):
     """BLOOM's software waits for all that tensor parallelism exchanges, and adds up gradients by a
     kernel of its own (bigscience-workshop/Megatron-DeepSpeed@119a0d2, megatron/mpu/layers.py). It
     is a fork of 2021; that what ran until then does the same is assumed. DeepSpeed's pipelines wait
-    for what they send as well (send of microsoft/DeepSpeed@077e674 deepspeed/runtime/pipe/p2p.py).
+    for what they send as well, and gather what they have sent (scenarios/training/
+    model-parallel.cc).
     """
     if not row.startswith(("sc21-", "meg-", "meg19-", "mtnlg-", "bloom-")):
         return []
     options = ["--no-tp-overlap"] if tp > 1 else []
     options.append("--gradient-accumulation-fusion=0")
     if pp > 1 and row.startswith(("mtnlg-", "bloom-")):
-        options.append("--pipeline-sends=awaited")
+        options.append("--pipeline-sends=deepspeed")
     return options
 
 
