@@ -227,7 +227,7 @@ class RowsTest(SystemTest):
                 partition = "type:transformer"
             self.assertEqual(options.get("--partition"), partition, line.id)
             self.assertEqual("--partition-fill=front" in line.options, partition is not None)
-            self.assertEqual(options["--pipeline-sends"], "deepspeed")
+            self.assertEqual(options["--pipeline-sends"], "awaited")
             if partition:
                 self.assertFalse(line.shorter, line.id)
         self.assertFalse(
