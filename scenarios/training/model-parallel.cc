@@ -15,10 +15,11 @@
  *   - A stage keeps its share of its output only, and gathers it again ahead of its backward pass,
  *     then the gradients (_exec_backward_pass of microsoft/DeepSpeed@195563a
  *     deepspeed/runtime/pipe/engine.py).
- *   - What is gathered is put together by PartitionedTensor::full (deepspeed/runtime/utils.py, as
- *     of 2021): zeros are written, PyTorch copies the shares out of NCCL's flat buffer by a kernel
- *     each (as with lists of tensors: communication.h), and all of it is cloned: 5 bytes of memory
- *     traffic for each that is gathered.
+ *   - What is gathered is put together by PartitionedTensor::full (ShadenSmith/DeepSpeed@838f101
+ *     deepspeed/runtime/utils.py; without lists @029615a): zeros are written, PyTorch copies the
+ *     shares out of NCCL's flat buffer by a kernel each (as with lists of tensors:
+ *     communication.h), and all of it is cloned: 5 bytes of memory traffic for each that is
+ *     gathered.
  * Left out: the few bytes that say how a tensor is shared out, sent beside each, and the host,
  * which waits for them.
  */
