@@ -212,8 +212,10 @@ ParallelOptionRows()
             .Names("sends",
                    {{"background", "they run beside the next computation"},
                     {"awaited",
-                     "the next computation begins when the message is there, as in Megatron-LM and "
-                     "DeepSpeed's pipelines"}})
+                     "the next computation begins when the message is there, as in Megatron-LM"},
+                    {"deepspeed",
+                     "awaited, one after another, and with --tp a stage's output is gathered "
+                     "again for backward, as in DeepSpeed's pipelines"}})
             .Default("background")
             .Example("awaited"),
         Opt("vertical-sync",
@@ -548,7 +550,8 @@ MakeParallel(Validation* v,
                      "has no effect with --pp=1");
     }
     o->expertOverlap = values.Flag("moe-overlap");
-    o->awaitedSends = values.Text("pipeline-sends") == "awaited";
+    o->deepSpeedSends = values.Text("pipeline-sends") == "deepspeed";
+    o->awaitedSends = values.Text("pipeline-sends") == "awaited" || o->deepSpeedSends;
     o->tensorOverlap = values.Flag("tp-overlap");
     o->piecewiseOverlap = values.Flag("tp-comm-overlap");
     if (o->piecewiseOverlap && o->tensor == 1)

@@ -6,9 +6,26 @@
  * Between stages every rank of a tensor group would send the same activations: each sends its
  * share, and the receiving group gathers them over its faster links (Narayanan et al., SC'21,
  * section 4.1: scatter/gather). With sequence parallelism they are shared out anyway.
+ *
+ * DeepSpeed's pipelines (deepSpeedSends) do the same, and more:
+ *   - Between a backward and the forward behind it a stage first receives what the stage before it
+ *     has made, and then sends it its gradients: both are messages of one pair of ranks, which go
+ *     one after another (TrainSchedule::steps and send of microsoft/DeepSpeed@077e674
+ *     deepspeed/runtime/pipe/schedule.py and p2p.py).
+ *   - A stage keeps its share of its output only, and gathers it again ahead of its backward pass,
+ *     then the gradients (_exec_backward_pass of microsoft/DeepSpeed@195563a
+ *     deepspeed/runtime/pipe/engine.py).
+ *   - What is gathered is put together by PartitionedTensor::full (ShadenSmith/DeepSpeed@838f101
+ *     deepspeed/runtime/utils.py; without lists @029615a): zeros are written, PyTorch copies the
+ *     shares out of NCCL's flat buffer by a kernel each (as with lists of tensors:
+ *     communication.h), and all of it is cloned: 5 bytes of memory traffic for each that is
+ *     gathered.
+ * Left out: the few bytes that say how a tensor is shared out, sent beside each, and the host,
+ * which waits for them.
  */
 #include "collectives/registry.h"
 #include "scenarios/training/communication.h"
+#include "scenarios/training/shared-transfers.h"
 
 #include <algorithm>
 #include <map>
@@ -92,12 +109,16 @@ class Messages
         }
     }
 
-    /// What an action makes for the next. \param last exchanges that end behind each computation
+    /// What an action makes for the next. \param received of Receive(); what it tells an action to
+    /// wait for is what is sent ahead of it, too \param last exchanges that end behind each
+    /// computation
     void Send(std::vector<Transfer>& transfers,
+              std::map<Position, uint32_t>& received,
               const std::map<Position, std::vector<uint32_t>>& last) const
     {
-        for (const DoneAction& done : m_work.actions)
+        for (std::size_t i = 0; i < m_work.actions.size(); ++i)
         {
+            const DoneAction& done = m_work.actions[i];
             const uint32_t piece = PieceOf(done);
             if (IsForward(done) ? piece + 1 == m_options.Pieces() : IsWeights(done) || piece == 0)
             {
@@ -119,7 +140,35 @@ class Messages
             {
                 t.behind = behind->second;
             }
+            if (m_options.deepSpeedSends && !IsForward(done) && i + 1 < m_work.actions.size())
+            {
+                BehindNext(m_work.actions[i + 1],
+                           static_cast<uint32_t>(transfers.size()),
+                           received,
+                           t);
+            }
             transfers.push_back(std::move(t));
+        }
+    }
+
+    /// Shares are put together: those that come, and with DeepSpeed the action's output.
+    void Gather(std::vector<Transfer>& transfers, std::map<Position, uint32_t>& received) const
+    {
+        for (const DoneAction& done : m_work.actions)
+        {
+            const auto found = received.find(done.span.first);
+            const uint64_t bytes = found == received.end() ? 0 : GatheredBytes(done);
+            if (bytes == 0)
+            {
+                continue;
+            }
+            const std::string name = NameOf(done);
+            if (m_options.deepSpeedSends && !IsForward(done))
+            {
+                const std::string of = OfMicroBatch(m_options, done.action.microBatch);
+                Gather(done, bytes, "output" + of, transfers, found);
+            }
+            Gather(done, bytes, name, transfers, found);
         }
     }
 
@@ -142,6 +191,52 @@ class Messages
     }
 
   private:
+    /// DeepSpeed: a message to the stage before goes when the one that comes from it is there, and
+    /// the next action begins behind both. \param index of the message
+    void BehindNext(const DoneAction& next,
+                    uint32_t index,
+                    std::map<Position, uint32_t>& received,
+                    Transfer& t) const
+    {
+        const auto found = received.find(next.span.first);
+        if (IsForward(next) && found != received.end())
+        {
+            t.made = kStart; // stands ahead of the next action, as what it waits for does
+            t.ahead = next.begin;
+            t.behind.push_back(found->second);
+            found->second = index;
+        }
+    }
+
+    /// \param found what it waits for, and the last of what is added here
+    void Gather(const DoneAction& done,
+                uint64_t bytes,
+                const std::string& name,
+                std::vector<Transfer>& transfers,
+                std::map<Position, uint32_t>::iterator found) const
+    {
+        const Phase phase = m_work.order[done.span.first].phase;
+        const auto add = [&](Transfer t) {
+            t.users = {done.span.first};
+            t.ahead = done.begin;
+            t.behind = {found->second};
+            found->second = static_cast<uint32_t>(transfers.size());
+            transfers.push_back(std::move(t));
+        };
+        add(TransferOf({coll::Op::kAllGather, GroupOf::kTensor, bytes}, phase, name));
+        if (m_options.deepSpeedSends)
+        {
+            Transfer t;
+            t.task = MemoryTask(m_options,
+                                phase,
+                                5 * static_cast<double>(bytes),
+                                "copy " + name,
+                                m_options.tensor + 2);
+            t.inLine = true;
+            add(std::move(t));
+        }
+    }
+
     static bool IsForward(const DoneAction& done)
     {
         return done.action.kind == PipelineAction::Kind::kForward;
@@ -220,22 +315,9 @@ ModelParallelTransfers(const TrainingOptions& o, const RankWork& work, uint32_t 
     {
         messages.emplace(o, work, stage);
         messages->Receive(transfers, received);
-        for (const DoneAction& done : work.actions)
+        if (!o.deepSpeedSends)
         {
-            const auto found = received.find(done.span.first);
-            const uint64_t bytes = found == received.end() ? 0 : messages->GatheredBytes(done);
-            if (bytes == 0)
-            {
-                continue;
-            }
-            Transfer t = TransferOf({coll::Op::kAllGather, GroupOf::kTensor, bytes},
-                                    work.order[done.span.first].phase,
-                                    messages->NameOf(done));
-            t.users = {done.span.first};
-            t.ahead = done.begin;
-            t.behind = {found->second};
-            found->second = static_cast<uint32_t>(transfers.size());
-            transfers.push_back(std::move(t));
+            messages->Gather(transfers, received);
         }
     }
     std::map<Position, std::vector<uint32_t>> last;
@@ -259,7 +341,11 @@ ModelParallelTransfers(const TrainingOptions& o, const RankWork& work, uint32_t 
     }
     if (messages)
     {
-        messages->Send(transfers, last);
+        messages->Send(transfers, received, last);
+        if (o.deepSpeedSends)
+        {
+            messages->Gather(transfers, received); // behind the messages that go out
+        }
     }
     return transfers;
 }

@@ -196,6 +196,15 @@ CheckSchedule(const TrainingOptions& o, const Refuse& error)
         {
             error("pipeline-schedule", o.schedule + ": " + *why);
         }
+        if (o.deepSpeedSends && (o.schedule != "1f1b" || !o.replicas.empty()))
+        {
+            error("pipeline-sends",
+                  "is deepspeed, whose pipelines have " +
+                      std::string(o.replicas.empty()
+                                      ? "1f1b alone, but --pipeline-schedule=" + o.schedule
+                                      : "as many replicas of each stage") +
+                      "; allowed: awaited, background");
+        }
         if (o.zero >= 2 && o.zeroImpl == ZeroImpl::kDeepSpeed)
         {
             error("zero",

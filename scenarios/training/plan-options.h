@@ -154,6 +154,9 @@ struct TrainingOptions
     /// its sends and for the device; send of microsoft/DeepSpeed@077e674
     /// deepspeed/runtime/pipe/p2p.py).
     bool awaitedSends = false;
+    /// And what stages exchange goes as in DeepSpeed's pipelines (model-parallel.cc): one message
+    /// after another, shares put together by copies, a stage's output gathered again for backward.
+    bool deepSpeedSends = false;
     /// Layers of each piece of the pipeline, in the order of the model; empty: as kUniform.
     std::vector<uint32_t> pieceLayers;
     /// Of each stage, where not all have as many (PipeDream's "2-1-1"): micro-batch m is that of

@@ -72,7 +72,7 @@ def job(dice, experts, layers):
         sometimes(0.2, "virtual-stages", 2, 3)
         if "virtual-stages" not in options:
             sometimes(0.5, "pipeline-schedule", "gpipe", "1f1b", "zero-bubble", "pipedream")
-            sometimes(0.3, "pipeline-sends", "awaited")
+            sometimes(0.3, "pipeline-sends", "awaited", "deepspeed")
         sometimes(0.4, "partition", "balanced", "uniform", "parameters", "type:block|embedding")
         if options.get("partition", "")[:4] in ("para", "type"):
             sometimes(0.5, "partition-fill", "front", "even")

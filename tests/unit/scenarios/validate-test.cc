@@ -893,6 +893,20 @@ TEST(Validate, HostsThatWaitForEachKernel)
     EXPECT_FALSE(Train({"--launch-gap=-1us"}).scenario);
 }
 
+// DeepSpeed's pipelines await what they send, and have one schedule.
+TEST(Validate, SendsOfPipelines)
+{
+    for (const char* sends : {"background", "awaited", "deepspeed"})
+    {
+        const auto run = Train({"--pp=2", "--pipeline-sends=" + std::string(sends)});
+        ASSERT_TRUE(run.scenario) << sends;
+        EXPECT_EQ(run.scenario->options.awaitedSends, sends != std::string("background"));
+        EXPECT_EQ(run.scenario->options.deepSpeedSends, sends == std::string("deepspeed"));
+    }
+    EXPECT_FALSE(
+        Train({"--pp=2", "--pipeline-schedule=gpipe", "--pipeline-sends=deepspeed"}).scenario);
+}
+
 // A law that brings no preset is marked for as a switch marks by itself, not from the first byte
 // on.
 TEST(Validate, CongestionControlWithoutPresets)
