@@ -643,6 +643,10 @@ ScaleUpModel::Lend(rdma::TimePoint now, std::vector<Lent>* lent)
     for (const uint32_t number : m_active)
     {
         const Pair& pair = m_pairs[number];
+        if (pair.left != WorkOf(m_messages[pair.head]))
+        {
+            return false; // it had shared its port, and has a part of a picosecond left to send
+        }
         for (uint32_t waits = pair.head; waits != kNone; waits = m_messages[waits].next)
         {
             if (!pair.alone || pair.bridged || !isTaken(waits))

@@ -4,6 +4,8 @@
 (the default), or message by message (--in-server=one-by-one): the same bytes in all files.
 """
 
+import json
+import os
 import random
 
 from _same_bytes import ALWAYS, SameBytesTest
@@ -31,6 +33,20 @@ RUNS = [
     " --nics-per-server=1 --steps=1 --warmup=0",
     "dltrain --model=gpt2 --seq=64 --servers=6 --gpus-per-server=8 --nics-per-server=1 --steps=1"
     " --warmup=0 --network=fluid",
+    # A message that had shared its port, with a part of a picosecond left to send.
+    "dltrain --servers=4 --gpus-per-server=3 --server={folder}/slow.json --model=gpt2 --seq=16"
+    " --micro-batch=1 --warmup=0 --tp=2 --zero=0 --buckets=1MB --library=none --network=analytic"
+    " --algorithm=ring",
+    # Several things at one picosecond: frames, messages inside and what other rings send.
+    "dltrain --servers=8 --server=big-basin --gpus-per-server=5 --nic=800GbE --seq=64 --warmup=0"
+    " --topology=single-switch --model=gpt2 --tp=2 --zero=1 --buckets=1MB --library=none",
+    "collperf --servers=3 --gpus-per-server=16 --op=all_gather -b 21120 -e 21120 -n 20"
+    " --algorithm=ring --library=none --fault=drop,at=0s,on=server-0:0,to=0.05"
+    " --timeout-exponent=4 --seed=2",
+    "dltrain --servers=8 --gpus-per-server=3 --topology=single-switch --model=gpt2 --seq=64"
+    " --warmup=0 --tp=2 --zero=0 --buckets=200kB --network=analytic --algorithm=ring",
+    "collperf --servers=3 --gpus-per-server=5 --op=reduce_scatter -b 6000 -e 6000 --algorithm=ring"
+    " -n 1 -w 0 --link-delay=0ns --protocol=ll --time-unit=1us",
     # What reads how far ranks are: a run that ends early.
     "dltrain --model=gpt2 --seq=64 --servers=6 --gpus-per-server=8 --nics-per-server=1 --steps=2"
     " --warmup=0 --fault=gpu-stop,at=8ms,on=gpu-9",
@@ -57,9 +73,27 @@ def random_run(rng):
     return line
 
 
+# 29.9 Gb/s: a byte takes no whole number of picoseconds.
+SLOW = {
+    "servers": [
+        {
+            "name": "slow",
+            "gpu": "A100",
+            "gpus": 3,
+            "nics": 1,
+            "nic_rate": "100Gbps",
+            "scale_up": {"kind": "nvswitch", "per_gpu": "29.9Gbps", "latency": "1us"},
+        }
+    ]
+}
+
+
 class Relays(SameBytesTest):
     def both(self, line, more=""):
-        status = 3 if "fault" in line else 0
+        status = 3 if "gpu-stop" in line else 0
+        with open(os.path.join(self.folder, "slow.json"), "w", encoding="utf-8") as file:
+            json.dump(SLOW, file)
+        line = line.replace("{folder}", self.folder)
         ahead = self.written(f"{line}{more}", status, ["events"])
         singly = self.written(f"{line} --in-server=one-by-one", status, ["events"])
         for files in (ahead, singly):

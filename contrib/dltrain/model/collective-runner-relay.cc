@@ -241,7 +241,7 @@ CollectiveRunner::Relay::Run(Passing& passing, uint32_t link, int64_t at, int64_
     out.kind = EventKind::SEND_OUT;
     out.member = m_exit;
     out.sequence = m_turn;
-    m_runner.Schedule(*m_exit, at + m_plan->times.outside, out);
+    m_runner.ScheduleSend(*m_exit, at + m_plan->times.outside, true, out);
 }
 
 bool
@@ -396,7 +396,7 @@ CollectiveRunner::Relay::LeaveToSoftware(const Passing& passing, int64_t at)
     send.bytes = passing.bytes;
     send.plan = m_plan;
     send.path = PathTo(passing, m_links, at);
-    m_runner.Schedule(member, at + m_plan->times.outside, send);
+    m_runner.ScheduleSend(member, at + m_plan->times.outside, true, send);
 }
 
 void
@@ -479,8 +479,8 @@ CollectiveRunner::Relay::Prefetch(int64_t until, uint32_t depth) const
     if (depth == 1)
     {
         const Passing& next = m_passing[m_end & (m_passing.size() - 1)];
-        ns3::PrefetchLines(&oldest, &oldest.finish[m_links]);
-        ns3::PrefetchLines(&next, &next.finish[m_links]);
+        ns3::PrefetchLines(&oldest, oldest.finish.data() + m_links);
+        ns3::PrefetchLines(&next, next.finish.data() + m_links);
     }
     else if (depth == 2 && m_begin != m_end && oldest.cause &&
              ArrivalOf(oldest, m_links - 1) + m_plan->times.outside < until)

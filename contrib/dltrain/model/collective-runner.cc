@@ -272,6 +272,18 @@ CollectiveRunner::Schedule(const Member& member, int64_t at, const EventPayload&
 }
 
 void
+CollectiveRunner::ScheduleSend(const Member& member,
+                               int64_t at,
+                               bool gotInside,
+                               const EventPayload& payload)
+{
+    // In an order that does not depend on when they were scheduled, as with a Relay that is sooner.
+    const auto turn = gotInside ? Places::Turn::SEND_INSIDE : Places::Turn::SEND;
+    const Places& places = m_interconnect.GetPlaces();
+    m_events[member.server].Schedule(at, places.ContextOfTurn(member.server, turn), payload);
+}
+
+void
 CollectiveRunner::EndRank(Member& member, const Part& part, int64_t now)
 {
     // Told through the event loop: never from within Start.
@@ -425,7 +437,12 @@ CollectiveRunner::Send(Member& member,
     send.bytes = bytes;
     send.plan = part.plan; // the rank may have left when the latency is over
     send.path = HoldCause(member);
-    Schedule(member, at, send);
+    if (connection.inside)
+    {
+        Schedule(member, at, send);
+        return;
+    }
+    ScheduleSend(member, at, member.gotInside, send);
 }
 
 int64_t
@@ -692,7 +709,9 @@ CollectiveRunner::OnDelivered(const Delivery& delivery, int64_t now)
     const auto lane = static_cast<coll::Lane>(delivery.name.lane);
     if (delivery.posted >= 0 || !PassOn(member, sequence, lane, now))
     {
+        member.gotInside = delivery.posted >= 0;
         Deliver(member, sequence, lane, address.from, now);
+        member.gotInside = false;
         DropCause(member);
     }
 }

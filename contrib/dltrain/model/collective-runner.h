@@ -307,6 +307,7 @@ class CollectiveRunner : public TransportUser
         uint32_t context = 0; ///< ns-3 node id of the server
         Kind kind = Kind::RANK;
         bool causeGiven = false;              ///< to a message: it is not the member's to drop
+        bool gotInside = false;               ///< what it does is because of a message inside
         uint32_t entered = 0;                 ///< collectives so far
         results::PathRecord* cause = nullptr; ///< of what is posted now: see CollectivePaths
         Connection last;                      ///< of lane 0: the one used last
@@ -422,6 +423,11 @@ class CollectiveRunner : public TransportUser
     static uint32_t UnitImmediate(const Plan& plan, uint32_t sequence);
     uint32_t StartUnit(Member& unit, uint32_t immediate, int64_t now);
     void Schedule(const Member& member, int64_t at, const EventPayload& payload);
+    /// Its software is about to send a message to another server.
+    void ScheduleSend(const Member& member,
+                      int64_t at,
+                      bool gotInside,
+                      const EventPayload& payload);
     /// A rank's lanes begin.
     void Launch(Member& member, Part& part, int64_t now);
     /// A rank has entered a collective with a formula.

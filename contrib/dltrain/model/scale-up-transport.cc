@@ -12,9 +12,12 @@
 namespace dltrain
 {
 
-ScaleUpTransport::Server::Server(uint32_t number, uint32_t context, const topo::ServerSpec& server)
+ScaleUpTransport::Server::Server(const Places& places,
+                                 uint32_t number,
+                                 const topo::ServerSpec& server)
     : number(number),
-      context(context),
+      context(places.ContextOfServer(number)),
+      wakeContext(places.ContextOfTurn(number, Places::Turn::INSIDE)),
       event(new WakeEvent(this), false),
       model(server.scaleUp, server.gpus, &server.library)
 {
@@ -39,9 +42,8 @@ ScaleUpTransport::ScaleUpTransport(const Places& places, const topo::ServerSpec&
 {
     for (uint32_t s = 0; s < places.GetNServers(); ++s)
     {
-        m_servers.push_back(places.IsServerHere(s)
-                                ? std::make_unique<Server>(s, places.ContextOfServer(s), server)
-                                : nullptr);
+        m_servers.push_back(places.IsServerHere(s) ? std::make_unique<Server>(places, s, server)
+                                                   : nullptr);
     }
 }
 
@@ -145,11 +147,11 @@ ScaleUpTransport::Server::ScheduleWake()
             windows->Schedule(
                 windows->UnitOf(context),
                 ns3::RdmaClock::TickAt(at.ps),
-                context,
+                wakeContext,
                 reinterpret_cast<uintptr_t>(static_cast<ns3::EventImpl*>(ns3::PeekPointer(event))));
             return;
         }
-        ns3::Simulator::ScheduleWithContext(context,
+        ns3::Simulator::ScheduleWithContext(wakeContext,
                                             ns3::RdmaClock::At(at.ps) - ns3::Simulator::Now(),
                                             ns3::PeekPointer(event));
     }

@@ -164,7 +164,7 @@ class ScaleUpTransport : public Transport
     /// Touched in events of its own only.
     struct alignas(64) Server : public ns3::NodeWindowAhead
     {
-        Server(uint32_t number, uint32_t context, const topo::ServerSpec& server);
+        Server(const Places& places, uint32_t number, const topo::ServerSpec& server);
         ~Server();
 
         /// What has arrived now.
@@ -174,8 +174,9 @@ class ScaleUpTransport : public Transport
         void Prefetch(int64_t ticks, uint32_t depth) const override;
 
         const uint32_t number;
-        const uint32_t context; ///< ns-3 node id
-        bool awake = false;     ///< its messages arrive now
+        const uint32_t context;     ///< ns-3 node id
+        const uint32_t wakeContext; ///< Places::Turn::INSIDE
+        bool awake = false;         ///< its messages arrive now
         ScaleUpBorrower* borrower = nullptr;
         ns3::Ptr<WakeEvent> event;  ///< OnWake
         std::vector<int64_t> wakes; ///< pending ones, the next last

@@ -6,8 +6,13 @@
 #include "contrib/rdma/core/flow-hash.h"
 #include "scenarios/spec/aggregators.h"
 
+#include "ns3/global-value.h"
+#include "ns3/node-window-simulator-impl.h"
 #include "ns3/node.h"
+#include "ns3/quad-heap-scheduler.h"
+#include "ns3/rdma-event-order.h"
 #include "ns3/simulator.h"
+#include "ns3/string.h"
 
 #include <map>
 #include <stdexcept>
@@ -42,6 +47,12 @@ Places::Places(const scenario::ClusterSpec& cluster,
       m_firstSwitch(cluster.servers * cluster.server.gpus),
       m_aggregators(cluster.aggregators.get())
 {
+    ns3::StringValue scheduler;
+    ns3::GlobalValue::GetValueByName("SchedulerType", scheduler);
+    ns3::StringValue engine;
+    ns3::GlobalValue::GetValueByName("SimulatorImplementationType", engine);
+    m_hasTurns = scheduler.Get() == ns3::QuadHeapScheduler::GetTypeId().GetName() ||
+                 engine.Get() == ns3::NodeWindowSimulatorImpl::GetTypeId().GetName();
     std::vector<uint32_t> hosts;
     for (uint32_t server = 0; server < cluster.servers; ++server)
     {
@@ -60,6 +71,18 @@ Places::Places(const scenario::ClusterSpec& cluster,
         m_contextOfServer.push_back(fabric.GetNodes().Get(cluster.topology.Hosts()[host])->GetId());
         m_isServerHere.push_back(fabric.IsLocal(m_firstEndpoint.back()));
     }
+}
+
+uint32_t
+Places::ContextOfTurn(uint32_t server, Turn turn) const
+{
+    // As frames of its last ports, which no host has.
+    constexpr uint32_t TURNS = 3;
+    const uint32_t node = m_contextOfServer[server];
+    return m_hasTurns ? ns3::RdmaEventOrder::ArrivalContext(node,
+                                                            ns3::RdmaEventOrder::MAX_PORTS - TURNS +
+                                                                static_cast<uint32_t>(turn))
+                      : node;
 }
 
 uint32_t

@@ -120,6 +120,18 @@ class Places
         return m_contextOfServer[ServerOf(place)];
     }
 
+    /// What a server does by itself at one picosecond is done in this order, whenever it was
+    /// scheduled: behind its timers and the frames that arrive (ns3::RdmaEventOrder).
+    enum class Turn : uint8_t
+    {
+        INSIDE,      ///< messages inside it arrive
+        SEND,        ///< messages that waited for software are sent
+        SEND_INSIDE, ///< the same of what a message inside it has caused
+    };
+
+    /// \return the context of its events of a turn
+    uint32_t ContextOfTurn(uint32_t server, Turn turn) const;
+
     uint32_t GetNServers() const
     {
         return m_servers;
@@ -170,6 +182,7 @@ class Places
     const scenario::Aggregators* m_aggregators = nullptr;
     std::vector<uint32_t> m_firstEndpoint;
     std::vector<uint32_t> m_contextOfServer;
+    bool m_hasTurns = false; ///< the scheduler knows ns3::RdmaEventOrder
     std::vector<bool> m_isServerHere;
 };
 
