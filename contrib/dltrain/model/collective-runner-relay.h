@@ -29,7 +29,11 @@ namespace dltrain
  * its last time. It has the server's messages and links lent (ScaleUpTransport::Lend), and what its
  * GPUs have received and sent is its to know; then it gives all back, as it is by then, and the
  * GPUs go on message by message. To the picosecond nothing is different
- * (`--in-server=one-by-one` never relays).
+ * (`--in-server=one-by-one` never relays). Nor is the order of what happens at one picosecond,
+ * since that does not depend on when it was scheduled (Places::Turn): who posts in the server at
+ * the picosecond of an arrival inside comes first, so what arrives now has not arrived for
+ * GiveBack; and what software sends because of such an arrival is behind all else that the server
+ * does then.
  *
  * Links are those of a pair that is alone (ScaleUpModel, "Lent"); all messages have one latency.
  * In events of its server only.
