@@ -124,7 +124,8 @@ class Relays(SameBytesTest):
         # one (7 arrivals and the sending), and 1 else, but for the first and the last 7 of the 191
         # steps a rank has.
         line = "collperf --op=allgather --servers=24 --gpus-per-server=8 -b 2MB -e 2MB"
-        line += " --nics-per-server=1 --algorithm=ring --iters=1 --warmup_iters=0 --network=analytic"
+        line += " --nics-per-server=1 --algorithm=ring --iters=1 --warmup_iters=0"
+        line += " --network=analytic"
         events = [
             self.run_program(f"{line} --in-server={how}").stats["events"]
             for how in ("one-by-one", "messages")
