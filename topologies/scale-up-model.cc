@@ -104,6 +104,12 @@ ScaleUpModel::WayOf(uint64_t bytes, uint8_t first) const
                      : kSmall));
 }
 
+uint8_t
+ScaleUpModel::WayOf(uint64_t bytes, uint64_t parts, uint8_t how, uint8_t first) const
+{
+    return how ? static_cast<uint8_t>(first + how + 1) : WayOf(bytes * parts, first);
+}
+
 ScaleUpModel::Work
 ScaleUpModel::WorkOf(uint64_t bytes, uint8_t how) const
 {
@@ -182,7 +188,7 @@ ScaleUpModel::PairOf(uint32_t from, uint32_t to)
 }
 
 uint32_t
-ScaleUpModel::MakeMessage(uint64_t bytes, uint64_t cookie, uint8_t how)
+ScaleUpModel::MakeMessage(uint64_t bytes, uint64_t cookie, uint8_t way)
 {
     uint32_t number = m_freeMessage;
     if (number == kNone)
@@ -202,9 +208,18 @@ ScaleUpModel::MakeMessage(uint64_t bytes, uint64_t cookie, uint8_t how)
     message.pair = kNone;
     message.next = kNone;
     message.most = kFull;
-    message.how = how;
+    message.how = way;
     message.order = m_posts++;
     return number;
+}
+
+void
+ScaleUpModel::FreeMessage(uint32_t number)
+{
+    m_messages[number].arrival = kNeverPs;
+    m_messages[number].next = m_freeMessage;
+    m_freeMessage = number;
+    --m_underWay;
 }
 
 void
@@ -219,10 +234,7 @@ ScaleUpModel::Post(uint32_t fromGpu,
 {
     Advance(now.ps);
     const uint8_t first = Crosses(fromGpu, toGpu) ? kWays : 0;
-    const uint32_t number = MakeMessage(bytes.value,
-                                        cookie,
-                                        how ? static_cast<uint8_t>(first + how + 1)
-                                            : WayOf(bytes.value * parts, first));
+    const uint32_t number = MakeMessage(bytes.value, cookie, WayOf(bytes.value, parts, how, first));
     Message& message = m_messages[number];
     if (fromGpu == toGpu)
     {
@@ -601,7 +613,7 @@ ScaleUpModel::DropRecalled()
 ScaleUpModel::Timing
 ScaleUpModel::TimingOf(rdma::Bytes bytes, uint64_t parts, uint8_t how) const
 {
-    const uint8_t way = how ? static_cast<uint8_t>(how + 1) : WayOf(bytes.value * parts, 0);
+    const uint8_t way = WayOf(bytes.value, parts, how, 0);
     return {Rounded(WorkOf(bytes.value, way), kFractionBits), m_ways[way].latency};
 }
 
@@ -660,10 +672,7 @@ ScaleUpModel::Lend(rdma::TimePoint now, std::vector<Lent>* lent)
     });
     const auto give = [&](uint32_t number, int64_t finish, int64_t arrival) {
         lent->push_back({m_messages[number].cookie, finish, arrival});
-        m_messages[number].arrival = kNeverPs;
-        m_messages[number].next = m_freeMessage;
-        m_freeMessage = number;
-        --m_underWay;
+        FreeMessage(number);
     };
     for (const Arrival& arrival : flying)
     {
@@ -698,7 +707,7 @@ ScaleUpModel::PutBack(uint32_t fromGpu,
                       uint8_t how,
                       const Lent& lent)
 {
-    const uint8_t way = how ? static_cast<uint8_t>(how + 1) : WayOf(bytes.value * parts, 0);
+    const uint8_t way = WayOf(bytes.value, parts, how, 0);
     const uint32_t number = MakeMessage(bytes.value, lent.cookie, way);
     const uint32_t pairNumber = PairOf(fromGpu, toGpu);
     m_messages[number].pair = pairNumber;
@@ -752,10 +761,7 @@ ScaleUpModel::Arrived(rdma::TimePoint now, uint64_t& cookie)
     {
         CatchUp(message.pair, now.ps); // it was alone, and left a latency ago
     }
-    m_messages[number].arrival = kNeverPs;
-    m_messages[number].next = m_freeMessage;
-    m_freeMessage = number;
-    --m_underWay;
+    FreeMessage(number);
     return true;
 }
 

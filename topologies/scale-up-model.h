@@ -195,11 +195,6 @@ class ScaleUpModel
     {
         int64_t sending; ///< ps
         int64_t latency; ///< ps
-
-        bool operator==(const Timing& other) const
-        {
-            return sending == other.sending && latency == other.latency;
-        }
     };
 
     struct Lent
@@ -359,12 +354,16 @@ class ScaleUpModel
     bool Crosses(uint32_t fromGpu, uint32_t toGpu) const;
     /// \param first of its kind of links
     uint8_t WayOf(uint64_t bytes, uint8_t first) const;
+    /// \param parts, how as those of Post
+    uint8_t WayOf(uint64_t bytes, uint64_t parts, uint8_t how, uint8_t first) const;
     Work WorkOf(uint64_t bytes, uint8_t how) const;
     Work WorkOf(const Message& message) const;
     int64_t LatencyOf(const Message& message) const;
     uint32_t PairOf(uint32_t from, uint32_t to);
-    /// A message that is nowhere yet. \return its number
-    uint32_t MakeMessage(uint64_t bytes, uint64_t cookie, uint8_t how);
+    /// A message that is nowhere yet. \param way in m_ways \return its number
+    uint32_t MakeMessage(uint64_t bytes, uint64_t cookie, uint8_t way);
+    /// It is no longer under way.
+    void FreeMessage(uint32_t number);
     bool SharesPorts(const Pair& pair) const;
 
     bool IsSwitch(uint32_t port) const

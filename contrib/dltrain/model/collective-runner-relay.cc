@@ -52,13 +52,13 @@ CollectiveRunner::Relay::FindStations(Member& entry, const Part& part)
             return false;
         }
         Member& next = members[lane.sendPeer];
-        m_stations[m_links] = {member, member->last.channel, 0, 0};
+        const Connection& connection = member->last;
+        m_stations[m_links] = {member, connection.channel, 0, 0};
         if (next.server != m_server)
         {
             m_exit = member;
             return m_links > 0;
         }
-        const Connection& connection = member->last;
         if (&next == &entry || m_links == MOST_LINKS || !connection.inside ||
             connection.peer != lane.sendPeer || connection.plan != part.plan->id ||
             !m_inside.IsPlain(connection.channel))
@@ -82,7 +82,7 @@ CollectiveRunner::Relay::LinkOf(const ScaleUpTransport::Lent& message) const
     }
     const Member& first = *m_stations[0].member;
     return message.user == &m_runner && address.communicator == first.communicator &&
-                   message.lane == 0 && message.immediate == m_stations[0].member->part.sequence
+                   message.lane == 0 && message.immediate == first.part.sequence
                ? link
                : m_links;
 }
@@ -221,11 +221,11 @@ CollectiveRunner::Relay::Add()
         std::vector<Passing> more(std::max<std::size_t>(4, 2 * m_passing.size()));
         for (uint32_t i = m_begin; i != m_end; ++i)
         {
-            more[i & (more.size() - 1)] = m_passing[i & (m_passing.size() - 1)];
+            more[i & (more.size() - 1)] = PassingAt(i);
         }
         m_passing = std::move(more);
     }
-    return m_passing[m_end++ & (m_passing.size() - 1)];
+    return PassingAt(m_end++);
 }
 
 void
@@ -313,7 +313,7 @@ CollectiveRunner::Relay::CountSent(int64_t until) const
     }
     for (uint32_t i = m_begin; i != m_end; ++i)
     {
-        const Passing& passing = m_passing[i & (m_passing.size() - 1)];
+        const Passing& passing = PassingAt(i);
         const Whereabouts is = Find(passing, until);
         const uint32_t sends = (is.isOut ? m_links : is.link) + passing.cameIn - passing.first;
         bytes += passing.bytes * sends;
@@ -358,7 +358,7 @@ CollectiveRunner::Relay::SendOut(uint32_t turn, int64_t now)
     {
         return; // it has ended meanwhile
     }
-    const Passing& passing = m_passing[m_begin++ & (m_passing.size() - 1)];
+    const Passing& passing = PassingAt(m_begin++);
     const uint64_t bytes = passing.bytes;
     if (passing.cameIn)
     {
@@ -409,7 +409,7 @@ CollectiveRunner::Relay::End(int64_t now, int64_t until)
     std::vector<ScaleUpTransport::Lent> back;
     for (; m_begin != m_end; ++m_begin)
     {
-        const Passing& passing = m_passing[m_begin & (m_passing.size() - 1)];
+        const Passing& passing = PassingAt(m_begin);
         const Whereabouts is = Find(passing, until);
         Count(passing, is.isOut ? m_links : is.link);
         if (is.isOut)
@@ -475,10 +475,10 @@ CollectiveRunner::Relay::Prefetch(int64_t until, uint32_t depth) const
     {
         return;
     }
-    const Passing& oldest = m_passing[m_begin & (m_passing.size() - 1)];
+    const Passing& oldest = PassingAt(m_begin);
     if (depth == 1)
     {
-        const Passing& next = m_passing[m_end & (m_passing.size() - 1)];
+        const Passing& next = PassingAt(m_end);
         ns3::PrefetchLines(&oldest, oldest.finish.data() + m_links);
         ns3::PrefetchLines(&next, next.finish.data() + m_links);
     }

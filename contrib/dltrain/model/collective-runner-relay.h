@@ -132,6 +132,17 @@ class CollectiveRunner::Relay final : public ScaleUpBorrower
     uint32_t LinkOf(const ScaleUpTransport::Lent& message) const;
     topo::ScaleUpModel::Timing TimingOf(uint64_t bytes) const;
     Passing& Add();
+
+    Passing& PassingAt(uint32_t number)
+    {
+        return m_passing[number & (m_passing.size() - 1)];
+    }
+
+    const Passing& PassingAt(uint32_t number) const
+    {
+        return m_passing[number & (m_passing.size() - 1)];
+    }
+
     /// The paths of a passing message, on which GPU `station` got it.
     results::PathRecord* PathTo(const Passing& passing, uint32_t station, int64_t at);
     /// GPUs behind the passing's first, up to this one, have got it.

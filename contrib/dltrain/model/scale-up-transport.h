@@ -93,7 +93,7 @@ class ScaleUpTransport : public Transport
 
     /// What is under way comes back: of each channel in the order of the posts, and all in that of
     /// their posts. The borrower has nothing any more.
-    /// \param like parts, how and mostBps of all of them
+    /// \param like parts and how of all of them
     /// \param posted bytes posted meanwhile \param arrived bytes
     void PutBack(uint32_t server,
                  int64_t now,

@@ -6,13 +6,9 @@
 #include "contrib/rdma/core/flow-hash.h"
 #include "scenarios/spec/aggregators.h"
 
-#include "ns3/global-value.h"
-#include "ns3/node-window-simulator-impl.h"
 #include "ns3/node.h"
-#include "ns3/quad-heap-scheduler.h"
 #include "ns3/rdma-event-order.h"
 #include "ns3/simulator.h"
-#include "ns3/string.h"
 
 #include <map>
 #include <stdexcept>
@@ -47,12 +43,6 @@ Places::Places(const scenario::ClusterSpec& cluster,
       m_firstSwitch(cluster.servers * cluster.server.gpus),
       m_aggregators(cluster.aggregators.get())
 {
-    ns3::StringValue scheduler;
-    ns3::GlobalValue::GetValueByName("SchedulerType", scheduler);
-    ns3::StringValue engine;
-    ns3::GlobalValue::GetValueByName("SimulatorImplementationType", engine);
-    m_hasTurns = scheduler.Get() == ns3::QuadHeapScheduler::GetTypeId().GetName() ||
-                 engine.Get() == ns3::NodeWindowSimulatorImpl::GetTypeId().GetName();
     std::vector<uint32_t> hosts;
     for (uint32_t server = 0; server < cluster.servers; ++server)
     {
@@ -70,6 +60,10 @@ Places::Places(const scenario::ClusterSpec& cluster,
         m_firstEndpoint.push_back(cluster.topology.EndpointOf(host, 0));
         m_contextOfServer.push_back(fabric.GetNodes().Get(cluster.topology.Hosts()[host])->GetId());
         m_isServerHere.push_back(fabric.IsLocal(m_firstEndpoint.back()));
+        if (m_isServerHere.back())
+        {
+            m_hasTurns = fabric.GetNic(m_firstEndpoint.back())->GetPort()->HasArrivalOrder();
+        }
     }
 }
 

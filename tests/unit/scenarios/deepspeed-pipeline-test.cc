@@ -7,6 +7,7 @@
 #include "example-options.h"
 #include "scenarios/training/plan-check.h"
 #include "steps-runner.h"
+#include "two-stages.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -23,18 +24,7 @@ constexpr double kBackward = 5e-3;
 double
 TwoStages(uint32_t m, double tau, bool deepSpeed)
 {
-    TrainingOptions o;
-    o.profile.emplace();
-    o.profile->layers = {{"a", kForward, kBackward, 4000, 0, 0},
-                         {"b", kForward, kBackward, 0, 0, 0}};
-    o.profile->batch = 4;
-    o.profile->optimizerSeconds = 0;
-    o.model = ModelOfProfile(*o.profile, "two");
-    o.model.parameters = 2; // of which none is added up among copies: there is one
-    o.gpu = *FindGpu("A100");
-    o.microBatch = 4;
-    o.ranks = o.pipeline = 2;
-    o.accumulation = m;
+    TrainingOptions o = TwoStageOptions(kForward, kBackward, m);
     o.awaitedSends = true;
     o.deepSpeedSends = deepSpeed;
     NetworkOfSteps network;

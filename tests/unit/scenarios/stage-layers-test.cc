@@ -11,6 +11,7 @@
 #include "scenarios/training/stage-layers.h"
 #include "scenarios/training/volumes.h"
 #include "steps-runner.h"
+#include "two-stages.h"
 #include "vgg16-profile.h"
 
 #include <algorithm>
@@ -415,17 +416,7 @@ TEST(PipelineSends, AwaitedAreAddedUp)
     {
         for (const double tau : {0.0, 1e-4, 0.0137})
         {
-            TrainingOptions o;
-            o.profile.emplace();
-            o.profile->layers = {{"a", 2e-3, 5e-3, 4000, 0, 0}, {"b", 2e-3, 5e-3, 0, 0, 0}};
-            o.profile->batch = 4;
-            o.profile->optimizerSeconds = 0;
-            o.model = ModelOfProfile(*o.profile, "two");
-            o.model.parameters = 2; // of which none is added up among copies: there is one
-            o.gpu = *FindGpu("A100");
-            o.microBatch = 4;
-            o.ranks = o.pipeline = 2;
-            o.accumulation = m;
+            TrainingOptions o = TwoStageOptions(2e-3, 5e-3, m);
             o.schedule = "gpipe";
             for (const bool awaited : {false, true})
             {
