@@ -112,7 +112,7 @@ PathRecord::operator=(const PathRecord& other)
 
 CollectivePaths::CollectivePaths(std::function<const MessageParts*()> partsOf, uint16_t depth)
     : m_partsOf(std::move(partsOf)),
-      m_depth(std::max<uint16_t>(1, depth)),
+      m_depth(depth),
       m_least(static_cast<uint16_t>((m_depth + 1) / 2)),
       m_period(static_cast<uint16_t>(m_depth + 1 - m_least))
 {
@@ -186,7 +186,12 @@ CollectivePaths::Continue(Path cause, coll::Rank from, coll::Rank to, bool insid
     Record* before = cause;
     Record* tail = cause->tail; // the cause is held, and so its tail is there
     uint16_t depth = cause->depth;
-    if (inside && cause->inside)
+    if (m_depth == 0)
+    {
+        before = tail = nullptr;
+        from = inside && cause->inside ? cause->from : from;
+    }
+    else if (inside && cause->inside)
     {
         from = cause->from; // in its place
         before = cause->before;
@@ -220,6 +225,31 @@ CollectivePaths::Continue(Path cause, coll::Rank from, coll::Rank to, bool insid
     r->tail = tail;
     r->depth = depth;
     return Begin(r, from, to, inside, now);
+}
+
+CollectivePaths::Path
+CollectivePaths::GoOn(Path cause, coll::Rank from, coll::Rank to, bool inside, int64_t now)
+{
+    // One message more of a run inside a server is the same record, and where none stays linked,
+    // any message is.
+    const bool run = inside && cause->inside;
+    if ((!run && m_depth > 0) || cause->heads.load(std::memory_order_acquire) != 1 ||
+        cause->links.load(std::memory_order_acquire) != 1)
+    {
+        const Path path = Continue(cause, from, to, inside, now);
+        Drop(cause);
+        return path;
+    }
+    ++cause->messages; // nobody else goes on from there
+    cause->at = now;
+    cause->to = to;
+    if (!run)
+    {
+        cause->inside = inside;
+        cause->from = from;
+        cause->port = cause->behind = UINT32_MAX;
+    }
+    return cause;
 }
 
 CollectivePaths::Path
@@ -297,8 +327,7 @@ CollectivePaths::Arrive(Path cause, coll::Rank from, coll::Rank to, int64_t now)
         return NONE;
     }
     const int64_t caused = cause->at;
-    const Path path = Continue(cause, from, to, false, now);
-    Drop(cause);
+    const Path path = GoOn(cause, from, to, false, now);
     Record& r = *path;
     const MessageParts* divided = m_partsOf();
     if (!divided)
@@ -356,19 +385,7 @@ CollectivePaths::ArriveAlong(Path cause,
         return NONE;
     }
     const int64_t caused = cause->at;
-    Path path = cause;
-    if (cause->inside && cause->heads.load(std::memory_order_acquire) == 1 &&
-        cause->links.load(std::memory_order_acquire) == 1)
-    {
-        ++cause->messages; // nobody else goes on from there
-        cause->at = now;
-        cause->to = to;
-    }
-    else
-    {
-        path = Continue(cause, from, to, true, now);
-        Drop(cause);
-    }
+    const Path path = GoOn(cause, from, to, true, now);
     Record& r = *path;
     r.messages += messages - 1;
     r.shares[static_cast<std::size_t>(PathShare::SOFTWARE)] += posted - caused;

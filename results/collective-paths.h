@@ -96,7 +96,8 @@ static_assert(sizeof(PathRecord) == 256);
  * counted references and recycled (messages inside a server that follow one another share one):
  * what no message under way, no rank in a collective and no listener holds is free. At most `depth`
  * messages of a path stay linked, the last ones; those before live on in the sums only. So memory
- * is a record (256 B) for each message under way, and at most depth + 1 for each path held.
+ * is a record (256 B) for each message under way, and at most depth + 1 for each path held. With a
+ * depth of 0 a path that nobody else holds takes its record along: nothing is copied or recycled.
  *
  * Paths meet in the records they have in common, so how many messages stay linked cannot be seen to
  * by whoever comes first to `depth`. Every record counts the messages linked to it, which follows
@@ -126,7 +127,7 @@ class CollectivePaths
 
     /// \param partsOf where the time of the message went that Arrive is told of, of this thread;
     /// null: not known
-    /// \param depth messages to keep linked at most, at least 1
+    /// \param depth messages to keep linked at most; 0: of a path there are the sums alone
     CollectivePaths(std::function<const MessageParts*()> partsOf, uint16_t depth);
 
     /// All calls below take and return NONE where nothing is noted.
@@ -185,8 +186,9 @@ class CollectivePaths
     }
 
   private:
-    /// \param cause held, which ends here
-    Path ArriveAfter(Path cause, coll::Rank from, coll::Rank to, int64_t now);
+    /// \param cause held, which ends here \return a path that goes on with a message, held: the
+    /// same record where nobody else needs it as it is
+    Path GoOn(Path cause, coll::Rank from, coll::Rank to, bool inside, int64_t now);
     /// \return a copy of a path that goes on with a message, held
     Path Continue(Path cause, coll::Rank from, coll::Rank to, bool inside, int64_t now);
     /// \return a new record, of the arrival of a message now, held

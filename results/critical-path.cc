@@ -59,7 +59,8 @@ CriticalPath::DepthFor(const training::TrainingPlan& plan)
     {
         held += collectives[role];
     }
-    return static_cast<uint16_t>(std::clamp<std::size_t>(RECORDS / held, 1, MOST_DEPTH));
+    const std::size_t most = std::min<std::size_t>(RECORDS / held, MOST_DEPTH);
+    return static_cast<uint16_t>(most < LEAST_DEPTH ? 0 : most);
 }
 
 CriticalPath::CriticalPath(const training::TrainingPlan& plan,

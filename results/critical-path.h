@@ -48,13 +48,16 @@ namespace results
  * the same.
  *
  * Memory: 24 B a call and rank of the steps under way, and what CollectivePaths holds of each
- * rank's collectives in them: at most some RECORDS records, but at least two for each.
+ * rank's collectives in them: at most some RECORDS records, but at least one for each.
  */
 class CriticalPath
 {
   public:
-    static constexpr std::size_t RECORDS = 1U << 16;  //!< of CollectivePaths, for all ranks
-    static constexpr std::size_t MOST_DEPTH = 128;    //!< messages of a path kept
+    static constexpr std::size_t RECORDS = 1U << 16; //!< of CollectivePaths, for all ranks
+    static constexpr std::size_t MOST_DEPTH = 128;   //!< messages of a path kept
+    /// Where there is room for one only none is kept: the last of a ring of thousands says nothing,
+    /// and paths that keep none are quicker to note (CollectivePaths).
+    static constexpr std::size_t LEAST_DEPTH = 2;
     static constexpr std::size_t MOST_PARTS = 1000;   //!< calls in stats.json
     static constexpr std::size_t MOST_MESSAGES = 500; //!< in stats.json: the longest
     static constexpr std::size_t MOST_HOPS = 10;      //!< in stats.json: those with most time

@@ -60,7 +60,7 @@ CollperfSimulation::Populate()
     if (m_scenario.run.attribution)
     {
         // Of a path only the sums are asked for.
-        constexpr uint16_t kLinked = 1;
+        constexpr uint16_t kLinked = 0;
         const TraceCollector& collector = m_run.Collector();
         m_paths = std::make_unique<results::CollectivePaths>(
             [&collector] { return collector.GetMessageParts(); },

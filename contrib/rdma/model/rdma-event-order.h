@@ -25,6 +25,9 @@ namespace ns3
  *     31    30..11  10..1  0
  *      1     node   port   MAC control frame
  *
+ * Port numbers that a node has no port for can be turns of something else that comes behind its
+ * frames: dltrain's Places has the last three for what a server's GPUs do among themselves.
+ *
  * What concerns the whole simulation runs without a node: at one time first what is to be BEFORE
  * all that nodes do, then, behind the nodes, what is on a GRID (RdmaGridTimer), then all other.
  *

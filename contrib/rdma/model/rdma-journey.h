@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <vector>
 
 namespace ns3
 {
@@ -180,10 +179,25 @@ struct RdmaSenderClock
         int64_t repeating{0};
     };
 
-    boost::container::small_vector<Base, 2>
-        bases;              //!< when each message was posted whose last packet is still to be sent
-    std::size_t first{0};   //!< of them: those before have been sent
-    std::vector<Last> sent; //!< by PSN, the first time; of those acknowledged some
+    /// Few are under way at a time: what there mostly is of them is here, not a pointer away.
+    static constexpr std::size_t COMMON = 2;
+
+    boost::container::small_vector<Base, COMMON>
+        bases;            //!< when each message was posted whose last packet is still to be sent
+    std::size_t first{0}; //!< of them: those before have been sent
+    boost::container::small_vector<Last, COMMON>
+        sent; //!< by PSN, the first time; of those acknowledged some
+
+    /// As made, but for the memory that it has.
+    void Restart()
+    {
+        throttled = window = line = again = lineBefore = 0;
+        windowSince = -1;
+        ways = false;
+        bases.clear();
+        first = 0;
+        sent.clear();
+    }
 };
 
 } // namespace ns3

@@ -249,6 +249,7 @@ void
 RdmaNic::NoteWays(const RdmaJourney::Wanted& wanted)
 {
     m_ways = &wanted;
+    m_notesWays = true;
 }
 
 void

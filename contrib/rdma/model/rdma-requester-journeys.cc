@@ -28,7 +28,10 @@ Attach(RdmaFrame& frame, std::unique_ptr<RdmaJourney> journey)
 
 } // namespace
 
-RdmaSenderClock::Base
+// These are inline, and what they return is kept in registers: a record that is put together part
+// by part and then read as a whole keeps a processor waiting until it has reached the cache.
+
+inline RdmaSenderClock::Base
 RdmaRequester::ReadClock(int64_t now) const
 {
     RdmaSenderClock::Base base;
@@ -48,12 +51,13 @@ RdmaRequester::StartClock(int64_t now)
     {
         own.clock = std::make_unique<RdmaSenderClock>();
     }
-    own.clock->bases.push_back(ReadClock(now));
-    const RdmaJourney::Wanted* ways = m_qp->m_nic->m_ways;
-    own.clock->ways = ways && (*ways)(m_qp->m_nic->m_endpoint, m_qp->m_peerEndpoint);
+    RdmaSenderClock::Base& base = own.clock->bases.emplace_back();
+    base = ReadClock(now);
+    const RdmaNic& nic = *m_qp->m_nic;
+    own.clock->ways = nic.m_notesWays && (*nic.m_ways)(nic.m_endpoint, m_qp->m_peerEndpoint);
     if (own.nextSend > now) // the pace of what was sent before is still to be waited for
     {
-        own.clock->bases.back().throttled -= own.nextSend - now;
+        base.throttled -= own.nextSend - now;
     }
 }
 
@@ -73,7 +77,7 @@ RdmaRequester::NoteWindow(int64_t now)
     }
 }
 
-RdmaSenderClock::Last
+inline RdmaSenderClock::Last
 RdmaRequester::TimeInSender(const RdmaWorkRequest& request,
                             const RdmaSenderClock::Base& base,
                             int64_t now) const
@@ -98,16 +102,16 @@ RdmaRequester::TimeInSender(const RdmaWorkRequest& request,
     return last;
 }
 
-void
+inline void
 RdmaRequester::KeepLast(const RdmaSenderClock::Last& last)
 {
-    std::vector<RdmaSenderClock::Last>& sent = m_sender->clock->sent;
+    auto& sent = m_sender->clock->sent;
     if (sent.size() == sent.capacity()) // make room before it grows
     {
         const auto acked = [this](const auto& other) { return other.psn < m_sender->ackedPsn; };
         sent.erase(std::remove_if(sent.begin(), sent.end(), acked), sent.end());
     }
-    sent.push_back(last);
+    sent.emplace_back() = last;
 }
 
 void

@@ -23,13 +23,7 @@ RdmaRequester::Sender::Begin(const SenderNumbers& idle)
     requests.clear();
     if (clock) // its sums count from anywhere
     {
-        auto bases = std::move(clock->bases);
-        auto sent = std::move(clock->sent);
-        bases.clear();
-        sent.clear();
-        *clock = RdmaSenderClock();
-        clock->bases = std::move(bases);
-        clock->sent = std::move(sent);
+        clock->Restart();
     }
 }
 
