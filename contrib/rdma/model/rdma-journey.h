@@ -179,13 +179,13 @@ struct RdmaSenderClock
         int64_t repeating{0};
     };
 
-    /// Few are under way at a time: what there mostly is of them is here, not a pointer away.
-    static constexpr std::size_t COMMON = 2;
+    // Few are under way at a time: what there mostly is of them is here, not a pointer away. Memory
+    // of a queue pair is a matter, so there is room for one that has gone.
 
-    boost::container::small_vector<Base, COMMON>
+    boost::container::small_vector<Base, 2>
         bases;            //!< when each message was posted whose last packet is still to be sent
     std::size_t first{0}; //!< of them: those before have been sent
-    boost::container::small_vector<Last, COMMON>
+    boost::container::small_vector<Last, 1>
         sent; //!< by PSN, the first time; of those acknowledged some
 
     /// As made, but for the memory that it has.
