@@ -186,12 +186,7 @@ CollectivePaths::Continue(Path cause, coll::Rank from, coll::Rank to, bool insid
     Record* before = cause;
     Record* tail = cause->tail; // the cause is held, and so its tail is there
     uint16_t depth = cause->depth;
-    if (m_depth == 0)
-    {
-        before = tail = nullptr;
-        from = inside && cause->inside ? cause->from : from;
-    }
-    else if (inside && cause->inside)
+    if (inside && cause->inside)
     {
         from = cause->from; // in its place
         before = cause->before;
@@ -209,6 +204,10 @@ CollectivePaths::Continue(Path cause, coll::Rank from, coll::Rank to, bool insid
         else if (depth < m_period)
         {
             tail = nullptr;
+        }
+        if (depth == 0) // m_depth is: none stays linked
+        {
+            before = nullptr;
         }
     }
     if (before && depth != m_period)

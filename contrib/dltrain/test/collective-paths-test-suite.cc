@@ -430,7 +430,7 @@ class CollectivePathsTestCase : public TestCase
             // With only some messages kept the sums stay as they are, and those kept are the last
             // ones: how many follows from how many there were. Up to `depth` all; with one more
             // half of them are left, and so on.
-            for (const std::size_t depth : {1, 2, 3, 4, 7})
+            for (const std::size_t depth : {0, 1, 2, 3, 4, 7})
             {
                 const auto bed = run(static_cast<uint16_t>(depth));
                 Check(*bed, what + ", cut", false);

@@ -139,11 +139,8 @@ struct alignas(64) RdmaJourney
     void Tell(const Question& question);
 };
 
-/**
- * \ingroup rdma
- * What a queue pair remembers for the journeys of its messages.
- */
-struct RdmaSenderClock
+/// Of a queue pair, for the journeys of its messages: times so far.
+struct RdmaSenderSums
 {
     int64_t throttled{0};    //!< paced so far, ps
     int64_t window{0};       //!< window closed so far, ps
@@ -154,7 +151,14 @@ struct RdmaSenderClock
                       //!< has asked to wait
     int64_t lineBefore{0}; //!< `line` when the message's first packet went whose turn it is
     bool ways{false};      //!< of the queue pair as it is connected, packets' ways are noted
+};
 
+/**
+ * \ingroup rdma
+ * What a queue pair remembers for the journeys of its messages.
+ */
+struct RdmaSenderClock : RdmaSenderSums
+{
     /// What these were at some time.
     struct Base
     {
@@ -188,12 +192,9 @@ struct RdmaSenderClock
     boost::container::small_vector<Last, 1>
         sent; //!< by PSN, the first time; of those acknowledged some
 
-    /// As made, but for the memory that it has.
-    void Restart()
+    /// Of its messages nothing is remembered; what memory it has it keeps.
+    void Forget()
     {
-        throttled = window = line = again = lineBefore = 0;
-        windowSince = -1;
-        ways = false;
         bases.clear();
         first = 0;
         sent.clear();

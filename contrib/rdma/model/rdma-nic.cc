@@ -249,7 +249,6 @@ void
 RdmaNic::NoteWays(const RdmaJourney::Wanted& wanted)
 {
     m_ways = &wanted;
-    m_notesWays = true;
 }
 
 void

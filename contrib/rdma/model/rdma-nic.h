@@ -573,8 +573,7 @@ class RdmaNic : public Object, public RdmaPortUser
     uint8_t m_packetMask{0};   //!< priorities of which ordinary packets wait
     uint8_t m_ackPriority;     //!< QUEUE_PAIRS: each its queue pair's
     uint8_t m_cnpPriority;
-    bool m_traced{false};    //!< somebody has connected to a trace source of messages
-    bool m_notesWays{false}; //!< whether there is m_ways
+    bool m_traced{false}; //!< somebody has connected to a trace source of messages
     uint32_t m_mtu;
     uint32_t m_ackEvery;
     const RdmaPathSource* m_paths{nullptr};

@@ -53,8 +53,8 @@ RdmaRequester::StartClock(int64_t now)
     }
     RdmaSenderClock::Base& base = own.clock->bases.emplace_back();
     base = ReadClock(now);
-    const RdmaNic& nic = *m_qp->m_nic;
-    own.clock->ways = nic.m_notesWays && (*nic.m_ways)(nic.m_endpoint, m_qp->m_peerEndpoint);
+    const RdmaJourney::Wanted* ways = m_qp->m_nic->m_ways;
+    own.clock->ways = ways && (*ways)(m_qp->m_nic->m_endpoint, m_qp->m_peerEndpoint);
     if (own.nextSend > now) // the pace of what was sent before is still to be waited for
     {
         base.throttled -= own.nextSend - now;

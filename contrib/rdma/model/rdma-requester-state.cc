@@ -23,7 +23,8 @@ RdmaRequester::Sender::Begin(const SenderNumbers& idle)
     requests.clear();
     if (clock) // its sums count from anywhere
     {
-        clock->Restart();
+        static_cast<RdmaSenderSums&>(*clock) = {};
+        clock->Forget();
     }
 }
 
@@ -91,9 +92,7 @@ RdmaRequester::Reset(uint64_t psn)
     s.first = s.told = s.cursor = 0;
     if (s.clock) // what it remembers of messages is of those that are gone
     {
-        s.clock->bases.clear();
-        s.clock->first = 0;
-        s.clock->sent.clear();
+        s.clock->Forget();
     }
     StartAt(psn);
     s.sentBytes = s.ackedBytes = m_postedBytes = 0;
