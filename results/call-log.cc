@@ -53,10 +53,6 @@ CallLog::CallLog(const training::TrainingPlan& plan, uint32_t warmup, uint32_t s
         callsOfStep += plan.roles[role].tasks.size();
     }
     const uint64_t calls = callsOfStep * steps;
-    if (plan.HasActors())
-    {
-        m_steps = UINT32_MAX; // numbers are each rank's own, and fast ones do more
-    }
     m_everyRank =
         static_cast<uint32_t>(std::clamp<uint64_t>((calls + most - 1) / most, 1, plan.ranks));
     if (calls / plan.ranks > most)

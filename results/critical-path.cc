@@ -48,18 +48,8 @@ IsCollective(const training::Task& task)
 uint16_t
 CriticalPath::DepthFor(const training::TrainingPlan& plan)
 {
-    std::vector<std::size_t> collectives;
-    for (const training::StepGraph& graph : plan.roles)
-    {
-        collectives.push_back(static_cast<std::size_t>(
-            std::count_if(graph.tasks.begin(), graph.tasks.end(), Communicates)));
-    }
-    std::size_t held = 1;
-    for (const uint32_t role : plan.roleOf)
-    {
-        held += collectives[role];
-    }
-    const std::size_t most = std::min<std::size_t>(RECORDS / held, MOST_DEPTH);
+    const std::size_t most =
+        std::min<std::size_t>(RECORDS / (1 + plan.CountCommunicating()), MOST_DEPTH);
     return static_cast<uint16_t>(most < LEAST_DEPTH ? 0 : most);
 }
 

@@ -53,7 +53,8 @@ constexpr double kPathRecord = 256;
 /// Until a queue pair serves another flow, with --queue-pairs=reused: it rests for 2 ms; as long
 /// again for the flow (assumed).
 constexpr rdma::Duration kReuseTime = rdma::Milliseconds(4);
-constexpr double kMostPathRecords = 65536; ///< CriticalPath::RECORDS
+/// CriticalPath::RECORDS: at least one for each rank's collectives and messages of a step, though.
+constexpr double kMostPathRecords = 65536;
 
 /// Adds up messages.
 class Counter
@@ -614,7 +615,10 @@ EstimateStep(const TrainingScenario& s)
     const Counter counter = CountStep(s);
     Estimate e = counter.Result(s.run);
     const double steps = static_cast<double>(s.steps) + s.warmupSteps;
-    const double paths = s.run.attribution ? std::max(kMostPathRecords, 2.0 * s.plan.ranks) : 0;
+    const double paths =
+        s.run.attribution
+            ? std::max(kMostPathRecords, static_cast<double>(s.plan.CountCommunicating()))
+            : 0;
     e.memory = counter.Memory(s.run, s.plan.ranks, std::min(paths, e.messages * steps), steps);
     return e;
 }

@@ -283,6 +283,28 @@ ModelText(const TrainingScenario& s)
     return text + (s.served ? "" : StagesText(s.options));
 }
 
+/// What a GPU computes in a step. \param seconds of the GPU that computes longest
+std::string
+ComputingText(const TrainingScenario& s, double seconds)
+{
+    if (s.trace)
+    {
+        return SecondsText(seconds) + " a GPU at most";
+    }
+    const bool stages = s.options.pipeline > 1;
+    const double flops = s.plan.flopsPerGpuPerStep;
+    std::string text = SecondsText(seconds) + " a GPU" + (stages ? " of the slowest stage" : "") +
+                       Format(", %.4g TFLOP", flops * 1e-12) + (stages ? " on average" : "");
+    if (seconds > 0)
+    {
+        const double peak = s.options.gpu.Peak(s.options.dtype);
+        text += Format(" (%.4g TFLOP/s", flops * 1e-12 / seconds) +
+                Format(", %.1f%% of ", 100 * flops / seconds / peak) +
+                Format("the peak of %.4g: MFU is less)", peak * 1e-12);
+    }
+    return text;
+}
+
 /// Lines of what a step comes to. \param e of the run as it is simulated first
 std::string
 StepText(const TrainingScenario& s, const Estimate& e)
@@ -298,19 +320,7 @@ StepText(const TrainingScenario& s, const Estimate& e)
     text += extended
                 ? PlanLine("layers", BlocksText(s.plan) + "; times and bytes are extended to all")
                 : "";
-    const double peak = s.options.gpu.Peak(s.options.dtype);
-    text += s.trace
-                ? PlanLine("computing", SecondsText(compute) + " a GPU at most")
-                : PlanLine("computing",
-                           SecondsText(compute) + " a GPU, " +
-                               Format("%.4g", s.plan.flopsPerGpuPerStep * 1e-12) + " TFLOP" +
-                               (compute > 0
-                                    ? Format(" (%.4g TFLOP/s",
-                                             s.plan.flopsPerGpuPerStep * 1e-12 / compute) +
-                                          Format(", %.1f%% of ",
-                                                 100 * s.plan.flopsPerGpuPerStep / compute / peak) +
-                                          Format("the peak of %.4g: MFU is less)", peak * 1e-12)
-                                    : ""));
+    text += PlanLine("computing", ComputingText(s, compute));
     std::string moved;
     for (const auto& [op, bytes] : s.served ? SentByServed(*s.served, s.accumulation) : whole.moved)
     {

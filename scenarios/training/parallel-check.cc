@@ -181,6 +181,26 @@ CheckExpert(const TrainingOptions& o, const Refuse& error)
     }
 }
 
+/// Names the option whose number it is.
+void
+RefuseSchedule(const TrainingOptions& o, const PipelineRefusal& refusal, const Refuse& error)
+{
+    switch (refusal.of)
+    {
+    case PipelineRefusal::Of::kMicroBatches:
+        error("accumulation", "is " + Number(o.accumulation) + ", " + refusal.why);
+        return;
+    case PipelineRefusal::Of::kVirtualStages:
+        error("virtual-stages", "is " + Number(o.virtualStages) + ", " + refusal.why);
+        return;
+    case PipelineRefusal::Of::kReplicas:
+        error("replicas", "is " + ReplicasText(o) + ", " + refusal.why);
+        return;
+    default:
+        error("pipeline-schedule", "is " + o.schedule + ": " + refusal.why);
+    }
+}
+
 /// What runs through a pipeline, and in which order.
 void
 CheckSchedule(const TrainingOptions& o, const Refuse& error)
@@ -194,7 +214,7 @@ CheckSchedule(const TrainingOptions& o, const Refuse& error)
     {
         if (const auto why = schedule->WhyNot(PipelineOf(o)))
         {
-            error("pipeline-schedule", o.schedule + ": " + *why);
+            RefuseSchedule(o, *why, error);
         }
         if (o.deepSpeedSends && (o.schedule != "1f1b" || !o.replicas.empty()))
         {

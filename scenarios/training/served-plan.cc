@@ -355,6 +355,7 @@ ServedPlan::AddUpdaters(rdma::Duration wholeOptimizer, const TrainingOptions& op
     }
     if (m_served.strategy == Strategy::kSandblaster)
     {
+        m_plan.senders = m_replicas;
         for (coll::Rank r = 0; r < m_replicas; ++r)
         {
             m_plan.actorAt.push_back(r);

@@ -17,6 +17,7 @@
 #include "scenarios/training/jitter.h"
 #include "scenarios/training/speed-profile.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -127,6 +128,9 @@ struct TrainingPlan
     /// is theirs: no stream, no group of collectives. Number `ranks` + i is at the GPU actorAt[i],
     /// whose messages its own are. What a step is, where there are actors, the workload says.
     std::vector<coll::Rank> actorAt;
+    /// The last so many actors send for the rank at their GPU, which goes on computing meanwhile:
+    /// what they send counts as its own.
+    coll::Rank senders = 0;
     // For throughput figures:
     uint64_t samplesPerStep = 0;   ///< global batch
     double flopsPerGpuPerStep = 0; ///< model FLOPs, without recomputation
@@ -137,6 +141,24 @@ struct TrainingPlan
     std::size_t UsualRoles() const
     {
         return fillRoles > 0 ? fillRoles : roles.size();
+    }
+
+    /// \return collectives and messages of a step, each counted once for each of its ranks (and
+    /// actors)
+    std::size_t CountCommunicating() const
+    {
+        std::vector<std::size_t> ofRole;
+        for (const StepGraph& graph : roles)
+        {
+            ofRole.push_back(static_cast<std::size_t>(
+                std::count_if(graph.tasks.begin(), graph.tasks.end(), Communicates)));
+        }
+        std::size_t all = 0;
+        for (const uint32_t role : roleOf)
+        {
+            all += ofRole[role];
+        }
+        return all;
     }
 
     /// What a rank plays in a step of the first size, counted from the beginning of the run.
@@ -168,6 +190,11 @@ struct TrainingPlan
     coll::Rank Runners() const
     {
         return ranks + static_cast<coll::Rank>(actorAt.size());
+    }
+
+    bool SendsForItsRank(coll::Rank runner) const
+    {
+        return runner + senders >= Runners();
     }
 
     /// The GPU of a rank or an actor.

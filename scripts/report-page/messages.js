@@ -69,7 +69,8 @@ function distribution(parent, what, title, quantiles, format, unitLabel) {
   });
   return box;
 }
-const curveColour = (name) => (operationNames.includes(name) ? operationColour(name) : colour("muted"));
+// The sum of all is none of the colours of operations, which have a grey, too.
+const curveColour = (name) => (operationNames.includes(name) ? operationColour(name) : colour("text"));
 
 function completionTimes() {
   if (!data.flows) return;

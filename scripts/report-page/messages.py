@@ -16,7 +16,8 @@ MOST_OPERATIONS = 8  # curves by operation; the rest is one
 MOST_SIZES = 64  # distinct message sizes shown one by one; beyond that classes, four an octave
 MOST_POINTS = 240  # of a distribution
 MOST_FAIRNESS = 2000  # points of fairness.csv
-OPERATION = re.compile(r"(all|reduce|broadcast|gather|scatter|send|recv|point)[\w-]*")
+# (of several jobs each has its own: "big/all-gather bucket 3" is of big/all-gather)
+OPERATION = re.compile(r"(?:[^/]+/)?(all|reduce|broadcast|gather|scatter|send|recv|point)[\w-]*")
 
 
 def messages_of(files, stats):

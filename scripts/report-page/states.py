@@ -23,6 +23,8 @@ def timeline_of(files, stats):
     if not file:
         return None
     calls, names, streams, steps, comments = {}, {}, {}, {}, []
+    # Replicas end the warm-up each in the middle of something: of that what is behind it.
+    from_ns = round(1e3 * (_us(stats, "measured_from_us") or 0)) if "replica_rounds" in stats else 0
     begin, broken, logged = None, 0, 0
     with file:
         for line in files.lines("calls.log", file):
@@ -39,6 +41,9 @@ def timeline_of(files, stats):
             except (ValueError, OverflowError):
                 broken += 1
                 continue
+            if end < from_ns:
+                continue
+            start = max(start, from_ns)
             logged += 1
             if logged > MOST_ROWS:
                 files.problems.append(

@@ -77,7 +77,7 @@ function subtitle() {
   if (idleGpus()) words.push(count(idleGpus()) + " of " + count(stats.gpus) + " GPUs idle: means are of the others");
   const network = (data.topology && data.topology.name) || (stats.topology && stats.topology.name);
   if (network) words.push(network);
-  if (fabric.nic) words.push(fabric.nic);
+  if (fabric.nic) words.push((cluster.nics_per_server > 1 ? count(cluster.nics_per_server) + " x " : "") + fabric.nic);
   if (fabric.cc) words.push("congestion control " + fabric.cc + (fabric.pfc ? ", PFC" : ""));
   // What is as usual is not told: of RoCE and InfiniBand.
   if (fabric.load_balancer && !["ecmp", "tables"].includes(fabric.load_balancer)) words.push("load balancing " + fabric.load_balancer);

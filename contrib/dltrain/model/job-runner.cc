@@ -121,6 +121,10 @@ JobRunner::SetServices(const RankServices& services)
                 seats[rank],
                 services,
                 *this);
+            if (m_plan.SendsForItsRank(runner))
+            {
+                m_ranks[runner]->SendFor(*m_ranks[rank]);
+            }
         }
     }
 }
@@ -313,8 +317,7 @@ JobRunner::HearBegin(uint32_t round)
     {
         return;
     }
-    // With actors numbers are each runner's own: what begins is a step.
-    const uint32_t number = m_plan.HasActors() ? m_closed : round;
+    const uint32_t number = StepOf(round);
     if (number >= m_begun && !m_workload.IsDone())
     {
         m_begun = number + 1;
@@ -419,19 +422,22 @@ JobRunner::HearCall(const Call& ended)
         return;
     }
     ++m_tasksDone;
-    OpenRound& round = Open(m_plan.HasActors() ? m_closed : call.step);
+    OpenRound& round = Open(StepOf(call.step));
     round.messageBytes += call.task->kind == TaskKind::kSend ? call.task->bytes : 0;
+    // A step of actors' plans is a span of time: of what is under way when the first one that is
+    // measured begins, it has the rest.
+    const int64_t ofStep = std::max<int64_t>(call.end - m_measuredFrom, 0);
     if (call.task->stream == 0)
     {
-        round.computePs += static_cast<uint64_t>(call.end - call.start);
+        round.computePs += static_cast<uint64_t>(std::min(call.end - call.start, ofStep));
     }
     const bool host = call.task->kind == TaskKind::kHost;
     const bool loads = call.task->phase == training::Phase::kLoading;
     (host ? loads ? round.loadingPs : round.hostPs : round.communicationPs) +=
-        static_cast<uint64_t>(ended.communicated);
+        static_cast<uint64_t>(std::min(ended.communicated, ofStep));
     // What replicas wait for servers is no bubble of a pipeline.
     round.bubblePs += m_plan.HasActors() ? 0 : static_cast<uint64_t>(ended.bubble);
-    m_listener.OnCall(call);
+    m_listener.OnCall({call.start, call.end, call.rank, call.task, call.graph, StepOf(call.step)});
 }
 
 void
@@ -464,12 +470,16 @@ JobRunner::HearRoundEnd(const RoundEnd& ended)
     {
         m_roundsEnded[ended.rank] = ended.round.number + 1;
     }
-    OpenRound& open = Open(m_plan.HasActors() ? m_closed : ended.round.number);
+    OpenRound& open = Open(StepOf(ended.round.number));
     open.end = std::max(open.end, ended.time);
     if (m_plan.HasActors() ? notice.step : ++open.ranksDone == m_ranksHere)
     {
         // Each rank ends its rounds in their order: this number is the oldest of those open.
         EndOldest();
+        if (m_plan.HasActors() && notice.measure)
+        {
+            m_measuredFrom = ended.time;
+        }
     }
     if (!notice.IsEmpty())
     {

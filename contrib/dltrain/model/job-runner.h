@@ -245,6 +245,13 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     CallNote NoteOf(const Call& ended) const;
     Call CallOf(const CallNote& note) const;
 
+    /// With actors, numbers of rounds are each runner's own, and steps what all of them do
+    /// together. \return the step that a round of this number is reported with
+    uint32_t StepOf(uint32_t round) const
+    {
+        return m_plan.HasActors() ? m_closed : round;
+    }
+
     OpenRound& Open(uint32_t number);
     results::StepRecord Join(OpenRound& round) const;
     /// All ranks have ended the oldest that is open.
@@ -301,7 +308,8 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     results::CollectiveJoin m_join;
     std::deque<OpenRound> m_open; ///< numbers that not all ranks have ended: m_closed and on
     uint32_t m_closed;
-    uint32_t m_begun; ///< numbers that some rank has begun
+    int64_t m_measuredFrom = 0; ///< ps, of plans with actors
+    uint32_t m_begun;           ///< numbers that some rank has begun
     uint64_t m_tasks;
     uint64_t m_tasksDone = 0;
 

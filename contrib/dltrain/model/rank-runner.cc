@@ -165,9 +165,9 @@ RankRunner::TryStart(uint32_t s, int64_t now)
     if (task.kind != TaskKind::kRecv)
     {
         Account(now);
-        if (m_communicating++ == 0)
+        if (m_sending->busy++ == 0)
         {
-            m_communicatingSince = now;
+            m_sending->since = now;
         }
     }
     Communicate(id, now);
@@ -176,7 +176,7 @@ RankRunner::TryStart(uint32_t s, int64_t now)
 void
 RankRunner::Account(int64_t now)
 {
-    if (!m_computing && m_communicating == 0)
+    if (!m_computing && m_sending->busy == 0)
     {
         // With both under way it is what is offloaded that a faster one would shorten.
         const bool loading = m_hosting[false] == 0;
@@ -307,7 +307,7 @@ RankRunner::EndTask(TaskId id, int64_t now)
     stream.busy = false;
     Account(now);
     const bool idle = Communicates(task) && task.kind != TaskKind::kRecv &&
-                      --m_communicating == 0 && m_runner == m_rank;
+                      --m_sending->busy == 0 && (m_runner == m_rank || m_sending != &m_ownSending);
     int64_t waited = 0;
     if (task.kind == TaskKind::kHost)
     {
@@ -332,7 +332,7 @@ RankRunner::EndTask(TaskId id, int64_t now)
         --m_collectivesBusy;
     }
     m_listener.OnCall({stream.since, now, m_rank, &task, m_tables->graph, m_round.number},
-                      idle ? now - m_communicatingSince : waited,
+                      idle ? now - m_sending->since : waited,
                       Computes(task) ? m_bubble : 0);
     for (const TaskId next : m_tables->after[id])
     {
@@ -346,7 +346,7 @@ void
 RankRunner::Stop()
 {
     ns3::RdmaOwner::Check(m_services.collectives->ContextOf(m_rank), "stops a round of a rank");
-    NS_ASSERT_MSG(m_left == 0 || m_communicating == 0, "rank " << m_rank << " communicates");
+    NS_ASSERT_MSG(m_left == 0 || !FindCommunicating(), "rank " << m_rank << " communicates");
     m_stopped = true;
 }
 

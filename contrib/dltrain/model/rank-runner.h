@@ -62,10 +62,10 @@ class RankListener
   public:
     virtual ~RankListener() = default;
     /// A task has ended. \param communicated ps for which the rank's communication streams were
-    /// busy, if they are idle since; else 0, as of actors; of a task on the host the ps for which
-    /// nothing but such tasks (but those that load data, of one that does) was under way since the
-    /// last one ended \param bubble ps for which computing
-    /// stood still for the message that this computation waited for; else 0
+    /// busy, if they are idle since, those of actors that send for it with them; else 0, as of
+    /// other actors; of a task on the host the ps for which nothing but such tasks (but those that
+    /// load data, of one that does) was under way since the last one ended \param bubble ps for
+    /// which computing stood still for the message that this computation waited for; else 0
     virtual void OnCall(const results::CallRecord& call, int64_t communicated, int64_t bubble) = 0;
     /// The last task of a round has. \param runner TrainingPlan::Runners
     virtual void OnRoundEnd(Rank runner, const workload::Round& round, int64_t now) = 0;
@@ -95,6 +95,13 @@ class RankRunner
                std::vector<Seat> seats,
                RankServices services,
                RankListener& listener);
+
+    /// What this actor sends counts as what the rank sends: it tells for both. \param rank outlives
+    /// this
+    void SendFor(RankRunner& rank)
+    {
+        m_sending = &rank.m_ownSending;
+    }
 
     /// \pre the rank is in no round
     void Begin(const workload::Round& round, const GraphTables& tables, int64_t now);
@@ -234,8 +241,16 @@ class RankRunner
     uint32_t m_left = 0;             ///< tasks of this round
     bool m_stopped = false;          ///< the round
     bool m_aborted = false;
-    uint32_t m_communicating = 0; ///< communication streams busy
-    int64_t m_communicatingSince = 0;
+
+    /// Communication streams, but those that only receive.
+    struct Sending
+    {
+        uint32_t busy = 0;
+        int64_t since = 0; ///< ps: when they were idle last
+    };
+
+    Sending m_ownSending;
+    Sending* m_sending = &m_ownSending; ///< of the rank that what is sent counts for
     EventPool<RankRunner, training::TaskId> m_events;
 };
 

@@ -91,7 +91,9 @@ class Interleaved final : public PipelineSchedule
     }
 
   protected:
-    std::optional<std::string> WhyNotThis(const PipelineShape& shape) const override
+    using Of = PipelineRefusal::Of;
+
+    std::optional<PipelineRefusal> WhyNotThis(const PipelineShape& shape) const override
     {
         PipelineShape plain = shape;
         plain.virtualStages = 1;
@@ -101,17 +103,23 @@ class Interleaved final : public PipelineSchedule
         }
         if (shape.stages < 2)
         {
-            return "interleaved needs at least 2 stages: with 1 there is nothing to interleave";
+            return PipelineRefusal{
+                Of::kShape,
+                "interleaved needs at least 2 stages: with 1 there is nothing to interleave"};
         }
         if (shape.virtualStages < 2)
         {
-            return "interleaved needs at least 2 virtual stages a device: with 1 it is 1f1b";
+            return PipelineRefusal{Of::kVirtualStages,
+                                   "with which interleaved is 1f1b; allowed: at least 2, or "
+                                   "--pipeline-schedule=1f1b"};
         }
         if (shape.microBatches % shape.stages != 0)
         {
-            return "interleaved takes micro-batches in groups of the stages: " +
-                   std::to_string(shape.microBatches) + " micro-batches are not a multiple of " +
-                   std::to_string(shape.stages) + " stages";
+            return PipelineRefusal{Of::kMicroBatches,
+                                   "but interleaved takes micro-batches in groups of the " +
+                                       std::to_string(shape.stages) +
+                                       " stages; allowed: multiples of " +
+                                       std::to_string(shape.stages)};
         }
         return std::nullopt;
     }

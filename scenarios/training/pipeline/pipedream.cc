@@ -123,7 +123,7 @@ class PipeDream final : public PipelineSchedule
     }
 
   protected:
-    std::optional<std::string> WhyNotThis(const PipelineShape& shape) const override
+    std::optional<PipelineRefusal> WhyNotThis(const PipelineShape& shape) const override
     {
         PipelineShape plain = shape;
         plain.replicas.clear();
@@ -135,11 +135,12 @@ class PipeDream final : public PipelineSchedule
         {
             if (shape.MicroBatchesOfRun() % shape.Replicas(stage) != 0)
             {
-                return "pipedream gives the " + std::to_string(shape.Replicas(stage)) +
-                       " replicas of stage " + std::to_string(stage) +
-                       " the same number of micro-batches: " +
-                       std::to_string(shape.MicroBatchesOfRun()) +
-                       " in the run (micro-batches times steps) are not a multiple";
+                return PipelineRefusal{
+                    PipelineRefusal::Of::kMicroBatches,
+                    "but pipedream gives the " + std::to_string(shape.Replicas(stage)) +
+                        " replicas of stage " + std::to_string(stage) +
+                        " as many micro-batches each; allowed: multiples of " +
+                        std::to_string(shape.Replicas(stage)) + " in all of the run"};
             }
         }
         return std::nullopt;

@@ -25,6 +25,9 @@ TheRegistry()
     return registry;
 }
 
+using Refusal = PipelineRefusal;
+using Of = Refusal::Of;
+
 } // namespace
 
 bool
@@ -33,7 +36,7 @@ PipelineSchedule::Flushes() const
     return true;
 }
 
-std::optional<std::string>
+std::optional<PipelineRefusal>
 PipelineSchedule::WhyNot(const PipelineShape& shape) const
 {
     // 2^31 / 4: actions of a run are counted in 32 bits.
@@ -41,23 +44,26 @@ PipelineSchedule::WhyNot(const PipelineShape& shape) const
     if (shape.stages == 0 || shape.microBatches == 0 || shape.virtualStages == 0 ||
         shape.steps == 0)
     {
-        return "stages, micro-batches, virtual stages and steps must be at least 1";
+        return Refusal{Of::kShape,
+                       "stages, micro-batches, virtual stages and steps must be at least 1"};
     }
     if (uint64_t{shape.microBatches} * shape.steps > kMost / shape.virtualStages ||
         uint64_t{shape.stages} * shape.virtualStages > kMost)
     {
-        return "a run has at most " + std::to_string(kMost) +
-               " micro-batches times virtual stages, and a model as many pieces";
+        return Refusal{Of::kShape,
+                       "a run has at most " + std::to_string(kMost) +
+                           " micro-batches times virtual stages, and a model as many pieces"};
     }
     if (!shape.replicas.empty() && shape.replicas.size() != shape.stages)
     {
-        return std::to_string(shape.replicas.size()) +
-               " numbers of replicas are not one for each of " + std::to_string(shape.stages) +
-               " stages";
+        return Refusal{Of::kShape,
+                       std::to_string(shape.replicas.size()) +
+                           " numbers of replicas are not one for each of " +
+                           std::to_string(shape.stages) + " stages"};
     }
     if (std::find(shape.replicas.begin(), shape.replicas.end(), 0) != shape.replicas.end())
     {
-        return "a stage needs at least one replica";
+        return Refusal{Of::kShape, "a stage needs at least one replica"};
     }
     uint64_t devices = 0;
     for (const uint32_t replicas : shape.replicas)
@@ -66,31 +72,37 @@ PipelineSchedule::WhyNot(const PipelineShape& shape) const
     }
     if (devices > kMost)
     {
-        return "a pipeline has at most " + std::to_string(kMost) + " replicas of all its stages";
+        return Refusal{Of::kShape,
+                       "a pipeline has at most " + std::to_string(kMost) +
+                           " replicas of all its stages"};
     }
     return WhyNotThis(shape);
 }
 
-std::optional<std::string>
+std::optional<PipelineRefusal>
 PipelineSchedule::WhyNotThis(const PipelineShape& shape) const
 {
     return WhyNotPlain(shape);
 }
 
-std::optional<std::string>
+std::optional<PipelineRefusal>
 PipelineSchedule::WhyNotPlain(const PipelineShape& shape) const
 {
     if (shape.virtualStages != 1)
     {
-        return Name() + " has one virtual stage a device, not " +
-               std::to_string(shape.virtualStages) + " (interleaved has several)";
+        return Refusal{Of::kVirtualStages,
+                       "but " + Name() +
+                           " has one virtual stage a device; allowed: 1, or "
+                           "--pipeline-schedule=interleaved"};
     }
     if (std::any_of(shape.replicas.begin(), shape.replicas.end(), [](uint32_t r) {
             return r != 1;
         }))
     {
-        return Name() + " has one replica of each stage (pipedream has several; data parallelism "
-                        "replicates the whole pipeline)";
+        return Refusal{Of::kReplicas,
+                       "but " + Name() +
+                           " has one replica of each stage (data parallelism, --dp, replicates the "
+                           "whole pipeline); allowed: none, or --pipeline-schedule=pipedream"};
     }
     return std::nullopt;
 }

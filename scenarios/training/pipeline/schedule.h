@@ -96,6 +96,22 @@ struct PieceTimes
     }
 };
 
+/// Why there is no such schedule.
+struct PipelineRefusal
+{
+    /// The number that would have to be another one.
+    enum class Of : uint8_t
+    {
+        kShape, ///< no single one
+        kMicroBatches,
+        kVirtualStages,
+        kReplicas,
+    };
+
+    Of of = Of::kShape;
+    std::string why; ///< a sentence; of a number what follows "is 4, ", and what is allowed
+};
+
 class PipelineSchedule
 {
   public:
@@ -110,7 +126,7 @@ class PipelineSchedule
 
     /// Why there is no such schedule; nothing if there is. Of the other functions this is the
     /// precondition.
-    std::optional<std::string> WhyNot(const PipelineShape& shape) const;
+    std::optional<PipelineRefusal> WhyNot(const PipelineShape& shape) const;
 
     /// What one replica of a stage does in a step, in this order. All steps in a row are the run.
     /// With a flush all steps are alike but for the numbers of the micro-batches. Without one a
@@ -150,10 +166,10 @@ class PipelineSchedule
   protected:
     /// \pre what all schedules need holds: at least one stage, micro-batch, chunk and step, and one
     /// number of replicas a stage
-    virtual std::optional<std::string> WhyNotThis(const PipelineShape& shape) const;
+    virtual std::optional<PipelineRefusal> WhyNotThis(const PipelineShape& shape) const;
 
     /// "one replica a stage", "one virtual stage": what most schedules cannot do otherwise.
-    std::optional<std::string> WhyNotPlain(const PipelineShape& shape) const;
+    std::optional<PipelineRefusal> WhyNotPlain(const PipelineShape& shape) const;
 };
 
 /// nullptr: no such schedule.

@@ -48,9 +48,13 @@ def state_times(calls):
 
 def counting_calls(run):
     """calls.log without what was thrown away: of a run with recovery, the attempts of its measured
-    steps that count. Before one has ended, and without recovery, all calls.
+    steps that count. Before one has ended, and without recovery, all calls; of replicas, which end
+    the warm-up each in the middle of something, what is behind it.
     """
     calls, spans = run.calls(), counting_spans(run.stats)
+    if not calls.empty and "replica_rounds" in run.stats:
+        begin = calls["start_us"].clip(lower=measured_from(run))
+        calls = calls.assign(start_us=begin)[calls["end_us"] > begin]
     if calls.empty or spans is None:
         return calls
     step = calls["step"].to_numpy()

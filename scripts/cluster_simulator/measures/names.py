@@ -20,9 +20,12 @@ COLLECTIVES = (
 
 def operation(name):
     """What a tag or a call belongs to: "reduce-scatter bucket 7" and "reduce_scatter" are both
-    reduce-scatter.
+    reduce-scatter. Of several jobs each has its own: "big/all-gather bucket 3" is big/all-gather.
     """
     name = str(name).removesuffix(" (aborted)")
+    job, slash, rest = name.partition("/")
+    if slash and rest.replace("_", "-").startswith(COLLECTIVES):
+        return f"{job}/{operation(rest)}"
     plain = name.replace("_", "-")
     for collective in COLLECTIVES:
         if plain.startswith(collective):

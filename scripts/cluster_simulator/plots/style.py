@@ -403,8 +403,15 @@ def describe(run):
         words.append(f"{stats['topology'].get('hosts', 0):,} hosts")
     network = configuration.get("network", {})
     words.append(os.path.basename(str(network.get("topology", ""))))
-    words.append(str(configuration.get("fabric", {}).get("nic", "")))
+    words.append(_nics(configuration))
     return ", ".join(word for word in words if word)
+
+
+def _nics(configuration):
+    """ "2 x 200GbE", of a server."""
+    nic = str(configuration.get("fabric", {}).get("nic", ""))
+    number = int(configuration.get("cluster", {}).get("nics_per_server") or 1)
+    return f"{number} x {nic}" if nic and number > 1 else nic
 
 
 def time_axis(axis, factor_name, what="time since measuring began"):

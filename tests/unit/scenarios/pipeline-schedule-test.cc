@@ -356,7 +356,7 @@ TEST(PipelineSchedule, PipeDreamReplicas)
         }
         PipelineShape shape = ShapeOf(static_cast<uint32_t>(replicas.size()), multiple, 1, 20);
         shape.replicas = replicas;
-        ASSERT_EQ(schedule.WhyNot(shape).value_or(""), "");
+        ASSERT_EQ(schedule.WhyNot(shape).value_or(PipelineRefusal()).why, "");
         EXPECT_EQ(CheckPipeline(schedule, shape).value_or(""), "") << Text(schedule, shape);
         for (const double slow : {1.0, 1.7})
         {
@@ -482,7 +482,7 @@ TEST(PipelineSchedule, PipeDreamWeightVersions)
 TEST(PipelineSchedule, Refusals)
 {
     const auto why = [](const char* name, const PipelineShape& shape) {
-        return FindPipelineSchedule(name)->WhyNot(shape).value_or("");
+        return FindPipelineSchedule(name)->WhyNot(shape).value_or(PipelineRefusal()).why;
     };
     const auto has = [](const std::string& text, const std::string& part) {
         return text.find(part) != std::string::npos;
@@ -508,12 +508,12 @@ TEST(PipelineSchedule, Refusals)
         replicated.replicas = {2, 1, 1};
         EXPECT_EQ(has(why(name.c_str(), replicated), "one replica of each"), name != "pipedream");
     }
-    EXPECT_TRUE(has(why("interleaved", ShapeOf(4, 6, 2)), "not a multiple of 4"));
-    EXPECT_TRUE(has(why("interleaved", ShapeOf(4, 8, 1)), "at least 2 virtual"));
+    EXPECT_TRUE(has(why("interleaved", ShapeOf(4, 6, 2)), "allowed: multiples of 4"));
+    EXPECT_TRUE(has(why("interleaved", ShapeOf(4, 8, 1)), "allowed: at least 2"));
     EXPECT_TRUE(has(why("interleaved", ShapeOf(1, 8, 2)), "at least 2 stages"));
     PipelineShape uneven = ShapeOf(2, 8, 1, 3);
     uneven.replicas = {7, 1};
-    EXPECT_TRUE(has(why("pipedream", uneven), "24 in the run"));
+    EXPECT_TRUE(has(why("pipedream", uneven), "allowed: multiples of 7 in all of the run"));
     uneven.steps = 7;
     EXPECT_EQ(why("pipedream", uneven), "");
 }
