@@ -26,6 +26,15 @@ def server_of(shards, shard, replicas):
     return shard * replicas // shards
 
 
+def covered(spans):
+    """Time that at least one of a rank's spans (rank, begin, end) covers, over all ranks."""
+    time, until = 0, {}
+    for rank, begin, end in sorted(spans, key=lambda span: span[1]):
+        time += max(0, end - max(begin, until.get(rank, begin)))
+        until[rank] = max(end, until.get(rank, end))
+    return time
+
+
 class Strategies(SystemTest):
     def job(self, replicas, more, shards=None, micro=1, status=0):
         model = self.write(
@@ -142,6 +151,42 @@ class Strategies(SystemTest):
         self.assertGreater(sandblaster["step_time_us"], least - COMPUTE_US)
         self.assertLess(sandblaster["step_time_us"], least + 3 * COMPUTE_US)
         self.assertGreater(sandblaster["replica_rounds"]["max"], 3 * 10)
+
+    def test_where_the_time_goes(self):
+        """calls.log holds what stats.json says of a step: the measured steps alone, of each replica
+        all that it did in them, the rest of a round of the warm-up too.
+        """
+        for strategy, replicas, steps, slow in (
+            ("sandblaster --accumulation=3", 4, 4, ""),
+            ("sandblaster --accumulation=4 --push-every=2", 3, 3, "--slow-gpu=1:2"),
+            ("downpour", 5, 9, "--slow-gpu=3:7"),
+            ("downpour --overlap=0 --fetch-every=3", 4, 6, "--slow-gpu=0:1.7 --warmup=2"),
+            ("backup-workers --backup-workers=2", 6, 5, "--slow-gpu=2:5"),
+        ):
+            with self.subTest(strategy):
+                run = self.run_program(
+                    self.job(replicas, f"--strategy={strategy} --steps={steps} {slow}", 3)
+                )
+                stats = run.stats
+                step, computing = stats["step_time_us"], stats["compute_time_us"]
+                exposed = stats["exposed_communication_time_us"]
+                self.assertAlmostEqual(computing + exposed, step, delta=1e-9 * step)
+                begin = stats["measured_from_us"]
+                times = {"compute": [], "send": []}
+                for row in run.rows("calls.log"):
+                    self.assertIn(int(row["step"]), range(1, steps + 1))
+                    self.assertGreaterEqual(float(row["end_us"]), begin)
+                    if row["stream"] != "server" and row["kind"] in times:
+                        span = (max(begin, float(row["start_us"])), float(row["end_us"]))
+                        times[row["kind"]].append((int(row["rank"]), *span))
+                means = [covered(spans) / replicas / steps for spans in times.values()]
+                self.assertAlmostEqual(means[0], computing, delta=1e-6 * step)
+                # (A GPU that sends several messages at once tells when the last one has ended.)
+                self.assertGreater(means[1], 0)
+                self.assertWithin(stats["communication_time_us"], means[1], 0.03)
+                if "7" in slow:  # its first round is longer than all of the others' warm-up
+                    mine = covered([span for span in times["compute"] if span[0] == 3])
+                    self.assertWithin(mine, steps * step, 0.07)
 
     def test_the_same_bytes(self):
         for strategy in (

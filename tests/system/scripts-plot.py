@@ -1333,6 +1333,10 @@ class Arithmetic(Base):
             ("incast", "incast"),
             ("flow 12", "flow"),
             ("12", "other"),
+            ("big/all-gather forward head", "big/all-gather"),  # of several jobs
+            ("big/ring/all_reduce 3", "big/ring/all-reduce"),
+            ("all-gather of a/12", "all-gather"),
+            ("web/search 3", "web/search"),
         ):
             self.assertEqual(self.measures.operation(name), expected)
         self.assertEqual(self.measures.tier("edge-0-1->agg-0-0#2"), "edge→agg")

@@ -334,10 +334,10 @@ TEST(PipeDreamPlan, Refused)
         EXPECT_NE(errors.find(part), std::string::npos) << errors;
     };
     auto o = Balanced({3, 1}, 4);
-    has(o, "3 replicas of stage 0 the same number of micro-batches");
+    has(o, "accumulation: is 4, but pipedream gives the 3 replicas of stage 0 as many");
     o = Balanced({2, 1}, 4);
     o.schedule = "1f1b";
-    has(o, "pipeline-schedule: 1f1b");
+    has(o, "replicas: is 2-1, but 1f1b has one replica of each stage");
     o = Balanced({1, 1}, 4);
     o.zero = 1;
     has(o, "zero: is 1, but --pipeline-schedule=pipedream keeps several versions");

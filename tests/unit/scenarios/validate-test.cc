@@ -907,6 +907,38 @@ TEST(Validate, SendsOfPipelines)
         Train({"--pp=2", "--pipeline-schedule=gpipe", "--pipeline-sends=deepspeed"}).scenario);
 }
 
+// A schedule that cannot have a shape names the option whose number it is, and what it may be.
+TEST(Validate, SchedulesOfPipelines)
+{
+    const auto refused = [](std::vector<std::string> options, const std::string& text) {
+        options.insert(options.begin(), "--model=llama-2-7b");
+        const auto result = Train(options);
+        ASSERT_FALSE(result.errors.empty()) << text;
+        EXPECT_NE(result.errors[0].Text().find(text), std::string::npos) << result.errors[0].Text();
+    };
+    for (const char* schedule : {"interleaved", ""})
+    {
+        std::vector<std::string> options = {"--pp=3", "--gpus=12", "--virtual-stages=2"};
+        if (*schedule)
+        {
+            options.push_back("--pipeline-schedule=" + std::string(schedule));
+        }
+        options.push_back("--accumulation=4");
+        refused(options, "is 4, but interleaved takes micro-batches in groups of the 3 stages");
+        refused(options, "accumulation");
+        refused(options, "allowed: multiples of 3");
+        options.back() = "--accumulation=6";
+        EXPECT_TRUE(Train(options).scenario);
+    }
+    refused({"--pp=2", "--pipeline-schedule=gpipe", "--virtual-stages=2"}, "virtual-stages");
+    refused({"--pp=2", "--pipeline-schedule=gpipe", "--virtual-stages=2"},
+            "is 2, but gpipe has one virtual stage a device; allowed: 1, or");
+    refused({"--pp=2", "--pipeline-schedule=interleaved", "--virtual-stages=1"},
+            "is 1, with which interleaved is 1f1b; allowed: at least 2, or");
+    refused({"--pp=2", "--pipeline-schedule=gpipe", "--replicas=2-1", "--accumulation=2"},
+            "replicas");
+}
+
 // A law that brings no preset is marked for as a switch marks by itself, not from the first byte
 // on.
 TEST(Validate, CongestionControlWithoutPresets)
