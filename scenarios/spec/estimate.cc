@@ -567,6 +567,38 @@ Times(Estimate e, double n)
     return e;
 }
 
+/// What both come to, one after the other; memory and ways are of `sum`, the larger one.
+void
+Add(const Estimate& e, Estimate* sum)
+{
+    sum->messages += e.messages;
+    sum->messagesInside += e.messagesInside;
+    sum->networkBytes += e.networkBytes;
+    sum->dataPackets += e.dataPackets;
+    sum->ackPackets += e.ackPackets;
+    sum->frameHops += e.frameHops;
+    sum->busiestPortSeconds += e.busiestPortSeconds;
+    sum->computeSeconds += e.computeSeconds;
+    for (const auto& [what, bytes] : e.sent)
+    {
+        sum->sent[what] += bytes;
+    }
+}
+
+/// The plan of one of its numbers of blocks alone.
+training::TrainingPlan
+PlanOfSize(const training::TrainingPlan& plan, std::size_t size)
+{
+    training::TrainingPlan one = plan;
+    const auto at = [&](std::size_t i) {
+        return i < plan.sizes.size() ? plan.sizes[i].firstRole : plan.UsualRoles();
+    };
+    one.roles.assign(plan.roles.begin() + static_cast<std::ptrdiff_t>(at(size)),
+                     plan.roles.begin() + static_cast<std::ptrdiff_t>(at(size + 1)));
+    one.sizes = {{plan.sizes[size].blocks, 0}};
+    return one;
+}
+
 } // namespace
 
 MemoryEstimate
@@ -610,8 +642,14 @@ ConnectionBytes(const FabricSpec& fabric, bool attribution)
 }
 
 Estimate
-EstimateStep(const TrainingScenario& s)
+EstimateStep(const TrainingScenario& s, std::size_t size)
 {
+    if (s.plan.sizes.size() > 1)
+    {
+        TrainingScenario one = s;
+        one.plan = PlanOfSize(s.plan, size);
+        return EstimateStep(one);
+    }
     const Counter counter = CountStep(s);
     Estimate e = counter.Result(s.run);
     const double steps = static_cast<double>(s.steps) + s.warmupSteps;
@@ -626,7 +664,12 @@ EstimateStep(const TrainingScenario& s)
 Estimate
 EstimateRun(const TrainingScenario& s)
 {
-    return Times(EstimateStep(s), static_cast<double>(s.steps) + s.warmupSteps);
+    Estimate all = EstimateStep(s);
+    for (std::size_t size = 1; size < s.plan.sizes.size(); ++size)
+    {
+        Add(EstimateStep(s, size), &all);
+    }
+    return Times(std::move(all), static_cast<double>(s.steps) + s.warmupSteps);
 }
 
 Estimate

@@ -22,6 +22,7 @@
 #include "scenarios/spec/assumed-speed.h"
 #include "scenarios/spec/scenario.h"
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -95,12 +96,12 @@ struct Estimate
     }
 };
 
-/// Of one step.
-Estimate EstimateStep(const TrainingScenario& scenario);
+/// Of one step. \param size of those of the plan, the largest number of blocks first
+Estimate EstimateStep(const TrainingScenario& scenario, std::size_t size = 0);
 /// Of the whole run, all sizes and repetitions.
 Estimate EstimateRun(const CollperfScenario& scenario);
 Estimate EstimateRun(const TrafficScenario& scenario);
-/// Of the whole run: EstimateStep x (steps + warm-up steps).
+/// Of the whole run: EstimateStep x (steps + warm-up steps), of all sizes together.
 Estimate EstimateRun(const TrainingScenario& scenario);
 
 } // namespace scenario

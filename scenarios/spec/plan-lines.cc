@@ -241,14 +241,11 @@ ProcessesLine(const RunOptions& run)
 }
 
 std::string
-EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run, uint32_t blocks)
+EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
 {
     const bool packets = HasPackets(fabric);
     std::string text =
-        std::string("\nEstimate, ") +
-        (blocks > 0 ? "of the run's steps with " + std::to_string(blocks) +
-                          " blocks; those with fewer come before"
-                    : "whole run") +
+        std::string("\nEstimate, whole run") +
         (packets ? " (no congestion, no retransmission" + LeftOutText(run) + ")\n" : "\n");
     text += PlanLine("messages",
                      CountText(e.messages) + " between servers, " + SizeText(e.networkBytes) +

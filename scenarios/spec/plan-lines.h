@@ -54,11 +54,8 @@ std::string ClusterText(const ClusterSpec& c, const FabricSpec& f, const RunOpti
 /// Of a run in several processes.
 std::string ProcessesLine(const RunOptions& run);
 
-/// Lines of what the run will take. \param blocks of a model, if not all are simulated; else 0
-std::string EstimateText(const Estimate& e,
-                         const FabricSpec& fabric,
-                         const RunOptions& run,
-                         uint32_t blocks = 0);
+/// Lines of what the run will take.
+std::string EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run);
 
 /// Which algorithms are taken. \param whats by operation, in ascending sizes
 std::string AlgorithmText(const CollectiveOptions& options,

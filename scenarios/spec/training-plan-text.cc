@@ -371,8 +371,7 @@ PlanText(const TrainingScenario& s)
         text += CollectivesText(s);
         text += NcclLine(s.collectives.nccl);
     }
-    return text + StepText(s, e) +
-           EstimateText(e, s.fabric, s.run, s.plan.sizes.size() > 1 ? s.plan.sizes[0].blocks : 0);
+    return text + StepText(s, e) + EstimateText(e, s.fabric, s.run);
 }
 
 } // namespace scenario

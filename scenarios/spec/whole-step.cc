@@ -18,21 +18,7 @@ namespace scenario
 namespace
 {
 
-/// The plan of one of its numbers of blocks alone.
-training::TrainingPlan
-PlanOfSize(const training::TrainingPlan& plan, std::size_t size)
-{
-    training::TrainingPlan one = plan;
-    const auto at = [&](std::size_t i) {
-        return i < plan.sizes.size() ? plan.sizes[i].firstRole : plan.UsualRoles();
-    };
-    one.roles.assign(plan.roles.begin() + static_cast<std::ptrdiff_t>(at(size)),
-                     plan.roles.begin() + static_cast<std::ptrdiff_t>(at(size + 1)));
-    one.sizes = {{plan.sizes[size].blocks, 0}};
-    return one;
-}
-
-/// Of a run: what a GPU sends in a step, mean.
+/// Of so many steps: what a GPU sends in one, mean.
 std::map<std::string, double>
 SentByGpu(const Estimate& e, const TrainingScenario& s, double steps)
 {
@@ -97,15 +83,13 @@ WholeStepOf(const TrainingScenario& s, const Estimate& e, double steps)
     std::vector<double> computing;
     std::vector<double> ports;
     std::map<std::string, std::vector<double>> moved;
-    TrainingScenario one = s;
     for (std::size_t i = 0; i < s.plan.sizes.size(); ++i)
     {
-        one.plan = PlanOfSize(s.plan, i);
-        const Estimate ofSize = EstimateRun(one);
+        const Estimate ofSize = EstimateStep(s, i);
         blocks.push_back(s.plan.sizes[i].blocks);
-        computing.push_back(ofSize.computeSeconds / steps);
-        ports.push_back(ofSize.busiestPortSeconds / steps);
-        for (const auto& [op, bytes] : SentByGpu(ofSize, s, steps))
+        computing.push_back(ofSize.computeSeconds);
+        ports.push_back(ofSize.busiestPortSeconds);
+        for (const auto& [op, bytes] : SentByGpu(ofSize, s, 1))
         {
             moved[op].resize(i);
             moved[op].push_back(bytes);

@@ -4,6 +4,7 @@
 import matplotlib.colors
 import numpy
 
+from ..folder.recovery import left_at
 from ..measures import (
     group_size,
     main_kinds,
@@ -33,6 +34,7 @@ from .style import (
 
 
 MOST_STREAMS = 12
+GONE = "#ffffff"
 
 
 def state_image(run, edges, rows=128, levels=8):
@@ -40,32 +42,39 @@ def state_image(run, edges, rows=128, levels=8):
     a bin.
 
     The states stand upon one another, each as high as its share of the time: a call that is shorter
-    than a bin is a low bar of its own colour, at least one of the levels, and not a pale one.
+    than a bin is a low bar of its own colour, at least one of the levels, and not a pale one. What
+    has left the job is no state any more.
     """
     calls = run.calls()
     numbers = numpy.sort(calls["rank"].unique())
     group = group_size(len(numbers), max(1, gpus_per_server(run) // run.rank_stride()), rows)
     rank, begin, end, state = segments(calls)
+    left = left_at(run.stats)
     row = numpy.searchsorted(numbers, rank) // group
-    colours = numpy.array([matplotlib.colors.to_rgb(colour) for _, colour in STATES])
+    names = [colour for _, colour in STATES]
+    names.insert(-1, GONE)
+    colours = numpy.array([matplotlib.colors.to_rgb(colour) for colour in names])
     count = -(-len(numbers) // group)
     image = numpy.empty((count * levels, len(edges) - 1, 3))
     width = numpy.diff(edges)
     for i in range(count):
-        members = min(group, len(numbers) - i * group)
+        ranks = numbers[i * group : (i + 1) * group]
+        members = len(ranks)
         mine = row == i
+        gone = numpy.array([left[rank] for rank in ranks.tolist() if rank in left], dtype=float)
         shares = numpy.array(
             [
                 time_in_bins(begin[mine & (state == s)], end[mine & (state == s)], edges)
                 for s in range(3)
             ]
+            + [time_in_bins(gone, numpy.full(len(gone), edges[-1]), edges)]
         )
         heights = levels_of(shares / (width * members), levels)
-        # From the top down: waiting, exposed, hidden, computing.
+        # From the top down: waiting, gone, exposed, hidden, computing.
         tops = numpy.cumsum(heights[::-1], axis=0)
         place = numpy.arange(levels)[:, None]
         image[i * levels : (i + 1) * levels] = colours[
-            3 - (place[:, None] >= tops[None, :3]).sum(axis=1)
+            4 - (place[:, None] >= tops[None, :4]).sum(axis=1)
         ]
     return image, group, numbers
 
@@ -126,10 +135,15 @@ def draw_timeline(items, width):
         axis.set_ylabel("GPU" if group == 1 else f"GPU\n({group} a row)")
         title = text(item.label) if len(items) > 1 else ""
         if number == 0:
+            handles = [patch_handle(colour) for _, colour in STATES]
+            names = state_names([item.run for item in items])
+            if any(left_at(one.run.stats) for one in items):
+                handles.append(patch_handle(GONE, edgecolor=BLACK, linewidth=0.5))
+                names.append("has left the job")
             legend_above(
                 axis,
-                [patch_handle(colour) for _, colour in STATES],
-                state_names([item.run for item in items]),
+                handles,
+                names,
                 width,
                 size=6.5,
                 title=title,

@@ -625,6 +625,26 @@ TEST(Training, EstimateOfTheDefaultJob)
     }
 }
 
+// With --layers the steps of fewer blocks are of the run, too.
+TEST(Training, EstimateOfAllSizes)
+{
+    const auto result = Train({"--model=gpt2", "--layers=6", "--steps=3", "--warmup=2"});
+    ASSERT_TRUE(result.scenario) << result.errors[0].Text();
+    const auto& sizes = result.scenario->plan.sizes;
+    ASSERT_GT(sizes.size(), 1u);
+    double frameHops = 0;
+    double smaller = 0; // than the one before
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+    {
+        const Estimate step = EstimateStep(*result.scenario, i);
+        EXPECT_TRUE(i == 0 || step.frameHops < smaller);
+        smaller = step.frameHops;
+        frameHops += 5 * step.frameHops;
+    }
+    EXPECT_NEAR(EstimateRun(*result.scenario).frameHops, frameHops, 1e-9 * frameHops);
+    EXPECT_NE(PlanText(*result.scenario).find("Estimate, whole run"), std::string::npos);
+}
+
 TEST(Training, SampledEstimatesAgree)
 {
     // 3,072 ranks: schedules are sampled. Per server one channel crosses its NIC: 2 x 2 psi (n-1)/n
