@@ -819,6 +819,29 @@ class Honest(Base):
                 if wide < 10000 * 0.006:
                     self.assertNotEqual(tuple(edge[:3]), (1, 1, 1))
 
+    def test_what_has_left_does_not_wait(self):
+        head = "# calls\n# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n"
+        stays = "0\t400\t1\t0\tcompute\tcompute\tforward a\t0\t-\n"
+        failure = {"ranks_left": [1], "gpus_failed": [1], "failed_us": 200, "known_us": 250}
+        run = self.folder_of(
+            "leaves", stats={"program": "dltrain", "recovery": {"failures": [failure]}}
+        )
+        self.write(
+            "leaves/calls.log",
+            head + stays + "0\t100\t1\t1\tcompute\tcompute\tforward a\t0\t-\n",
+        )
+        import numpy
+
+        image, _, _ = self.timeline.state_image(run, numpy.linspace(0, 400, 5))
+        rank = image[len(image) // 2 :]
+        self.assertEqual(set(self.states(rank[:, 0])), {0})
+        self.assertEqual(set(self.states(rank[:, 1])), {3})
+        self.assertTrue((rank[:, 2:] == 1).all())  # blank
+        figure = self.plots.draw("timeline", [run])
+        legends = [axis.get_legend() for axis in figure.axes if axis.get_legend()]
+        words = [one.get_text() for legend in legends for one in legend.get_texts()]
+        self.assertIn("has left the job", " ".join(words))
+
     def test_levels_of_a_timeline(self):
         import numpy
 
