@@ -171,14 +171,17 @@ class Strategies(SystemTest):
                 step, computing = stats["step_time_us"], stats["compute_time_us"]
                 exposed = stats["exposed_communication_time_us"]
                 self.assertAlmostEqual(computing + exposed, step, delta=1e-9 * step)
-                begin = stats["measured_from_us"]
+                # (It is known a cable's delay, 1 us, after the warm-up's last step has ended.)
+                begin = stats["measured_from_us"] - 1
                 times = {"compute": [], "send": []}
-                for row in run.rows("calls.log"):
-                    self.assertIn(int(row["step"]), range(1, steps + 1))
-                    self.assertGreaterEqual(float(row["end_us"]), begin)
-                    if row["stream"] != "server" and row["kind"] in times:
-                        span = (max(begin, float(row["start_us"])), float(row["end_us"]))
-                        times[row["kind"]].append((int(row["rank"]), *span))
+                for line in run.text("calls.log").splitlines():
+                    if line.startswith("#"):
+                        continue
+                    start, end, number, rank, stream, kind = line.split("\t")[:6]
+                    self.assertIn(int(number), range(1, steps + 1))
+                    self.assertGreaterEqual(float(end), begin)
+                    if stream != "server" and kind in times:
+                        times[kind].append((int(rank), max(begin, float(start)), float(end)))
                 means = [covered(spans) / replicas / steps for spans in times.values()]
                 self.assertAlmostEqual(means[0], computing, delta=1e-6 * step)
                 # (A GPU that sends several messages at once tells when the last one has ended.)
@@ -186,7 +189,7 @@ class Strategies(SystemTest):
                 self.assertWithin(stats["communication_time_us"], means[1], 0.03)
                 if "7" in slow:  # its first round is longer than all of the others' warm-up
                     mine = covered([span for span in times["compute"] if span[0] == 3])
-                    self.assertWithin(mine, steps * step, 0.07)
+                    self.assertWithin(mine, steps * step, 0.001)
 
     def test_the_same_bytes(self):
         for strategy in (

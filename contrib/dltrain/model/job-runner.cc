@@ -424,20 +424,21 @@ JobRunner::HearCall(const Call& ended)
     ++m_tasksDone;
     OpenRound& round = Open(StepOf(call.step));
     round.messageBytes += call.task->kind == TaskKind::kSend ? call.task->bytes : 0;
-    // A step of actors' plans is a span of time: of what is under way when the first one that is
-    // measured begins, it has the rest.
-    const int64_t ofStep = std::max<int64_t>(call.end - m_measuredFrom, 0);
     if (call.task->stream == 0)
     {
-        round.computePs += static_cast<uint64_t>(std::min(call.end - call.start, ofStep));
+        round.computePs += Measured(call.start, call.end);
     }
     const bool host = call.task->kind == TaskKind::kHost;
     const bool loads = call.task->phase == training::Phase::kLoading;
     (host ? loads ? round.loadingPs : round.hostPs : round.communicationPs) +=
-        static_cast<uint64_t>(std::min(ended.communicated, ofStep));
+        Measured(call.end - ended.communicated, call.end);
     // What replicas wait for servers is no bubble of a pipeline.
     round.bubblePs += m_plan.HasActors() ? 0 : static_cast<uint64_t>(ended.bubble);
-    m_listener.OnCall({call.start, call.end, call.rank, call.task, call.graph, StepOf(call.step)});
+    if (call.start < m_measuredUntil)
+    {
+        m_listener.OnCall(
+            {call.start, call.end, call.rank, call.task, call.graph, StepOf(call.step)});
+    }
 }
 
 void
@@ -471,15 +472,17 @@ JobRunner::HearRoundEnd(const RoundEnd& ended)
         m_roundsEnded[ended.rank] = ended.round.number + 1;
     }
     OpenRound& open = Open(StepOf(ended.round.number));
-    open.end = std::max(open.end, ended.time);
-    if (m_plan.HasActors() ? notice.step : ++open.ranksDone == m_ranksHere)
+    open.end = std::max(open.end, std::min(ended.time, m_measuredUntil));
+    if (m_plan.HasActors())
+    {
+        m_measuredFrom = notice.measure ? ended.time : m_measuredFrom;
+        m_measuredUntil = notice.end ? ended.time : m_measuredUntil;
+    }
+    // (Of actors the last step is ended by EndLast.)
+    if (m_plan.HasActors() ? notice.step && !notice.end : ++open.ranksDone == m_ranksHere)
     {
         // Each rank ends its rounds in their order: this number is the oldest of those open.
         EndOldest();
-        if (m_plan.HasActors() && notice.measure)
-        {
-            m_measuredFrom = ended.time;
-        }
     }
     if (!notice.IsEmpty())
     {
@@ -493,6 +496,34 @@ JobRunner::EndOldest()
     const results::StepRecord record = Join(m_open.front());
     m_open.pop_front();
     m_listener.OnRoundEnd(m_closed++, record);
+}
+
+void
+JobRunner::EndLast(int64_t now)
+{
+    OpenRound& round = Open(m_closed);
+    for (const std::unique_ptr<RankRunner>& rank : m_ranks)
+    {
+        if (!rank)
+        {
+            continue;
+        }
+        for (results::CallRecord call : rank->GetUnderWay(now))
+        {
+            if (call.start < m_measuredUntil)
+            {
+                call.end = m_measuredUntil;
+                call.step = m_closed;
+                round.computePs += call.task->stream == 0 ? Measured(call.start, call.end) : 0;
+                m_listener.OnCallAborted(call);
+            }
+        }
+        if (const int64_t since = rank->SendsSince(); since >= 0)
+        {
+            round.communicationPs += Measured(since, m_measuredUntil);
+        }
+    }
+    EndOldest();
 }
 
 void
@@ -551,6 +582,10 @@ JobRunner::Act(const workload::Notice& notice)
     }
     if (notice.end)
     {
+        if (m_plan.HasActors())
+        {
+            EndLast(now);
+        }
         m_listener.OnJobEnd();
     }
     for (const Rank rank : notice.stop)

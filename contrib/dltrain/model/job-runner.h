@@ -7,6 +7,7 @@
 #include "rank-runner.h"
 #include "results/collective-join.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -256,6 +257,16 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     results::StepRecord Join(OpenRound& round) const;
     /// All ranks have ended the oldest that is open.
     void EndOldest();
+    /// Of a plan with actors the last step has ended: of what everybody is in the middle of, it has
+    /// what was before. By an event without context.
+    void EndLast(int64_t now);
+
+    /// \return ps of a span that are in measured steps, where these are spans of time; else all
+    uint64_t Measured(int64_t begin, int64_t end) const
+    {
+        return static_cast<uint64_t>(
+            std::max<int64_t>(std::min(end, m_measuredUntil) - std::max(begin, m_measuredFrom), 0));
+    }
 
     /// A collective that is to begin anew.
     struct Again
@@ -308,8 +319,10 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     results::CollectiveJoin m_join;
     std::deque<OpenRound> m_open; ///< numbers that not all ranks have ended: m_closed and on
     uint32_t m_closed;
-    int64_t m_measuredFrom = 0; ///< ps, of plans with actors
-    uint32_t m_begun;           ///< numbers that some rank has begun
+    uint32_t m_begun; ///< numbers that some rank has begun
+    // Of plans with actors, whose steps are spans of time; ps:
+    int64_t m_measuredFrom = 0;
+    int64_t m_measuredUntil = INT64_MAX;
     uint64_t m_tasks;
     uint64_t m_tasksDone = 0;
 

@@ -169,6 +169,14 @@ class RankRunner
 
     /// \return a line for each task that is under way
     std::vector<std::string> DescribeUnfinished() const;
+
+    /// \return since when the rank has sent, itself or by others; -1: it does not, or this is an
+    /// actor, which tells of none
+    int64_t SendsSince() const
+    {
+        return m_runner == m_rank && m_ownSending.busy > 0 ? m_ownSending.since : -1;
+    }
+
     /// \return the tasks that are under way, as if they ended now
     std::vector<results::CallRecord> GetUnderWay(int64_t now) const;
 
