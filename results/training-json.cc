@@ -74,7 +74,7 @@ TrainingResults::AddSpeeds(nlohmann::ordered_json* body) const
 }
 
 nlohmann::ordered_json
-TrainingResults::StepsToJson() const
+TrainingResults::StepsToJson(const workload::ServedStatistics* served) const
 {
     nlohmann::ordered_json body;
     body["steps_measured"] = m_measured;
@@ -90,6 +90,10 @@ TrainingResults::StepsToJson() const
     for (const auto& [op, bytes] : BytesSent())
     {
         body["bytes_sent_per_gpu"][op] = bytes;
+    }
+    if (served)
+    {
+        body.update(ServersToJson(*m_scenario.served, *served, MeasuredUs()));
     }
     body["collectives"] = nlohmann::ordered_json::array();
     if (m_sizes.empty())

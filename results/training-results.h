@@ -48,8 +48,9 @@ class TrainingResults
                                   const std::vector<std::string>& tags,
                                   const workload::ServedStatistics* served = nullptr) const;
     /// Of ToJson what a job among others is told by: steps, their times, throughput where there is
-    /// a model, bytes sent, and the collectives summed up by operation and algorithm.
-    nlohmann::ordered_json StepsToJson() const;
+    /// a model, bytes sent, what parameter servers did, and the collectives summed up by operation
+    /// and algorithm. \param served null: there are no parameter servers
+    nlohmann::ordered_json StepsToJson(const workload::ServedStatistics* served) const;
 
     /// Mean of the measured steps; 0: there is none.
     double GetStepUs() const

@@ -117,6 +117,11 @@ class Counter
         m_sum.computeSeconds += seconds;
     }
 
+    void Load(double seconds)
+    {
+        m_sum.loadingSeconds += seconds;
+    }
+
     void Sampled()
     {
         m_sum.sampled = true;
@@ -478,7 +483,8 @@ CountStep(const TrainingScenario& s)
         AddServed(&counter, s);
     }
 
-    double compute = 0; // of the role that computes longest
+    std::vector<double> computing; // seconds, of each role
+    double loading = 0;            // of the role that loads longest
 
     // All-to-alls of unequal blocks that have the same bytes lie one way and back.
     struct Done
@@ -504,9 +510,19 @@ CountStep(const TrainingScenario& s)
             {
                 seconds += task.duration.Seconds();
             }
+            else if (task.phase == training::Phase::kLoading)
+            {
+                loading = std::max(loading, task.duration.Seconds());
+            }
         }
-        // The step that fills a pipeline is one of many.
-        compute = collectives.size() <= s.plan.UsualRoles() ? std::max(compute, seconds) : compute;
+        computing.push_back(seconds);
+    }
+    // (The step that fills a pipeline, which nobody's usual role is, is one of many.)
+    double compute = 0; // of the GPU that computes longest; replicas of servers do not wait for it
+    for (coll::Rank rank = 0; rank < s.plan.ranks; ++rank)
+    {
+        const double slow = s.served || s.plan.slowness.empty() ? 1 : s.plan.slowness[rank];
+        compute = std::max(compute, slow * computing[s.plan.roleOf[rank]]);
     }
     std::map<std::pair<uint32_t, std::size_t>, Kept> communicators;
     for (uint32_t kind = 0; kind < s.plan.groupKinds.size(); ++kind)
@@ -546,6 +562,7 @@ CountStep(const TrainingScenario& s)
     const bool inPieces =
         s.served && s.served->Options().strategy == training::Strategy::kSandblaster;
     counter.Compute(compute * (inPieces ? s.accumulation : 1));
+    counter.Load(loading);
     return counter;
 }
 
@@ -560,6 +577,7 @@ Times(Estimate e, double n)
     e.frameHops *= n;
     e.busiestPortSeconds *= n;
     e.computeSeconds *= n;
+    e.loadingSeconds *= n;
     for (auto& [what, bytes] : e.sent)
     {
         bytes *= n;
@@ -579,6 +597,7 @@ Add(const Estimate& e, Estimate* sum)
     sum->frameHops += e.frameHops;
     sum->busiestPortSeconds += e.busiestPortSeconds;
     sum->computeSeconds += e.computeSeconds;
+    sum->loadingSeconds += e.loadingSeconds;
     for (const auto& [what, bytes] : e.sent)
     {
         sum->sent[what] += bytes;

@@ -22,6 +22,7 @@
 #include "scenarios/spec/assumed-speed.h"
 #include "scenarios/spec/scenario.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -82,6 +83,7 @@ struct Estimate
     double busiestPortSeconds =
         0; ///< wire time of the network interface that carries most, in its busier direction
     double computeSeconds = 0;
+    double loadingSeconds = 0; ///< of the next batch, by the server that takes longest
     /// Bytes that all ranks together send, inside servers too, as the algorithms have it: by
     /// operation, and `send`, messages from one rank to another.
     std::map<std::string, double> sent;
@@ -92,7 +94,7 @@ struct Estimate
 
     double LowerBoundSeconds() const
     {
-        return busiestPortSeconds > computeSeconds ? busiestPortSeconds : computeSeconds;
+        return std::max({busiestPortSeconds, computeSeconds, loadingSeconds});
     }
 };
 

@@ -16,12 +16,14 @@
 #include "scenarios/spec/protocol-options.h"
 #include "scenarios/spec/recovery-options.h"
 #include "scenarios/spec/training-options.h"
+#include "scenarios/training/served-plan.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
 
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace scenario
 {
@@ -505,6 +507,30 @@ ValidateJobs(const ReadResult& read)
     return JobsOnNetwork(read).Validate();
 }
 
+namespace
+{
+
+/// "tp 2, pp 3, ZeRO-1", or the strategy.
+std::string
+HowText(const TrainingScenario& s)
+{
+    if (s.served)
+    {
+        return training::StrategyName(s.served->Options().strategy);
+    }
+    std::string text;
+    for (const auto& [name, degree] : {std::pair("tp", s.options.tensor),
+                                       std::pair("pp", s.options.pipeline),
+                                       std::pair("cp", s.options.context),
+                                       std::pair("ep", s.options.expert)})
+    {
+        text += degree > 1 ? name + (" " + std::to_string(degree)) + ", " : "";
+    }
+    return text + "ZeRO-" + std::to_string(s.zero);
+}
+
+} // namespace
+
 std::string
 JobsText(const JobSet& jobs)
 {
@@ -514,7 +540,7 @@ JobsText(const JobSet& jobs)
     {
         const TrainingScenario& s = *job.scenario;
         const std::string what =
-            job.kind == JobKind::kTraining ? s.model + ", ZeRO-" + std::to_string(s.zero)
+            job.kind == JobKind::kTraining ? s.model + ", " + HowText(s)
             : job.kind == JobKind::kCollective
                 ? coll::OpName(job.op) + " of " + CanonicalBytes(job.bytes)
                 : job.pattern +

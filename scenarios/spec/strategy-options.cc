@@ -18,14 +18,10 @@ namespace
 {
 
 /// Options of collectives, and of how they lie beside computing.
-const std::vector<std::string> kOfCollectives = {"layers",
-                                                 "pipeline-schedule",
+const std::vector<std::string> kOfCollectives = {"pipeline-schedule",
                                                  "buckets",
                                                  "gather-bytes",
-                                                 "prefetch",
                                                  "workload",
-                                                 "offload",
-                                                 "loader",
                                                  "moe-skew",
                                                  "moe-overlap",
                                                  "capacity-factor",
@@ -150,6 +146,10 @@ MakeStrategy(Validation* v, uint32_t gpus, uint32_t servers)
     const std::string why = With(served.strategy) + ", which has neither collectives nor stages";
     v->MustNotBeSet(kOfCollectives, why);
     v->MustNotBeSet(DataParallelOptionNames(), why);
+    v->MustNotBeSet({"layers", "loader"},
+                    With(served.strategy) + ", whose replicas begin no step together");
+    v->MustNotBeSet({"offload"},
+                    With(served.strategy) + ", whose servers keep the optimizer's state");
     if (served.strategy == Strategy::kSandblaster)
     {
         v->MustNotBeSet({"optimizer"}, With(served.strategy) + ", whose optimizer is L-BFGS");

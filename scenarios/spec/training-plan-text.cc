@@ -244,6 +244,25 @@ MemoryText(const training::TrainingOptions& o)
     return text;
 }
 
+/// "2 x 1.5, 7 x 4": ranks that take so many times as long to compute.
+std::string
+SlowText(const training::TrainingPlan& plan)
+{
+    constexpr uint32_t kShown = 8;
+    std::string text;
+    uint32_t slow = 0;
+    for (coll::Rank rank = 0; rank < plan.slowness.size(); ++rank)
+    {
+        if (plan.slowness[rank] == 1 || slow++ >= kShown)
+        {
+            continue;
+        }
+        text += (text.empty() ? "rank " : ", ") + std::to_string(rank) +
+                Format(" computes %.4g times as long", plan.slowness[rank]);
+    }
+    return text + (slow > kShown ? ", and " + std::to_string(slow - kShown) + " more" : "");
+}
+
 /// Lines of what is trained, and how.
 std::string
 ModelText(const TrainingScenario& s)
@@ -280,6 +299,10 @@ ModelText(const TrainingScenario& s)
                               : "data parallel " + std::to_string(s.options.Data())) +
                          " x micro-batch " + std::to_string(s.microBatch) + " x accumulation " +
                          std::to_string(s.accumulation));
+    text += PlanLineIf(
+        "loader",
+        s.options.loaderRate > 0 ? Format("%.6g samples/s a server", s.options.loaderRate) : "");
+    text += PlanLineIf("slow GPUs", SlowText(s.plan));
     return text + (s.served ? "" : StagesText(s.options));
 }
 
@@ -292,7 +315,10 @@ ComputingText(const TrainingScenario& s, double seconds)
         return SecondsText(seconds) + " a GPU at most";
     }
     const bool stages = s.options.pipeline > 1;
-    const double flops = s.plan.flopsPerGpuPerStep;
+    // (Of a step all replicas compute, though the gradients of some are dropped.)
+    const double flops =
+        s.plan.flopsPerGpuPerStep *
+        (s.served ? static_cast<double>(s.served->Replicas()) / s.served->Counted() : 1);
     std::string text = SecondsText(seconds) + " a GPU" + (stages ? " of the slowest stage" : "") +
                        Format(", %.4g TFLOP", flops * 1e-12) + (stages ? " on average" : "");
     if (seconds > 0)
@@ -335,15 +361,18 @@ StepText(const TrainingScenario& s, const Estimate& e)
     }
     text += s.trace ? "" : MemoryText(s.options);
     const double host = s.options.offload != training::Offload::kNone ? HostSeconds(s.plan) : 0;
-    const double least = std::max({whole.computeSeconds, whole.busiestPortSeconds, host});
-    text += PlanLine("lower bound",
-                     SecondsText(least) + " a step (busiest NIC " +
-                         SecondsText(whole.busiestPortSeconds) + ", computing " +
-                         SecondsText(whole.computeSeconds) +
-                         (s.options.offload != training::Offload::kNone
-                              ? ", the server's CPU and PCIe " + SecondsText(host)
-                              : "") +
-                         ")");
+    const double least =
+        std::max({whole.computeSeconds, whole.busiestPortSeconds, whole.loadingSeconds, host});
+    text += PlanLine(
+        "lower bound",
+        SecondsText(least) + " a step (busiest NIC " + SecondsText(whole.busiestPortSeconds) +
+            ", computing " + SecondsText(whole.computeSeconds) +
+            (s.options.offload != training::Offload::kNone
+                 ? ", the server's CPU and PCIe " + SecondsText(host)
+                 : "") +
+            (whole.loadingSeconds > 0 ? ", loading data " + SecondsText(whole.loadingSeconds)
+                                      : "") +
+            ")");
     return text;
 }
 

@@ -58,6 +58,11 @@ TakeProblems(Validation* v, const std::vector<training::Problem>& problems)
                                                      rdma::Shown(p.path, 300) + ": ") +
                                p.text);
         }
+        else if (p.path == "accumulation" && !v->values.Given(p.path) &&
+                 v->values.Given("global-batch"))
+        {
+            v->Fail("global-batch", "makes an accumulation that " + p.text);
+        }
         else if (v->table.Find(p.path))
         {
             v->Fail(p.path, p.text);

@@ -75,6 +75,7 @@ WholeStepOf(const TrainingScenario& s, const Estimate& e, double steps)
     if (s.plan.sizes.size() == 1)
     {
         whole.computeSeconds = e.computeSeconds / steps;
+        whole.loadingSeconds = e.loadingSeconds / steps;
         whole.busiestPortSeconds = e.busiestPortSeconds / steps;
         whole.moved = SentByGpu(e, s, steps);
         return whole;

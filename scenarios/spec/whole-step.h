@@ -19,7 +19,8 @@ namespace scenario
 /// What a step of the whole model comes to: with --layers extended as its results are.
 struct WholeStep
 {
-    double computeSeconds = 0;
+    double computeSeconds = 0; ///< of the GPU that computes longest
+    double loadingSeconds = 0; ///< of the next batch: never with --layers
     double busiestPortSeconds = 0;
     std::map<std::string, double> moved; ///< bytes a GPU, by operation
 };

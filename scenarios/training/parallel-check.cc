@@ -8,6 +8,7 @@
 #include "scenarios/training/stage-layers.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,23 @@ std::string
 Number(uint64_t n)
 {
     return std::to_string(n);
+}
+
+/// "1, 2, 3, 4, 6, 12": the first of them.
+std::string
+DivisorsText(uint32_t number)
+{
+    constexpr uint32_t kShown = 12;
+    std::string text;
+    uint32_t shown = 0;
+    for (uint32_t d = 1; d <= number && shown < kShown; ++d)
+    {
+        if (number % d == 0)
+        {
+            text += (shown++ > 0 ? ", " : "") + Number(d);
+        }
+    }
+    return text.empty() ? "1" : text;
 }
 
 /// What cannot be where weights change with every micro-batch.
@@ -106,7 +124,8 @@ CheckTensor(const TrainingOptions& o, const Refuse& error)
             {
                 error("tp",
                       "is " + Number(o.tensor) + ", which does not divide the " + Number(count) +
-                          " " + what + " of " + o.model.name);
+                          " " + what + " of " + o.model.name + "; allowed: " +
+                          DivisorsText(std::gcd(std::gcd(t.heads, t.kvHeads), t.ffn)));
                 break;
             }
         }
@@ -138,7 +157,10 @@ CheckContext(const TrainingOptions& o, const Refuse& error)
               "is " + Number(o.context) +
                   (o.model.transformer && o.model.hasSequence
                        ? ", and twice that does not divide the " + Number(o.Sequence()) +
-                             " tokens of a sequence"
+                             " tokens of a sequence; allowed: " + DivisorsText(o.Sequence() / 2) +
+                             ", or --seq=" +
+                             Number(std::max(o.Sequence() / (2 * o.context), 1U) * 2 * o.context) +
+                             ", say"
                        : ", but " + o.model.name + " has no sequences to share out"));
     }
     if (o.context > 1 && o.contextExchange == ContextExchange::kUlysses && o.model.transformer &&
@@ -263,7 +285,8 @@ CheckParallel(const TrainingOptions& o, const Refuse& error)
               "is " + Number(o.pipeline) +
                   (o.virtualStages > 1 ? " x " + Number(o.virtualStages) + " virtual stages" : "") +
                   ", but " + o.model.name + " has " + Number(cuttable) +
-                  (hasBlocks && uniform ? " blocks" : " layers"));
+                  (hasBlocks && uniform ? " blocks" : " layers") +
+                  "; allowed: --pp times --virtual-stages up to " + Number(cuttable));
         return; // there are no stages to look at
     }
     if (const auto why = WhyNotPartitioned(o))

@@ -68,6 +68,21 @@ SpeedProfile::ResumesAt(int64_t now) const
 }
 
 int64_t
+SpeedProfile::StoppedForGood(int64_t now) const
+{
+    if (ResumesAt(now) != NEVER)
+    {
+        return now;
+    }
+    const Piece* piece = PieceAt(now);
+    while (piece != m_pieces.data() && (piece - 1)->share == 0)
+    {
+        --piece;
+    }
+    return piece->from;
+}
+
+int64_t
 SpeedProfile::WorkIn(int64_t from, int64_t until) const
 {
     double work = 0;

@@ -37,6 +37,8 @@ class SpeedProfile
     bool IsStopped(int64_t now) const;
     /// \return when it does something again, ps: now if it does; NEVER
     int64_t ResumesAt(int64_t now) const;
+    /// \return when it stopped, if it is stopped then for ever; else now
+    int64_t StoppedForGood(int64_t now) const;
     /// \return the work of `from` to `until`, in ps at the usual speed
     int64_t WorkIn(int64_t from, int64_t until) const;
     /// \return when so much work that begins at `from` is done, ps, rounded up; NEVER

@@ -16,8 +16,7 @@ MOST_OPERATIONS = 8  # curves by operation; the rest is one
 MOST_SIZES = 64  # distinct message sizes shown one by one; beyond that classes, four an octave
 MOST_POINTS = 240  # of a distribution
 MOST_FAIRNESS = 2000  # points of fairness.csv
-# (of several jobs each has its own: "big/all-gather bucket 3" is of big/all-gather)
-OPERATION = re.compile(r"(?:[^/]+/)?(all|reduce|broadcast|gather|scatter|send|recv|point)[\w-]*")
+OPERATION = re.compile(r"(all|reduce|broadcast|gather|scatter|send|recv|point)[\w-]*")
 
 
 def messages_of(files, stats):
@@ -101,7 +100,12 @@ def _count(into, values):
 
 
 def _operation(tag):
-    """What a message's tag belongs to: "reduce-scatter bucket 3" is of reduce-scatter."""
+    """What a message's tag belongs to: "reduce-scatter bucket 3" is of reduce-scatter; of several
+    jobs, whose names are one word without a slash, each has its own.
+    """
+    job, _, rest = tag.partition("/")
+    if job and rest and " " not in job:
+        return f"{job}/{_operation(rest)}"
     known = OPERATION.match(tag)
     name = known.group(0) if known else re.sub(r"[\s#-]*\d+\s*$", "", tag).strip() or "untagged"
     return "all (tag)" if name == "all" else name  # "all" is the sum over operations

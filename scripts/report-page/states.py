@@ -119,7 +119,7 @@ def _pictured(calls, begin, names, streams, steps, logged_every, stats):
         "sequences": [[states, list(durations)] for states, durations in sequences],
         "steps": _step_marks(steps, begin, stats),
         "mean_us": {
-            state: total / there.divisor / 1e3 / max(1, sum(step > 0 for step in steps))
+            state: total / there.divisor / 1e3 / max(1, _count_steps(steps, stats))
             for state, total in totals.items()
         },
         "gpus_per_server": per_server if isinstance(per_server, int) and per_server > 0 else 8,
@@ -158,9 +158,20 @@ class _There:
                 start = until
 
 
+def _count_steps(steps, stats):
+    """Measured ones that have calls; of replicas all, as calls stand where they ended."""
+    known = stats.get("steps_measured") if "replica_rounds" in stats else None
+    return known if isinstance(known, int) and known > 0 else sum(step > 0 for step in steps)
+
+
 def _step_marks(steps, begin, stats):
     """[step, begin, end] in ns since `begin`: of attempts that were thrown away none."""
-    if counting_spans(stats) is None:
+    if "replica_rounds" in stats:  # steps are spans of time, which calls know nothing of
+        ends = [round(1e3 * (_us(stats, "measured_from_us") or 0))]
+        for took in stats.get("step_times_us") or []:
+            ends.append(ends[-1] + round(took * 1e3))
+        spans = [(step, *span) for step, span in enumerate(zip(ends, ends[1:]), 1)]
+    elif counting_spans(stats) is None:
         spans = [(step, *span) for step, span in sorted(steps.items())]
     else:
         times = zip(stats["step_begins_us"], stats["step_times_us"])

@@ -191,6 +191,25 @@ class Strategies(SystemTest):
                     mine = covered([span for span in times["compute"] if span[0] == 3])
                     self.assertWithin(mine, steps * step, 0.001)
 
+    def test_a_replica_that_stops_computes_no_more(self):
+        """One of five stops 30 ms after the start of some 100: what it has done till then counts."""
+        run = self.run_program(
+            self.job(
+                5, "--strategy=downpour --steps=30 --fault=gpu-stop,at=30ms,on=gpu-2 --warmup=1", 5
+            )
+        )
+        stats = run.stats
+        spans = []
+        for line in run.text("calls.log").splitlines():
+            if not line.startswith("#") and line.split("\t")[3:6] == ["2", "compute", "compute"]:
+                spans.append([float(time) for time in line.split("\t")[:2]])
+        self.assertGreater(len(spans), 10)
+        self.assertAlmostEqual(max(end for _, end in spans), 30000, delta=0.001)
+        begin = stats["measured_from_us"] - 1
+        least = (4 * 30 * stats["step_time_us"] + 30000 - begin) / 5 / 30
+        self.assertLess(stats["compute_time_us"], least + 1)
+        self.assertGreater(stats["compute_time_us"], 0.9 * least)
+
     def test_the_same_bytes(self):
         for strategy in (
             "downpour --fetch-every=2",

@@ -1359,6 +1359,8 @@ class Arithmetic(Base):
             ("big/all-gather forward head", "big/all-gather"),  # of several jobs
             ("big/ring/all_reduce 3", "big/ring/all-reduce"),
             ("all-gather of a/12", "all-gather"),
+            ("reduce/all_reduce", "reduce/all-reduce"),
+            ("all-gather-x/reduce-scatter bucket 1", "all-gather-x/reduce-scatter"),
             ("web/search 3", "web/search"),
         ):
             self.assertEqual(self.measures.operation(name), expected)

@@ -436,8 +436,12 @@ JobRunner::HearCall(const Call& ended)
     round.bubblePs += m_plan.HasActors() ? 0 : static_cast<uint64_t>(ended.bubble);
     if (call.start < m_measuredUntil)
     {
-        m_listener.OnCall(
-            {call.start, call.end, call.rank, call.task, call.graph, StepOf(call.step)});
+        m_listener.OnCall({call.start,
+                           std::min(call.end, m_measuredUntil),
+                           call.rank,
+                           call.task,
+                           call.graph,
+                           StepOf(call.step)});
     }
 }
 
@@ -510,9 +514,10 @@ JobRunner::EndLast(int64_t now)
         }
         for (results::CallRecord call : rank->GetUnderWay(now))
         {
-            if (call.start < m_measuredUntil)
+            const bool computes = training::Computes(*call.task);
+            call.end = computes ? rank->ComputesUntil(m_measuredUntil) : m_measuredUntil;
+            if (call.start < call.end)
             {
-                call.end = m_measuredUntil;
                 call.step = m_closed;
                 round.computePs += call.task->stream == 0 ? Measured(call.start, call.end) : 0;
                 m_listener.OnCallAborted(call);

@@ -398,7 +398,7 @@ JobsSimulation::Member::GetStatistics(const std::optional<double>& alone) const
                                                             : nlohmann::ordered_json(WaitedWords());
     if (m_training)
     {
-        json.update(m_training->GetResults().StepsToJson());
+        json.update(m_training->GetStepStatistics());
     }
     else
     {

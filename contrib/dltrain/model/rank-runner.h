@@ -170,6 +170,12 @@ class RankRunner
     /// \return a line for each task that is under way
     std::vector<std::string> DescribeUnfinished() const;
 
+    /// \return when it stopped computing, if it has by then for ever; else now
+    int64_t ComputesUntil(int64_t now) const
+    {
+        return m_speed ? m_speed->StoppedForGood(now) : now;
+    }
+
     /// \return since when the rank has sent, itself or by others; -1: it does not, or this is an
     /// actor, which tells of none
     int64_t SendsSince() const

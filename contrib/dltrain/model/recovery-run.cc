@@ -190,7 +190,10 @@ RecoveryRun::Lose(int64_t now, bool restarts)
     m_useful = 0;
     const int64_t lost = restarts ? now - m_since - m_takenSince : now - m_stepEnd - m_takenOfStep;
     m_job.Abort(!restarts);
-    m_goOn = nullptr;
+    if (std::exchange(m_goOn, nullptr))
+    {
+        NoteHeld(now);
+    }
     m_copied.reset();
     ++m_phase;
     m_suspended = false;
@@ -491,6 +494,16 @@ RecoveryRun::OnCheckpointBegin(std::function<void()> goOn)
 }
 
 void
+RecoveryRun::NoteHeld(int64_t now)
+{
+    if (m_results.heldUntil.size() < results::RecoveryResults::MOST_WRITTEN)
+    {
+        m_results.heldFrom.push_back(m_heldSince);
+        m_results.heldUntil.push_back(now);
+    }
+}
+
+void
 RecoveryRun::OnCheckpointEnd()
 {
     const int64_t now = RdmaClock::Now();
@@ -499,11 +512,7 @@ RecoveryRun::OnCheckpointEnd()
     m_results.writingPs += waited;
     m_takenSince += waited;
     m_stepEnd = now;
-    if (m_results.heldUntil.size() < results::RecoveryResults::MOST_WRITTEN)
-    {
-        m_results.heldFrom.push_back(m_heldSince);
-        m_results.heldUntil.push_back(now);
-    }
+    NoteHeld(now);
     const Copied copied{m_ended, now, m_useful, m_takenSince};
     if (!m_spec.writesBehind)
     {

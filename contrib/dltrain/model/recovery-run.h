@@ -154,6 +154,8 @@ class RecoveryRun : public TrainingJobWatcher
     void WriteAll();
     /// The ranks that wait for a checkpoint do.
     void GoOn();
+    /// Ranks have waited for a checkpoint until now.
+    void NoteHeld(int64_t now);
     /// The ranks' states are copied, to be written from there.
     void Copy();
     /// What was copied last is written.

@@ -360,6 +360,12 @@ TrainingJob::GetStatistics() const
     return m_results.ToJson(m_critical.get(), m_collector->GetTags(), Now().workload->Statistics());
 }
 
+nlohmann::ordered_json
+TrainingJob::GetStepStatistics() const
+{
+    return m_results.StepsToJson(Now().workload->Statistics());
+}
+
 void
 TrainingJob::Print(std::ostream& os) const
 {

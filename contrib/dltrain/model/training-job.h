@@ -148,6 +148,8 @@ class TrainingJob : public JobListener
 
     nlohmann::ordered_json GetStatistics() const;
     void Print(std::ostream& os) const;
+    /// results::TrainingResults::StepsToJson
+    nlohmann::ordered_json GetStepStatistics() const;
 
     const results::TrainingResults& GetResults() const
     {

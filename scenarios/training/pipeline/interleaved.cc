@@ -95,9 +95,7 @@ class Interleaved final : public PipelineSchedule
 
     std::optional<PipelineRefusal> WhyNotThis(const PipelineShape& shape) const override
     {
-        PipelineShape plain = shape;
-        plain.virtualStages = 1;
-        if (const auto why = WhyNotPlain(plain))
+        if (const auto why = WhyNotReplicated(shape))
         {
             return why;
         }

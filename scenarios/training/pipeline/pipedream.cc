@@ -125,9 +125,7 @@ class PipeDream final : public PipelineSchedule
   protected:
     std::optional<PipelineRefusal> WhyNotThis(const PipelineShape& shape) const override
     {
-        PipelineShape plain = shape;
-        plain.replicas.clear();
-        if (const auto why = WhyNotPlain(plain))
+        if (const auto why = WhyNotVirtual(shape))
         {
             return why;
         }
@@ -140,7 +138,11 @@ class PipeDream final : public PipelineSchedule
                     "but pipedream gives the " + std::to_string(shape.Replicas(stage)) +
                         " replicas of stage " + std::to_string(stage) +
                         " as many micro-batches each; allowed: multiples of " +
-                        std::to_string(shape.Replicas(stage)) + " in all of the run"};
+                        std::to_string(std::accumulate(
+                            shape.replicas.begin(),
+                            shape.replicas.end(),
+                            uint64_t{1},
+                            [](uint64_t all, uint32_t one) { return std::lcm(all, one); }))};
             }
         }
         return std::nullopt;

@@ -28,6 +28,14 @@ TheRegistry()
 using Refusal = PipelineRefusal;
 using Of = Refusal::Of;
 
+bool
+IsReplicated(const PipelineShape& shape)
+{
+    return std::any_of(shape.replicas.begin(), shape.replicas.end(), [](uint32_t r) {
+        return r != 1;
+    });
+}
+
 } // namespace
 
 bool
@@ -88,23 +96,34 @@ PipelineSchedule::WhyNotThis(const PipelineShape& shape) const
 std::optional<PipelineRefusal>
 PipelineSchedule::WhyNotPlain(const PipelineShape& shape) const
 {
-    if (shape.virtualStages != 1)
+    const auto why = WhyNotVirtual(shape);
+    return why ? why : WhyNotReplicated(shape);
+}
+
+std::optional<PipelineRefusal>
+PipelineSchedule::WhyNotVirtual(const PipelineShape& shape) const
+{
+    if (shape.virtualStages == 1)
     {
-        return Refusal{Of::kVirtualStages,
-                       "but " + Name() +
-                           " has one virtual stage a device; allowed: 1, or "
-                           "--pipeline-schedule=interleaved"};
+        return std::nullopt;
     }
-    if (std::any_of(shape.replicas.begin(), shape.replicas.end(), [](uint32_t r) {
-            return r != 1;
-        }))
+    return Refusal{Of::kVirtualStages,
+                   "but " + Name() + " has one virtual stage a device; allowed: 1" +
+                       (IsReplicated(shape) ? "" : ", or --pipeline-schedule=interleaved")};
+}
+
+std::optional<PipelineRefusal>
+PipelineSchedule::WhyNotReplicated(const PipelineShape& shape) const
+{
+    if (!IsReplicated(shape))
     {
-        return Refusal{Of::kReplicas,
-                       "but " + Name() +
-                           " has one replica of each stage (data parallelism, --dp, replicates the "
-                           "whole pipeline); allowed: none, or --pipeline-schedule=pipedream"};
+        return std::nullopt;
     }
-    return std::nullopt;
+    return Refusal{Of::kReplicas,
+                   "but " + Name() +
+                       " has one replica of each stage (data parallelism, --dp, replicates the "
+                       "whole pipeline); allowed: none" +
+                       (shape.virtualStages > 1 ? "" : ", or --pipeline-schedule=pipedream")};
 }
 
 uint32_t

@@ -170,6 +170,9 @@ class PipelineSchedule
 
     /// "one replica a stage", "one virtual stage": what most schedules cannot do otherwise.
     std::optional<PipelineRefusal> WhyNotPlain(const PipelineShape& shape) const;
+    /// The one and the other of these.
+    std::optional<PipelineRefusal> WhyNotReplicated(const PipelineShape& shape) const;
+    std::optional<PipelineRefusal> WhyNotVirtual(const PipelineShape& shape) const;
 };
 
 /// nullptr: no such schedule.

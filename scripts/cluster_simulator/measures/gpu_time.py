@@ -52,9 +52,10 @@ def counting_calls(run):
     the warm-up each in the middle of something, what is behind it.
     """
     calls, spans = run.calls(), counting_spans(run.stats)
-    if not calls.empty and "replica_rounds" in run.stats:
-        begin = calls["start_us"].clip(lower=measured_from(run))
-        calls = calls.assign(start_us=begin)[calls["end_us"] > begin]
+    if has_replicas(run):
+        steps, took = (run.stats.get(key) or 0 for key in ("steps_measured", "step_time_us"))
+        since = measured_from(run)
+        calls = _within(calls, since, since + steps * took if steps and took else float("inf"))
     if calls.empty or spans is None:
         return calls
     step = calls["step"].to_numpy()
@@ -63,6 +64,28 @@ def counting_calls(run):
     since, until = (numpy.array(ends)[place] for ends in zip(*spans))
     begin = calls["start_us"].to_numpy()
     return calls[known & (begin >= since) & (begin <= until)]
+
+
+def has_replicas(run):
+    """Whether steps are what replicas of parameter servers, each at its own pace, do together: spans
+    of time, which calls know nothing of.
+    """
+    return "replica_rounds" in run.stats
+
+
+def _within(calls, since, until):
+    """What of calls is in a span of time."""
+    begin = calls["start_us"].clip(lower=since)
+    end = calls["end_us"].clip(upper=until)
+    return calls.assign(start_us=begin, end_us=end)[end > begin]
+
+
+def _calls_of_step(run, calls, step):
+    if not has_replicas(run):
+        return calls[calls["step"] == step]
+    times = run.stats["step_times_us"]
+    since = measured_from(run) + sum(times[: step - 1])
+    return _within(calls, since, since + times[step - 1]).assign(step=step)
 
 
 def shares(run, calls):
@@ -76,6 +99,8 @@ def shares(run, calls):
     if counting_spans(run.stats) is None:
         codes, found = pandas.factorize(calls["rank"])
         steps = max(_count_steps(calls), 1)
+        if has_replicas(run) and steps > 1:  # (a step may have no call that ended in it)
+            steps = run.stats.get("steps_measured") or steps
         return calls.assign(rank=codes), numpy.full(len(found), 1 / ranks / steps)
     left = pandas.Series(left_at(run.stats), dtype=float)
     pairs = calls[["step", "rank"]].drop_duplicates().reset_index(drop=True)
@@ -117,7 +142,7 @@ def step_parts(run, step=None):
     if step is None and not calls.empty and some_blocks(run):
         total = run.stats["extrapolation"]["step_times_us"][0]
     if step is not None:
-        calls = calls[calls["step"] == step]
+        calls = _calls_of_step(run, calls, step)
     ended = bool(total)
     if not total and len(calls):  # interrupted within the first step
         total = calls["end_us"].max() - calls["start_us"].min()
@@ -147,13 +172,17 @@ def _count_steps(calls):
 
 
 def call_times(run):
-    """[(operation, time of or behind computing, exposed time, whether it is a collective)] of a
-    step, us a GPU.
+    """[(operation, time of or behind computing, exposed time, whether it communicates)] of a step,
+    us a GPU: of messages and collectives while any of them is under way. Receives only wait.
     """
     calls, weight = shares(run, counting_calls(run))
+    calls = calls[calls["kind"] != "recv"]
+    if "stream" in calls:
+        calls = calls[calls["stream"] != "server"]
     share = weight[calls["rank"].to_numpy()]
     kind = operations(calls["call"])
-    computing = calls[calls["kind"] != "collective"]
+    communicates = calls["kind"].isin(["collective", "send"])
+    computing = calls[~communicates]
     rows = []
     longest = (
         ((calls["end_us"] - calls["start_us"]) * share)
@@ -163,8 +192,8 @@ def call_times(run):
     )
     for name in longest.index[:24]:
         these = calls[kind == name]
-        if (these["kind"] == "collective").any():
-            these = these[these["kind"] == "collective"]
+        if communicates[kind == name].any():
+            these = these[communicates[kind == name]]
             group, begin, end, state = segments(pandas.concat([computing, these]))
             took = (end - begin) * weight[group]
             both, alone = (took[state == i].sum() for i in (1, 2))
@@ -172,8 +201,8 @@ def call_times(run):
         else:
             took = (these["end_us"] - these["start_us"]) * share[kind == name]
             rows.append((name, took.sum(), 0, False))
-    rows.sort(key=lambda row: (row[3], -row[1] - row[2]))
-    return rows[:12]
+    rows = sorted(rows, key=lambda row: -row[1] - row[2])[:12]
+    return sorted(rows, key=lambda row: row[3])
 
 
 def stream_order(calls):

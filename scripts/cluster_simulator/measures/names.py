@@ -23,6 +23,9 @@ def operation(name):
     reduce-scatter. Of several jobs each has its own: "big/all-gather bucket 3" is big/all-gather.
     """
     name = str(name).removesuffix(" (aborted)")
+    job, _, rest = name.partition("/")  # names of jobs are one word, without a slash
+    if job and rest and " " not in job:
+        return f"{job}/{operation(rest)}"
     plain = name.replace("_", "-")
     for collective in COLLECTIVES:
         if plain.startswith(collective):
@@ -32,9 +35,6 @@ def operation(name):
     first = plain.split(" ", 1)[0]
     if first in ("forward", "backward"):
         return first
-    job, _, rest = name.partition("/")
-    if job and rest:
-        return f"{job}/{operation(rest)}"
     return re.sub(r"[ -]*\d+$", "", name) or "other"
 
 

@@ -103,16 +103,17 @@ def draw_step_bars(axis, rows, width, names):
 def draw_call_bars(axis, rows, width):
     factor, unit = unit_for(max(row[1] + row[2] for row in rows), TIMES)
     right = 0
-    for y, (name, behind, exposed, collective) in enumerate(rows):
-        axis.barh(y, behind / factor, color=SKY if collective else DEEP, height=0.72, linewidth=0)
+    for y, (_, behind, exposed, communicates) in enumerate(rows):
+        colour = SKY if communicates else DEEP
+        axis.barh(y, behind / factor, color=colour, height=0.72, linewidth=0)
         axis.barh(y, exposed / factor, left=behind / factor, color=RED, height=0.72, linewidth=0)
         words = human_time(behind + exposed)
-        if collective:
+        if communicates:
             words += f", {human_time(exposed)} exposed"
         axis.text((behind + exposed) / factor, y, " " + words, va="center", fontsize=6.5)
         right = max(right, limit_for((behind + exposed) / factor, words, 6.5, width))
     axis.set_xlim(0, max(right, max(row[1] + row[2] for row in rows) / factor * 1.02))
-    axis.set_yticks(range(len(rows)), [text(row[0], 24) for row in rows])
+    axis.set_yticks(range(len(rows)), [text(row[0], 40) for row in rows])
     axis.invert_yaxis()
     axis.grid(False, axis="y")
     axis.set_xlabel(f"time a GPU spends in it, a step ({unit})")

@@ -209,7 +209,7 @@ def draw_lanes(axis, run, streams, span, factor, width):
     legend_above(
         axis,
         [patch_handle(colour) for colour in palette.values()],
-        [text(name, 24) for name in palette],
+        [text(name, 32) for name in palette],
         width,
         size=6.5,
     )

@@ -45,6 +45,11 @@ TEST(SpeedProfile, StopsForAWhileAndForEver)
     EXPECT_EQ(speed.EndOf(3000, 2000), 5000);
     EXPECT_EQ(speed.EndOf(3000, 2001), NEVER);
     EXPECT_EQ(speed.ResumesAt(6000), NEVER);
+    EXPECT_EQ(speed.StoppedForGood(2000), 2000); // it goes on at 3000
+    EXPECT_EQ(speed.StoppedForGood(4000), 4000);
+    EXPECT_EQ(speed.StoppedForGood(6000), 5000);
+    speed.Add({4500, 5500, 0});
+    EXPECT_EQ(speed.StoppedForGood(6000), 4500); // stopped twice over, and never since
 }
 
 TEST(SpeedProfile, OverlappingSpansMultiply)

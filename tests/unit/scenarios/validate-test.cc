@@ -953,6 +953,9 @@ TEST(Validate, SchedulesOfPipelines)
     refused({"--pp=2", "--pipeline-schedule=gpipe", "--virtual-stages=2"}, "virtual-stages");
     refused({"--pp=2", "--pipeline-schedule=gpipe", "--virtual-stages=2"},
             "is 2, but gpipe has one virtual stage a device; allowed: 1, or");
+    // What was given is named, and nothing is offered that something else forbids.
+    refused({"--pp=3", "--gpus=12", "--virtual-stages=2", "--micro-batch=1", "--global-batch=16"},
+            "makes an accumulation that is 4, but interleaved");
     refused({"--pp=2", "--pipeline-schedule=interleaved", "--virtual-stages=1"},
             "is 1, with which interleaved is 1f1b; allowed: at least 2, or");
     refused({"--pp=2", "--pipeline-schedule=gpipe", "--replicas=2-1", "--accumulation=2"},
