@@ -199,6 +199,11 @@ class IdentityTest(unittest.TestCase):
             b" up: routes, 40%, 7 s\n"
         )
         self.assertEqual(identity.normalised("1.stderr", b"a\n" + progress + b"b\n"), b"a\nb\n")
+        path = b'<path d="M 26.076249 -0.0001 L 3.25 7"/>'
+        self.assertEqual(
+            identity.normalised("out/plots/a.svg", path),
+            b'<path d="M 26.076 0.000 L 3.25 7"/>',
+        )
 
     def test_command_line(self):
         script = os.path.join(identity.HERE, "identity.py")
