@@ -1362,6 +1362,8 @@ class Arithmetic(Base):
             ("reduce/all_reduce", "reduce/all-reduce"),
             ("all-gather-x/reduce-scatter bucket 1", "all-gather-x/reduce-scatter"),
             ("web/search 3", "web/search"),
+            ("send gradients micro-batch 3", "send gradients"),
+            ("send gradients chunk 1 micro-batch 12", "send gradients chunk 1"),
         ):
             self.assertEqual(self.measures.operation(name), expected)
         self.assertEqual(self.measures.tier("edge-0-1->agg-0-0#2"), "edge→agg")

@@ -35,6 +35,9 @@ def operation(name):
     first = plain.split(" ", 1)[0]
     if first in ("forward", "backward"):
         return first
+    of_a_stage = re.fullmatch(r"(.+) micro-batch \d+", name)
+    if of_a_stage:  # "send gradients chunk 1"
+        return of_a_stage[1]
     return re.sub(r"[ -]*\d+$", "", name) or "other"
 
 
