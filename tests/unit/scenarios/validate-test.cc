@@ -938,7 +938,10 @@ TEST(Validate, SchedulesOfPipelines)
     };
     for (const char* schedule : {"interleaved", ""})
     {
-        std::vector<std::string> options = {"--pp=3", "--gpus=12", "--virtual-stages=2"};
+        std::vector<std::string> options = {"--pp=3",
+                                            "--gpus=12",
+                                            "--gpus-per-server=4",
+                                            "--virtual-stages=2"};
         if (*schedule)
         {
             options.push_back("--pipeline-schedule=" + std::string(schedule));
@@ -954,7 +957,12 @@ TEST(Validate, SchedulesOfPipelines)
     refused({"--pp=2", "--pipeline-schedule=gpipe", "--virtual-stages=2"},
             "is 2, but gpipe has one virtual stage a device; allowed: 1, or");
     // What was given is named, and nothing is offered that something else forbids.
-    refused({"--pp=3", "--gpus=12", "--virtual-stages=2", "--micro-batch=1", "--global-batch=16"},
+    refused({"--pp=3",
+             "--gpus=12",
+             "--gpus-per-server=4",
+             "--virtual-stages=2",
+             "--micro-batch=1",
+             "--global-batch=16"},
             "makes an accumulation that is 4, but interleaved");
     refused({"--pp=2", "--pipeline-schedule=interleaved", "--virtual-stages=1"},
             "is 1, with which interleaved is 1f1b; allowed: at least 2, or");
