@@ -118,8 +118,8 @@ const isDark = () => document.documentElement.dataset.theme === "dark";
 // Eight colours that are told apart on white and on dark, and by most of those who see fewer of them.
 // More than eight are told apart by hue alone, a golden angle from one to the next.
 const seriesColour = (i) => i >= 8 ? `hsl(${Math.round(i * 137.508) % 360}, 70%, ${(isDark() ? 72 : 34) + 8 * (i % 2)}%)` : (isDark()
-  ? ["#6fa8ff", "#ffa657", "#4fd1b5", "#ff7b9c", "#c9a2ff", "#e3d26f", "#8bd3ff", "#c3cbd5"]
-  : ["#2766c8", "#d4610f", "#12826f", "#c2255c", "#7a45c7", "#8a7a00", "#0b86a8", "#5d6875"])[i];
+  ? ["#6fa8ff", "#ffa657", "#4fd1b5", "#ff7b9c", "#c9a2ff", "#e3d26f", "#8bd3ff", "#d2a37c"]
+  : ["#2766c8", "#d4610f", "#12826f", "#c2255c", "#7a45c7", "#8a7a00", "#0b86a8", "#7a4a2b"])[i];
 // Utilization: quiet, then from cold to hot.
 const heat = (share) => d3.scale.linear().domain([0, 0.02, 0.3, 0.55, 0.8, 1]).clamp(true)
   .range(isDark() ? ["#4d5a68", "#4f83cc", "#37b8b0", "#e8d44d", "#ff9a3c", "#ff4d4d"]

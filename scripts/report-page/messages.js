@@ -69,8 +69,8 @@ function distribution(parent, what, title, quantiles, format, unitLabel) {
   });
   return box;
 }
-// The sum of all is none of the colours of operations, which have a grey, too.
-const curveColour = (name) => (operationNames.includes(name) ? operationColour(name) : colour("text"));
+// The sum of all is grey, which is none of the colours of operations (seriesColour).
+const curveColour = (name) => (operationNames.includes(name) ? operationColour(name) : colour("muted"));
 
 function completionTimes() {
   if (!data.flows) return;

@@ -107,7 +107,7 @@ NORMALISED = (
         "*.svg",
         re.compile(rb"-?\b\d+\.\d{4,}\b"),
         lambda found: b"%.3f" % (round(float(found[0]), 3) or 0),
-        "numpy's last digits are others on processors with AVX-512: thousandths of a point are kept",
+        "numpy's last digits are others with AVX-512: thousandths of a point are kept",
     ),
 )
 LEFT_OUT = (

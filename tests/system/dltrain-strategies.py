@@ -187,12 +187,12 @@ class Strategies(SystemTest):
                 # (A GPU that sends several messages at once tells when the last one has ended.)
                 self.assertGreater(means[1], 0)
                 self.assertWithin(stats["communication_time_us"], means[1], 0.03)
-                if slow == "--slow-gpu=3:7":  # its first round is longer than all of the others' warm-up
+                if slow == "--slow-gpu=3:7":  # its first round outlasts the others' warm-up
                     mine = covered([span for span in times["compute"] if span[0] == 3])
                     self.assertWithin(mine, steps * step, 0.001)
 
     def test_a_replica_that_stops_computes_no_more(self):
-        """One of five stops 30 ms after the start of some 100: what it has done till then counts."""
+        """One of five stops after 30 of some 100 ms: what it has done till then counts."""
         run = self.run_program(
             self.job(
                 5, "--strategy=downpour --steps=30 --fault=gpu-stop,at=30ms,on=gpu-2 --warmup=1", 5

@@ -67,8 +67,8 @@ def counting_calls(run):
 
 
 def has_replicas(run):
-    """Whether steps are what replicas of parameter servers, each at its own pace, do together: spans
-    of time, which calls know nothing of.
+    """Whether steps are what replicas of parameter servers, each at its own pace, do together:
+    spans of time, which calls know nothing of.
     """
     return "replica_rounds" in run.stats
 
