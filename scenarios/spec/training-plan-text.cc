@@ -244,7 +244,7 @@ MemoryText(const training::TrainingOptions& o)
     return text;
 }
 
-/// "2 x 1.5, 7 x 4": ranks that take so many times as long to compute.
+/// "rank 2 computes 1.5 times as long, 7 computes 4 times as long"; empty: none does.
 std::string
 SlowText(const training::TrainingPlan& plan)
 {

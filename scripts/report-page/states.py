@@ -4,6 +4,7 @@
 from bounds import cut
 from cluster_simulator.folder.calls import rank_stride
 from cluster_simulator.folder.recovery import counting_spans, left_at
+from cluster_simulator.folder.replicas import has_replicas, step_spans
 from cluster_simulator.folder.streams import LONGEST_TIME_US, MOST_ROWS
 
 MOST_STATES = 600000  # intervals of GPU states; beyond that every n-th GPU is kept
@@ -24,7 +25,7 @@ def timeline_of(files, stats):
         return None
     calls, names, streams, steps, comments = {}, {}, {}, {}, []
     # Replicas end the warm-up each in the middle of something: of that what is behind it.
-    from_ns = round(1e3 * (_us(stats, "measured_from_us") or 0)) if "replica_rounds" in stats else 0
+    from_ns = round(1e3 * (_us(stats, "measured_from_us") or 0)) if has_replicas(stats) else 0
     begin, broken, logged = None, 0, 0
     with file:
         for line in files.lines("calls.log", file):
@@ -160,17 +161,17 @@ class _There:
 
 def _count_steps(steps, stats):
     """Measured ones that have calls; of replicas all, as calls stand where they ended."""
-    known = stats.get("steps_measured") if "replica_rounds" in stats else None
+    known = stats.get("steps_measured") if has_replicas(stats) else None
     return known if isinstance(known, int) and known > 0 else sum(step > 0 for step in steps)
 
 
 def _step_marks(steps, begin, stats):
     """[step, begin, end] in ns since `begin`: of attempts that were thrown away none."""
-    if "replica_rounds" in stats:  # steps are spans of time, which calls know nothing of
-        ends = [round(1e3 * (_us(stats, "measured_from_us") or 0))]
-        for took in stats.get("step_times_us") or []:
-            ends.append(ends[-1] + round(took * 1e3))
-        spans = [(step, *span) for step, span in enumerate(zip(ends, ends[1:]), 1)]
+    if has_replicas(stats):
+        spans = [
+            (step, round(since * 1e3), round(until * 1e3))
+            for step, (since, until) in enumerate(step_spans(stats), 1)
+        ]
     elif counting_spans(stats) is None:
         spans = [(step, *span) for step, span in sorted(steps.items())]
     else:

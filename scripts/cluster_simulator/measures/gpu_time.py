@@ -5,6 +5,7 @@ import numpy
 import pandas
 
 from ..folder.recovery import counting_spans, left_at
+from ..folder.replicas import has_replicas, step_spans
 from .names import operations
 
 
@@ -13,16 +14,20 @@ def measured_from(run):
     return float(run.stats.get("measured_from_us") or 0)
 
 
+def _own_calls(calls):
+    """Without receives, which only wait, and what parameter servers do beside a GPU."""
+    if "stream" in calls:
+        calls = calls[calls["stream"] != "server"]
+    return calls[calls["kind"] != "recv"]
+
+
 def segments(calls):
     """Time of every rank cut where its state changes: arrays (rank, begin, end, state).
 
     States: 0 computing, 1 computing while communicating, 2 communicating only; waiting, 3, is left
-    out, as receives are, which only wait. Computing is any call that is no collective and no
-    message; what parameter servers do beside a GPU is none of its own.
+    out, as receives are. Computing is any call that is no collective and no message.
     """
-    if "stream" in calls:
-        calls = calls[calls["stream"] != "server"]
-    calls = calls[calls["kind"] != "recv"]
+    calls = _own_calls(calls)
     collective = calls["kind"].isin(["collective", "send"]).to_numpy()
     rank = numpy.concatenate([calls["rank"], calls["rank"]])
     time = numpy.concatenate([calls["start_us"], calls["end_us"]])
@@ -52,7 +57,7 @@ def counting_calls(run):
     the warm-up each in the middle of something, what is behind it.
     """
     calls, spans = run.calls(), counting_spans(run.stats)
-    if has_replicas(run):
+    if has_replicas(run.stats):
         steps, took = (run.stats.get(key) or 0 for key in ("steps_measured", "step_time_us"))
         since = measured_from(run)
         calls = _within(calls, since, since + steps * took if steps and took else float("inf"))
@@ -66,13 +71,6 @@ def counting_calls(run):
     return calls[known & (begin >= since) & (begin <= until)]
 
 
-def has_replicas(run):
-    """Whether steps are what replicas of parameter servers, each at its own pace, do together:
-    spans of time, which calls know nothing of.
-    """
-    return "replica_rounds" in run.stats
-
-
 def _within(calls, since, until):
     """What of calls is in a span of time."""
     begin = calls["start_us"].clip(lower=since)
@@ -81,11 +79,9 @@ def _within(calls, since, until):
 
 
 def _calls_of_step(run, calls, step):
-    if not has_replicas(run):
+    if not has_replicas(run.stats):
         return calls[calls["step"] == step]
-    times = run.stats["step_times_us"]
-    since = measured_from(run) + sum(times[: step - 1])
-    return _within(calls, since, since + times[step - 1]).assign(step=step)
+    return _within(calls, *step_spans(run.stats)[step - 1]).assign(step=step)
 
 
 def shares(run, calls):
@@ -99,7 +95,7 @@ def shares(run, calls):
     if counting_spans(run.stats) is None:
         codes, found = pandas.factorize(calls["rank"])
         steps = max(_count_steps(calls), 1)
-        if has_replicas(run) and steps > 1:  # (a step may have no call that ended in it)
+        if has_replicas(run.stats) and steps > 1:  # (a step may have no call that ended in it)
             steps = run.stats.get("steps_measured") or steps
         return calls.assign(rank=codes), numpy.full(len(found), 1 / ranks / steps)
     left = pandas.Series(left_at(run.stats), dtype=float)
@@ -176,9 +172,7 @@ def call_times(run):
     us a GPU: of messages and collectives while any of them is under way. Receives only wait.
     """
     calls, weight = shares(run, counting_calls(run))
-    calls = calls[calls["kind"] != "recv"]
-    if "stream" in calls:
-        calls = calls[calls["stream"] != "server"]
+    calls = _own_calls(calls)
     share = weight[calls["rank"].to_numpy()]
     kind = operations(calls["call"])
     communicates = calls["kind"].isin(["collective", "send"])
