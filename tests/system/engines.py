@@ -43,6 +43,11 @@ RUNS = [
     " --link-delay=20us",
     "traffic --k=4 --pattern=permutation --bytes=3MB --link-delay=2ms --no-pfc --stop-after=9ms",
     "traffic --k=4 --nic=10GbE --pattern=incast --bytes=300kB --link-delay=100ns",
+    # Windows that samplers cut into twenty pieces, ten and hundreds (whoever was in a window's list
+    # twice ran twice in each piece, and was in the next list four times: no end of it).
+    "traffic --hosts=16 --pattern=poisson --load=0.3 --duration=500us --link-delay=20us",
+    "traffic --hosts=16 --pattern=permutation --bytes=300kB --rate-interval=100ns",
+    "collperf --ranks=8 -b 32M --op=alltoall --topology=leaf-spine --no-pfc --link-delay=2ms",
     "traffic --k=4 --nic=400GbE --bytes=50kB --link-delay=1ps",
     "traffic --k=4 --bytes=300kB --fabric=ib --pattern=incast --cc=ib-cc --queue-interval=3us",
     "traffic --k=4 --bytes=300kB --fabric=ib --bit-error-rate=1e-6 --adaptive-routing",

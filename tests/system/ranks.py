@@ -59,6 +59,9 @@ RUNS = [
         " --fabric=ib",
         (2, 4),
     ),
+    # A packet's line time is nothing in units of 400 ns, and a cap in packets is divided by it.
+    ("traffic --hosts=4 --bytes=300kB --time-unit=400ns --transport=irn", (2,)),
+    ("traffic --hosts=8 --pattern=permutation --bytes=100kB --rate-interval=200ns", (2,)),
     ("traffic --k=4 --bytes=300kB --fabric=ib --pattern=incast --cc=ib-cc", (2, 3)),
     ("traffic --k=4 --bytes=300kB --fabric=ib --bit-error-rate=1e-6 --adaptive-routing", (2,)),
     ("traffic --topology=torus --torus=3x2 --hosts-per-switch=2 --bytes=100kB", (2, 4)),

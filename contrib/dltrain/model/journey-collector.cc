@@ -89,7 +89,7 @@ JourneyCollector::OnWay(ns3::RdmaQueuePair* qp, const ns3::RdmaJourney& journey,
     {
         return;
     }
-    results::Way way{journey.nic->GetEnd()};
+    results::Way way{journey.nic};
     for (const ns3::RdmaJourney::Hop& hop : journey.hops)
     {
         way.push_back(hop.end);

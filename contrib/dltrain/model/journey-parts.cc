@@ -53,7 +53,7 @@ JourneyParts::Divide(const ns3::RdmaJourney& journey, int64_t end, MessageParts&
     MessageParts::Hop& nic = divided.hops.front();
     nic = {};
     cross(nic,
-          journey.nic->GetEnd(),
+          journey.nic,
           journey.started - journey.posted - journey.ownPackets,
           journey.line,
           journey.reach);

@@ -469,7 +469,7 @@ ApplyNs3Settings(const scenario::RunOptions& run, std::string& error)
     }
     for (const auto& [name, value] : run.attributes)
     {
-        if (!Set("\"ns3\" in the scenario: " + name, name, value, error))
+        if (!Set("the scenario's /ns3/" + name, name, value, error))
         {
             return false;
         }

@@ -9,6 +9,7 @@
 #include "ns3/pfc-deadlock.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dltrain
 {
@@ -41,36 +42,41 @@ AddList(std::string& text,
 std::string
 DescribeCycle(const ns3::RdmaFabric& fabric)
 {
-    struct Held
-    {
-        uint32_t end;
-        uint8_t held;
-        uint8_t queued;
-    };
-
-    std::vector<Held> held;
+    // Which ports are paused for what, and who waits for them, each rank's.
+    std::vector<uint32_t> held;
+    std::vector<ns3::PfcWait> waits;
     for (uint32_t i = 0; i < fabric.GetPorts().size(); ++i)
     {
         const ns3::RdmaPort& port = *fabric.GetPorts()[i];
-        if (port.GetPausedMask())
+        const uint8_t paused = port.GetPausedMask();
+        for (uint8_t p = 0; p < ns3::RdmaPort::PRIORITIES; ++p)
         {
-            held.push_back({fabric.GetEnd(i), port.GetPausedMask(), ns3::QueuedMask(port)});
+            if (paused >> p & 1)
+            {
+                held.push_back(ns3::PfcWait::Id(port.GetEnd(), p));
+            }
+        }
+        if (paused)
+        {
+            ns3::AddPfcWaits(port, paused, &waits);
         }
     }
     held = Ranks::Get().GatherAll(held);
-    std::sort(held.begin(), held.end(), [](const Held& a, const Held& b) { return a.end < b.end; });
-    std::vector<ns3::PfcPortState> states;
-    for (const Held& port : held)
-    {
-        states.push_back({fabric.GetNodeOfEnd(port.end),
-                          fabric.GetNodeOfEnd(port.end ^ 1),
-                          port.held,
-                          port.queued});
-    }
+    waits = Ranks::Get().GatherAll(waits);
+    std::sort(held.begin(), held.end());
+    waits.erase(std::remove_if(waits.begin(),
+                               waits.end(),
+                               [&held](const ns3::PfcWait& wait) {
+                                   return !std::binary_search(held.begin(), held.end(), wait.from);
+                               }),
+                waits.end());
+    std::sort(waits.begin(), waits.end(), [](const ns3::PfcWait& a, const ns3::PfcWait& b) {
+        return std::pair(a.from, a.to) < std::pair(b.from, b.to);
+    });
     std::string text;
-    for (const uint32_t at : ns3::FindPfcCycle(states))
+    for (const uint32_t id : ns3::FindPfcCycle(waits))
     {
-        text += (text.empty() ? "" : " waits for ") + fabric.GetLinkName(held[at].end);
+        text += (text.empty() ? "" : " waits for ") + fabric.GetLinkName(ns3::PfcWait::PortOf(id));
     }
     return text;
 }

@@ -22,10 +22,6 @@ NS_OBJECT_ENSURE_REGISTERED(IbSwitch);
 namespace
 {
 
-/// RdmaFrame::inPort: the port, and above it the VL that the packet came in on.
-constexpr uint32_t PORT_BITS = 13;
-constexpr uint16_t PORT_MASK = (1U << PORT_BITS) - 1;
-
 /// The earliest on top; ties by input, so that runs repeat.
 constexpr auto LATER = [](const auto& a, const auto& b) { return a > b; };
 
@@ -277,8 +273,8 @@ IbSwitch::OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now)
             port->LoseWithLink(frame, now);
             continue;
         }
-        RdmaPort* ingress = PeekPointer(m_ports[frame->inPort & PORT_MASK]);
-        const uint8_t lane = frame->inPort >> PORT_BITS;
+        RdmaPort* ingress = PeekPointer(m_ports[PortOf(frame->inPort)]);
+        const uint8_t lane = LaneOf(frame->inPort);
         const uint32_t blocks = port->GetBlocks(frame);
         Drop(port, frame, LINK_DOWN, now);
         ingress->ReturnCredits(lane, blocks, now, now);
@@ -320,8 +316,8 @@ IbSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64
     {
         NoteLeaving(*port, *frame, now);
     }
-    RdmaPort* ingress = PeekPointer(m_ports[frame->inPort & PORT_MASK]);
-    ingress->ReturnCredits(frame->inPort >> PORT_BITS,
+    RdmaPort* ingress = PeekPointer(m_ports[PortOf(frame->inPort)]);
+    ingress->ReturnCredits(LaneOf(frame->inPort),
                            port->GetBlocks(frame),
                            port->GetBusyUntil(),
                            now);

@@ -48,6 +48,20 @@ class IbSwitch : public RdmaSwitchBase
 
     static constexpr uint32_t SERVICE_LEVELS = 16;
 
+    /// RdmaFrame::inPort: the port, and above it the VL that the packet came in on.
+    static constexpr uint32_t PORT_BITS = 13;
+    static constexpr uint16_t PORT_MASK = (1U << PORT_BITS) - 1;
+
+    static uint16_t PortOf(uint16_t inPort)
+    {
+        return inPort & PORT_MASK;
+    }
+
+    static uint8_t LaneOf(uint16_t inPort)
+    {
+        return static_cast<uint8_t>(inPort >> PORT_BITS);
+    }
+
     IbSwitch();
     ~IbSwitch() override;
 

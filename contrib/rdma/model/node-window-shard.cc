@@ -390,6 +390,18 @@ NodeWindowShard::RunUnit(Unit& unit, int64_t cut)
     {
         unit.bins[m_bin[0]].Add() = *due; // the window was cut
     }
+    if (NodeWindowOutlook::isLarge || m_running.size() >= MANY)
+    {
+        for (const NodeWindowSent& sent : unit.outbox) // where Add will write
+        {
+            const int64_t since = sent.mail.ts - m_begin;
+            const int64_t ahead = (since >= m_window) + (since >= 2 * m_window);
+            if (sent.shard == m_index)
+            {
+                PrefetchLine(sent.to->bins[m_bin[static_cast<std::size_t>(ahead)]].end());
+            }
+        }
+    }
     NodeWindows& windows = *NodeWindows::Active();
     for (const NodeWindowSent& sent : unit.outbox)
     {
@@ -472,6 +484,25 @@ NodeWindowShard::Run(int64_t bucket, int64_t cut)
     {
         m_running.push_back(m_far.top().unit);
         m_far.pop();
+    }
+    if (cut < (bucket + 1) * m_window)
+    {
+        // Who is in the list several times would run as often, as whoever has run is in this very
+        // window again, and be in the next list for each. Of windows that are not cut all but the
+        // first are passed over.
+        constexpr int64_t SEEN = -1;
+        m_running.erase(std::remove_if(m_running.begin(),
+                                       m_running.end(),
+                                       [bucket](Unit* unit) {
+                                           const bool has = unit->bucket == bucket;
+                                           unit->bucket = has ? SEEN : unit->bucket;
+                                           return !has;
+                                       }),
+                        m_running.end());
+        for (Unit* unit : m_running)
+        {
+            unit->bucket = bucket;
+        }
     }
     const bool looksAhead = NodeWindowOutlook::isLarge || m_running.size() >= MANY;
     for (std::size_t i = 0; i < m_running.size(); ++i)

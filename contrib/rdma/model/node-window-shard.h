@@ -158,20 +158,18 @@ class alignas(64) NodeWindowShard
     void RegisterNext(Unit& unit)
     {
         const int64_t next = unit.NextTime();
-        if (next != NEVER)
-        {
-            Register(unit, next);
-        }
+        int64_t bucket = next == NEVER ? NEVER : next / m_window;
         for (uint32_t i = 0; i < Unit::BINS; ++i)
         {
             if (!unit.bins[m_bin[i]].IsEmpty())
             {
-                if (m_base + i < unit.bucket)
-                {
-                    AddToBucket(unit, m_base + i);
-                }
-                return;
+                bucket = std::min(bucket, m_base + i);
+                break;
             }
+        }
+        if (bucket < unit.bucket)
+        {
+            AddToBucket(unit, bucket);
         }
     }
 

@@ -25,11 +25,12 @@ NoneCongestionOps::GetTypeId()
                           UintegerValue(0),
                           MakeUintegerAccessor(&NoneCongestionOps::m_rate),
                           MakeUintegerChecker<uint64_t>(0, MAX_BPS))
-            .AddAttribute("Window",
-                          "Most unacknowledged payload (bytes); 0: unlimited",
-                          UintegerValue(0),
-                          MakeUintegerAccessor(&NoneCongestionOps::m_window),
-                          MakeUintegerChecker<uint64_t>(0, MAX_BYTES));
+            .AddAttribute(
+                "Window",
+                "Unacknowledged payload at which no further packet starts (bytes); 0: unlimited",
+                UintegerValue(0),
+                MakeUintegerAccessor(&NoneCongestionOps::m_window),
+                MakeUintegerChecker<uint64_t>(0, MAX_BYTES));
     return tid;
 }
 

@@ -3,12 +3,14 @@
  */
 #include "pfc-deadlock.h"
 
+#include "ib-switch.h"
 #include "node-windows.h"
 #include "rdma-event-order.h"
 
 #include "ns3/node.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 namespace ns3
@@ -28,96 +30,123 @@ NodeName(const RdmaPort* port)
 
 } // namespace
 
-uint8_t
-QueuedMask(const RdmaPort& port)
+void
+AddPfcWaits(const RdmaPort& port, uint8_t held, std::vector<PfcWait>* waits)
 {
-    uint8_t mask = 0;
+    const auto* node = dynamic_cast<const RdmaSwitchBase*>(port.GetUser());
+    if (!node)
+    {
+        return;
+    }
+    const bool lanes = dynamic_cast<const IbSwitch*>(node);
     for (uint8_t p = 0; p < PRIORITIES; ++p)
     {
-        mask |= port.GetQueueBytes(p) > 0 ? 1U << p : 0;
+        std::vector<uint16_t> from; // by RdmaFrame::inPort
+        const RdmaFrame* frame = held >> p & 1 ? port.GetQueueFront(p) : nullptr;
+        for (; frame; frame = frame->next)
+        {
+            const bool forwarded =
+                lanes ? frame->inPort != UINT16_MAX : frame->inPort < node->GetNPorts();
+            if (forwarded && std::find(from.begin(), from.end(), frame->inPort) == from.end())
+            {
+                from.push_back(frame->inPort);
+            }
+        }
+        std::sort(from.begin(), from.end());
+        for (const uint16_t in : from)
+        {
+            const uint16_t index = lanes ? IbSwitch::PortOf(in) : in;
+            const uint8_t priority = lanes ? IbSwitch::LaneOf(in) : p;
+            waits->push_back({PfcWait::Id(node->GetPort(index)->GetEnd() ^ 1, priority),
+                              PfcWait::Id(port.GetEnd(), p)});
+        }
     }
-    return mask;
 }
 
 std::vector<uint32_t>
 FindPfcCycle(const std::vector<Ptr<RdmaPort>>& ports, const std::vector<uint8_t>& held)
 {
-    std::vector<PfcPortState> states;
-    states.reserve(ports.size());
+    std::unordered_map<uint32_t, uint32_t> index; // by end
+    std::vector<PfcWait> waits;
     for (uint32_t i = 0; i < ports.size(); ++i)
     {
-        states.push_back({ports[i]->GetNode()->GetId(),
-                          ports[i]->GetPeer()->GetNode()->GetId(),
-                          held[i],
-                          QueuedMask(*ports[i])});
+        if (held[i])
+        {
+            index[ports[i]->GetEnd()] = i;
+            AddPfcWaits(*ports[i], held[i], &waits);
+        }
     }
-    return FindPfcCycle(states);
+    const auto standsStill = [&](uint32_t id) {
+        const auto found = index.find(PfcWait::PortOf(id));
+        return found != index.end() && held[found->second] >> id % PRIORITIES & 1;
+    };
+    waits.erase(std::remove_if(waits.begin(),
+                               waits.end(),
+                               [&](const PfcWait& wait) { return !standsStill(wait.from); }),
+                waits.end());
+    std::vector<uint32_t> cycle = FindPfcCycle(waits);
+    for (uint32_t& id : cycle)
+    {
+        id = index.at(PfcWait::PortOf(id));
+    }
+    return cycle;
 }
 
 std::vector<uint32_t>
-FindPfcCycle(const std::vector<PfcPortState>& ports)
+FindPfcCycle(const std::vector<PfcWait>& waits)
 {
-    const uint32_t n = static_cast<uint32_t>(ports.size());
-    std::vector<std::vector<uint32_t>> heldOfNode; // ports, by node
-    for (uint32_t i = 0; i < n; ++i)
+    std::unordered_map<uint32_t, std::vector<uint32_t>> waitsFor;
+    for (const PfcWait& wait : waits)
     {
-        const uint32_t node = ports[i].node;
-        heldOfNode.resize(std::max<std::size_t>(heldOfNode.size(), node + 1));
-        if (ports[i].held)
-        {
-            heldOfNode[node].push_back(i);
-        }
+        waitsFor[wait.from].push_back(wait.to);
     }
 
-    // Depth first, on a stack of our own; an edge back to a port on the stack closes a cycle.
-    enum : uint8_t
+    // Depth first, on a stack of our own; a way back to what is on the stack closes a cycle.
+    enum State : uint8_t
     {
         UNSEEN,
         ON_STACK,
         DONE
     };
 
-    std::vector<uint8_t> state(n, UNSEEN);
-    for (uint32_t start = 0; start < n; ++start)
+    std::unordered_map<uint32_t, State> state;
+    for (const PfcWait& begin :
+         waits) // in their order: which cycle is found depends on nothing else
     {
-        if (state[start] != UNSEEN || !ports[start].held)
+        if (state[begin.from] != UNSEEN)
         {
             continue;
         }
-        std::vector<std::pair<uint32_t, std::size_t>> stack{{start, 0}};
-        state[start] = ON_STACK;
+        std::vector<std::pair<uint32_t, std::size_t>> stack{{begin.from, 0}};
+        state[begin.from] = ON_STACK;
         while (!stack.empty())
         {
             const uint32_t at = stack.back().first;
-            const uint32_t nodeBehind = ports[at].nodeBehind;
-            if (nodeBehind >= heldOfNode.size() ||
-                stack.back().second == heldOfNode[nodeBehind].size())
+            const auto found = waitsFor.find(at);
+            if (found == waitsFor.end() || stack.back().second == found->second.size())
             {
                 state[at] = DONE;
                 stack.pop_back();
                 continue;
             }
-            const uint32_t next = heldOfNode[nodeBehind][stack.back().second++];
-            // It waits if frames that the next one may not send are of a priority it holds up.
-            if (state[next] == DONE || !(ports[at].held & ports[next].held & ports[next].queued))
-            {
-                continue;
-            }
+            const uint32_t next = found->second[stack.back().second++];
             if (state[next] == UNSEEN)
             {
                 state[next] = ON_STACK;
                 stack.emplace_back(next, 0);
-                continue;
             }
-            std::vector<uint32_t> cycle;
-            for (const auto& entry : stack)
+            else if (state[next] == ON_STACK)
             {
-                if (!cycle.empty() || entry.first == next)
+                std::vector<uint32_t> cycle;
+                for (const auto& entry : stack)
                 {
-                    cycle.push_back(entry.first);
+                    if (!cycle.empty() || entry.first == next)
+                    {
+                        cycle.push_back(entry.first);
+                    }
                 }
+                return cycle;
             }
-            return cycle;
         }
     }
     return {};

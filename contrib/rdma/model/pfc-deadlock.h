@@ -3,9 +3,9 @@
  *
  * PFC deadlock: ports that are paused, each of which waits for the next one, in a circle.
  *
- *     a->b waits for b->c      b has told a to stop (port a->b is paused), and holds frames that it
- *                              may not send itself, as c has told it to stop (b->c is paused, with
- *                              frames of the same priority in its queue)
+ *     a->b waits for b->c      b has told a to stop (port a->b is paused), and holds frames from a
+ *                              that it may not send itself, as c has told it to stop (b->c is
+ *                              paused, with these frames in its queue)
  *
  * Such a cycle is what every deadlock has; while buffers still drain one may also come and go. So
  * the detector asks for age: that each pause of the cycle has lasted for some time without a break.
@@ -33,10 +33,10 @@ namespace ns3
 
 /**
  * \ingroup rdma
- * \param ports all ports of a network
+ * \param ports all ports of a network, of an RdmaFabric
  * \return a cycle of paused ports, each of which waits for the next one and the last for the first,
- *         as indices in `ports`; empty if there is none. Linear in ports and in pairs of paused
- *         ports in a row
+ *         as indices in `ports`; empty if there is none. Linear in ports and in frames that wait at
+ *         paused ones
  */
 std::vector<uint32_t> FindPfcCycle(const std::vector<Ptr<RdmaPort>>& ports);
 
@@ -48,27 +48,42 @@ std::vector<uint32_t> FindPfcCycle(const std::vector<Ptr<RdmaPort>>& ports);
 std::vector<uint32_t> FindPfcCycle(const std::vector<Ptr<RdmaPort>>& ports,
                                    const std::vector<uint8_t>& held);
 
-/// \ingroup rdma
-/// What the search for a cycle must know of a port.
-struct PfcPortState
+/**
+ * \ingroup rdma
+ * At a port that is paused for a priority, frames of that priority wait which came to its switch
+ * over some link: the port at the other end of that link, with the priority (InfiniBand: the VL)
+ * that they had there, waits for this one. A port with a priority is number * 8 + priority.
+ */
+struct PfcWait
 {
-    uint32_t node{0};
-    uint32_t nodeBehind{0}; //!< at the other end of the link
-    uint8_t held{0};        //!< bit p: priority p is paused
-    uint8_t queued{0};      //!< bit p: frames of priority p are queued
+    uint32_t from;
+    uint32_t to;
+
+    static uint32_t Id(uint32_t port, uint32_t priority)
+    {
+        return port * RdmaPort::PRIORITIES + priority;
+    }
+
+    static uint32_t PortOf(uint32_t id)
+    {
+        return id / RdmaPort::PRIORITIES;
+    }
 };
 
 /**
  * \ingroup rdma
- * The same, of ports that need not be in this process. Node numbers should be small.
+ * \param port of a switch; of others nothing waits \param held bit p: it is paused for priority p
+ * \param[out] waits each once, numbers are ends (RdmaPort::GetEnd); whether those that wait are
+ * paused is not looked at
  */
-std::vector<uint32_t> FindPfcCycle(const std::vector<PfcPortState>& ports);
+void AddPfcWaits(const RdmaPort& port, uint8_t held, std::vector<PfcWait>* waits);
 
 /**
  * \ingroup rdma
- * \return bit p: frames of priority p are queued
+ * \param waits between ports and priorities that are paused; of ports that need not be in this
+ * process \return a cycle, by number * 8 + priority; empty if there is none
  */
-uint8_t QueuedMask(const RdmaPort& port);
+std::vector<uint32_t> FindPfcCycle(const std::vector<PfcWait>& waits);
 
 /**
  * \ingroup rdma

@@ -6,11 +6,13 @@
 
 #include "prefetch-line.h"
 
+#include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 namespace ns3
 {
@@ -80,10 +82,10 @@ struct alignas(64) RdmaJourney
     // the cache of none that it comes to.
 
     const Resolver* resolver{nullptr};
-    uint64_t request{0}; //!< RdmaWorkRequest::id
-    const RdmaPort* nic{nullptr};
-    uint32_t wireBytes{0}; //!< of the last packet
-    bool counts{false};    //!< its way is told when the packet comes: RdmaNic::NoteWays
+    uint64_t request{0};      //!< RdmaWorkRequest::id
+    uint32_t wireBytes{0};    //!< of the last packet
+    uint32_t nic{UINT32_MAX}; //!< RdmaPort::GetEnd of the NIC that sends
+    bool counts{false};       //!< its way is told when the packet comes: RdmaNic::NoteWays
     bool wayOnly{false}; //!< of another packet than the last: of each hop only `end` is noted, and
                          //!< of what is before them only `request`, `posted` and `nic`
 
@@ -139,65 +141,73 @@ struct alignas(64) RdmaJourney
     void Tell(const Question& question);
 };
 
-/// Of a queue pair, for the journeys of its messages: times so far.
-struct RdmaSenderSums
+/**
+ * \ingroup rdma
+ * Of a posted request, for its journey: until its last packet has been sent, what the queue pair's
+ * clock was when it was posted; then, where its time had gone by then. A cache line.
+ */
+struct RdmaRequestTimes
 {
-    int64_t throttled{0};    //!< paced so far, ps
-    int64_t window{0};       //!< window closed so far, ps
-    int64_t windowSince{-1}; //!< closed since; -1: open
+    static constexpr int64_t NOT_NOTED = -2; //!< it was posted before journeys were noted
+    static constexpr int64_t WAITS = -1;     //!< its last packet is still to be sent
 
-    int64_t line{0};  //!< line time of all packets so far, the first time, ps
-    int64_t again{0}; //!< the same of those that went again, and what a receiver that was not ready
-                      //!< has asked to wait
-    int64_t lineBefore{0}; //!< `line` when the message's first packet went whose turn it is
-    bool ways{false};      //!< of the queue pair as it is connected, packets' ways are noted
+    struct Base
+    {
+        int64_t line;
+        int64_t again;
+        int64_t paused;
+        int64_t throttled;
+        int64_t window;
+    };
+
+    struct Spent
+    {
+        int64_t backlog;
+        int64_t ownPackets;
+        int64_t nicPaused;
+        int64_t throttled;
+        int64_t window;
+        int64_t others;
+        int64_t repeating;
+    };
+
+    int64_t started{NOT_NOTED}; //!< WAITS, or when the last packet was sent, the first time
+
+    union {
+        Base base;   //!< started == WAITS
+        Spent spent; //!< started >= 0
+    };
+
+    RdmaRequestTimes()
+        : spent{}
+    {
+    }
 };
 
 /**
  * \ingroup rdma
- * What a queue pair remembers for the journeys of its messages.
+ * What a queue pair remembers for the journeys of its messages: times so far, ps.
  */
-struct RdmaSenderClock : RdmaSenderSums
+struct RdmaSenderClock
 {
-    /// What these were at some time.
-    struct Base
+    int64_t throttled{0};  //!< paced so far
+    int64_t window{0};     //!< window closed so far
+    int64_t line{0};       //!< line time of all packets so far, the first time
+    int64_t again{0};      //!< the same of those that went again, and what a receiver that was not
+                           //!< ready has asked to wait
+    int64_t lineBefore{0}; //!< `line` when the message's first packet went whose turn it is
+
+    /// Of the requests, each where that is; of those behind the last noted one there is none.
+    std::vector<RdmaRequestTimes> times;
+
+    int64_t windowSince{-1}; //!< closed since; -1: open
+    bool ways{false};        //!< of the queue pair as it is connected, packets' ways are noted
+
+    /// The oldest requests are gone.
+    void Forget(std::size_t requests)
     {
-        int64_t line{0};
-        int64_t again{0};
-        int64_t paused{0};
-        int64_t throttled{0};
-        int64_t window{0};
-    };
-
-    /// A message whose last packet has been sent: where its time had gone by then.
-    struct Last
-    {
-        uint64_t psn{0}; //!< of the last packet
-        int64_t started{0};
-        int64_t backlog{0};
-        int64_t ownPackets{0};
-        int64_t nicPaused{0};
-        int64_t throttled{0};
-        int64_t window{0};
-        int64_t others{0};
-        int64_t repeating{0};
-    };
-
-    // Few are under way at a time: what there mostly is of them is here, not a pointer away. Memory
-    // of a queue pair is a matter, so there is room for one that has gone.
-
-    boost::container::small_vector<Base, 2>
-        bases;            //!< when each message was posted whose last packet is still to be sent
-    std::size_t first{0}; //!< of them: those before have been sent
-    boost::container::small_vector<Last, 1>
-        sent; //!< by PSN, the first time; of those acknowledged some
-
-    /// Of its messages nothing is remembered; what memory it has it keeps.
-    void Forget()
-    {
-        bases.clear();
-        first = 0;
-        sent.clear();
+        const std::size_t gone = std::min(requests, times.size());
+        times.erase(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(gone));
     }
 };
 

@@ -154,8 +154,8 @@ RdmaNic::GetTypeId()
                           MakeUintegerAccessor(&RdmaNic::m_retryCount),
                           MakeUintegerChecker<uint32_t>(0, 7))
             .AddAttribute("Window",
-                          "Most unacknowledged payload of a queue pair, whatever its congestion "
-                          "control says (bytes); 0: no limit",
+                          "Unacknowledged payload of a queue pair at which no further packet "
+                          "starts, whatever its congestion control says (bytes); 0: no limit",
                           UintegerValue(0),
                           MakeUintegerAccessor(&RdmaNic::m_windowBytes),
                           MakeUintegerChecker<uint64_t>(0, 9000000000000000))

@@ -28,19 +28,15 @@ Attach(RdmaFrame& frame, std::unique_ptr<RdmaJourney> journey)
 
 } // namespace
 
-// These are inline, and what they return is kept in registers: a record that is put together part
-// by part and then read as a whole keeps a processor waiting until it has reached the cache.
-
-inline RdmaSenderClock::Base
+inline RdmaRequestTimes::Base
 RdmaRequester::ReadClock(int64_t now) const
 {
-    RdmaSenderClock::Base base;
-    base.line = m_sender->clock->line;
-    base.paused = m_qp->m_nic->m_port->GetPausedPs(m_qp->m_priority, now);
-    base.throttled = m_sender->clock->throttled;
-    base.window = m_sender->clock->window;
-    base.again = m_sender->clock->again;
-    return base;
+    const RdmaSenderClock& clock = *m_sender->clock;
+    return {clock.line,
+            clock.again,
+            m_qp->m_nic->m_port->GetPausedPs(m_qp->m_priority, now),
+            clock.throttled,
+            clock.window};
 }
 
 void
@@ -51,13 +47,20 @@ RdmaRequester::StartClock(int64_t now)
     {
         own.clock = std::make_unique<RdmaSenderClock>();
     }
-    RdmaSenderClock::Base& base = own.clock->bases.emplace_back();
-    base = ReadClock(now);
+    RdmaSenderClock& clock = *own.clock;
     const RdmaJourney::Wanted* ways = m_qp->m_nic->m_ways;
-    own.clock->ways = ways && (*ways)(m_qp->m_nic->m_endpoint, m_qp->m_peerEndpoint);
+    clock.ways = ways && (*ways)(m_qp->m_nic->m_endpoint, m_qp->m_peerEndpoint);
+    if (own.requests.size() == 1) // what is noted is of those before, which are gone
+    {
+        clock.times.clear();
+    }
+    clock.times.resize(own.requests.size());
+    RdmaRequestTimes& times = clock.times.back();
+    times.started = RdmaRequestTimes::WAITS;
+    times.base = ReadClock(now);
     if (own.nextSend > now) // the pace of what was sent before is still to be waited for
     {
-        base.throttled -= own.nextSend - now;
+        times.base.throttled -= own.nextSend - now;
     }
 }
 
@@ -77,12 +80,14 @@ RdmaRequester::NoteWindow(int64_t now)
     }
 }
 
-inline RdmaSenderClock::Last
+// Inline, and what it returns is kept in registers: a record that is put together part by part and
+// then read as a whole keeps a processor waiting until it has reached the cache.
+inline RdmaRequestTimes::Spent
 RdmaRequester::TimeInSender(const RdmaWorkRequest& request,
-                            const RdmaSenderClock::Base& base,
+                            const RdmaRequestTimes::Base& base,
                             int64_t now) const
 {
-    const RdmaSenderClock::Base here = ReadClock(now);
+    const RdmaRequestTimes::Base here = ReadClock(now);
     int64_t left = now - request.posted;
     const auto take = [&left](int64_t share) {
         share = std::min(std::max<int64_t>(share, 0), left);
@@ -90,28 +95,15 @@ RdmaRequester::TimeInSender(const RdmaWorkRequest& request,
         return share;
     };
     const int64_t own = here.line - m_sender->clock->lineBefore; // at the rates of their times
-    RdmaSenderClock::Last last;
-    last.started = now;
-    last.ownPackets = take(own);
-    last.backlog = take(here.line - base.line - own);
-    last.repeating = take(here.again - base.again);
-    last.nicPaused = take(here.paused - base.paused);
-    last.throttled = take(here.throttled - base.throttled);
-    last.window = take(here.window - base.window);
-    last.others = left;
-    return last;
-}
-
-inline void
-RdmaRequester::KeepLast(const RdmaSenderClock::Last& last)
-{
-    auto& sent = m_sender->clock->sent;
-    if (sent.size() == sent.capacity()) // make room before it grows
-    {
-        const auto acked = [this](const auto& other) { return other.psn < m_sender->ackedPsn; };
-        sent.erase(std::remove_if(sent.begin(), sent.end(), acked), sent.end());
-    }
-    sent.emplace_back() = last;
+    RdmaRequestTimes::Spent spent;
+    spent.ownPackets = take(own);
+    spent.backlog = take(here.line - base.line - own);
+    spent.repeating = take(here.again - base.again);
+    spent.nicPaused = take(here.paused - base.paused);
+    spent.throttled = take(here.throttled - base.throttled);
+    spent.window = take(here.window - base.window);
+    spent.others = left;
+    return spent;
 }
 
 void
@@ -121,7 +113,7 @@ RdmaRequester::StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, in
     RdmaPort& port = *m_qp->m_nic->m_port;
     auto journey = std::make_unique<RdmaJourney>();
     journey->resolver = m_qp->m_nic->m_journeys;
-    journey->nic = &port;
+    journey->nic = port.GetEnd();
     journey->line = port.GetSerialization(frame.wireBytes);
     journey->reach = port.GetReachPs();
     journey->posted = request.posted;
@@ -130,42 +122,31 @@ RdmaRequester::StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, in
     journey->request = request.id;
     journey->counts = clock.ways;
 
-    const uint64_t psn = request.firstPsn + request.packets - 1;
-    RdmaSenderClock::Last last;
-    if (!(frame.flags & RdmaFrame::RETRANSMITTED) && clock.first < clock.bases.size())
+    const std::size_t place = m_sender->cursor;
+    RdmaRequestTimes* times = place < clock.times.size() ? &clock.times[place] : nullptr;
+    RdmaRequestTimes::Spent spent{};
+    if (!times || times->started == RdmaRequestTimes::NOT_NOTED)
     {
-        last = TimeInSender(request, clock.bases[clock.first++], now);
-        if (clock.first * 2 > clock.bases.size())
-        {
-            clock.bases.erase(clock.bases.begin(),
-                              clock.bases.begin() + static_cast<std::ptrdiff_t>(clock.first));
-            clock.first = 0;
-        }
-        last.psn = psn;
-        KeepLast(last);
+        spent.others = now - request.posted; // it was posted before journeys were noted
+    }
+    else if (times->started == RdmaRequestTimes::WAITS)
+    {
+        spent = TimeInSender(request, times->base, now);
+        times->started = now;
+        times->spent = spent;
     }
     else
     {
-        const auto sent = std::find_if(clock.sent.begin(),
-                                       clock.sent.end(),
-                                       [psn](const auto& other) { return other.psn == psn; });
-        if (sent != clock.sent.end())
-        {
-            last = *sent;
-            last.repeating += now - last.started;
-        }
-        else // it was posted before journeys were noted
-        {
-            last.others = now - request.posted;
-        }
+        spent = times->spent;
+        spent.repeating += now - times->started;
     }
-    journey->backlog = last.backlog;
-    journey->ownPackets = last.ownPackets;
-    journey->nicPaused = last.nicPaused;
-    journey->throttled = last.throttled;
-    journey->window = last.window;
-    journey->others = last.others;
-    journey->repeating = last.repeating;
+    journey->backlog = spent.backlog;
+    journey->ownPackets = spent.ownPackets;
+    journey->nicPaused = spent.nicPaused;
+    journey->throttled = spent.throttled;
+    journey->window = spent.window;
+    journey->others = spent.others;
+    journey->repeating = spent.repeating;
     Attach(frame, std::move(journey));
 }
 
@@ -176,7 +157,7 @@ RdmaRequester::StartWay(RdmaFrame& frame, const RdmaWorkRequest& request)
     journey->wayOnly = journey->counts = true;
     journey->request = request.id;
     journey->posted = request.posted;
-    journey->nic = PeekPointer(m_qp->m_nic->m_port);
+    journey->nic = m_qp->m_nic->m_port->GetEnd();
     Attach(frame, std::move(journey));
 }
 

@@ -23,8 +23,9 @@ RdmaRequester::Sender::Begin(const SenderNumbers& idle)
     requests.clear();
     if (clock) // its sums count from anywhere
     {
-        static_cast<RdmaSenderSums&>(*clock) = {};
-        clock->Forget();
+        std::vector<RdmaRequestTimes> times = std::move(clock->times); // for its memory
+        *clock = {};
+        clock->times = std::move(times);
     }
 }
 
@@ -76,7 +77,7 @@ RdmaRequester::RestIfDone()
     {
         return;
     }
-    if (s.clock && (s.clock->windowSince >= 0 || s.clock->first < s.clock->bases.size()))
+    if (s.clock && s.clock->windowSince >= 0)
     {
         return;
     }
@@ -90,10 +91,6 @@ RdmaRequester::Reset(uint64_t psn)
     Sender& s = *m_sender;
     s.requests.clear();
     s.first = s.told = s.cursor = 0;
-    if (s.clock) // what it remembers of messages is of those that are gone
-    {
-        s.clock->Forget();
-    }
     StartAt(psn);
     s.sentBytes = s.ackedBytes = m_postedBytes = 0;
     m_maxOutstanding = RdmaQueuePair::MAX_OUTSTANDING;

@@ -82,11 +82,11 @@ RdmaRequester::Post(const RdmaSendRequest& posted)
         return;
     }
     Send();
+    m_sender->requests.push_back(request);
     if (nic->m_journeys && request.operation != RdmaOperation::READ)
     {
         StartClock(request.posted);
     }
-    m_sender->requests.push_back(request);
     m_endPsn += request.packets;
     m_postedBytes += request.BytesIn(request.packets, mtu);
     if (m_qp->m_verbs || request.operation == RdmaOperation::READ)
@@ -243,6 +243,7 @@ RdmaRequester::MakeFrame(int64_t now)
     else if (own.clock && own.nextPsn == request.firstPsn)
     {
         own.clock->lineBefore = own.clock->line;
+        PrefetchLine(own.clock->times.data() + own.cursor); // its last packet needs it
     }
     if (own.nextPsn == own.ackedPsn) // nothing was outstanding
     {
@@ -517,6 +518,10 @@ RdmaRequester::Acknowledge(uint64_t upTo, int64_t now, const RdmaFrame* ack)
     {
         own.requests.erase(own.requests.begin(),
                            own.requests.begin() + static_cast<std::ptrdiff_t>(own.first));
+        if (own.clock)
+        {
+            own.clock->Forget(own.first);
+        }
         own.cursor -= own.first;
         own.first = own.told = 0;
     }

@@ -341,6 +341,7 @@ class RdmaRequester
 
     // Journeys (RdmaJourney): rdma-requester-journeys.cc
 
+    /// The request posted last is noted.
     void StartClock(int64_t now);
     /// The window may have closed or opened.
     void NoteWindow(int64_t now);
@@ -348,13 +349,11 @@ class RdmaRequester
     void StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, int64_t now);
     /// The same of a packet that ends no message: only its way.
     void StartWay(RdmaFrame& frame, const RdmaWorkRequest& request);
-    RdmaSenderClock::Base ReadClock(int64_t now) const;
+    RdmaRequestTimes::Base ReadClock(int64_t now) const;
     /// Where the time of a message has gone whose last packet starts to be sent the first time.
-    RdmaSenderClock::Last TimeInSender(const RdmaWorkRequest& request,
-                                       const RdmaSenderClock::Base& base,
-                                       int64_t now) const;
-    /// It may go again.
-    void KeepLast(const RdmaSenderClock::Last& last);
+    RdmaRequestTimes::Spent TimeInSender(const RdmaWorkRequest& request,
+                                         const RdmaRequestTimes::Base& base,
+                                         int64_t now) const;
 
     Sender* m_sender{nullptr}; //!< its own, or its profile's that nobody changes
     RdmaQueuePair* m_qp;

@@ -87,6 +87,65 @@ class RdmaDeadlockTestCase : public TestCase
     uint32_t m_hops;
 };
 
+class RdmaBothWaysTestCase : public TestCase
+{
+  public:
+    /// \param hops of each flow, half of them clockwise and half the other way
+    RdmaBothWaysTestCase(uint32_t n, uint32_t hops)
+        : TestCase("a ring of " + std::to_string(n) + " switches, flows of " +
+                   std::to_string(hops) + " hops both ways round: what is named is a ring"),
+          m_n(n),
+          m_hops(hops)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Bed bed;
+        bed.Ring(m_n);
+        bed.helper.SetSwitchAttribute("Ecn", BooleanValue(false));
+        bed.Build();
+        const uint32_t hosts = 2 * m_n;
+        for (uint32_t i = 0; i < hosts; ++i)
+        {
+            const uint32_t far = i % 2 ? hosts - 2 * m_hops : 2 * m_hops;
+            bed.Connect(i, (i + far) % hosts).first->PostWrite(10000000, i);
+        }
+        const auto& ports = bed.fabric->GetPorts();
+        std::vector<std::vector<uint32_t>> told;
+        PfcDeadlockDetector detector(
+            ports,
+            MilliSeconds(1),
+            [&](const std::vector<uint32_t>& cycle, int64_t) { told.push_back(cycle); });
+        Simulator::Stop(MilliSeconds(20));
+        Simulator::Run();
+
+        NS_TEST_ASSERT_MSG_GT(told.size(), 0, "both rings stand still");
+        told.push_back(FindPfcCycle(ports));
+        // A frame never goes back over the link that it came by: a circle goes all the way round,
+        // one way.
+        for (const std::vector<uint32_t>& cycle : told)
+        {
+            NS_TEST_ASSERT_MSG_EQ(cycle.size(), m_n, "a link of each switch");
+            for (uint32_t i = 0; i < m_n; ++i)
+            {
+                const RdmaPort& at = *ports[cycle[i]];
+                const RdmaPort& next = *ports[cycle[(i + 1) % m_n]];
+                NS_TEST_EXPECT_MSG_EQ((at.GetPeer()->GetNode() == next.GetNode()),
+                                      true,
+                                      "in a row");
+                NS_TEST_EXPECT_MSG_EQ((at.GetNode() == next.GetPeer()->GetNode()),
+                                      false,
+                                      "and not back");
+            }
+        }
+    }
+
+    uint32_t m_n;
+    uint32_t m_hops;
+};
+
 class RdmaCongestionTreeTestCase : public TestCase
 {
   public:
@@ -130,6 +189,8 @@ class RdmaDeadlockTestSuite : public TestSuite
         AddTestCase(new RdmaDeadlockTestCase(5, 2), TestCase::QUICK);
         AddTestCase(new RdmaDeadlockTestCase(7, 3), TestCase::QUICK);
         AddTestCase(new RdmaDeadlockTestCase(5, 1), TestCase::QUICK);
+        AddTestCase(new RdmaBothWaysTestCase(5, 2), TestCase::QUICK);
+        AddTestCase(new RdmaBothWaysTestCase(8, 3), TestCase::QUICK);
         AddTestCase(new RdmaCongestionTreeTestCase, TestCase::QUICK);
     }
 };
