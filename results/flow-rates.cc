@@ -136,8 +136,10 @@ FlowRates::EndInterval(int64_t now)
             Remove(static_cast<uint32_t>(place));
         }
     }
+    // Of flows that all stand still there is none, and of one flow it says nothing.
+    const bool standstill = n > 0 && squares == 0;
     const double jain = squares > 0 ? sum * sum / (static_cast<double>(n) * squares) : 1;
-    if (n && m_measuring.Covers(rdma::TimePoint(m_begin)))
+    if (n > 1 && !standstill && m_measuring.Covers(rdma::TimePoint(m_begin)))
     {
         ++m_count;
         m_sum += jain;
@@ -150,7 +152,10 @@ FlowRates::EndInterval(int64_t now)
         m_line += ',';
         AppendInteger(m_line, n);
         m_line += ',';
-        AppendDecimal(m_line, jain);
+        if (!standstill)
+        {
+            AppendDecimal(m_line, jain);
+        }
         m_line += ',';
         AppendDecimal(m_line, static_cast<double>(all) * perByte);
         m_fairness.Write(m_line);
@@ -171,15 +176,17 @@ FlowRates::Close()
 void
 FlowRates::AddTo(nlohmann::ordered_json& stats, bool measured) const
 {
+    using json = nlohmann::ordered_json;
     if (!measured)
     {
         stats["fairness"] = nullptr;
         return;
     }
-    stats["fairness"] = {{"interval_us", static_cast<double>(m_measuring.rateInterval.ps) / 1e6},
-                         {"intervals", m_count},
-                         {"jain_mean", m_count ? m_sum / static_cast<double>(m_count) : 1},
-                         {"jain_min", m_least}};
+    stats["fairness"] = {
+        {"interval_us", static_cast<double>(m_measuring.rateInterval.ps) / 1e6},
+        {"intervals", m_count},
+        {"jain_mean", m_count ? json(m_sum / static_cast<double>(m_count)) : json()},
+        {"jain_min", m_count ? json(m_least) : json()}};
     stats["rates_csv"] = {{"rows", m_rows}, {"left_out", m_leftOut || m_rows >= MOST_ROWS}};
 }
 

@@ -88,7 +88,7 @@ class FlowRates
     uint64_t m_intervals{0};
     uint64_t m_rows{0};
     bool m_leftOut{false};
-    uint64_t m_count{0}; //!< of measured intervals with flows
+    uint64_t m_count{0}; //!< of measured intervals with an index
     double m_sum{0};     //!< of their indices
     double m_least{1};
     LineLog m_fairness;

@@ -273,8 +273,12 @@ PortUse::Finish(Counters end, const MeanRate& meanRate)
             m_longest.push_back(i);
         }
     }
-    std::stable_sort(m_longest.begin(), m_longest.end(), [this](uint32_t a, uint32_t b) {
-        return m_queues[a].total > m_queues[b].total;
+    // As it is shown, in the measured time; of equal ones by what they held in the whole run.
+    const auto length = [this](uint32_t i) {
+        return std::pair(m_queues[i].measured.Max(), m_queues[i].total);
+    };
+    std::stable_sort(m_longest.begin(), m_longest.end(), [&length](uint32_t a, uint32_t b) {
+        return length(a) > length(b);
     });
     m_longest.resize(std::min(m_longest.size(), PORTS_SHOWN));
 }

@@ -114,9 +114,11 @@ InWords(const RecoveryRecord& r, const std::string& step)
     }
     if (!r.left.empty())
     {
+        const std::size_t others = r.left.size() - 1;
         text += "; rank " + std::to_string(r.left.front()) +
-                (r.left.size() > 1 ? " and " + std::to_string(r.left.size() - 1) + " more leave"
-                                   : " leaves") +
+                (others == 0   ? " leaves"
+                 : others == 1 ? " and another one leave"
+                               : " and " + std::to_string(others) + " others leave") +
                 " the job";
     }
     if (r.resumed >= 0)

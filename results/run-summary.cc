@@ -129,7 +129,8 @@ PrintRunStats(std::ostream& os, const RunStats& s)
        << HumanCount(s.cnps) << " " << s.link->notification << "; ";
     if (s.credits)
     {
-        os << HumanCount(s.credits->stalls) << " waits for credits";
+        os << HumanCount(s.credits->stalls)
+           << (s.credits->stalls == 1 ? " wait for credits" : " waits for credits");
         if (s.credits->stalls)
         {
             os << ", " << HumanTime(s.credits->stallTimeUs) << " in all";
@@ -142,7 +143,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     }
     else
     {
-        os << HumanCount(s.pfcPauses) << " PFC pauses";
+        os << HumanCount(s.pfcPauses) << (s.pfcPauses == 1 ? " PFC pause" : " PFC pauses");
     }
     if (s.trimming)
     {

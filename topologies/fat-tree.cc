@@ -73,14 +73,13 @@ SmallestFatTree(uint64_t serverPorts)
 namespace
 {
 
-/// Of `half` uplinks, what a factor leaves, and the rate that each then has.
+/// Of `half` uplinks, those that so many of the full rate need, and the rate that each then has.
 std::pair<uint32_t, rdma::BitRate>
-Thinned(uint32_t half, double oversubscription, rdma::BitRate rate)
+Thinned(uint32_t half, double wanted, rdma::BitRate rate)
 {
-    const double wanted = half / oversubscription; // uplinks of the full rate
     // A factor such as 4/3 is not exact in binary: what is a whole number but for rounding is one.
-    const uint32_t uplinks = std::max(1u, static_cast<uint32_t>(std::ceil(wanted - 1e-9)));
-    return {uplinks, detail::Scaled(rate, std::min(1.0, wanted / uplinks))};
+    const double uplinks = std::clamp(std::ceil(wanted - 1e-9), 1.0, static_cast<double>(half));
+    return {static_cast<uint32_t>(uplinks), detail::Scaled(rate, std::min(1.0, wanted / uplinks))};
 }
 
 } // namespace
@@ -89,13 +88,19 @@ FatTreeShape
 ShapeOfFatTree(uint32_t k,
                double oversubscription,
                rdma::BitRate fabricRate,
-               double coreOversubscription)
+               double coreOversubscription,
+               rdma::BitRate linkRate)
 {
+    const double rates =
+        linkRate.bps == 0 || oversubscription == 1
+            ? 1
+            : static_cast<double>(linkRate.bps) / static_cast<double>(fabricRate.bps);
     FatTreeShape shape;
     shape.k = k;
-    std::tie(shape.uplinks, shape.fabricRate) = Thinned(k / 2, oversubscription, fabricRate);
+    std::tie(shape.uplinks, shape.fabricRate) =
+        Thinned(k / 2, k / 2 * rates / oversubscription, fabricRate);
     std::tie(shape.coreUplinks, shape.coreRate) =
-        Thinned(k / 2, coreOversubscription, shape.fabricRate);
+        Thinned(k / 2, k / 2 / coreOversubscription, shape.fabricRate);
     return shape;
 }
 
@@ -143,10 +148,24 @@ MakeFatTree(const TopologyRequest& r)
         k = smallest;
         result.notes.push_back("fat-tree: k=" + std::to_string(k) + ", the smallest for " + need);
     }
-    const FatTreeShape shape = ShapeOfFatTree(k,
-                                              oversubscription,
-                                              r.fabricRate.bps == 0 ? r.linkRate : r.fabricRate,
-                                              coreOversubscription);
+    const rdma::BitRate fabricRate = r.fabricRate.bps == 0 ? r.linkRate : r.fabricRate;
+    const double least =
+        static_cast<double>(r.linkRate.bps) / static_cast<double>(fabricRate.bps); // of all uplinks
+    if (oversubscription > 1 && oversubscription < least - 1e-9)
+    {
+        result.errors.push_back({"oversubscription",
+                                 detail::RatioText(oversubscription),
+                                 "is less than all uplinks make, of " + rdma::ToString(fabricRate) +
+                                     " below servers of " + rdma::ToString(r.linkRate) +
+                                     "; allowed: 1 (all of them), or from " +
+                                     detail::RatioText(least) + " on",
+                                 "",
+                                 "",
+                                 "fabricRate"});
+        return result;
+    }
+    const FatTreeShape shape =
+        ShapeOfFatTree(k, oversubscription, fabricRate, coreOversubscription, r.linkRate);
     if (portsNeeded > shape.ServerPorts())
     {
         result.errors.push_back(

@@ -22,12 +22,12 @@
  * switches of the tree are there, as in a machine room where servers are still to come; the ports
  * of missing servers are not.
  *
- * **Oversubscription f** divides the uplink capacity of every edge switch, k/2 links of fabricRate,
- * by f; servers stay. With fabricRate = linkRate f is the ratio of server to uplink capacity, "4:1
- * at the ToR". As an engineer would, we first take uplinks away: u = ceil(k/2 / f) remain, so a pod
- * has u aggregation switches and the core u k/2 switches. What a whole number of uplinks cannot
- * give is taken from their rate: each has fabricRate x (k/2) / (f u), never more than fabricRate;
- * so have the links to the core, which add no further bottleneck. Examples, 100 Gb/s:
+ * **Oversubscription f** > 1 is the ratio of server to uplink capacity of every edge switch, "4:1
+ * at the ToR"; servers stay. As an engineer would, we first take uplinks away: of k/2, u = ceil(k/2
+ * linkRate / (f fabricRate)) remain, so a pod has u aggregation switches and the core u k/2
+ * switches. What a whole number of uplinks cannot give is taken from their rate: each has linkRate
+ * x (k/2) / (f u), never more than fabricRate; so have the links to the core, which add no further
+ * bottleneck. Less than all k/2 uplinks of fabricRate make is an error. Examples, 100 Gb/s:
  *
  *     k = 4, f = 2: 1 uplink of 100 Gb/s an edge switch      k = 8,  f = 4: 1 of 100 Gb/s
  *     k = 4, f = 4: 1 uplink of  50 Gb/s                     k = 16, f = 4: 2 of 100 Gb/s
@@ -81,11 +81,12 @@ constexpr uint32_t kLargestFatTree = 128; ///< 524,288 server ports
 /// The smallest even k with at least this many server ports; 0 if above kLargestFatTree.
 uint32_t SmallestFatTree(uint64_t serverPorts);
 
-/// k even, factors >= 1.
+/// k even, factors >= 1. \param linkRate of servers; 0: fabricRate
 FatTreeShape ShapeOfFatTree(uint32_t k,
                             double oversubscription,
                             rdma::BitRate fabricRate,
-                            double coreOversubscription = 1);
+                            double coreOversubscription = 1,
+                            rdma::BitRate linkRate = {});
 
 } // namespace topo
 

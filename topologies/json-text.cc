@@ -153,6 +153,16 @@ ParseJsonText(const std::string& text, const std::string& file)
         }
         return true;
     };
+    // The parser takes it for the end, and would not look at what is behind.
+    if (const std::size_t nul = text.find('\0'); nul != std::string::npos)
+    {
+        result.error = {"",
+                        "",
+                        "malformed JSON: a NUL byte; allowed: text",
+                        "",
+                        Place(text, file, nul + 1)};
+        return result;
+    }
     try
     {
         result.value = json::parse(text, watch);

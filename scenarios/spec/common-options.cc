@@ -476,8 +476,10 @@ FabricOptionRows(Software software)
             Kind::kBytes,
             json,
             group,
-            "most unacknowledged bytes of a queue pair; 0: unlimited; by default of --compat=hpcc "
-            "the largest bandwidth-delay product")
+            "unacknowledged bytes of a queue pair at which no further packet starts (with fewer "
+            "one "
+            "does, whatever its length); 0: unlimited; by default of --compat=hpcc the largest "
+            "bandwidth-delay product")
             .Default("0")
             .Range(0, 9e15)
             .Example("1MB")

@@ -93,6 +93,24 @@ class Counter
         }
     }
 
+    /// A flow of TCP or UDP.
+    void AddOrdinary(topo::EndpointId from,
+                     topo::EndpointId to,
+                     uint64_t bytes,
+                     const ProtocolSpec& protocol)
+    {
+        // IPv4 and TCP with time stamps, or UDP; Ethernet with preamble and gap (as
+        // ordinary-setup.h and the frames on the wire have them).
+        constexpr uint32_t kTcp = 20 + 20 + 12;
+        constexpr uint32_t kUdp = 20 + 8;
+        constexpr uint32_t kEthernet = 14 + 4 + 8 + 12;
+        const uint32_t headers = protocol.IsTcp() ? kTcp : kUdp;
+        const uint64_t payload = protocol.packetMtu - headers;
+        const uint64_t packets = std::max<uint64_t>(1, (bytes + payload - 1) / payload);
+        const double acks = protocol.IsTcp() ? static_cast<double>(packets) + 3 : 0;
+        AddPackets(from, to, bytes, packets, headers + kEthernet, acks, 1);
+    }
+
     /// Bytes that are fetched: a request for them, which their arrival answers.
     void AddRead(topo::EndpointId from, topo::EndpointId to, uint64_t bytes)
     {
@@ -190,7 +208,22 @@ class Counter
                  double acks,
                  double times)
     {
-        const uint64_t packets = Packets(bytes);
+        // Of a whole packet: a short frame is padded.
+        const double header =
+            static_cast<double>(
+                m_fabric.frames.DataWire(rdma::RoceOpcode::kWriteMiddle, m_fabric.mtu)) -
+            m_fabric.mtu;
+        AddPackets(from, to, bytes, Packets(bytes), header, acks, times);
+    }
+
+    void AddPackets(topo::EndpointId from,
+                    topo::EndpointId to,
+                    uint64_t bytes,
+                    uint64_t packets,
+                    double header,
+                    double acks,
+                    double times)
+    {
         const double hops = Hops(from, to);
         const double n = static_cast<double>(packets) * times;
         m_usedLinks += hops;
@@ -200,11 +233,6 @@ class Counter
         m_sum.ackPackets += acks * times;
         m_sum.frameHops += hops * (n + acks * times);
         m_dataHops += hops * n;
-        // Of a whole packet: a short frame is padded.
-        const double header =
-            static_cast<double>(
-                m_fabric.frames.DataWire(rdma::RoceOpcode::kWriteMiddle, m_fabric.mtu)) -
-            m_fabric.mtu;
         const double wire =
             (static_cast<double>(bytes) + static_cast<double>(packets) * header) * times;
         m_out[from] += wire;
@@ -732,10 +760,16 @@ EstimateRun(const TrafficScenario& s)
     std::unordered_set<uint64_t> pairs;
     std::size_t resting = 0; // the first flow whose queue pair is not yet free for another
     std::size_t most = 0;
+    rdma::TimePoint lastStart;
     for (std::size_t i = 0; i < s.flows.size(); ++i)
     {
         const Flow& f = s.flows[i];
-        if (s.operation == FlowOperation::kRead)
+        lastStart = std::max(lastStart, f.start);
+        if (s.run.protocol.IsOrdinary())
+        {
+            counter.AddOrdinary(f.src, f.dst, f.bytes, s.run.protocol);
+        }
+        else if (s.operation == FlowOperation::kRead)
         {
             counter.AddRead(f.src, f.dst, f.bytes);
         }
@@ -763,7 +797,18 @@ EstimateRun(const TrafficScenario& s)
     }
     counter.Connect(static_cast<double>(most), 0);
     Estimate e = counter.Result(s.run);
+    e.lastStartSeconds = static_cast<double>(lastStart.ps) * 1e-12;
     e.memory = counter.Memory(s.run, 0, 0, 1);
+    const double stop = static_cast<double>(s.stopAfter.ps) * 1e-12;
+    if (stop > 0 && stop < e.LowerBoundSeconds())
+    {
+        const double share = stop / e.LowerBoundSeconds();
+        for (double* counted : {&e.dataPackets, &e.ackPackets, &e.frameHops})
+        {
+            *counted *= share;
+        }
+        e.stopSeconds = stop;
+    }
     return e;
 }
 

@@ -8,6 +8,8 @@
  *
  *   frame-hops = sum over messages of  hops x (ceil(bytes / mtu) + ceil(packets / ackEvery))
  *
+ * of TCP hops x (2 ceil(bytes / payload) + 3): an ACK a segment and the handshake; of UDP, no ACK.
+ *
  * where a message that is split over queue pairs counts as its parts, and a READ is answered by its
  * bytes.
  *
@@ -78,8 +80,10 @@ struct Estimate
     double networkBytes = 0;   ///< payload that crosses the network between servers
     double dataPackets = 0;
     double ackPackets = 0;
-    double frameHops = 0; ///< of data and ACK frames
-    double meanHops = 0;  ///< links a data packet crosses
+    double frameHops = 0;        ///< of data and ACK frames
+    double meanHops = 0;         ///< links a data packet crosses
+    double lastStartSeconds = 0; ///< when the last flow starts
+    double stopSeconds = 0;      ///< the run is stopped then, before all can have been done; else 0
     double busiestPortSeconds =
         0; ///< wire time of the network interface that carries most, in its busier direction
     double computeSeconds = 0;
@@ -94,7 +98,7 @@ struct Estimate
 
     double LowerBoundSeconds() const
     {
-        return std::max({busiestPortSeconds, computeSeconds, loadingSeconds});
+        return std::max({busiestPortSeconds, computeSeconds, loadingSeconds, lastStartSeconds});
     }
 };
 

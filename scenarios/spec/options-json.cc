@@ -285,7 +285,7 @@ class ScenarioReader
         case Kind::kList:
             if (!ListText(value, &text))
             {
-                Fail(path, value, "must be a list of strings, none of them empty");
+                Fail(path, value, "must be a string, or a list of strings, none of them empty");
                 return;
             }
             break;

@@ -364,7 +364,12 @@ TakeReplicas(Validation* v, training::TrainingOptions* o)
     {
         v->Fail("replicas",
                 "makes " + topo::Counted(sum * o->tensor, "GPU") + " (x tp " +
-                    std::to_string(o->tensor) + "), and there are " + std::to_string(o->ranks));
+                    std::to_string(o->tensor) + "), and there are " + std::to_string(o->ranks) +
+                    "; allowed: " +
+                    (o->ranks % o->tensor == 0
+                         ? "numbers that make " + std::to_string(o->ranks / o->tensor) + ", or "
+                         : "") +
+                    "--gpus=" + std::to_string(sum * o->tensor));
         return;
     }
     if (o->context > 1 || o->expert > 1)
@@ -509,12 +514,6 @@ MakeParallel(Validation* v,
         v->MustNotBeSet({"rank-order"},
                         "has no meaning where stages have different numbers of replicas: ranks go "
                         "stage by stage");
-    }
-    if (data * o->context % o->expert != 0)
-    {
-        v->Fail("ep",
-                "does not divide dp " + std::to_string(data) + " x cp " +
-                    std::to_string(o->context) + " = " + std::to_string(data * o->context));
     }
     const auto order = training::ParseDimensionOrder(values.Text("rank-order"));
     if (order)

@@ -98,18 +98,19 @@ NetworkText(const topo::Topology& t, const std::string& name, std::size_t units)
 }
 
 std::string
-FabricText(const FabricSpec& f, const topo::Topology& topology)
+FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
 {
     const bool standard = f.infiniBand || f.frames.AreStandard();
-    std::string text =
-        PlanLine("NIC",
-                 f.nic +
-                     (f.infiniBand ? " InfiniBand, MTU "
-                      : standard   ? " RoCEv2, MTU "
-                                   : ", payload of a packet ") +
-                     std::to_string(f.mtu) + " B, an ACK every " + std::to_string(f.ackEvery) +
-                     (f.ackEvery == 1 ? " packet" : " packets"));
-    if (f.compat != "none" || !standard || f.timeUnit.ps > 1)
+    std::string text = PlanLine("NIC",
+                                !rdma ? f.nic
+                                      : f.nic +
+                                            (f.infiniBand ? " InfiniBand, MTU "
+                                             : standard   ? " RoCEv2, MTU "
+                                                          : ", payload of a packet ") +
+                                            std::to_string(f.mtu) + " B, an ACK every " +
+                                            std::to_string(f.ackEvery) +
+                                            (f.ackEvery == 1 ? " packet" : " packets"));
+    if (rdma && (f.compat != "none" || !standard || f.timeUnit.ps > 1))
     {
         const rdma::FrameSizes& s = f.frames;
         text += PlanLine("frames",
@@ -129,7 +130,7 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
                                NetworkLaw(f) + "; switches " + rdma::ToString(f.switchLatency) +
                                    ", links " + rdma::ToString(f.linkDelay));
     }
-    if (f.windowBytes)
+    if (rdma && f.windowBytes)
     {
         text += PlanLine("window",
                          CanonicalBytes(f.windowBytes) + " a queue pair" +
@@ -159,8 +160,10 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
                                    ", LMC " + std::to_string(f.ib.lmc));
     }
     text += PlanLine("congestion",
-                     f.cc + (f.cc == "none" ? "" : " (" + f.ccPreset + ")") + ", PFC " +
-                         (f.pfc ? "on" : "off") + ", ECN " +
+                     (!rdma            ? ""
+                      : f.cc == "none" ? "none, "
+                                       : f.cc + " (" + f.ccPreset + "), ") +
+                         "PFC " + (f.pfc ? "on" : "off") + ", ECN " +
                          (f.ecn ? "K " + CanonicalBytes(f.ecnKmin.value) + " to " +
                                       CanonicalBytes(f.ecnKmax.value) +
                                       Format(", Pmax %g", f.ecnPmax) + " per 100 Gb/s" +
@@ -232,6 +235,19 @@ WallTimeText(const Estimate& e, const RunOptions& run)
                              : " as of one core, in " + processes);
 }
 
+std::string
+SimulatedText(const Estimate& e)
+{
+    if (e.stopSeconds > 0)
+    {
+        return SecondsText(e.stopSeconds) +
+               " (--stop-after): packets and frame-hops are that share of the whole run's, which "
+               "takes at least " +
+               SecondsText(e.LowerBoundSeconds());
+    }
+    return "at least " + SecondsText(e.LowerBoundSeconds());
+}
+
 } // namespace
 
 std::string
@@ -252,17 +268,19 @@ EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
                          (e.sampled ? " (sampled)" : ""));
     if (!packets)
     {
-        text += PlanLine("simulated time", "at least " + SecondsText(e.LowerBoundSeconds()));
+        text += PlanLine("simulated time", SimulatedText(e));
         return text +
                PlanLine("results",
                         run.out +
                             (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
     }
+    const bool detours = fabric.balancing.name == "valiant" || fabric.balancing.name == "ugal";
     text += PlanLine("packets",
                      CountText(e.dataPackets) + " data, " + CountText(e.ackPackets) + " ACK, " +
-                         Format("%.2f", e.meanHops) + " links each");
+                         Format("%.2f", e.meanHops) + " links each" +
+                         (detours ? ", were they on shortest ways" : ""));
     text += PlanLine("frame-hops", CountText(e.frameHops));
-    text += PlanLine("simulated time", "at least " + SecondsText(e.LowerBoundSeconds()));
+    text += PlanLine("simulated time", SimulatedText(e));
     text += PlanLine("wall time", WallTimeText(e, run));
     text += PlanLine("host memory", HostMemoryText(e.memory, run.processes, AvailableHostMemory()));
     text += PlanLine("results",

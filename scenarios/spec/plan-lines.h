@@ -43,7 +43,8 @@ std::string AfterWarmup(uint32_t n);
 std::string NetworkText(const topo::Topology& t, const std::string& name, std::size_t units = 0);
 
 /// Lines of NICs, switches and what decides on them.
-std::string FabricText(const FabricSpec& f, const topo::Topology& topology);
+/// \param rdma false: its flows are ordinary packets, of which a plan has another line
+std::string FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma = true);
 
 /// Lines of what happens beside a job.
 std::string EventLines(const RunOptions& run, const topo::Topology& topology);

@@ -144,7 +144,8 @@ PlanText(const TrafficScenario& s)
     text += PlanLine("starts",
                      last.ps == 0 ? "all at 0" : "0 to " + rdma::ToString(rdma::Duration(last.ps)));
     text += PlanLine("network", NetworkText(s.topology, s.topologyName));
-    text += EventLines(s.run, s.topology) + FabricText(s.fabric, s.topology) +
+    text += EventLines(s.run, s.topology) +
+            FabricText(s.fabric, s.topology, !s.run.protocol.IsOrdinary()) +
             PlanLineIf("scheduling", EtsText(s.fabric.ets)) + ProcessesLine(s.run);
     return text + EstimateText(EstimateRun(s), s.fabric, s.run);
 }

@@ -31,7 +31,10 @@ const std::vector<std::string> kOfCollectives = {"pipeline-schedule",
                                                  "collective-sms",
                                                  "protocol",
                                                  "levels",
-                                                 "dimensions"};
+                                                 "dimensions",
+                                                 "tuner",
+                                                 "tuner-cache",
+                                                 "in-server"};
 
 std::string
 With(Strategy strategy)

@@ -65,7 +65,7 @@ ChooseCongestionPreset(Validation* v, FabricSpec* f)
         }
         v->Fail(
             "cc-preset",
-            "is of " + Join(of, " ") + ", not of --cc=" + f->cc +
+            "is of --cc=" + Join(of, " and ") + ", not of --cc=" + f->cc +
                 (allowed.empty() ? ", which has no presets" : "; allowed: " + Join(allowed, ", ")));
     }
     if (f->infiniBand) // whose switches have --fecn-threshold
@@ -198,6 +198,17 @@ MakeFabric(Validation* v)
                 "allowed: 0 (unlimited), or at least one packet of " + std::to_string(f.mtu) +
                     " B");
     }
+    // Of RoCE's these hear of congestion by marks alone.
+    if (!f.infiniBand && !f.ecn && values.Given("ecn") && (f.cc == "dcqcn" || f.cc == "dctcp"))
+    {
+        v->notes.push_back(values.Where("ecn") +
+                           ": there are no ECN marks, which are all that --cc=" + f.cc +
+                           " goes by");
+    }
+    if (f.variableWindow && f.windowBytes == 0 && f.compat == "none")
+    {
+        v->NoteIfSet({"variable-window"}, "has no effect without --window");
+    }
     ApplyNetwork(v, &f);
     return f;
 }
@@ -317,12 +328,11 @@ MakeNetwork(Validation* v,
     const bool sized = (v->table.Find("servers") && given("servers")) ||
                        given(hostsOption.c_str()) || network.fromFile;
     const topo::Family* family = topo::FindFamily(request.family);
-    const bool departs =
-        family && std::any_of(family->parameters.begin(),
-                              family->parameters.end(),
-                              [&](const topo::Parameter& p) {
-                                  return !p.usual.empty() && request.parameters.Has(p.name);
-                              });
+    const bool departs = family && std::any_of(family->parameters.begin(),
+                                               family->parameters.end(),
+                                               [&](const topo::Parameter& p) {
+                                                   return request.parameters.Has(p.name);
+                                               });
     if (sized || departs)
     {
         v->notes.insert(v->notes.end(), made.notes.begin(), made.notes.end());

@@ -193,13 +193,20 @@ CheckExpert(const TrainingOptions& o, const Refuse& error)
     }
     if (experts == 0)
     {
-        error("ep", "is " + Number(o.expert) + ", but " + o.model.name + " has no experts");
-    }
-    else if (experts % o.expert != 0)
-    {
         error("ep",
-              "is " + Number(o.expert) + ", which does not divide the " + Number(experts) +
-                  " experts of " + o.model.name);
+              "is " + Number(o.expert) + ", but " + o.model.name + " has no experts; allowed: 1");
+        return;
+    }
+    const uint32_t shared = o.Data() * o.context;
+    if (experts % o.expert != 0 || shared % o.expert != 0)
+    {
+        const std::string what =
+            experts % o.expert != 0
+                ? "the " + Number(experts) + " experts of " + o.model.name
+                : "dp " + Number(o.Data()) + " x cp " + Number(o.context) + " = " + Number(shared);
+        error("ep",
+              "is " + Number(o.expert) + ", which does not divide " + what +
+                  "; allowed: " + DivisorsText(std::gcd(experts, shared)));
     }
 }
 

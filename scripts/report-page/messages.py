@@ -89,7 +89,13 @@ def fairness_of(files):
     names = always(FAIRNESS)
     points = []
     for column in files.columns("fairness.csv", names):
-        points += zip(*(files.numbers("fairness.csv", column[name]) for name in names))
+        still = [value == "" for value in column["jain"]]  # all flows stand still: there is none
+        column["jain"] = [value or "0" for value in column["jain"]]
+        series = {name: files.numbers("fairness.csv", column[name]) for name in names}
+        series["jain"] = [
+            None if none else value for none, value in zip(still, series["jain"])
+        ]
+        points += zip(*(series[name] for name in names))
     every = -(-len(points) // MOST_FAIRNESS)
     return {"points": points[:: max(1, every)], "every": max(1, every)} if points else None
 

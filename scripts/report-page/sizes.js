@@ -179,7 +179,7 @@ function fairnessOverTime(node, points) {
       const y0 = top + i * (each + gap), y = d3.scale.linear().domain(domain || [0, d3.max(points, (p) => p[index]) || 1]).nice(3).range([y0 + each, y0]);
       svg.append("text").attr("x", 0).attr("y", y0 - 9).style("font-weight", 600).text(title);
       valueAxis(svg, y, [left, width - right], y.ticks(3), format);
-      svg.append("path").attr("class", "curve").attr("d", d3.svg.line().x((p) => x(p[0])).y((p) => y(p[index])).interpolate("step-before")(points))
+      svg.append("path").attr("class", "curve").attr("d", d3.svg.line().x((p) => x(p[0])).y((p) => y(p[index])).defined((p) => p[index] !== null).interpolate("step-before")(points))
         .style("stroke", seriesColour(i)).style("stroke-width", 1.6);
       if (points.length === 1) svg.append("circle").attr("class", "lone").attr("cx", x(points[0][0])).attr("cy", y(points[0][index])).attr("r", 4).style("fill", seriesColour(i));
       if (i === panels.length - 1) svg.append("g").attr("class", "axis").attr("transform", `translate(0,${y0 + each})`).call(niceTicks(x, width / 130, (us) => time(us)));
@@ -188,7 +188,7 @@ function fairnessOverTime(node, points) {
     svg.append("rect").attr("x", left).attr("y", 0).attr("width", Math.max(0, width - left - right)).attr("height", height - 30).style("fill", "transparent")
       .on("mousemove", function () {
         const at = Math.min(points.length - 1, d3.bisector((p) => p[0]).left(points, x.invert(d3.mouse(this)[0]))), p = points[at];
-        showTooltip(d3.event.clientX, d3.event.clientY, "until " + time(p[0], 4), [["flows", count(p[1])], ["Jain\u2019s index", digit(p[2], 4)], ["together", rate(p[3])]]);
+        showTooltip(d3.event.clientX, d3.event.clientY, "until " + time(p[0], 4), [["flows", count(p[1])], ["Jain\u2019s index", p[2] === null ? "nothing moves" : digit(p[2], 4)], ["together", rate(p[3])]]);
       }).on("mouseleave", hideTooltip);
     return height;
   });

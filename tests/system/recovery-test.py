@@ -1035,7 +1035,7 @@ class Words(RecoveryTest):
         self.assertEqual(server["servers_failed"], ["server-2"])
         words = " ".join(run.out.split())
         self.assertIn("; server-1:gpu-1 failed; rank 3 leaves", words)
-        self.assertIn("; server-2 failed; rank 4 and 1 more leave", words)
+        self.assertIn("; server-2 failed; rank 4 and another one leave", words)
 
     def test_a_slow_gpu_explains_a_time_out(self):
         line = f"{BASE} --servers=3 --gpus-per-server=1 --zero=0 {TIMES} --recovery=rebuild"

@@ -105,14 +105,13 @@ class Links:
         )
         return numpy.clip(grid - self.begin, 0, self.end - self.begin)
 
-    def over_time(self, values, bins, chosen=None, how="mean", whole=False):
+    def over_time(self, values, bins, chosen=None, how="mean"):
         """(edges in us from begin, array links x bins) of a column: its mean over time, its
         maximum, or its sum; "use": a utilization's mean, by what a link could send then.
 
-        Bins are equal, or, if `whole`, of whole intervals, so that each row belongs to one.
+        Bins are of whole intervals, so that each row belongs to one.
         """
-        count = int(max(1, min(bins, math.ceil((self.end - self.begin) / self.interval))))
-        edges = self.edges(bins) if whole else numpy.linspace(0, self.end - self.begin, count + 1)
+        edges = self.edges(bins)
         count = len(edges) - 1
         middle = self.start + self.covered / 2 - self.begin
         place = numpy.clip(numpy.searchsorted(edges, middle, side="right") - 1, 0, count - 1)
@@ -137,8 +136,8 @@ class Links:
                 row = link if chosen is None else row_numbers(chosen, len(self.names))[link]
                 if row >= 0:
                     spans[row] = numpy.diff(self._capacity(link, edges + self.begin))
-            # Rows of idle intervals are not there, so the mean is over the bin's length; a row that
-            # reaches over the bin's edge counts in one bin only, hence the limit.
+            # Rows of idle intervals are not there, so the mean is over the bin's length. The limit is
+            # for what times are rounded to.
             result = numpy.minimum(result / numpy.maximum(spans, 1e-6).reshape(-1), 1.0)
         return edges, result.reshape(size, count)
 
@@ -204,9 +203,7 @@ def marks_per_interval(run, links, bins, ports=None):
     millisecond or more.
     """
     if links.has_marks:
-        edges, marks = links.over_time(
-            links.table["ecn_marks"].to_numpy(), bins, ports, "sum", whole=True
-        )
+        edges, marks = links.over_time(links.table["ecn_marks"].to_numpy(), bins, ports, "sum")
         marks = marks if ports is not None else marks.sum(axis=0, keepdims=True)
     else:
         marked = ecn_marks(run)

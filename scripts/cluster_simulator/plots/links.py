@@ -26,6 +26,9 @@ from .style import (
     unit_for,
 )
 
+BINS = 500  # of the map of all links over time, at most
+COLUMNS = 1000  # of its image
+
 
 def need_links(items):
     items = [item for item in items if not item.run.links().empty]
@@ -127,7 +130,10 @@ def draw_link_map(figure, axis, links, kinds, names, most=160):
 
     A kind of few links is drawn as high as its name needs.
     """
-    edges, image = links.over_time(links.table["utilization"].to_numpy(), 500, how="use")
+    edges, image = links.over_time(links.table["utilization"].to_numpy(), BINS, how="use")
+    # The first bin and the last may be shorter than the others, the columns of an image may not.
+    columns = (numpy.arange(COLUMNS) + 0.5) * (edges[-1] / COLUMNS)
+    image = image[:, numpy.searchsorted(edges, columns, side="right") - 1]
     factor, unit = unit_for(links.end - links.begin, TIMES)
     group = -(-len(links.names) // most)
     bands = []

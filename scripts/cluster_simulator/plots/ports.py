@@ -56,8 +56,8 @@ def ports_of_one(item, links):
     chosen = worst_ports(item.run, links)
     if not chosen:
         return []
-    queue = links.over_time(links.queues, BINS, chosen, "max", whole=True)
-    paused = links.over_time(table["pause_share"].to_numpy(), BINS, chosen, whole=True)
+    queue = links.over_time(links.queues, BINS, chosen, "max")
+    paused = links.over_time(table["pause_share"].to_numpy(), BINS, chosen)
     marks = marks_per_interval(item.run, links, BINS, chosen)
     return [
         {
@@ -77,8 +77,8 @@ def worst_of(item, links):
     each time.
     """
     table = links.table
-    queue = links.over_time(links.queues, BINS, None, "max", whole=True)
-    paused = links.over_time(table["pause_share"].to_numpy(), BINS, whole=True)
+    queue = links.over_time(links.queues, BINS, None, "max")
+    paused = links.over_time(table["pause_share"].to_numpy(), BINS)
     marks = marks_per_interval(item.run, links, BINS)
     return {
         "label": item.label,

@@ -206,6 +206,44 @@ TEST(FatTree, FabricRate)
     EXPECT_EQ(t.Links().back().rate, rdma::Gbps(400));
 }
 
+// Servers of 100 Gb/s, k/2 = 3 of them an edge switch. Their ratio to its uplinks is what is asked
+// for, whatever these are made of: 300 / 3 = 100 = one of 100 (of 400 at most); 300 / 2 = 150 =
+// one; 300 / 1.5 = 200 = one; with 60 Gb/s 300 / 2 = 150 = three of 50.
+TEST(FatTree, OversubscriptionOfOtherRates)
+{
+    struct Case
+    {
+        double f;
+        uint64_t fabric; // Gb/s
+        uint32_t uplinks;
+        uint64_t rate;
+    };
+
+    for (const Case& c :
+         {Case{3, 400, 1, 100}, {2, 400, 1, 150}, {1.5, 400, 1, 200}, {2, 60, 3, 50}})
+    {
+        TopologyRequest q = FatTree(6);
+        q.fabricRate = rdma::Gbps(c.fabric);
+        q.parameters.SetFactor("oversubscription", c.f);
+        const Topology t = Make(q);
+        const auto& edge = t.Nodes()[*t.FindNode("edge-0-0")];
+        ASSERT_EQ(edge.ports.size(), 3 + c.uplinks) << c.f << " " << c.fabric;
+        for (uint32_t u = 0; u < c.uplinks; ++u)
+        {
+            EXPECT_EQ(t.Links()[edge.ports[3 + u]].rate, rdma::Gbps(c.rate)) << c.f;
+        }
+    }
+    // Three uplinks of 50 are 2:1.
+    TopologyRequest q = FatTree(6);
+    q.fabricRate = rdma::Gbps(50);
+    q.parameters.SetFactor("oversubscription", 1.5);
+    const auto made = topo::MakeTopology(q);
+    ASSERT_EQ(made.errors.size(), 1u);
+    EXPECT_NE(made.errors[0].problem.find("allowed: 1 (all of them), or from 2 on"),
+              std::string::npos)
+        << made.errors[0].problem;
+}
+
 TEST(FatTree, PartlyFilledKeepsTheSwitches)
 {
     // 384 servers on k = 12 (432 ports): edge switches of 6, so 64 of 72 are full and 8 empty.
