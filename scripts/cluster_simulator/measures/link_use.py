@@ -136,8 +136,8 @@ class Links:
                 row = link if chosen is None else row_numbers(chosen, len(self.names))[link]
                 if row >= 0:
                     spans[row] = numpy.diff(self._capacity(link, edges + self.begin))
-            # Rows of idle intervals are not there, so the mean is over the bin's length. The limit is
-            # for what times are rounded to.
+            # Rows of idle intervals are not there, so the mean is over the bin's length; the limit
+            # is for what times are rounded to.
             result = numpy.minimum(result / numpy.maximum(spans, 1e-6).reshape(-1), 1.0)
         return edges, result.reshape(size, count)
 
