@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/hop-comparison.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/shared-buffer.h"
+#include "contrib/rdma/core/swift-window.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/load-balancing-options.h"
@@ -22,6 +23,8 @@
 #include <exception>
 #include <optional>
 #include <set>
+#include <tuple>
+#include <utility>
 
 namespace scenario
 {
@@ -107,6 +110,7 @@ class Checker
         if (switchesKnown)
         {
             WarnOfMarks();
+            WarnOfTargets();
         }
         if (!Ns3Sets("ns3::IbSwitch::") && !Ns3Sets("ns3::RdmaNic::Mtu"))
         {
@@ -331,37 +335,84 @@ class Checker
         return text;
     }
 
-    void WarnOfTimeouts()
+    /// No path of a family can have a longer one: of 6 links, ps.
+    double RoundTripBound() const
     {
-        const double timeout = 4.096e6 * std::pow(2.0, m_fabric.timeoutExponent);
-        const std::string warning =
-            "warning: --timeout-exponent=" + std::to_string(m_fabric.timeoutExponent) +
-            ": the local ACK time-out of " + Time(timeout) + " is shorter than ";
-        // Routes cost time, so first what no path of a family can exceed: 6 links.
         const double bits = 8.0 * static_cast<double>(FullWire() + m_fabric.frames.ackWire);
         double slowest = 1e30;
         for (const topo::Link& link : m_topology.Links())
         {
             slowest = std::min(slowest, static_cast<double>(link.rate.bps));
         }
-        const double most =
-            6 * (2.0 * static_cast<double>(m_fabric.linkDelay.ps + m_fabric.switchLatency.ps) +
-                 bits * 1e12 / slowest);
+        return 6 * (2.0 * static_cast<double>(m_fabric.linkDelay.ps + m_fabric.switchLatency.ps) +
+                    bits * 1e12 / slowest);
+    }
+
+    /// Of the pairs, or of some of very many; ps, and which pair has it. Routes are known then.
+    std::pair<double, size_t> LongestRoundTrip()
+    {
+        if (!m_routes)
+        {
+            m_routes = topo::ComputeRoutes(m_topology);
+        }
         double longest = 0;
         size_t where = 0;
-        if (m_fromFile || most > timeout)
+        const size_t stride = m_pairs.size() / 1000 + 1;
+        for (size_t i = 0; i < m_pairs.size(); i += stride)
         {
-            if (!m_routes)
-            {
-                m_routes = topo::ComputeRoutes(m_topology);
-            }
-            const size_t stride = m_pairs.size() / 1000 + 1;
-            for (size_t i = 0; i < m_pairs.size(); i += stride)
-            {
-                const double ps = RoundTrip(m_pairs[i].first, m_pairs[i].second);
-                where = ps > longest ? i : where;
-                longest = std::max(longest, ps);
-            }
+            const double ps = RoundTrip(m_pairs[i].first, m_pairs[i].second);
+            where = ps > longest ? i : where;
+            longest = std::max(longest, ps);
+        }
+        return {longest, where};
+    }
+
+    /// Swift aims at a delay; a network may have more when it is idle.
+    void WarnOfTargets()
+    {
+        const std::string ops = "ns3::SwiftCongestionOps::";
+        if (m_fabric.cc != "swift" || m_fabric.infiniBand || !HasPackets(m_fabric) ||
+            !Ns3Value(ops + "BaseTarget").empty() || !Ns3Value(ops + "PerHop").empty())
+        {
+            return;
+        }
+        const rdma::CongestionPreset* preset = rdma::kSwift.Find(m_fabric.ccPreset);
+        const rdma::SwiftParameters p = preset && preset->value == rdma::kSwiftHtsim
+                                            ? rdma::SwiftHtsim()
+                                            : rdma::SwiftParameters();
+        // Routes cost time, so first what needs none.
+        if (m_pairs.empty() ||
+            (!m_fromFile && RoundTripBound() <= static_cast<double>(p.baseTarget.ps)))
+        {
+            return;
+        }
+        const auto [longest, where] = LongestRoundTrip();
+        const auto [from, to] = m_pairs[where];
+        const uint32_t switches = m_routes->Hops(from, to) - 1;
+        const double target =
+            static_cast<double>(p.baseTarget.ps) + static_cast<double>(p.perHop.ps) * switches;
+        if (longest > target)
+        {
+            m_notes->push_back("warning: --cc=swift: its target delay of " + Time(target) +
+                               " between " + EndText(from) + " and " + EndText(to) +
+                               " is less than the round trip of " + Time(longest) +
+                               " on an idle network: a flow is slow even if it is alone; smaller "
+                               "packets (--mtu) or --" +
+                               ops + "BaseTarget help");
+        }
+    }
+
+    void WarnOfTimeouts()
+    {
+        const double timeout = 4.096e6 * std::pow(2.0, m_fabric.timeoutExponent);
+        const std::string warning =
+            "warning: --timeout-exponent=" + std::to_string(m_fabric.timeoutExponent) +
+            ": the local ACK time-out of " + Time(timeout) + " is shorter than ";
+        double longest = 0;
+        size_t where = 0;
+        if (m_fromFile || RoundTripBound() > timeout) // routes cost time
+        {
+            std::tie(longest, where) = LongestRoundTrip();
         }
         if (longest > timeout)
         {

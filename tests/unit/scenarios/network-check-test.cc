@@ -381,8 +381,32 @@ TEST(Warnings, MarksFromLessThanAFrame)
               "warning: --ecn-kmin=1kB: 1000 B at 100 Gb/s, less than one full frame of 4158 B: a "
               "packet is marked even if nothing else "
               "is queued\n");
-    EXPECT_EQ(Notes({"--ecn-kmin=1kB", "--no-ecn"}), "");
+    EXPECT_EQ(Notes({"--ecn-kmin=1kB", "--no-ecn", "--cc=none"}), "");
     EXPECT_EQ(Notes({"--ecn-kmin=1kB", "--mtu=256"}), "");
+}
+
+TEST(Warnings, MarksThatDoNotCome)
+{
+    EXPECT_EQ(Notes({"--no-ecn"}),
+              "--no-ecn: there are no ECN marks, which are all that --cc=dcqcn goes by\n");
+    EXPECT_EQ(Notes({"--no-ecn", "--cc=dctcp"}),
+              "--no-ecn: there are no ECN marks, which are all that --cc=dctcp goes by\n");
+    EXPECT_EQ(Notes({"--no-ecn", "--cc=hpcc"}), "");
+}
+
+// Swift aims at 25 us and 1 us a switch: five between pods. Six links of 10 Gb/s take 6 x 8 x 4264
+// B / 10 Gb/s = 20.5 us for a packet and its ACK, and the ways there and back 12 us of cables and
+// five pipelines twice; at 25 Gb/s 8.2 us.
+TEST(Warnings, DelaysThatAnIdleNetworkHas)
+{
+    const std::string note = Notes({"--cc=swift", "--nic=10GbE"});
+    EXPECT_EQ(note.rfind("warning: --cc=swift: its target delay of 30 us between ", 0), 0u) << note;
+    EXPECT_NE(note.find("on an idle network: a flow is slow even if it is alone"),
+              std::string::npos);
+    EXPECT_EQ(Notes({"--cc=swift", "--nic=10GbE", "--mtu=1024"}), "");
+    EXPECT_EQ(Notes({"--cc=swift", "--nic=25GbE"}), "");
+    EXPECT_EQ(Notes({"--cc=swift", "--nic=10GbE", "--ns3::SwiftCongestionOps::BaseTarget=40us"}),
+              "");
 }
 
 TEST(Warnings, TelemetryOfSeveralWays)
