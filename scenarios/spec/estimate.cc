@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
@@ -84,12 +85,7 @@ class Counter
         for (uint32_t i = 0; i < parts; ++i)
         {
             const uint64_t part = m_connection.split ? m_connection.PartOf(bytes, i) : bytes;
-            const uint64_t packets = Packets(part);
-            AddPart(from,
-                    to,
-                    part,
-                    static_cast<double>((packets + m_fabric.ackEvery - 1) / m_fabric.ackEvery),
-                    times);
+            AddPart(from, to, part, AcksOfEach(Packets(part), times), times);
         }
     }
 
@@ -199,6 +195,22 @@ class Counter
     uint64_t Packets(uint64_t bytes) const
     {
         return std::max<uint64_t>(1, (bytes + m_fabric.mtu - 1) / m_fabric.mtu);
+    }
+
+    /// The last packet of a message asks for an ACK, and so does every ackEvery-th of its queue
+    /// pair, whose PSNs go on from message to message. The first begins with PSN 0; where later
+    /// ones begin in such a row is any multiple of what both numbers have in common, each as often.
+    double AcksOfEach(uint64_t packets, double times) const
+    {
+        const uint64_t every = m_fabric.ackEvery;
+        const auto first = static_cast<double>((packets + every - 1) / every);
+        if (times <= 1)
+        {
+            return first;
+        }
+        const uint64_t common = std::gcd(packets, every);
+        const double later = 1 + static_cast<double>(packets - common) / static_cast<double>(every);
+        return (first + (times - 1) * later) / times;
     }
 
     /// What goes over one queue pair, and is acknowledged by so many ACKs.

@@ -6,12 +6,12 @@
  * congestion, no retransmission, no CNP. Schedules of more than some million steps are sampled
  * evenly.
  *
- *   frame-hops = sum over messages of  hops x (ceil(bytes / mtu) + ceil(packets / ackEvery))
- *
- * of TCP hops x (2 ceil(bytes / payload) + 3): an ACK a segment and the handshake; of UDP, no ACK.
+ *   frame-hops = sum over messages of  hops x (packets + ACKs),   packets = ceil(bytes / mtu)
  *
  * where a message that is split over queue pairs counts as its parts, and a READ is answered by its
- * bytes.
+ * bytes. The ACKs of the first message are ceil(packets / ackEvery), of those that follow on its
+ * queue pair 1 + (packets - gcd) / ackEvery with gcd of both numbers: Counter::AcksOfEach. TCP has
+ * an ACK a segment and a handshake of three, UDP none.
  *
  * The lower bound of the simulated time is what the busiest network interface needs for its wire
  * bytes on all of its planes, or the GPU for its computing: no run can be shorter.

@@ -405,7 +405,7 @@ def draw_by_size(items, width):
                 (
                     axes.flat[0],
                     [*handles, line_handle(GREY, marker="_", markersize=5)],
-                    [*(name for _, name, *_ in shown), "idle network (mean)"],
+                    [*(name for _, name, *_ in shown), "idle network (p50)"],
                     width / columns,
                 ),
                 {},
