@@ -4,6 +4,7 @@
 #include "scenarios/spec/parallel-options.h"
 
 #include "scenarios/spec/format.h"
+#include "scenarios/training/option-checks.h"
 #include "scenarios/training/pipeline/schedule.h"
 #include "scenarios/training/stage-layers.h"
 #include "topologies/names.h"
@@ -515,6 +516,12 @@ MakeParallel(Validation* v,
                         "has no meaning where stages have different numbers of replicas: ranks go "
                         "stage by stage");
     }
+    bool refused = false;
+    training::CheckExpert(*o, [&](const std::string& option, const std::string& why) {
+        v->Fail(option, why);
+        refused = true;
+    });
+    o->expert = refused ? 1 : o->expert;
     const auto order = training::ParseDimensionOrder(values.Text("rank-order"));
     if (order)
     {

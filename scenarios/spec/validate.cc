@@ -65,7 +65,7 @@ ChooseCongestionPreset(Validation* v, FabricSpec* f)
         }
         v->Fail(
             "cc-preset",
-            "is of --cc=" + Join(of, " and ") + ", not of --cc=" + f->cc +
+            "is of " + Join(of, ", ") + ", not of --cc=" + f->cc +
                 (allowed.empty() ? ", which has no presets" : "; allowed: " + Join(allowed, ", ")));
     }
     if (f->infiniBand) // whose switches have --fecn-threshold

@@ -24,6 +24,8 @@ void CheckDataParallel(const TrainingOptions& o, const Refuse& error);
 /// What tensor, context and expert groups divide, and how a pipeline is cut; with
 /// CheckDataParallel.
 void CheckParallel(const TrainingOptions& o, const Refuse& error);
+/// Of these what an expert group divides: whatever is computed of experts needs that it does.
+void CheckExpert(const TrainingOptions& o, const Refuse& error);
 
 /// A matrix that several stages hold has its gradient added up by the first and the last of them.
 /// \param o resolved, without other errors

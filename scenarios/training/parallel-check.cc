@@ -175,41 +175,6 @@ CheckContext(const TrainingOptions& o, const Refuse& error)
     }
 }
 
-/// What an expert group divides.
-void
-CheckExpert(const TrainingOptions& o, const Refuse& error)
-{
-    if (o.expert <= 1)
-    {
-        return;
-    }
-    uint32_t experts = 0;
-    for (const LayerSpec& layer : o.model.layers)
-    {
-        for (const Part& part : layer.parts)
-        {
-            experts = part.routing ? part.routing->experts : experts;
-        }
-    }
-    if (experts == 0)
-    {
-        error("ep",
-              "is " + Number(o.expert) + ", but " + o.model.name + " has no experts; allowed: 1");
-        return;
-    }
-    const uint32_t shared = o.Data() * o.context;
-    if (experts % o.expert != 0 || shared % o.expert != 0)
-    {
-        const std::string what =
-            experts % o.expert != 0
-                ? "the " + Number(experts) + " experts of " + o.model.name
-                : "dp " + Number(o.Data()) + " x cp " + Number(o.context) + " = " + Number(shared);
-        error("ep",
-              "is " + Number(o.expert) + ", which does not divide " + what +
-                  "; allowed: " + DivisorsText(std::gcd(experts, shared)));
-    }
-}
-
 /// Names the option whose number it is.
 void
 RefuseSchedule(const TrainingOptions& o, const PipelineRefusal& refusal, const Refuse& error)
@@ -270,6 +235,40 @@ CheckSchedule(const TrainingOptions& o, const Refuse& error)
 }
 
 } // namespace
+
+void
+CheckExpert(const TrainingOptions& o, const Refuse& error)
+{
+    if (o.expert <= 1)
+    {
+        return;
+    }
+    uint32_t experts = 0;
+    for (const LayerSpec& layer : o.model.layers)
+    {
+        for (const Part& part : layer.parts)
+        {
+            experts = part.routing ? part.routing->experts : experts;
+        }
+    }
+    if (experts == 0)
+    {
+        error("ep",
+              "is " + Number(o.expert) + ", but " + o.model.name + " has no experts; allowed: 1");
+        return;
+    }
+    const uint32_t shared = o.Data() * o.context;
+    if (experts % o.expert != 0 || shared % o.expert != 0)
+    {
+        const std::string what =
+            experts % o.expert != 0
+                ? "the " + Number(experts) + " experts of " + o.model.name
+                : "dp " + Number(o.Data()) + " x cp " + Number(o.context) + " = " + Number(shared);
+        error("ep",
+              "is " + Number(o.expert) + ", which does not divide " + what +
+                  "; allowed: " + DivisorsText(std::gcd(experts, shared)));
+    }
+}
 
 void
 CheckParallel(const TrainingOptions& o, const Refuse& error)
