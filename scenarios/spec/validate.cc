@@ -201,7 +201,7 @@ MakeFabric(Validation* v)
     // Of RoCE's these hear of congestion by marks alone.
     if (!f.infiniBand && !f.ecn && values.Given("ecn") && (f.cc == "dcqcn" || f.cc == "dctcp"))
     {
-        v->notes.push_back(values.Where("ecn") +
+        v->notes.push_back("warning: " + values.Where("ecn") +
                            ": there are no ECN marks, which are all that --cc=" + f.cc +
                            " goes by");
     }

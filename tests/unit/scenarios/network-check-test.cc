@@ -388,9 +388,9 @@ TEST(Warnings, MarksFromLessThanAFrame)
 TEST(Warnings, MarksThatDoNotCome)
 {
     EXPECT_EQ(Notes({"--no-ecn"}),
-              "--no-ecn: there are no ECN marks, which are all that --cc=dcqcn goes by\n");
+              "warning: --no-ecn: there are no ECN marks, which are all that --cc=dcqcn goes by\n");
     EXPECT_EQ(Notes({"--no-ecn", "--cc=dctcp"}),
-              "--no-ecn: there are no ECN marks, which are all that --cc=dctcp goes by\n");
+              "warning: --no-ecn: there are no ECN marks, which are all that --cc=dctcp goes by\n");
     EXPECT_EQ(Notes({"--no-ecn", "--cc=hpcc"}), "");
 }
 
