@@ -988,9 +988,10 @@ TEST(Validate, CongestionControlWithoutPresets)
     EXPECT_EQ(Train({"--cc=plain", "--ecn-kmin=1MB"}).scenario->fabric.ecnKmin.value, 1000000u);
     EXPECT_EQ(TrainError({"--cc=plain", "--cc-preset=hpcc19"}),
               "--cc-preset=hpcc19: is of dctcp, not of --cc=plain, which has no presets");
-    EXPECT_EQ(TrainError({"--cc=swift", "--cc-preset=hpcc-code"}),
-              "--cc-preset=hpcc-code: is of dcqcn, dctcp, hpcc, timely, not of --cc=swift; allowed: "
-              "sigcomm20, csg-htsim");
+    EXPECT_EQ(
+        TrainError({"--cc=swift", "--cc-preset=hpcc-code"}),
+        "--cc-preset=hpcc-code: is of dcqcn, dctcp, hpcc, timely, not of --cc=swift; allowed: "
+        "sigcomm20, csg-htsim");
 }
 
 TEST(Validate, TimeoutsAreNcclsForWhatNcclSends)
