@@ -477,8 +477,7 @@ FabricOptionRows(Software software)
             json,
             group,
             "unacknowledged bytes of a queue pair at which no further packet starts (with fewer "
-            "one "
-            "does, whatever its length); 0: unlimited; by default of --compat=hpcc the largest "
+            "one does, whatever its length); 0: unlimited; by default of --compat=hpcc the largest "
             "bandwidth-delay product")
             .Default("0")
             .Range(0, 9e15)

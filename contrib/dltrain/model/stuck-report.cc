@@ -42,34 +42,12 @@ AddList(std::string& text,
 std::string
 DescribeCycle(const ns3::RdmaFabric& fabric)
 {
-    // Which ports are paused for what, and who waits for them, each rank's.
-    std::vector<uint32_t> held;
     std::vector<ns3::PfcWait> waits;
-    for (uint32_t i = 0; i < fabric.GetPorts().size(); ++i)
+    for (const auto& port : fabric.GetPorts())
     {
-        const ns3::RdmaPort& port = *fabric.GetPorts()[i];
-        const uint8_t paused = port.GetPausedMask();
-        for (uint8_t p = 0; p < ns3::RdmaPort::PRIORITIES; ++p)
-        {
-            if (paused >> p & 1)
-            {
-                held.push_back(ns3::PfcWait::Id(port.GetEnd(), p));
-            }
-        }
-        if (paused)
-        {
-            ns3::AddPfcWaits(port, paused, &waits);
-        }
+        ns3::AddPfcWaits(*port, port->GetPausedMask(), &waits);
     }
-    held = Ranks::Get().GatherAll(held);
     waits = Ranks::Get().GatherAll(waits);
-    std::sort(held.begin(), held.end());
-    waits.erase(std::remove_if(waits.begin(),
-                               waits.end(),
-                               [&held](const ns3::PfcWait& wait) {
-                                   return !std::binary_search(held.begin(), held.end(), wait.from);
-                               }),
-                waits.end());
     std::sort(waits.begin(), waits.end(), [](const ns3::PfcWait& a, const ns3::PfcWait& b) {
         return std::pair(a.from, a.to) < std::pair(b.from, b.to);
     });

@@ -76,14 +76,6 @@ FindPfcCycle(const std::vector<Ptr<RdmaPort>>& ports, const std::vector<uint8_t>
             AddPfcWaits(*ports[i], held[i], &waits);
         }
     }
-    const auto standsStill = [&](uint32_t id) {
-        const auto found = index.find(PfcWait::PortOf(id));
-        return found != index.end() && held[found->second] >> id % PRIORITIES & 1;
-    };
-    waits.erase(std::remove_if(waits.begin(),
-                               waits.end(),
-                               [&](const PfcWait& wait) { return !standsStill(wait.from); }),
-                waits.end());
     std::vector<uint32_t> cycle = FindPfcCycle(waits);
     for (uint32_t& id : cycle)
     {

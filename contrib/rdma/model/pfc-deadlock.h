@@ -80,8 +80,9 @@ void AddPfcWaits(const RdmaPort& port, uint8_t held, std::vector<PfcWait>* waits
 
 /**
  * \ingroup rdma
- * \param waits between ports and priorities that are paused; of ports that need not be in this
- * process \return a cycle, by number * 8 + priority; empty if there is none
+ * \param waits AddPfcWaits; of ports that need not be in this process. Who waits need not be
+ * paused: in a cycle somebody waits for each, and that is for what is paused \return a cycle, by
+ * number * 8 + priority; empty if there is none
  */
 std::vector<uint32_t> FindPfcCycle(const std::vector<PfcWait>& waits);
 

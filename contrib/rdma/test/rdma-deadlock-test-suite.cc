@@ -13,6 +13,44 @@
 using namespace ns3;
 using namespace ns3::rdmatest;
 
+namespace
+{
+
+/// What a detector says of deadlocks, and when it said so last, ps.
+struct Told
+{
+    std::vector<std::vector<uint32_t>> cycles;
+    int64_t at{0};
+};
+
+/// A ring of n switches with two hosts each, which all send. \param hops clockwise, of a host's
+/// flow
+template <class Hops>
+Told
+RunRing(Bed& bed, uint32_t n, Hops hops)
+{
+    bed.Ring(n);
+    bed.helper.SetSwitchAttribute("Ecn", BooleanValue(false));
+    bed.Build();
+    const uint64_t bytes = 10000000;
+    for (uint32_t i = 0; i < 2 * n; ++i)
+    {
+        bed.Connect(i, (i + 2 * hops(i)) % (2 * n)).first->PostWrite(bytes, i);
+    }
+    Told told;
+    PfcDeadlockDetector detector(bed.fabric->GetPorts(),
+                                 MilliSeconds(1),
+                                 [&told](const std::vector<uint32_t>& cycle, int64_t now) {
+                                     told.cycles.push_back(cycle);
+                                     told.at = now;
+                                 });
+    Simulator::Stop(MilliSeconds(20));
+    Simulator::Run();
+    return told;
+}
+
+} // namespace
+
 class RdmaDeadlockTestCase : public TestCase
 {
   public:
@@ -30,25 +68,8 @@ class RdmaDeadlockTestCase : public TestCase
     void DoRun() override
     {
         Bed bed;
-        bed.Ring(m_n);
-        bed.helper.SetSwitchAttribute("Ecn", BooleanValue(false));
-        bed.Build();
-        const uint64_t bytes = 10000000;
-        for (uint32_t i = 0; i < 2 * m_n; ++i)
-        {
-            bed.Connect(i, (i + 2 * m_hops) % (2 * m_n)).first->PostWrite(bytes, i);
-        }
+        const Told told = RunRing(bed, m_n, [this](uint32_t) { return m_hops; });
         const auto& ports = bed.fabric->GetPorts();
-        std::vector<std::vector<uint32_t>> told;
-        int64_t toldAt = 0;
-        PfcDeadlockDetector detector(ports,
-                                     MilliSeconds(1),
-                                     [&](const std::vector<uint32_t>& cycle, int64_t now) {
-                                         told.push_back(cycle);
-                                         toldAt = now;
-                                     });
-        Simulator::Stop(MilliSeconds(20));
-        Simulator::Run();
 
         const RdmaPortCounters totals = bed.fabric->GetPortTotals();
         NS_TEST_EXPECT_MSG_GT(totals.pausesReceived, 0, "pauses");
@@ -57,16 +78,16 @@ class RdmaDeadlockTestCase : public TestCase
         if (m_hops == 1)
         {
             // Each flow leaves the ring at the next switch: no circle, and all arrive.
-            NS_TEST_EXPECT_MSG_EQ(told.size(), 0, "nothing told");
+            NS_TEST_EXPECT_MSG_EQ(told.cycles.size(), 0, "nothing told");
             NS_TEST_EXPECT_MSG_EQ(now.size(), 0, "no cycle in the end");
             NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 2 * m_n, "all arrive");
             NS_TEST_EXPECT_MSG_EQ(DescribePfcCycle(ports, now), "", "nothing to describe");
             return;
         }
-        NS_TEST_ASSERT_MSG_EQ(told.size(), 1, "told once");
+        NS_TEST_ASSERT_MSG_EQ(told.cycles.size(), 1, "told once");
         NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 0, "nothing arrives any more");
-        NS_TEST_EXPECT_MSG_GT_OR_EQ(toldAt, 1000 * US, "not before it is old");
-        NS_TEST_EXPECT_MSG_LT(toldAt, 3000 * US, "but soon");
+        NS_TEST_EXPECT_MSG_GT_OR_EQ(told.at, 1000 * US, "not before it is old");
+        NS_TEST_EXPECT_MSG_LT(told.at, 3000 * US, "but soon");
         // From the lowest index on: ring links in order, 2 (2 n + i) being the end at s(i).
         std::vector<uint32_t> ring;
         std::string text;
@@ -76,8 +97,10 @@ class RdmaDeadlockTestCase : public TestCase
             text += (i ? " waits for s" : "s") + std::to_string(i) + "->s" +
                     std::to_string((i + 1) % m_n);
         }
-        NS_TEST_EXPECT_MSG_EQ((told[0] == ring), true, "the ring, each port before the next");
-        NS_TEST_EXPECT_MSG_EQ(DescribePfcCycle(ports, told[0]), text, "named");
+        NS_TEST_EXPECT_MSG_EQ((told.cycles[0] == ring),
+                              true,
+                              "the ring, each port before the next");
+        NS_TEST_EXPECT_MSG_EQ(DescribePfcCycle(ports, told.cycles[0]), text, "named");
         std::vector<uint32_t> sorted = now;
         std::sort(sorted.begin(), sorted.end());
         NS_TEST_EXPECT_MSG_EQ((sorted == ring), true, "and still there");
@@ -103,23 +126,9 @@ class RdmaBothWaysTestCase : public TestCase
     void DoRun() override
     {
         Bed bed;
-        bed.Ring(m_n);
-        bed.helper.SetSwitchAttribute("Ecn", BooleanValue(false));
-        bed.Build();
-        const uint32_t hosts = 2 * m_n;
-        for (uint32_t i = 0; i < hosts; ++i)
-        {
-            const uint32_t far = i % 2 ? hosts - 2 * m_hops : 2 * m_hops;
-            bed.Connect(i, (i + far) % hosts).first->PostWrite(10000000, i);
-        }
+        std::vector<std::vector<uint32_t>> told =
+            RunRing(bed, m_n, [this](uint32_t i) { return i % 2 ? m_n - m_hops : m_hops; }).cycles;
         const auto& ports = bed.fabric->GetPorts();
-        std::vector<std::vector<uint32_t>> told;
-        PfcDeadlockDetector detector(
-            ports,
-            MilliSeconds(1),
-            [&](const std::vector<uint32_t>& cycle, int64_t) { told.push_back(cycle); });
-        Simulator::Stop(MilliSeconds(20));
-        Simulator::Run();
 
         NS_TEST_ASSERT_MSG_GT(told.size(), 0, "both rings stand still");
         told.push_back(FindPfcCycle(ports));
