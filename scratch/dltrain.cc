@@ -40,7 +40,7 @@ main(int argc, char* argv[])
         }
         if (scenario.run.dryRun)
         {
-            return scenario.jobs ? dltrain::DryRunJobs(scenario) : dltrain::DryRun(scenario);
+            return dltrain::DryRun(scenario);
         }
         scenario::EndSilence();
         const dltrain::Ranks::Session session(argc, argv, scenario.run.engine == "windows");

@@ -12,6 +12,7 @@
 #include "scenarios/traffic/random.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <numeric>
 #include <set>
@@ -110,6 +111,27 @@ HostsOf(const std::string& text, uint32_t hosts, std::string* problem)
         at = comma + 1;
     }
     return list;
+}
+
+/// "--load" as "load" where it is a key of these flows, and no option of the program.
+std::string
+WithKeys(const std::string& text)
+{
+    std::string words;
+    for (std::size_t at = 0; at < text.size();)
+    {
+        const auto isName = [](unsigned char c) { return std::islower(c) || c == '-'; };
+        const auto end = static_cast<std::size_t>(
+            std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), isName) -
+            text.begin());
+        const std::string word = text.substr(at, std::max<std::size_t>(end - at, 1));
+        const bool isOption =
+            word.rfind("--", 0) == 0 &&
+            std::find(Keys().begin(), Keys().end(), word.substr(2)) != Keys().end();
+        words += isOption ? word.substr(2) : word;
+        at += word.size();
+    }
+    return words;
 }
 
 /// Those hosts alone, on one switch: patterns ask for hosts, their ports and rates only.
@@ -291,6 +313,7 @@ MakeFlowsAmong(const Settings& settings,
         {
             error.where = where + error.where.substr(2);
         }
+        error.problem = WithKeys(error.problem);
         errors->push_back(error);
     }
     if (errors->size() != before)

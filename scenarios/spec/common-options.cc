@@ -89,6 +89,27 @@ PfcWatchdogActionItems()
 namespace
 {
 
+/// "with --cc=dcqcn: a, b; with --cc=swift: c"
+std::string
+CongestionPresetsInWords()
+{
+    std::string text;
+    for (const auto& [name, control] : rdma::CongestionControls())
+    {
+        std::vector<std::string> presets;
+        for (const auto& preset : control.presets)
+        {
+            presets.push_back(preset.name);
+        }
+        if (!presets.empty())
+        {
+            text +=
+                (text.empty() ? "with --cc=" : "; with --cc=") + name + ": " + Join(presets, ", ");
+        }
+    }
+    return text;
+}
+
 std::vector<NamedItem>
 LossRecoveryItems()
 {
@@ -399,6 +420,7 @@ FabricOptionRows(Software software)
             group,
             "its parameters, and the switches' ECN thresholds")
             .Names("congestion control preset", CongestionPresetItems)
+            .Allows(CongestionPresetsInWords)
             .Otherwise("the first of --cc in --list=cc-preset")
             .Example("nvidia-nic"),
         Opt("pfc", Kind::kFlag, json, group, "priority flow control (lossless)")

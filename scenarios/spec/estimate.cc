@@ -9,6 +9,7 @@
 #include "scenarios/spec/aggregators.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/collective-options.h"
+#include "scenarios/spec/jobs.h"
 #include "scenarios/spec/rail-options.h"
 #include "scenarios/training/served-plan.h"
 #include "topologies/hop-counter.h"
@@ -149,7 +150,7 @@ class Counter
     }
 
     /// \param ranks, paths see MemoryNeeds; \param times of all messages
-    MemoryEstimate Memory(const RunOptions& run, double ranks, double paths, double times) const
+    MemoryNeeds Memory(const RunOptions& run, double ranks, double paths, double times) const
     {
         MemoryNeeds needs;
         needs.links = static_cast<double>(m_topology.Links().size());
@@ -164,13 +165,13 @@ class Counter
         needs.lanes = m_lanes;
         needs.paths = paths;
         needs.infiniBand = m_fabric.infiniBand;
-        return EstimateMemory(needs);
+        return needs;
     }
 
     Estimate Result(const RunOptions& run) const
     {
         Estimate e = m_sum;
-        SpeedNeeds needs;
+        SpeedNeeds& needs = e.speedNeeds;
         needs.links = static_cast<double>(m_topology.Links().size());
         needs.infiniBand = m_fabric.infiniBand;
         needs.windows = run.engine == "windows";
@@ -606,6 +607,56 @@ CountStep(const TrainingScenario& s)
     return counter;
 }
 
+/// Flows, and the queue pairs that they need. \return when the last of them starts
+rdma::TimePoint
+AddFlows(Counter* counter,
+         const std::vector<Flow>& flows,
+         FlowOperation operation,
+         const ProtocolSpec& protocol,
+         QueuePairUse queuePairs)
+{
+    std::unordered_set<uint64_t> pairs;
+    std::size_t resting = 0; // the first flow whose queue pair is not yet free for another
+    std::size_t most = 0;
+    rdma::TimePoint lastStart;
+    for (std::size_t i = 0; i < flows.size(); ++i)
+    {
+        const Flow& f = flows[i];
+        lastStart = std::max(lastStart, f.start);
+        if (protocol.IsOrdinary())
+        {
+            counter->AddOrdinary(f.src, f.dst, f.bytes, protocol);
+        }
+        else if (operation == FlowOperation::kRead)
+        {
+            counter->AddRead(f.src, f.dst, f.bytes);
+        }
+        else
+        {
+            counter->Add(f.src, f.dst, f.bytes, 1);
+        }
+        switch (queuePairs)
+        {
+        case QueuePairUse::kPerFlow:
+            most = i + 1;
+            break;
+        case QueuePairUse::kReused:
+            while (flows[resting].start.ps + kReuseTime.ps < f.start.ps)
+            {
+                ++resting;
+            }
+            most = std::max(most, i + 1 - resting);
+            break;
+        case QueuePairUse::kPerPair:
+            pairs.insert(static_cast<uint64_t>(f.src) << 32 | f.dst);
+            most = pairs.size();
+            break;
+        }
+    }
+    counter->Connect(static_cast<double>(most), 0);
+    return lastStart;
+}
+
 Estimate
 Times(Estimate e, double n)
 {
@@ -716,13 +767,78 @@ EstimateStep(const TrainingScenario& s, std::size_t size)
         s.run.attribution
             ? std::max(kMostPathRecords, static_cast<double>(s.plan.CountCommunicating()))
             : 0;
-    e.memory = counter.Memory(s.run, s.plan.ranks, std::min(paths, e.messages * steps), steps);
+    e.memoryNeeds = counter.Memory(s.run, s.plan.ranks, std::min(paths, e.messages * steps), steps);
+    e.memory = EstimateMemory(e.memoryNeeds);
     return e;
 }
 
 Estimate
+EstimateJob(const Job& job, const TrainingScenario& together)
+{
+    if (job.kind != JobKind::kFlows)
+    {
+        return EstimateRun(*job.scenario);
+    }
+    Counter counter(together.cluster.topology, together.fabric, together.cluster.connections);
+    // Each flow has a queue pair, but those of a load (jobs-simulation.h).
+    const rdma::TimePoint last =
+        AddFlows(&counter, job.flows, job.operation, job.protocol, QueuePairUse::kReused);
+    Estimate e = counter.Result(together.run);
+    e.lastStartSeconds = static_cast<double>(last.ps - job.start.ps) * 1e-12;
+    e.memoryNeeds = counter.Memory(together.run, 0, 0, 1);
+    e.memory = EstimateMemory(e.memoryNeeds);
+    return e;
+}
+
+namespace
+{
+
+/// Jobs beside each other, none of which ends sooner than it would alone.
+Estimate
+EstimateJobs(const TrainingScenario& s)
+{
+    Estimate all;
+    double links = 0; // that packets of all of them cross
+    for (const Job& job : s.jobs->jobs)
+    {
+        const Estimate e = EstimateJob(job, s);
+        const double busiest = std::max(all.busiestPortSeconds, e.busiestPortSeconds);
+        const double end = static_cast<double>(job.start.ps) * 1e-12 + e.LowerBoundSeconds();
+        links += e.meanHops * e.dataPackets;
+        Add(e, &all);
+        all.busiestPortSeconds = busiest;
+        all.computeSeconds = all.loadingSeconds = 0; // in `end`
+        all.lastStartSeconds = std::max(all.lastStartSeconds, end);
+        all.connections += e.connections;
+        all.sampled = all.sampled || e.sampled;
+        const double hosts = all.speedNeeds.hosts + e.speedNeeds.hosts;
+        all.speedNeeds = e.speedNeeds;
+        all.speedNeeds.hosts = hosts;
+        MemoryNeeds needs = e.memoryNeeds; // of the network: the same for all
+        const MemoryNeeds& others = all.memoryNeeds;
+        needs.connections += others.connections;
+        needs.messages += others.messages;
+        needs.usedLinks += others.usedLinks;
+        needs.ranks += others.ranks;
+        needs.lanes += others.lanes;
+        needs.paths = 0; // there is no critical path
+        all.memoryNeeds = needs;
+    }
+    all.meanHops = all.dataPackets > 0 ? links / all.dataPackets : 0;
+    all.memory = EstimateMemory(all.memoryNeeds);
+    all.speed = AssumeSpeed(all.speedNeeds);
+    return all;
+}
+
+} // namespace
+
+Estimate
 EstimateRun(const TrainingScenario& s)
 {
+    if (s.jobs)
+    {
+        return EstimateJobs(s);
+    }
     Estimate all = EstimateStep(s);
     for (std::size_t size = 1; size < s.plan.sizes.size(); ++size)
     {
@@ -761,7 +877,8 @@ EstimateRun(const CollperfScenario& s)
     }
     counter.Connect(most.connections, most.lanes);
     Estimate e = counter.Result(s.run);
-    e.memory = counter.Memory(s.run, s.ranks, 0, 1);
+    e.memoryNeeds = counter.Memory(s.run, s.ranks, 0, 1);
+    e.memory = EstimateMemory(e.memoryNeeds);
     return e;
 }
 
@@ -769,48 +886,12 @@ Estimate
 EstimateRun(const TrafficScenario& s)
 {
     Counter counter(s.topology, s.fabric);
-    std::unordered_set<uint64_t> pairs;
-    std::size_t resting = 0; // the first flow whose queue pair is not yet free for another
-    std::size_t most = 0;
-    rdma::TimePoint lastStart;
-    for (std::size_t i = 0; i < s.flows.size(); ++i)
-    {
-        const Flow& f = s.flows[i];
-        lastStart = std::max(lastStart, f.start);
-        if (s.run.protocol.IsOrdinary())
-        {
-            counter.AddOrdinary(f.src, f.dst, f.bytes, s.run.protocol);
-        }
-        else if (s.operation == FlowOperation::kRead)
-        {
-            counter.AddRead(f.src, f.dst, f.bytes);
-        }
-        else
-        {
-            counter.Add(f.src, f.dst, f.bytes, 1);
-        }
-        switch (s.queuePairs)
-        {
-        case QueuePairUse::kPerFlow:
-            most = i + 1;
-            break;
-        case QueuePairUse::kReused:
-            while (s.flows[resting].start.ps + kReuseTime.ps < f.start.ps)
-            {
-                ++resting;
-            }
-            most = std::max(most, i + 1 - resting);
-            break;
-        case QueuePairUse::kPerPair:
-            pairs.insert(static_cast<uint64_t>(f.src) << 32 | f.dst);
-            most = pairs.size();
-            break;
-        }
-    }
-    counter.Connect(static_cast<double>(most), 0);
+    const rdma::TimePoint lastStart =
+        AddFlows(&counter, s.flows, s.operation, s.run.protocol, s.queuePairs);
     Estimate e = counter.Result(s.run);
     e.lastStartSeconds = static_cast<double>(lastStart.ps) * 1e-12;
-    e.memory = counter.Memory(s.run, 0, 0, 1);
+    e.memoryNeeds = counter.Memory(s.run, 0, 0, 1);
+    e.memory = EstimateMemory(e.memoryNeeds);
     const double stop = static_cast<double>(s.stopAfter.ps) * 1e-12;
     if (stop > 0 && stop < e.LowerBoundSeconds())
     {

@@ -33,6 +33,8 @@
 namespace scenario
 {
 
+struct Job;
+
 /// What a run's memory grows with.
 struct MemoryNeeds
 {
@@ -92,8 +94,10 @@ struct Estimate
     /// operation, and `send`, messages from one rank to another.
     std::map<std::string, double> sent;
     double connections = 0; ///< pairs of queue pairs, all collectives of the run or flows
-    MemoryEstimate memory;  ///< of the simulator, of the whole run, as one process
-    AssumedSpeed speed;     ///< of its set-up and events
+    MemoryNeeds memoryNeeds;
+    MemoryEstimate memory; ///< of the simulator, of the whole run, as one process
+    SpeedNeeds speedNeeds;
+    AssumedSpeed speed; ///< of its set-up and events
     bool sampled = false;
 
     double LowerBoundSeconds() const
@@ -107,8 +111,11 @@ Estimate EstimateStep(const TrainingScenario& scenario, std::size_t size = 0);
 /// Of the whole run, all sizes and repetitions.
 Estimate EstimateRun(const CollperfScenario& scenario);
 Estimate EstimateRun(const TrafficScenario& scenario);
-/// Of the whole run: EstimateStep x (steps + warm-up steps), of all sizes together.
+/// Of the whole run: EstimateStep x (steps + warm-up steps), of all sizes together. Of --jobs: what
+/// all jobs come to, `lastStartSeconds` being when the last of them can have ended.
 Estimate EstimateRun(const TrainingScenario& scenario);
+/// Of one of --jobs, from its start on, on the network of `together`.
+Estimate EstimateJob(const Job& job, const TrainingScenario& together);
 
 } // namespace scenario
 

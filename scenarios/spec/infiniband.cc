@@ -9,6 +9,7 @@
 #include "contrib/rdma/core/ib-routing.h"
 #include "contrib/rdma/core/ib-sizes.h"
 #include "contrib/rdma/core/ib-vl-arbiter.h"
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"
@@ -377,10 +378,16 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
         const bool twice = std::find(engines.begin(), engines.end(), name) != engines.end();
         if (name.empty() || twice)
         {
+            std::vector<std::string> names;
+            for (const NamedItem& item : items)
+            {
+                names.push_back(item.name);
+            }
             v->Fail("ib-routing",
                     "'" + rdma::Shown(engine, 60) + "' " +
                         (twice ? "stands there twice" : "is no routing engine") +
-                        "; allowed: one of, or several with commas: " + JoinNames(items));
+                        "; allowed: one of, or several with commas: " + JoinNames(items),
+                    twice ? "" : rdma::NearestName(engine, names));
             break;
         }
         engines.push_back(name);
@@ -398,7 +405,10 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
                 ib.lfts.empty() ? "needs a value" : rdma::WhyUnreadable(ib.lfts);
             !why.empty())
         {
-            v->Fail("ib-lfts", why + "; allowed: a file as OpenSM's opensm-lfts.dump or ibroute");
+            const bool told = why.find("; allowed: ") != std::string::npos;
+            v->Fail("ib-lfts",
+                    why + (told ? "" : "; allowed: a file") +
+                        " as OpenSM's opensm-lfts.dump or ibroute");
         }
     }
     ib.dump = values.Flag("ib-dump");

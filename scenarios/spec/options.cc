@@ -131,6 +131,10 @@ OneOfText(const Option& o)
 std::string
 AllowedText(const Option& o)
 {
+    if (o.allowed)
+    {
+        return o.allowed();
+    }
     if (o.names)
     {
         return JoinNames(o.names()) + (o.kind == Kind::kNameOrFile ? ", or a file" : "");

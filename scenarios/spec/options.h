@@ -78,6 +78,8 @@ struct Option
     std::vector<uint64_t> oneOf; ///< the only values of a kInteger or kBytes, if any
     std::function<std::vector<NamedItem>()> names;
     std::string nameOf; ///< what names() are, for errors: "model"
+    /// What is allowed, where names() alone do not tell which of them goes with what.
+    std::function<std::string()> allowed;
     /// The name of names() that another spelling stands for ("A100-80GB" is "A100"); "" if none.
     std::function<std::string(const std::string&)> alias;
     /// Why a text that is no name of names() cannot be had, if it is a case worth its own words;
@@ -159,6 +161,12 @@ struct Option
     Option& Refuse(std::function<std::string(const std::string&)> why)
     {
         refusal = std::move(why);
+        return *this;
+    }
+
+    Option& Allows(std::function<std::string()> inWords)
+    {
+        allowed = std::move(inWords);
         return *this;
     }
 

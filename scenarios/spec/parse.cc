@@ -163,20 +163,6 @@ CheckRead(const ReadResult& read)
     return result;
 }
 
-/// Of several jobs it is not estimated.
-template <class T>
-bool
-IsEstimated(const T&)
-{
-    return true;
-}
-
-bool
-IsEstimated(const TrainingScenario& scenario)
-{
-    return !scenario.jobs;
-}
-
 /// The scenario of options that were read, with its output folder.
 template <class T>
 ParseResult<T>
@@ -185,9 +171,8 @@ PrepareRead(const ReadResult& read)
     const OptionTable& table = ProgramOf(static_cast<const T*>(nullptr)).table();
     ParseResult<T> result = CheckRead<T>(read);
     // A dry run may plan what another machine will simulate: its plan says how much that takes.
-    if (result.scenario && !result.scenario->run.dryRun && IsEstimated(*result.scenario) &&
-        HasSteps(*result.scenario) && !read.values.Flag("ignore-host-memory") &&
-        FindLauncher().IsFirst())
+    if (result.scenario && !result.scenario->run.dryRun && HasSteps(*result.scenario) &&
+        !read.values.Flag("ignore-host-memory") && FindLauncher().IsFirst())
     {
         const rdma::SetUpPhase counting("counting packets");
         const std::string why =

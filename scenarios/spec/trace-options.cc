@@ -52,6 +52,7 @@ const std::set<std::string> kWithTrace = {"trace",
                                           "warmup",
                                           "layers",
                                           "slow-gpu",
+                                          "gpu-spread",
                                           "jitter",
                                           "collective-sms"};
 

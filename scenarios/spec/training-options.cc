@@ -257,6 +257,15 @@ MakeTable()
             .Shows("GPU:FACTOR,...")
             .Otherwise("none")
             .Example("5:1.3"),
+        Opt("gpu-spread",
+            Kind::kReal,
+            json,
+            group,
+            "standard deviation of how long GPUs of this kind take to compute, relative to their "
+            "mean: normally distributed, drawn by --seed for each GPU, the same in all its steps")
+            .Range(0, 0.2)
+            .Example("0.02")
+            .Default("0"),
         Opt("prefetch",
             Kind::kBytes,
             json,

@@ -11,6 +11,7 @@
 #include "scenarios/spec/data-parallel-options.h"
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/format.h"
+#include "scenarios/spec/jobs-plan.h"
 #include "scenarios/spec/network-choices.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/plan-events.h"
@@ -244,23 +245,34 @@ MemoryText(const training::TrainingOptions& o)
     return text;
 }
 
-/// "rank 2 computes 1.5 times as long, 7 computes 4 times as long"; empty: none does.
+/// "rank 2 computes 1.5 times as long, 7 computes 4 times as long", of many the least and the most;
+/// empty: none does.
 std::string
 SlowText(const training::TrainingPlan& plan)
 {
     constexpr uint32_t kShown = 8;
+    const auto& all = plan.slowness;
+    const auto count =
+        std::count_if(all.begin(), all.end(), [](double factor) { return factor != 1; });
+    if (count > kShown)
+    {
+        const auto [least, most] = std::minmax_element(all.begin(), all.end());
+        return Format("computing takes %.4g (rank %d) to %.4g (rank %d) times as long",
+                      *least,
+                      static_cast<int>(least - all.begin()),
+                      *most,
+                      static_cast<int>(most - all.begin()));
+    }
     std::string text;
-    uint32_t slow = 0;
     for (coll::Rank rank = 0; rank < plan.slowness.size(); ++rank)
     {
-        if (plan.slowness[rank] == 1 || slow++ >= kShown)
+        if (plan.slowness[rank] != 1)
         {
-            continue;
+            text += (text.empty() ? "rank " : ", ") + std::to_string(rank) +
+                    Format(" computes %.4g times as long", plan.slowness[rank]);
         }
-        text += (text.empty() ? "rank " : ", ") + std::to_string(rank) +
-                Format(" computes %.4g times as long", plan.slowness[rank]);
     }
-    return text + (slow > kShown ? ", and " + std::to_string(slow - kShown) + " more" : "");
+    return text;
 }
 
 /// Lines of what is trained, and how.
@@ -302,7 +314,7 @@ ModelText(const TrainingScenario& s)
     text += PlanLineIf(
         "loader",
         s.options.loaderRate > 0 ? Format("%.6g samples/s a server", s.options.loaderRate) : "");
-    text += PlanLineIf("slow GPUs", SlowText(s.plan));
+    text += PlanLineIf("GPUs", SlowText(s.plan));
     return text + (s.served ? "" : StagesText(s.options));
 }
 
@@ -381,6 +393,10 @@ StepText(const TrainingScenario& s, const Estimate& e)
 std::string
 PlanText(const TrainingScenario& s)
 {
+    if (s.jobs)
+    {
+        return JobsPlanText(s);
+    }
     std::string text =
         "dltrain: " + s.model + ", " + topo::Counted(s.plan.ranks, "GPU") + "\n\nPlan\n";
     text += ModelText(s);

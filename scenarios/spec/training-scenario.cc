@@ -127,10 +127,17 @@ CollectivesOf(const training::TrainingPlan& plan, uint32_t gpus, bool all = fals
     return used;
 }
 
-/// Stragglers of --slow-gpu.
+/// How GPUs differ: --gpu-spread, and the stragglers of --slow-gpu.
 void
 SlowDown(Validation* v, training::TrainingPlan* plan)
 {
+    if (const double spread = v->values.Real("gpu-spread"); spread > 0)
+    {
+        for (coll::Rank rank = 0; rank < plan->ranks; ++rank)
+        {
+            plan->slowness.push_back(training::SpreadOf(spread, v->values.Integer("seed"), rank));
+        }
+    }
     std::set<uint32_t> named;
     for (const auto& word : v->values.List("slow-gpu"))
     {
@@ -160,7 +167,7 @@ SlowDown(Validation* v, training::TrainingPlan* plan)
             fail("names GPU " + std::to_string(rank) + " a second time; allowed: once");
             return;
         }
-        plan->slowness[rank] = factor;
+        plan->slowness[rank] *= factor;
     }
 }
 

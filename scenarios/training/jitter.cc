@@ -106,4 +106,10 @@ JitterOf(const Jitter& jitter, coll::Rank rank, uint32_t step)
     return std::max(0.0, 1 + jitter.sigma * normal.Draw());
 }
 
+double
+SpreadOf(double sigma, uint64_t seed, coll::Rank rank)
+{
+    return JitterOf({sigma, Mixed(seed ^ 0xD6E8FEB86659FD93ULL)}, rank, 0);
+}
+
 } // namespace training

@@ -4,7 +4,8 @@
  * How much longer or shorter than usual a GPU computes in a step: normally distributed about 1, a
  * draw for each GPU and step, so that kernels of one step are slow or fast together (clocks,
  * temperature, what else runs on the server). A step that waits for all of n GPUs then takes the
- * largest of n draws: about 1 + sigma sqrt(2 ln n).
+ * largest of n draws: about 1 + sigma sqrt(2 ln n). And what a GPU is slower or faster than others
+ * of its kind all the time (voltage, frequency, cooling).
  */
 #ifndef SCENARIOS_TRAINING_JITTER_H
 #define SCENARIOS_TRAINING_JITTER_H
@@ -26,6 +27,10 @@ struct Jitter
 /// What a GPU's computing times are multiplied by in a step: at least 0. The same whoever asks, in
 /// whatever order, on every machine.
 double JitterOf(const Jitter& jitter, coll::Rank rank, uint32_t step);
+
+/// What all computing of a GPU is multiplied by, in all steps: normally distributed over GPUs about
+/// 1, at least 0; no draw of JitterOf with this seed. \param sigma standard deviation; 0: 1 for all
+double SpreadOf(double sigma, uint64_t seed, coll::Rank rank);
 
 } // namespace training
 

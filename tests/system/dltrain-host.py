@@ -65,6 +65,44 @@ class Host(SystemTest):
         # All wait for the slowest of 16: 1.77 deviations.
         self.assertGreater(first["step_time_us"], plain["step_time_us"])
 
+    def test_gpus_that_differ(self):
+        """Each by a factor of its own, in all steps; all wait for the slowest, which is named."""
+        job = f"{GPT2} --steps=2 --no-overlap"
+        plain = self.run_program(job)
+        run = self.run_program(f"{job} --gpu-spread=0.05")
+        again = self.run_program(f"{job} --gpu-spread=0.05")
+        other = self.run_program(f"{job} --gpu-spread=0.05 --seed=2")
+        self.assertEqual(run.stats["step_times_us"], again.stats["step_times_us"])
+        self.assertNotEqual(run.stats["step_times_us"], other.stats["step_times_us"])
+        usual, found = self.computed(plain), self.computed(run)
+        self.assertEqual(usual.keys(), found.keys())
+        factors = {}
+        for (rank, *_), of, by in ((key, found[key], usual[key]) for key in found):
+            factors.setdefault(rank, of / by)
+            # calls.log has nanoseconds: half of one in either.
+            self.assertAlmostEqual(of, factors[rank] * by, delta=2e-3 + 1e-3 * factors[rank])
+        self.assertEqual(len(set(factors.values())), 16)
+        mean = sum(factors.values()) / 16
+        self.assertWithin(mean, 1, 4 * 0.05 / 16**0.5)
+        self.assertWithin(
+            run.stats["compute_time_us"], plain.stats["compute_time_us"] * mean, 1e-5
+        )
+        slowest = max(factors, key=factors.get)
+        self.assertRegex(run.out, rf"waited most for +GPU {slowest}\b")
+        plan = self.run_program(f"{job} --gpu-spread=0.05 --dry-run").out
+        self.assertIn(f"to {factors[slowest]:.4g} (rank {slowest}) times as long", plan)
+
+    def computed(self, run):
+        """us, by rank, step, call and which of these it is."""
+        times = {}
+        for line in run.text("calls.log").splitlines():
+            fields = line.split("\t")
+            if len(fields) > 6 and fields[5] == "compute":
+                start, end, step, rank, _, _, call = fields[:7]
+                count = sum(1 for at in range(100) if (rank, step, call, at) in times)
+                times[rank, step, call, count] = float(end) - float(start)
+        return {key: time for key, time in times.items() if time > 100}  # rounding is little
+
     def test_experts(self):
         job = (
             "dltrain --model=mixtral-8x7b --layers=2 --servers=1 --ep=8 --zero=1 --micro-batch=1"

@@ -10,6 +10,8 @@ Two leaves with two hosts each and one spine, all links 100 Gb/s:
        0  1    2  3
 """
 
+import re
+
 from _same_bytes import ALWAYS, SameBytesTest
 from _system_test import main, write_time_us
 
@@ -311,6 +313,17 @@ class Jobs(SameBytesTest):
             "few.json", {"jobs": [{"servers": 2, "training": {"model": "gpt2", "layers": 4}}]}
         )
         self.refuse(f"dltrain --jobs={few}", "/jobs/0/training/layers", "other jobs")
+
+    def test_the_plan_counts_what_the_run_has(self):
+        jobs = [ring("ring", [0, 1], MB, 3), flow("copy", [2, 3], 3 * MB, start="1ms")]
+        run, _ = self.jobs(jobs, PLAIN + "--alone=0")
+        plan = self.run_program(f"dltrain {NETWORK}{PLAIN} --jobs={self.file} --dry-run").out
+        # 1 MB in two halves, there and back: each rank sends 1 MB a round, in 3 + 1 rounds.
+        self.assertRegex(plan, r"\nring +\S+ \S+ +8 MB ")
+        self.assertRegex(plan, r"\ncopy +\S+ \S+ +3 MB +733 ")
+        frames = re.search(r"\n  frame-hops +(\d+)\n", plan)
+        self.assertEqual(int(frames[1]), run.stats["frame_hops"])
+        self.assertIn("each job by itself first", plan)
 
     def test_what_was_run_can_be_given_back(self):
         # A server that is not named has one NIC here, the named DGX of the configuration eight.

@@ -324,6 +324,15 @@ PrepareSimulator(const scenario::FabricSpec& spec,
     ns3::RngSeedManager::SetRun(run.seed / seeds + 1);
     const bool good = SetDefaults(spec, run, error) && ApplyNs3Settings(run, error) &&
                       CheckTogether(spec, run, error);
+    static bool told = false; // a run may prepare several
+    if (good && !told && Ranks::Get().IsFirst())
+    {
+        told = true;
+        for (const std::string& unused : UnusedNs3Settings(spec, run))
+        {
+            std::cerr << "warning: " << unused << "\n";
+        }
+    }
     if (planned && run.engine != "windows")
     {
         // What was checked needs MPI; a dry run simulates nothing.
@@ -399,10 +408,15 @@ BuildFabric(const scenario::FabricSpec& spec,
         }
     }
     const ns3::RdmaLinkLayer& built = fabric->GetLinkLayer();
-    const std::string note = built.GetNote();
-    if (!note.empty() && Ranks::Get().IsFirst()) // all say the same
+    for (const std::string& note : built.GetNotes())
     {
-        std::cerr << "note: " << built.GetWords().name << ": " << note << "\n";
+        constexpr std::string_view warning = "warning: ";
+        const bool warns = note.rfind(warning, 0) == 0;
+        if (Ranks::Get().IsFirst()) // all say the same
+        {
+            std::cerr << (warns ? warning : "note: ") << built.GetWords().name << ": "
+                      << note.substr(warns ? warning.size() : 0) << "\n";
+        }
     }
     if (run.engine == "windows")
     {

@@ -11,7 +11,6 @@
 #include "results/human-text.h"
 #include "results/run-summary.h"
 #include "scenarios/spec/network-kinds.h"
-#include "scenarios/spec/plan-events.h"
 #include "stuck-report.h"
 
 #include "ns3/simulator.h"
@@ -503,23 +502,6 @@ RunJobs(const scenario::TrainingScenario& scenario)
         }
     }
     return JobsSimulation(scenario, std::nullopt, std::move(alone)).Run();
-}
-
-int
-DryRunJobs(const scenario::TrainingScenario& scenario)
-{
-    std::string error;
-    BuildFabric(scenario.fabric, scenario.cluster.topology, scenario.run, error);
-    ns3::Simulator::Destroy();
-    if (!error.empty())
-    {
-        return SayError("dltrain", error);
-    }
-    std::cout << scenario.cluster.topologyName << ", " << scenario.fabric.nic << "\n\n"
-              << scenario::JobsText(*scenario.jobs);
-    const std::string faults = scenario::FaultsText(scenario.run.faults);
-    std::cout << (faults.empty() ? "" : "\nFaults: " + faults + "\n");
-    return 0;
 }
 
 } // namespace dltrain

@@ -75,9 +75,6 @@ class JobsSimulation : public FabricSimulation
 /// Each job of the scenario alone, if it says so, then all together. \return exit status
 int RunJobs(const scenario::TrainingScenario& scenario);
 
-/// The plan of several jobs: who stands where. \return exit status
-int DryRunJobs(const scenario::TrainingScenario& scenario);
-
 } // namespace dltrain
 
 #endif // DLTRAIN_JOBS_SIMULATION_H

@@ -14,6 +14,8 @@
 #include "ns3/config.h"
 #include "ns3/global-value.h"
 #include "ns3/log.h"
+#include "ns3/rdma-congestion-ops.h"
+#include "ns3/rdma-load-balancer.h"
 #include "ns3/string.h"
 #include "ns3/type-id.h"
 
@@ -499,6 +501,83 @@ ApplyNs3Settings(const scenario::RunOptions& run, std::string& error)
         }
     }
     return true;
+}
+
+std::vector<std::string>
+UnusedNs3Settings(const scenario::FabricSpec& spec, const scenario::RunOptions& run)
+{
+    struct Setting
+    {
+        std::string where;
+        std::string name; // "ns3::RdmaNic::Mtu"
+    };
+
+    std::vector<Setting> settings;
+    for (const auto& [name, value] : run.environment)
+    {
+        settings.push_back({"environment: " + name, name});
+    }
+    for (const auto& [name, value] : run.attributes)
+    {
+        settings.push_back({"the scenario's /ns3/" + name, name});
+    }
+    for (const std::string& argument : run.ns3Arguments)
+    {
+        const std::string option = argument.substr(0, argument.find('='));
+        settings.push_back({option, option.substr(2)});
+    }
+    const auto isSet = [&settings](const std::string& name) {
+        return std::any_of(settings.begin(), settings.end(), [&name](const Setting& one) {
+            return one.name == name;
+        });
+    };
+    // Whether what a run has is of the class whose default is set.
+    const auto has = [](const std::string& typeName, ns3::TypeId of) {
+        ns3::TypeId type;
+        return ns3::TypeId::LookupByNameFailSafe(typeName, &type) &&
+               (type == of || type.IsChildOf(of));
+    };
+    bool known = false;
+    const ns3::TypeId control = ns3::RdmaCongestionOps::LookupByName(spec.cc, known);
+    std::string balancer; // "": not one class, or chosen by an attribute
+    for (const auto& [name, typeName] : ns3::RdmaLoadBalancer::GetNames())
+    {
+        balancer = name == spec.balancing.name ? typeName : balancer;
+    }
+    const bool balances =
+        !balancer.empty() && !spec.infiniBand && !isSet("ns3::RdmaSwitch::LoadBalancer");
+    std::vector<std::string> unused;
+    for (const Setting& setting : settings)
+    {
+        const std::size_t colons = setting.name.rfind("::");
+        ns3::TypeId type;
+        if (colons == std::string::npos ||
+            !ns3::TypeId::LookupByNameFailSafe(setting.name.substr(0, colons), &type))
+        {
+            continue; // a global value
+        }
+        std::string why;
+        if (known && type.IsChildOf(ns3::RdmaCongestionOps::GetTypeId()) &&
+            !has(control.GetName(), type))
+        {
+            why = "the congestion control is " + spec.cc + " (--cc)";
+        }
+        else if (balances && type.IsChildOf(ns3::RdmaLoadBalancer::GetTypeId()) &&
+                 !has(balancer, type))
+        {
+            why = "the load balancer is " + spec.balancing.name + " (--load-balancer)";
+        }
+        else if (type.GetName() == (spec.infiniBand ? "ns3::RdmaSwitch" : "ns3::IbSwitch"))
+        {
+            why = std::string("--fabric=") + (spec.infiniBand ? "ib" : "roce") +
+                  " has no such switches";
+        }
+        if (!why.empty())
+        {
+            unused.push_back(rdma::Shown(setting.where, 100) + " has no effect: " + why);
+        }
+    }
+    return unused;
 }
 
 } // namespace dltrain

@@ -7,6 +7,7 @@
 #include "scenarios/spec/scenario.h"
 
 #include <string>
+#include <vector>
 
 namespace dltrain
 {
@@ -28,6 +29,11 @@ std::string CheckLogging();
  * itself is never made to abort
  */
 bool ApplyNs3Settings(const scenario::RunOptions& run, std::string& error);
+
+/// \return of these settings those that nothing in a run on this network reads, each with the
+/// reason: of congestion controls, load balancers and switches that it does not have
+std::vector<std::string> UnusedNs3Settings(const scenario::FabricSpec& spec,
+                                           const scenario::RunOptions& run);
 
 } // namespace dltrain
 

@@ -40,10 +40,9 @@ struct IbChannel
 inline std::string
 IbChannelName(const IbSubnet& subnet, const IbChannel& channel)
 {
-    return subnet.Name(subnet.Switches()[channel.fromSwitch].node) + " port " +
-           std::to_string(channel.fromPort) + " -> " +
-           subnet.Name(subnet.Switches()[channel.toSwitch].node) + " port " +
-           std::to_string(channel.toPort) + ", VL " + std::to_string(channel.vl);
+    return subnet.Name(subnet.Switches()[channel.fromSwitch].node) + "->" +
+           subnet.Name(subnet.Switches()[channel.toSwitch].node) + " on VL " +
+           std::to_string(channel.vl);
 }
 
 /// What a check of all pairs of host ports finds.
@@ -63,13 +62,13 @@ struct IbCheck
         return broken == 0 && cycle.empty();
     }
 
-    /// "a; b; c", the channels of the cycle.
+    /// "a waits for b waits for c", the channels of the cycle.
     std::string CycleText(const IbSubnet& subnet) const
     {
         std::string text;
         for (const IbChannel& channel : cycle)
         {
-            text += (text.empty() ? "" : "; ") + IbChannelName(subnet, channel);
+            text += (text.empty() ? "" : " waits for ") + IbChannelName(subnet, channel);
         }
         return text;
     }

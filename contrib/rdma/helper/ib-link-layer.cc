@@ -276,10 +276,10 @@ IbLinkLayer::DescribeDestination(const RdmaFabric&, const RdmaFrame& frame) cons
     return "LID " + std::to_string(frame.route.GetDestinationLid());
 }
 
-std::string
-IbLinkLayer::GetNote() const
+std::vector<std::string>
+IbLinkLayer::GetNotes() const
 {
-    return m_subnet.GetNote();
+    return m_subnet.GetNotes();
 }
 
 std::unique_ptr<RdmaCaptureEncoder>

@@ -46,7 +46,7 @@ class IbLinkLayer : public RdmaLinkLayer
 
     std::string DescribeDestination(const RdmaFabric& fabric,
                                     const RdmaFrame& frame) const override;
-    std::string GetNote() const override;
+    std::vector<std::string> GetNotes() const override;
     std::unique_ptr<RdmaCaptureEncoder> MakeCaptureEncoder(const RdmaFabric& fabric) const override;
 
   private:

@@ -110,26 +110,29 @@ IbSubnetHelper::ReadTables(const rdma::IbSubnet& subnet) const
     return tables;
 }
 
-std::string
-IbSubnetHelper::GetNote() const
+std::vector<std::string>
+IbSubnetHelper::GetNotes() const
 {
     const auto& engines = rdma::IbRoutingEngines();
     const bool safe = std::any_of(engines.begin(), engines.end(), [this](const auto& engine) {
         return engine.name == m_tables.engine && engine.deadlockFree;
     });
-    std::string note = m_tables.note;
+    std::vector<std::string> notes;
+    if (!m_tables.note.empty())
+    {
+        notes.push_back(m_tables.note);
+    }
     if (!safe || m_config.unsafe)
     {
         const std::string cycle = rdma::IbCheckTables(m_subnet, m_tables).CycleText(m_subnet);
         if (!cycle.empty())
         {
-            note += (note.empty() ? "" : "; ") +
-                    ("these routes can deadlock: each of these waits for room at the next, the "
-                     "last for the first: " +
-                     cycle);
+            notes.push_back("warning: these routes can deadlock: links can wait for room in a "
+                            "circle, " +
+                            cycle + ", and that for the first");
         }
     }
-    return note;
+    return notes;
 }
 
 std::string

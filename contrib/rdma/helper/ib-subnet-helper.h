@@ -80,8 +80,8 @@ class IbSubnetHelper : public RdmaPathSource
     std::string Dump(const std::string& folder) const;
 
     /// \return what a user should know of the tables: which engine could not route, a cycle in
-    /// which their packets can come to rest; or nothing
-    std::string GetNote() const;
+    /// which their packets can come to rest ("warning: ")
+    std::vector<std::string> GetNotes() const;
 
     const rdma::IbSubnet& GetSubnet() const
     {

@@ -18,8 +18,8 @@ RdmaLinkLayer::SetEcn(const RdmaCongestionOps&, const std::set<std::string>&, Ob
 {
 }
 
-std::string
-RdmaLinkLayer::GetNote() const
+std::vector<std::string>
+RdmaLinkLayer::GetNotes() const
 {
     return {};
 }

@@ -101,8 +101,8 @@ class RdmaLinkLayer
     virtual std::string DescribeDestination(const RdmaFabric& fabric,
                                             const RdmaFrame& frame) const = 0;
 
-    /// \return what a user should know of the routes, or nothing
-    virtual std::string GetNote() const;
+    /// \return what a user should know of the routes; "warning: " stands before what can go wrong
+    virtual std::vector<std::string> GetNotes() const;
 
     virtual std::unique_ptr<RdmaCaptureEncoder> MakeCaptureEncoder(
         const RdmaFabric& fabric) const = 0;

@@ -123,6 +123,28 @@ TEST(Jitter, TheSlowestOfMany)
     }
 }
 
+TEST(Jitter, OfAGpuForAllSteps)
+{
+    EXPECT_EQ(SpreadOf(0, 7, 3), 1);
+    constexpr double kSigma = 0.1;
+    double sum = 0;
+    double squares = 0;
+    double both = 0; // with the draws of a step, which have nothing to do with it
+    for (coll::Rank rank = 0; rank < kRanks; ++rank)
+    {
+        const double x = (SpreadOf(kSigma, 7, rank) - 1) / kSigma;
+        EXPECT_EQ(SpreadOf(kSigma, 7, rank), SpreadOf(kSigma, 7, rank));
+        EXPECT_NE(SpreadOf(kSigma, 7, rank), SpreadOf(kSigma, 8, rank));
+        EXPECT_NE(SpreadOf(kSigma, 7, rank), SpreadOf(kSigma, 7, rank + 1));
+        sum += x;
+        squares += x * x;
+        both += x * Draws()[0][rank];
+    }
+    EXPECT_NEAR(sum / kRanks, 0, 4 / std::sqrt(kRanks));
+    EXPECT_NEAR(squares / kRanks, 1, 4 * std::sqrt(2. / kRanks));
+    EXPECT_NEAR(both / kRanks, 0, 4 / std::sqrt(kRanks));
+}
+
 TEST(Jitter, DependsOnSeedRankAndStepAlone)
 {
     Jitter jitter;

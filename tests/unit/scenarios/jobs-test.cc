@@ -4,6 +4,7 @@
  * --jobs: several jobs on one network, from a file.
  */
 #include "parse-words.h"
+#include "scenarios/spec/estimate.h"
 #include "scenarios/spec/jobs.h"
 
 #include <cmath>
@@ -102,6 +103,37 @@ TEST(Jobs, EachHasItsServersAndItsOptions)
         EXPECT_NE(flow.src, flow.dst);
         EXPECT_EQ(flow.bytes, 3000000u);
     }
+}
+
+TEST(Jobs, WhatTheyComeToIsEstimated)
+{
+    const auto result = JobsFile(kThree).Parse();
+    ASSERT_TRUE(result.scenario) << result.errors.front().Text();
+    const TrainingScenario& whole = *result.scenario;
+    const auto& jobs = whole.jobs->jobs;
+    const Estimate train = EstimateJob(jobs[0], whole);
+    const Estimate alone = EstimateRun(*jobs[0].scenario);
+    EXPECT_GT(train.frameHops, 0);
+    EXPECT_EQ(train.frameHops, alone.frameHops);
+    EXPECT_EQ(train.LowerBoundSeconds(), alone.LowerBoundSeconds());
+    // A ring of two servers with two GPUs each: 2 (4 - 1) / 4 of a megabyte from each GPU, two of
+    // which are their server's last, in 3 + 1 rounds.
+    const Estimate reduce = EstimateJob(jobs[1], whole);
+    EXPECT_EQ(reduce.networkBytes, 4 * 2 * 1.5e6);
+    // Two flows of ceil(3,000,000 / 4,096) packets.
+    const Estimate flows = EstimateJob(jobs[2], whole);
+    EXPECT_EQ(flows.messages, 2);
+    EXPECT_EQ(flows.dataPackets, 2 * 733);
+    const Estimate all = EstimateRun(whole);
+    EXPECT_DOUBLE_EQ(all.frameHops, train.frameHops + reduce.frameHops + flows.frameHops);
+    EXPECT_DOUBLE_EQ(all.connections, train.connections + reduce.connections + flows.connections);
+    EXPECT_DOUBLE_EQ(all.LowerBoundSeconds(),
+                     std::max({train.LowerBoundSeconds(),
+                               1e-3 + reduce.LowerBoundSeconds(),
+                               flows.LowerBoundSeconds()}));
+    EXPECT_GT(all.memory.Total(), flows.memory.Total());
+    EXPECT_LT(all.memory.Total(),
+              train.memory.Total() + reduce.memory.Total() + flows.memory.Total());
 }
 
 TEST(Jobs, TheCommandLineIsForAllThatSayNothing)
