@@ -316,8 +316,9 @@ class Jobs(SameBytesTest):
 
     def test_the_plan_counts_what_the_run_has(self):
         jobs = [ring("ring", [0, 1], MB, 3), flow("copy", [2, 3], 3 * MB, start="1ms")]
-        run, _ = self.jobs(jobs, PLAIN + "--alone=0")
-        plan = self.run_program(f"dltrain {NETWORK}{PLAIN} --jobs={self.file} --dry-run").out
+        options = PLAIN + "--protocol=simple --ack-every=1"
+        run, _ = self.jobs(jobs, options + " --alone=0")
+        plan = self.run_program(f"dltrain {NETWORK}{options} --jobs={self.file} --dry-run").out
         # 1 MB in two halves, there and back: each rank sends 1 MB a round, in 3 + 1 rounds.
         self.assertRegex(plan, r"\nring +\S+ \S+ +8 MB ")
         self.assertRegex(plan, r"\ncopy +\S+ \S+ +3 MB +733 ")

@@ -107,7 +107,7 @@ TEST(Jobs, EachHasItsServersAndItsOptions)
 
 TEST(Jobs, WhatTheyComeToIsEstimated)
 {
-    const auto result = JobsFile(kThree).Parse();
+    const auto result = JobsFile(kThree).Parse("--protocol=simple");
     ASSERT_TRUE(result.scenario) << result.errors.front().Text();
     const TrainingScenario& whole = *result.scenario;
     const auto& jobs = whole.jobs->jobs;
