@@ -109,6 +109,12 @@ NORMALISED = (
         lambda found: b"%.3f" % (round(float(found[0]), 3) or 0),
         "numpy's last digits are others with AVX-512: thousandths of a point are kept",
     ),
+    (
+        "*.svg",
+        re.compile(rb"\bp[0-9a-f]{10}\b"),
+        b"clip",
+        "names of clipping paths, which matplotlib makes of all digits of their numbers",
+    ),
 )
 LEFT_OUT = (
     ("*.sqlite*", "a sweep's records hold wall-clock times; its table is compared"),

@@ -89,7 +89,8 @@ class Host(SystemTest):
         )
         slowest = max(factors, key=factors.get)
         packets = self.run_program(
-            "dltrain --model=gpt2 --servers=2 --report=0 --timeline=0 --no-overlap --gpu-spread=0.05"
+            "dltrain --model=gpt2 --servers=2 --report=0 --timeline=0 --no-overlap"
+            " --gpu-spread=0.05"
         )
         self.assertRegex(packets.out, rf"waited most for +GPU {slowest}\b")
         plan = self.run_program(f"{job} --gpu-spread=0.05 --dry-run").out

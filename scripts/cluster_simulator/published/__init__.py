@@ -2,7 +2,7 @@
 """Runs training steps whose times were published, and says how far off the simulator is.
 
     scripts/published                                 # the tables of tests/golden/training
-    scripts/published TABLE.csv --rows
+    scripts/published TABLE.csv
     scripts/published --only=seqsel --commands        # what it would run
 
 TABLE.csv has the columns of one of these tables, and is told by them. A row runs as dltrain with
