@@ -559,10 +559,15 @@ CountStep(const TrainingScenario& s)
         computing.push_back(seconds);
     }
     // (The step that fills a pipeline, which nobody's usual role is, is one of many.)
-    double compute = 0; // of the GPU that computes longest; replicas of servers do not wait for it
+    // Of the GPU that computes longest; of replicas of servers, which do not wait for it, if all
+    // were as fast as the fastest.
+    double compute = 0;
+    const std::vector<double>& slowness = s.plan.slowness;
+    const double fastest =
+        slowness.empty() ? 1 : *std::min_element(slowness.begin(), slowness.end());
     for (coll::Rank rank = 0; rank < s.plan.ranks; ++rank)
     {
-        const double slow = s.served || s.plan.slowness.empty() ? 1 : s.plan.slowness[rank];
+        const double slow = s.served || slowness.empty() ? fastest : slowness[rank];
         compute = std::max(compute, slow * computing[s.plan.roleOf[rank]]);
     }
     std::map<std::pair<uint32_t, std::size_t>, Kept> communicators;
@@ -844,7 +849,16 @@ EstimateRun(const TrainingScenario& s)
     {
         Add(EstimateStep(s, size), &all);
     }
-    return Times(std::move(all), static_cast<double>(s.steps) + s.warmupSteps);
+    const double steps = static_cast<double>(s.steps) + s.warmupSteps;
+    all = Times(std::move(all), steps);
+    if (s.served)
+    {
+        // Nobody waits for the last pushes, nor for what has been fetched ahead by the end.
+        const training::ServedOptions& o = s.served->Options();
+        const double unawaited = std::max<double>({1.0, 1.0 * o.pushEvery, 1.0 * o.fetchEvery});
+        all.busiestPortSeconds *= std::max(0.0, steps - unawaited) / steps;
+    }
+    return all;
 }
 
 Estimate

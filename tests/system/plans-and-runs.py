@@ -18,6 +18,10 @@ class PlansAndRuns(SystemTest):
     def counted(self, plan, pattern):
         return int(re.search(pattern, plan).group(1))
 
+    def least_us(self, plan):
+        least, unit = re.search(r"at least ([\d.]+) (\w+)\n", plan).groups()
+        return float(least) * TIMES_US[unit]
+
     def presets(self):
         """(congestion control, preset) by the programs' own lists."""
         names = re.findall(r"(?m)^  ([\w-]+) ", self.run_program("traffic --list=cc").out)
@@ -97,14 +101,28 @@ class PlansAndRuns(SystemTest):
             " --topology=dual-plane --hosts-per-leaf=4 --qps-per-connection=2 --split-data-on-qps"
             " --link-delay=5ns"
         )
-        plan = self.plan(line).out
-        least, unit = re.search(r"at least ([\d.]+) (\w+)\n", plan).groups()
-        least = float(least) * TIMES_US[unit]
+        least = self.least_us(self.plan(line).out)
         took = self.run_program(line).stats["simulated_time_us"]
         # 3/4 of 40 MiB by two ports of 50 Gb/s; headers are 82 B of a packet.
         self.assertWithin(least, 0.75 * 40 * 2**20 * 8 / 100e3 * (1 + 82 / 4096), 0.002)
         self.assertLess(least, took)
         self.assertGreater(least, 0.9 * took)
+
+    def test_bounds_of_parameter_servers(self):
+        """Nobody waits for the last pushes, nor for what is fetched ahead at the end."""
+        for strategy in ("downpour", "downpour --push-every=2", "sandblaster", "backup-workers"):
+            for more in ("--steps=2 --warmup=0", "--steps=4 --warmup=1 --gpu-spread=0.1"):
+                for nic in ("25GbE", "400GbE"):
+                    line = (
+                        "dltrain --model=gpt2 --seq=128 --servers=3 --gpus-per-server=2"
+                        f" --nic={nic} --network=analytic --report=0 --strategy={strategy} {more}"
+                    )
+                    with self.subTest(line=line):
+                        # A plan has three digits.
+                        least = self.least_us(self.plan(line).out) * 0.995
+                        took = self.run_program(line).stats["simulated_time_us"]
+                        self.assertLessEqual(least, took)
+                        self.assertGreater(least, 0)
 
     def test_bytes_of_every_algorithm(self):
         model = self.write(
