@@ -506,31 +506,22 @@ ApplyNs3Settings(const scenario::RunOptions& run, std::string& error)
 std::vector<std::string>
 UnusedNs3Settings(const scenario::FabricSpec& spec, const scenario::RunOptions& run)
 {
-    struct Setting
+    // (A scenario and the environment may serve runs with one control after another.)
+    const std::string chooses = "ns3::RdmaSwitch::LoadBalancer";
+    bool chosen = false; // by this attribute
+    for (const auto* settings : {&run.environment, &run.attributes})
     {
-        std::string where;
-        std::string name; // "ns3::RdmaNic::Mtu"
-    };
-
-    std::vector<Setting> settings;
-    for (const auto& [name, value] : run.environment)
-    {
-        settings.push_back({"environment: " + name, name});
+        chosen = chosen || std::any_of(settings->begin(), settings->end(), [&](const auto& one) {
+                     return one.first == chooses;
+                 });
     }
-    for (const auto& [name, value] : run.attributes)
-    {
-        settings.push_back({"the scenario's /ns3/" + name, name});
-    }
+    std::vector<std::string> names; // "ns3::RdmaNic::Mtu"
     for (const std::string& argument : run.ns3Arguments)
     {
         const std::string option = argument.substr(0, argument.find('='));
-        settings.push_back({option, option.substr(2)});
+        names.push_back(option.substr(2));
+        chosen = chosen || names.back() == chooses;
     }
-    const auto isSet = [&settings](const std::string& name) {
-        return std::any_of(settings.begin(), settings.end(), [&name](const Setting& one) {
-            return one.name == name;
-        });
-    };
     // Whether what a run has is of the class whose default is set.
     const auto has = [](const std::string& typeName, ns3::TypeId of) {
         ns3::TypeId type;
@@ -539,20 +530,19 @@ UnusedNs3Settings(const scenario::FabricSpec& spec, const scenario::RunOptions& 
     };
     bool known = false;
     const ns3::TypeId control = ns3::RdmaCongestionOps::LookupByName(spec.cc, known);
-    std::string balancer; // "": not one class, or chosen by an attribute
+    std::string balancer; // "": it is not one class
     for (const auto& [name, typeName] : ns3::RdmaLoadBalancer::GetNames())
     {
         balancer = name == spec.balancing.name ? typeName : balancer;
     }
-    const bool balances =
-        !balancer.empty() && !spec.infiniBand && !isSet("ns3::RdmaSwitch::LoadBalancer");
+    const bool balances = !balancer.empty() && !spec.infiniBand && !chosen;
     std::vector<std::string> unused;
-    for (const Setting& setting : settings)
+    for (const std::string& name : names)
     {
-        const std::size_t colons = setting.name.rfind("::");
+        const std::size_t colons = name.rfind("::");
         ns3::TypeId type;
         if (colons == std::string::npos ||
-            !ns3::TypeId::LookupByNameFailSafe(setting.name.substr(0, colons), &type))
+            !ns3::TypeId::LookupByNameFailSafe(name.substr(0, colons), &type))
         {
             continue; // a global value
         }
@@ -574,7 +564,7 @@ UnusedNs3Settings(const scenario::FabricSpec& spec, const scenario::RunOptions& 
         }
         if (!why.empty())
         {
-            unused.push_back(rdma::Shown(setting.where, 100) + " has no effect: " + why);
+            unused.push_back("--" + rdma::Shown(name, 100) + " has no effect: " + why);
         }
     }
     return unused;

@@ -30,8 +30,8 @@ std::string CheckLogging();
  */
 bool ApplyNs3Settings(const scenario::RunOptions& run, std::string& error);
 
-/// \return of these settings those that nothing in a run on this network reads, each with the
-/// reason: of congestion controls, load balancers and switches that it does not have
+/// \return of the attributes on the command line those that nothing in a run on this network reads,
+/// each with the reason: of congestion controls, load balancers and switches that it does not have
 std::vector<std::string> UnusedNs3Settings(const scenario::FabricSpec& spec,
                                            const scenario::RunOptions& run);
 
