@@ -264,7 +264,7 @@ class Refused(SystemTest):
         self.refuse(
             traffic.replace("udp", "tcp") + " --rate=1Gbps", "--rate=1Gbps", "--protocol=udp"
         )
-        self.refuse(JOB + " --background=rate=1Gbps", "--background: rate", "--protocol=udp")
+        self.refuse(JOB + " --background=rate=1Gbps", "--background: rate", "with protocol=udp")
         self.refuse(JOB + " --background=protocol=udp,rate=0", "--background: rate", "0")
         run = self.run_program(traffic + " --window=4096 --rate=3Gbps --dry-run")
         self.assertIn("--window is of RDMA's queue pairs: no effect", run.err)
