@@ -134,15 +134,10 @@ AlgorithmRules::ReadPart(const std::string& word,
     }
     if (name.empty())
     {
-        std::vector<std::string> names;
-        for (const NamedItem& item : m_items)
-        {
-            names.push_back(item.name);
-        }
         return Fail(word,
                     "unknown algorithm; allowed: " + JoinNames(m_items) +
                         ", or a schedule's FILE.xml",
-                    rdma::NearestName(wanted, names));
+                    NearestName(wanted, m_items));
     }
     AlgorithmRule rule;
     rule.name = name;

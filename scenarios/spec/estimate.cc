@@ -795,18 +795,16 @@ EstimateJob(const Job& job, const TrainingScenario& together)
     return e;
 }
 
-namespace
-{
-
-/// Jobs beside each other, none of which ends sooner than it would alone.
 Estimate
-EstimateJobs(const TrainingScenario& s)
+EstimateTogether(const TrainingScenario& s, const std::vector<Estimate>& ofJobs)
 {
+    // None of them ends sooner than it would alone.
     Estimate all;
     double links = 0; // that packets of all of them cross
-    for (const Job& job : s.jobs->jobs)
+    for (std::size_t i = 0; i < ofJobs.size(); ++i)
     {
-        const Estimate e = EstimateJob(job, s);
+        const Job& job = s.jobs->jobs[i];
+        const Estimate& e = ofJobs[i];
         const double busiest = std::max(all.busiestPortSeconds, e.busiestPortSeconds);
         const double end = static_cast<double>(job.start.ps) * 1e-12 + e.LowerBoundSeconds();
         links += e.meanHops * e.dataPackets;
@@ -835,14 +833,17 @@ EstimateJobs(const TrainingScenario& s)
     return all;
 }
 
-} // namespace
-
 Estimate
 EstimateRun(const TrainingScenario& s)
 {
     if (s.jobs)
     {
-        return EstimateJobs(s);
+        std::vector<Estimate> ofJobs;
+        for (const Job& job : s.jobs->jobs)
+        {
+            ofJobs.push_back(EstimateJob(job, s));
+        }
+        return EstimateTogether(s, ofJobs);
     }
     Estimate all = EstimateStep(s);
     for (std::size_t size = 1; size < s.plan.sizes.size(); ++size)
@@ -855,7 +856,7 @@ EstimateRun(const TrainingScenario& s)
     {
         // Nobody waits for the last pushes, nor for what has been fetched ahead by the end.
         const training::ServedOptions& o = s.served->Options();
-        const double unawaited = std::max<double>({1.0, 1.0 * o.pushEvery, 1.0 * o.fetchEvery});
+        const double unawaited = std::max({1U, o.pushEvery, o.fetchEvery});
         all.busiestPortSeconds *= std::max(0.0, steps - unawaited) / steps;
     }
     return all;

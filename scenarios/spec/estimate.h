@@ -116,6 +116,8 @@ Estimate EstimateRun(const TrafficScenario& scenario);
 Estimate EstimateRun(const TrainingScenario& scenario);
 /// Of one of --jobs, from its start on, on the network of `together`.
 Estimate EstimateJob(const Job& job, const TrainingScenario& together);
+/// EstimateRun of --jobs. \param ofJobs EstimateJob of each, in their order
+Estimate EstimateTogether(const TrainingScenario& scenario, const std::vector<Estimate>& ofJobs);
 
 } // namespace scenario
 

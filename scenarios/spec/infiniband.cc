@@ -9,7 +9,6 @@
 #include "contrib/rdma/core/ib-routing.h"
 #include "contrib/rdma/core/ib-sizes.h"
 #include "contrib/rdma/core/ib-vl-arbiter.h"
-#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"
@@ -378,16 +377,11 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
         const bool twice = std::find(engines.begin(), engines.end(), name) != engines.end();
         if (name.empty() || twice)
         {
-            std::vector<std::string> names;
-            for (const NamedItem& item : items)
-            {
-                names.push_back(item.name);
-            }
             v->Fail("ib-routing",
                     "'" + rdma::Shown(engine, 60) + "' " +
                         (twice ? "stands there twice" : "is no routing engine") +
                         "; allowed: one of, or several with commas: " + JoinNames(items),
-                    twice ? "" : rdma::NearestName(engine, names));
+                    twice ? "" : NearestName(engine, items));
             break;
         }
         engines.push_back(name);

@@ -11,6 +11,8 @@
 #include "scenarios/spec/plan-lines.h"
 #include "topologies/names.h"
 
+#include <vector>
+
 namespace scenario
 {
 
@@ -24,9 +26,10 @@ JobsPlanText(const TrainingScenario& s)
         Format("%-16s %-10s %10s %16s %16s\n", "Job", "at least", "bytes", "packets", "frame-hops");
     const bool packets = HasPackets(s.fabric);
     double alone = 0;
+    std::vector<Estimate> ofJobs;
     for (const Job& job : set.jobs)
     {
-        const Estimate e = EstimateJob(job, s);
+        const Estimate& e = ofJobs.emplace_back(EstimateJob(job, s));
         alone += e.speed.Seconds(e.frameHops, e.messagesInside);
         text += Format("%-16s %-10s %10s %16s %16s\n",
                        job.name.c_str(),
@@ -40,7 +43,7 @@ JobsPlanText(const TrainingScenario& s)
     text += PlanLine("network", NetworkText(s.cluster.topology, s.cluster.topologyName));
     text += FabricText(s.fabric, s.cluster.topology) +
             PlanLineIf("scheduling", EtsText(s.fabric.ets)) + EventLines(s.run, s.cluster.topology);
-    text += EstimateText(EstimateRun(s), s.fabric, s.run);
+    text += EstimateText(EstimateTogether(s, ofJobs), s.fabric, s.run);
     if (packets && set.alone && set.jobs.size() > 1)
     {
         text += PlanLine("alone",

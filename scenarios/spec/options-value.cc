@@ -58,17 +58,6 @@ SplitList(const std::string& text)
     return parts;
 }
 
-std::string
-Nearest(const std::string& text, const std::vector<NamedItem>& items)
-{
-    std::vector<std::string> names;
-    for (const auto& item : items)
-    {
-        names.push_back(item.name);
-    }
-    return rdma::NearestName(text, names);
-}
-
 } // namespace
 
 namespace detail
@@ -242,8 +231,8 @@ ParseValue(const Option& option,
         else if (option.kind == Kind::kName ||
                  (text.find_first_of("/.") == std::string::npos && !IsFile(text)))
         {
-            const std::string nearest = Nearest(text, items);
-            return fail("unknown " + option.nameOf + "; allowed: " + AllowedText(option), nearest);
+            return fail("unknown " + option.nameOf + "; allowed: " + AllowedText(option),
+                        NearestName(text, items));
         }
         break;
     }

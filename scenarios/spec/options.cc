@@ -3,6 +3,7 @@
  */
 #include "scenarios/spec/options.h"
 
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/options-detail.h"
@@ -198,6 +199,17 @@ JoinNames(const std::vector<NamedItem>& items)
         text += (text.empty() ? "" : ", ") + item.name;
     }
     return text;
+}
+
+std::string
+NearestName(const std::string& text, const std::vector<NamedItem>& items)
+{
+    std::vector<std::string> names;
+    for (const auto& item : items)
+    {
+        names.push_back(item.name);
+    }
+    return rdma::NearestName(text, names);
 }
 
 std::vector<std::string>

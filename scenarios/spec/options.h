@@ -442,6 +442,8 @@ std::vector<std::string> MatchNames(const std::string& text, const std::vector<N
 std::string MatchName(const std::string& text, const std::vector<NamedItem>& items);
 /// "a, b, c".
 std::string JoinNames(const std::vector<NamedItem>& items);
+/// The one that a misspelt name is nearest to (rdma::NearestName), or "".
+std::string NearestName(const std::string& text, const std::vector<NamedItem>& items);
 std::string Join(const std::vector<std::string>& parts, const char* separator);
 
 } // namespace scenario

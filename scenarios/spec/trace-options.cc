@@ -432,19 +432,17 @@ MakeTraced(Validation* v,
 void
 CheckExports(Validation* v, TrainingScenario* s, const ClusterSpec& cluster)
 {
-    std::vector<std::string> names;
-    for (const NamedItem& item : ExportItems())
-    {
-        names.push_back(item.name);
-    }
+    const std::vector<NamedItem> formats = ExportItems();
     for (const std::string& word : v->values.List("export"))
     {
-        if (std::find(names.begin(), names.end(), word) == names.end())
+        if (std::none_of(formats.begin(), formats.end(), [&word](const NamedItem& format) {
+                return format.name == word;
+            }))
         {
             v->errors.push_back({v->values.Where("export"),
                                  word,
-                                 "is no format; allowed: " + JoinNames(ExportItems()),
-                                 rdma::NearestName(word, names)});
+                                 "is no format; allowed: " + JoinNames(formats),
+                                 NearestName(word, formats)});
             return;
         }
     }

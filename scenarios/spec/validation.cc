@@ -3,7 +3,6 @@
  */
 #include "scenarios/spec/validation.h"
 
-#include "contrib/rdma/core/nearest-name.h"
 #include "scenarios/spec/said.h"
 
 #include <stdexcept>
@@ -46,17 +45,10 @@ Validation::Fail(const std::string& option, std::string problem, std::string nea
 void
 Validation::FailFile(const std::string& option, const std::vector<topo::Error>& errors)
 {
-    std::vector<std::string> names;
-    if (const Option* o = table.Find(option); o && o->names)
-    {
-        for (const auto& item : o->names())
-        {
-            names.push_back(item.name);
-        }
-    }
+    const Option* o = table.Find(option);
     Fail(option,
          errors.empty() ? "cannot be read" : errors[0].problem,
-         rdma::NearestName(values[option].raw, names));
+         o && o->names ? NearestName(values[option].raw, o->names()) : "");
 }
 
 void

@@ -4,7 +4,7 @@
  * How much longer or shorter than usual a GPU computes in a step: normally distributed about 1, a
  * draw for each GPU and step, so that kernels of one step are slow or fast together (clocks,
  * temperature, what else runs on the server). A step that waits for all of n GPUs then takes the
- * largest of n draws: about 1 + sigma sqrt(2 ln n). And what a GPU is slower or faster than others
+ * largest of n draws: below 1 + sigma sqrt(2 ln n). And what a GPU is slower or faster than others
  * of its kind all the time (voltage, frequency, cooling).
  */
 #ifndef SCENARIOS_TRAINING_JITTER_H

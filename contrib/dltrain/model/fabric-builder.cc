@@ -408,12 +408,12 @@ BuildFabric(const scenario::FabricSpec& spec,
         }
     }
     const ns3::RdmaLinkLayer& built = fabric->GetLinkLayer();
-    for (const std::string& note : built.GetNotes())
+    if (Ranks::Get().IsFirst()) // all say the same
     {
-        constexpr std::string_view warning = "warning: ";
-        const bool warns = note.rfind(warning, 0) == 0;
-        if (Ranks::Get().IsFirst()) // all say the same
+        for (const std::string& note : built.GetNotes())
         {
+            constexpr std::string_view warning = "warning: ";
+            const bool warns = note.rfind(warning, 0) == 0;
             std::cerr << (warns ? warning : "note: ") << built.GetWords().name << ": "
                       << note.substr(warns ? warning.size() : 0) << "\n";
         }

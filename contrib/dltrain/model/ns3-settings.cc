@@ -523,19 +523,13 @@ UnusedNs3Settings(const scenario::FabricSpec& spec, const scenario::RunOptions& 
         chosen = chosen || names.back() == chooses;
     }
     // Whether what a run has is of the class whose default is set.
-    const auto has = [](const std::string& typeName, ns3::TypeId of) {
-        ns3::TypeId type;
-        return ns3::TypeId::LookupByNameFailSafe(typeName, &type) &&
-               (type == of || type.IsChildOf(of));
+    const auto isA = [](ns3::TypeId type, ns3::TypeId of) {
+        return type == of || type.IsChildOf(of);
     };
     bool known = false;
     const ns3::TypeId control = ns3::RdmaCongestionOps::LookupByName(spec.cc, known);
-    std::string balancer; // "": it is not one class
-    for (const auto& [name, typeName] : ns3::RdmaLoadBalancer::GetNames())
-    {
-        balancer = name == spec.balancing.name ? typeName : balancer;
-    }
-    const bool balances = !balancer.empty() && !spec.infiniBand && !chosen;
+    const auto balancer = ns3::RdmaLoadBalancer::Make(spec.balancing.name); // null: not one class
+    const bool balances = balancer && !spec.infiniBand && !chosen;
     std::vector<std::string> unused;
     for (const std::string& name : names)
     {
@@ -547,13 +541,12 @@ UnusedNs3Settings(const scenario::FabricSpec& spec, const scenario::RunOptions& 
             continue; // a global value
         }
         std::string why;
-        if (known && type.IsChildOf(ns3::RdmaCongestionOps::GetTypeId()) &&
-            !has(control.GetName(), type))
+        if (known && type.IsChildOf(ns3::RdmaCongestionOps::GetTypeId()) && !isA(control, type))
         {
             why = "the congestion control is " + spec.cc + " (--cc)";
         }
         else if (balances && type.IsChildOf(ns3::RdmaLoadBalancer::GetTypeId()) &&
-                 !has(balancer, type))
+                 !isA(balancer->GetInstanceTypeId(), type))
         {
             why = "the load balancer is " + spec.balancing.name + " (--load-balancer)";
         }
