@@ -785,9 +785,9 @@ EstimateJob(const Job& job, const TrainingScenario& together)
         return EstimateRun(*job.scenario);
     }
     Counter counter(together.cluster.topology, together.fabric, together.cluster.connections);
-    // Each flow has a queue pair, but those of a load (jobs-simulation.h).
+    // Each flow has a queue pair: FlowJob::queuePairs, of which jobs say nothing.
     const rdma::TimePoint last =
-        AddFlows(&counter, job.flows, job.operation, job.protocol, QueuePairUse::kReused);
+        AddFlows(&counter, job.flows, job.operation, job.protocol, QueuePairUse::kPerFlow);
     Estimate e = counter.Result(together.run);
     e.lastStartSeconds = static_cast<double>(last.ps - job.start.ps) * 1e-12;
     e.memoryNeeds = counter.Memory(together.run, 0, 0, 1);
