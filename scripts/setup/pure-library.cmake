@@ -22,5 +22,8 @@ function(dltrain_pure_library name)
   add_library(${name} OBJECT ${sources})
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
   target_compile_options(${name} PRIVATE -Wall -Wextra)
+  # Ahead of ns-3's own folder, which has copies of some headers: files of the same names make the same objects.
+  get_filename_component(top ${DLTRAIN_SETUP_DIR}/../.. ABSOLUTE)
+  target_include_directories(${name} BEFORE PRIVATE ${top})
   target_link_libraries(${name} PUBLIC ${pure_UNPARSED_ARGUMENTS})
 endfunction()

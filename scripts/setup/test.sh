@@ -8,7 +8,8 @@
 run_tests() {
     parse_test "$@"
     [[ -z $sanitize ]] || use_sanitized_tree
-    local tests=$WORK/tests
+    # As deep as the folder that ns-3 is built in: ccache knows a file by its path from there.
+    local tests=$WORK/tests/build
     lock
     need_packages "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
     set_up
@@ -131,7 +132,9 @@ configure_tests() {
     local log=$LOGS/tests-configure.log
     local -a generator=()
     ! command -v ninja >/dev/null || [[ -f $1/CMakeCache.txt ]] || generator=(-G Ninja)
-    cmake -S "$ROOT" -B "$1" "${generator[@]}" -DDLTRAIN_PROGRAMS="$WORK/programs" \
+    # As configure_ns3 has it: ccache knows an object again by its options.
+    CXXFLAGS="-fmacro-prefix-map=$TREE/= ${CXXFLAGS-}" cmake \
+        -S "$ROOT" -B "$1" "${generator[@]}" -DDLTRAIN_PROGRAMS="$WORK/programs" \
         -DDLTRAIN_NS3="$TREE" \
         -DDLTRAIN_SANITIZE="$([[ -z $sanitize ]] || echo "${sanitize/yes/memory}")" \
         -DDLTRAIN_TEST_RUNNER="$(built utils test-runner)" >"$log" 2>&1 ||
