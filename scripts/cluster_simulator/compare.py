@@ -16,8 +16,11 @@ import subprocess
 import sys
 
 from . import programs
+from .arguments import nearest
 from .errors import InvalidInput, ProgramNotFound, SimulatorError, missing_library
 from .files import parse_json, read_text
+from .flat import flat, repeatable
+from .quantiles import LEAST
 from .results import ResultsError, load
 from .shown import complaint
 from .sweep import errors as sweep_errors
@@ -50,9 +53,9 @@ is measured unless the scenario or an option says otherwise: --queue-interval=1u
   --format=LIST     comma-separated: png, svg, pdf [default: all]
   --dry-run         list the runs; run nothing, write nothing
 
-Into DIR: compare.txt, which is also printed, compare.csv (the same numbers and more, a row a run),
-compare.png, .svg and .pdf, and runs/N with all files of each run, for scripts/plot and
-scripts/report.
+Into DIR: compare.txt, which is also printed, compare.csv (the same numbers and more, a row a run,
+quantiles of few flows included), compare.png, .svg and .pdf, and runs/N with all files of each run,
+for scripts/plot and scripts/report.
 
 Exit status: 0 all runs done, 2 bad input, 3 some runs failed, 130 stopped by Ctrl-C.
 """
@@ -188,7 +191,7 @@ def classes_of(stats):
         for row in rows
         if row.get("kind") == "class"
         and row.get("tag") == "all"
-        and {"from_bytes", "to_bytes", *SHOWN} <= set(row)
+        and {"from_bytes", "to_bytes", "flows", *SHOWN} <= set(row)
     }
 
 
@@ -246,6 +249,11 @@ def size(count):
     return f"{count:.0f} B"
 
 
+def enough(part, name):
+    """Whether a class has flows enough for this quantile, as the picture wants them."""
+    return part is not None and part["flows"] >= LEAST[name]
+
+
 def text_table(runs, rows):
     """For a terminal: a line a run; above its columns what they are."""
     every = [edge for _, run in runs for edge in classes_of(run.stats)]
@@ -262,7 +270,8 @@ def text_table(runs, rows):
         ]
         for i, name in enumerate(SHOWN):
             head = f"{size(low)} to {size(high)}" if i == 0 else ""
-            columns.append((head, name, [f"{part[name]:.2f}" if part else "-" for part in parts]))
+            cells = [f"{part[name]:.2f}" if enough(part, name) else "-" for part in parts]
+            columns.append((head, name, cells))
     for head, name, key in (
         ("queue p99", "to hosts", "queue_switch_to_host_p99_bytes"),
         ("", "fabric", "queue_switch_to_switch_p99_bytes"),
@@ -290,6 +299,21 @@ def text_table(runs, rows):
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
+def few_flows_note(runs):
+    """Why quantiles of the table are not told; nothing if all are."""
+    few = [
+        name
+        for run in runs
+        for part in classes_of(run.stats).values()
+        for name in SHOWN
+        if not enough(part, name)
+    ]
+    if not few:
+        return ""
+    wanted = ", ".join(f"{LEAST[name]} for {name}" for name in SHOWN if name in few)
+    return f"\n-: too few flows of this size; a quantile wants {wanted}\n"
+
+
 def write(path, content):
     with open(path + ".part", "w", encoding="utf-8", newline="") as file:
         file.write(content)
@@ -305,6 +329,15 @@ def write_csv(path, rows):
     os.replace(path + ".part", path)
 
 
+def alike(runs):
+    """Labels of runs, two or more, in which all numbers are the same that a repetition repeats."""
+    labels = {}
+    for label, run in runs:
+        numbers = repeatable(flat(run.stats), run.stats)
+        labels.setdefault(tuple(numbers.items()), []).append(label)
+    return [same for same in labels.values() if len(same) > 1]
+
+
 def present(folder, runs, title, formats):
     """Table and picture of the runs that are done: [(label, folder)]."""
     import matplotlib
@@ -318,10 +351,17 @@ def present(folder, runs, title, formats):
     text = (
         f"Slowdown of flows by size (completion time over that of an idle network), {title}\n\n"
         + text_table(runs, rows)
+        + few_flows_note(run for _, run in runs)
     )
     write(os.path.join(folder, "compare.txt"), text)
     write_csv(os.path.join(folder, "compare.csv"), rows)
     print("\n" + text)
+    for labels in alike(runs):
+        print(
+            f"compare: note: {', '.join(labels)} have the same numbers: what differs between them"
+            " changes nothing here",
+            file=sys.stderr,
+        )
     items = plots.items_of([run for _, run in runs], [label for label, _ in runs])
     files = ["compare.txt", "compare.csv"]
     try:
@@ -422,7 +462,10 @@ def _formats(text):
     chosen = [name.strip() for name in text.split(",")]
     wrong = [name for name in chosen if name not in FORMATS]
     if wrong:
-        raise BadUse(f"--format={text}: unknown name {wrong[0]!r}; allowed: {', '.join(FORMATS)}")
+        raise BadUse(
+            f"--format={text}: unknown name {wrong[0]!r}; allowed: {', '.join(FORMATS)}"
+            + nearest(wrong[0], FORMATS)
+        )
     return tuple(name for name in FORMATS if name in chosen)
 
 

@@ -27,3 +27,9 @@ def _add(row, name, value):
             _add(row, f"{name}_0", value[0])
     elif isinstance(value, (int, float)):
         row[name] = float(value) if isinstance(value, float) else int(value)
+
+
+def repeatable(row, stats):
+    """Of such a row what the same run has again: without what its stats.json says may differ."""
+    changing = tuple(stats.get("nondeterministic") or ())
+    return {name: value for name, value in row.items() if not name.startswith(changing)}

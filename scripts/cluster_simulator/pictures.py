@@ -7,6 +7,8 @@ them.
 
 import functools
 
+from .arguments import nearest
+
 
 def _in_style(method):
     """Imports matplotlib only when a picture is asked for."""
@@ -35,6 +37,7 @@ class Pictures:
         if name not in plots.PICTURES:
             raise ValueError(
                 f"plot: unknown picture {name!r}; allowed: {', '.join(plots.PICTURES)}"
+                f"{nearest(str(name), plots.PICTURES)}"
             )
         return plots.draw(name, [self], [self.program], width or plots.WIDTH)
 
@@ -100,6 +103,8 @@ class Pictures:
     @_in_style
     def plot_links(self, count=6, ax=None):
         """Utilization over time of the links that are busiest on the whole: a strip for each."""
+        from .plots import style
+
         wide, width_us = self._utilization()
         busiest = wide.sum().sort_values(ascending=False, kind="stable").index[:count]
         ax = _axes(ax, 0.9 + 0.2 * max(len(busiest), 2))
@@ -123,7 +128,7 @@ class Pictures:
         else:
             ax.set_yticks([])
         ax.grid(False)
-        ax.set_xlabel("time since the simulation began (ms)")
+        style.time_axis(ax, "ms")
         ax.set_title(
             _title(
                 self,

@@ -4,9 +4,11 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const meanings = JSON.parse(document.getElementById("meanings").textContent);
 const stats = data.stats;
-// With recovery all times count from the run's beginning, as those of failures do; else those of a picture from where it begins.
-const onRunClock = Boolean(stats.recovery);
-const clockName = (usual) => onRunClock ? "time since the run began" : usual;
+// All sections count time from one moment, in us of the simulation: where measuring began, behind
+// the warm-up; with recovery from the run's beginning, as its failures do.
+const clockZero = stats.recovery || !(stats.measured_from_us > 0) ? 0 : stats.measured_from_us;
+const clockBegin = clockZero ? "measuring began" : "the run began";
+const clockName = "time since " + clockBegin;
 const redraws = []; // called when the width or the colours change
 
 // ---- numbers
@@ -56,6 +58,7 @@ const sizeTicks = ([low, high], room, binary) => {
 };
 const rate = (gbps) => digit(gbps, 4) + "\u00a0Gb/s";
 const count = (n) => !isNumber(n) ? UNKNOWN : String(Math.round(n)).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+const counted = (n, what) => count(n) + " " + what + (n === 1 ? "" : "s");
 const percent = (share, places = 1) => !isNumber(share) ? UNKNOWN : (100 * share).toFixed(places) + "%";
 
 // ---- elements
@@ -113,6 +116,9 @@ function colour(name) {
 // Of a pipeline GPUs wait for another stage; else they wait for the slowest, or for data.
 // Of a recording that is what the host does, and kernels beside the default stream.
 const idleName = stats.bubble_time_us > 0 ? "idle (bubble)" : stats.host_time_us > 0 && stats.trace ? "host, other streams, idle" : "idle";
+// A rank that has entered a collective waits there for the slowest one. Until when calls.log does
+// not tell: it has the kind of a collective's group, and not whose group it is.
+const exposedName = "exposed communication, waiting for slower ranks included";
 const heldName = "held up by a checkpoint or a recovery";
 const isDark = () => document.documentElement.dataset.theme === "dark";
 // Eight colours that are told apart on white and on dark, and by most of those who see fewer of them.

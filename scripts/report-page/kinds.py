@@ -6,6 +6,7 @@ import math
 import operator
 from bisect import bisect_left, bisect_right
 
+from cluster_simulator.quantiles import LEAST
 from cluster_simulator.sizes import merged
 
 MOST_SIZES = (
@@ -108,7 +109,8 @@ def together(parts):
 
 
 def by_size(sizes, slowdowns, weights, ordered=None):
-    """{kind: [[bytes from, bytes to, messages, p50, p95, p99 of slowdown], ...]}, by size.
+    """{kind: [[bytes from, bytes to, messages, p50, p95, p99 of slowdown], ...]}, by size; None for
+    a quantile of too few messages.
 
     Messages of one size are never in two groups, and sizes that are nearly equal (sizes.py) are one
     size. A flows.csv that is a sample has each message count for as many as it stands for.
@@ -138,9 +140,10 @@ def by_size(sizes, slowdowns, weights, ordered=None):
         for low, high, values in groups:
             values.sort()
             of_group = ranked_slowdowns(values, weights)
-            out[kind].append(
-                [low, high, round(of_group.total), *of_group.quantiles((0.5, 0.95, 0.99))]
-            )
+            quantiles = zip(("p50", "p95", "p99"), of_group.quantiles((0.5, 0.95, 0.99)))
+            count = round(of_group.total)
+            shown = [value if count >= LEAST[name] else None for name, value in quantiles]
+            out[kind].append([low, high, count, *shown])
     return out
 
 

@@ -110,7 +110,10 @@ function place(graph) {
   });
   parts.sort((a, b) => a.switches[0].at - b.switches[0].at);
   const rowOf = (part, tier) => [...part.switches, ...part.hosts].filter((n) => n.tier === tier);
-  const weight = (part) => d3.max(d3.range(graph.tiers), (tier) => rowOf(part, tier).length) || 1;
+  const widestRow = (part) =>
+    d3.max(d3.range(graph.tiers), (tier) => rowOf(part, tier).length) || 1;
+  // A leaf that is not full has room for its name and links all the same.
+  const least = d3.mean(parts, widestRow) / 2, weight = (part) => Math.max(widestRow(part), least);
   const total = d3.sum(parts, weight) || 1;
   let from = 0;
   graph.pods = [];
@@ -126,6 +129,7 @@ function place(graph) {
       row.forEach((n, i) => { n.x = from + (i + 0.5) / row.length * (to - from); });
     }
     alignHosts(part, neighbours, nodes, from, to);
+    for (const n of [...part.switches, ...part.hosts]) n.within = part;
     part.from = from; part.to = to; part.index = index;
     from = to;
   });
@@ -239,7 +243,7 @@ function placeOnGrid(graph) {
 // Where things are on the page: {X, Y, height, widest, path(link, direction), plans}.
 function onGrid(graph, width, two) {
   const small = width < 640, { columns, rows } = graph.grid;
-  const each = (width - 24) / columns, down = Math.max(46, Math.min(each * 0.8, 110)), HALF = 11;
+  const each = (width - 24) / columns, down = Math.max(56, Math.min(each * 0.8, 110)), HALF = 11;
   const X = (n) => 12 + (n.column + 0.36) * each, Y = (n) => 50 + n.row * down;
   const shortOf = (n) => n.label.replace(/^.*?(\d+([-.:]\d+)*)$/, "$1"), switches = graph.nodes.filter((n) => n.kind !== "host");
   const longest = (text) => d3.max(switches, (n) => text(n).length) * 6.7 + 8;
@@ -267,8 +271,15 @@ function onGrid(graph, width, two) {
 // switches of all tiers are named alike: in full if that fits everywhere, else by their numbers.
 function boxes(graph, room, pitch) {
   const LETTER = 6.7, shortOf = (n) => n.label.replace(/^.*?(\d+([-.:]\d+)*)$/, "$1");
+  // As much as there is to the next one, and no more than its part of the picture.
+  const free = (n, ...next) => {
+    const { from, to } = n.within || { from: 0, to: 1 };
+    const far = next.filter((m) => m).map((m) => Math.abs(m.x - n.x));
+    return room * Math.min(...far, 2 * (n.x - from), 2 * (to - n.x));
+  };
   const plans = graph.rows.map((row) => {
-    const gap = Math.min(room, d3.min(d3.range(1, row.length), (i) => (row[i].x - row[i - 1].x) * room) || room);
+    row.forEach((n, i) => { n.gap = free(n, row[i - 1], row[i + 1]); });
+    const gap = d3.min(row, (n) => n.gap);
     const long = (text) => d3.max(row, (n) => text(n).length) * LETTER;
     return { row, gap, host: row.every((n) => n.kind === "host"), many: row.some((n) => n.many), full: long((n) => n.label), short: long(shortOf) };
   });
@@ -288,8 +299,8 @@ function boxes(graph, room, pitch) {
       if (every && (every === 1 || row.length / every >= 3)) plan.labels = row.map((n, i) => (i % every ? "" : shortOf(n)));
     }
     row.forEach((n, i) => {
-      const text = below ? 0 : plan.labels[i].length * LETTER + 7, lines = 6 + d3.max(["up", "down"], (side) => sideOf(graph, n, side)) * pitch;
-      n.w = n.many ? Math.max(3, Math.min(30, inside)) : Math.max(Math.min(3, gap), Math.min(Math.max(inside, host ? 0 : text), Math.max(host ? 26 : text, lines, 8)));
+      const text = below || !plan.labels[i] ? 0 : plan.labels[i].length * LETTER + 7, lines = 6 + d3.max(["up", "down"], (side) => sideOf(graph, n, side)) * pitch, own = n.gap * 0.86;
+      n.w = n.many ? Math.max(3, Math.min(30, own)) : Math.max(Math.min(3, n.gap), Math.min(Math.max(own, host ? 0 : text), Math.max(host ? 26 : text, lines, 8)));
       n.text = plan.labels[i];
     });
   }
@@ -310,11 +321,12 @@ function sideOf(graph, n, side) {
 }
 
 // Along the edge of its box each link has a place of its own, in the order of where it leads. Sets link.ends: the distances from the
-// middles of a and b; returns the room that nearly all ends have.
+// middles of a and b, and link.room, the less that these places have; returns what nearly all ends have.
 function ends(graph, X) {
   const at = graph.nodes.map(() => ({ up: [], down: [] })), rooms = [];
   for (const link of graph.links) {
     link.ends = [0, 0];
+    link.room = Infinity;
     const a = graph.nodes[link.a], b = graph.nodes[link.b];
     if (a.tier === b.tier) continue;
     at[link.a][a.tier < b.tier ? "up" : "down"].push({ link, end: 0, other: b });
@@ -325,9 +337,12 @@ function ends(graph, X) {
       if (!list.length) continue;
       list.sort((p, q) => X(p.other) - X(q.other) || p.link.ordinal - q.link.ordinal);
       const pitch = Math.max(0, n.w - 5) / list.length;
-      rooms.push(pitch);
+      rooms.push(...list.map(() => pitch));
       const step = Math.min(pitch, 24);
-      list.forEach((entry, i) => { entry.link.ends[entry.end] = (i - (list.length - 1) / 2) * step; });
+      list.forEach(({ link, end }, i) => {
+        link.ends[end] = (i - (list.length - 1) / 2) * step;
+        link.room = Math.min(link.room, pitch);
+      });
     }
   });
   rooms.sort(d3.ascending);
@@ -373,7 +388,8 @@ function inTiers(graph, width, two) {
       return `M${x0 + off * way},${y}Q${(x0 + x1) / 2},${y - lift(link) + off * 2} ${x1 - off * way},${y}`;
     }
     const up = a.tier < b.tier ? -1 : 1, y0 = Y(a) + up * (HALF - 1), y1 = Y(b) - up * (HALF - 1);
-    const beside = off * Math.min(1.8, Math.hypot(x1 - x0, y1 - y0) / Math.abs(y1 - y0)); // so that a slanting pair does not close up
+    const slant = Math.hypot(x1 - x0, y1 - y0) / Math.abs(y1 - y0); // so that a slanting pair does not close up
+    const beside = Math.sign(off) * Math.min(Math.abs(off) * Math.min(1.8, slant), link.room / 2 + 2);
     return `M${x0 + beside},${y0}L${x1 + beside},${y1}`;
   };
   return { X, Y, path, widest, HALF, height, left, podded, room: width - left - right };

@@ -87,6 +87,10 @@ def picture_of(topology, series):
         )
     return {
         "name": cut(topology["name"]),
+        # All that there are; of names in links.csv only those that carried something are known.
+        "hosts": sum(kind == "host" for _, kind, _ in topology["nodes"])
+        if topology["names"]
+        else None,
         **({"places": places} if places else {}),
         "nodes": [[cut(name), kind, tier] for name, kind, tier in nodes],
         "links": out,

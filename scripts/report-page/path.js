@@ -22,7 +22,7 @@ function criticalPath() {
   const hops = rows(told.hops, "time_us", "waited_us");
   const noted = hops.some((hop) => hop.note);
   if (hops.length) {
-    node.append(element("div", { class: "wide" }, table("Where messages of the path were longest", ["link", "collective", "time", "of it waiting", "most of it", "behind"].concat(noted ? ["the link"] : []),
+    node.append(element("div", { class: "wide" }, table("Where messages of the path were longest: the longest one at each port, no sum", ["link", "collective", "time", "of it waiting", "most of it", "behind"].concat(noted ? ["the link"] : []),
       hops.map((hop) => [String(hop.link), String(hop.call), number(time(hop.time_us)), number(time(hop.waited_us)), hop.why ? word(String(hop.why)) : "", hop.behind === null ? "" : String(hop.behind)].concat(noted ? [hop.note ? String(hop.note) : ""] : [])))));
   }
   const details = (summary, head, body) => {

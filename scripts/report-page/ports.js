@@ -4,7 +4,7 @@ function ports() {
   const source = data.ports, net = data.topology;
   if (!source || !net || !isNumber(stats.simulated_time_us) && !source.ports.length) return;
   const list = source.ports, start = net.first_bin_us, bin = net.bin_us, n = net.bins, length = net.end_us - net.begin_us;
-  const first = onRunClock ? net.begin_us : 0, last = first + length; // on the clock that is shown
+  const first = net.begin_us - clockZero, last = first + length;
   const held = stats.credits ? "without credits" : "paused";
   const intervals = " in intervals of " + time(bin), fine = bin > net.interval_us * 1.5 ? ", which are of " + time(net.interval_us) : "";
   const node = section("ports", stats.credits ? "Queues, marks and waits for credits" : "Queues, marks and pauses", list.length
@@ -21,7 +21,7 @@ function ports() {
   const keys = element("div");
   node.append(keys);
   list.forEach((port) => { port.marksBy = new Map(port.marks_in); });
-  const span = (at) => [Math.max(first, start + at * bin - net.begin_us + first), Math.min(last, start + (at + 1) * bin - net.begin_us + first)];
+  const span = (at) => [Math.max(first, start + at * bin - clockZero), Math.min(last, start + (at + 1) * bin - clockZero)];
   const markBins = Math.min(20000, Math.ceil(length / source.marks_bin_us));
   // Each measure as [from, to, value] in us on that clock.
   const series = (port) => ({
@@ -64,7 +64,7 @@ function ports() {
       });
     });
     svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - 40})`).call(niceTicks(x, width / 130, (us) => time(us)));
-    svg.append("text").attr("class", "muted").attr("x", width - right).attr("y", height - 4).attr("text-anchor", "end").text(clockName("time since measuring began"));
+    svg.append("text").attr("class", "muted").attr("x", width - right).attr("y", height - 4).attr("text-anchor", "end").text(clockName);
     readAlong(svg, x, { left, top: 0, width: width - left - right, height: height - 40, markTop: 8 }, (us) => {
       cursor = Math.max(first, Math.min(last - 1e-6, us));
       const value = (of) => { const b = of[Math.max(0, d3.bisector((b) => b[0]).right(of, cursor) - 1)]; return b ? b[2] : 0; };

@@ -95,14 +95,15 @@ function flowsBySize() {
   // Of one size all is said by the curves; a training's sizes are those of its collectives.
   if (!names.length || d3.set(names.flatMap((name) => groups[name].map((g) => g[0]))).size() < (stats.program === "dltrain" ? 3 : 2)) return;
   const node = section("bysize", "Slowdown by size", "Time of a message over that of the same message alone on the idle network. A point is a size, or a group of sizes with about as many "
-    + "messages as the others; messages of one size are never in two groups, and sizes nearer than 5% to the next are one. A 99th percentile of fewer than 100 messages is their slowest.");
+    + "messages as the others; messages of one size are never in two groups, and sizes nearer than 5% to the next are one. Of fewer than 20 messages a 95th percentile is only their slowest, of fewer than 100 a 99th: not shown.");
   const keys = element("div"), two = element("div", { class: "two" });
   node.append(keys, two);
   redraws.push(() => keys.replaceChildren(names.length > 1 ? legend(names.map((name) => [operationColour(name), name])) : ""));
   const middle = ([from, to]) => Math.sqrt(Math.max(1, from) * Math.max(1, to));
   const all = names.flatMap((name) => groups[name]), binary = areBinary(all.flatMap((g) => [g[0], g[1]]));
-  const xs = d3.extent(all, middle), ys = [d3.min(all, (g) => g[3]), d3.max(all, (g) => g[5])];
-  [[3, "Half of the messages took at most", "p50"], [5, "99 of 100 took at most", "p99"]].forEach(([index, title, short]) => {
+  const xs = d3.extent(all, middle), ys = [d3.min(all, (g) => g[3]), d3.max(all, (g) => g[5] === null ? g[3] : g[5])];
+  const panels = [[3, "Half of the messages took at most", "p50"], [5, "99 of 100 took at most", "p99"]];
+  panels.filter(([index]) => all.some((g) => g[index] !== null)).forEach(([index, title, short]) => {
     const box = element("div");
     two.append(box);
     box.append(element("h3", {}, title));
@@ -115,18 +116,23 @@ function flowsBySize() {
       sizeAxis(svg, x, [], false, [left, width - right], height - bottom, "size of a message", binary);
       svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text("slowdown, " + short + "; logarithmic");
       names.forEach((name) => {
-        svg.append("path").attr("class", "curve").attr("d", d3.svg.line().x((g) => x(middle(g))).y((g) => y(Math.max(low, g[index])))(groups[name])).style("stroke", operationColour(name));
-        svg.append("g").selectAll("circle").data(groups[name]).enter().append("circle").attr("cx", (g) => x(middle(g))).attr("cy", (g) => y(Math.max(low, g[index]))).attr("r", 4)
+        const known = groups[name].filter((g) => g[index] !== null);
+        svg.append("path").attr("class", "curve").attr("d", d3.svg.line().x((g) => x(middle(g))).y((g) => y(Math.max(low, g[index])))(known)).style("stroke", operationColour(name));
+        svg.append("g").selectAll("circle").data(known).enter().append("circle").attr("cx", (g) => x(middle(g))).attr("cy", (g) => y(Math.max(low, g[index]))).attr("r", 4)
           .style("fill", operationColour(name)).style("stroke", colour("bg"))
           .on("mousemove", (g) => showTooltip(d3.event.clientX, d3.event.clientY, name, tip(g))).on("mouseleave", hideTooltip);
       });
       return height;
     });
   });
+  if (all.every((g) => g[5] === null)) {
+    node.append(element("p", { class: "absent" }, "No size, nor group of sizes, has the 100 messages of a 99th percentile."));
+  }
   const range = (g) => g[0] === g[1] ? count(g[0]) + "\u00a0B" : count(g[0]) + " to " + count(g[1]) + "\u00a0B";
-  function tip(g) { return [["size", range(g)], ["messages", count(g[2])], ["slowdown p50", digit(g[3]) + "\u00d7"], ["p95", digit(g[4]) + "\u00d7"], ["p99", digit(g[5]) + "\u00d7"]]; }
+  const slower = (value) => value === null ? UNKNOWN : digit(value) + "\u00d7";
+  function tip(g) { return [["size", range(g)], ["messages", count(g[2])], ["slowdown p50", slower(g[3])], ["p95", slower(g[4])], ["p99", slower(g[5])]]; }
   node.append(element("details", {}, element("summary", {}, "As a table"), wideTable("", ["kind", "size", "messages", "p50", "p95", "p99"],
-    names.flatMap((name) => groups[name].map((g) => [name, number(range(g)), number(count(g[2])), ...[3, 4, 5].map((i) => number(digit(g[i]) + "\u00d7"))])), true)));
+    names.flatMap((name) => groups[name].map((g) => [name, number(range(g)), number(count(g[2])), ...[3, 4, 5].map((i) => number(slower(g[i])))])), true)));
 }
 
 // Kinds of messages beside one another (incast and the rest), how even their pace was, and Jain's index over time.
@@ -141,7 +147,7 @@ function kindsOfTraffic() {
   node.append(wideTable("", ["kind", "messages", "bytes", "completion p50", "p99", "max", "slowdown p50", "p99", "max", "Jain\u2019s index of the pace"],
     kinds.map((kind) => [kind.name, number(count(kind.messages)), number(bytes(kind.bytes)), ...kind.fct_us.map((v) => number(time(v))), ...kind.slowdown.map(slow), number(digit(kind.jain))])));
   const points = data.fairness && data.fairness.points;
-  if (points && points.length) fairnessOverTime(node, points);
+  if (points && points.length) fairnessOverTime(node, points.map(([at, ...rest]) => [at - clockZero, ...rest]));
 }
 
 // Slowdown of each kind from its median to its slowest, on one scale.
@@ -174,7 +180,7 @@ function fairnessOverTime(node, points) {
   const panels = [[2, "Jain\u2019s index", (v) => digit(v), [0, 1]], [1, "flows", count], [3, "Gb/s together", (v) => digit(v)]];
   chart(node, "Jain\u2019s index, flows and throughput over time", (svg, width) => {
     const left = 62, right = 12, each = 90, gap = 34, top = 26, height = panels.length * (each + gap) + top + 14;
-    const x = d3.scale.linear().domain([0, Math.max(1e-3, d3.max(points, (p) => p[0]))]).range([left, width - right]);
+    const x = d3.scale.linear().domain([-clockZero, Math.max(1e-3, d3.max(points, (p) => p[0]))]).range([left, width - right]);
     panels.forEach(([index, title, format, domain], i) => {
       const y0 = top + i * (each + gap), y = d3.scale.linear().domain(domain || [0, d3.max(points, (p) => p[index]) || 1]).nice(3).range([y0 + each, y0]);
       svg.append("text").attr("x", 0).attr("y", y0 - 9).style("font-weight", 600).text(title);
@@ -184,7 +190,7 @@ function fairnessOverTime(node, points) {
       if (points.length === 1) svg.append("circle").attr("class", "lone").attr("cx", x(points[0][0])).attr("cy", y(points[0][index])).attr("r", 4).style("fill", seriesColour(i));
       if (i === panels.length - 1) svg.append("g").attr("class", "axis").attr("transform", `translate(0,${y0 + each})`).call(niceTicks(x, width / 130, (us) => time(us)));
     });
-    svg.append("text").attr("class", "muted").attr("x", width - right).attr("y", height - 2).attr("text-anchor", "end").text("time since the simulation began");
+    svg.append("text").attr("class", "muted").attr("x", width - right).attr("y", height - 2).attr("text-anchor", "end").text(clockName);
     svg.append("rect").attr("x", left).attr("y", 0).attr("width", Math.max(0, width - left - right)).attr("height", height - 30).style("fill", "transparent")
       .on("mousemove", function () {
         const at = Math.min(points.length - 1, d3.bisector((p) => p[0]).left(points, x.invert(d3.mouse(this)[0]))), p = points[at];

@@ -13,7 +13,8 @@ function banner() {
   }
   if (Array.isArray(stats.faults) && stats.faults.length) {
     main.append(element("details", { class: "banner note", id: "faults", open: "" },
-      element("summary", {}, stats.faults.length === 1 ? "A fault" : count(stats.faults.length) + " faults"),
+      element("summary", {}, (stats.faults.length === 1 ? "A fault" : count(stats.faults.length) + " faults")
+        + (clockZero ? ", at times since the run began" : "")),
       element("ul", {}, stats.faults.map((fault) => element("li", {}, faultText(fault))))));
   }
   if (data.events && data.events.last.length) {
@@ -67,13 +68,29 @@ function meanOver() {
   return idleGpus() ? "mean over the " + count(stats.gpus - idleGpus()) + " of " + count(stats.gpus) + " GPUs that do something" : "mean over all GPUs";
 }
 
+// Who takes part, of all that are there: "16 of 18 servers with ranks, 2 GPUs each (linked as in
+// dgx-a100)". A server's name says what links its GPUs; how many it has may differ from the name's.
+function servers(cluster) {
+  const jobs = Array.isArray(stats.jobs) ? stats.jobs : null, { hosts } = data.topology || {};
+  const withJobs = jobs && jobs.every((job) => job && Array.isArray(job.hosts));
+  const used = withJobs ? d3.set(d3.merge(jobs.map((job) => job.hosts))).size() : stats.servers;
+  if (stats.program === "traffic") return isNumber(hosts) ? counted(hosts, "host") : null;
+  if (!isNumber(used)) return null;
+  const there = Math.max(used, hosts || 0), gpus = cluster.gpus_per_server;
+  const idle = there > used, who = idle ? (jobs ? " with jobs" : " with ranks") : "";
+  return (idle ? count(used) + " of " : "") + counted(there, "server") + who
+    + (isNumber(gpus) ? ", " + counted(gpus, "GPU") + (there > 1 ? " each" : "") : "")
+    + (gpus > 1 && cluster.server ? " (linked as in " + cluster.server + ")" : "");
+}
+
 function subtitle() {
   const configuration = stats.configuration || {};
   const cluster = configuration.cluster || {}, fabric = configuration.fabric || {};
   const words = [];
   if (stats.program) words.push(stats.program);
-  if (Array.isArray(stats.jobs)) words.push(count(stats.jobs.length) + (stats.jobs.length === 1 ? " job" : " jobs"));
-  if (stats.servers) words.push(count(stats.servers) + (stats.servers === 1 ? " server" : " servers") + (cluster.server ? " (" + cluster.server + ")" : ""));
+  if (Array.isArray(stats.jobs)) words.push(counted(stats.jobs.length, "job"));
+  const who = servers(cluster);
+  if (who) words.push(who);
   if (idleGpus()) words.push(count(idleGpus()) + " of " + count(stats.gpus) + " GPUs idle: means are of the others");
   const network = (data.topology && data.topology.name) || (stats.topology && stats.topology.name);
   if (network) words.push(network);
@@ -111,7 +128,7 @@ function stepTiles() {
   tiles.push(tile("Step time", time(step), stepsText()));
   tiles.push(tile("Computing", time(stats.compute_time_us), percent(stats.compute_time_us / step) + " of the step"));
   tiles.push(tile("Exposed communication", time(stats.exposed_communication_time_us), percent(stats.exposed_communication_time_us / step)
-    + " of the step" + (stats.bubble_time_us > 0 ? ", " + time(stats.bubble_time_us) + " of it bubble" : "")
+    + " of the step, waiting for slower ranks included" + (stats.bubble_time_us > 0 ? ", " + time(stats.bubble_time_us) + " of it bubble" : "")
     + "; under way for " + time(stats.communication_time_us) + (fewer() ? " (rough, as a bubble is: no straight line over blocks)" : "")));
   const held = stats.gpu_memory_peak;
   if (held && isNumber(held.reserved_bytes) && isNumber(held.allocated_bytes)) {
@@ -242,7 +259,7 @@ function stepBar(parent) {
   const mean = data.timeline && data.timeline.mean_us;
   if (!mean || !isNumber(stats.step_time_us)) return;
   const parts = [["C", "compute", "computing"], ["O", "overlap", "computing, communication hidden behind it"],
-    ["X", "exposed", "communication alone, exposed"], ["I", "idle", idleName], ["R", "held", heldName]].filter(([state]) => mean[state] > 0)
+    ["X", "exposed", exposedName], ["I", "idle", idleName], ["R", "held", heldName]].filter(([state]) => mean[state] > 0)
     .map(([state, name, text]) => [name, text, mean[state]]);
   const whole = d3.sum(parts, ([, , us]) => us), part = fewer();
   parent.append(element("h3", {}, failures().length ? "A GPU\u2019s time for each step measured, " + (failures().some((f) => Array.isArray(f.ranks_left) && f.ranks_left.length) ? "mean over the GPUs that are there at the time" : meanOver()) + ": with what was lost, and waited for between steps"
@@ -257,7 +274,13 @@ function stepBar(parent) {
   }
   if (stats.bubble_time_us > 0) {
     parent.append(element("p", { class: "muted" }, "The bubble of " + time(stats.bubble_time_us) + " is all the time for which computing waited for another stage. "
-      + "While a message was under way this bar has it as communication alone, and only the rest as idle."));
+      + "While a message was under way this bar has it as exposed communication, and only the rest as idle."));
+  }
+  const critical = stats.critical_path || {}, straggling = (critical.parts_us || {}).straggling;
+  if (straggling >= 0.01 * critical.total_us) {
+    parent.append(element("p", { class: "muted", id: "straggling" }, "Of the last step\u2019s critical path "
+      + time(straggling) + " is straggling: its computations took so much longer than half of the "
+      + "GPUs need for the same, and the others waited."));
   }
   const waiting = stats.step_time_us - whole;
   if (waiting > 0.001 * stats.step_time_us) {

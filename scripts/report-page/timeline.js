@@ -2,13 +2,15 @@
 // of pixels shows which share of them was in which state, so thousands of GPUs need no more rows than fit.
 
 const STATES = { C: "compute", O: "overlap", X: "exposed", I: "idle", R: "held" };
-const STATE_NAMES = { C: "computing", O: "computing and communicating", X: "communicating, exposed", I: idleName, R: heldName };
+const STATE_NAMES = { C: "computing", O: "computing and communicating", X: exposedName, I: idleName, R: heldName };
 
 function timeline() {
   const source = data.timeline;
   if (!source) return;
   const order = stats.recovery ? ["C", "O", "X", "I", "R"] : ["C", "O", "X", "I"];
-  const origin = onRunClock && isNumber(source.begin_us) ? source.begin_us * 1000 : 0; // ns, of all that the source has
+  // ns, of all that the source has. Below 0 if a GPU was early: measuring begins when the last one
+  // ends its warm-up.
+  const origin = isNumber(source.begin_us) ? (source.begin_us - clockZero) * 1000 : 0;
   const sequences = source.sequences.map(([states, durations]) => {
     const ends = new Float64Array(durations.length); // from the sequence's own start
     let at = 0;
@@ -151,11 +153,11 @@ function timeline() {
     x.domain(view).range([GUTTER, width]);
     d3.select(axisBox).select("svg").remove();
     const svg = d3.select(axisBox).append("svg").attr("width", width).attr("height", 26).attr("aria-hidden", "true");
-    const step = (view[1] - view[0]) / Math.max(2, width / 110), precision = Math.ceil(Math.log(view[1] / step) / Math.LN10) + 1;
+    const step = (view[1] - view[0]) / Math.max(2, width / 110), precision = Math.ceil(Math.log(Math.max(-view[0], view[1]) / step) / Math.LN10) + 1;
     svg.append("g").attr("class", "axis").attr("transform", "translate(0,25)").call(d3.svg.axis().scale(x).orient("top")
       .ticks(Math.max(2, width / 130)).tickSize(5).tickFormat((ns) => time(ns / 1000, Math.max(3, precision))));
     // Beside the axis there is no room for it: its first tick may be at its very beginning.
-    range.textContent = "shown: " + time(view[0] / 1000, 5) + " to " + time(view[1] / 1000, 5) + ", " + clockName("time since start");
+    range.textContent = "shown: " + time(view[0] / 1000, 5) + " to " + time(view[1] / 1000, 5) + ", " + clockName;
     range.dataset.from = view[0]; range.dataset.to = view[1];
   }
 

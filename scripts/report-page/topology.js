@@ -165,9 +165,8 @@ function topology() {
       thickness.append("text").attr("class", "muted").attr("x", i * 140 + 40).attr("y", 5).text(rate(Number((scale * part).toPrecision(3))));
     });
     const [from, to] = span(at);
-    const zero = onRunClock ? 0 : net.begin_us;
     shown.textContent = at === 0 ? "the whole measured time, " + time(net.end_us - net.begin_us)
-      : "interval " + at + " of " + bins + ": " + time(from - zero, 4) + " to " + time(to - zero, 4) + (onRunClock ? " after the run began" : " after measuring began");
+      : "interval " + at + " of " + bins + ": " + time(from - clockZero, 4) + " to " + time(to - clockZero, 4) + " after " + clockBegin;
     slider.setAttribute("aria-valuetext", shown.textContent);
     list();
     mark();

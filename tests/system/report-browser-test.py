@@ -282,6 +282,19 @@ class BrowserTest(SystemTest):
             for end in ("from", "to")
         ]
         whole = span()
+        # One clock: 0 is where measuring began, a little after the GPUs that were early.
+        calls = [
+            line.split("\t")
+            for line in run.text("calls.log").splitlines()
+            if not line.startswith("#")
+        ]
+        zero = run.stats["measured_from_us"]
+        self.assertGreater(zero, 0)
+        self.assertAlmostEqual(
+            whole[0], 1e3 * (min(float(call[0]) for call in calls) - zero), delta=2
+        )
+        text = browser.execute_script("return document.getElementById('main').textContent")
+        self.assertEqual(text.count("time since measuring began"), 2)  # of GPUs, and of ports
         self.find(browser, "[aria-label='Zoom in']").click()
         first = span()
         self.assertAlmostEqual(first[1] - first[0], (whole[1] - whole[0]) / 2, delta=2)
@@ -316,13 +329,7 @@ class BrowserTest(SystemTest):
         self.press(browser, "#timeline-canvas", "ArrowUp")
         title, rows = self.tooltip(browser)
         self.assertEqual(title, "GPU 0")
-        calls = [
-            line.split("\t")
-            for line in run.text("calls.log").splitlines()
-            if not line.startswith("#")
-        ]
-        begin = min(float(call[0]) for call in calls)
-        at = begin + whole[1] / 2 / 1000
+        at = zero + sum(whole) / 2 / 1000
         here = {
             (call[4], call[6])
             for call in calls
@@ -511,6 +518,9 @@ class BrowserTest(SystemTest):
         self.assertNotIn("timeline", order)
         self.press(browser, "#ports-chart", "ArrowRight")
         self.assertIn("switch-0->server-0", [row[0] for row in self.tooltip(browser)[1]])
+        # Without a warm-up measuring begins with the run.
+        self.assertEqual(run.stats["measured_from_us"], 0)
+        self.assertIn("time since the run began", self.find(browser, "#ports").text)
         run = self.run_program("collperf -b 1M -e 16M -f 4 --ranks=16")
         browser = self.open(run.path("report.html"))
         order = browser.execute_script(

@@ -24,6 +24,17 @@ const origin = document.getElementById("network").getBoundingClientRect();
 return [...document.querySelectorAll("#network .link")].filter((path) => ![0, path.getTotalLength()].every((at) => {
   const p = path.getPointAtLength(at); return inside({ x: p.x + origin.left, y: p.y + origin.top }); })).map((path) => path.getAttribute("d"));
 """
+# What leaves the frame of the network's picture, and boxes that cover one another.
+FRAME = """
+const frame = document.getElementById("network").getBoundingClientRect(), found = [];
+const outside = (r) => r.left < frame.left - 0.5 || r.right > frame.right + 0.5 || r.top < frame.top - 0.5 || r.bottom > frame.bottom + 0.5;
+for (const part of document.querySelectorAll("#network rect, #network .link, #network text, #network circle")) if (outside(part.getBoundingClientRect())) found.push(part.outerHTML);
+const nodes = [...document.querySelectorAll("#network .node")].map((n) => [n.querySelector("title").textContent, n.querySelector("rect").getBoundingClientRect()]);
+nodes.forEach(([a, p], i) => nodes.slice(0, i).forEach(([b, q]) => {
+  if (Math.min(p.right, q.right) - Math.max(p.left, q.left) > 0.5 && Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 0.5) found.push([a, b]);
+}));
+return found;
+"""
 # [name of the pod, names of the nodes in its box]
 PODS = """
 const nodes = [...document.querySelectorAll("#network .node")].map((n) => [n.querySelector("title").textContent, n.querySelector("rect").getBoundingClientRect()]);
@@ -141,10 +152,76 @@ class ShapesTest(SystemTest):
                     self.show(run, width)
                     self.assertEqual(self.run_js(ENDS), [])
                     self.assertEqual(self.run_js(OVERLAPS), [])
+                    self.assertEqual(self.run_js(FRAME), [])
                     self.assertEqual(
                         self.run_js("return document.documentElement.scrollWidth - innerWidth > 0"),
                         False,
                     )
+
+    def test_nothing_leaves_the_frame(self):
+        """A leaf that is not full, with as many uplinks as the others, and other odd numbers."""
+        flows = "traffic --pattern=permutation --bytes=4kB --timeline=0 "
+        for line in (
+            *(
+                f"--topology=leaf-spine --hosts-per-leaf=16 --hosts={n}"
+                for n in (3, 17, 18, 33, 65)
+            ),
+            "--topology=leaf-spine --hosts-per-leaf=16 --hosts=113 --spines=8",
+            "--topology=leaf-spine --hosts-per-leaf=32 --hosts=1000 --spines=8",
+            "--topology=leaf-spine --hosts-per-leaf=4 --hosts=9 --planes=2",
+            "--topology=fat-tree --k=4 --hosts=5",
+            "--topology=dragonfly --hosts=13",
+            "--topology=torus --torus=3x3x2 --hosts=7 --fabric=ib",
+        ):
+            run = self.run_program(flows + line)
+            self.assertEqual(report(run.folder).returncode, 0)
+            for width in (390, 640, 1280):
+                with self.subTest(run=line, width=width):
+                    self.show(run, width)
+                    self.assertEqual(self.run_js(FRAME), [])
+                    self.assertEqual(self.run_js(ENDS), [])
+
+    def test_heading_says_what_was_simulated(self):
+        """Servers with ranks of all that there are, and what each has, named or not."""
+        two = DL.replace("--gpus-per-server=8", "--gpus-per-server=2 --report=0")
+        reduce = {"op": "all_reduce", "bytes": "1MB"}
+        jobs = self.write(
+            "two.json",
+            {
+                "jobs": [
+                    {"name": "a", "servers": 4, "collective": reduce},
+                    {"name": "b", "servers": 3, "collective": reduce},
+                ]
+            },
+        )
+        for line, words in (
+            (
+                two + "--gpus=32 --servers=18 --topology=leaf-spine --hosts-per-leaf=16",
+                "16 of 18 servers with ranks, 2 GPUs each (linked as in dgx-a100)",
+            ),
+            (two + "--gpus=6 --servers=3 --topology=leaf-spine", "\u00b7 3 servers, 2 GPUs each"),
+            (DL + "--report=0 --gpus=8 --servers=1", "\u00b7 1 server, 8 GPUs (linked as in"),
+            (
+                "collperf -b 1M --ranks=4 --gpus-per-server=1 --report=0 --topology=leaf-spine",
+                "\u00b7 4 servers, 1 GPU each \u00b7",
+            ),
+            (
+                f"dltrain --jobs={jobs} --topology=fat-tree --k=4 --gpus-per-server=1 --report=0",
+                "2 jobs \u00b7 7 of 16 servers with jobs, 1 GPU each",
+            ),
+            (
+                "traffic --topology=single-switch --hosts=9 --pattern=incast --fan-in=8"
+                " --bytes=20kB --report=0",
+                "traffic \u00b7 9 hosts \u00b7",
+            ),
+        ):
+            with self.subTest(run=line):
+                run = self.run_program(line)
+                self.assertEqual(report(run.folder).returncode, 0)
+                self.show(run)
+                self.assertIn(
+                    words, self.run_js("return document.getElementById('subtitle').textContent")
+                )
 
     def test_pods_are_by_switches(self):
         """k = 6 with 8 NICs a server: 24 NICs, 9 a pod, so that servers 1 and 2 are in two pods

@@ -96,11 +96,16 @@ class CompareTest(SystemTest):
                 for kind in ("host_to_switch", "switch_to_host")
             ]
             self.assertAlmostEqual(float(row["pause_share"]), sum(pauses) / 2, places=12)
-            # The line of the table: label, three quantiles for each class.
+            # The line of the table: label, three quantiles for each class. Of n flows the highest
+            # is above a share of 1 - 1 / n: p95 wants 20, p99 100.
             line = next(line for line in done.stdout.splitlines() if line.split()[:1] == [label])
             self.assertEqual(
                 line.split()[1:10],
-                [f"{part[name]:.2f}" for part in classes for name in ("p50", "p95", "p99")],
+                [
+                    f"{part[name]:.2f}" if part["flows"] >= least else "-"
+                    for part in classes
+                    for name, least in (("p50", 1), ("p95", 20), ("p99", 100))
+                ],
             )
         # All had the same flows; without PFC nothing pauses.
         self.assertEqual(len({row["flows"] for row in rows.values()}), 1)
@@ -131,8 +136,8 @@ class CompareTest(SystemTest):
         done = self.compare("job.json", "--cc=none", "--size-bins=10kB,100kB", "--out=o", status=2)
         self.assertIn("has changed since", done.stderr)
 
-    def loaded(self, name, classes, **more):
-        """A run with the classes {(from, to): p50}, and one group."""
+    def loaded(self, name, classes, flows=10, **more):
+        """A run with the classes {(from, to): p50}, of so many flows each, and one group."""
         from cluster_simulator import results
 
         folder = os.path.join(self.folder, name)
@@ -144,7 +149,7 @@ class CompareTest(SystemTest):
                 "kind": "class",
                 "from_bytes": low,
                 "to_bytes": high,
-                "flows": 10,
+                "flows": flows,
                 **quantiles,
                 "p50": p50,
             }
@@ -188,6 +193,47 @@ class CompareTest(SystemTest):
         self.assertEqual(second.split()[1:10:3], ["-", "4.50", "5.50"])
 
     @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
+    def test_no_quantile_of_a_few_flows(self):
+        """As in the picture: of fewer than 20 flows no p95, of fewer than 100 no p99."""
+        sys.path.insert(0, os.path.join(ROOT, "scripts"))
+        from cluster_simulator import compare
+
+        counts = (1, 19, 20, 99, 100)
+        runs = [(str(n), self.loaded(f"of{n}", {(0, 100): 2.0}, flows=n)) for n in counts]
+        rows = [compare.numbers_of(label, run, [0]) for label, run in runs]
+        shown = [line.split()[1:4] for line in compare.text_table(runs, rows).splitlines()[2:]]
+        told = lambda *quantiles: [f"{value:.2f}" if value else "-" for value in quantiles]
+        few, more, all_of_them = told(2, None, None), told(2, 9, None), told(2, 9, 9)
+        self.assertEqual(shown, [few, few, more, more, all_of_them])
+        note = lambda *chosen: compare.few_flows_note(runs[n][1] for n in chosen)
+        self.assertIn("p95", note(1, 4))
+        self.assertTrue("p95" not in note(3) and "100 for p99" in note(3), note(3))
+        self.assertEqual(note(4), "")
+
+    @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
+    def test_runs_that_are_alike(self):
+        """All numbers count but those that a repetition changes."""
+        sys.path.insert(0, os.path.join(ROOT, "scripts"))
+        from cluster_simulator import compare
+
+        more = {"a": (7, 1.0), "b": (8, 1.0), "c": (7, 2.0)}
+        runs = [
+            (
+                name,
+                self.loaded(
+                    f"alike-{name}",
+                    {(0, 100): 2.0},
+                    ecn_marks=marks,
+                    wall_s=seconds,
+                    nondeterministic=["wall_s"],
+                ),
+            )
+            for name, (marks, seconds) in more.items()
+        ]
+        self.assertEqual(compare.alike(runs), [["a", "c"]])
+        self.assertEqual(compare.alike(runs[:2]), [])
+
+    @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
     def test_bars_have_names_ticks_and_values(self):
         sys.path.insert(0, os.path.join(ROOT, "scripts"))
         from cluster_simulator import plots
@@ -220,9 +266,16 @@ class CompareTest(SystemTest):
         self.assertTrue(
             legend[1].startswith("2  none+wind") and legend[1].endswith("of-one-run"), legend
         )
+        # What would be an empty panel is left out, and why is said below: the one group has 10
+        # flows.
         self.assertEqual(
-            [one.get_text() for one in axes["queue in the fabric"].texts], ["no such ports"]
+            " ".join(figure._supxlabel.get_text().split()),
+            "Left out: p95: a group has at most 10 flows, 20 are wanted (--size-groups); p99: a"
+            " group has at most 10 flows, 100 are wanted (--size-groups); Jain's index: not"
+            " measured (--rate-interval); queue in the fabric: no such ports",
         )
+        self.assertEqual(len(figure.axes), 4)  # the median, and three of bars
+        self.assertTrue(all(axis.lines or axis.patches for axis in figure.axes))
 
     @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
     def test_long_names_leave_the_panels_their_room(self):

@@ -611,6 +611,8 @@ class Pictures(SystemTest):
         self.assertTrue(page._repr_png_().startswith(b"\x89PNG"))
         with self.assertRaisesRegex(ValueError, "'nope'; allowed: step, timeline"):
             run.plot("nope")
+        with self.assertRaisesRegex(ValueError, "'complection'; .*; do you mean completion\\?$"):
+            run.plot("complection")
 
     def test_incomplete_runs_say_so(self):
         with self.assertRaises(SimulationFailed) as caught:

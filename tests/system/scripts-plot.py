@@ -540,6 +540,18 @@ class Honest(Base):
         words = [one.get_text() for one in figure.axes[-1].get_legend().get_texts()]
         self.assertEqual(words, ["a: x->y", "c: u->v"])
 
+    def test_axes_say_what_they_count_from(self):
+        """Of a run without a warm-up nobody has to ask when measuring began."""
+        head = "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share".split(",")
+        rows = [(time, "a->b", "a", "b", 100, 0.5, 9, 0) for time in (200, 300)]
+        for begin, words in ((0, "the simulation"), (100, "measuring")):
+            stats = {"simulated_time_us": 300, "measured_from_us": begin}
+            run = self.folder_of(f"from{begin}", stats=stats, links=[head, *rows])
+            for name in ("ports", "links"):
+                labels = [axis.get_xlabel() for axis in self.plots.draw(name, [run]).axes]
+                told = [label for label in labels if label.startswith("time since")]
+                self.assertEqual(told, [f"time since {words} began (µs)"], name)
+
     def test_ports_show_marks_in_the_intervals_of_queues(self):
         """links.csv has marks by the interval; of older results network_events.log has them by the
         millisecond.
@@ -898,9 +910,13 @@ class Honest(Base):
             "slowdown", [self.folder_of("few", slowdown=[head, *rows[2:]])], width=3.3
         )
         self.check_layout(figure)
+        # A panel that would be empty is left out, and the picture says why.
+        self.assertEqual([axis.get_ylabel() for axis in figure.axes], [
+            "slowdown, median", "slowdown, 95th percentile",
+        ])
         self.assertEqual(
-            figure.axes[2].texts[0].get_text().split("\n")[1:3],
-            ["at most 20 flows;", "100 are wanted"],
+            " ".join(figure._supxlabel.get_text().split()),
+            "Left out: p99: a group has at most 20 flows, 100 are wanted (--size-groups)",
         )
         # Classes alone, or other tags', are no groups.
         other = self.folder_of(

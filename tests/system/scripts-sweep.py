@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 import unittest
+import unittest.mock
 
 from _system_test import PROGRAMS, ROOT, SystemTest, main
 
@@ -544,6 +545,57 @@ class Showing(SweepTest):
             re.findall(r"\[(\d)/6\] dltrain model=gpt2 .*: done in [\d.]+ s", text), list("123456")
         )
         self.assertRegex(text, r"\r\x1b\[K\d of 6 done, 1 running, ETA (\d+ s|\d+:\d\d min)")
+        ends = dict(re.findall(r"\[(\d)/6\] [^\r\n]*: done in [\d.]+ s([^\r\n]*)", text))
+        self.assertRegex(ends["1"], r"^, ETA \d")  # five are left
+        self.assertEqual(ends["6"], "")  # none is
+
+    def test_time_left(self):
+        """Of points that take 10 s each, as the two did that are done."""
+        from cluster_simulator.sweep.progress import Show
+
+        show = Show(total=9, done_before=0, failed_before=0, quiet=True)
+        clock = unittest.mock.patch.object(time, "monotonic", return_value=1000.0)
+        clock.start()
+        self.addCleanup(clock.stop)
+        ran_for = lambda *seconds: {
+            number: (None, None, 1000.0 - s) for number, s in enumerate(seconds)
+        }
+        self.assertEqual(show._eta(3, ran_for(4), 2), "")  # none is done yet
+        show.seconds = [8, 12]
+        for waiting, running, jobs, expected in (
+            (0, ran_for(), 2, ""),  # all are done
+            (0, ran_for(4), 2, ", ETA 6 s"),
+            (0, ran_for(9, 1), 2, ", ETA 9 s"),  # the later of the two
+            (1, ran_for(9, 1), 2, ", ETA 11 s"),  # begins in 1 s
+            # One begins at once, one in 6 s, one in 10 s: to 10, 16 and 20 s.
+            (3, ran_for(4), 2, ", ETA 20 s"),
+            (0, ran_for(11), 2, ""),  # it takes longer than the others: nobody knows
+            (1, ran_for(11), 1, ", ETA 10 s"),
+        ):
+            self.assertEqual(show._eta(waiting, running, jobs), expected)
+
+    def test_options_that_change_nothing(self):
+        """Said in one note: the seed, where one message crosses one switch and nothing is drawn by
+        chance; the rate of the NICs does change its time.
+        """
+        done = self.sweep(
+            "traffic",
+            "--topology=single-switch",
+            "--hosts=2",
+            "--pattern=incast",
+            "--fan-in=1",
+            "--bytes=4kB",
+            "--seed=1,2",
+            "--nic=25GbE,100GbE",
+            f"--out={self.out}",
+        )
+        self.assertEqual(
+            [line for line in done.stderr.splitlines() if "note" in line],
+            [
+                "sweep: note: --seed changes nothing here: points that differ in it alone have the"
+                " same numbers"
+            ],
+        )
 
     def test_kept_results(self):
         self.sweep(*FAST, f"--out={self.out}", "--keep")

@@ -6,6 +6,7 @@ import math
 import numpy
 
 from ..folder.tables import SLOWEST
+from ..quantiles import LEAST
 from ..sizes import merged
 
 QUANTILES = (("p50", 0.5, "o"), ("p99", 0.99, "s"), ("p999", 0.999, "D"))
@@ -103,8 +104,8 @@ def by_size(run, key, sizes, most=24):
         p50, p99, p999 = quantile(values[mine], [0.5, 0.99, 0.999], weight[mine])
         table["bytes"].append(float(numpy.sqrt(float(size[mine].min()) * float(size[mine].max()))))
         table["p50"].append(float(p50))
-        table["p99"].append(float(p99) if count >= 100 else math.nan)
-        table["p999"].append(float(p999) if count >= 1000 else math.nan)
+        table["p99"].append(float(p99) if count >= LEAST["p99"] else math.nan)
+        table["p999"].append(float(p999) if count >= LEAST["p999"] else math.nan)
         # As the median beside it: no message is faster than alone, so neither is that.
         table["ideal"].append(float(quantile(ideal[mine], [0.5], weight[mine])[0]))
     return table

@@ -18,11 +18,11 @@ from .style import (
     legends_above,
     line_handle,
     make_panels,
+    measured_axis,
     nice_top,
     no_legend,
     run_legend,
     text,
-    time_axis,
     unit_for,
 )
 
@@ -164,7 +164,7 @@ def draw_link_map(figure, axis, links, kinds, names, most=160):
     axis.tick_params(axis="y", length=0)
     axis.grid(False)
     axis.set_ylabel("links" if group == 1 else f"links ({group} a row)")
-    time_axis(axis, unit)
+    measured_axis(axis, unit, [links.begin])
     bar = figure.colorbar(picture, ax=axis, pad=0.01, fraction=0.04, aspect=18)
     bar.set_label("utilization (%)")
     bar.outline.set_linewidth(0.4)
@@ -240,5 +240,5 @@ def draw_links_of_several(items, every, directions, sides, width):
             )
         else:
             axis.set_title(title, fontsize=STYLE["legend.fontsize"])
-    time_axis(axes[-1], unit)
+    measured_axis(axes[-1], unit, [links.begin for links in every])
     return figure

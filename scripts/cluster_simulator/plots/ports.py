@@ -15,9 +15,9 @@ from .style import (
     legend_above,
     line_handle,
     make_figure,
+    measured_axis,
     say_empty,
     text,
-    time_axis,
     unit_for,
 )
 
@@ -46,7 +46,7 @@ def draw_ports(items, width):
     if handles:
         legend_above(axes[0], handles, [text(one["label"], 36) for one in series], width)
     axes[-1].set_xlim(0, max(links.end - links.begin for links in every) / factor)
-    time_axis(axes[-1], unit)
+    measured_axis(axes[-1], unit, [links.begin for links in every])
     heading(figure, items)
     return figure
 

@@ -183,7 +183,7 @@ def draw_of_one(item, width):
             )
             some |= draw_line(axis, rows, column, divisor, factor, end, *look)
         finish(axis, some, label, item.times, factor, end)
-    style.time_axis(axes[1], unit, "time since the simulation began")
+    style.time_axis(axes[1], unit)
     words = (
         [f"{len(shown)} of {len(pairs):,} queue pairs, with the most changes"]
         if len(pairs) > len(shown)

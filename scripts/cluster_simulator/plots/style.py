@@ -73,7 +73,7 @@ STYLE = {
 STATES = (
     ("computing", DEEP),
     ("computing, communication hidden behind it", SKY),
-    ("exposed communication", RED),
+    ("exposed communication, waiting for slower ranks included", RED),
     ("waiting", PALE),
 )
 
@@ -326,6 +326,14 @@ def run_legend(axis, items, width, title="", marked=False, more=((), ()), number
     )
 
 
+def say_left_out(figure, words):
+    """Below a picture: which panels have nothing to show, and why."""
+    if words:
+        size, room = STYLE["legend.fontsize"], (figure.get_figwidth() - 0.1) * 72
+        lines = wrapped("Left out: " + "; ".join(words), size, room)
+        figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=size, color=GREY)
+
+
 def heading(figure, items):
     """Over a picture of one run: which, and what it was."""
     if len(items) == 1:
@@ -414,8 +422,16 @@ def _nics(configuration):
     return f"{number} x {nic}" if nic and number > 1 else nic
 
 
-def time_axis(axis, factor_name, what="time since measuring began"):
+SINCE_BEGIN = "time since the simulation began"
+
+
+def time_axis(axis, factor_name, what=SINCE_BEGIN):
     axis.set_xlabel(f"{what} ({factor_name})")
+
+
+def measured_axis(axis, factor_name, begins):
+    """Of times since measuring began, at `begins` of each run (us): at 0 if there is no warm-up."""
+    time_axis(axis, factor_name, "time since measuring began" if any(begins) else SINCE_BEGIN)
 
 
 def byte_ticks(axis, which, binary=False, most=7):

@@ -25,10 +25,10 @@ from .style import (
     heading,
     legend_above,
     make_figure,
+    measured_axis,
     patch_handle,
     state_names,
     text,
-    time_axis,
     unit_for,
 )
 
@@ -152,7 +152,7 @@ def draw_timeline(items, width):
             axis.set_title(title, fontsize=6.5)
     longest = max(end - begin for begin, end in spans)
     axes[-1, 0].set_xlim(0, longest / factor)
-    time_axis(axes[-1, 0], unit)
+    measured_axis(axes[-1, 0], unit, [begin for begin, _ in spans])
     if lanes:
         draw_lanes(axes[0, 0], items[0].run, streams, spans[0], factor, width)
     heading(figure, items)

@@ -8,14 +8,12 @@ import operator
 import matplotlib.lines
 import numpy
 
+from ..quantiles import LEAST
 from . import style as p
 
 FILLS = ("full", "none", "left", "top", "right", "bottom")  # of marks, a kind of flows each
-# And of how many flows: of fewer than 1 / (1 - q) a quantile q is only the slowest one, as in the
-# picture by-size.
-SHOWN = (("p50", "median", 1), ("p95", "95th percentile", 20), ("p99", "99th percentile", 100))
+SHOWN = (("p50", "median"), ("p95", "95th percentile"), ("p99", "99th percentile"))
 MOST_FLOWS = 12  # lines of single flows in a picture
-SINCE = "time since the simulation began"
 
 
 def during(item, table):
@@ -79,9 +77,25 @@ def kinds_of(items):
     return sorted(count, key=lambda tag: (-count[tag], tag)) if len(count) > 1 else ["all"]
 
 
-def slowdown_panels(axes, items, most_ticks=3):
-    """Into three axes, over flow size: the groups of slowdown.csv, of about as many flows each.
-    Handles and labels.
+def groups_of(item, kind):
+    table = item.run.slowdowns()
+    return table[(table["tag"] == kind) & (table["kind"] == "group")]
+
+
+def quantiles_of(items):
+    """(those of SHOWN that some group has flows enough for, why each of the others is left out)"""
+    tables = [groups_of(item, kind) for kind in kinds_of(items)[: len(FILLS)] for item in items]
+    most = max(int(table["flows"].max()) for table in tables if len(table))
+    shown = [quantile for quantile in SHOWN if LEAST[quantile[0]] <= most]
+    return shown, [
+        f"{name}: a group has at most {most} flows, {LEAST[name]} are wanted (--size-groups)"
+        for name, _ in SHOWN[len(shown) :]
+    ]
+
+
+def slowdown_panels(axes, items, quantiles, most_ticks=3):
+    """Into an axis for each of the quantiles, over flow size: the groups of slowdown.csv, of about
+    as many flows each. Handles and labels.
 
     A group is a mark at the middle of its sizes and a line from its smallest to its largest. Kinds
     of flows are lines of their own: of one run in the colours of runs, of several with marks filled
@@ -107,9 +121,8 @@ def slowdown_panels(axes, items, most_ticks=3):
         labels[-1] += f" ({len(kinds) - len(shown)} kinds of fewer flows are left out)"
     tables, lines = [], []
     for item in items:
-        table = item.run.slowdowns()
         for kind in shown:
-            tables.append(table[(table["tag"] == kind) & (table["kind"] == "group")])
+            tables.append(groups_of(item, kind))
             line = {
                 "color": item.colour,
                 "linestyle": item.dashes,
@@ -124,8 +137,8 @@ def slowdown_panels(axes, items, most_ticks=3):
         for size in table[column]
         if size > 0
     ]
-    for axis, (name, title, least) in zip(axes, SHOWN):
-        values = [1.0]
+    for axis, (name, title) in zip(axes, quantiles):
+        values, least = [1.0], LEAST[name]
         for every_group, line in zip(tables, lines):
             table = every_group[every_group["flows"] >= least]
             low, high = (
@@ -147,12 +160,6 @@ def slowdown_panels(axes, items, most_ticks=3):
         p.number_ticks(axis, "y")
         left_out = any((table["flows"] < least).any() for table in tables)
         axis.set_xlabel("flow size" + (f"\n(groups of {least} or more)" if left_out else ""))
-        if len(values) == 1:
-            most = max(int(table["flows"].max()) for table in tables if len(table))
-            words = f"a group has\nat most {most} flows;\n{least} are wanted\n(--size-groups)"
-            p.say_instead(axis, words)
-            axis.set_ylim(0.93, 2.1)
-            p.number_ticks(axis, "y")
         axis.set_ylabel("slowdown, " + title)
     return handles, labels
 
@@ -161,13 +168,16 @@ def draw_slowdown(items, width):
     items = need(
         items, has_groups, "no flow sizes with slowdowns (slowdown.csv is missing or empty)"
     )
-    columns = 3 if width >= p.NARROW else 1
-    figure, axes = p.make_figure(width, 2.3 * (3 // columns) + 0.2, 3 // columns, columns)
-    kinds = slowdown_panels(axes.flat, items, most_ticks=3 if columns > 1 else 6)
+    quantiles, missing = quantiles_of(items)
+    columns = len(quantiles) if width >= p.NARROW else 1
+    rows = len(quantiles) // columns
+    figure, axes = p.make_figure(width, 2.3 * rows + 0.2, rows, columns)
+    kinds = slowdown_panels(axes.flat, items, quantiles, most_ticks=3 if columns > 1 else 6)
     if len(items) > 1 or kinds[0]:
         p.run_legend(axes.flat[0], items if len(items) > 1 else [], width, marked=True, more=kinds)
         for axis in axes.flat[1:columns]:
             p.no_legend(axis, axes.flat[0])
+    p.say_left_out(figure, missing)
     p.heading(figure, items)
     return figure
 
@@ -236,7 +246,7 @@ def draw_queues(items, width):
             titles.append(
                 p.fitting(p.text(name + note, 160), p.STYLE["axes.titlesize"], (width - 0.8) * 72)
             )
-    p.time_axis(axes[-1], unit, SINCE)
+    p.time_axis(axes[-1], unit)
     if names[0]:
         p.run_legend(axes[0], items, width, title=titles[0])
         for axis, title in zip(axes[1:], titles[1:]):
@@ -281,10 +291,17 @@ def ports_of_all(items, most=3):
 # ---- rates
 
 
+def jain_rows(item):
+    """Intervals of the part of the run that is shown in which flows ran; in some all stood still,
+    which is no index but a gap.
+    """
+    table = during(item, item.run.fairness())
+    return table[table["flows"] > 0]
+
+
 def jain_panel(axis, items, factor):
     for item in items:
-        table = during(item, item.run.fairness())
-        table = table[table["flows"] > 0]
+        table = jain_rows(item)
         look = {
             "color": item.colour,
             "linestyle": item.dashes,
@@ -357,6 +374,6 @@ def draw_rates(items, width):
     jain_panel(axes[-1], items, factor)
     if len(items) > 1:
         p.run_legend(axes[-2], items, width)
-    p.time_axis(axes[-1], unit, SINCE)
+    p.time_axis(axes[-1], unit)
     p.heading(figure, items)
     return figure

@@ -14,6 +14,7 @@ from ..errors import InvalidInput, ProgramNotFound, missing_library
 from ..shown import complaint
 from . import launching
 from .arguments import jobs_of, option_of, set_own
+from .effects import without_effect
 from .errors import BadUse
 from .lock import Lock
 from .points import grid, option_name, read_points, split_values
@@ -191,6 +192,7 @@ def _conclude(out, numbers, stopped_by):
     try:
         wanted = set(numbers)
         rows = [row for row in store.rows() if row["id"] in wanted]
+        idle = without_effect(store, rows)
     finally:
         store.close()
     count = {
@@ -201,6 +203,16 @@ def _conclude(out, numbers, stopped_by):
         + (f", {count[FAILED]} failed" if count[FAILED] else "")
         + f": {os.path.join(out, DATABASE)}"
     )
+    if idle:
+        names = [
+            launching.own_name(name) or f"--{name.replace('_', '-')}" for name in idle
+        ]
+        one = len(idle) == 1
+        print(
+            f"sweep: note: {', '.join(names)} {'changes' if one else 'change'} nothing here: points"
+            f" that differ in {'it' if one else 'one of them'} alone have the same numbers",
+            file=sys.stderr,
+        )
     if stopped_by:
         print(
             f"sweep: stopped; {count[PENDING]} points are left: scripts/sweep resume {out}",

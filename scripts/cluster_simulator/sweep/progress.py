@@ -18,9 +18,9 @@ class Show:
         self.seconds = []
         self.quiet = quiet
         self.terminal = not quiet and sys.stderr is not None and sys.stderr.isatty()
-        self.last, self.shown, self.eta = 0, False, ""
+        self.last, self.shown = 0, False
 
-    def ended(self, row, seconds):
+    def ended(self, row, seconds, waiting, running, jobs):
         if row["status"] == PENDING:
             return
         self.done += row["status"] == DONE
@@ -36,20 +36,22 @@ class Show:
             else f"failed: {first_line(row['error'])}"
         )
         print(
-            f"[{self.done + self.failed}/{self.total}] {describe(row)}: {how}{self.eta}",
+            f"[{self.done + self.failed}/{self.total}] {describe(row)}: {how}"
+            + self._eta(waiting, running, jobs),
             file=sys.stderr,
             flush=True,
         )
 
     def state(self, waiting, running, jobs):
-        self.eta = self._eta(waiting, running, jobs)
         if not self.terminal or time.monotonic() - self.last < 0.5:
             return
         self.last = time.monotonic()
         text = f"{self.done} of {self.total} done" + (
             f", {self.failed} failed" if self.failed else ""
         )
-        text += f", {len(running)} running{self.eta or ', ETA unknown'}"
+        text += f", {len(running)} running" + (
+            self._eta(waiting, running, jobs) or ", ETA unknown"
+        )
         sys.stderr.write("\r\033[K" + text[: shutil.get_terminal_size().columns - 1])
         sys.stderr.flush()
         self.shown = True
@@ -61,14 +63,18 @@ class Show:
             self.shown = False
 
     def _eta(self, waiting, running, jobs):
-        if not self.seconds or not waiting + len(running):
+        """Until all are done, if each takes as long as those that are: a point that waits begins
+        where a place is free first. Nothing when no point is done yet, or those that run take
+        longer already: nobody knows.
+        """
+        if not self.seconds:
             return ""
-        mean = sum(self.seconds) / len(self.seconds)
-        now = time.monotonic()
-        left = waiting * mean + sum(
-            max(0.0, mean - (now - begin)) for _, _, begin in running.values()
-        )
-        return f", ETA {clock(left / min(jobs, waiting + len(running)))}"
+        mean, now = sum(self.seconds) / len(self.seconds), time.monotonic()
+        left = [max(0.0, mean - (now - begin)) for _, _, begin in running.values()]
+        free = sorted([0.0] * (jobs - len(left)) + left)
+        rounds, more = divmod(waiting, jobs)  # no place is free later than `mean` after another
+        last = max(at + mean * (rounds + (place < more)) for place, at in enumerate(free))
+        return f", ETA {clock(last)}" if last else ""
 
 
 def clock(seconds):

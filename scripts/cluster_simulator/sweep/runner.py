@@ -28,6 +28,7 @@ class Runner:
             keep,
             show,
         )
+        self.waiting = []  # ids
         self.running = {}  # id: (process, its standard error, when it began)
         self.captures = launching.Captures(folder)
         self.stopped_by = 0
@@ -35,7 +36,7 @@ class Runner:
 
     def run(self, numbers):
         """Until all are done or failed, or a signal comes."""
-        waiting = list(numbers)
+        self.waiting = list(numbers)
         main_thread = (
             threading.current_thread() is threading.main_thread()
         )  # others never see signals
@@ -48,15 +49,15 @@ class Runner:
             )  # nohup
         }
         try:
-            while self.running or (waiting and not self.stopped_by):
+            while self.running or (self.waiting and not self.stopped_by):
                 while len(self.running) < self.jobs and not self.stopped_by:
-                    number = next(filter(self._may_start, waiting), None)
+                    number = next(filter(self._may_start, self.waiting), None)
                     if number is None:
                         break
-                    waiting.remove(number)
+                    self.waiting.remove(number)
                     self._start(number)
                 self._collect()
-                self.show.state(len(waiting), self.running, self.jobs)
+                self.show.state(*self._left())
                 time.sleep(0.03)
         finally:
             for number, handler in before.items():
@@ -154,7 +155,11 @@ class Runner:
         )
         if not keep:
             shutil.rmtree(self._out(number), ignore_errors=True)
-        self.show.ended(self.store.row(number), seconds)
+        self.show.ended(self.store.row(number), seconds, *self._left())
+
+    def _left(self):
+        """What is still to be done: (points that wait, those that run, how many run at a time)"""
+        return 0 if self.stopped_by else len(self.waiting), self.running, self.jobs
 
     def _out(self, number):
         return os.path.join(self.folder, "runs", str(number))
