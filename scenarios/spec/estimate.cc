@@ -4,22 +4,20 @@
 #include "scenarios/spec/estimate.h"
 
 #include "collectives/placement.h"
-#include "collectives/registry.h"
-#include "contrib/rdma/core/roce-sizes.h"
-#include "scenarios/spec/aggregators.h"
 #include "scenarios/spec/cluster-options.h"
-#include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/jobs.h"
+#include "scenarios/spec/message-counter.h"
+#include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/rail-options.h"
+#include "scenarios/training/least-step.h"
 #include "scenarios/training/served-plan.h"
-#include "topologies/hop-counter.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
-#include <numeric>
+#include <set>
 #include <tuple>
-#include <unordered_set>
 #include <utility>
 
 namespace scenario
@@ -28,389 +26,8 @@ namespace scenario
 namespace
 {
 
-/// Beyond this a schedule is sampled.
-constexpr double kMostSteps = 4e6;
-
-// Bytes, measured: peaks of the resident set of optimized builds (x86-64, GCC 12, glibc), of runs
-// that differ in one of these (networks of 48 to 24,576 links, 16 to 160,000 connections, up to 4
-// million messages).
-constexpr double kProgram = 16e6;
-constexpr double kMpi = 22e6; ///< more, in one of several processes
-/// Of what is not the program, what each of several processes has of all: docs/ranks.md, k = 24 in
-/// one, two and four.
-constexpr double kOfAll = 1.0 / 9;
-constexpr double kIdleLink = 6000; ///< both ends
-constexpr double kIdleIbLink = 13000;
-constexpr double kBusyLink = 4500;         ///< more, once frames have crossed it
-constexpr double kConnection = 1500;       ///< both ends, and one message
-constexpr double kConnectionJourney = 350; ///< for the attribution of time
-constexpr double kConnectionTelemetry = 550;
-constexpr double kMessage = 64; ///< of flows.csv
-constexpr double kMostMessages =
-    1e6; ///< rows of flows.csv; beyond that it is written again at the end
-constexpr double kSampledMessage = 100;
-constexpr double kRank = 1000;
-constexpr double kLane = 200;
-constexpr double kPathRecord = 256;
-/// Until a queue pair serves another flow, with --queue-pairs=reused: it rests for 2 ms; as long
-/// again for the flow (assumed).
-constexpr rdma::Duration kReuseTime = rdma::Milliseconds(4);
 /// CriticalPath::RECORDS: at least one for each rank's collectives and messages of a step, though.
 constexpr double kMostPathRecords = 65536;
-
-/// Adds up messages.
-class Counter
-{
-  public:
-    Counter(const topo::Topology& topology,
-            const FabricSpec& fabric,
-            const ConnectionSpec& connections = {})
-        : m_topology(topology),
-          m_fabric(fabric),
-          m_connection(connections),
-          m_hops(topology),
-          m_out(topology.Endpoints().size()),
-          m_in(topology.Endpoints().size())
-    {
-    }
-
-    const topo::Topology& Network() const
-    {
-        return m_topology;
-    }
-
-    /// `times` messages of `bytes`, each in as many parts as its connection makes of it.
-    void Add(topo::EndpointId from, topo::EndpointId to, uint64_t bytes, double times)
-    {
-        const uint32_t parts = m_connection.split ? m_connection.queuePairs : 1;
-        for (uint32_t i = 0; i < parts; ++i)
-        {
-            const uint64_t part = m_connection.split ? m_connection.PartOf(bytes, i) : bytes;
-            AddPart(from, to, part, AcksOfEach(Packets(part), times), times);
-        }
-    }
-
-    /// A flow of TCP or UDP.
-    void AddOrdinary(topo::EndpointId from,
-                     topo::EndpointId to,
-                     uint64_t bytes,
-                     const ProtocolSpec& protocol)
-    {
-        // IPv4 and TCP with time stamps, or UDP; Ethernet with preamble and gap (as
-        // ordinary-setup.h and the frames on the wire have them).
-        constexpr uint32_t kTcp = 20 + 20 + 12;
-        constexpr uint32_t kUdp = 20 + 8;
-        constexpr uint32_t kEthernet = 14 + 4 + 8 + 12;
-        const uint32_t headers = protocol.IsTcp() ? kTcp : kUdp;
-        const uint64_t payload = protocol.packetMtu - headers;
-        const uint64_t packets = std::max<uint64_t>(1, (bytes + payload - 1) / payload);
-        const double acks = protocol.IsTcp() ? static_cast<double>(packets) + 3 : 0;
-        AddPackets(from, to, bytes, packets, headers + kEthernet, acks, 1);
-    }
-
-    /// Bytes that are fetched: a request for them, which their arrival answers.
-    void AddRead(topo::EndpointId from, topo::EndpointId to, uint64_t bytes)
-    {
-        AddPart(from, to, bytes, 0, 1);
-        m_sum.frameHops += Hops(to, from);
-    }
-
-    /// What a rank sends of a collective or of messages of its own.
-    void Send(const std::string& what, double bytes)
-    {
-        m_sum.sent[what] += bytes;
-    }
-
-    /// A message that crosses no network, `times`.
-    void AddInside(double times)
-    {
-        m_sum.messagesInside += times;
-    }
-
-    void Compute(double seconds)
-    {
-        m_sum.computeSeconds += seconds;
-    }
-
-    void Load(double seconds)
-    {
-        m_sum.loadingSeconds += seconds;
-    }
-
-    void Sampled()
-    {
-        m_sum.sampled = true;
-    }
-
-    /// Connections, and lanes of all ranks, of one more communicator or flow.
-    void Connect(double connections, double lanes)
-    {
-        m_sum.connections += connections * m_connection.queuePairs;
-        m_lanes += lanes;
-    }
-
-    /// \param ranks, paths see MemoryNeeds; \param times of all messages
-    MemoryNeeds Memory(const RunOptions& run, double ranks, double paths, double times) const
-    {
-        MemoryNeeds needs;
-        needs.links = static_cast<double>(m_topology.Links().size());
-        const double switches =
-            static_cast<double>(m_topology.Nodes().size() - m_topology.Hosts().size());
-        needs.routes = switches * static_cast<double>(m_topology.Endpoints().size());
-        needs.connections = m_sum.connections;
-        needs.bytesPerConnection = ConnectionBytes(m_fabric, run.attribution);
-        needs.messages = m_sum.messages * times;
-        needs.usedLinks = m_usedLinks;
-        needs.ranks = ranks;
-        needs.lanes = m_lanes;
-        needs.paths = paths;
-        needs.infiniBand = m_fabric.infiniBand;
-        return needs;
-    }
-
-    Estimate Result(const RunOptions& run) const
-    {
-        Estimate e = m_sum;
-        SpeedNeeds& needs = e.speedNeeds;
-        needs.links = static_cast<double>(m_topology.Links().size());
-        needs.infiniBand = m_fabric.infiniBand;
-        needs.windows = run.engine == "windows";
-        needs.processes = run.processes;
-        e.meanHops = e.dataPackets > 0 ? m_dataHops / e.dataPackets : 0;
-        const auto& endpoints = m_topology.Endpoints();
-        for (size_t i = 0; i < endpoints.size(); ++i)
-        {
-            const auto& link =
-                m_topology.Links()[m_topology.Nodes()[endpoints[i].host].ports[endpoints[i].port]];
-            e.busiestPortSeconds =
-                std::max(e.busiestPortSeconds,
-                         std::max(m_out[i], m_in[i]) * 8 /
-                             (static_cast<double>(link.rate.bps) * m_topology.About().planes));
-            needs.hosts += m_out[i] + m_in[i] > 0 ? 1 : 0;
-        }
-        e.speed = AssumeSpeed(needs);
-        return e;
-    }
-
-  private:
-    uint64_t Packets(uint64_t bytes) const
-    {
-        return std::max<uint64_t>(1, (bytes + m_fabric.mtu - 1) / m_fabric.mtu);
-    }
-
-    /// The last packet of a message asks for an ACK, and so does every ackEvery-th of its queue
-    /// pair, whose PSNs go on from message to message. The first begins with PSN 0; where later
-    /// ones begin in such a row is any multiple of what both numbers have in common, each as often.
-    double AcksOfEach(uint64_t packets, double times) const
-    {
-        const uint64_t every = m_fabric.ackEvery;
-        const auto first = static_cast<double>((packets + every - 1) / every);
-        if (times <= 1)
-        {
-            return first;
-        }
-        const uint64_t common = std::gcd(packets, every);
-        const double later = 1 + static_cast<double>(packets - common) / static_cast<double>(every);
-        return (first + (times - 1) * later) / times;
-    }
-
-    /// What goes over one queue pair, and is acknowledged by so many ACKs.
-    void AddPart(topo::EndpointId from,
-                 topo::EndpointId to,
-                 uint64_t bytes,
-                 double acks,
-                 double times)
-    {
-        // Of a whole packet: a short frame is padded.
-        const double header =
-            static_cast<double>(
-                m_fabric.frames.DataWire(rdma::RoceOpcode::kWriteMiddle, m_fabric.mtu)) -
-            m_fabric.mtu;
-        AddPackets(from, to, bytes, Packets(bytes), header, acks, times);
-    }
-
-    void AddPackets(topo::EndpointId from,
-                    topo::EndpointId to,
-                    uint64_t bytes,
-                    uint64_t packets,
-                    double header,
-                    double acks,
-                    double times)
-    {
-        const double hops = Hops(from, to);
-        const double n = static_cast<double>(packets) * times;
-        m_usedLinks += hops;
-        m_sum.messages += times;
-        m_sum.networkBytes += static_cast<double>(bytes) * times;
-        m_sum.dataPackets += n;
-        m_sum.ackPackets += acks * times;
-        m_sum.frameHops += hops * (n + acks * times);
-        m_dataHops += hops * n;
-        const double wire =
-            (static_cast<double>(bytes) + static_cast<double>(packets) * header) * times;
-        m_out[from] += wire;
-        m_in[to] += wire;
-    }
-
-    /// Of a network whose routes would take minutes: of the paths that are not looked at, the
-    /// others' mean.
-    double Hops(topo::EndpointId from, topo::EndpointId to)
-    {
-        if (const auto hops = m_hops.Hops(from, to))
-        {
-            ++m_knownPaths;
-            m_knownHops += *hops;
-            return *hops;
-        }
-        Sampled();
-        return m_knownPaths > 0 ? m_knownHops / m_knownPaths : 0;
-    }
-
-    const topo::Topology& m_topology;
-    const FabricSpec& m_fabric;
-    const ConnectionSpec m_connection;
-    topo::HopCounter m_hops;
-    double m_knownPaths = 0;
-    double m_knownHops = 0;
-    std::vector<double> m_out; ///< wire bytes per endpoint
-    std::vector<double> m_in;
-    Estimate m_sum;
-    double m_dataHops = 0;
-    double m_usedLinks = 0; ///< at most
-    double m_lanes = 0;
-};
-
-/// What a communicator keeps: the most that any of its collectives needs.
-struct Kept
-{
-    double connections = 0;
-    double lanes = 0;
-};
-
-/// Of a NIC, the port in the first plane: all planes are alike.
-topo::PortId
-PortOf(const topo::Topology& topology, uint32_t nic)
-{
-    return static_cast<topo::PortId>(nic * topology.About().planes);
-}
-
-/// One collective over all `members` (ranks of the run), `times` over.
-Kept
-AddCollective(Counter* counter,
-              const coll::Collective& what,
-              const std::vector<coll::Rank>& members,
-              const ClusterSpec& cluster,
-              const CollectiveOptions& options,
-              double times)
-{
-    const coll::Placement placement = PlacementOf(cluster, members);
-    const coll::Choice choice = ChoiceOf(options, what, placement);
-    const auto schedule =
-        choice.algorithm->Make(what, placement, options.OptionsFor(what.op, choice));
-    const topo::ProtocolTimes wire =
-        choice.protocol ? options.machine.library.Of(*choice.protocol) : topo::ProtocolTimes{};
-
-    // A member's server; a switch between servers: a number behind them.
-    const auto hostOf = [&](coll::Rank member) {
-        if (member < what.ranks)
-        {
-            return placement.serverOf[member];
-        }
-        const coll::NetworkNode& node = schedule->NetworkNodes()[member - what.ranks];
-        return node.kind == coll::NetworkNode::kFabricSwitch ? cluster.servers + node.where
-                                                             : node.where;
-    };
-    const auto& topology = counter->Network();
-    const auto endpointOf = [&](uint32_t host, uint32_t towards, topo::PortId nic) {
-        if (host < cluster.servers)
-        {
-            return topology.EndpointOf(cluster.hostOfServer[host], PortOf(topology, nic));
-        }
-        const Aggregators& switches = *cluster.aggregators;
-        const uint32_t unit = host - cluster.servers;
-        return topology.EndpointOf(switches.Units()[unit].host,
-                                   static_cast<topo::PortId>(switches.PortTo(nic, unit, towards)));
-    };
-
-    double steps = 0;
-    for (coll::Rank r = 0; r < schedule->Members(); ++r)
-    {
-        for (coll::Lane l = 0; l < schedule->Lanes(r); ++l)
-        {
-            steps += schedule->Steps(r, l);
-        }
-    }
-    // Evenly: steps stride/2, stride/2 + stride, ... of a lane stand for stride steps each.
-    const uint32_t stride =
-        steps > kMostSteps ? static_cast<uint32_t>(std::ceil(steps / kMostSteps)) : 1;
-    if (stride > 1)
-    {
-        counter->Sampled();
-    }
-    const uint32_t nics = std::max(1u, cluster.server.nics);
-    Kept kept;
-    // The last lane of a member that sent to this one.
-    std::vector<uint32_t> metIn(schedule->Members(), 0);
-    uint32_t lane = 0;
-    for (coll::Rank r = 0; r < schedule->Members(); ++r)
-    {
-        const uint32_t from = hostOf(r);
-        for (coll::Lane l = 0; l < schedule->Lanes(r); ++l)
-        {
-            ++lane;
-            kept.lanes += 1;
-            double peers = 0;
-            double sends = 0;
-            const coll::StepIndex count = schedule->Steps(r, l);
-            const coll::StepIndex samples = (count + stride - 1) / stride;
-            if (samples == 0)
-            {
-                continue;
-            }
-            const double weight = static_cast<double>(count) / samples * times;
-            const uint32_t channel = schedule->Channel(l);
-            const bool own = OwnNics(options, *choice.algorithm, what.op);
-            // As CollectiveRunner has it.
-            const auto nicOf = [&](coll::Rank rank) {
-                const uint32_t beside =
-                    own ? coll::NicNearGpu(placement.gpuOf[rank], cluster.server.gpus, nics) : 0;
-                return static_cast<topo::PortId>((beside + channel) % nics);
-            };
-            const topo::PortId nic = r < what.ranks ? nicOf(r) : channel % nics;
-            for (coll::StepIndex i = 0; i < samples; ++i)
-            {
-                const coll::Step step =
-                    schedule->At(r, l, std::min(count - 1, i * stride + stride / 2));
-                if (step.sendPeer == coll::kNoRank)
-                {
-                    continue;
-                }
-                if (r < what.ranks)
-                {
-                    counter->Send(coll::OpName(what.op),
-                                  static_cast<double>(step.sendBytes) * weight);
-                }
-                const uint32_t to = hostOf(step.sendPeer);
-                if (to == from)
-                {
-                    counter->AddInside(weight);
-                    continue;
-                }
-                ++sends;
-                peers += metIn[step.sendPeer] == lane ? 0 : 1;
-                metIn[step.sendPeer] = lane;
-                counter->Add(endpointOf(from, to, nic),
-                             endpointOf(to, from, own ? nicOf(step.sendPeer) : nic),
-                             static_cast<uint64_t>(
-                                 std::ceil(wire.OnWire(static_cast<double>(step.sendBytes)))),
-                             weight);
-            }
-            // In a sample where nobody comes twice, those between the samples are others still.
-            kept.connections += peers == sends ? std::min(peers * stride, what.ranks - 1.0) : peers;
-        }
-    }
-    return kept;
-}
 
 /// Of the NIC by which a rank's messages leave its server.
 topo::EndpointId
@@ -426,7 +43,7 @@ EndpointOf(const ClusterSpec& cluster, const CollectiveOptions& options, coll::R
 
 /// Messages between ranks.
 void
-AddMessages(Counter* counter, const TrainingScenario& s)
+AddMessages(MessageCounter* counter, const TrainingScenario& s)
 {
     // By role: peer offset, group kind, bytes.
     std::vector<std::map<std::tuple<int32_t, uint32_t, uint64_t>, double>> sends;
@@ -475,7 +92,7 @@ AddMessages(Counter* counter, const TrainingScenario& s)
 
 /// A step of parameter servers, if all replicas are equally fast.
 void
-AddServed(Counter* counter, const TrainingScenario& s)
+AddServed(MessageCounter* counter, const TrainingScenario& s)
 {
     const training::ServedPlan& served = *s.served;
     const training::ServedOptions& o = served.Options();
@@ -509,16 +126,92 @@ AddServed(Counter* counter, const TrainingScenario& s)
             {
                 counter->Add(replica, server, training::kRequestBytes, fetches);
             }
-            counter->Connect(asks ? 3 : 2, 0);
+            counter->Connect({asks ? 3.0 : 2.0, 0});
         }
     }
 }
 
+/// Whether each step has what all replicas of parameter servers send, or all send as much between
+/// servers: else those that send least may do most of the steps.
+bool
+WaitsForPorts(const TrainingScenario& s)
+{
+    const training::ServedPlan& served = *s.served;
+    if (served.Options().strategy == training::Strategy::kSandblaster)
+    {
+        return true;
+    }
+    const uint32_t gpus = s.cluster.server.gpus;
+    std::set<uint32_t> between; // shards, of each replica
+    for (coll::Rank r = 0; r < served.Replicas(); ++r)
+    {
+        uint32_t shards = 0;
+        for (uint32_t shard = 0; shard < served.Shards(); ++shard)
+        {
+            shards += served.ServerOf(shard) / gpus != r / gpus;
+        }
+        between.insert(shards);
+    }
+    return between.size() == 1;
+}
+
+double
+SlownessOf(const training::TrainingPlan& plan, coll::Rank rank)
+{
+    return plan.slowness.empty() ? 1 : plan.slowness[rank];
+}
+
+/// Computing of a step, seconds.
+struct Computing
+{
+    double longest = 0;     ///< of the GPU that takes longest, as a mean over the steps of the run
+    double shortest = 0;    ///< of the longest role by the fastest GPU
+    double leastJitter = 1; ///< what --jitter makes of any of it at least
+    coll::Rank slowest = 0; ///< which GPU takes longest without jitter
+};
+
+/// \param ofRole seconds
+Computing
+ComputingOf(const TrainingScenario& s, const std::vector<double>& ofRole)
+{
+    constexpr double kMostDraws = 1e7; // a second; of more steps the first
+    const training::TrainingPlan& plan = s.plan;
+    const bool varies = plan.jitter.sigma > 0;
+    const double steps = static_cast<double>(s.steps) + s.warmupSteps;
+    const auto drawn =
+        varies ? static_cast<uint32_t>(std::max(1.0, std::min(steps, kMostDraws / plan.ranks))) : 1;
+    Computing all;
+    double most = 0;
+    double fastest = std::numeric_limits<double>::infinity();
+    for (coll::Rank rank = 0; rank < plan.ranks; ++rank)
+    {
+        const double seconds = SlownessOf(plan, rank) * ofRole[plan.roleOf[rank]];
+        all.slowest = seconds > most ? rank : all.slowest;
+        most = std::max(most, seconds);
+        fastest = std::min(fastest, SlownessOf(plan, rank));
+        all.shortest = std::max(all.shortest, ofRole[plan.roleOf[rank]]);
+    }
+    for (uint32_t step = 0; varies && step < drawn; ++step)
+    {
+        double longest = 0;
+        for (coll::Rank rank = 0; rank < plan.ranks; ++rank)
+        {
+            const double draw = training::JitterOf(plan.jitter, rank, step);
+            all.leastJitter = step + rank == 0 ? draw : std::min(all.leastJitter, draw);
+            longest = std::max(longest, draw * SlownessOf(plan, rank) * ofRole[plan.roleOf[rank]]);
+        }
+        all.longest += longest / drawn;
+    }
+    all.longest = varies ? all.longest : most;
+    all.shortest *= fastest * all.leastJitter;
+    return all;
+}
+
 /// The plan's step, and what its communicators keep.
-Counter
+MessageCounter
 CountStep(const TrainingScenario& s)
 {
-    Counter counter(s.cluster.topology, s.fabric, s.cluster.connections);
+    MessageCounter counter(s.cluster.topology, s.fabric, s.cluster.connections);
     if (s.served)
     {
         AddServed(&counter, s);
@@ -559,18 +252,8 @@ CountStep(const TrainingScenario& s)
         computing.push_back(seconds);
     }
     // (The step that fills a pipeline, which nobody's usual role is, is one of many.)
-    // Of the GPU that computes longest; of replicas of servers, which do not wait for it, if all
-    // were as fast as the fastest.
-    double compute = 0;
-    const std::vector<double>& slowness = s.plan.slowness;
-    const double fastest =
-        slowness.empty() ? 1 : *std::min_element(slowness.begin(), slowness.end());
-    for (coll::Rank rank = 0; rank < s.plan.ranks; ++rank)
-    {
-        const double slow = s.served || slowness.empty() ? fastest : slowness[rank];
-        compute = std::max(compute, slow * computing[s.plan.roleOf[rank]]);
-    }
-    std::map<std::pair<uint32_t, std::size_t>, Kept> communicators;
+    const Computing compute = ComputingOf(s, computing);
+    std::map<std::pair<uint32_t, std::size_t>, CommunicatorNeeds> communicators;
     for (uint32_t kind = 0; kind < s.plan.groupKinds.size(); ++kind)
     {
         const auto& groups = s.plan.groupKinds[kind].groups;
@@ -589,11 +272,8 @@ CountStep(const TrainingScenario& s)
                 what.bytes = bytes;
                 what.ranks = static_cast<coll::Rank>(groups[g].size());
                 what.blocks = done.blocks;
-                const Kept kept =
-                    AddCollective(&counter, what, groups[g], s.cluster, s.collectives, done.times);
-                Kept& most = communicators[{group, g}];
-                most.connections = std::max(most.connections, kept.connections);
-                most.lanes = std::max(most.lanes, kept.lanes);
+                communicators[{group, g}].Cover(
+                    counter.AddCollective(what, groups[g], s.cluster, s.collectives, done.times));
             }
         }
     }
@@ -601,66 +281,21 @@ CountStep(const TrainingScenario& s)
     {
         AddMessages(&counter, s);
     }
-    for (const auto& [which, kept] : communicators)
+    for (const auto& [which, needs] : communicators)
     {
-        counter.Connect(kept.connections, kept.lanes);
+        counter.Connect(needs);
     }
     const bool inPieces =
         s.served && s.served->Options().strategy == training::Strategy::kSandblaster;
-    counter.Compute(compute * (inPieces ? s.accumulation : 1));
+    // Replicas of servers do not wait for each other.
+    counter.Compute((s.served ? compute.shortest : compute.longest) *
+                        (inPieces ? s.accumulation : 1),
+                    compute.leastJitter * training::LeastStep(s.plan, compute.slowest).Seconds());
     counter.Load(loading);
     return counter;
 }
 
-/// Flows, and the queue pairs that they need. \return when the last of them starts
-rdma::TimePoint
-AddFlows(Counter* counter,
-         const std::vector<Flow>& flows,
-         FlowOperation operation,
-         const ProtocolSpec& protocol,
-         QueuePairUse queuePairs)
-{
-    std::unordered_set<uint64_t> pairs;
-    std::size_t resting = 0; // the first flow whose queue pair is not yet free for another
-    std::size_t most = 0;
-    rdma::TimePoint lastStart;
-    for (std::size_t i = 0; i < flows.size(); ++i)
-    {
-        const Flow& f = flows[i];
-        lastStart = std::max(lastStart, f.start);
-        if (protocol.IsOrdinary())
-        {
-            counter->AddOrdinary(f.src, f.dst, f.bytes, protocol);
-        }
-        else if (operation == FlowOperation::kRead)
-        {
-            counter->AddRead(f.src, f.dst, f.bytes);
-        }
-        else
-        {
-            counter->Add(f.src, f.dst, f.bytes, 1);
-        }
-        switch (queuePairs)
-        {
-        case QueuePairUse::kPerFlow:
-            most = i + 1;
-            break;
-        case QueuePairUse::kReused:
-            while (flows[resting].start.ps + kReuseTime.ps < f.start.ps)
-            {
-                ++resting;
-            }
-            most = std::max(most, i + 1 - resting);
-            break;
-        case QueuePairUse::kPerPair:
-            pairs.insert(static_cast<uint64_t>(f.src) << 32 | f.dst);
-            most = pairs.size();
-            break;
-        }
-    }
-    counter->Connect(static_cast<double>(most), 0);
-    return lastStart;
-}
+} // namespace
 
 Estimate
 Times(Estimate e, double n)
@@ -673,6 +308,7 @@ Times(Estimate e, double n)
     e.frameHops *= n;
     e.busiestPortSeconds *= n;
     e.computeSeconds *= n;
+    e.graphSeconds *= n;
     e.loadingSeconds *= n;
     for (auto& [what, bytes] : e.sent)
     {
@@ -693,6 +329,7 @@ Add(const Estimate& e, Estimate* sum)
     sum->frameHops += e.frameHops;
     sum->busiestPortSeconds += e.busiestPortSeconds;
     sum->computeSeconds += e.computeSeconds;
+    sum->graphSeconds += e.graphSeconds;
     sum->loadingSeconds += e.loadingSeconds;
     for (const auto& [what, bytes] : e.sent)
     {
@@ -714,48 +351,6 @@ PlanOfSize(const training::TrainingPlan& plan, std::size_t size)
     return one;
 }
 
-} // namespace
-
-MemoryEstimate
-EstimateMemory(const MemoryNeeds& needs)
-{
-    MemoryEstimate e;
-    e.program = kProgram;
-    e.network = needs.links * (needs.infiniBand ? kIdleIbLink : kIdleLink) + 2 * needs.routes +
-                std::min(needs.links, needs.usedLinks) * kBusyLink;
-    e.connections = needs.connections * needs.bytesPerConnection;
-    e.messages = needs.messages <= kMostMessages ? needs.messages * kMessage
-                                                 : kMostMessages * kSampledMessage;
-    e.ranks = needs.ranks * kRank + needs.lanes * kLane + needs.paths * kPathRecord;
-    return e;
-}
-
-MemoryEstimate
-EstimateProcess(const MemoryEstimate& alone, const Processes& processes)
-{
-    MemoryEstimate e = alone;
-    if (!processes.Several())
-    {
-        return e;
-    }
-    e.program += kMpi;
-    const double share =
-        processes.hostsApart ? kOfAll + (1 - kOfAll) / static_cast<double>(processes.count) : 1;
-    for (double* part : {&e.network, &e.connections, &e.messages, &e.ranks})
-    {
-        *part *= share;
-    }
-    return e;
-}
-
-double
-ConnectionBytes(const FabricSpec& fabric, bool attribution)
-{
-    const bool telemetry = fabric.cc == "hpcc" || fabric.cc == "powertcp";
-    return kConnection + (attribution ? kConnectionJourney : 0) +
-           (telemetry ? kConnectionTelemetry : 0);
-}
-
 Estimate
 EstimateStep(const TrainingScenario& s, std::size_t size)
 {
@@ -765,16 +360,16 @@ EstimateStep(const TrainingScenario& s, std::size_t size)
         one.plan = PlanOfSize(s.plan, size);
         return EstimateStep(one);
     }
-    const Counter counter = CountStep(s);
-    Estimate e = counter.Result(s.run);
+    const MessageCounter counter = CountStep(s);
     const double steps = static_cast<double>(s.steps) + s.warmupSteps;
     const double paths =
-        s.run.attribution
+        s.run.attribution || !HasPackets(s.fabric)
             ? std::max(kMostPathRecords, static_cast<double>(s.plan.CountCommunicating()))
             : 0;
-    e.memoryNeeds = counter.Memory(s.run, s.plan.ranks, std::min(paths, e.messages * steps), steps);
-    e.memory = EstimateMemory(e.memoryNeeds);
-    return e;
+    return counter.Result(s.run,
+                          s.plan.ranks,
+                          std::min(paths, counter.CountMessages() * steps),
+                          steps);
 }
 
 Estimate
@@ -784,14 +379,14 @@ EstimateJob(const Job& job, const TrainingScenario& together)
     {
         return EstimateRun(*job.scenario);
     }
-    Counter counter(together.cluster.topology, together.fabric, together.cluster.connections);
+    MessageCounter counter(together.cluster.topology,
+                           together.fabric,
+                           together.cluster.connections);
     // Each flow has a queue pair: FlowJob::queuePairs, of which jobs say nothing.
     const rdma::TimePoint last =
-        AddFlows(&counter, job.flows, job.operation, job.protocol, QueuePairUse::kPerFlow);
-    Estimate e = counter.Result(together.run);
+        counter.AddFlows(job.flows, job.operation, job.protocol, QueuePairUse::kPerFlow);
+    Estimate e = counter.Result(together.run, 0, 0, 1);
     e.lastStartSeconds = static_cast<double>(last.ps - job.start.ps) * 1e-12;
-    e.memoryNeeds = counter.Memory(together.run, 0, 0, 1);
-    e.memory = EstimateMemory(e.memoryNeeds);
     return e;
 }
 
@@ -805,12 +400,13 @@ EstimateTogether(const TrainingScenario& s, const std::vector<Estimate>& ofJobs)
     {
         const Job& job = s.jobs->jobs[i];
         const Estimate& e = ofJobs[i];
-        const double busiest = std::max(all.busiestPortSeconds, e.busiestPortSeconds);
+        const double busiest =
+            std::max(all.busiestPortSeconds, e.portsAwaited ? e.busiestPortSeconds : 0);
         const double end = static_cast<double>(job.start.ps) * 1e-12 + e.LowerBoundSeconds();
         links += e.meanHops * e.dataPackets;
         Add(e, &all);
         all.busiestPortSeconds = busiest;
-        all.computeSeconds = all.loadingSeconds = 0; // in `end`
+        all.computeSeconds = all.graphSeconds = all.loadingSeconds = 0; // in `end`
         all.lastStartSeconds = std::max(all.lastStartSeconds, end);
         all.connections += e.connections;
         all.sampled = all.sampled || e.sampled;
@@ -858,6 +454,14 @@ EstimateRun(const TrainingScenario& s)
         const training::ServedOptions& o = s.served->Options();
         const double unawaited = std::max({1U, o.pushEvery, o.fetchEvery});
         all.busiestPortSeconds *= std::max(0.0, steps - unawaited) / steps;
+        all.portsAwaited = WaitsForPorts(s);
+    }
+    if (s.plan.fillRoles > 0)
+    {
+        // The first step fills the pipeline, and the last one's messages are awaited by nobody.
+        const double whole = std::max(0.0, steps - 1) / steps;
+        all.busiestPortSeconds *= whole;
+        all.computeSeconds *= whole;
     }
     return all;
 }
@@ -865,48 +469,41 @@ EstimateRun(const TrainingScenario& s)
 Estimate
 EstimateRun(const CollperfScenario& s)
 {
-    Counter counter(s.cluster.topology, s.fabric, s.cluster.connections);
+    MessageCounter counter(s.cluster.topology, s.fabric, s.cluster.connections);
     std::vector<coll::Rank> members(s.ranks);
     for (coll::Rank r = 0; r < s.ranks; ++r)
     {
         members[r] = r;
     }
-    Kept most;
+    CommunicatorNeeds all;
     for (const CollectiveOptions* choice : s.Choices())
     {
         // Each has connections of its own.
-        Kept mostOfOne;
+        CommunicatorNeeds ofOne;
         for (const uint64_t bytes : s.sizes)
         {
-            const Kept kept = AddCollective(&counter,
-                                            s.CollectiveOf(bytes),
-                                            members,
-                                            s.cluster,
-                                            *choice,
-                                            static_cast<double>(s.iterations) + s.warmupIterations);
-            mostOfOne.connections = std::max(mostOfOne.connections, kept.connections);
-            mostOfOne.lanes = std::max(mostOfOne.lanes, kept.lanes);
+            ofOne.Cover(
+                counter.AddCollective(s.CollectiveOf(bytes),
+                                      members,
+                                      s.cluster,
+                                      *choice,
+                                      static_cast<double>(s.iterations) + s.warmupIterations));
         }
-        most.connections += mostOfOne.connections;
-        most.lanes = std::max(most.lanes, mostOfOne.lanes);
+        all.connections += ofOne.connections;
+        all.lanes = std::max(all.lanes, ofOne.lanes);
     }
-    counter.Connect(most.connections, most.lanes);
-    Estimate e = counter.Result(s.run);
-    e.memoryNeeds = counter.Memory(s.run, s.ranks, 0, 1);
-    e.memory = EstimateMemory(e.memoryNeeds);
-    return e;
+    counter.Connect(all);
+    return counter.Result(s.run, s.ranks, 0, 1);
 }
 
 Estimate
 EstimateRun(const TrafficScenario& s)
 {
-    Counter counter(s.topology, s.fabric);
+    MessageCounter counter(s.topology, s.fabric);
     const rdma::TimePoint lastStart =
-        AddFlows(&counter, s.flows, s.operation, s.run.protocol, s.queuePairs);
-    Estimate e = counter.Result(s.run);
+        counter.AddFlows(s.flows, s.operation, s.run.protocol, s.queuePairs);
+    Estimate e = counter.Result(s.run, 0, 0, 1);
     e.lastStartSeconds = static_cast<double>(lastStart.ps) * 1e-12;
-    e.memoryNeeds = counter.Memory(s.run, 0, 0, 1);
-    e.memory = EstimateMemory(e.memoryNeeds);
     const double stop = static_cast<double>(s.stopAfter.ps) * 1e-12;
     if (stop > 0 && stop < e.LowerBoundSeconds())
     {

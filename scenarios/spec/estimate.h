@@ -14,7 +14,8 @@
  * an ACK a segment and a handshake of three, UDP none.
  *
  * The lower bound of the simulated time is what the busiest network interface needs for its wire
- * bytes on all of its planes, or the GPU for its computing: no run can be shorter.
+ * bytes on all of its planes, or the GPUs for their computing and for waiting for each other's: no
+ * run can be shorter.
  *
  * The memory is what the simulator itself takes (the GPUs' is the plan's).
  */
@@ -88,7 +89,13 @@ struct Estimate
     double stopSeconds = 0;      ///< the run is stopped then, before all can have been done; else 0
     double busiestPortSeconds =
         0; ///< wire time of the network interface that carries most, in its busier direction
-    double computeSeconds = 0;
+    /// False: steps may be those of whoever sends least, as with parameter servers some replicas
+    /// may be nearer to the servers than others.
+    bool portsAwaited = true;
+    double computeSeconds = 0; ///< of the GPU that computes longest
+    /// With what it waits for others that compute, as for the bubble of a pipeline: of steps, if
+    /// communication takes no time (training::LeastStep). 0: it is not known.
+    double graphSeconds = 0;
     double loadingSeconds = 0; ///< of the next batch, by the server that takes longest
     /// Bytes that all ranks together send, inside servers too, as the algorithms have it: by
     /// operation, and `send`, messages from one rank to another.
@@ -102,7 +109,11 @@ struct Estimate
 
     double LowerBoundSeconds() const
     {
-        return std::max({busiestPortSeconds, computeSeconds, loadingSeconds, lastStartSeconds});
+        return std::max({portsAwaited ? busiestPortSeconds : 0,
+                         computeSeconds,
+                         graphSeconds,
+                         loadingSeconds,
+                         lastStartSeconds});
     }
 };
 

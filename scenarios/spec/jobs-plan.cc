@@ -41,6 +41,10 @@ JobsPlanText(const TrainingScenario& s)
     text += "(at least: from its start, all its steps and its warm-up; bytes between servers)\n";
     text += "\nPlan\n";
     text += PlanLine("network", NetworkText(s.cluster.topology, s.cluster.topologyName));
+    for (const Job& job : set.jobs)
+    {
+        text += PlanLineIf("GPUs of " + job.name, SlowText(job.scenario->plan));
+    }
     text += FabricText(s.fabric, s.cluster.topology) +
             PlanLineIf("scheduling", EtsText(s.fabric.ets)) + EventLines(s.run, s.cluster.topology);
     text += EstimateText(EstimateTogether(s, ofJobs), s.fabric, s.run);

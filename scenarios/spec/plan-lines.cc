@@ -154,8 +154,11 @@ FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
                          "; links " + rdma::ToString(f.linkDelay) +
                          (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
         text += PlanLine("credits", CoverOfCredits(f, topology).plan);
+        const bool several = f.ib.routing.find(',') != std::string::npos;
         return text + PlanLine("routing",
-                               f.ib.routing +
+                               (!f.ib.lfts.empty() ? "tables of " + f.ib.lfts
+                                : several          ? "the first that can of " + f.ib.routing
+                                                   : f.ib.routing) +
                                    (f.balancing.name == "tables" ? "" : ", " + f.balancing.Text()) +
                                    ", LMC " + std::to_string(f.ib.lmc));
     }
@@ -313,6 +316,34 @@ NcclLine(const NcclLimits& nccl)
     for (const std::string& note : nccl.notes)
     {
         text += PlanLine("", rdma::Shown(note));
+    }
+    return text;
+}
+
+std::string
+SlowText(const training::TrainingPlan& plan)
+{
+    constexpr uint32_t kShown = 8;
+    const auto& all = plan.slowness;
+    const auto count =
+        std::count_if(all.begin(), all.end(), [](double factor) { return factor != 1; });
+    if (count > kShown)
+    {
+        const auto [least, most] = std::minmax_element(all.begin(), all.end());
+        return Format("computing takes %.4g (rank %d) to %.4g (rank %d) times as long",
+                      *least,
+                      static_cast<int>(least - all.begin()),
+                      *most,
+                      static_cast<int>(most - all.begin()));
+    }
+    std::string text;
+    for (coll::Rank rank = 0; rank < plan.slowness.size(); ++rank)
+    {
+        if (plan.slowness[rank] != 1)
+        {
+            text += (text.empty() ? "rank " : ", ") + std::to_string(rank) +
+                    Format(" computes %.4g times as long", plan.slowness[rank]);
+        }
     }
     return text;
 }

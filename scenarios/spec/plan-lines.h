@@ -66,6 +66,10 @@ std::string AlgorithmText(const CollectiveOptions& options,
 /// Nothing without such variables.
 std::string NcclLine(const NcclLimits& nccl);
 
+/// "rank 2 computes 1.5 times as long, 7 computes 4 times as long", of many the least and the most;
+/// empty: none does.
+std::string SlowText(const training::TrainingPlan& plan);
+
 } // namespace scenario
 
 #endif // SCENARIOS_SPEC_PLAN_LINES_H

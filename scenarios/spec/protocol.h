@@ -6,6 +6,8 @@
 #ifndef SCENARIOS_SPEC_PROTOCOL_H
 #define SCENARIOS_SPEC_PROTOCOL_H
 
+#include "contrib/rdma/core/roce-sizes.h"
+
 #include <cstdint>
 #include <string>
 
@@ -43,6 +45,13 @@ struct ProtocolSpec
     bool IsOrdinary() const
     {
         return carrier != Carrier::kRdma;
+    }
+
+    /// Of a packet's `packetMtu`, what is no payload: IPv4, and UDP or TCP with its option of time
+    /// stamps and padding (RFC 7323, appendix A).
+    uint32_t HeaderBytes() const
+    {
+        return rdma::kIpv4HeaderBytes + (IsTcp() ? 20 + 12 : rdma::kUdpHeaderBytes);
     }
 
     /// "TCP", "UDP", "RDMA".

@@ -245,36 +245,6 @@ MemoryText(const training::TrainingOptions& o)
     return text;
 }
 
-/// "rank 2 computes 1.5 times as long, 7 computes 4 times as long", of many the least and the most;
-/// empty: none does.
-std::string
-SlowText(const training::TrainingPlan& plan)
-{
-    constexpr uint32_t kShown = 8;
-    const auto& all = plan.slowness;
-    const auto count =
-        std::count_if(all.begin(), all.end(), [](double factor) { return factor != 1; });
-    if (count > kShown)
-    {
-        const auto [least, most] = std::minmax_element(all.begin(), all.end());
-        return Format("computing takes %.4g (rank %d) to %.4g (rank %d) times as long",
-                      *least,
-                      static_cast<int>(least - all.begin()),
-                      *most,
-                      static_cast<int>(most - all.begin()));
-    }
-    std::string text;
-    for (coll::Rank rank = 0; rank < plan.slowness.size(); ++rank)
-    {
-        if (plan.slowness[rank] != 1)
-        {
-            text += (text.empty() ? "rank " : ", ") + std::to_string(rank) +
-                    Format(" computes %.4g times as long", plan.slowness[rank]);
-        }
-    }
-    return text;
-}
-
 /// Lines of what is trained, and how.
 std::string
 ModelText(const TrainingScenario& s)
@@ -373,12 +343,18 @@ StepText(const TrainingScenario& s, const Estimate& e)
     }
     text += s.trace ? "" : MemoryText(s.options);
     const double host = s.options.offload != training::Offload::kNone ? HostSeconds(s.plan) : 0;
-    const double least =
-        std::max({whole.computeSeconds, whole.busiestPortSeconds, whole.loadingSeconds, host});
+    const double least = std::max({whole.computeSeconds,
+                                   whole.graphSeconds,
+                                   e.portsAwaited ? whole.busiestPortSeconds : 0,
+                                   whole.loadingSeconds,
+                                   host});
+    const bool bubble = s.options.pipeline > 1 && whole.graphSeconds > whole.computeSeconds;
     text += PlanLine(
         "lower bound",
         SecondsText(least) + " a step (busiest NIC " + SecondsText(whole.busiestPortSeconds) +
-            ", computing " + SecondsText(whole.computeSeconds) +
+            (e.portsAwaited ? "" : ", for which not all replicas wait") + ", computing " +
+            SecondsText(whole.computeSeconds) +
+            (bubble ? ", with the pipeline's bubble " + SecondsText(whole.graphSeconds) : "") +
             (s.options.offload != training::Offload::kNone
                  ? ", the server's CPU and PCIe " + SecondsText(host)
                  : "") +

@@ -75,6 +75,7 @@ WholeStepOf(const TrainingScenario& s, const Estimate& e, double steps)
     if (s.plan.sizes.size() == 1)
     {
         whole.computeSeconds = e.computeSeconds / steps;
+        whole.graphSeconds = e.graphSeconds / steps;
         whole.loadingSeconds = e.loadingSeconds / steps;
         whole.busiestPortSeconds = e.busiestPortSeconds / steps;
         whole.moved = SentByGpu(e, s, steps);
@@ -82,6 +83,7 @@ WholeStepOf(const TrainingScenario& s, const Estimate& e, double steps)
     }
     std::vector<uint32_t> blocks;
     std::vector<double> computing;
+    std::vector<double> graph;
     std::vector<double> ports;
     std::map<std::string, std::vector<double>> moved;
     for (std::size_t i = 0; i < s.plan.sizes.size(); ++i)
@@ -89,6 +91,7 @@ WholeStepOf(const TrainingScenario& s, const Estimate& e, double steps)
         const Estimate ofSize = EstimateStep(s, i);
         blocks.push_back(s.plan.sizes[i].blocks);
         computing.push_back(ofSize.computeSeconds);
+        graph.push_back(ofSize.graphSeconds);
         ports.push_back(ofSize.busiestPortSeconds);
         for (const auto& [op, bytes] : SentByGpu(ofSize, s, 1))
         {
@@ -101,6 +104,7 @@ WholeStepOf(const TrainingScenario& s, const Estimate& e, double steps)
         return training::Extrapolated(blocks, values, s.plan.blocks);
     };
     whole.computeSeconds = extended(computing);
+    whole.graphSeconds = extended(graph);
     whole.busiestPortSeconds = extended(ports);
     for (const auto& [op, bytes] : moved)
     {

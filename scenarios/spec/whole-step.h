@@ -20,6 +20,7 @@ namespace scenario
 struct WholeStep
 {
     double computeSeconds = 0; ///< of the GPU that computes longest
+    double graphSeconds = 0;   ///< see Estimate
     double loadingSeconds = 0; ///< of the next batch: never with --layers
     double busiestPortSeconds = 0;
     std::map<std::string, double> moved; ///< bytes a GPU, by operation

@@ -124,6 +124,53 @@ class PlansAndRuns(SystemTest):
                         self.assertLessEqual(least, took)
                         self.assertGreater(least, 0)
 
+    def test_bounds_hold_whoever_waits(self):
+        """Replicas nearer to their servers than others, pipelines that are not emptied, jitter that
+        makes GPUs faster: the plan's least time is no more than the run's.
+        """
+        gpt2 = "dltrain --model=gpt2 --seq=64 "
+        vit = "dltrain --model=vit-b-16 --micro-batch=2 --gpus-per-server=1 "
+        for line in (
+            gpt2
+            + "--gpus=4 --gpus-per-server=2 --parameter-servers=1 --strategy=downpour --steps=5",
+            gpt2
+            + "--gpus=4 --gpus-per-server=2 --parameter-servers=1 --strategy=backup-workers"
+            " --backup-workers=2 --steps=5",
+            "dltrain --model=vgg16 --gpus=6 --gpus-per-server=3 --parameter-servers=1"
+            " --strategy=downpour --steps=2 --warmup=3",
+            vit + "--gpus=8 --pp=2 --pipeline-schedule=pipedream --warmup=0",
+            vit + "--gpus=8 --pp=2 --pipeline-schedule=pipedream --warmup=2 --steps=2",
+            *(
+                f"{gpt2}--gpus=2 --gpus-per-server=2 --jitter={jitter} --seed={seed}"
+                for jitter in (0.3, 1)
+                for seed in (1, 3)
+            ),
+            gpt2 + "--gpus=6 --gpus-per-server=2 --pp=3 --accumulation=4 --jitter=0.5 --steps=3",
+            gpt2 + "--gpus=6 --gpus-per-server=2 --slow-gpu=5:10 --jitter=1",
+            gpt2 + "--gpus=5 --gpus-per-server=1 --pp=5",
+            gpt2 + "--gpus=8 --gpus-per-server=2 --pp=4 --virtual-stages=3 --accumulation=4",
+        ):
+            with self.subTest(line=line):
+                line += " --network=analytic --report=0 --timeline=0"
+                least = self.least_us(self.plan(line).out) * 0.995
+                took = self.run_program(line).stats["simulated_time_us"]
+                self.assertLessEqual(least, took)
+
+    def test_the_bubble_is_in_the_bound(self):
+        # One micro-batch goes through five stages and back: (p - 1)/m of the computing more, with
+        # equal stages; those of gpt2 are not.
+        line = (
+            "dltrain --model=gpt2 --seq=64 --gpus=5 --gpus-per-server=1 --pp=5 --micro-batch=1"
+            " --nic=400GbE --report=0 --timeline=0"
+        )
+        plan = self.plan(line).out
+        computing, whole = re.search(
+            r"computing ([\d.]+) ms, with the pipeline's bubble ([\d.]+) ms", plan
+        ).groups()
+        self.assertGreater(float(whole), 2 * float(computing))
+        took = self.run_program(line).stats["simulated_time_us"]
+        self.assertGreater(self.least_us(plan), 0.6 * took)
+
     def test_bytes_of_every_algorithm(self):
         model = self.write(
             "model.json",

@@ -18,9 +18,6 @@ namespace dltrain
 namespace
 {
 
-// Of IPv4, of TCP, and of its option of time stamps with padding (RFC 7323, appendix A).
-constexpr uint32_t TCP_HEADERS = 20 + 20 + 12;
-
 /// Random streams behind those of any fabric.
 constexpr int64_t STREAM = int64_t{1} << 40;
 
@@ -42,7 +39,7 @@ SetOrdinaryDefaults(const scenario::ProtocolSpec& spec)
     }
     set("ns3::TcpL4Protocol::SocketType",
         ns3::TypeIdValue(ns3::TypeId::LookupByName(spec.controlType)));
-    set("ns3::TcpSocket::SegmentSize", ns3::UintegerValue(spec.packetMtu - TCP_HEADERS));
+    set("ns3::TcpSocket::SegmentSize", ns3::UintegerValue(spec.packetMtu - spec.HeaderBytes()));
     // Room for 400 Gb/s and 80 us: assumed.
     set("ns3::TcpSocket::SndBufSize", ns3::UintegerValue(4000000));
     set("ns3::TcpSocket::RcvBufSize", ns3::UintegerValue(4000000));

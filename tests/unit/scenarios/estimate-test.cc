@@ -3,7 +3,7 @@
  *
  * The memory that a run is said to take, against runs that were measured: the largest resident set
  * (GNU time -v) of optimized builds of this project on x86-64, without report, timeline and
- * progress.
+ * progress; November 2026.
  */
 #include "parse-words.h"
 #include "scenarios/spec/estimate.h"
@@ -40,22 +40,22 @@ ExpectWithinHalf(double estimate, const Measured& run)
 TEST(MemoryEstimate, Collperf)
 {
     const Measured runs[] = {
-        {"--op=all_reduce --ranks=2 --gpus-per-server=1 -b 64K -e 64K", 16.9},
-        {"--op=alltoall --ranks=200 --gpus-per-server=1 -b 64K -e 64K", 96.5},
-        {"--op=alltoall --ranks=256 --gpus-per-server=1 --topology=fat-tree -b 64K -e 64K", 170},
+        {"--op=all_reduce --ranks=2 --gpus-per-server=1 -b 64K -e 64K", 34.5},
+        {"--op=alltoall --ranks=200 --gpus-per-server=1 -b 64K -e 64K", 148.5},
+        {"--op=alltoall --ranks=256 --gpus-per-server=1 --topology=fat-tree -b 64K -e 64K", 262.5},
         {"--op=alltoall --ranks=256 --gpus-per-server=1 --topology=fat-tree -b 64K -e 64K "
          "--no-attribution",
-         129},
+         181.7},
         {"--op=alltoall --ranks=256 --gpus-per-server=8 --topology=fat-tree -b 64K -e 64K "
          "--fabric=ib",
-         131},
-        {"--op=all_reduce --ranks=1024 --gpus-per-server=1 --algorithm=ring -b 64K -e 64K", 134},
-        {"--op=barrier --ranks=2 --gpus-per-server=1 --topology=fat-tree --k=24", 62.4},
+         187},
+        {"--op=all_reduce --ranks=1024 --gpus-per-server=1 --algorithm=ring -b 64K -e 64K", 146.9},
+        {"--op=barrier --ranks=2 --gpus-per-server=1 --topology=fat-tree --k=24", 80.1},
         {"--op=barrier --ranks=2 --gpus-per-server=1 --topology=fat-tree --k=24 --fabric=ib "
          "--nic=EDR",
-         111},
-        {"--op=barrier --ranks=4096 --gpus-per-server=8", 80.4},
-        {"--op=all_reduce --ranks=1024 --gpus-per-server=8 --algorithm=ring -b 64K -e 64K", 43.8},
+         129.5},
+        {"--op=barrier --ranks=4096 --gpus-per-server=8", 114.4},
+        {"--op=all_reduce --ranks=1024 --gpus-per-server=8 --algorithm=ring -b 64K -e 64K", 60.6},
     };
     for (const Measured& run : runs)
     {
@@ -66,11 +66,11 @@ TEST(MemoryEstimate, Collperf)
 TEST(MemoryEstimate, Traffic)
 {
     const Measured runs[] = {
-        {"--topology=fat-tree --k=8 --pattern=permutation --bytes=10kB", 21.1},
-        {"--topology=fat-tree --k=16 --pattern=permutation --bytes=10kB", 49.6},
-        {"--topology=fat-tree --k=32 --pattern=permutation --bytes=10kB", 305},
-        {"--topology=single-switch --hosts=256 --pattern=all-to-all --bytes=10kB", 139},
-        {"--topology=single-switch --hosts=256 --pattern=all-to-all --bytes=10kB --cc=hpcc", 174},
+        {"--topology=fat-tree --k=8 --pattern=permutation --bytes=10kB", 37.4},
+        {"--topology=fat-tree --k=16 --pattern=permutation --bytes=10kB", 65.6},
+        {"--topology=fat-tree --k=32 --pattern=permutation --bytes=10kB", 295.6},
+        {"--topology=single-switch --hosts=256 --pattern=all-to-all --bytes=10kB", 207.3},
+        {"--topology=single-switch --hosts=256 --pattern=all-to-all --bytes=10kB --cc=hpcc", 243},
     };
     for (const Measured& run : runs)
     {
@@ -94,7 +94,13 @@ TEST(Estimate, CountsMessagesInsideServers)
 
 TEST(MemoryEstimate, Training)
 {
-    ExpectWithinHalf(EstimateOf<TrainingScenario>("").memory.Total(), {"the default job", 47.2});
+    ExpectWithinHalf(EstimateOf<TrainingScenario>("").memory.Total(), {"the default job", 68.3});
+    // Jobs on one network, one of them flows.
+    ExpectWithinHalf(
+        EstimateOf<TrainingScenario>("--jobs=" DLTRAIN_ROOT
+                                     "/scenarios/jobs/two-rings-and-a-copy.json --alone=0")
+            .memory.Total(),
+        {"jobs", 45.4});
 }
 
 TEST(MemoryEstimate, IsASumOfItsNeeds)

@@ -6,6 +6,7 @@
  */
 #include "example-options.h"
 #include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/least-step.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/message-match.h"
 #include "scenarios/training/plan-check.h"
@@ -25,6 +26,17 @@ using namespace training;
 namespace
 {
 
+std::string
+Words(std::initializer_list<std::size_t> numbers)
+{
+    std::string text;
+    for (const std::size_t number : numbers)
+    {
+        text += std::to_string(number) + " ";
+    }
+    return text;
+}
+
 /// When the last task of a step ends, s, where messages and collectives take no time; negative:
 /// ranks wait for one another for ever. \param size index into plan.sizes
 double
@@ -34,6 +46,19 @@ StepSeconds(TrainingPlan plan, uint32_t size = 0)
     plan.sizes = {{}};
     const auto ends = StepsRunner(plan, 1).Run();
     return ends.empty() ? -1 : ends.front();
+}
+
+/// LeastStep is the second of two steps where communication takes no time, whichever of the ranks
+/// it is asked of: those outside its pipeline do the same.
+void
+ExpectLeastStep(const TrainingPlan& plan)
+{
+    const auto ends = StepsRunner(plan, 2).Run();
+    ASSERT_EQ(ends.size(), 2U);
+    for (const coll::Rank rank : {0U, plan.ranks / 2, plan.ranks - 1})
+    {
+        EXPECT_NEAR(LeastStep(plan, rank).Seconds(), ends[1] - ends[0], 1e-9);
+    }
 }
 
 /// `layers` equal layers of 1 ms forward and 2 ms backward, no optimizer time, one per stage chunk.
@@ -437,6 +462,7 @@ TEST(Pipeline, Bubble)
             EXPECT_NEAR(StepSeconds(MakePlan(o)), (m + p - 1) * 2 * 3e-3, 1e-9) << p << " " << m;
             o.schedule = "gpipe";
             EXPECT_NEAR(StepSeconds(MakePlan(o)), (m + p - 1) * 2 * 3e-3, 1e-9) << p << " " << m;
+            EXPECT_NEAR(LeastStep(MakePlan(o), 0).Seconds(), (m + p - 1) * 2 * 3e-3, 1e-9);
         }
         for (const uint32_t v : {2u, 3u})
         {
@@ -449,6 +475,51 @@ TEST(Pipeline, Bubble)
             }
         }
     }
+}
+
+// GPipe with one stage f times as slow: the first micro-batch goes through all stages, and each
+// other one leaves the slow stage f (F + B) behind the one before.
+TEST(Pipeline, LeastStepWithASlowStage)
+{
+    for (const uint32_t p : {2u, 3u, 5u})
+    {
+        for (const uint32_t m : {1u, 4u})
+        {
+            for (const uint32_t slow : {0u, p - 1})
+            {
+                auto o = Even(p, p, 1, m);
+                o.schedule = "gpipe";
+                TrainingPlan plan = MakePlan(o);
+                plan.slowness.assign(p, 1);
+                plan.slowness[slow] = 1.5;
+                const double least = (p - 1 + 1.5 * m) * 3e-3;
+                EXPECT_NEAR(LeastStep(plan, slow).Seconds(), least, 1e-9) << p << " " << m;
+            }
+        }
+    }
+}
+
+// Whom a rank has no messages with is not looked at: a bound, if a lower one.
+TEST(ModelParallel, LeastStepOfTheFasterReplica)
+{
+    TrainingPlan plan = MakePlan(OptionsOf("gpt2", 4, 2));
+    plan.slowness = {1, 1, 2, 1};
+    const double fast = LeastStep(plan, 0).Seconds();
+    EXPECT_GT(fast, 0);
+    EXPECT_NEAR(LeastStep(plan, 2).Seconds(), 2 * fast, 1e-9);
+}
+
+TEST(ModelParallel, NoLeastStepWhereRanksWaitForEver)
+{
+    TrainingPlan plan = MakePlan(Even(4, 2, 1, 2));
+    for (StepGraph& role : plan.roles)
+    {
+        for (Task& task : role.tasks)
+        {
+            task.peerOffset = task.kind == TaskKind::kSend ? 0 : task.peerOffset;
+        }
+    }
+    EXPECT_EQ(LeastStep(plan, 0).ps, 0);
 }
 
 // Stage i of 1F1B holds the activations of min(p - i, m) micro-batches, all stages of GPipe those
@@ -511,9 +582,9 @@ TEST(ModelParallel, EveryCombinationEnds)
                             const MessageMatch match(plan);
                             EXPECT_TRUE(match.Problems().empty());
                             EXPECT_TRUE(match.Unmatched().empty());
-                            EXPECT_GT(StepSeconds(plan), 0)
-                                << tensor << " " << pipeline << " " << data << " " << context << " "
-                                << zero << " " << schedule;
+                            SCOPED_TRACE(Words({tensor, pipeline, data, context, zero}) + schedule);
+                            EXPECT_GT(StepSeconds(plan), 0);
+                            ExpectLeastStep(plan);
                             ++ran;
                         }
                     }
@@ -574,8 +645,9 @@ TEST(ModelParallel, EveryWayOfDataParallelismEnds)
                         const MessageMatch match(plan);
                         EXPECT_TRUE(match.Problems().empty());
                         EXPECT_TRUE(match.Unmatched().empty());
-                        EXPECT_GT(StepSeconds(plan), 0) << tensor << " " << pipeline << " "
-                                                        << replicas << " " << zero << " " << way;
+                        SCOPED_TRACE(Words({tensor, pipeline, replicas, zero, way}));
+                        EXPECT_GT(StepSeconds(plan), 0);
+                        ExpectLeastStep(plan);
                         ++ran[way];
                     }
                 }

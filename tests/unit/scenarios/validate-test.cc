@@ -990,7 +990,7 @@ TEST(Validate, CongestionControlWithoutPresets)
               "--cc-preset=hpcc19: is of dctcp, not of --cc=plain, which has no presets");
     EXPECT_EQ(
         TrainError({"--cc=swift", "--cc-preset=hpcc-code"}),
-        "--cc-preset=hpcc-code: is of dcqcn, dctcp, hpcc, timely, not of --cc=swift; allowed: "
+        "--cc-preset=hpcc-code: is of dcqcn, dctcp, hpcc or timely, not of --cc=swift; allowed: "
         "sigcomm20, csg-htsim");
 }
 

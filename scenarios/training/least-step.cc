@@ -1,0 +1,338 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/least-step.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace training
+{
+
+namespace
+{
+
+/// Of all ranks looked at: a second or so, and some 300 MB.
+constexpr std::size_t kMostTasks = 3'000'000;
+
+/// In which group of each kind a rank stands, and where.
+class Seats
+{
+  public:
+    struct Seat
+    {
+        uint32_t group = 0;
+        uint32_t position = 0;
+        bool taken = false;
+    };
+
+    explicit Seats(const TrainingPlan& plan)
+        : m_plan(plan)
+    {
+        for (const GroupKind& kind : plan.groupKinds)
+        {
+            auto& seats = m_seats.emplace_back(plan.ranks);
+            for (uint32_t g = 0; g < kind.groups.size(); ++g)
+            {
+                for (uint32_t position = 0; position < kind.groups[g].size(); ++position)
+                {
+                    seats[kind.groups[g][position]] = {g, position, true};
+                }
+            }
+        }
+    }
+
+    const Seat& Of(coll::Rank rank, uint32_t kind) const
+    {
+        return m_seats[kind][rank];
+    }
+
+    /// As PeerOf() of message-match.h, without a search.
+    coll::Rank PeerOf(coll::Rank rank, const Task& task) const
+    {
+        const Seat& seat = Of(rank, task.group);
+        const auto& group = m_plan.groupKinds[task.group].groups[seat.group];
+        const int64_t position = int64_t{seat.position} + task.peerOffset;
+        return seat.taken && position >= 0 && position < static_cast<int64_t>(group.size())
+                   ? group[static_cast<std::size_t>(position)]
+                   : coll::kNoRank;
+    }
+
+  private:
+    const TrainingPlan& m_plan;
+    std::vector<std::vector<Seat>> m_seats;
+};
+
+bool
+IsMessage(const Task& task)
+{
+    return task.kind == TaskKind::kSend || task.kind == TaskKind::kRecv;
+}
+
+/// Nobody has the outcome before everyone has come. (Blocks of an all-to-all-v may be empty.)
+bool
+WaitsForAll(const Task& task)
+{
+    switch (task.op)
+    {
+    case coll::Op::kAllReduce:
+    case coll::Op::kReduceScatter:
+    case coll::Op::kAllGather:
+    case coll::Op::kAllToAll:
+    case coll::Op::kBarrier:
+        return task.kind == TaskKind::kCollective;
+    default:
+        return false;
+    }
+}
+
+/// Ranks that go through their graphs side by side.
+class SideBySide
+{
+  public:
+    SideBySide(const TrainingPlan& plan, coll::Rank first)
+        : m_plan(plan),
+          m_seats(plan)
+    {
+        m_walkOf[first] = 0;
+        m_walks.push_back(Walk(first, GraphOf(first)));
+        for (std::size_t i = 0; i < m_walks.size() && m_tasks <= kMostTasks; ++i)
+        {
+            m_tasks += m_walks[i].graph->tasks.size();
+            Meet(i);
+        }
+    }
+
+    std::size_t CountTasks() const
+    {
+        return m_tasks;
+    }
+
+    /// One more step of all. \return when the last of them ends it, ps; empty: they wait for each
+    /// other for ever
+    std::optional<int64_t> Step()
+    {
+        m_slots.assign(m_slots.size(), Slot());
+        for (Walk& walk : m_walks)
+        {
+            walk.done.assign(walk.graph->tasks.size(), kNotYet);
+            walk.begun.assign(walk.graph->tasks.size(), false);
+            walk.next.assign(walk.streams.size(), 0);
+            walk.free.assign(walk.streams.size(), walk.end);
+        }
+        for (bool moved = true; moved;)
+        {
+            moved = false;
+            for (Walk& walk : m_walks)
+            {
+                moved = GoOn(walk) || moved;
+            }
+        }
+        int64_t last = 0;
+        for (Walk& walk : m_walks)
+        {
+            for (const int64_t done : walk.done)
+            {
+                if (done == kNotYet)
+                {
+                    return {};
+                }
+                walk.end = std::max(walk.end, done);
+            }
+            last = std::max(last, walk.end);
+        }
+        return last;
+    }
+
+  private:
+    static constexpr int64_t kNotYet = -1;
+    static constexpr uint32_t kNone = UINT32_MAX;
+
+    /// What ranks meet at: a message, or a collective.
+    struct Slot
+    {
+        uint32_t come = 0;
+        int64_t time = 0; ///< of the last who has
+    };
+
+    struct Walk
+    {
+        Walk(coll::Rank of, const StepGraph& what)
+            : rank(of),
+              graph(&what),
+              streams(what.streams.size()),
+              slots(what.tasks.size(), kNone)
+        {
+            for (TaskId id = 0; id < what.tasks.size(); ++id)
+            {
+                streams[what.tasks[id].stream].push_back(id);
+            }
+        }
+
+        coll::Rank rank;
+        const StepGraph* graph;
+        std::vector<std::vector<TaskId>> streams;
+        std::vector<uint32_t> slots; ///< of each task
+        std::vector<int64_t> done;
+        std::vector<bool> begun; ///< of what others are waited for
+        std::vector<std::size_t> next;
+        std::vector<int64_t> free;
+        int64_t end = 0; ///< of the step before
+    };
+
+    const StepGraph& GraphOf(coll::Rank rank) const
+    {
+        return m_plan.roles[m_plan.roleOf[rank]];
+    }
+
+    /// Takes in whom a rank has messages with, and finds out which tasks meet: the k-th ones of
+    /// either side (message-match.h), or of a group.
+    void Meet(std::size_t i)
+    {
+        std::map<std::tuple<uint32_t, coll::Rank, coll::Rank, uint16_t>, uint32_t> messages;
+        std::map<uint32_t, uint32_t> collectives;
+        const coll::Rank rank = m_walks[i].rank;
+        const StepGraph& graph = *m_walks[i].graph;
+        for (TaskId id = 0; id < graph.tasks.size(); ++id)
+        {
+            const Task& task = graph.tasks[id];
+            if (IsMessage(task))
+            {
+                const coll::Rank peer = m_seats.PeerOf(rank, task);
+                if (peer == coll::kNoRank)
+                {
+                    continue;
+                }
+                const bool sends = task.kind == TaskKind::kSend;
+                const coll::Rank from = sends ? rank : peer;
+                const coll::Rank to = sends ? peer : rank;
+                const uint32_t k = messages[{task.group, from, to, task.tag}]++;
+                m_walks[i].slots[id] = SlotOf({task.group, from, to, task.tag, k});
+                if (m_walkOf.emplace(peer, m_walks.size()).second)
+                {
+                    m_walks.push_back(Walk(peer, GraphOf(peer)));
+                }
+            }
+            else if (WaitsForAll(task))
+            {
+                const uint32_t group = m_seats.Of(rank, task.group).group;
+                const uint32_t k = collectives[task.group]++;
+                m_walks[i].slots[id] = SlotOf({task.group, group, coll::kNoRank, 0, k});
+                ++m_members[m_walks[i].slots[id]];
+            }
+        }
+    }
+
+    using Place = std::tuple<uint32_t, coll::Rank, coll::Rank, uint16_t, uint32_t>;
+
+    uint32_t SlotOf(const Place& place)
+    {
+        const auto [at, added] = m_slotOf.emplace(place, static_cast<uint32_t>(m_slots.size()));
+        if (added)
+        {
+            m_slots.emplace_back();
+            m_members.push_back(0);
+        }
+        return at->second;
+    }
+
+    /// As far as it comes without others. \return whether it came any further
+    bool GoOn(Walk& walk)
+    {
+        bool any = false;
+        for (bool moved = true; moved;)
+        {
+            moved = false;
+            for (std::size_t s = 0; s < walk.streams.size(); ++s)
+            {
+                while (walk.next[s] < walk.streams[s].size() && TryTask(walk, s))
+                {
+                    ++walk.next[s];
+                    moved = any = true;
+                }
+            }
+        }
+        return any;
+    }
+
+    bool TryTask(Walk& walk, std::size_t s)
+    {
+        const TaskId id = walk.streams[s][walk.next[s]];
+        const Task& task = walk.graph->tasks[id];
+        int64_t time = walk.free[s];
+        for (const TaskId before : task.after)
+        {
+            if (walk.done[before] == kNotYet)
+            {
+                return false;
+            }
+            time = std::max(time, walk.done[before]);
+        }
+        if (const uint32_t at = walk.slots[id]; at != kNone)
+        {
+            Slot& slot = m_slots[at];
+            if (task.kind != TaskKind::kRecv && !walk.begun[id])
+            {
+                walk.begun[id] = true;
+                ++slot.come;
+                slot.time = std::max(slot.time, time);
+            }
+            if (task.kind != TaskKind::kSend)
+            {
+                if (slot.come < std::max(m_members[at], 1U))
+                {
+                    return false;
+                }
+                time = std::max(time, slot.time);
+            }
+        }
+        else if (!Communicates(task))
+        {
+            time += Lasts(walk.rank, task);
+        }
+        walk.done[id] = walk.free[s] = time;
+        return true;
+    }
+
+    int64_t Lasts(coll::Rank rank, const Task& task) const
+    {
+        const double slow = m_plan.slowness.empty() || !Computes(task) ? 1 : m_plan.slowness[rank];
+        return static_cast<int64_t>(static_cast<double>(task.duration.ps) * slow);
+    }
+
+    const TrainingPlan& m_plan;
+    const Seats m_seats;
+    std::vector<Walk> m_walks;
+    std::map<coll::Rank, std::size_t> m_walkOf;
+    std::map<Place, uint32_t> m_slotOf;
+    std::vector<Slot> m_slots;
+    std::vector<uint32_t> m_members; ///< who come to a slot; 0: it is a message's
+    std::size_t m_tasks = 0;
+};
+
+} // namespace
+
+rdma::Duration
+LeastStep(const TrainingPlan& plan, coll::Rank rank)
+{
+    if (plan.HasActors() || plan.fillRoles > 0)
+    {
+        return {};
+    }
+    SideBySide ranks(plan, rank);
+    if (ranks.CountTasks() > kMostTasks)
+    {
+        return {};
+    }
+    // Of stages of a pipeline some may go on while others still compute.
+    const auto first = ranks.Step();
+    const auto both = first ? ranks.Step() : first;
+    rdma::Duration least;
+    least.ps = both ? *both - *first : 0;
+    return least;
+}
+
+} // namespace training
