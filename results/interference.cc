@@ -45,7 +45,7 @@ Interference::Add(const FlowRecord& record,
     {
         mine.held[i] += parts.parts[i];
     }
-    AddUnmeasured({record.start, record.end, record.bytes}, parts, owner);
+    AddPassing({record.start, record.end, record.bytes}, parts, owner, true);
     int64_t left = record.end; // when the last packet came to the next one; from behind
     for (std::size_t i = parts.hops.size(); i-- > 1;) // not at the sender's own NIC
     {
@@ -68,7 +68,16 @@ Interference::Add(const FlowRecord& record,
 }
 
 void
-Interference::AddUnmeasured(const Unmeasured& message, const MessageParts& parts, uint32_t owner)
+Interference::AddUnmeasured(const Passing& message, const MessageParts& parts, uint32_t owner)
+{
+    AddPassing(message, parts, owner, false);
+}
+
+void
+Interference::AddPassing(const Passing& message,
+                         const MessageParts& parts,
+                         uint32_t owner,
+                         bool measured)
 {
     Widen(message.end);
     const int64_t begin = message.start + parts.parts[At(TimeShare::BACKLOG)];
@@ -79,6 +88,10 @@ Interference::AddUnmeasured(const Unmeasured& message, const MessageParts& parts
         Port& port = m_owners[owner].ports[hop.port];
         port.isNic = i == 0;
         Spread(port, std::min(begin, left), left, message.bytes, &Slot::bytes);
+        if (measured)
+        {
+            Spread(port, std::min(begin, left), left, message.bytes, &Slot::measured);
+        }
         left -= hop.time;
     }
 }
@@ -93,7 +106,7 @@ Interference::SlotOf(Port& port, int64_t number)
     }
     if (at == port.slots.end() || at->number != number)
     {
-        at = port.slots.insert(at, {number, 0, 0});
+        at = port.slots.insert(at, {number, 0, 0, 0});
     }
     return *at;
 }
@@ -146,11 +159,12 @@ Interference::Widen(int64_t until)
             if (kept > 0 && port.slots[kept - 1].number == wide)
             {
                 port.slots[kept - 1].bytes += slot.bytes;
+                port.slots[kept - 1].measured += slot.measured;
                 port.slots[kept - 1].waited += slot.waited;
             }
             else
             {
-                port.slots[kept++] = {wide, slot.bytes, slot.waited};
+                port.slots[kept++] = {wide, slot.bytes, slot.measured, slot.waited};
             }
         }
         port.slots.resize(kept);
@@ -225,7 +239,7 @@ Interference::Shares
 Interference::SharesAt(uint32_t owner, uint32_t port) const
 {
     const std::vector<Slot>& mine = m_owners[owner].ports.at(port).slots;
-    // Bytes by owner and slot of its own; by owner, of slots in which it has bytes itself.
+    // Bytes by owner and slot of its own; by owner, of slots in which it has measured bytes itself.
     std::vector<std::vector<double>> bytes(m_owners.size(), std::vector<double>(mine.size(), 0));
     std::vector<double> beside(m_owners.size(), 0);
     for (uint32_t other = 0; other < m_owners.size(); ++other)
@@ -245,7 +259,7 @@ Interference::SharesAt(uint32_t owner, uint32_t port) const
             if (i < mine.size() && mine[i].number == slot.number)
             {
                 bytes[other][i] = static_cast<double>(slot.bytes);
-                beside[other] += mine[i].bytes > 0 ? bytes[other][i] : 0;
+                beside[other] += mine[i].measured > 0 ? bytes[other][i] : 0;
             }
         }
     }
@@ -286,12 +300,12 @@ Interference::SharedSwitch(uint32_t owner, const std::string& nameless) const
     const auto nodeOf = [this](uint32_t port) {
         return m_ports[port].substr(0, m_ports[port].find("->"));
     };
-    std::map<std::string, std::bitset<SLOTS>> mine; // by switch, where bytes passed
+    std::map<std::string, std::bitset<SLOTS>> mine; // by switch, where measured bytes passed
     for (const auto& [number, port] : m_owners[owner].ports)
     {
         for (const Slot& slot : port.slots)
         {
-            if (!port.isNic && slot.bytes > 0)
+            if (!port.isNic && slot.measured > 0)
             {
                 mine[nodeOf(number)].set(static_cast<std::size_t>(slot.number));
             }
@@ -463,7 +477,7 @@ WaitedLongest(const nlohmann::ordered_json& interference,
     const nlohmann::ordered_json& node = interference["shares_switch"];
     if (node.is_null())
     {
-        return text + "shares no link with others' data at its time";
+        return text + "shares no link with others' data at its measured time";
     }
     return text + (hasBuffer ? "shares the buffer of " : "shares the switch ") +
            node["switch"].get<std::string>() + " with " + node["job"].get<std::string>();

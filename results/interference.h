@@ -59,8 +59,8 @@ class Interference
              const std::function<uint32_t(uint32_t tag)>& ownerOf,
              uint32_t ordinary = 0);
 
-    /// A message that is not measured (warm-up), with its time, ps, and bytes.
-    struct Unmeasured
+    /// A message, measured or not (warm-up), with its time, ps, and bytes.
+    struct Passing
     {
         int64_t start;
         int64_t end;
@@ -68,7 +68,7 @@ class Interference
     };
 
     /// It takes its part of the ports that it passes, and nothing is said of itself.
-    void AddUnmeasured(const Unmeasured& message, const MessageParts& parts, uint32_t owner);
+    void AddUnmeasured(const Passing& message, const MessageParts& parts, uint32_t owner);
     /// What was added is forgotten. \param now ps: the measured time begins
     void Clear(int64_t now);
     /// A message of ordinary packets, ps and bytes: when there were some.
@@ -94,18 +94,18 @@ class Interference
     ///      "shares_switch": {"switch", "job"},
     ///      "named_from_share": NAMED_FROM_SHARE}
     /// Shares of bytes are of those of others while it waited there. `shares` is where most bytes
-    /// of others passed while its own messages did, whether or not anybody waited: congestion
-    /// control that slows senders down in time leaves no queues. null: it shares no port with
-    /// anybody, as far as last packets tell; then `shares_switch` is where most bytes of others
-    /// pass by other ports at such a time: a switch has one buffer, and draws what is by chance.
-    /// What held messages back in the sender (TimeShare) is not divided among jobs. \param nameless
-    /// what owner 0 is called \param mostLinks where it waited longest for others
+    /// of others passed while its own measured messages did, whether or not anybody waited:
+    /// congestion control that slows senders down in time leaves no queues. null: it shares no port
+    /// with anybody, as far as last packets tell; then `shares_switch` is where most bytes of
+    /// others pass by other ports at such a time: a switch has one buffer, and draws what is by
+    /// chance. What held messages back in the sender (TimeShare) is not divided among jobs. \param
+    /// nameless what owner 0 is called \param mostLinks where it waited longest for others
     nlohmann::ordered_json ToJson(uint32_t owner,
                                   const std::string& nameless,
                                   std::size_t mostLinks = 5) const;
 
   private:
-    /// Of the measured time, at most; what it takes: 24 B for each port, owner and slot in which
+    /// Of the measured time, at most; what it takes: 32 B for each port, owner and slot in which
     /// something passed (assumed to be fine enough).
     static constexpr int64_t SLOTS = 128;
     static constexpr uint32_t LEAST_SHIFT = 20; //!< slots are at least 2^20 ps, a microsecond
@@ -113,8 +113,9 @@ class Interference
     struct Slot
     {
         int64_t number;
-        uint64_t bytes; //!< that passed
-        int64_t waited; //!< ps
+        uint64_t bytes;    //!< that passed
+        uint64_t measured; //!< of them those of measured messages
+        int64_t waited;    //!< ps
     };
 
     struct Port
@@ -142,6 +143,11 @@ class Interference
         uint32_t most{0};              //!< who has most of these; the owner itself: there are none
     };
 
+    /// A message takes its part of the ports that it passes.
+    void AddPassing(const Passing& message,
+                    const MessageParts& parts,
+                    uint32_t owner,
+                    bool measured);
     const std::string& NameOf(uint32_t owner, const std::string& nameless) const;
     /// Slots of an amount that goes evenly from `begin` to `end`.
     template <typename Amount>

@@ -13,6 +13,7 @@
 #include "topologies/json-text.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -33,6 +34,8 @@ const std::vector<std::string> kSections = {"training", "collectives"};
 
 /// Options in these that are no job's own: its servers say how many GPUs it has.
 const std::vector<std::string> kNotOfJobs = {"gpus"};
+/// Of a job, which in a scenario are of its cluster.
+constexpr std::array<const char*, 2> kOfCluster = {"placement", "occupied"};
 
 std::string
 SizesAllowed()
@@ -78,9 +81,6 @@ class JobsReader
 
     /// The options that are the job's own, over those of the command line.
     void ReadOptions(const std::string& path, const json& object, JobText* job);
-
-    /// "jobs.json: /training/zero" is "jobs.json: /jobs/0/training/zero".
-    std::string InFile(const std::string& where, const std::string& path) const;
 
     const ReadResult& m_base;
     std::string m_file;
@@ -436,7 +436,7 @@ JobsReader::ReadOptions(const std::string& path, const json& object, JobText* jo
             own[section] = object[section];
         }
     }
-    for (const char* key : {"placement", "occupied"})
+    for (const char* key : kOfCluster)
     {
         if (object.contains(key))
         {
@@ -446,10 +446,21 @@ JobsReader::ReadOptions(const std::string& path, const json& object, JobText* jo
     const OptionTable& table = TrainingOptionTable();
     ReadResult read;
     detail::SetDefaults(table, &read);
-    detail::ReadJson(table, own.dump(), m_file, &read);
+    detail::ReadJson(table, own.dump(), m_file, path, &read);
+    // What was put into a section for it stands in the job itself.
+    const auto inFile = [&](const std::string& where) {
+        for (const char* key : kOfCluster)
+        {
+            if (where == m_file + ": " + path + "/cluster/" + key)
+            {
+                return m_file + ": " + path + "/" + key;
+            }
+        }
+        return where;
+    };
     for (Error& error : read.errors)
     {
-        error.where = InFile(error.where, path);
+        error.where = inFile(error.where);
         m_errors->push_back(error);
     }
     for (const Option& option : table.options)
@@ -466,26 +477,9 @@ JobsReader::ReadOptions(const std::string& path, const json& object, JobText* jo
             return;
         }
         Value value = read.values[option.name];
-        value.where = InFile(value.where, path);
+        value.where = inFile(value.where);
         job->read.values.Slot(option.name) = std::move(value);
     }
-}
-
-std::string
-JobsReader::InFile(const std::string& where, const std::string& path) const
-{
-    const std::string begin = m_file + ": /";
-    if (where.rfind(begin, 0) != 0)
-    {
-        return where;
-    }
-    std::string rest = where.substr(begin.size() - 1);
-    for (const char* key : {"placement", "occupied"})
-    {
-        const std::string inCluster = std::string("/cluster/") + key;
-        rest = rest == inCluster ? std::string("/") + key : rest;
-    }
-    return m_file + ": " + path + rest;
 }
 
 } // namespace

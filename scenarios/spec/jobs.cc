@@ -9,6 +9,7 @@
 #include "scenarios/spec/collective-options.h"
 #include "scenarios/spec/format.h"
 #include "scenarios/spec/jobs-reader.h"
+#include "scenarios/spec/launch-options.h"
 #include "scenarios/spec/nccl-environment.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/placement.h"
@@ -213,6 +214,10 @@ JobsOnNetwork::CheckOptions()
         m_v.MustNotBeSet({option.name}, "is of a job that is alone; allowed: without --jobs");
     }
     m_v.MustNotBeSet({"layers"}, kNoLayers);
+    for (const Option& option : LaunchOptionRows())
+    {
+        m_v.MustNotBeSet({option.name}, "has no meaning with --jobs, which say what runs");
+    }
     if (const Processes processes = ProcessesOf(m_v.values); processes.Several())
     {
         m_v.Fail("jobs", "is one process; allowed without " + processes.by);

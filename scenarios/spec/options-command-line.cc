@@ -345,6 +345,11 @@ class CommandLineReader
         }
         std::string nearest = bare.size() > 1 ? rdma::NearestName(bare, candidates) : "";
         nearest = nearest.empty() ? rdma::NearestByParts(bare, candidates) : nearest;
+        for (const Option& option : m_table.options)
+        {
+            // By what it chooses: --operation is --op.
+            nearest = nearest.empty() && option.nameOf == bare ? option.name : nearest;
+        }
         m_result->errors.push_back(
             {name, "", "unknown option, see --help", nearest.empty() ? "" : "--" + nearest});
     }
@@ -451,7 +456,7 @@ ReadOptions(const OptionTable& table, int argc, const char* const* argv)
         std::vector<topo::Error> errors;
         if (const auto text = topo::ReadWholeFile(file, errors))
         {
-            ReadJson(table, *text, file, &result);
+            ReadJson(table, *text, file, "", &result);
         }
         else
         {

@@ -34,10 +34,12 @@ std::string FolderOf(const std::string& file); ///< with the '/', or ""
 
 /// Every option at its default.
 void SetDefaults(const OptionTable& table, ReadResult* result);
-/// Values and errors of a JSON text, laid over what is in *result.
+/// Values and errors of a JSON text, laid over what is in *result. \param at the path of that text
+/// in the file, "/jobs/0"; empty: it is the file
 void ReadJson(const OptionTable& table,
               const std::string& text,
               const std::string& origin,
+              const std::string& at,
               ReadResult* result);
 
 } // namespace detail

@@ -26,9 +26,10 @@ namespace
 class ScenarioReader
 {
   public:
-    ScenarioReader(const OptionTable& table, std::string origin, ReadResult* result)
+    ScenarioReader(const OptionTable& table, std::string origin, std::string at, ReadResult* result)
         : m_table(table),
           m_origin(std::move(origin)),
+          m_at(std::move(at)),
           m_result(result)
     {
         for (const auto& o : table.options)
@@ -75,7 +76,7 @@ class ScenarioReader
         if (const auto it = parsed.value.find("configuration");
             it != parsed.value.end() && it->is_object())
         {
-            m_result->errors.push_back({m_origin + ": /configuration",
+            m_result->errors.push_back({At("/configuration"),
                                         "",
                                         "these are the results of a run; a scenario is what stands "
                                         "under this key alone",
@@ -106,12 +107,18 @@ class ScenarioReader
     }
 
   private:
+    /// Where a path of the scenario stands.
+    std::string At(const std::string& path) const
+    {
+        return m_origin + ": " + m_at + path;
+    }
+
     void Fail(const std::string& path,
               const json& value,
               std::string problem,
               std::string nearest = "")
     {
-        m_result->errors.push_back({m_origin + ": " + path,
+        m_result->errors.push_back({At(path),
                                     value.dump(-1, ' ', false, json::error_handler_t::replace),
                                     std::move(problem),
                                     std::move(nearest)});
@@ -186,7 +193,7 @@ class ScenarioReader
         std::replace(asOption.begin(), asOption.end(), '_', '-');
         if (const ForeignName* foreign = m_table.FindForeign(asOption))
         {
-            m_result->errors.push_back({m_origin + ": " + path, "", foreign->otherwise, ""});
+            m_result->errors.push_back({At(path), "", foreign->otherwise, ""});
             return;
         }
         const auto offer = [&](const std::string& candidate) {
@@ -223,13 +230,14 @@ class ScenarioReader
         {
             std::string close = rdma::NearestName(leaf, siblings);
             close = close.empty() ? rdma::NearestByParts(leaf, siblings) : close;
-            nearest = close.empty() ? "" : folder + "/" + close;
+            nearest = close.empty() ? "" : m_at + folder + "/" + close;
         }
-        m_result->errors.push_back({m_origin + ": " + path,
+        const std::string in = m_at + folder;
+        m_result->errors.push_back({At(path),
                                     "",
                                     "unknown key; allowed in " +
-                                        (folder.empty() ? std::string("the scenario") : folder) +
-                                        ": " + Join(siblings, ", "),
+                                        (in.empty() ? std::string("the scenario") : in) + ": " +
+                                        Join(siblings, ", "),
                                     nearest});
     }
 
@@ -312,7 +320,7 @@ class ScenarioReader
         }
         Value parsed;
         Error error;
-        if (!ParseValue(o, text, m_origin + ": " + path, &parsed, &error))
+        if (!ParseValue(o, text, At(path), &parsed, &error))
         {
             error.value = value.dump(-1, ' ', false, json::error_handler_t::replace);
             m_result->errors.push_back(std::move(error));
@@ -339,7 +347,7 @@ class ScenarioReader
         }
         Value read;
         read.given = read.present = true;
-        read.where = m_origin + ": " + o.path;
+        read.where = At(o.path);
         bool good = true;
         for (std::size_t i = 0; i < value.size(); ++i)
         {
@@ -372,7 +380,7 @@ class ScenarioReader
             Fail(path, value, "has a character of code 0; allowed: none");
             return false;
         }
-        if (!ParseValue(o, text, m_origin + ": " + path, &parsed, &error))
+        if (!ParseValue(o, text, At(path), &parsed, &error))
         {
             m_result->errors.push_back(std::move(error));
             return false;
@@ -454,6 +462,7 @@ class ScenarioReader
 
     const OptionTable& m_table;
     std::string m_origin;
+    std::string m_at;
     ReadResult* m_result;
     std::map<std::string, const Option*> m_byPath;
     std::set<std::string> m_sections;
@@ -492,9 +501,10 @@ void
 ReadJson(const OptionTable& table,
          const std::string& text,
          const std::string& origin,
+         const std::string& at,
          ReadResult* result)
 {
-    ScenarioReader(table, origin, result).Read(text);
+    ScenarioReader(table, origin, at, result).Read(text);
 }
 
 } // namespace detail
@@ -504,7 +514,7 @@ ReadScenarioText(const OptionTable& table, const std::string& text, const std::s
 {
     ReadResult result;
     SetDefaults(table, &result);
-    ReadJson(table, text, origin, &result);
+    ReadJson(table, text, origin, "", &result);
     return result;
 }
 

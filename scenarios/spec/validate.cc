@@ -65,7 +65,7 @@ ChooseCongestionPreset(Validation* v, FabricSpec* f)
         }
         v->Fail(
             "cc-preset",
-            "is of " + Join(of, ", ") + ", not of --cc=" + f->cc +
+            "is of " + topo::JoinNames(of) + ", not of --cc=" + f->cc +
                 (allowed.empty() ? ", which has no presets" : "; allowed: " + Join(allowed, ", ")));
     }
     if (f->infiniBand) // whose switches have --fecn-threshold
@@ -548,7 +548,7 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
         except.insert(except.end(), options.begin(), options.end());
     }
     nlohmann::json json = ToJson(v.table, v.values, except);
-    if (run.processes.Several())
+    if (run.processes.Several() || !IsOfPackets(v))
     {
         json["run"]["attribution"] = false; // so that it can be given to --scenario
     }

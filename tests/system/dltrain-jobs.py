@@ -75,6 +75,32 @@ class Jobs(SameBytesTest):
             # (In the slots in which their last packets wait one has a bit less than the other.)
             self.assertAlmostEqual(links[0]["share_of_bytes_of_others"], 0.5, delta=0.05)
 
+    def test_without_packets_links_are_shared_too(self):
+        # As above. On the analytic network only NICs are shared, and no job has another's.
+        two = self.write(
+            "two.json", {"jobs": [flow("a", [0, 2], 20 * MB), flow("b", [1, 3], 20 * MB)]}
+        )
+        infiniband = NETWORK.replace("--nic=100GbE", "--nic=EDR --fabric=ib")
+        for network, slower in (("fluid", 2), ("analytic", 1)):
+            for fabric in (NETWORK, infiniband):
+                with self.subTest(network=network, fabric=fabric):
+                    run = self.run_program(f"dltrain {fabric}--network={network} --jobs={two}")
+                    for job in run.stats["jobs"]:
+                        self.assertWithin(job["slower_by_others"], slower, 0.03)
+        # A ring beside a flow that crosses the same link, and three flows: a third each.
+        _, of = self.jobs(
+            [ring("ring", [0, 2], 20 * MB), flow("copy", [1, 3], 100 * MB)], "--network=fluid"
+        )
+        self.assertGreater(of["ring"]["slower_by_others"], 1.5)
+        wide = NETWORK.replace("--hosts-per-leaf=2", "--hosts-per-leaf=3")
+        self.assertNotEqual(wide, NETWORK)
+        file = self.write(
+            "three.json", {"jobs": [flow(f"j{i}", [i, i + 3], 20 * MB) for i in range(3)]}
+        )
+        run = self.run_program(f"dltrain {wide}--network=fluid --jobs={file}")
+        for job in run.stats["jobs"]:
+            self.assertWithin(job["slower_by_others"], 3, 0.03)
+
     def test_flows_that_share_no_link_do_not_touch_each_other(self):
         run, of = self.jobs([flow("a", [0, 1], 20 * MB), flow("b", [2, 3], 20 * MB)], PLAIN)
         for job in of.values():
@@ -271,9 +297,8 @@ class Jobs(SameBytesTest):
                 self.assertEqual(shares, {"switch": "switch-0", "job": other})
                 self.assertIn(f"shares {words} switch-0 with {other}", of[name]["waited_longest"])
             self.assertIsNone(of["later"]["interference"]["shares_switch"])
-            self.assertIn(
-                "shares no link with others' data at its time", of["later"]["waited_longest"]
-            )
+            apart = "shares no link with others' data at its measured time"
+            self.assertIn(apart, of["later"]["waited_longest"])
 
     def test_who_waits_for_nobody_is_told_why(self):
         # HPCC slows both down before a queue is there: whom it meets is told all the same.
@@ -307,6 +332,15 @@ class Jobs(SameBytesTest):
         self.refuse("dltrain --alone", "--alone", "without --jobs")
         self.refuse(f"dltrain --jobs={file} --mpi-ranks=2", "--jobs", "one process")
         self.refuse(f"dltrain --jobs={file} --layers=4", "--layers=4", "other jobs")
+        for dry in ("", " --dry-run"):
+            self.refuse(f"dltrain --jobs={file} --launch=x.py{dry}", "--launch=x.py", "--jobs")
+        self.refuse(f"dltrain --jobs={file} --capture-steps=3", "--capture-steps=3", "--jobs")
+        own = self.write("own.json", {"jobs": [{"servers": 2, "training": {"modle": "gpt2"}}]})
+        self.refuse(
+            f"dltrain --jobs={own}",
+            "/jobs/0/training/modle: unknown key; allowed in /jobs/0/training: model, ",
+            "did you mean '/jobs/0/training/model'?",
+        )
         dry = self.run_program(f"dltrain --jobs={file} --dry-run")
         self.assertIn("job-0", dry.out)
         few = self.write(
@@ -341,13 +375,16 @@ class Jobs(SameBytesTest):
             "--gpus-per-server=1",
             "--gpus-per-server=2 --nics-per-server=2 --fabric=ib --nic=EDR --placement=random",
             "--server=dgx-h100 --gpus-per-server=3 --topology=leaf-spine --cc=hpcc --alone=0",
+            "--gpus-per-server=1 --network=fluid",
+            "--gpus-per-server=2 --network=analytic --alone=0",
         ):
             with self.subTest(options):
                 first = self.run_program(f"dltrain {options} --report=0 --jobs={file}")
                 again = self.write("again.json", first.stats["configuration"])
                 second = self.run_program(f"dltrain --scenario={again} --report=0")
                 self.assertEqual(first.stats["configuration"], second.stats["configuration"])
-                for name in ("flows.csv", "links.csv", "topology.json"):
+                links = [] if "--network" in options else ["links.csv"]
+                for name in ("flows.csv", "topology.json", *links):
                     self.assertEqual(first.text(name), second.text(name), name)
 
 

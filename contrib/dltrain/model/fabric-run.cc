@@ -246,13 +246,16 @@ FabricRun::Build(FabricSimulation& simulation)
 }
 
 std::unique_ptr<Interconnect>
-FabricRun::Connect(const scenario::ClusterSpec& cluster, const Places::NicsInUse& nicsInUse) const
+FabricRun::Connect(const scenario::ClusterSpec& cluster,
+                   const Places::NicsInUse& nicsInUse,
+                   NetworkShare* share) const
 {
     return std::make_unique<Interconnect>(cluster,
                                           m_spec.network,
                                           *m_fabric,
                                           *m_collector,
-                                          nicsInUse);
+                                          nicsInUse,
+                                          share);
 }
 
 void

@@ -131,8 +131,10 @@ class FabricRun
     }
 
     /// What carries the messages of a job on this network. \param cluster whose topology it is
+    /// \param share see NetworkParts
     std::unique_ptr<Interconnect> Connect(const scenario::ClusterSpec& cluster,
-                                          const Places::NicsInUse& nicsInUse = {}) const;
+                                          const Places::NicsInUse& nicsInUse = {},
+                                          NetworkShare* share = nullptr) const;
 
     /// \return null: there are none
     FaultRun* Faults()

@@ -23,20 +23,41 @@ NetworkKind g_kind("fluid", [](const NetworkParts& parts) -> std::unique_ptr<Tra
 /// FairLink.
 constexpr int64_t FEW = 64;
 
-constexpr uint32_t LEG_BITS = 16; ///< of what a link knows a message by
+/// Of what a link knows a message by: whose it is, its number, and which link of its path this is.
+constexpr uint32_t LEG_BITS = 16;
+constexpr uint32_t MESSAGE_BITS = 32;
 
 } // namespace
 
 FluidTransport::FluidTransport(const NetworkParts& parts)
     : FormulaTransport(parts),
-      m_links(parts.fabric.GetNEnds()),
+      m_links(LinksOf(parts)),
+      m_user(m_links->users.size()),
       m_events(this)
 {
-    for (uint32_t end = 0; end < m_fabric.GetNEnds(); ++end)
+    m_links->users.push_back(this);
+}
+
+std::shared_ptr<FluidTransport::Links>
+FluidTransport::LinksOf(const NetworkParts& parts)
+{
+    if (parts.share && *parts.share)
     {
-        m_links[end].server = topo::FairLink(rdma::BitRate(m_fabric.GetLink(end).rateBps));
-        m_links[end].context = m_fabric.GetNodes().Get(m_fabric.GetNodeOfEnd(end))->GetId();
+        return std::static_pointer_cast<Links>(*parts.share);
     }
+    const auto links = std::make_shared<Links>();
+    links->of.resize(parts.fabric.GetNEnds());
+    for (uint32_t end = 0; end < parts.fabric.GetNEnds(); ++end)
+    {
+        const uint32_t node = parts.fabric.GetNodeOfEnd(end);
+        links->of[end].server = topo::FairLink(rdma::BitRate(parts.fabric.GetLink(end).rateBps));
+        links->of[end].context = parts.fabric.GetNodes().Get(node)->GetId();
+    }
+    if (parts.share)
+    {
+        *parts.share = links;
+    }
+    return links;
 }
 
 std::vector<rdma::PathLink>
@@ -182,7 +203,7 @@ FluidTransport::Send(uint32_t channel, int64_t now)
         Crossing& crossing = way.crossings[leg];
         crossing.lastReach = std::max(crossing.lastReach, now + course.legs[leg].offset);
         m_events.Schedule(crossing.lastReach,
-                          m_links[crossing.end].context,
+                          m_links->of[crossing.end].context,
                           {EventKind::REACH, message, leg});
     }
     OnReach(message, 0, now);
@@ -208,18 +229,18 @@ FluidTransport::Enter(uint32_t message, uint32_t leg, int64_t now)
     Crossing& crossing = m_ways[m_messages[message].channel].crossings[leg];
     const Leg& is = m_courses[m_progress[message].course].legs[leg];
     crossing.busy = true;
-    m_links[crossing.end].server.Add(rdma::Duration(is.alone),
-                                     is.speed,
-                                     LevelOf(on.name.priority),
-                                     uint64_t{message} << LEG_BITS | leg,
-                                     rdma::TimePoint(now));
+    m_links->of[crossing.end].server.Add(rdma::Duration(is.alone),
+                                         is.speed,
+                                         LevelOf(on.name.priority),
+                                         (m_user << MESSAGE_BITS | message) << LEG_BITS | leg,
+                                         rdma::TimePoint(now));
 }
 
 void
 FluidTransport::Wake(uint32_t end)
 {
-    m_links[end].Wake([&](int64_t at) {
-        m_events.Schedule(at, m_links[end].context, {EventKind::WAKE, end, 0});
+    m_links->of[end].Wake([&](int64_t at) {
+        m_events.Schedule(at, m_links->of[end].context, {EventKind::WAKE, end, 0});
     });
 }
 
@@ -252,10 +273,11 @@ FluidTransport::OnEvent(const Event& event, int64_t now)
 void
 FluidTransport::OnWake(uint32_t end, int64_t now)
 {
-    m_links[end].Woken(now, [&](uint64_t cookie) {
-        OnCrossed(static_cast<uint32_t>(cookie >> LEG_BITS),
-                  static_cast<uint32_t>(cookie & ((1U << LEG_BITS) - 1)),
-                  now);
+    m_links->of[end].Woken(now, [&](uint64_t cookie) {
+        FluidTransport& whose = *m_links->users[cookie >> (MESSAGE_BITS + LEG_BITS)];
+        whose.OnCrossed(static_cast<uint32_t>(cookie >> LEG_BITS),
+                        static_cast<uint32_t>(cookie & ((1U << LEG_BITS) - 1)),
+                        now);
     });
     Wake(end);
 }

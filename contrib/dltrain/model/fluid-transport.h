@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
 namespace dltrain
@@ -97,6 +98,15 @@ class FluidTransport : public FormulaTransport
         uint32_t context = 0; ///< ns-3 node id
     };
 
+    /// Of a network, and who sends over it: as many transports as there are jobs.
+    struct Links
+    {
+        std::vector<Link> of; ///< by end
+        std::vector<FluidTransport*> users;
+    };
+
+    static std::shared_ptr<Links> LinksOf(const NetworkParts& parts);
+
     enum class EventKind : uint8_t
     {
         REACH, ///< a message comes to a link
@@ -135,7 +145,8 @@ class FluidTransport : public FormulaTransport
     /// \param course NONE: there is nothing to do
     void Leave(uint32_t course);
 
-    std::vector<Link> m_links;        ///< by end
+    const std::shared_ptr<Links> m_links;
+    const uint64_t m_user;            ///< number of this transport among m_links->users
     std::vector<Way> m_ways;          ///< by channel
     std::vector<Progress> m_progress; ///< by message
     Slots<Course> m_courses;

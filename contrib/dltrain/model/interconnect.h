@@ -20,12 +20,13 @@ class Interconnect
 {
   public:
     /// \param network a NetworkKind \param fabric must have been built from cluster.topology
-    /// \param nicsInUse of its servers
+    /// \param nicsInUse of its servers \param share see NetworkParts
     Interconnect(const scenario::ClusterSpec& cluster,
                  const std::string& network,
                  ns3::RdmaFabric& fabric,
                  TraceCollector& collector,
-                 Places::NicsInUse nicsInUse = {});
+                 Places::NicsInUse nicsInUse = {},
+                 NetworkShare* share = nullptr);
     ~Interconnect();
 
     Transport& Serving(uint32_t from, uint32_t to) const

@@ -84,13 +84,15 @@ class JobsSimulation::Member : public FlowListener
             setting.onPhase = [](const std::string&) {};
             setting.onMeasure = [](int64_t) {};
             setting.onEnd = [this] { OnEnd(); };
+            setting.criticalPath = false; // nobody prints it
+            setting.share = &m_all.m_share;
             return m_training->Populate(run, std::move(setting));
         }
         m_places = std::make_unique<Places>(run.Fabric());
         m_transport = MakeFlowTransport(m_all.m_scenario.fabric.network,
                                         m_job.protocol,
                                         run.Stack(),
-                                        {run.Fabric(), run.Collector(), *m_places});
+                                        {run.Fabric(), run.Collector(), *m_places, &m_all.m_share});
         if (m_job.protocol.IsOrdinary())
         {
             run.Collector().SetOwnerOfOrdinary(m_owner);
@@ -496,9 +498,8 @@ RunJobs(const scenario::TrainingScenario& scenario)
         }
         if (status != 0)
         {
-            std::cerr << "dltrain: note: job " << scenario.jobs->jobs[i].name
-                      << " does not end when it is alone either, so there is no time to compare "
-                         "with\n";
+            SayNote("note: job " + scenario.jobs->jobs[i].name +
+                    " does not end when it is alone either, so there is no time to compare with");
         }
     }
     return JobsSimulation(scenario, std::nullopt, std::move(alone)).Run();

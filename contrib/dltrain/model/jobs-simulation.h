@@ -67,6 +67,7 @@ class JobsSimulation : public FabricSimulation
     Times m_alone;
     scenario::RunOptions m_options;
     FabricRun m_run;
+    NetworkShare m_share; ///< of all members
     std::vector<std::unique_ptr<Member>> m_members;
     std::size_t m_ended = 0;
     int64_t m_end = 0; ///< ps

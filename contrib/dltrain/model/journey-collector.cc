@@ -169,7 +169,7 @@ JourneyCollector::Add(const results::FlowRecord& record,
 }
 
 void
-JourneyCollector::AddUnmeasured(const results::Interference::Unmeasured& message,
+JourneyCollector::AddUnmeasured(const results::Interference::Passing& message,
                                 const results::MessageParts& parts,
                                 uint32_t owner)
 {

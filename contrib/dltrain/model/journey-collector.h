@@ -82,7 +82,7 @@ class JourneyCollector
              const results::FlowTable& flows);
 
     /// One of an owner's warm-up, beside the measured time of another.
-    void AddUnmeasured(const results::Interference::Unmeasured& message,
+    void AddUnmeasured(const results::Interference::Passing& message,
                        const results::MessageParts& parts,
                        uint32_t owner);
 

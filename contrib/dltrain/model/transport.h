@@ -362,11 +362,16 @@ class PacketlessTransport : public Transport
 };
 
 /// What a transport between servers is made of; all of it outlives the transport.
+/// What transports of several jobs on one network have in common, such as what its links carry: the
+/// first of them makes it, and each kind knows its own.
+using NetworkShare = std::shared_ptr<void>;
+
 struct NetworkParts
 {
     ns3::RdmaFabric& fabric;
     TraceCollector& collector;
     const Places& places;
+    NetworkShare* share = nullptr; ///< null: nobody else sends
 };
 
 /**

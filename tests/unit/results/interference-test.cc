@@ -121,6 +121,27 @@ TEST(InterferenceOfJobs, IsNothingIfTheyComeOneAfterTheOther)
 
 // A long job of 1,016 of the shortest slots, so of 127 eight times as long, waits for 40 of them:
 // for the short one only in the eight that both have, and there for half, as both send the same.
+// A job whose warm-up another one met, which has ended since: nobody is met, and a switch is shared
+// with nobody.
+TEST(InterferenceOfJobs, OfAWarmUpIsNone)
+{
+    const std::vector<std::string> ports{"a->s", "s->b", "s->c"};
+    Interference of(ports);
+    of.AddOwner("early");
+    of.AddOwner("other");
+    of.AddUnmeasured({0, 4 * SLOT, 1000}, Over(0, false), 0);
+    of.Add(Lasting(4 * SLOT), Over(SLOT, false), 1, Nobody);
+    MessageParts apart = Over(0, false);
+    apart.hops[1].port = 2;
+    of.Add(Lasting(4 * SLOT), apart, 2, Nobody);
+    of.Add(Lasting(4 * SLOT, 16 * SLOT), Over(0, false), 0, Nobody);
+    EXPECT_TRUE(of.ToJson(0, "job")["shares"].is_null());
+    EXPECT_TRUE(of.ToJson(0, "job")["shares_switch"].is_null());
+    // But "early" waited for the warm-up, as much as it did for itself.
+    EXPECT_DOUBLE_EQ(of.ToJson(1, "job")["waited_for_others_us"], 0.5 * SLOT_US);
+    EXPECT_EQ(of.ToJson(1, "job")["shares"]["job"], "job");
+}
+
 TEST(InterferenceOfJobs, IsThatOfTheTimeTheyShare)
 {
     const std::vector<std::string> ports{"a->s", "s->b"};
@@ -237,7 +258,7 @@ TEST(WaitedLongest, NamesTheSwitchThatJobsShareAtATime)
     of.Add(Lasting(8 * SLOT), Over(0, false), 1, Nobody);
     of.Add(Lasting(8 * SLOT, 40 * SLOT), others, 2, Nobody);
     EXPECT_EQ(WaitedLongest(of.ToJson(1, ""), rdma::kEthernetWords, true),
-              "for nobody, shares no link with others' data at its time");
+              "for nobody, shares no link with others' data at its measured time");
     of.Add(Lasting(8 * SLOT), others, 2, Nobody);
     const auto json = of.ToJson(1, "");
     EXPECT_EQ(json["shares"], nullptr);
