@@ -32,7 +32,7 @@ GetPathShareWords(std::size_t share, const rdma::LinkWords& link)
     case PathShare::SOFTWARE:
         return "in software latency";
     case PathShare::UNKNOWN:
-        return "not known";
+        return "between servers, not divided further";
     default:
         return GetTimeShareWords(static_cast<TimeShare>(share), link);
     }

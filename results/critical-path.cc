@@ -644,10 +644,10 @@ CriticalPath::InLines() const
     }
     if (latest)
     {
-        lines.push_back({"waited most for",
+        lines.push_back({"longest wait",
                          -1,
-                         "GPU " + std::to_string(latest->rank) + ", " +
-                             HumanTime(Us(latest->waited)) + " at " + latest->task->name});
+                         HumanTime(Us(latest->waited)) + " for GPU " +
+                             std::to_string(latest->rank) + ", at " + latest->task->name});
     }
     return lines;
 }

@@ -32,6 +32,31 @@ class AnalyticTest(_packetless.PacketlessTest):
         self.assertLess(slow["fct_us"], 1.01 * slow["ideal_fct_us"])
 
 
+class CriticalPathTest(SystemTest):
+    def test_the_path_of_a_step_is_told_without_packets(self):
+        """Its parts add up to the step, whatever the shape, and the slow GPU is named."""
+        for network in ("analytic", "fluid"):
+            for shape, waits in (  # for the slow one longer than for any message
+                ("--gpus=6 --gpus-per-server=3 --zero=3", False),
+                ("--gpus=6 --gpus-per-server=1 --nic=25GbE", True),
+                ("--gpus=8 --gpus-per-server=2 --pp=4 --accumulation=3", True),
+                ("--gpus=4 --gpus-per-server=2 --tp=2 --fabric=ib --nic=HDR", False),
+            ):
+                with self.subTest(network=network, shape=shape):
+                    run = self.run_program(
+                        f"dltrain --model=gpt2 --seq=64 --network={network} {shape}"
+                        " --slow-gpu=2:3 --report=0 --timeline=0"
+                    )
+                    path = run.stats["critical_path"]
+                    self.assertWithin(sum(path["parts_us"].values()), path["total_us"], 1e-9)
+                    step = run.stats["step_times_us"][-1]
+                    self.assertWithin(path["total_us"] - path["before_step_us"], step, 1e-9)
+                    self.assertIn("not divided further", run.out)
+                    if waits:
+                        self.assertRegex(run.out, r"longest wait .* for GPU 2,")
+                    self.assertGreater(path["parts_us"]["straggling"], 0)
+
+
 class NetworkTest(SystemTest):
     def test_with_packets_nothing_is_new(self):
         run = self.run_program(

@@ -5,6 +5,7 @@
 
 #include "ranks.h"
 #include "results/output-errors.h"
+#include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/recovery-options.h"
 #include "scenarios/training/volumes.h"
 #include "scenarios/workload/checkpointed-steps.h"
@@ -132,7 +133,7 @@ TrainingJob::Wire(const Whereabouts& where)
         wiring.cluster = std::move(changed);
         cluster = wiring.cluster.get();
     }
-    wiring.interconnect = m_run->Connect(*cluster, where.nics);
+    wiring.interconnect = m_run->Connect(*cluster, where.nics, m_setting.share);
     wiring.collectives = std::make_unique<CollectiveRunner>(*cluster,
                                                             options,
                                                             *wiring.interconnect,
@@ -227,8 +228,10 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
     m_lastEnd = m_setting.start;
     Add({m_scenario.cluster.hostOfServer}, {});
     // Of a step that replicas do each at its own pace there is no critical path, nor of one in
-    // which a pipeline goes on with what was sent in the step before.
-    if (m_scenario.run.attribution && !m_scenario.served && m_scenario.plan.fillRoles == 0)
+    // which a pipeline goes on with what was sent in the step before. Without packets messages
+    // between servers are not divided, which takes next to nothing.
+    const bool noted = m_scenario.run.attribution || !scenario::HasPackets(m_scenario.fabric);
+    if (m_setting.criticalPath && noted && !m_scenario.served && m_scenario.plan.fillRoles == 0)
     {
         const TraceCollector& collector = run.Collector();
         m_critical = std::make_unique<results::CriticalPath>(

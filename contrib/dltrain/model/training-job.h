@@ -60,8 +60,10 @@ class TrainingJob : public JobListener
         std::function<void()> onEnd;                ///< the last step is over; between events
         /// A measured step that is not thrown away any more; may be empty.
         std::function<void(const results::StepRecord& step, int64_t begin)> onStep = {};
-        std::string step = "step"; ///< what people call one
-        std::string calls;         ///< file of calls; empty: none
+        std::string step = "step";     ///< what people call one
+        std::string calls;             ///< file of calls; empty: none
+        bool criticalPath = true;      ///< to be told, if it is known
+        NetworkShare* share = nullptr; ///< with other jobs: NetworkParts::share
         /// Of a scenario with a RecoverySpec, and else null.
         TrainingJobWatcher* watcher = nullptr;
     };

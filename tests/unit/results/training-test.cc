@@ -175,7 +175,7 @@ TEST_F(Training, CriticalPathGoesThroughTheRankThatWasWaitedFor)
         words += line.what + "|" + line.words + "\n";
     }
     EXPECT_NE(words.find("of the collectives|100% queued in switches\n"), std::string::npos);
-    EXPECT_NE(words.find("waited most for|GPU 1, 4.00 us at all-reduce bucket 0\n"),
+    EXPECT_NE(words.find("longest wait|4.00 us for GPU 1, at all-reduce bucket 0\n"),
               std::string::npos);
     paths.Drop(entry);
     paths.Drop(arrived);
@@ -270,7 +270,7 @@ TEST_F(Training, CriticalPathCountsWaitingForASenderFromWhenNothingElseIsMissing
         std::string most;
         for (const CriticalPath::Line& line : critical.InLines())
         {
-            most += line.what == "waited most for" ? line.words : "";
+            most += line.what == "longest wait" ? line.words : "";
         }
         for (const CollectivePaths::Path path : held)
         {
@@ -287,19 +287,19 @@ TEST_F(Training, CriticalPathCountsWaitingForASenderFromWhenNothingElseIsMissing
                                 {0, 3, 24, 26},
                                 {1, 3, 26, 40}};
     // Back from B over its message to stage 0, which computed all the time: A is not on the path.
-    EXPECT_EQ(words(calls, {4}), "GPU 0, 4.00 us at receive B");
+    EXPECT_EQ(words(calls, {4}), "4.00 us for GPU 0, at receive B");
     // Without what follows B's message it is what the step ends with, a little later than the send
     // has: stage 1 had ended A at 20.
     m_plan.roles[1].tasks.pop_back();
     calls.pop_back();
     calls[5].end = 27;
-    EXPECT_EQ(words(calls, {4}), "GPU 0, 4.00 us at receive B");
+    EXPECT_EQ(words(calls, {4}), "4.00 us for GPU 0, at receive B");
     // A of stage 1 takes until 25: nobody waited before 24, when B is sent.
     calls[3].end = 25;
     EXPECT_EQ(words(calls, {0}), "");
     // Stage 1 alone on the path until A's message, which it waited for since the step began.
     calls[3].end = 40;
-    EXPECT_EQ(words(calls, {10}), "GPU 0, 10.0 us at receive A");
+    EXPECT_EQ(words(calls, {10}), "10.0 us for GPU 0, at receive A");
 }
 
 TEST_F(Training, ResultsAreMeansOverTheMeasuredSteps)
