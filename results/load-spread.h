@@ -52,6 +52,9 @@ std::vector<TierLoad> TiersOf(std::vector<LinkSetLoad> sets, const std::vector<s
 /// What load balancing did.
 struct BalanceStats
 {
+    /// `balancer` of switches whose forwarding tables have one port for each LID.
+    static constexpr const char* TABLES = "tables";
+
     std::string balancer;         //!< by name; of senders, if they choose
     bool usual{true};             //!< hashed, or as tables say: every flow keeps its way
     uint64_t outOfOrder{0};       //!< data packets that came behind one that was missing
@@ -63,6 +66,11 @@ struct BalanceStats
     /// nullopt: not known, or flows have no ways of their own
     std::optional<uint64_t> hashCollisions;
     std::vector<TierLoad> tiers; //!< empty: there are no links to choose from
+
+    bool ByTables() const
+    {
+        return balancer == TABLES;
+    }
 };
 
 nlohmann::ordered_json ToJson(const BalanceStats& balance);

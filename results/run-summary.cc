@@ -188,18 +188,23 @@ PrintRunStats(std::ostream& os, const RunStats& s)
 }
 
 void
-PrintHashLuck(std::ostream& os, const RunStats& s)
+PrintLuckOfWays(std::ostream& os, const RunStats& s)
 {
     const uint64_t pairs = s.balance.hashCollisions.value_or(0);
     if (!s.measured || !s.packets || pairs == 0)
     {
         return;
     }
-    os << "ECMP             "
-       << Wrapped("hashes put flows on one link while an equal one had none (" +
-                      Counted(pairs, "pair") +
-                      "): times are one draw of many; --seed makes another, "
-                      "--load-balancer=adaptive spreads packets evenly",
+    const std::string shared =
+        " put flows on one link while an equal one had none (" + Counted(pairs, "pair") + ")";
+    os << (s.balance.ByTables() ? "Routes           " : "ECMP             ")
+       << Wrapped(s.balance.ByTables()
+                      ? "forwarding tables" + shared +
+                            ", with every seed; --lmc gives queue pairs ways of their own, "
+                            "--adaptive-routing packets"
+                      : "hashes" + shared +
+                            ": times are one draw of many; --seed makes another, "
+                            "--load-balancer=adaptive spreads packets evenly",
                   17,
                   2)
        << "\n";

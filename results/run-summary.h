@@ -20,8 +20,9 @@ namespace results
 /// FCT, congestion, losses and busiest links, some ten lines.
 void PrintRunStats(std::ostream& os, const RunStats& run);
 /// A line, if ECMP's hash put flows on one link while an equal one had none: then times are one
-/// draw of many. Where algorithms' times are what a run is about.
-void PrintHashLuck(std::ostream& os, const RunStats& run);
+/// draw of many. So may forwarding tables, which are the same in each. Where algorithms' times are
+/// what a run is about.
+void PrintLuckOfWays(std::ostream& os, const RunStats& run);
 /// Frame-hops and their speed, memory, where the files are. On standard error: why it is not
 /// completed. \param moreFiles ", a.txt, b.txt"
 void PrintEnd(std::ostream& os,

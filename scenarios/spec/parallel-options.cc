@@ -542,6 +542,16 @@ MakeParallel(Validation* v,
         }
         o->sequenceParallel = false;
     }
+    if (o->expert > 1 && o->tensor > 1 && !o->sequenceParallel)
+    {
+        // megatron/core/model_parallel_config.py (NVIDIA/Megatron-LM@02aa3ee) warns of it, too.
+        v->notes.push_back("--ep with --tp=" + std::to_string(o->tensor) +
+                           " and without --sequence-parallel: each GPU of a tensor group sends all "
+                           "of the tokens to the experts, " +
+                           std::to_string(o->tensor) +
+                           " times the all-to-all that --sequence-parallel has; Megatron-LM asks "
+                           "for --sequence-parallel there");
+    }
     if (o->tensor == 1)
     {
         v->NoteIfSet({"tp-overlap"}, "has no effect with --tp=1");

@@ -159,7 +159,7 @@ CollectBalance(const ns3::RdmaFabric& fabric,
     if (!fabric.GetSwitches().empty())
     {
         const auto balancer = fabric.GetSwitches().front()->GetLoadBalancer();
-        balance.balancer = balancer ? balancer->GetName() : "tables";
+        balance.balancer = balancer ? balancer->GetName() : results::BalanceStats::TABLES;
     }
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
@@ -177,7 +177,8 @@ CollectBalance(const ns3::RdmaFabric& fabric,
             std::find_if(all.begin(), all.end(), [](const auto& name) { return !name.empty(); });
         balance.balancer = known == all.end() ? "" : *known;
     }
-    balance.usual = balance.balancer.empty() || balance.balancer == (tables ? "tables" : "ecmp");
+    balance.usual = balance.balancer.empty() ||
+                    balance.balancer == (tables ? results::BalanceStats::TABLES : "ecmp");
     balance.outOfOrder = nics.outOfOrderReceived - base.nics.outOfOrderReceived;
     balance.notKept = nics.outOfOrderDropped - base.nics.outOfOrderDropped;
     balance.pathChanges = nics.pathChanges - base.nics.pathChanges;

@@ -170,7 +170,7 @@ CollperfSimulation::PrintSummary(std::ostream& os, const results::RunStats& netw
         results::PrintTuner(os, *m_scenario.collectives.measured);
     }
     results::PrintAdvice(os, m_scenario);
-    results::PrintHashLuck(os, network);
+    results::PrintLuckOfWays(os, network);
     results::PrintRunStats(os, network);
 }
 

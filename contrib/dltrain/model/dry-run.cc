@@ -31,10 +31,8 @@ Check(const char* program, const Scenario& scenario, const topo::Topology& topol
         PrepareSimulator(scenario.fabric, scenario.run, error);
         if (error.empty())
         {
-            std::cerr << program << ": note: the plan of "
-                      << topo::Counted(topology.Links().size(), "link")
-                      << "; what their switches are configured with is checked when it runs"
-                      << std::endl;
+            SayNote("note: the plan of " + topo::Counted(topology.Links().size(), "link") +
+                    "; what their switches are configured with is checked when it runs");
         }
     }
     else

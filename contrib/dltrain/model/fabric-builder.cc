@@ -8,6 +8,7 @@
 #include "link-layer-setup.h"
 #include "ns3-settings.h"
 #include "ordinary-setup.h"
+#include "program.h"
 #include "ranks.h"
 #include "results/output-errors.h"
 #include "scenarios/spec/infiniband.h"
@@ -28,7 +29,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
 #include <system_error>
 #include <vector>
 
@@ -330,7 +330,7 @@ PrepareSimulator(const scenario::FabricSpec& spec,
         told = true;
         for (const std::string& unused : UnusedNs3Settings(spec, run))
         {
-            std::cerr << "warning: " << unused << "\n";
+            SayNote("warning: " + unused);
         }
     }
     if (planned && run.engine != "windows")
@@ -412,10 +412,7 @@ BuildFabric(const scenario::FabricSpec& spec,
     {
         for (const std::string& note : built.GetNotes())
         {
-            constexpr std::string_view warning = "warning: ";
-            const bool warns = note.rfind(warning, 0) == 0;
-            std::cerr << (warns ? warning : "note: ") << built.GetWords().name << ": "
-                      << note.substr(warns ? warning.size() : 0) << "\n";
+            SayNote(note);
         }
     }
     if (run.engine == "windows")

@@ -4,11 +4,12 @@
 #include "interconnect.h"
 
 #include "bundled-transport.h"
+#include "program.h"
 #include "scale-up-transport.h"
 #include "scenarios/spec/aggregators.h"
 
 #include <algorithm>
-#include <iostream>
+#include <string>
 #include <utility>
 
 namespace dltrain
@@ -18,10 +19,11 @@ Interconnect::Interconnect(const scenario::ClusterSpec& cluster,
                            const std::string& network,
                            ns3::RdmaFabric& fabric,
                            TraceCollector& collector,
-                           Places::NicsInUse nicsInUse)
+                           Places::NicsInUse nicsInUse,
+                           NetworkShare* share)
     : m_places(cluster, fabric, std::move(nicsInUse)),
       m_inside(std::make_unique<ScaleUpTransport>(m_places, cluster.server)),
-      m_between(NetworkKind::Make(network, {fabric, collector, m_places})),
+      m_between(NetworkKind::Make(network, {fabric, collector, m_places, share})),
       m_groups(m_places.GetNHosts() - m_places.GetNServers(), 0),
       m_mostGroups(cluster.aggregationGroups),
       m_aggregators(cluster.aggregators.get()),
@@ -46,12 +48,11 @@ Interconnect::TakeAggregation(const std::vector<uint32_t>& units)
     {
         if (m_refused++ == 0)
         {
-            std::cerr << "warning: switch "
-                      << m_topology.Nodes()[m_aggregators->Units()[*full].at].name
-                      << " adds up for as many groups of ranks as it can (--aggregation-groups="
-                      << m_mostGroups
-                      << "): this group, and others it has no room for, take what --algorithm=auto "
-                         "would\n";
+            SayNote("warning: switch " + m_topology.Nodes()[m_aggregators->Units()[*full].at].name +
+                    " adds up for as many groups of ranks as it can (--aggregation-groups=" +
+                    std::to_string(m_mostGroups) +
+                    "): this group, and others it has no room for, take what --algorithm=auto "
+                    "would");
         }
         return false;
     }

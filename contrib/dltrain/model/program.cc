@@ -466,6 +466,12 @@ LastResort::~LastResort()
     g_lastResort = nullptr;
 }
 
+void
+SayNote(const std::string& note)
+{
+    std::cerr << g_program << ": " << note << std::endl;
+}
+
 int
 RunProgram(const std::string& name, const std::function<int()>& main)
 {

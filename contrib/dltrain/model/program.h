@@ -56,6 +56,9 @@ int SayError(const std::string& program,
              const std::string& error,
              const scenario::RunOptions* run = nullptr);
 
+/// To standard error, behind the program's name. \param note "warning: ...", "note: ..."
+void SayNote(const std::string& note);
+
 /// A line of progress that a terminal shows goes, before something else is printed there.
 void ClearProgress();
 

@@ -495,7 +495,7 @@ RunControl::Run(const std::function<bool()>& finished,
             {
                 return m_finish(Broken(why));
             }
-            std::cerr << "error: " << why << std::endl;
+            SayNote("error: " + why);
             return 1;
         });
         try

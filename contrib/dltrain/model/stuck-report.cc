@@ -81,8 +81,8 @@ DescribeStuck(TraceCollector& collector, std::size_t most)
                 "\n";
         if (linkLayer.HasCredits())
         {
-            text += "  (a ring needs --ib-routing=torus or dfsssp with --vls=2 or more, or "
-                    "--ib-routing=updn)\n";
+            text += "  (a ring needs, in place of other engines and of --ib-lfts, "
+                    "--ib-routing=torus or dfsssp with --vls=2 or more, or --ib-routing=updn)\n";
         }
     }
     if (!text.empty())

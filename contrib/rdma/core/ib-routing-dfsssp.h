@@ -334,8 +334,10 @@ IbRouteDfsssp(const IbSubnet& subnet, const IbRoutingOptions& options)
 {
     static const std::pair<IbBalance, const char*> steps[] = {
         {IbBalance::kExact, ""},
-        {IbBalance::kCoarse, "dfsssp balances channels coarsely, to do with the virtual lanes"},
-        {IbBalance::kNone, "dfsssp does not balance channels, to do with the virtual lanes"}};
+        {IbBalance::kCoarse,
+         "dfsssp spreads paths over links less evenly, so that the virtual lanes do (--vls: more)"},
+        {IbBalance::kNone,
+         "dfsssp does not spread paths over links, so that the virtual lanes do (--vls: more)"}};
     for (const auto& [balance, note] : steps)
     {
         std::optional<IbTables> tables = IbTryDfsssp(subnet, options, balance);

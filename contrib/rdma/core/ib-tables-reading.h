@@ -107,11 +107,19 @@ IbReadForwarding(std::istream& in,
         }
         if (reader.Text().compare(0, 2, "0x") != 0)
         {
+            const std::string text = reader.Text();
+            const std::string neither = "neither an entry (0x0001 001: LID and port) nor the end "
+                                        "of a table (3 valid lids dumped): \"" +
+                                        text + "\"";
+            if (text.empty() || text[0] < '0' || text[0] > '9')
+            {
+                reader.Fail(neither);
+            }
             const uint64_t number = reader.Number(10, 65535, "the number of LIDs");
             const bool valid = reader.Take("valid");
             if (!reader.Take("lids dumped") || !reader.AtEnd())
             {
-                reader.Fail("neither an entry nor the end of a table: \"" + reader.Text() + "\"");
+                reader.Fail(neither);
             }
             if (number != (valid ? count : top) && (valid || number != count))
             {

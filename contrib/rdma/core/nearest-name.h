@@ -60,9 +60,12 @@ EditDistance(std::string_view a, std::string_view b)
     return d.back();
 }
 
-/// The name nearest to `name`, or "" if none is near enough to be what was meant: at most a third
-/// of its letters (and at least two) may differ, or one begins with the other. Ties go to the
-/// first.
+/// The name nearest to `name`, or "" if none is near enough to be what was meant. The first of
+/// these that there is, of several the first: the same in other case; the shortest that begins with
+/// it (three letters or more); one of which at most a third of its letters (and at least two)
+/// differ; the one that it has the longest beginning in common with, which is half of it and four
+/// letters at least, or one that it begins with and then goes on with another word; one that it
+/// begins with (three letters or more).
 inline std::string
 NearestName(std::string_view name, const std::vector<std::string>& names)
 {
@@ -72,34 +75,65 @@ NearestName(std::string_view name, const std::vector<std::string>& names)
     {
         return {};
     }
-    std::string best;
-    size_t bestDistance = std::max<size_t>(2, name.size() / 3) + 1;
+    const auto inCommon = [name](std::string_view other) {
+        size_t n = std::min(name.size(), other.size());
+        while (!SameName(name.substr(0, n), other.substr(0, n)))
+        {
+            --n;
+        }
+        return n;
+    };
+    std::string longer;
+    std::string near;
+    std::string word;
+    std::string alike;
+    std::string shorter;
+    size_t nearest = std::max<size_t>(2, name.size() / 3) + 1;
+    size_t most = std::max<size_t>(4, (name.size() + 1) / 2) - 1;
     for (const std::string& candidate : names)
     {
-        if (candidate.size() > kLongest)
+        if (candidate.empty() || candidate.size() > kLongest)
         {
             continue;
         }
+        if (SameName(name, candidate))
+        {
+            return candidate;
+        }
+        const size_t common = inCommon(candidate);
+        if (common == name.size() && common >= 3 &&
+            (longer.empty() || candidate.size() < longer.size()))
+        {
+            longer = candidate;
+        }
         const size_t distance = EditDistance(name, candidate);
-        if (distance < bestDistance && distance < std::max(name.size(), candidate.size()))
+        if (distance < nearest && distance < std::max(name.size(), candidate.size()))
         {
-            best = candidate;
-            bestDistance = distance;
+            near = candidate;
+            nearest = distance;
+        }
+        if (common > most)
+        {
+            alike = candidate;
+            most = common;
+        }
+        if (common == candidate.size() && common >= 3)
+        {
+            const bool isWord = !std::isalnum(static_cast<unsigned char>(name[common]));
+            std::string& beginning = isWord ? word : shorter;
+            beginning = beginning.empty() ? candidate : beginning;
         }
     }
-    if (best.empty() && name.size() >= 3)
+    // Of "gpus-per-node" gpus-per-server has more than gpus.
+    const std::string& begun = most > word.size() + 2 || word.empty() ? alike : word;
+    for (const std::string& found : {longer, near, begun})
     {
-        for (const std::string& candidate : names)
+        if (!found.empty())
         {
-            const size_t common = std::min(name.size(), candidate.size());
-            if (common >= 3 &&
-                EditDistance(name.substr(0, common), candidate.substr(0, common)) == 0)
-            {
-                return candidate;
-            }
+            return found;
         }
     }
-    return best;
+    return shorter;
 }
 
 /// "MinRate" as Min, Rate: a word begins with a capital letter behind a small one.

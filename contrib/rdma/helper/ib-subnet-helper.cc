@@ -120,16 +120,19 @@ IbSubnetHelper::GetNotes() const
     std::vector<std::string> notes;
     if (!m_tables.note.empty())
     {
-        notes.push_back(m_tables.note);
+        notes.push_back("note: the subnet: " + m_tables.note);
     }
     if (!safe || m_config.unsafe)
     {
         const std::string cycle = rdma::IbCheckTables(m_subnet, m_tables).CycleText(m_subnet);
         if (!cycle.empty())
         {
-            notes.push_back("warning: these routes can deadlock: links can wait for room in a "
-                            "circle, " +
-                            cycle + ", and that for the first");
+            notes.push_back("warning: the subnet's routes can deadlock: links can wait for room "
+                            "in a circle, " +
+                            cycle +
+                            ", and that for the first; --ib-routing=updn cannot, nor can torus or "
+                            "dfsssp with --vls=2 or more, where they can route the network" +
+                            (m_config.forwardingFile.empty() ? "" : ", in place of --ib-lfts"));
         }
     }
     return notes;

@@ -101,7 +101,8 @@ class RdmaLinkLayer
     virtual std::string DescribeDestination(const RdmaFabric& fabric,
                                             const RdmaFrame& frame) const = 0;
 
-    /// \return what a user should know of the routes; "warning: " stands before what can go wrong
+    /// \return what a user should know of the routes, each behind "note: " or, where something can
+    /// go wrong, "warning: "
     virtual std::vector<std::string> GetNotes() const;
 
     virtual std::unique_ptr<RdmaCaptureEncoder> MakeCaptureEncoder(

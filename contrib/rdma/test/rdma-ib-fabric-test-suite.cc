@@ -215,7 +215,7 @@ class RdmaIbTorusTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(check.cycle.empty(), !m_deadlock, "the check of the tables");
         const auto notes = subnet.GetNotes();
         const bool warned = std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
-            return note.rfind("warning: these routes can deadlock", 0) == 0;
+            return note.rfind("warning: the subnet's routes can deadlock", 0) == 0;
         });
         NS_TEST_EXPECT_MSG_EQ(warned, m_deadlock, "and it is said");
         Simulator::Stop(MilliSeconds(20));

@@ -862,13 +862,13 @@ TEST(IbRouting, DfssspWithTooFewLanes)
     {
         const IbTables tables = IbRoute(torus, {"dfsssp"}, options);
         EXPECT_LE(tables.vls, options.vls);
-        EXPECT_TRUE(Has(tables.note, "to do with the virtual lanes"));
+        EXPECT_TRUE(Has(tables.note, "so that the virtual lanes do"));
         EXPECT_TRUE(IbCheckTables(torus, tables).Good());
         CheckAllPairs(torus, tables, true);
         notes += tables.note;
     }
-    EXPECT_TRUE(Has(notes, "coarsely"));
-    EXPECT_TRUE(Has(notes, "does not balance"));
+    EXPECT_TRUE(Has(notes, "less evenly"));
+    EXPECT_TRUE(Has(notes, "does not spread"));
 }
 
 TEST(IbRouting, UpDownRootsAndTurns)

@@ -254,8 +254,12 @@ TEST(IbTables, DamagedForwardingTablesAreFoundByLine)
     EXPECT_EQ(error(3, "0x0002 002 # Channel Adapter portguid 0x0200000000000201: 'h0'"),
               "3: LID 2 should belong to 0x0200000000000201, in this subnet it belongs to "
               "0x0200000000000301");
-    EXPECT_EQ(error(3, "garbage"), "3: the number of LIDs is missing: \"garbage\"");
-    EXPECT_EQ(error(5, "3 lids"), "5: neither an entry nor the end of a table: \"3 lids\"");
+    EXPECT_EQ(error(3, "garbage"),
+              "3: neither an entry (0x0001 001: LID and port) nor the end of a table (3 valid lids "
+              "dumped): \"garbage\"");
+    EXPECT_EQ(error(5, "3 lids"),
+              "5: neither an entry (0x0001 001: LID and port) nor the end of a table (3 valid lids "
+              "dumped): \"3 lids\"");
     EXPECT_EQ(error(5, "7 lids dumped"), "5: the table of s should have 7 LIDs, but has 3");
     EXPECT_EQ(error(5, ""), "5: the file ends within the table of s");
     EXPECT_EQ(Error(IbReadForwarding, "", subnet), "1: the file has no table of s");

@@ -44,6 +44,14 @@ TEST(NearestName, OneThatBeginsWithIt)
     EXPECT_EQ(NearestName("fattree", names), "fat-tree");
     EXPECT_EQ(NearestName("Leaf-Spine", names), "leaf-spine");
     EXPECT_EQ(NearestName("single", names), "single-switch") << "a beginning";
+    EXPECT_EQ(NearestName("bfloat", {"float", "bfloat16"}), "bfloat16") << "goes before a near one";
+    EXPECT_EQ(NearestName("dry", {"dp", "dry-run"}), "dry-run");
+    EXPECT_EQ(NearestName("topo", {"tp", "topology-file", "topology"}), "topology")
+        << "the shortest";
+    EXPECT_EQ(NearestName("Model", {"model-parallel-size", "model"}), "model") << "is the same";
+    EXPECT_EQ(NearestName("gpus-per-node", {"gpus", "gpus-per-server"}), "gpus-per-server");
+    EXPECT_EQ(NearestName("zero-stage", {"zero-partition-size", "zero"}), "zero");
+    EXPECT_EQ(NearestName("fattrees4", {"leaf", "fat"}), "fat") << "begins with it";
     EXPECT_EQ(NearestName("grpah", names), "graph");
     EXPECT_EQ(NearestName("torus-3d", names), "") << "nothing is near";
     EXPECT_EQ(NearestName("", names), "");
