@@ -146,7 +146,7 @@ ChakraNodes(const training::TrainingPlan& plan, Rank rank)
 {
     const training::StepGraph& graph = plan.roles[plan.roleOf[rank]];
     const std::vector<Place> places = PlacesOf(plan, rank);
-    const double slowness = plan.slowness.empty() ? 1 : plan.slowness[rank];
+    const double slowness = plan.SlownessOf(rank);
     std::vector<ChakraNode> nodes;
     nodes.reserve(graph.tasks.size());
     std::vector<TaskId> last(graph.streams.size(), UINT32_MAX);

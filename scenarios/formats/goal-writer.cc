@@ -224,7 +224,7 @@ void
 Writer::WriteRank(Rank rank)
 {
     const training::StepGraph& graph = m_plan.roles[m_plan.roleOf[rank]];
-    const double slowness = m_plan.slowness.empty() ? 1 : m_plan.slowness[rank];
+    const double slowness = m_plan.SlownessOf(rank);
     std::vector<TaskId> last(graph.streams.size(), UINT32_MAX);
     std::vector<double> left(graph.streams.size(), 0); // ps that rounding left out so far
     m_os << "rank " << rank << " {\n";

@@ -4,7 +4,6 @@
 #include "scenarios/spec/estimate.h"
 
 #include "collectives/placement.h"
-#include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/jobs.h"
 #include "scenarios/spec/message-counter.h"
 #include "scenarios/spec/network-kinds.h"
@@ -155,12 +154,6 @@ WaitsForPorts(const TrainingScenario& s)
     return between.size() == 1;
 }
 
-double
-SlownessOf(const training::TrainingPlan& plan, coll::Rank rank)
-{
-    return plan.slowness.empty() ? 1 : plan.slowness[rank];
-}
-
 /// Computing of a step, seconds.
 struct Computing
 {
@@ -180,15 +173,17 @@ ComputingOf(const TrainingScenario& s, const std::vector<double>& ofRole)
     const double steps = static_cast<double>(s.steps) + s.warmupSteps;
     const auto drawn =
         varies ? static_cast<uint32_t>(std::max(1.0, std::min(steps, kMostDraws / plan.ranks))) : 1;
+    constexpr double kMost = std::numeric_limits<double>::infinity();
     Computing all;
+    all.leastJitter = varies ? kMost : 1;
     double most = 0;
-    double fastest = std::numeric_limits<double>::infinity();
+    double fastest = kMost;
     for (coll::Rank rank = 0; rank < plan.ranks; ++rank)
     {
-        const double seconds = SlownessOf(plan, rank) * ofRole[plan.roleOf[rank]];
+        const double seconds = plan.SlownessOf(rank) * ofRole[plan.roleOf[rank]];
         all.slowest = seconds > most ? rank : all.slowest;
         most = std::max(most, seconds);
-        fastest = std::min(fastest, SlownessOf(plan, rank));
+        fastest = std::min(fastest, plan.SlownessOf(rank));
         all.shortest = std::max(all.shortest, ofRole[plan.roleOf[rank]]);
     }
     for (uint32_t step = 0; varies && step < drawn; ++step)
@@ -197,8 +192,8 @@ ComputingOf(const TrainingScenario& s, const std::vector<double>& ofRole)
         for (coll::Rank rank = 0; rank < plan.ranks; ++rank)
         {
             const double draw = training::JitterOf(plan.jitter, rank, step);
-            all.leastJitter = step + rank == 0 ? draw : std::min(all.leastJitter, draw);
-            longest = std::max(longest, draw * SlownessOf(plan, rank) * ofRole[plan.roleOf[rank]]);
+            all.leastJitter = std::min(all.leastJitter, draw);
+            longest = std::max(longest, draw * plan.SlownessOf(rank) * ofRole[plan.roleOf[rank]]);
         }
         all.longest += longest / drawn;
     }
@@ -209,7 +204,7 @@ ComputingOf(const TrainingScenario& s, const std::vector<double>& ofRole)
 
 /// The plan's step, and what its communicators keep.
 MessageCounter
-CountStep(const TrainingScenario& s)
+CountStep(const TrainingScenario& s, EstimateFor what)
 {
     MessageCounter counter(s.cluster.topology, s.fabric, s.cluster.connections);
     if (s.served)
@@ -252,7 +247,6 @@ CountStep(const TrainingScenario& s)
         computing.push_back(seconds);
     }
     // (The step that fills a pipeline, which nobody's usual role is, is one of many.)
-    const Computing compute = ComputingOf(s, computing);
     std::map<std::pair<uint32_t, std::size_t>, CommunicatorNeeds> communicators;
     for (uint32_t kind = 0; kind < s.plan.groupKinds.size(); ++kind)
     {
@@ -285,17 +279,19 @@ CountStep(const TrainingScenario& s)
     {
         counter.Connect(needs);
     }
-    const bool inPieces =
-        s.served && s.served->Options().strategy == training::Strategy::kSandblaster;
-    // Replicas of servers do not wait for each other.
-    counter.Compute((s.served ? compute.shortest : compute.longest) *
-                        (inPieces ? s.accumulation : 1),
-                    compute.leastJitter * training::LeastStep(s.plan, compute.slowest).Seconds());
+    if (what == EstimateFor::kPlan)
+    {
+        const Computing compute = ComputingOf(s, computing);
+        const bool inPieces =
+            s.served && s.served->Options().strategy == training::Strategy::kSandblaster;
+        // Replicas of servers do not wait for each other.
+        counter.Compute(
+            (s.served ? compute.shortest : compute.longest) * (inPieces ? s.accumulation : 1),
+            compute.leastJitter * training::LeastStep(s.plan, compute.slowest).Seconds());
+    }
     counter.Load(loading);
     return counter;
 }
-
-} // namespace
 
 Estimate
 Times(Estimate e, double n)
@@ -351,19 +347,21 @@ PlanOfSize(const training::TrainingPlan& plan, std::size_t size)
     return one;
 }
 
+} // namespace
+
 Estimate
-EstimateStep(const TrainingScenario& s, std::size_t size)
+EstimateStep(const TrainingScenario& s, std::size_t size, EstimateFor what)
 {
     if (s.plan.sizes.size() > 1)
     {
         TrainingScenario one = s;
         one.plan = PlanOfSize(s.plan, size);
-        return EstimateStep(one);
+        return EstimateStep(one, 0, what);
     }
-    const MessageCounter counter = CountStep(s);
+    const MessageCounter counter = CountStep(s, what);
     const double steps = static_cast<double>(s.steps) + s.warmupSteps;
     const double paths =
-        s.run.attribution || !HasPackets(s.fabric)
+        NotesWaiting(s.run, s.fabric)
             ? std::max(kMostPathRecords, static_cast<double>(s.plan.CountCommunicating()))
             : 0;
     return counter.Result(s.run,
@@ -373,11 +371,11 @@ EstimateStep(const TrainingScenario& s, std::size_t size)
 }
 
 Estimate
-EstimateJob(const Job& job, const TrainingScenario& together)
+EstimateJob(const Job& job, const TrainingScenario& together, EstimateFor what)
 {
     if (job.kind != JobKind::kFlows)
     {
-        return EstimateRun(*job.scenario);
+        return EstimateRun(*job.scenario, what);
     }
     MessageCounter counter(together.cluster.topology,
                            together.fabric,
@@ -430,21 +428,21 @@ EstimateTogether(const TrainingScenario& s, const std::vector<Estimate>& ofJobs)
 }
 
 Estimate
-EstimateRun(const TrainingScenario& s)
+EstimateRun(const TrainingScenario& s, EstimateFor what)
 {
     if (s.jobs)
     {
         std::vector<Estimate> ofJobs;
         for (const Job& job : s.jobs->jobs)
         {
-            ofJobs.push_back(EstimateJob(job, s));
+            ofJobs.push_back(EstimateJob(job, s, what));
         }
         return EstimateTogether(s, ofJobs);
     }
-    Estimate all = EstimateStep(s);
+    Estimate all = EstimateStep(s, 0, what);
     for (std::size_t size = 1; size < s.plan.sizes.size(); ++size)
     {
-        Add(EstimateStep(s, size), &all);
+        Add(EstimateStep(s, size, what), &all);
     }
     const double steps = static_cast<double>(s.steps) + s.warmupSteps;
     all = Times(std::move(all), steps);
@@ -515,6 +513,24 @@ EstimateRun(const TrafficScenario& s)
         e.stopSeconds = stop;
     }
     return e;
+}
+
+MemoryEstimate
+EstimateMemory(const CollperfScenario& s)
+{
+    return EstimateRun(s).memory;
+}
+
+MemoryEstimate
+EstimateMemory(const TrafficScenario& s)
+{
+    return EstimateRun(s).memory;
+}
+
+MemoryEstimate
+EstimateMemory(const TrainingScenario& s)
+{
+    return EstimateRun(s, EstimateFor::kMemory).memory;
 }
 
 } // namespace scenario

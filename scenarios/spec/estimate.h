@@ -27,6 +27,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -117,18 +118,35 @@ struct Estimate
     }
 };
 
+/// What an estimate is for: memory alone needs no bounds of the time that GPUs compute, which take
+/// a second of large plans.
+enum class EstimateFor : uint8_t
+{
+    kPlan,
+    kMemory, ///< computeSeconds and graphSeconds are 0
+};
+
 /// Of one step. \param size of those of the plan, the largest number of blocks first
-Estimate EstimateStep(const TrainingScenario& scenario, std::size_t size = 0);
+Estimate EstimateStep(const TrainingScenario& scenario,
+                      std::size_t size = 0,
+                      EstimateFor what = EstimateFor::kPlan);
 /// Of the whole run, all sizes and repetitions.
 Estimate EstimateRun(const CollperfScenario& scenario);
 Estimate EstimateRun(const TrafficScenario& scenario);
 /// Of the whole run: EstimateStep x (steps + warm-up steps), of all sizes together. Of --jobs: what
 /// all jobs come to, `lastStartSeconds` being when the last of them can have ended.
-Estimate EstimateRun(const TrainingScenario& scenario);
+Estimate EstimateRun(const TrainingScenario& scenario, EstimateFor what = EstimateFor::kPlan);
 /// Of one of --jobs, from its start on, on the network of `together`.
-Estimate EstimateJob(const Job& job, const TrainingScenario& together);
+Estimate EstimateJob(const Job& job,
+                     const TrainingScenario& together,
+                     EstimateFor what = EstimateFor::kPlan);
 /// EstimateRun of --jobs. \param ofJobs EstimateJob of each, in their order
 Estimate EstimateTogether(const TrainingScenario& scenario, const std::vector<Estimate>& ofJobs);
+
+/// EstimateRun(scenario).memory
+MemoryEstimate EstimateMemory(const CollperfScenario& scenario);
+MemoryEstimate EstimateMemory(const TrafficScenario& scenario);
+MemoryEstimate EstimateMemory(const TrainingScenario& scenario);
 
 } // namespace scenario
 

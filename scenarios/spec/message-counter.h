@@ -10,6 +10,7 @@
 #include "scenarios/spec/estimate.h"
 #include "topologies/hop-counter.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -37,11 +38,6 @@ class MessageCounter
     MessageCounter(const topo::Topology& topology,
                    const FabricSpec& fabric,
                    const ConnectionSpec& connections = {});
-
-    const topo::Topology& Network() const
-    {
-        return m_topology;
-    }
 
     /// `times` messages of `bytes`, each in as many parts as its connection makes of it.
     void Add(topo::EndpointId from, topo::EndpointId to, uint64_t bytes, double times);

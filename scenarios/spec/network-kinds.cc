@@ -118,6 +118,12 @@ HasPackets(const FabricSpec& fabric)
     return !LawOf(fabric);
 }
 
+bool
+NotesWaiting(const RunOptions& run, const FabricSpec& fabric)
+{
+    return run.attribution || !HasPackets(fabric);
+}
+
 std::string
 NetworkText(const FabricSpec& fabric)
 {

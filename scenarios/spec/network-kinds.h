@@ -32,6 +32,10 @@ std::vector<NamedItem> NetworkItems();
 
 bool HasPackets(const FabricSpec& fabric);
 
+/// Whether it is noted who waits for whom: of packets by the attribution of time; without packets
+/// always.
+bool NotesWaiting(const RunOptions& run, const FabricSpec& fabric);
+
 /// "congestion control dcqcn", or which network it is if nothing controls congestion there.
 std::string NetworkText(const FabricSpec& fabric);
 

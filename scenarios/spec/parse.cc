@@ -176,7 +176,7 @@ PrepareRead(const ReadResult& read)
     {
         const rdma::SetUpPhase counting("counting packets");
         const std::string why =
-            WhyTooLarge(EstimateRun(*result.scenario).memory, AvailableHostMemory());
+            WhyTooLarge(EstimateMemory(*result.scenario), AvailableHostMemory());
         if (!why.empty())
         {
             result.scenario.reset();

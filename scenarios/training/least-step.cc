@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -66,12 +67,6 @@ class Seats
     std::vector<std::vector<Seat>> m_seats;
 };
 
-bool
-IsMessage(const Task& task)
-{
-    return task.kind == TaskKind::kSend || task.kind == TaskKind::kRecv;
-}
-
 /// Nobody has the outcome before everyone has come. (Blocks of an all-to-all-v may be empty.)
 bool
 WaitsForAll(const Task& task)
@@ -97,7 +92,7 @@ class SideBySide
         : m_plan(plan),
           m_seats(plan)
     {
-        m_walkOf[first] = 0;
+        m_met.insert(first);
         m_walks.push_back(Walk(first, GraphOf(first)));
         for (std::size_t i = 0; i < m_walks.size() && m_tasks <= kMostTasks; ++i)
         {
@@ -211,7 +206,7 @@ class SideBySide
                 const coll::Rank to = sends ? peer : rank;
                 const uint32_t k = messages[{task.group, from, to, task.tag}]++;
                 m_walks[i].slots[id] = SlotOf({task.group, from, to, task.tag, k});
-                if (m_walkOf.emplace(peer, m_walks.size()).second)
+                if (m_met.insert(peer).second)
                 {
                     m_walks.push_back(Walk(peer, GraphOf(peer)));
                 }
@@ -299,14 +294,14 @@ class SideBySide
 
     int64_t Lasts(coll::Rank rank, const Task& task) const
     {
-        const double slow = m_plan.slowness.empty() || !Computes(task) ? 1 : m_plan.slowness[rank];
+        const double slow = Computes(task) ? m_plan.SlownessOf(rank) : 1;
         return static_cast<int64_t>(static_cast<double>(task.duration.ps) * slow);
     }
 
     const TrainingPlan& m_plan;
     const Seats m_seats;
     std::vector<Walk> m_walks;
-    std::map<coll::Rank, std::size_t> m_walkOf;
+    std::set<coll::Rank> m_met; ///< whose walks there are
     std::map<Place, uint32_t> m_slotOf;
     std::vector<Slot> m_slots;
     std::vector<uint32_t> m_members; ///< who come to a slot; 0: it is a message's

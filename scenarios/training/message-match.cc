@@ -13,12 +13,6 @@ namespace training
 namespace
 {
 
-bool
-IsMessage(const Task& task)
-{
-    return task.kind == TaskKind::kSend || task.kind == TaskKind::kRecv;
-}
-
 std::string
 Named(coll::Rank rank, const Task& task)
 {

@@ -84,6 +84,13 @@ Communicates(const Task& task)
     return !Computes(task) && task.kind != TaskKind::kHost;
 }
 
+/// A send or a receive.
+inline bool
+IsMessage(const Task& task)
+{
+    return task.kind == TaskKind::kSend || task.kind == TaskKind::kRecv;
+}
+
 /// One step of one role. Tasks are in topological order.
 struct StepGraph
 {
@@ -159,6 +166,11 @@ struct TrainingPlan
             all += ofRole[role];
         }
         return all;
+    }
+
+    double SlownessOf(coll::Rank rank) const
+    {
+        return slowness.empty() ? 1 : slowness[rank];
     }
 
     /// What a rank plays in a step of the first size, counted from the beginning of the run.

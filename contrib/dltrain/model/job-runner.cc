@@ -109,12 +109,11 @@ JobRunner::SetServices(const RankServices& services)
         if (m_collectives->IsHere(rank) && !m_start.IsAbsent(rank))
         {
             // A slow GPU does not slow down the servers beside it.
-            const bool slow =
-                runner < m_plan.ranks && !m_plan.slowness.empty() && !m_start.HasMoved(rank);
+            const bool slow = runner < m_plan.ranks && !m_start.HasMoved(rank);
             m_ranks[runner] = std::make_unique<RankRunner>(
                 runner,
                 rank,
-                slow ? m_plan.slowness[rank] : 1,
+                slow ? m_plan.SlownessOf(rank) : 1,
                 runner < m_plan.ranks ? m_plan.jitter : training::Jitter{},
                 m_plan.contention,
                 runner < m_plan.ranks ? FindSpeed(rank) : nullptr,

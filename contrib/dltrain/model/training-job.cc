@@ -229,8 +229,8 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
     Add({m_scenario.cluster.hostOfServer}, {});
     // Of a step that replicas do each at its own pace there is no critical path, nor of one in
     // which a pipeline goes on with what was sent in the step before. Without packets messages
-    // between servers are not divided, which takes next to nothing.
-    const bool noted = m_scenario.run.attribution || !scenario::HasPackets(m_scenario.fabric);
+    // between servers are not divided; that takes a tenth of such a run.
+    const bool noted = scenario::NotesWaiting(m_scenario.run, m_scenario.fabric);
     if (m_setting.criticalPath && noted && !m_scenario.served && m_scenario.plan.fillRoles == 0)
     {
         const TraceCollector& collector = run.Collector();

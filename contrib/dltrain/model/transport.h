@@ -361,11 +361,11 @@ class PacketlessTransport : public Transport
     uint64_t m_bytesArrived = 0;
 };
 
-/// What a transport between servers is made of; all of it outlives the transport.
 /// What transports of several jobs on one network have in common, such as what its links carry: the
 /// first of them makes it, and each kind knows its own.
 using NetworkShare = std::shared_ptr<void>;
 
+/// What a transport between servers is made of; all of it outlives the transport.
 struct NetworkParts
 {
     ns3::RdmaFabric& fabric;

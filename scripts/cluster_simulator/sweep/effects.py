@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Options of a sweep that change nothing, so that nobody looks for a reason in a flat line."""
 
-from ..files import parse_json
 from ..flat import repeatable
 from .launching import column_of
-from .store import BOOK_KEEPING, DONE, damaged, options_of
+from .store import BOOK_KEEPING, DONE, object_of, options_of
 
 
 def without_effect(store, rows):
@@ -14,7 +13,7 @@ def without_effect(store, rows):
     done = [row for row in rows if row["status"] == DONE]
     if len(done) < 2:
         return []
-    stats = _stats_of(store.row(done[0]["id"]))
+    stats = object_of(store.row(done[0]["id"]), "stats")
     points = [options_of(row) for row in done]
     given = sorted({name for point in points for name in point})
     no_result = {*BOOK_KEEPING, *(column_of(name).lower() for name in given)}
@@ -26,16 +25,6 @@ def without_effect(store, rows):
         different.setdefault(tuple(row[place] for place in places), len(different)) for row in done
     ]
     return [name for name in given if _changes_nothing(name, points, results)]
-
-
-def _stats_of(row):
-    try:
-        stats = parse_json(row["stats"])
-    except (TypeError, ValueError):
-        stats = None
-    if not isinstance(stats, dict):
-        raise damaged(row, "stats")
-    return stats
 
 
 def _changes_nothing(option, points, results):

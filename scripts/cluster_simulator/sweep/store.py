@@ -180,15 +180,21 @@ def key_of(program, point):
 
 def options_of(row):
     """The options of a point, as the database has them."""
-    try:
-        options = parse_json(row["options"])
-    except (TypeError, ValueError):
-        options = None
-    if not isinstance(options, dict) or not all(
-        isinstance(value, str) for value in options.values()
-    ):
+    options = object_of(row, "options")
+    if not all(isinstance(value, str) for value in options.values()):
         raise damaged(row, "options")
     return options
+
+
+def object_of(row, column):
+    """The JSON object that a column holds."""
+    try:
+        value = parse_json(row[column])
+    except (TypeError, ValueError):
+        value = None
+    if not isinstance(value, dict):
+        raise damaged(row, column)
+    return value
 
 
 def damaged(row, column):
