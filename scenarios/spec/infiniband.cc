@@ -444,6 +444,16 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
             continue;
         }
         served |= table->Mask();
+        if (const uint32_t absent = table->Mask() >> ib.lanes; absent)
+        {
+            v->Fail(option,
+                    "names virtual lane " + std::to_string(ib.lanes + __builtin_ctz(absent)) +
+                        ", which links do not have; allowed with --vls=" +
+                        std::to_string(ib.lanes) + ": " +
+                        (ib.lanes == 1 ? "0" : "0 to " + std::to_string(ib.lanes - 1)));
+            readable = false;
+            continue;
+        }
         (std::string(option) == "vl-high" ? ib.high : ib.low) = values.Text(option);
     }
     const uint32_t unserved = ((1U << ib.lanes) - 1) & ~served;

@@ -5,6 +5,7 @@
 
 #include "scenarios/spec/said.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -36,10 +37,18 @@ SaidText(const OptionTable& table, const Values& values, const std::string& opti
 void
 Validation::Fail(const std::string& option, std::string problem, std::string nearest)
 {
-    errors.push_back({values.Where(option),
-                      SaidValue(table, values, option),
-                      std::move(problem),
-                      std::move(nearest)});
+    Error error{values.Where(option),
+                SaidValue(table, values, option),
+                std::move(problem),
+                std::move(nearest)};
+    // What else is wrong with a value follows from the first mistake in it more often than not.
+    const bool told = std::any_of(errors.begin(), errors.end(), [&error](const Error& earlier) {
+        return earlier.where == error.where && earlier.value == error.value;
+    });
+    if (!told)
+    {
+        errors.push_back(std::move(error));
+    }
 }
 
 void

@@ -41,6 +41,13 @@ DivisorsText(uint32_t number)
     return text.empty() ? "1" : text;
 }
 
+/// The multiple of a number that a sequence can be as long as: the largest that is no longer.
+uint32_t
+MultipleNear(uint32_t tokens, uint32_t of)
+{
+    return std::max(tokens / of, 1U) * of;
+}
+
 /// What cannot be where weights change with every micro-batch.
 void
 CheckUnflushed(const TrainingOptions& o, const Refuse& error)
@@ -134,13 +141,15 @@ CheckTensor(const TrainingOptions& o, const Refuse& error)
     {
         error("sequence-parallel",
               "shares out the tokens of sequences, and the samples of " + o.model.name +
-                  " are none (what a sample becomes inside the model is not shared out here)");
+                  " are none (what a sample becomes inside the model is not shared out here); "
+                  "allowed: 0");
     }
     else if (o.sequenceParallel && o.Sequence() / o.context % o.tensor != 0)
     {
         error("sequence-parallel",
               "tp " + Number(o.tensor) + " does not divide the " +
-                  Number(o.Sequence() / o.context) + " tokens of a sequence");
+                  Number(o.Sequence() / o.context) + " tokens of a sequence; allowed: 0, or --seq=" +
+                  Number(MultipleNear(o.Sequence(), o.context * o.tensor)) + ", say");
     }
 }
 
@@ -159,9 +168,9 @@ CheckContext(const TrainingOptions& o, const Refuse& error)
                        ? ", and twice that does not divide the " + Number(o.Sequence()) +
                              " tokens of a sequence; allowed: " + DivisorsText(o.Sequence() / 2) +
                              ", or --seq=" +
-                             Number(std::max(o.Sequence() / (2 * o.context), 1U) * 2 * o.context) +
-                             ", say"
-                       : ", but " + o.model.name + " has no sequences to share out"));
+                             Number(MultipleNear(o.Sequence(), 2 * o.context)) + ", say"
+                       : ", but " + o.model.name +
+                             " has no sequences to share out; allowed: 1"));
     }
     if (o.context > 1 && o.contextExchange == ContextExchange::kUlysses && o.model.transformer &&
         (o.model.transformer->heads / o.tensor % o.context != 0 ||
@@ -171,7 +180,10 @@ CheckContext(const TrainingOptions& o, const Refuse& error)
               "is " + Number(o.context) + ", which does not divide the heads of a rank (" +
                   Number(o.model.transformer->heads / o.tensor) + " of queries, " +
                   Number(o.model.transformer->kvHeads / o.tensor) +
-                  " of keys), as --context-exchange=ulysses needs");
+                  " of keys), as --context-exchange=ulysses needs; allowed: " +
+                  DivisorsText(std::gcd(o.model.transformer->heads / o.tensor,
+                                        o.model.transformer->kvHeads / o.tensor)) +
+                  ", or another --context-exchange");
     }
 }
 

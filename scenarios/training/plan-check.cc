@@ -105,7 +105,7 @@ CheckTasks(const TrainingOptions& o, const TrainingOptions& resolved, const Refu
         pieces(*resolved.bucketBytes, gradient) * reductions > kMostTasks)
     {
         error("buckets",
-              "is " + std::to_string(*resolved.bucketBytes) + " bytes, which cuts the " +
+              "is " + std::to_string(*resolved.bucketBytes) + " B, which cuts the " +
                   std::to_string(elements * gradient) +
                   " bytes of gradients into more than a million reductions");
     }
@@ -113,7 +113,7 @@ CheckTasks(const TrainingOptions& o, const TrainingOptions& resolved, const Refu
     {
         error("gather-bytes",
               "is " + std::to_string(*resolved.gatherBytes) +
-                  " bytes, which makes more than a million all-gathers");
+                  " B, which makes more than a million all-gathers");
     }
     if (2.0 * o.accumulation * static_cast<double>(o.model.layers.size()) > kMostTasks)
     {

@@ -9,7 +9,8 @@ def flat(stats):
     with its unit.
 
     True and False are 1 and 0. Of a list only the first entry is taken, as links_0_utilization,
-    which is the busiest link: how many there are differs from run to run.
+    which is the busiest link: how many there are differs from run to run. Several jobs are there by
+    their names, as jobs_training_time_us.
     """
     row = {}
     for key, value in stats.items():
@@ -23,7 +24,10 @@ def _add(row, name, value):
         for key, inner in value.items():
             _add(row, f"{name}_{key}", inner)
     elif isinstance(value, list):
-        if value:
+        if name == "jobs" and all(isinstance(job, dict) and job.get("name") for job in value):
+            for job in value:
+                _add(row, f"{name}_{job['name']}", job)
+        elif value:
             _add(row, f"{name}_0", value[0])
     elif isinstance(value, (int, float)):
         row[name] = float(value) if isinstance(value, float) else int(value)

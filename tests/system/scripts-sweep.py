@@ -230,6 +230,37 @@ class Points(SweepTest):
     def planned(self, *arguments):
         return self.sweep(*arguments, "--dry-run").stdout.splitlines()
 
+    def test_plan_names_points_that_would_be_refused(self):
+        """8 GPUs: 3 does not divide them; and nothing is run."""
+        words = [*FAST, "--gpus-per-server=4", "--tp=2,3", "--seq=64"]
+        done = self.sweep(*words, "--dry-run", "--jobs=1", status=3)
+        self.assertEqual(len(done.stdout.splitlines()), 2)
+        self.assertEqual(done.stderr.count("--tp=3: "), 1)
+        self.assertNotIn("--tp=2: ", done.stderr)
+        self.assertIn("1 of 2 points are refused", done.stderr)
+        self.assertFalse(os.path.exists(self.log))
+
+    def test_files_of_jobs(self):
+        """--jobs is the sweep's where it is a number, and else dltrain's; a column of every job."""
+        def jobs(size):
+            job = {"servers": 2, "collective": {"op": "all_reduce", "bytes": size}}
+            return json.dumps({"jobs": [{"name": name, **job} for name in ("first", "second")]})
+
+        files = ",".join(
+            os.path.basename(self.write(name, jobs(size)))
+            for name, size in (("small.json", "1MB"), ("large.json", "16MB"))
+        )
+        words = ["dltrain", f"--jobs={files}", "--jobs=2", "--topology=leaf-spine"]
+        done = self.sweep(*words, f"--out={self.out}")
+        self.assertIn("2 to run, 2 at a time", done.stderr)
+        small, large = self.rows()
+        self.assertEqual((small["jobs"], large["jobs"]), ("small.json", "large.json"))
+        for job in ("first", "second"):
+            name = f"jobs_{job}_time_us"
+            # 16 times the bytes: more than 4 times the time, whatever a round costs beside them.
+            self.assertGreater(float(large[name]), 4 * float(small[name]))
+        self.refuse("dltrain", "--jobs=1.5", f"--out={self.out}", None, "--jobs=1.5", "1 to 4096")
+
     @unittest.skipUnless(shutil.which("mpirun"), "no mpirun")
     def test_several_processes(self):
         """A run of two processes takes two cores."""

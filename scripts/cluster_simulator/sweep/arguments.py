@@ -33,6 +33,19 @@ def set_own(own, name, text, argument):
     own[name] = text
 
 
+def is_file_of_jobs(program, text):
+    """Whether --jobs is the simulator's (files, each with several jobs), not how many runs at a
+    time.
+    """
+    if program != "dltrain" or not text:
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False
+
+
 def jobs_of(text):
     """None: as many as the points leave cores for, see runs_at_once."""
     if text is None:

@@ -8,12 +8,13 @@ import shlex
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 from .. import programs
 from ..errors import InvalidInput, ProgramNotFound, missing_library
 from ..shown import complaint
 from . import launching
-from .arguments import jobs_of, option_of, set_own
+from .arguments import cores, is_file_of_jobs, jobs_of, option_of, set_own
 from .effects import without_effect
 from .errors import BadUse
 from .lock import Lock
@@ -43,14 +44,15 @@ Running
                     "2MB"]}; or one object whose lists are a grid, {"zero": [0, 1], "bytes":
                     [["1MB", "2MB"], "4MB"]}. Options of the command line apply to each point
   --jobs=N          runs at a time [default: as many as there are cores, by the most processes
-                    that a point has, --mpi-ranks]
+                    that a point has, --mpi-ranks]. Not a number: dltrain's own --jobs=FILE,...
   --retry-failed    run failed points again; otherwise they stay failed
   --set=NAME=VALUE,...
                     values of one's own, which stand wherever an option has {NAME}, as in the
                     command of a script: --launch="torchrun --nproc_per_node={n} train.py"
                     --set=n=2,4. May be given several times. Equal captures are made once
   --keep            keep all result files of each run in DIR/runs/ID, for plots and reports
-  --dry-run         list the points; run nothing, write nothing
+  --dry-run         list the points, and which of them the program refuses, with its reason; run
+                    nothing, write nothing
 
 Plotting
   --x, --y, --by    columns: an option (zero, micro_batch) or a number of stats.json (step_time_us,
@@ -61,7 +63,7 @@ Plotting
   --out=FILE        .png, .svg or .pdf [default: DIR/Y-over-X.png, with -by-BY and -NAME-VALUE]
   --log=x|y|x,y     logarithmic axes
 
-Exit status: 0 all points done, 2 bad input, 3 some points failed, 130 stopped by Ctrl-C.
+Exit status: 0 all points done, 2 bad input, 3 some points failed or are refused, 130 stopped by Ctrl-C.
 """
 
 
@@ -120,7 +122,7 @@ def _sweep_command(program, arguments):
     }, {}
     for argument in launching.joined(arguments):
         name, text = option_of(argument)
-        if name in own:
+        if name in own and not (name == "jobs" and is_file_of_jobs(program, text)):
             set_own(own, name, text, argument)
         elif name in ("progress", "no_progress", "list", "version"):
             raise BadUse(f"{argument}: has no meaning in a sweep")
@@ -154,10 +156,7 @@ def _sweep_command(program, arguments):
     launching.check(points)
     _refuse_unknown_options(program, points)
     if own["dry_run"]:
-        for point in points:
-            words = programs.words(launching.filled(point))
-            print(program, *(shlex.quote(word) if " " in word else word for word in words))
-        return 0
+        return _list_points(program, points, jobs_of(own["jobs"]))
     stopped_by, numbers = run_points(
         program, points, own["out"], jobs_of(own["jobs"]), own["keep"], own["retry_failed"], False
     )
@@ -173,18 +172,50 @@ def _refuse_unknown_options(program, points):
     }
     if launching.uses_script(asked):
         del asked["launch"]  # else it would be captured
-    command = [programs.find(program), "--dry-run"] + programs.words(asked)
-    ended = subprocess.run(
-        command,
+    for line in _dry_run(program, asked).stderr.splitlines():
+        if "unknown option" in line:
+            raise BadUse(line.split("error: ", 1)[-1])
+
+
+def _dry_run(program, options):
+    return subprocess.run(
+        [programs.find(program), "--dry-run", *programs.words(options)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         errors="replace",
         check=False,
     )
-    for line in ended.stderr.splitlines():
-        if "unknown option" in line:
-            raise BadUse(line.split("error: ", 1)[-1])
+
+
+def _list_points(program, points, jobs):
+    """--dry-run: the points, as command lines; behind them those that would be refused. What a
+    script would do is known once it was captured.
+    """
+
+    def why_refused(point):
+        options = launching.filled(point)
+        if launching.uses_script(options):
+            return None
+        ended = _dry_run(program, options)
+        messages = ended.stderr.splitlines()
+        return programs.why_failed(ended.returncode, messages, None) if ended.returncode else None
+
+    lines = []
+    for point in points:
+        words = programs.words(launching.filled(point))
+        lines.append(
+            " ".join([program, *(shlex.quote(word) if " " in word else word for word in words)])
+        )
+        print(lines[-1], flush=True)
+    with ThreadPoolExecutor(jobs or cores()) as pool:
+        reasons = list(pool.map(why_refused, points))
+    refused = [(line, reason) for line, reason in zip(lines, reasons) if reason]
+    for line, reason in refused:
+        print(f"\n{line}\n  " + "\n  ".join(reason.strip().split("\n")), file=sys.stderr)
+    if refused:
+        print(f"\nsweep: {len(refused)} of {len(points)} points are refused", file=sys.stderr)
+    return 3 if refused else 0
 
 
 def _conclude(out, numbers, stopped_by):

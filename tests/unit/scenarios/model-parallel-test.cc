@@ -686,7 +686,7 @@ TEST(ModelParallel, PicturesHaveNoSequences)
         return problems.empty() ? "" : problems[0].path + " " + problems[0].text;
     };
     o.context = 2;
-    EXPECT_EQ(error(o), "cp is 2, but vit-b-16 has no sequences to share out");
+    EXPECT_EQ(error(o), "cp is 2, but vit-b-16 has no sequences to share out; allowed: 1");
     o.context = 1;
     o.tensor = 4;
     ASSERT_TRUE(IsFine(o));
