@@ -10,8 +10,10 @@
  *         Step At(Rank rank, Lane lane, StepIndex k) const override;
  *         static Cost CostOf(const Extent& e);
  *     };
- *     const Registered<LoopedAlgorithm<RingAllReduce>> g_ring{"ring", Op::kAllReduce, "help",
- * facts};
+ *     const Registered<LoopedAlgorithm<RingAllReduce>> g_ring{
+ *         "ring", Op::kAllReduce, "help", facts};
+ *
+ * All ranks have as many steps: trees and stars are schedules of their own (schedule.h).
  */
 #ifndef COLLECTIVES_LOOPED_ALGORITHM_H
 #define COLLECTIVES_LOOPED_ALGORITHM_H

@@ -34,12 +34,20 @@ CollectiveJoin::Add(const CollectivePart& part)
     record.firstStart = std::min(record.firstStart, part.entered);
     record.lastStart = std::max(record.lastStart, part.entered);
     record.end = std::max(record.end, part.left);
-    open.ps += static_cast<uint64_t>(part.left - part.entered);
-    if (++open.left < part.ranks)
+    open.entered += static_cast<uint64_t>(part.entered);
+    open.spent += static_cast<uint64_t>(part.left - part.entered);
+    open.left.push_back(part.left);
+    if (open.left.size() < part.ranks)
     {
         return std::nullopt;
     }
-    record.meanPs = static_cast<double>(open.ps) / part.ranks;
+    unsigned __int128 untilAll = 0;
+    for (const int64_t left : open.left)
+    {
+        untilAll += static_cast<uint64_t>(std::min(left, record.lastStart));
+    }
+    record.meanPs = static_cast<double>(open.spent) / part.ranks;
+    record.waitPs = static_cast<double>(untilAll - open.entered) / part.ranks;
     const CollectiveRecord whole = record;
     m_open.erase(found);
     return whole;

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace results
 {
@@ -22,7 +23,7 @@ namespace results
  *     rank 2   enters .... leaves --part------'
  *
  * A record is the same in whichever order the parts come: its sums are of integers. Memory: a
- * record for each collective that some ranks have left and others have not.
+ * record, and 8 B a rank, for each collective that some ranks have left and others have not.
  */
 class CollectiveJoin
 {
@@ -42,9 +43,10 @@ class CollectiveJoin
     {
         CollectiveRecord record;
         const coll::BlockSizes* blocks = nullptr; ///< of the first part
-        uint32_t left = 0;                        ///< ranks
-        unsigned __int128 ps = 0; ///< that the ranks spent in it: of 100 days and a million
-                                  ///< ranks no 64 bits
+        std::vector<int64_t> left;                ///< ps, each rank that has
+        unsigned __int128 entered = 0; ///< ps, the ranks' sum: of 100 days and a million ranks no
+                                       ///< 64 bits
+        unsigned __int128 spent = 0;   ///< ps that the ranks were in it
     };
 
     std::map<std::pair<uint32_t, uint32_t>, Open> m_open; ///< by communicator and sequence

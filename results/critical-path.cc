@@ -553,8 +553,8 @@ CriticalPath::AddHop(const Hop& longest, std::vector<Line>& lines) const
                          m_path[longest.call].task->name});
     if (hop.waited * 20 > hop.time) // below 5% is not worth a word
     {
-        std::string text =
-            Percent(hop.waited, hop.time) + " " + InWords(static_cast<std::size_t>(longest.why));
+        std::string text = Percent(hop.waited, hop.time) + " of it lost, mostly " +
+                           InWords(static_cast<std::size_t>(longest.why));
         text += hop.behind < m_tags.size() ? ", behind " + m_tags[hop.behind] : "";
         lines.push_back({"", -1, std::move(text)});
     }

@@ -50,6 +50,9 @@ struct CollectiveRecord : CollectiveName
     int64_t end = -1;        ///< ps, of the last rank that left
     double meanPs =
         0; ///< time a rank spends in it, from its entry to its leaving; mean over the ranks
+    /// Of this until the last rank had entered, before which none can have all that it waits for
+    /// (of a rank that could leave before, as the root of a broadcast, all its time); mean.
+    double waitPs = 0;
 };
 
 /// One compute or communication call of one rank.

@@ -40,7 +40,9 @@ Listed(const CollectiveRecord& record,
             {"name", tags[MessageId::Tag(record.tag)]},
             {"step", step},
             {"rank_time_us", record.meanPs * 1e-6},
-            {"start_us", static_cast<double>(record.firstStart) * 1e-6}};
+            {"rank_wait_us", record.waitPs * 1e-6},
+            {"start_us", static_cast<double>(record.firstStart) * 1e-6},
+            {"last_entry_us", static_cast<double>(record.lastStart) * 1e-6}};
 }
 
 /// Of a pipeline without a flush: of each gradient of a stage, how many updates of the stage came

@@ -82,7 +82,9 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
         sum.bytes += static_cast<double>(one.bytes);
         sum.us += us;
         // Other groups' ranks are not in it.
-        sum.rankUs += one.meanPs * 1e-6 * one.ranks / (WorkingGpus() * record.share);
+        const double ofRanks = 1e-6 * one.ranks / (WorkingGpus() * record.share);
+        sum.rankUs += one.meanPs * ofRanks;
+        sum.waitUs += one.waitPs * ofRanks;
         sum.busBytes += coll::BandwidthOf(one.op, one.bytes, one.ranks, us).busbw * us;
         sum.sent += record.share == 1
                         ? one.bytesSent

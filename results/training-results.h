@@ -72,6 +72,7 @@ class TrainingResults
         double bytes = 0;
         double us = 0;     ///< first entry to last leaving: what busbw is from
         double rankUs = 0; ///< that a rank spends in them, mean of all ranks; these do not overlap
+        double waitUs = 0; ///< of this until the last rank has entered
         double busBytes = 0;
         uint64_t sent = 0; ///< bytes, by all ranks together
     };

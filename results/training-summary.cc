@@ -10,6 +10,7 @@
 #include "results/training-results.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/placement.h"
+#include "scenarios/spec/plan-text.h"
 #include "scenarios/training/fewer-layers.h"
 #include "topologies/names.h"
 
@@ -78,6 +79,11 @@ TrainingResults::PrintHead(std::ostream& os) const
             PrintCapture(os, m_scenario.capture->findings);
         }
         return;
+    }
+    const training::TrainingOptions& o = m_scenario.options;
+    if (!m_scenario.served && (o.Data() < m_scenario.plan.ranks || o.expert > 1))
+    {
+        os << scenario::DegreesText(o) << "; ";
     }
     os << "micro-batch " << m_scenario.microBatch << " x accumulation " << m_scenario.accumulation
        << ", global batch " << m_scenario.globalBatch;
@@ -227,17 +233,18 @@ TrainingResults::PrintCollectives(std::ostream& os) const
         return;
     }
     const double gpus = WorkingGpus();
-    os << "Collectives a step               count       bytes  sent per GPU  time in them      "
-          "busbw\n";
+    os << "Collectives a step               count       bytes  sent per GPU  time in them  "
+          "for the last       busbw\n";
     for (const auto& [key, sum] : m_sizes[0].sums)
     {
         const double sent = static_cast<double>(sum.sent) / gpus / n;
-        os << Format("  %-28s %7.4g  %10s    %10s    %10s  %5.2f GB/s\n",
+        os << Format("  %-28s %7.4g  %10s    %10s    %10s    %10s  %5.2f GB/s\n",
                      (key.first + " (" + key.second + ")").c_str(),
                      static_cast<double>(sum.count) / n,
                      HumanBytes(sum.bytes / n).c_str(),
                      HumanBytes(sent).c_str(),
                      HumanTime(sum.rankUs / n).c_str(),
+                     HumanTime(sum.waitUs / n).c_str(),
                      sum.us > 0 ? sum.busBytes / sum.us : 0);
     }
     os << "\n";

@@ -162,7 +162,7 @@ MakeCompute(Validation* v, const topo::ServerSpec& server, training::TrainingOpt
     o->loaderRate = values.Present("loader") ? values.Real("loader") : 0;
     o->capacityFactor = values.Present("capacity-factor") ? values.Real("capacity-factor") : 0;
     o->moeSkew = values.Real("moe-skew");
-    o->seed = values.Integer("seed");
+    o->seed = v->DrawSeed();
 }
 
 } // namespace scenario

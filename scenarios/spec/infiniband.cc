@@ -444,15 +444,18 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
             continue;
         }
         served |= table->Mask();
-        if (const uint32_t absent = table->Mask() >> ib.lanes; absent)
+        for (uint8_t i = 0; i < table->size && readable; ++i)
         {
-            v->Fail(option,
-                    "names virtual lane " + std::to_string(ib.lanes + __builtin_ctz(absent)) +
-                        ", which links do not have; allowed with --vls=" +
-                        std::to_string(ib.lanes) + ": " +
-                        (ib.lanes == 1 ? "0" : "0 to " + std::to_string(ib.lanes - 1)));
-            readable = false;
-            continue;
+            const auto& entry = table->entries[i];
+            if (entry.weight > 0 && entry.vl >= ib.lanes)
+            {
+                v->Fail(option,
+                        "names virtual lane " + std::to_string(entry.vl) +
+                            ", which links do not have; allowed with --vls=" +
+                            std::to_string(ib.lanes) + ": " +
+                            (ib.lanes == 1 ? "0" : "0 to " + std::to_string(ib.lanes - 1)));
+                readable = false;
+            }
         }
         (std::string(option) == "vl-high" ? ib.high : ib.low) = values.Text(option);
     }

@@ -17,11 +17,13 @@
 #include "scenarios/spec/protocol-options.h"
 #include "scenarios/spec/recovery-options.h"
 #include "scenarios/spec/training-options.h"
+#include "scenarios/traffic/random.h"
 #include "scenarios/training/served-plan.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -179,6 +181,14 @@ class JobsOnNetwork
     bool Finish();
     bool Fail(const std::string& where, const std::string& value, const std::string& problem);
 
+    /// Of the job that is added next: jobs that drew the same would not be jobs of their own.
+    uint64_t Seed() const
+    {
+        const uint64_t seed = m_read.values.Integer("seed");
+        const std::size_t number = m_set->jobs.size();
+        return number == 0 ? seed : Random(seed, kJobStream + number).Below(UINT64_MAX);
+    }
+
     /// Whether there were no problems. Those of m_v become those of the result.
     bool IsFine()
     {
@@ -288,7 +298,7 @@ JobsOnNetwork::AddFlows(const JobText& text, const TrainingScenario& s, Job* job
                                       s.cluster.topology,
                                       s.cluster.hostOfServer,
                                       s.fabric,
-                                      m_read.values.Integer("seed"),
+                                      Seed(),
                                       text.duration.value_or(rdma::Duration(kBackgroundEpochPs)),
                                       "duration",
                                       &m_result.errors);
@@ -375,6 +385,7 @@ JobsOnNetwork::Add(JobText& text)
     seat->together = m_together;
     seat->hosts = text.hosts;
     seat->taken = m_taken;
+    seat->seed = Seed();
     text.read.seat = seat;
     ParseResult<TrainingScenario> made =
         text.job.kind == JobKind::kTraining ? ValidateTraining(text.read) : ValidateServers(text);

@@ -528,15 +528,17 @@ class Checker
 
     /// Shortest paths that can wait for each other in a circle, where frames are never dropped.
     /// Before the run as after a deadlock: with the links. (InfiniBand's tables are checked when
-    /// they are there.)
+    /// they are there; adaptive routing leaves them for any shortest path.)
     void WarnOfCircles()
     {
         const topo::Family* family = topo::FindFamily(m_topology.About().family);
-        if (!m_fabric.pfc || !HasPackets(m_fabric) || m_read.values.Duration("pfc-watchdog").ps > 0)
+        const bool credits = m_fabric.infiniBand && m_fabric.ib.adaptiveRouting;
+        const bool pauses = m_fabric.pfc && m_read.values.Duration("pfc-watchdog").ps == 0;
+        if (!HasPackets(m_fabric) || !(credits || pauses))
         {
             return;
         }
-        if (MakesDetours(m_fabric.balancing.name))
+        if (!credits && MakesDetours(m_fabric.balancing.name))
         {
             m_notes->push_back(
                 "warning: PFC can deadlock with --load-balancer=" + m_fabric.balancing.name +
@@ -560,13 +562,19 @@ class Checker
             text +=
                 (i ? " waits for " : "") + m_topology.LinkName((*cycle)[i].link, (*cycle)[i].fromA);
         }
-        m_notes->push_back("warning: PFC can deadlock on this network: shortest paths can wait for "
-                           "each other in a circle, as " +
-                           text +
-                           (cycle->size() > kShown
-                                ? " and so on, over " + std::to_string(cycle->size()) + " links"
-                                : " waits for the first") +
-                           "; --pfc-watchdog ends it, --no-pfc avoids it");
+        m_notes->push_back(
+            std::string("warning: ") +
+            (credits
+                 ? "--adaptive-routing can deadlock here: shortest paths can wait for credits in "
+                   "a circle, as "
+                 : "PFC can deadlock on this network: shortest paths can wait for each other in "
+                   "a circle, as ") +
+            text +
+            (cycle->size() > kShown ? " and so on, over " + std::to_string(cycle->size()) + " links"
+                                    : " waits for the first") +
+            (credits ? "; --no-adaptive-routing leaves it to --ib-routing, a larger --vl-buffer "
+                       "makes it rarer"
+                     : "; --pfc-watchdog ends it, --no-pfc avoids it"));
     }
 
     /// A connection's packets on several ways tell its sender of several switches' queues as if

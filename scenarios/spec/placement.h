@@ -52,6 +52,7 @@ struct JobSeat
     uint32_t together = 0;       ///< hosts that all jobs need at least
     std::vector<uint32_t> hosts; ///< by server, as the user says; empty: the policy chooses
     std::vector<bool> taken;     ///< PlacementRequest::taken
+    uint64_t seed = 1;           ///< of what the job draws, but where it stands
 };
 
 /// \return the policy of a name that PlacementItems() has

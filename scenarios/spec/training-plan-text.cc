@@ -77,9 +77,10 @@ SentByServed(const training::ServedPlan& served, uint32_t piecesOfReplica)
     return {{"send", (whole - local) * (pushes + fetches)}};
 }
 
-/// "tensor 8 x pipeline 12 (1f1b) x 4 "; nothing without model parallelism.
+} // namespace
+
 std::string
-Degrees(const training::TrainingOptions& o)
+DegreesText(const training::TrainingOptions& o)
 {
     std::string text;
     const auto add = [&text](const char* what, uint32_t degree, const std::string& how) {
@@ -93,8 +94,12 @@ Degrees(const training::TrainingOptions& o)
             (o.virtualStages > 1 ? ", " + std::to_string(o.virtualStages) + " virtual stages"
                                  : "") +
             (o.replicas.empty() ? "" : ", replicas " + training::ReplicasText(o)) + ")");
-    return text.empty() ? "" : text + std::to_string(o.Data()) + " ";
+    text += text.empty() ? "data parallel" : std::to_string(o.Data()) + " data parallel";
+    return text + (o.expert > 1 ? ", expert parallel " + std::to_string(o.expert) : "");
 }
+
+namespace
+{
 
 /// A line for each stage of a pipeline: its layers, and how long a micro-batch computes there.
 std::string
@@ -264,7 +269,7 @@ ModelText(const TrainingScenario& s)
         "parallelism",
         s.served
             ? ServedText(*s.served)
-            : Degrees(s.options) + "data parallel, ZeRO stage " + std::to_string(s.zero) + " (" +
+            : DegreesText(s.options) + ", ZeRO stage " + std::to_string(s.zero) + " (" +
                   training::ZeroImplName(s.options.zeroImpl) + "), overlap " +
                   (s.options.overlap.value_or(true) ? "on" : "off") +
                   (s.options.bucketBytes ? ", buckets " + CanonicalBytes(*s.options.bucketBytes)

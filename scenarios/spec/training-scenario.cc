@@ -135,7 +135,7 @@ SlowDown(Validation* v, training::TrainingPlan* plan)
     {
         for (coll::Rank rank = 0; rank < plan->ranks; ++rank)
         {
-            plan->slowness.push_back(training::SpreadOf(spread, v->values.Integer("seed"), rank));
+            plan->slowness.push_back(training::SpreadOf(spread, v->DrawSeed(), rank));
         }
     }
     std::set<uint32_t> named;
@@ -410,7 +410,7 @@ void
 TrainingReader::SetJitter(uint32_t period)
 {
     m_s.plan.jitter.sigma = m_v.values.Real("jitter");
-    m_s.plan.jitter.seed = m_v.values.Integer("seed");
+    m_s.plan.jitter.seed = m_v.DrawSeed();
     m_s.plan.jitter.period = period;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "scenarios/spec/validation.h"
 
+#include "scenarios/spec/placement.h"
 #include "scenarios/spec/said.h"
 
 #include <algorithm>
@@ -32,6 +33,12 @@ SaidText(const OptionTable& table, const Values& values, const std::string& opti
 {
     const std::string value = SaidValue(table, values, option);
     return values.Where(option) + (value.empty() ? "" : "=" + value);
+}
+
+uint64_t
+Validation::DrawSeed() const
+{
+    return seat ? seat->seed : values.Integer("seed");
 }
 
 void

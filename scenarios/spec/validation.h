@@ -24,7 +24,11 @@ struct Validation
     std::vector<std::string> notes;
     std::shared_ptr<const JobSeat> seat = nullptr; ///< ReadResult::seat
 
-    /// An error about an option as it was given.
+    /// Of what the scenario draws, but where it stands: --seed, and of a job beside others one of
+    /// its own.
+    uint64_t DrawSeed() const;
+
+    /// An error about an option as it was given, unless there is one about it.
     void Fail(const std::string& option, std::string problem, std::string nearest = "");
     /// A file named by an option could not be read; says what name may have been meant, if the
     /// option takes names too.

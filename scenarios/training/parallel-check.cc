@@ -148,7 +148,9 @@ CheckTensor(const TrainingOptions& o, const Refuse& error)
     {
         error("sequence-parallel",
               "tp " + Number(o.tensor) + " does not divide the " +
-                  Number(o.Sequence() / o.context) + " tokens of a sequence; allowed: 0, or --seq=" +
+                  Number(o.Sequence() / o.context) +
+                  " tokens of a sequence; allowed: 0, or "
+                  "--seq=" +
                   Number(MultipleNear(o.Sequence(), o.context * o.tensor)) + ", say");
     }
 }
@@ -167,10 +169,9 @@ CheckContext(const TrainingOptions& o, const Refuse& error)
                   (o.model.transformer && o.model.hasSequence
                        ? ", and twice that does not divide the " + Number(o.Sequence()) +
                              " tokens of a sequence; allowed: " + DivisorsText(o.Sequence() / 2) +
-                             ", or --seq=" +
-                             Number(MultipleNear(o.Sequence(), 2 * o.context)) + ", say"
-                       : ", but " + o.model.name +
-                             " has no sequences to share out; allowed: 1"));
+                             ", or --seq=" + Number(MultipleNear(o.Sequence(), 2 * o.context)) +
+                             ", say"
+                       : ", but " + o.model.name + " has no sequences to share out; allowed: 1"));
     }
     if (o.context > 1 && o.contextExchange == ContextExchange::kUlysses && o.model.transformer &&
         (o.model.transformer->heads / o.tensor % o.context != 0 ||

@@ -148,8 +148,9 @@ def _is_result(value):
 
 def operations_of(stats):
     """Sums over all collectives that stats.json lists, which are those of whole steps, by operation
-    and algorithm: {steps, rows: [name, count, bytes, time in them summed over GPUs, mean busbw by
-    time]}; None if none is listed. A row that does not say how many GPUs it is of counts for all.
+    and algorithm: {steps, rows: [name, count, bytes, time in them summed over GPUs, what of this is
+    waiting for the last to enter (None: an older run does not say), mean busbw by time]}; None if
+    none is listed. A row that does not say how many GPUs it is of counts for all.
     """
     listed = stats.get("collectives")
     if not isinstance(listed, list) or not listed:
@@ -157,20 +158,23 @@ def operations_of(stats):
     told = lambda row, key, otherwise: (
         row[key] if is_number(row.get(key)) and row[key] > 0 else otherwise
     )
+    waits = all("rank_wait_us" in row for row in listed)
     sums = {}
     for row in listed:
-        of = sums.setdefault(f"{row['op']} ({row['algorithm']})", [0, 0, 0.0, 0.0, 0.0])
+        of = sums.setdefault(f"{row['op']} ({row['algorithm']})", [0, 0, 0.0, 0.0, 0.0, 0.0])
+        ranks = told(row, "ranks", told(stats, "gpus", 1))
         took = told(row, "time_us", 0.0)
         of[0] += 1
         of[1] += told(row, "bytes", 0)
-        of[2] += told(row, "rank_time_us", 0.0) * told(row, "ranks", told(stats, "gpus", 1))
+        of[2] += told(row, "rank_time_us", 0.0) * ranks
+        of[5] += told(row, "rank_wait_us", 0.0) * ranks
         of[3] += took
         of[4] += took * told(row, "busbw_GBps", 0.0)
     return {
         "steps": len({row.get("step") for row in listed if is_number(row.get("step"))}) or 1,
         "rows": [
-            [cut(name), count, size, in_them, rate / took if took else 0]
-            for name, (count, size, in_them, took, rate) in sums.items()
+            [cut(name), count, size, in_them, wait if waits else None, rate / took if took else 0]
+            for name, (count, size, in_them, took, rate, wait) in sums.items()
         ],
     }
 

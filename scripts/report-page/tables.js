@@ -50,8 +50,10 @@ function collectives() {
   const sums = data.operations; // over all, also those that the list below has no room for
   if (stats.program !== "collperf" && sums) {
     const workers = stats.gpus - idleGpus();
-    node.append(element("div", { class: "wide" }, table("By operation, a step", ["operation", "count", "bytes", "time in them, mean over GPUs" + (idleGpus() ? " that do something" : ""), "busbw"],
-      sums.rows.map(([name, many, size, inThem, busbw]) => [name, number(digit(many / sums.steps, 4)), number(bytes(size / sums.steps)), number(time(inThem / (workers || 1) / sums.steps)), number(digit(busbw, 4) + "\u00a0GB/s")]))));
+    const ofOne = (sum) => number(time(sum / (workers || 1) / sums.steps));
+    const waits = sums.rows.every((row) => row[4] !== null); // older runs do not say
+    node.append(element("div", { class: "wide" }, table("By operation, a step", ["operation", "count", "bytes", "time in them, mean over GPUs" + (idleGpus() ? " that do something" : ""), ...(waits ? ["until the last has entered"] : []), "busbw"],
+      sums.rows.map(([name, many, size, inThem, waiting, busbw]) => [name, number(digit(many / sums.steps, 4)), number(bytes(size / sums.steps)), ofOne(inThem), ...(waits ? [ofOne(waiting)] : []), number(digit(busbw, 4) + "\u00a0GB/s")]))));
   }
   const head = [...(rows[0].name !== undefined ? ["step", "collective"] : compared.length ? ["choice", "operation"] : ["operation"]), "algorithm", "bytes", "time", "algbw", "busbw"];
   const body = rows.map((row) => [...(row.name !== undefined ? [number(count(row.step)), row.name] : compared.length ? [row.choice, row.op] : [row.op]), row.algorithm, number(count(row.bytes) + "\u00a0B"), number(time(row.time_us, 4)),

@@ -214,6 +214,7 @@ class ReportTest(SystemTest):
             "name": op,
             "step": step,
             "rank_time_us": us,
+            "rank_wait_us": us / 4,
         }
         rows = []
         for step, more in ((1, 100), (2, 2)):
@@ -238,14 +239,14 @@ class ReportTest(SystemTest):
         data = page_data(os.path.join(folder, "report.html"))
         self.assertEqual(len(data["stats"]["collectives"]), 2000)
         self.assertEqual(data["collectives_left_out"], 1902)
-        # [name, count, bytes, time of all GPUs in them, busbw weighted by time]
+        # [name, count, bytes, time of all GPUs in them, of this waiting, busbw weighted by time]
         self.assertEqual(
             data["operations"],
             {
                 "steps": 2,
                 "rows": [
-                    ["all_gather (ring)", 3800, 3_800_000, 3800 * 2 * 10.0, 2.5],
-                    ["all_reduce (ring)", 102, 102_000, 102 * 4 * 8.0, 2.0],
+                    ["all_gather (ring)", 3800, 3_800_000, 3800 * 2 * 10.0, 3800 * 2 * 2.5, 2.5],
+                    ["all_reduce (ring)", 102, 102_000, 102 * 4 * 8.0, 102 * 4 * 2.0, 2.0],
                 ],
             },
         )

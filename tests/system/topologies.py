@@ -232,13 +232,17 @@ class DeadlockTest(SystemTest):
                 self.assertIn("can deadlock", self.run_program(line).err)
                 for more in (" --no-pfc", " --pfc-watchdog=1ms", " --fabric=ib"):
                     self.assertNotIn("can deadlock", self.run_program(line + more).err, more)
+                # Lanes of InfiniBand's tables keep the tables' paths apart, and no others.
+                adaptive = self.run_program(line + " --fabric=ib --adaptive-routing").err
+                self.assertIn("--adaptive-routing can deadlock", adaptive)
         for network in (
             "dragonfly-plus --hosts=20",
             "rail-optimized --hosts=8 --rails=4",
             "fat-tree",
         ):
             line = f"traffic --topology={network} --pattern=permutation --bytes=1kB{QUICK}"
-            self.assertNotIn("can deadlock", self.run_program(line).err, network)
+            for more in ("", " --fabric=ib --adaptive-routing"):
+                self.assertNotIn("can deadlock", self.run_program(line + more).err, network + more)
 
     def test_a_tree_with_a_failed_link_may_wait_in_a_circle(self):
         """Four leaves and four spines, each leaf on two spines next to each other: what goes to the

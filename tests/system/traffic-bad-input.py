@@ -50,7 +50,7 @@ CASES = [
     (["--ack-bytes=1020"], "--ack-bytes"),
     (["--cc=hpcc", "--cc-preset=hpcc-code"], "--window"),
     (["--fabric=ib", "--cc=hpcc", "--cc-preset=hpcc-code"], "--window"),
-    (["--cc=hpcc", "--ns3::HpccCongestionOps::Preset=hpcc-code"], "ns3::RdmaNic::Window"),
+    (["--cc=hpcc", "--ns3::HpccCongestionOps::Preset=hpcc-code"], "--cc-preset=hpcc-code"),
     (["--cc=hpcc", "--cc-preset=hpcc-code", "--compat=hpcc", "--window=0"], "--window"),
     (["--cc=timely", "--ns3::TimelyCongestionOps::TLow=1s"], "TimelyCongestionOps::TLow"),
     (["--cc=timely", "--ns3::TimelyCongestionOps::THigh=10us"], "TimelyCongestionOps::TLow"),

@@ -3,6 +3,7 @@
  */
 #include "fabric-builder.h"
 
+#include "contrib/rdma/core/no-congestion-control.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "idle-cores.h"
 #include "link-layer-setup.h"
@@ -95,8 +96,19 @@ SetDefaults(const scenario::FabricSpec& spec, const scenario::RunOptions& run, s
         return false;
     }
     ns3::TypeId::AttributeInformation preset;
-    if (!spec.ccPreset.empty() && type.LookupAttributeByName("Preset", &preset) &&
-        !ns3::Config::SetDefaultFailSafe(type.GetName() + "::Preset", StringValue(spec.ccPreset)))
+    if (spec.ccPreset.empty() || spec.cc == rdma::kNoCongestionControl.name)
+    {
+        return true; // there is no law: presets are of marking alone
+    }
+    if (!type.LookupAttributeByName("Preset", &preset))
+    {
+        error = "--cc-preset=" + rdma::Shown(spec.ccPreset, 60) + ": " + type.GetName() +
+                ", the class of " + spec.cc +
+                ", has no attribute Preset that takes it; allowed: one as ns3::DcqcnCongestionOps "
+                "has, of the presets of its RegisteredCongestionControl";
+        return false;
+    }
+    if (!ns3::Config::SetDefaultFailSafe(type.GetName() + "::Preset", StringValue(spec.ccPreset)))
     {
         error = "--cc-preset: '" + rdma::Shown(spec.ccPreset, 60) + "' is no preset of " + spec.cc +
                 "; allowed: " + preset.checker->GetUnderlyingTypeInformation();

@@ -8,9 +8,14 @@
  *   enum AimdPreset { kAimdPaper, kAimdMild };
  *   inline const RegisteredCongestionControl kAimd{
  *       "aimd", "additive increase, multiplicative decrease of the rate",
- *       {{kAimdPaper, "paper", "as published: 1 Gb/s in 20 us; K 100/400 kB, Pmax 1",
- * {Bytes(100000), Bytes(400000), 1}}, {kAimdMild, "mild", "the same with the usual marking",
- * EcnHpcc19(Gbps(100))}}};
+ *       {{kAimdPaper, "paper", "K 100/400 kB, Pmax 1", {Bytes(100000), Bytes(400000), 1}},
+ *        {kAimdMild, "mild", "the usual marking", EcnHpcc19(Gbps(100))}}};
+ *
+ * The ns-3 class has an attribute Preset of these numbers and names, which --cc-preset sets:
+ *
+ *   .AddAttribute("Preset", "Constants", EnumValue(rdma::kAimdPaper),
+ *                 MakeEnumAccessor(&AimdCongestionOps::SetPreset),
+ *                 MakePresetChecker(rdma::kAimd))
  *
  * From there the ns-3 class takes the values of its attribute Preset and its GetEcn(), and
  * scenarios the names, the descriptions and the marking. A program knows the laws whose headers are

@@ -58,7 +58,8 @@ class AimdCongestionOps : public RdmaCongestionOps
 
     Ptr<RdmaCongestionOps> Fork() const override // one object per queue pair
     {
-        return CopyObject<AimdCongestionOps>(Ptr<const AimdCongestionOps>(this));
+        // Not CopyObject, which counts a reference to this one: NICs of several threads share it.
+        return Ptr<AimdCongestionOps>(new AimdCongestionOps(*this), false);
     }
 
     // At the receiver: is a CNP due? Asked for packets that a switch has marked.

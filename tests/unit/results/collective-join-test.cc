@@ -37,7 +37,8 @@ PartOf(uint32_t ranks, coll::Rank position, int64_t entered, int64_t left)
 } // namespace
 
 // Rank 0 is there from 10 to 30, rank 1 from 20 to 34, rank 2 from 15 to 20: 20 + 14 + 5 = 39, a
-// third of which is 13.
+// third of which is 13. Rank 1 is the last to enter: until then rank 0 waits 10 and rank 2, which
+// leaves just then, 5, a third of which is 5.
 TEST(CollectiveJoin, MakesARecordOfItsRanksParts)
 {
     const std::vector<CollectivePart> parts = {PartOf(3, 0, 10, 30),
@@ -65,6 +66,7 @@ TEST(CollectiveJoin, MakesARecordOfItsRanksParts)
         EXPECT_EQ(whole->lastStart, 20);
         EXPECT_EQ(whole->end, 34);
         EXPECT_EQ(whole->meanPs, 13);
+        EXPECT_EQ(whole->waitPs, 5);
     } while (std::next_permutation(order.begin(), order.end()));
 }
 
@@ -118,7 +120,25 @@ TEST(CollectiveJoin, KeepsCollectivesApart)
 TEST(CollectiveJoin, OfOneRankIsDoneAtOnce)
 {
     CollectiveJoin join;
-    EXPECT_EQ(join.Add(PartOf(1, 0, 4, 4))->meanPs, 0);
+    const auto whole = join.Add(PartOf(1, 0, 4, 9));
+    EXPECT_EQ(whole->meanPs, 5);
+    EXPECT_EQ(whole->waitPs, 0);
+}
+
+// A root of a broadcast is there from 0 to 10 and waits for nobody; the other enters at 40: what
+// the root was in it is all before that.
+TEST(CollectiveJoin, WaitingEndsWhereARankLeaves)
+{
+    for (const bool rootFirst : {true, false})
+    {
+        CollectiveJoin join;
+        const CollectivePart root = PartOf(2, 0, 0, 10);
+        const CollectivePart late = PartOf(2, 1, 40, 50);
+        EXPECT_FALSE(join.Add(rootFirst ? root : late));
+        const auto whole = join.Add(rootFirst ? late : root);
+        EXPECT_EQ(whole->meanPs, 10);
+        EXPECT_EQ(whole->waitPs, 5); // (10 + 0) / 2
+    }
 }
 
 TEST(CollectiveJoin, RefusesPartsOfDifferentCollectives)

@@ -105,6 +105,50 @@ TEST(Jobs, EachHasItsServersAndItsOptions)
     }
 }
 
+// Two jobs that are alike but for their names draw numbers of their own, the first of them those
+// that it draws alone; the same seed draws the same. Where they stand is drawn for all: of a
+// fragmented network of 16 hosts 8 are taken, and the jobs have the other 8 without meeting.
+TEST(Jobs, DrawNumbersOfTheirOwn)
+{
+    const std::string job = R"("servers": 4, "placement": "fragmented",
+        "training": {"model": "gpt2", "seq": 64, "jitter": 0.01, "gpu_spread": 0.02}})";
+    const JobsFile file(R"({"jobs": [{"name": "a", )" + job + R"(, {"name": "b", )" + job + "]}");
+    const auto one = file.Parse("--seed=7");
+    const auto again = file.Parse("--seed=7");
+    ASSERT_TRUE(one.scenario) << one.errors.front().Text();
+    const auto planOf = [](const ParseResult<TrainingScenario>& of, std::size_t number) {
+        return of.scenario->jobs->jobs[number].scenario->plan;
+    };
+    EXPECT_EQ(planOf(one, 0).jitter.seed, 7u);
+    EXPECT_NE(planOf(one, 1).jitter.seed, 7u);
+    EXPECT_EQ(planOf(one, 1).jitter.seed, planOf(again, 1).jitter.seed);
+    EXPECT_NE(planOf(one, 0).slowness, planOf(one, 1).slowness);
+    EXPECT_EQ(planOf(one, 1).slowness, planOf(again, 1).slowness);
+
+    const auto alone = ParseWords<TrainingScenario>(
+        "--gpus-per-server=2 --topology=fat-tree --k=4 --gpus=8 --placement=fragmented "
+        "--model=gpt2 --seq=64 --jitter=0.01 --gpu-spread=0.02 --seed=7");
+    ASSERT_TRUE(alone.scenario) << alone.errors.front().Text();
+    EXPECT_EQ(alone.scenario->plan.slowness, planOf(one, 0).slowness);
+    EXPECT_EQ(alone.scenario->cluster.hostOfServer,
+              one.scenario->jobs->jobs[0].scenario->cluster.hostOfServer);
+}
+
+TEST(Jobs, FlowsOfTwoJobsComeAtTimesOfTheirOwn)
+{
+    const auto result = JobsFile(R"({"jobs": [
+  {"hosts": [0, 1, 2], "flows": {"pattern": "poisson", "load": 0.3, "sizes": "websearch",
+                                 "duration": "1ms"}},
+  {"hosts": [3, 4, 5], "flows": {"pattern": "poisson", "load": 0.3, "sizes": "websearch",
+                                 "duration": "1ms"}}]})")
+                            .Parse();
+    ASSERT_TRUE(result.scenario) << result.errors.front().Text();
+    const JobSet& set = *result.scenario->jobs;
+    ASSERT_FALSE(set.jobs[0].flows.empty());
+    ASSERT_FALSE(set.jobs[1].flows.empty());
+    EXPECT_NE(set.jobs[0].flows[0].start.ps, set.jobs[1].flows[0].start.ps);
+}
+
 TEST(Jobs, WhatTheyComeToIsEstimated)
 {
     const auto result = JobsFile(kThree).Parse("--protocol=simple");

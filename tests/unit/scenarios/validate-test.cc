@@ -210,7 +210,7 @@ TEST(BadInput, BucketsAreCountedOfTheShareOfARank)
         more.insert(more.end(), job.begin(), job.end());
         return more;
     };
-    ExpectStarts(TrainError(with({"--gpus=48"})), "--buckets: is 26214400 bytes, which cuts the ");
+    ExpectStarts(TrainError(with({"--gpus=48"})), "--buckets: is 26214400 B, which cuts the ");
     EXPECT_TRUE(Train(with({"--gpus=3072", "--tp=8", "--pp=8"})).scenario);
 }
 
@@ -295,6 +295,14 @@ TEST(BadInput, InfiniBandAndEthernetDoNotMix)
                  "to 128KiB");
     ExpectStarts(TrainError({"--nic=EDR", "--vls=2", "--vl-low=0:1"}),
                  "--vl-low=0:1: gives virtual lane 1 no turn; ");
+    for (const char* table : {"--vl-high=0:64,9:3", "--vl-low=0:64,9:3"})
+    {
+        ExpectStarts(TrainError({"--nic=EDR", "--vls=2", table}),
+                     std::string(table) +
+                         ": names virtual lane 9, which links do not have; allowed with --vls=2: 0 "
+                         "to 1");
+    }
+    EXPECT_TRUE(Train({"--nic=EDR", "--vls=1", "--vl-high=0:64,9:0"}).scenario); // no turn
     ExpectStarts(TrainError({"--nic=EDR", "--vl-low=nonsense"}),
                  "--vl-low=nonsense: allowed: up to 64 pairs VL:weight");
     ExpectStarts(TrainError({"--nic=EDR", "--ib-routing=ftree,dor"}),
