@@ -270,8 +270,8 @@ class CompareTest(SystemTest):
         # flows.
         self.assertEqual(
             " ".join(figure._supxlabel.get_text().split()),
-            "Left out: p95: a group has at most 10 flows, 20 are wanted (--size-groups); p99: a"
-            " group has at most 10 flows, 100 are wanted (--size-groups); Jain's index: not"
+            "Left out: p95: a group has at most 10 flows, 20 are wanted; p99: a group has at most"
+            " 10 flows, 100 are wanted; Jain's index: not"
             " measured (--rate-interval); queue in the fabric: no such ports",
         )
         self.assertEqual(len(figure.axes), 4)  # the median, and three of bars

@@ -696,16 +696,21 @@ class Honest(Base):
         self.assertEqual(
             self.plots.draw("queue-pairs", [run], times=(5, 20)).axes[0].get_xlim(), (5, 20)
         )
-        # No window at all is said; of many eight are drawn, and how many there are.
+        # No window at all is said, and no panel is empty for it; of many eight are drawn, in the
+        # order of their names, and how many there are.
         many = self.queue_pairs(
             "many",
             {("a", "b", 2 * i): [(t, 100 - t, "") for t in range(20 - i)] for i in range(12)},
         )
         figure = self.plots.draw("queue-pairs", [many])
         self.check_layout(figure)
-        self.assertEqual([len(axis.lines) for axis in figure.axes], [8, 8])
+        self.assertEqual([len(axis.lines) for axis in figure.axes], [8])
         self.assertIn("8 of 12 queue pairs", self.title(figure.axes[0]))
-        self.assertEqual([one.get_text() for one in figure.axes[1].texts], ["no window"])
+        self.assertIn("no window", self.title(figure.axes[0]))
+        self.assertEqual(
+            [one.get_text() for one in figure.axes[0].get_legend().get_texts()],
+            [f"a->b, queue pair {2 * number}" for number in range(8)],
+        )
         # Several runs: the same ends, or it is said which run has them not.
         for width in (3.3, 6.3):
             figure = self.plots.draw("queue-pairs", [run, many], width=width)
@@ -777,7 +782,7 @@ class Honest(Base):
         title = self.title(
             self.plots.draw("queue-pairs", [self.load(os.path.join(self.folder, "part"))]).axes[0]
         )
-        self.assertEqual(title, "no line: no flow of flows.csv under way")
+        self.assertEqual(title, "no line: no flow of flows.csv under way; no window")
         # The axis reaches the run's end; what is too short to be seen there has a mark.
         for name, messages in (("whole", 2), ("measured", 3)):
             stats = {"messages": messages, "simulated_time_us": 10000}
@@ -916,7 +921,8 @@ class Honest(Base):
         ])
         self.assertEqual(
             " ".join(figure._supxlabel.get_text().split()),
-            "Left out: p99: a group has at most 20 flows, 100 are wanted (--size-groups)",
+            "Left out: p99: a group has at most 20 flows, 100 are wanted (fewer of traffic's"
+            " --size-groups)",
         )
         # Classes alone, or other tags', are no groups.
         other = self.folder_of(

@@ -3,7 +3,7 @@
 
 import numpy
 
-from ..measures import part
+from ..measures import natural, part
 from . import style
 
 MOST_LINES = 8  # of one run
@@ -167,14 +167,20 @@ def scales(tables, end):
 def draw_of_one(item, width):
     table, messages = item.run.queue_pairs(), messages_of(item)
     pairs = by_pair(table)
-    shown = [(name, under_way(name, rows, table, messages)) for name, rows in pairs[:MOST_LINES]]
+    # The most interesting ones, in an order in which one is found.
+    drawn = sorted(
+        pairs[:MOST_LINES],
+        key=lambda pair: (natural(str(pair[0][0])), natural(str(pair[0][1])), pair[0][2]),
+    )
+    shown = [(name, under_way(name, rows, table, messages)) for name, rows in drawn]
     end = end_of(item, [rows for _, rows in shown])
     (factor, unit), (size, size_unit) = scales([rows for _, rows in shown], end)
-    figure, axes = style.make_panels(width, [(1.7, 1), (1.7, 1)], room=0.55)
-    for axis, column, divisor, label in (
-        (axes[0], "rate_gbps", 1, "rate (Gb/s)"),
-        (axes[1], "window_bytes", size, f"window ({size_unit})"),
-    ):
+    panels = [("rate_gbps", 1, "rate (Gb/s)")]
+    has_window = any(rows["window_bytes"].notna().any() for _, rows in shown)
+    if has_window:
+        panels.append(("window_bytes", size, f"window ({size_unit})"))
+    figure, axes = style.make_panels(width, [(1.7, 1)] * len(panels), room=0.55)
+    for axis, (column, divisor, label) in zip(axes, panels):
         some = False
         for number, (_, rows) in enumerate(shown):
             look = (
@@ -183,13 +189,14 @@ def draw_of_one(item, width):
             )
             some |= draw_line(axis, rows, column, divisor, factor, end, *look)
         finish(axis, some, label, item.times, factor, end)
-    style.time_axis(axes[1], unit)
+    style.time_axis(axes[-1], unit)
     words = (
         [f"{len(shown)} of {len(pairs):,} queue pairs, with the most changes"]
         if len(pairs) > len(shown)
         else []
     )
     words += [idle_words([item])] if any(has_idle(rows) for _, rows in shown) else []
+    words += [] if has_window else ["no window"]
     style.legend_above(
         axes[0],
         [

@@ -87,8 +87,10 @@ def quantiles_of(items):
     tables = [groups_of(item, kind) for kind in kinds_of(items)[: len(FILLS)] for item in items]
     most = max(int(table["flows"].max()) for table in tables if len(table))
     shown = [quantile for quantile in SHOWN if LEAST[quantile[0]] <= most]
+    # Flows of one size are one group, however many there may be.
+    hint = " (fewer of traffic's --size-groups)" if any(len(table) > 1 for table in tables) else ""
     return shown, [
-        f"{name}: a group has at most {most} flows, {LEAST[name]} are wanted (--size-groups)"
+        f"{name}: a group has at most {most} flows, {LEAST[name]} are wanted{hint}"
         for name, _ in SHOWN[len(shown) :]
     ]
 
