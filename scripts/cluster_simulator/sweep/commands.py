@@ -214,7 +214,10 @@ def _list_points(program, points, jobs):
     for line, reason in refused:
         print(f"\n{line}\n  " + "\n  ".join(reason.strip().split("\n")), file=sys.stderr)
     if refused:
-        print(f"\nsweep: {len(refused)} of {len(points)} points are refused", file=sys.stderr)
+        print(
+            f"\nsweep: error: {len(refused)} of {len(points)} points are refused",
+            file=sys.stderr,
+        )
     return 3 if refused else 0
 
 
