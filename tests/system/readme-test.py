@@ -111,11 +111,12 @@ class Readme(unittest.TestCase):
                 if "optimizer_us" in keys
                 else next(option for key, option in kinds if key in keys)
             )
+            program = keys.get("program", "dltrain")
             with self.subTest(content), tempfile.TemporaryDirectory() as folder:
                 with open(os.path.join(folder, "file.json"), "w", encoding="utf-8") as file:
                     file.write(content)
                 run = subprocess.run(
-                    [os.path.join(PROGRAMS, "dltrain"), f"{option}=file.json", "--dry-run"],
+                    [os.path.join(PROGRAMS, program), f"{option}=file.json", "--dry-run"],
                     cwd=folder,
                     capture_output=True,
                     text=True,
