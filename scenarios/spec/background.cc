@@ -178,7 +178,7 @@ struct Maker
         Value& drawn = v.values.Slot("seed");
         drawn.present = drawn.given = true;
         // Another one each time, and another one than that of the job's own draws.
-        drawn.integer = Random(seed, kBackgroundStream + number).Below(UINT64_MAX);
+        drawn.integer = SeedOf(seed, kBackgroundStream + number);
         MakePatternFlows(&v, network, &s);
         for (Flow& flow : s.flows)
         {

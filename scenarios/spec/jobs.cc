@@ -186,7 +186,7 @@ class JobsOnNetwork
     {
         const uint64_t seed = m_read.values.Integer("seed");
         const std::size_t number = m_set->jobs.size();
-        return number == 0 ? seed : Random(seed, kJobStream + number).Below(UINT64_MAX);
+        return number == 0 ? seed : SeedOf(seed, kJobStream + number);
     }
 
     /// Whether there were no problems. Those of m_v become those of the result.
@@ -298,7 +298,7 @@ JobsOnNetwork::AddFlows(const JobText& text, const TrainingScenario& s, Job* job
                                       s.cluster.topology,
                                       s.cluster.hostOfServer,
                                       s.fabric,
-                                      Seed(),
+                                      text.read.seat->seed,
                                       text.duration.value_or(rdma::Duration(kBackgroundEpochPs)),
                                       "duration",
                                       &m_result.errors);

@@ -14,11 +14,11 @@ namespace scenario
 {
 
 std::string PlanText(const TrainingScenario& scenario);
+std::string PlanText(const CollperfScenario& scenario);
+std::string PlanText(const TrafficScenario& scenario);
 
 /// "tensor 8 x pipeline 12 (1f1b) x 4 data parallel", "data parallel, expert parallel 8".
 std::string DegreesText(const training::TrainingOptions& options);
-std::string PlanText(const CollperfScenario& scenario);
-std::string PlanText(const TrafficScenario& scenario);
 
 } // namespace scenario
 

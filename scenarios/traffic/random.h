@@ -89,6 +89,13 @@ class Random
     std::mt19937_64 m_engine;
 };
 
+/// \return a seed of another generator, by a stream of this seed
+inline uint64_t
+SeedOf(uint64_t seed, uint64_t stream)
+{
+    return Random(seed, stream).Below(UINT64_MAX);
+}
+
 /// Streams in use.
 constexpr uint64_t kPlacementStream = 1;
 constexpr uint64_t kPatternStream = 2;

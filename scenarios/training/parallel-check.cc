@@ -149,8 +149,7 @@ CheckTensor(const TrainingOptions& o, const Refuse& error)
         error("sequence-parallel",
               "tp " + Number(o.tensor) + " does not divide the " +
                   Number(o.Sequence() / o.context) +
-                  " tokens of a sequence; allowed: 0, or "
-                  "--seq=" +
+                  " tokens of a sequence; allowed: 0, or --seq=" +
                   Number(MultipleNear(o.Sequence(), o.context * o.tensor)) + ", say");
     }
 }

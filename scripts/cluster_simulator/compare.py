@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import sqlite3
-import subprocess
 import sys
 
 from . import programs
@@ -135,18 +134,9 @@ def check(points):
     wrong.
     """
     for label, point in points:
-        ended = subprocess.run(
-            [programs.find("traffic"), "--dry-run", *programs.words(point)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-        if ended.returncode != 0:
-            said = (
-                programs.error_text(ended.stderr.splitlines()) or f"exit status {ended.returncode}"
-            )
+        status, messages = programs.dry_run("traffic", point)
+        if status != 0:
+            said = programs.error_text(messages) or f"exit status {status}"
             raise BadUse(first_line(said) + (f" (in {label})" if label not in said else ""))
 
 

@@ -221,6 +221,19 @@ def why_failed(status, messages, stats=None):
 # ---- running
 
 
+def dry_run(name, options):
+    """(exit status, messages) of a program that is asked what it would do."""
+    ended = subprocess.run(
+        [find(name), "--dry-run", *words(options)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    return ended.returncode, ended.stderr.splitlines()
+
+
 def dies_with_us(number):
     """Words before a command that send it a signal when this process dies, however it does: nothing
     goes on unseen.

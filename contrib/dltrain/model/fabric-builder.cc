@@ -61,6 +61,37 @@ FindCongestionOps(const std::string& name, ns3::TypeId& type, std::string& error
     return ok;
 }
 
+/// The preset of the congestion control as its attribute's default.
+bool
+SetPreset(const scenario::FabricSpec& spec, std::string& error)
+{
+    ns3::TypeId type;
+    if (!FindCongestionOps(spec.cc, type, error))
+    {
+        return false;
+    }
+    ns3::TypeId::AttributeInformation preset;
+    if (spec.ccPreset.empty() || spec.cc == rdma::kNoCongestionControl.name)
+    {
+        return true; // there is no law: presets are of marking alone
+    }
+    if (!type.LookupAttributeByName("Preset", &preset))
+    {
+        error = "--cc-preset=" + rdma::Shown(spec.ccPreset, 60) + ": " + type.GetName() +
+                ", the class of " + spec.cc +
+                ", has no attribute Preset that takes it; allowed: one as ns3::DcqcnCongestionOps "
+                "has, of the presets of its RegisteredCongestionControl";
+        return false;
+    }
+    if (!ns3::Config::SetDefaultFailSafe(type.GetName() + "::Preset", StringValue(spec.ccPreset)))
+    {
+        error = "--cc-preset: '" + rdma::Shown(spec.ccPreset, 60) + "' is no preset of " + spec.cc +
+                "; allowed: " + preset.checker->GetUnderlyingTypeInformation();
+        return false;
+    }
+    return true;
+}
+
 /// The scenario's options as defaults of attributes.
 bool
 SetDefaults(const scenario::FabricSpec& spec, const scenario::RunOptions& run, std::string& error)
@@ -90,31 +121,7 @@ SetDefaults(const scenario::FabricSpec& spec, const scenario::RunOptions& run, s
     set(spec.infiniBand ? "ns3::IbSwitch::LoadBalancer" : "ns3::RdmaSwitch::LoadBalancer",
         StringValue(byTables ? "" : (bySenders ? "ecmp" : spec.balancing.name)));
     set("ns3::RdmaNic::PathSelector", StringValue(bySenders ? spec.balancing.name : ""));
-    ns3::TypeId type;
-    if (!FindCongestionOps(spec.cc, type, error))
-    {
-        return false;
-    }
-    ns3::TypeId::AttributeInformation preset;
-    if (spec.ccPreset.empty() || spec.cc == rdma::kNoCongestionControl.name)
-    {
-        return true; // there is no law: presets are of marking alone
-    }
-    if (!type.LookupAttributeByName("Preset", &preset))
-    {
-        error = "--cc-preset=" + rdma::Shown(spec.ccPreset, 60) + ": " + type.GetName() +
-                ", the class of " + spec.cc +
-                ", has no attribute Preset that takes it; allowed: one as ns3::DcqcnCongestionOps "
-                "has, of the presets of its RegisteredCongestionControl";
-        return false;
-    }
-    if (!ns3::Config::SetDefaultFailSafe(type.GetName() + "::Preset", StringValue(spec.ccPreset)))
-    {
-        error = "--cc-preset: '" + rdma::Shown(spec.ccPreset, 60) + "' is no preset of " + spec.cc +
-                "; allowed: " + preset.checker->GetUnderlyingTypeInformation();
-        return false;
-    }
-    return true;
+    return SetPreset(spec, error);
 }
 
 /// What the congestion control refuses of its attributes, as a queue pair of a NIC like this would

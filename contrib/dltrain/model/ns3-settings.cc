@@ -370,12 +370,8 @@ Set(const std::string& where, const std::string& name, const std::string& value,
                                      "=" + rdma::Shown(value, 60) + "?");
         return false;
     }
-    if (!IsReadable(*info.checker, value))
-    {
-        error = rdma::Shown(where, 100) + ": " + Invalid(value, *info.checker, "", info.help);
-        return false;
-    }
-    if (attribute == "Preset" && type.IsChildOf(ns3::RdmaCongestionOps::GetTypeId()))
+    const bool readable = IsReadable(*info.checker, value);
+    if (readable && attribute == "Preset" && type.IsChildOf(ns3::RdmaCongestionOps::GetTypeId()))
     {
         error = rdma::Shown(where, 100) +
                 ": is of the senders alone, and switches would mark by another preset; allowed: "
@@ -383,7 +379,7 @@ Set(const std::string& where, const std::string& name, const std::string& value,
                 rdma::Shown(value, 60);
         return false;
     }
-    if (!ns3::Config::SetDefaultFailSafe(name, ns3::StringValue(value)))
+    if (!readable || !ns3::Config::SetDefaultFailSafe(name, ns3::StringValue(value)))
     {
         error = rdma::Shown(where, 100) + ": " + Invalid(value, *info.checker, "", info.help);
         return false;

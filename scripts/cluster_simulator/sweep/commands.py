@@ -6,7 +6,6 @@ import difflib
 import os
 import shlex
 import sqlite3
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -63,7 +62,8 @@ Plotting
   --out=FILE        .png, .svg or .pdf [default: DIR/Y-over-X.png, with -by-BY and -NAME-VALUE]
   --log=x|y|x,y     logarithmic axes
 
-Exit status: 0 all points done, 2 bad input, 3 some points failed or are refused, 130 stopped by Ctrl-C.
+Exit status: 0 all points done, 2 bad input, 3 some points failed or are refused, 130 stopped by
+Ctrl-C.
 """
 
 
@@ -172,20 +172,10 @@ def _refuse_unknown_options(program, points):
     }
     if launching.uses_script(asked):
         del asked["launch"]  # else it would be captured
-    for line in _dry_run(program, asked).stderr.splitlines():
+    _, messages = programs.dry_run(program, asked)
+    for line in messages:
         if "unknown option" in line:
             raise BadUse(line.split("error: ", 1)[-1])
-
-
-def _dry_run(program, options):
-    return subprocess.run(
-        [programs.find(program), "--dry-run", *programs.words(options)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
 
 
 def _list_points(program, points, jobs):
@@ -193,23 +183,22 @@ def _list_points(program, points, jobs):
     script would do is known once it was captured.
     """
 
-    def why_refused(point):
-        options = launching.filled(point)
+    def why_refused(options):
         if launching.uses_script(options):
             return None
-        ended = _dry_run(program, options)
-        messages = ended.stderr.splitlines()
-        return programs.why_failed(ended.returncode, messages, None) if ended.returncode else None
+        status, messages = programs.dry_run(program, options)
+        return programs.why_failed(status, messages) if status else None
 
-    lines = []
-    for point in points:
-        words = programs.words(launching.filled(point))
-        lines.append(
-            " ".join([program, *(shlex.quote(word) if " " in word else word for word in words)])
+    asked = [launching.filled(point) for point in points]
+    lines = [
+        " ".join(
+            [program, *(shlex.quote(word) if " " in word else word for word in programs.words(one))]
         )
-        print(lines[-1], flush=True)
+        for one in asked
+    ]
+    print(*lines, sep="\n", flush=True)
     with ThreadPoolExecutor(jobs or cores()) as pool:
-        reasons = list(pool.map(why_refused, points))
+        reasons = list(pool.map(why_refused, asked))
     refused = [(line, reason) for line, reason in zip(lines, reasons) if reason]
     for line, reason in refused:
         print(f"\n{line}\n  " + "\n  ".join(reason.strip().split("\n")), file=sys.stderr)

@@ -15,6 +15,8 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <optional>
+#include <ostream>
 #include <random>
 
 namespace coll
@@ -192,6 +194,19 @@ TellsItsCost(const Algorithm& algorithm, Op op)
     return true;
 }
 
+/// Fails if it has formulas, and none of this.
+std::optional<Cost>
+CostOf(const Algorithm& algorithm,
+       const Collective& what,
+       const Placement& placement,
+       const AlgorithmOptions& options)
+{
+    const auto cost = algorithm.CostOf(what, placement, options);
+    EXPECT_TRUE(cost || !TellsItsCost(algorithm, what.op))
+        << "CostOf leaves this one out: " << Describe(what, placement, options);
+    return cost;
+}
+
 /// \return the largest message
 uint64_t
 Prove(const Algorithm& algorithm,
@@ -211,8 +226,7 @@ Prove(const Algorithm& algorithm,
         EXPECT_LE(report.largestMessage, options.pipelineBytes);
     }
 
-    const auto cost = algorithm.CostOf(what, placement, options);
-    EXPECT_TRUE(cost || !TellsItsCost(algorithm, what.op)) << "CostOf leaves this one out";
+    const auto cost = CostOf(algorithm, what, placement, options);
     if (!report.Ok() || !cost)
     {
         return report.largestMessage;
@@ -384,8 +398,7 @@ TEST_P(Algorithms, TellWhatTheyCost)
     EXPECT_TRUE(TellsItsCost(*algorithm, op))
         << algorithm->Name()
         << " has no CostOf (collectives/cost.h): it is held to no formula, its protocol is simple "
-           "unless "
-           "--protocol says another, and --algorithm=auto does not choose it";
+           "unless --protocol says another, and --algorithm=auto does not choose it";
 }
 
 TEST_P(Algorithms, CountAllTheirSteps)
@@ -417,7 +430,7 @@ TEST_P(Algorithms, CountAllTheirSteps)
                     }
                     most = std::max(most, steps);
                 }
-                if (const auto cost = algorithm->CostOf(what, placement, options))
+                if (const auto cost = CostOf(*algorithm, what, placement, options))
                 {
                     EXPECT_GE(most, cost->posts) << Describe(what, placement, options);
                 }
