@@ -14,6 +14,8 @@
 #include "scenarios/training/fewer-layers.h"
 #include "topologies/names.h"
 
+#include <cmath>
+
 namespace results
 {
 
@@ -238,9 +240,12 @@ TrainingResults::PrintCollectives(std::ostream& os) const
     for (const auto& [key, sum] : m_sizes[0].sums)
     {
         const double sent = static_cast<double>(sum.sent) / gpus / n;
-        os << Format("  %-28s %7.4g  %10s    %10s    %10s    %10s  %5.2f GB/s\n",
+        const double count = static_cast<double>(sum.count) / n;
+        os << Format("  %-28s %7s  %10s    %10s    %10s    %10s  %5.2f GB/s\n",
                      (key.first + " (" + key.second + ")").c_str(),
-                     static_cast<double>(sum.count) / n,
+                     (count == std::floor(count) ? HumanCount(static_cast<uint64_t>(count))
+                                                 : Format("%.4g", count))
+                         .c_str(),
                      HumanBytes(sum.bytes / n).c_str(),
                      HumanBytes(sent).c_str(),
                      HumanTime(sum.rankUs / n).c_str(),

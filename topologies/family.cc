@@ -471,6 +471,7 @@ CheckHosts(const Topology& topology, const TopologyRequest& request, std::vector
     const size_t needed =
         request.hosts == 0 ? hosts.size() : std::min<size_t>(request.hosts, hosts.size());
     constexpr size_t kMostErrors = 20;
+    bool fewLinks = false; // of the first host that has: one value, one error
     for (size_t i = 0; i < hosts.size() && errors.size() < kMostErrors; ++i)
     {
         const size_t ports = nodes[hosts[i]].ports.size();
@@ -481,8 +482,9 @@ CheckHosts(const Topology& topology, const TopologyRequest& request, std::vector
                               "host " + nodes[hosts[i]].name + " has no link",
                               ""});
         }
-        else if (i < needed && ports < request.nicsPerServer)
+        else if (i < needed && ports < request.nicsPerServer && !fewLinks)
         {
+            fewLinks = true;
             errors.push_back({"nicsPerServer",
                               std::to_string(request.nicsPerServer),
                               "is more than the " + std::to_string(ports) +

@@ -231,6 +231,24 @@ TakeAllHosts(Validation* v,
     *network = std::move(all);
 }
 
+/// Of a file's hosts, whose links somebody has drawn.
+void
+NoteUnusedLinks(Validation* v, const topo::Topology& topology, uint32_t nics)
+{
+    std::size_t least = SIZE_MAX;
+    for (const topo::NodeId host : topology.Hosts())
+    {
+        least = std::min(least, topology.Nodes()[host].ports.size());
+    }
+    if (!topology.Hosts().empty() && least > nics)
+    {
+        const std::string links = std::to_string(least);
+        v->notes.push_back("hosts have " + links + " links or more in this topology, and servers " +
+                           topo::Counted(nics, "NIC") + ": --nics-per-server=" + links +
+                           " uses them");
+    }
+}
+
 } // namespace
 
 Cluster
@@ -367,6 +385,10 @@ MakeCluster(Validation* v,
     if (!network.valid)
     {
         return result;
+    }
+    if (network.fromFile && !values.Given("nics-per-server"))
+    {
+        NoteUnusedLinks(v, network.topology, c.server.nics);
     }
     const uint32_t hosts = static_cast<uint32_t>(network.topology.Hosts().size());
     installed = installed ? installed : hosts;

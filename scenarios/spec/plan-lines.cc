@@ -21,6 +21,8 @@
 #include "scenarios/spec/recovery-options.h"
 #include "topologies/names.h"
 
+#include <map>
+
 namespace scenario
 {
 
@@ -184,10 +186,39 @@ FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
     return text;
 }
 
+/// What the user has set, each as it is in the end.
+std::string
+AttributesText(const RunOptions& run)
+{
+    std::map<std::string, std::string> values;
+    for (const auto* settings : {&run.environment, &run.attributes})
+    {
+        for (const auto& [name, value] : *settings)
+        {
+            values[name] = value;
+        }
+    }
+    for (const std::string& argument : run.ns3Arguments) // the last one is what counts
+    {
+        const auto equals = argument.find('=');
+        if (argument.rfind("--Print", 0) != 0 && equals != std::string::npos)
+        {
+            values[argument.substr(2, equals - 2)] = argument.substr(equals + 1);
+        }
+    }
+    std::string text;
+    for (const auto& [name, value] : values)
+    {
+        text += (text.empty() ? "" : ", ") + name + "=" + rdma::Shown(value, 60);
+    }
+    return text;
+}
+
 std::string
 EventLines(const RunOptions& run, const topo::Topology& topology)
 {
-    return PlanLineIf("background", run.background ? BackgroundText(*run.background) : "") +
+    return PlanLineIf("ns-3 attributes", AttributesText(run)) +
+           PlanLineIf("background", run.background ? BackgroundText(*run.background) : "") +
            PlanLineIf("faults", FaultsText(run.faults)) +
            PlanLineIf("recovery", run.recovery ? RecoveryText(*run.recovery, topology) : "");
 }

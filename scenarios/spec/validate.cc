@@ -8,6 +8,7 @@
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/set-up-phase.h"
+#include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/common-options.h"
@@ -426,6 +427,36 @@ RefuseAttributes(Validation* v, const RunOptions& run)
     }
 }
 
+/// An option of the command line, and the attribute there that it sets. (A configuration as run has
+/// both: the attribute is what counts.)
+void
+RefuseTwice(Validation* v, const RunOptions& run)
+{
+    for (const Option& option : v->table.options)
+    {
+        const std::string where = v->values.Where(option.name);
+        if (!v->values.Given(option.name) || where.rfind("--", 0) != 0)
+        {
+            continue;
+        }
+        for (const std::string& attribute : option.attributes)
+        {
+            const std::string argument = "--" + attribute + "=";
+            const auto also =
+                std::find_if(run.ns3Arguments.begin(),
+                             run.ns3Arguments.end(),
+                             [&](const auto& text) { return text.rfind(argument, 0) == 0; });
+            if (also != run.ns3Arguments.end())
+            {
+                v->Fail(option.name,
+                        "is the attribute of " + rdma::Shown(*also, 100) +
+                            ", too; allowed: one of them");
+                break;
+            }
+        }
+    }
+}
+
 } // namespace
 
 RunOptions
@@ -510,6 +541,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
     RefuseAttributes(v, run);
+    RefuseTwice(v, run);
     run.faults = MakeFaults(v, topology, several ? run.processes.by : "");
     if (topology)
     {

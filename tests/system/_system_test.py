@@ -20,10 +20,14 @@ import sys
 import tempfile
 import unittest
 
-ROOT = os.environ.get("DLTRAIN_ROOT") or os.path.dirname(
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.abspath(
+    os.environ.get("DLTRAIN_ROOT")
+    or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 )
-PROGRAMS = os.environ.get("DLTRAIN_PROGRAMS") or os.path.join(ROOT, ".ns3", "programs")
+# Whole, as programs run in folders of their own.
+PROGRAMS = os.path.abspath(
+    os.environ.get("DLTRAIN_PROGRAMS") or os.path.join(ROOT, ".ns3", "programs")
+)
 # Under the sanitizers (./ns3 test --sanitize) everything takes some five times as long.
 SLOWER = 5 if os.environ.get("DLTRAIN_SANITIZED") == "1" else 1
 

@@ -7,7 +7,9 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAM = os.path.join(os.environ["DLTRAIN_PROGRAMS"], "traffic")
+from _system_test import PROGRAMS
+
+PROGRAM = os.path.join(PROGRAMS, "traffic")
 FLOWS_HEADER = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu"
 LINKS_HEADER = (
     "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks,"

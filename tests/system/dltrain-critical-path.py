@@ -11,9 +11,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from _system_test import SLOWER
 
-PROGRAM = os.path.join(os.environ["DLTRAIN_PROGRAMS"], "dltrain")
+from _system_test import PROGRAMS, SLOWER
+
+PROGRAM = os.path.join(PROGRAMS, "dltrain")
 FOLDER = tempfile.mkdtemp(prefix="critical-path-test-")
 
 

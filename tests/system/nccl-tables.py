@@ -8,15 +8,15 @@ import statistics
 import subprocess
 import sys
 
+from _system_test import PROGRAMS, ROOT
 from _traffic import check, done, folder
 
-root = os.environ["DLTRAIN_ROOT"]
-SCRIPT = os.path.join(root, "scripts/nccl-tables")
+SCRIPT = os.path.join(ROOT, "scripts/nccl-tables")
 
 
 def run(*arguments, status=0):
     process = subprocess.run(
-        [sys.executable, SCRIPT, "--programs=" + os.environ["DLTRAIN_PROGRAMS"], *arguments],
+        [sys.executable, SCRIPT, "--programs=" + PROGRAMS, *arguments],
         capture_output=True,
         text=True,
         timeout=250,
@@ -171,7 +171,7 @@ for text, options, said in (
     check(said in stderr and len(stderr.splitlines()) == 1, stderr)
 own = subprocess.run(
     [
-        os.path.join(os.environ["DLTRAIN_PROGRAMS"], "collperf"),
+        os.path.join(PROGRAMS, "collperf"),
         *"--op=all_gather -b 64K -e 1M -f 16 --servers=2 -g 4 --server=dgx-h100".split(),
         "--report=0",
         "--out=" + folder("own"),

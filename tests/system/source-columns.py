@@ -11,7 +11,8 @@ import subprocess
 import sys
 import tokenize
 
-ROOT = os.environ["DLTRAIN_ROOT"]
+from _system_test import ROOT
+
 MOST = 100
 
 

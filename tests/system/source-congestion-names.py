@@ -6,8 +6,9 @@ import os
 import re
 import sys
 
-root = os.environ["DLTRAIN_ROOT"]
-model = os.path.join(root, "contrib/rdma/model")
+from _system_test import ROOT
+
+model = os.path.join(ROOT, "contrib/rdma/model")
 ALGORITHMS = [
     os.path.basename(f)[: -len("-congestion-ops.h")]
     for f in glob.glob(model + "/*-congestion-ops.h")

@@ -7,11 +7,12 @@ import os
 import re
 import sys
 
-root = os.environ["DLTRAIN_ROOT"]
+from _system_test import ROOT
+
 
 
 def read(path):
-    with open(os.path.join(root, path), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
         return file.read()
 
 
@@ -55,8 +56,8 @@ for key, (_, meaning) in stats.items():
             failures.append("meanings.json: %s: %r has not %r" % (key, meaning, words[share]))
 if told < 5 * len(words):
     failures.append("only %d meanings found" % told)
-shown = ["README.md", *sorted(glob.glob(os.path.join(root, "docs", "*.md")))]
-readme = "\n".join(read(os.path.join(root, page)) for page in shown)
+shown = ["README.md", *sorted(glob.glob(os.path.join(ROOT, "docs", "*.md")))]
+readme = "\n".join(read(os.path.join(ROOT, page)) for page in shown)
 for share in ("backlog", "throttled", "serialization"):
     if "% " + words[share][0] not in " ".join(readme.split()):
         failures.append("no page shows %r" % words[share][0])

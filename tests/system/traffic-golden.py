@@ -8,12 +8,12 @@ import os
 import subprocess
 import sys
 
+from _system_test import ROOT
 from _traffic import check, done, folder
 
-root = os.environ["DLTRAIN_ROOT"]
-GOLDEN = os.path.join(root, "scripts/golden")
-CASES = os.path.join(root, "tests/golden/hpcc-cc-cases.json")
-FLOWS = os.path.join(root, "tests/golden/hpcc-cc-flows.csv")
+GOLDEN = os.path.join(ROOT, "scripts/golden")
+CASES = os.path.join(ROOT, "tests/golden/hpcc-cc-cases.json")
+FLOWS = os.path.join(ROOT, "tests/golden/hpcc-cc-flows.csv")
 
 
 def golden(*arguments, status=0):
@@ -62,7 +62,7 @@ for row in rows:
     )
 
 # --- All that there are, against what issue 6 asks for.
-whole = os.path.join(root, "../shared/reference/cc_ns3_golden_")
+whole = os.path.join(ROOT, "../shared/reference/cc_ns3_golden_")
 if os.path.exists(whole + "cases.json"):
     rows, times = replay(whole + "cases.json", whole + "flows.csv")
     count = len(rows)

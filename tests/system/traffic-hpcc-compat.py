@@ -8,6 +8,7 @@ import csv
 import json
 import os
 
+from _system_test import ROOT
 from _traffic import check, done, flows, folder, run, stats, write
 
 GBPS = {0: 10, 1: 100000, 2: 10}  # of the link of each host, as in the golden runs
@@ -83,9 +84,8 @@ def golden(name):
     ]
 
 
-root = os.environ["DLTRAIN_ROOT"]
-tables = [os.path.join(root, "tests/golden/hpcc-uncongested.csv")]
-whole = os.path.join(root, "../shared/reference/cc_ns3_golden_flows.csv")
+tables = [os.path.join(ROOT, "tests/golden/hpcc-uncongested.csv")]
+whole = os.path.join(ROOT, "../shared/reference/cc_ns3_golden_flows.csv")
 if os.path.exists(whole):
     tables.append(whole)
 for table in tables:

@@ -546,8 +546,7 @@ class RdmaLoadBalancerNameTestCase : public TestCase
             const std::string expected = std::string("l0: ns3::") +
                                          (m_credits ? "IbSwitch" : "RdmaSwitch") +
                                          "::LoadBalancer: '" + name +
-                                         "' is unknown; allowed: adaptive, conga, drill, ecmp, "
-                                         "flowlet, spray";
+                                         "' is unknown; allowed: adaptive, conga, drill, ecmp";
             NS_TEST_EXPECT_MSG_EQ(error.substr(0, refused ? expected.size() : 0),
                                   (refused ? expected : ""),
                                   "the names there are");
