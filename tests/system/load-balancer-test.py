@@ -187,6 +187,10 @@ class Errors(SystemTest):
             ("--load-balancer=spray --ecmp-resilient", "no meaning with --load-balancer=spray"),
             ("--load-balancer=spray --network=analytic", "packet"),
             ("--load-balancer=spray --ns3::RdmaSwitch::LoadBalancer=drill", "says another"),
+            (
+                "--load-balancer=flowlet --flowlet-gap=5us --ns3::FlowletLoadBalancer::Gap=3us",
+                "allowed: one of them",
+            ),
         ):
             with self.subTest(words=words):
                 self.refuse(TRAFFIC + " " + words, part)
@@ -202,6 +206,22 @@ class Errors(SystemTest):
             TRAFFIC + " --ns3::RdmaSwitch::LoadBalancer=spray --loss-recovery=out-of-order"
         )
         self.assertEqual(run.stats["load_balancing"]["balancer"], "spray")
+        self.assertNotIn("overtake", run.err)
+        # What an option would have decided is the user's: it is told, of either fabric.
+        for fabric, switch in (("roce", "RdmaSwitch"), ("ib", "IbSwitch")):
+            for balancer, warned in (("spray", True), ("drill", True), ("ecmp", False)):
+                attribute = f"ns3::{switch}::LoadBalancer={balancer}"
+                plan = self.run_program(f"{TRAFFIC} --fabric={fabric} --{attribute} --dry-run")
+                self.assertEqual("overtake each other" in plan.err, warned, attribute)
+                self.assertIn("ns-3 attributes " + attribute, plan.out)
+        # One is as run: a configuration has the option's default and the attribute, which counts.
+        run = self.run_program(
+            TRAFFIC + " --load-balancer=flowlet --ns3::FlowletLoadBalancer::Gap=3us"
+        )
+        again = self.run_program(
+            "traffic --scenario=" + self.write("as-run.json", run.stats["configuration"])
+        )
+        self.assertEqual(again.text("flows.csv"), run.text("flows.csv"))
 
 
 class QueuePairs(SystemTest):

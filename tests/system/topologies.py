@@ -91,6 +91,28 @@ class FamiliesTest(SystemTest):
                     networks = [json.loads(run.text("topology.json")) for run in (first, other)]
                     self.assertEqual(*[(net["name"], net["links"]) for net in networks])
 
+    def test_links_of_a_files_hosts_that_no_server_uses(self):
+        """Two switches, and three hosts with a link to each (one has a third): two NICs are there
+        for the asking. A server that brings more than there are is one error, not one a host."""
+        links = [{"from": host, "to": switch} for switch in "st" for host in "abc"]
+        graph = self.write(
+            "planes.json",
+            {
+                "nodes": [{"name": name, "kind": "host"} for name in "abc"]
+                + [{"name": name, "kind": "switch"} for name in "st"],
+                "links": links + [{"from": "a", "to": "s"}, {"from": "s", "to": "t"}],
+                "defaults": {"rate": "40Gbps", "delay": "500ns"},
+            },
+        )
+        for program in ("dltrain --model=gpt2 --seq=64", "collperf"):
+            line = f"{program} --gpus-per-server=2 --topology={graph} --dry-run"
+            said = self.run_program(line).err
+            self.assertIn("hosts have 2 links or more", said)
+            self.assertIn("--nics-per-server=2 uses them", said)
+            for nics in (1, 2):
+                self.assertNotIn("links", self.run_program(f"{line} --nics-per-server={nics}").err)
+            self.refuse(f"{line} --nics-per-server=3", "more than the 2 links of host b")
+
     def test_what_is_said_of_them(self):
         for program in PROGRAMS:
             text = self.run_program(f"{program} --help").out
