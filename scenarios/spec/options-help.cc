@@ -127,6 +127,36 @@ Description(const Option& option)
     return text + OrWord(option, text);
 }
 
+namespace
+{
+
+/// Where most options of a group stand in a scenario, of as many the first; the others say theirs.
+std::string
+SectionOf(const OptionTable& table, const std::string& group)
+{
+    std::vector<std::pair<std::string, uint32_t>> sections;
+    for (const auto& o : table.options)
+    {
+        if (o.group != group || o.path.empty())
+        {
+            continue;
+        }
+        const std::string section = o.path.substr(0, o.path.rfind('/'));
+        auto found = std::find_if(sections.begin(), sections.end(), [&](const auto& one) {
+            return one.first == section;
+        });
+        found = found == sections.end() ? sections.insert(found, {section, 0}) : found;
+        ++found->second;
+    }
+    const auto most =
+        std::max_element(sections.begin(), sections.end(), [](const auto& a, const auto& b) {
+            return a.second < b.second;
+        });
+    return most == sections.end() ? "" : most->first;
+}
+
+} // namespace
+
 std::string
 HelpText(const OptionTable& table)
 {
@@ -154,14 +184,7 @@ HelpText(const OptionTable& table)
     }
     for (const auto& group : groups)
     {
-        std::string section;
-        for (const auto& o : table.options)
-        {
-            if (o.group == group && section.empty() && !o.path.empty())
-            {
-                section = o.path.substr(0, o.path.rfind('/'));
-            }
-        }
+        const std::string section = SectionOf(table, group);
         out += "\n" + group + (section.empty() ? "" : "  (JSON: " + section + ")") + "\n";
         for (const auto& o : table.options)
         {

@@ -333,6 +333,18 @@ class CompareTest(SystemTest):
         self.assertEqual(style.wrapped("short", size, room), ["short"])
 
     @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
+    def test_a_long_name_keeps_what_differs(self):
+        """Attributes lose their classes' names before anything in the middle is left out."""
+        sys.path.insert(0, os.path.join(ROOT, "scripts"))
+        from cluster_simulator.plots import style
+
+        label = "dcqcn+ns3::RdmaSwitch::LoadBalancer=drill+loss-recovery=out-of-order"
+        shown = style.text(label, longest=55)
+        self.assertEqual(shown, "dcqcn+LoadBalancer=drill+loss-recovery=out-of-order")
+        self.assertEqual(len(style.text(label)), 44)
+        self.assertEqual(style.text("a+ns3::RdmaNic::Mtu=9000"), "a+ns3::RdmaNic::Mtu=9000")
+
+    @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
     def test_a_run_that_fails(self):
         # Of 4 KiB in 33,000 bits with 1 wrong in 1,000 none arrives: the queue pairs give up.
         done = self.compare(

@@ -7,6 +7,7 @@ import functools
 import io
 import math
 import os
+import re
 import warnings
 from collections import namedtuple
 
@@ -103,6 +104,8 @@ def text(words, longest=44):
     line, not too long.
     """
     words = "".join(c if c.isprintable() else " " for c in str(words))
+    if len(words) > longest:
+        words = re.sub(r"\bns3::(?:\w+::)+", "", words)  # an attribute's own name tells more
     if len(words) > longest:
         words = words[: longest // 2 - 1] + "…" + words[-longest // 2 :]
     words = words.replace("\\", "\u29f5").replace("$", r"\$")
