@@ -29,6 +29,8 @@ constexpr double kMessage = 64; ///< of flows.csv
 constexpr double kMostMessages =
     1e6; ///< rows of flows.csv; beyond that it is written again at the end
 constexpr double kSampledMessage = 100;
+constexpr double kPosted = 600; ///< of messages that wait for their turn at a NIC
+constexpr double kPostedInside = 120;
 constexpr double kRank = 1000;
 constexpr double kLane = 200;
 constexpr double kPathRecord = 256;
@@ -45,6 +47,7 @@ EstimateMemory(const MemoryNeeds& needs)
     e.connections = needs.connections * needs.bytesPerConnection;
     e.messages = needs.messages <= kMostMessages ? needs.messages * kMessage
                                                  : kMostMessages * kSampledMessage;
+    e.messages += needs.posted * kPosted + needs.postedInside * kPostedInside;
     e.ranks = needs.ranks * kRank + needs.lanes * kLane + needs.paths * kPathRecord;
     return e;
 }

@@ -42,7 +42,7 @@ EndpointOf(const ClusterSpec& cluster, const CollectiveOptions& options, coll::R
 
 /// Messages between ranks.
 void
-AddMessages(MessageCounter* counter, const TrainingScenario& s)
+AddMessages(MessageCounter* counter, const TrainingScenario& s, uint32_t roles = 0)
 {
     // By role: peer offset, group kind, bytes.
     std::vector<std::map<std::tuple<int32_t, uint32_t, uint64_t>, double>> sends;
@@ -65,7 +65,7 @@ AddMessages(MessageCounter* counter, const TrainingScenario& s)
             for (std::size_t position = 0; position < group.size(); ++position)
             {
                 const coll::Rank from = group[position];
-                for (const auto& [key, times] : sends[s.plan.roleOf[from]])
+                for (const auto& [key, times] : sends[roles + s.plan.roleOf[from]])
                 {
                     const auto& [offset, of, bytes] = key;
                     if (of != kind)
@@ -388,6 +388,15 @@ EstimateJob(const Job& job, const TrainingScenario& together, EstimateFor what)
     return e;
 }
 
+/// Of a step what ranks send each other. \param roles 0, or plan.fillRoles: of the first one
+Estimate
+MessagesOf(const TrainingScenario& s, uint32_t roles)
+{
+    MessageCounter counter(s.cluster.topology, s.fabric, s.cluster.connections);
+    AddMessages(&counter, s, roles);
+    return counter.Result(s.run, 0, 0, 1);
+}
+
 Estimate
 EstimateTogether(const TrainingScenario& s, const std::vector<Estimate>& ofJobs)
 {
@@ -418,6 +427,8 @@ EstimateTogether(const TrainingScenario& s, const std::vector<Estimate>& ofJobs)
         needs.usedLinks += others.usedLinks;
         needs.ranks += others.ranks;
         needs.lanes += others.lanes;
+        needs.posted += others.posted;
+        needs.postedInside += others.postedInside;
         needs.paths = 0; // there is no critical path
         all.memoryNeeds = needs;
     }
@@ -458,7 +469,12 @@ EstimateRun(const TrainingScenario& s, EstimateFor what)
     {
         // The first step fills the pipeline, and the last one's messages are awaited by nobody.
         const double whole = std::max(0.0, steps - 1) / steps;
-        all.busiestPortSeconds *= whole;
+        const double busiest = all.busiestPortSeconds * whole;
+        const auto sent = all.sent; // of all steps but the first
+        Add(MessagesOf(s, s.plan.fillRoles), &all);
+        Add(Times(MessagesOf(s, 0), -1), &all);
+        all.busiestPortSeconds = busiest;
+        all.sent = sent;
         all.computeSeconds *= whole;
     }
     return all;
@@ -489,6 +505,8 @@ EstimateRun(const CollperfScenario& s)
         }
         all.connections += ofOne.connections;
         all.lanes = std::max(all.lanes, ofOne.lanes);
+        all.posted = std::max(all.posted, ofOne.posted);
+        all.postedInside = std::max(all.postedInside, ofOne.postedInside);
     }
     counter.Connect(all);
     return counter.Result(s.run, s.ranks, 0, 1);

@@ -47,8 +47,10 @@ struct MemoryNeeds
     double messages = 0;           ///< between servers, whole run: flows.csv remembers them
     double bytesPerConnection = 0; ///< see ConnectionBytes
     double ranks = 0;
-    double lanes = 0; ///< lanes of collectives under way, all ranks together
-    double paths = 0; ///< records of the critical path
+    double lanes = 0;        ///< lanes of collectives under way, all ranks together
+    double posted = 0;       ///< messages that these post at once, between servers
+    double postedInside = 0; ///< and inside
+    double paths = 0;        ///< records of the critical path
     bool infiniBand = false;
 };
 

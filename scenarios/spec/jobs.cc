@@ -126,13 +126,38 @@ TakeErrors(const JobText& text, const std::vector<Error>& from, std::vector<Erro
     }
 }
 
+/// Options that each job decides on by itself where nobody says them for all: /training/dtype by
+/// its GPU, and so its servers. \param asked loses those that the user has not said
+void
+LeaveToJobs(const Validation& v, nlohmann::json* asked)
+{
+    for (const Option& option : v.table.options)
+    {
+        const bool ofJobs = option.path.rfind("/training/", 0) == 0 ||
+                            option.path.rfind("/collectives/", 0) == 0 || option.name == "server" ||
+                            option.name == "occupied";
+        const nlohmann::json::json_pointer place(option.path);
+        if (ofJobs && !v.values.Given(option.name) && asked->contains(place))
+        {
+            (*asked)[place.parent_pointer()].erase(place.back());
+        }
+    }
+    for (const char* section : {"training", "collectives"})
+    {
+        if (asked->contains(section) && (*asked)[section].empty())
+        {
+            asked->erase(section);
+        }
+    }
+}
+
 /// What was run, so that it can be given to --scenario. \param asked of the options of all jobs
 /// \param first that of the first job's scenario, in which servers and network were settled
 nlohmann::json
 AsRunTogether(nlohmann::json asked, const nlohmann::json& first)
 {
-    // How many servers and GPUs there are and where they stand is not that of one job.
-    const std::vector<std::string> ofAll = {"servers", "gpus", "placement"};
+    // How many servers and GPUs there are, which, and where they stand is not that of one job.
+    const std::vector<std::string> ofAll = {"servers", "gpus", "server", "placement", "occupied"};
     for (const char* section : {"cluster", "network", "fabric"})
     {
         if (!first.contains(section))
@@ -448,7 +473,9 @@ JobsOnNetwork::Finish()
     run.faults = MakeFaults(&m_v, &m_whole.cluster.topology, "");
     NoteAlone(*m_set, m_whole.cluster.topology, &m_result.notes);
     const bool fromFile = !topo::FamilyOfParameters(m_read.values.Text("topology"));
-    run.asRun = AsRunTogether(AsRun(m_v, run, fromFile), run.asRun);
+    nlohmann::json asked = AsRun(m_v, run, fromFile);
+    LeaveToJobs(m_v, &asked);
+    run.asRun = AsRunTogether(std::move(asked), run.asRun);
     return IsFine();
 }
 

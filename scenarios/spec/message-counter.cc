@@ -139,6 +139,8 @@ MessageCounter::AddCollective(const coll::Collective& what,
             kept.lanes += 1;
             double peers = 0;
             double sends = 0;
+            double posted = 0;
+            double postedInside = 0;
             const coll::StepIndex count = schedule->Steps(r, l);
             const coll::StepIndex samples = (count + stride - 1) / stride;
             if (samples == 0)
@@ -168,6 +170,10 @@ MessageCounter::AddCollective(const coll::Collective& what,
                     Send(coll::OpName(what.op), static_cast<double>(step.sendBytes) * weight);
                 }
                 const uint32_t to = hostOf(step.sendPeer);
+                if (step.recvPeer == coll::kNoRank)
+                {
+                    (to == from ? postedInside : posted) += static_cast<double>(count) / samples;
+                }
                 if (to == from)
                 {
                     AddInside(weight);
@@ -182,6 +188,9 @@ MessageCounter::AddCollective(const coll::Collective& what,
                         std::ceil(wire.OnWire(static_cast<double>(step.sendBytes)))),
                     weight);
             }
+            constexpr double kMany = 1000; // less is a few hundred kB
+            kept.posted += posted > kMany ? posted : 0;
+            kept.postedInside += postedInside > kMany ? postedInside : 0;
             // In a sample where nobody comes twice, those between the samples are others still.
             kept.connections += peers == sends ? std::min(peers * stride, what.ranks - 1.0) : peers;
         }
@@ -272,6 +281,8 @@ MessageCounter::Result(const RunOptions& run, double ranks, double paths, double
     memory.messages = m_sum.messages * times;
     memory.ranks = ranks;
     memory.lanes = m_lanes;
+    memory.posted = m_posted;
+    memory.postedInside = m_postedInside;
     memory.paths = paths;
     memory.infiniBand = m_fabric.infiniBand;
     e.memory = EstimateMemory(memory);

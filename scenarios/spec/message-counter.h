@@ -23,11 +23,17 @@ struct CommunicatorNeeds
 {
     double connections = 0;
     double lanes = 0;
+    /// Messages between servers that wait for nothing that arrives, of lanes that have many: all of
+    /// them are posted at once. (Those of a few are with the lane.)
+    double posted = 0;
+    double postedInside = 0; ///< of a server
 
     void Cover(const CommunicatorNeeds& other)
     {
         connections = std::max(connections, other.connections);
         lanes = std::max(lanes, other.lanes);
+        posted = std::max(posted, other.posted);
+        postedInside = std::max(postedInside, other.postedInside);
     }
 };
 
@@ -82,6 +88,8 @@ class MessageCounter
     {
         m_sum.connections += kept.connections * m_connection.queuePairs;
         m_lanes += kept.lanes;
+        m_posted += kept.posted;
+        m_postedInside += kept.postedInside;
     }
 
     /// What was added, with the memory that it takes. \param ranks, paths see MemoryNeeds; \param
@@ -124,6 +132,8 @@ class MessageCounter
     double m_dataHops = 0;
     double m_usedLinks = 0; ///< at most
     double m_lanes = 0;
+    double m_posted = 0;
+    double m_postedInside = 0;
 };
 
 /// Of a NIC, the port in the first plane: all planes are alike.

@@ -330,7 +330,8 @@ MakeTable()
             Kind::kFlag,
             json,
             group,
-            "run what does not fit the memory of a GPU by the estimate of --dry-run")
+            "run what does not fit the memory of a GPU by the estimate of --dry-run, which itself "
+            "only warns, unless this is given as 0")
             .Default("0"),
         Opt("profile",
             Kind::kFile,

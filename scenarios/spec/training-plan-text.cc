@@ -354,9 +354,16 @@ StepText(const TrainingScenario& s, const Estimate& e)
                                    whole.loadingSeconds,
                                    host});
     const bool bubble = s.options.pipeline > 1 && whole.graphSeconds > whole.computeSeconds;
+    // Each step has draws of its own, and a GPU may begin one before the others have ended the
+    // last.
+    const bool mean = s.plan.jitter.sigma > 0 && s.steps + s.warmupSteps > 1;
     text += PlanLine(
         "lower bound",
-        SecondsText(least) + " a step (busiest NIC " + SecondsText(whole.busiestPortSeconds) +
+        SecondsText(least) + " a step" +
+            (mean ? std::string(" in the mean of all") +
+                        (s.warmupSteps ? ", with those of warm-up" : "")
+                  : std::string()) +
+            " (busiest NIC " + SecondsText(whole.busiestPortSeconds) +
             (e.portsAwaited ? "" : ", for which not all replicas wait") + ", computing " +
             SecondsText(whole.computeSeconds) +
             (bubble ? ", with the pipeline's bubble " + SecondsText(whole.graphSeconds) : "") +

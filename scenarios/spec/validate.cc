@@ -30,6 +30,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <stdexcept>
 
 namespace scenario
@@ -200,7 +201,11 @@ MakeFabric(Validation* v)
                     " B");
     }
     // Of RoCE's these hear of congestion by marks alone.
-    if (!f.infiniBand && !f.ecn && values.Given("ecn") && (f.cc == "dcqcn" || f.cc == "dctcp"))
+    // (Of a collective --protocol is another matter.)
+    const std::string protocol = v->table.Find("protocol") ? values.Text("protocol") : "";
+    const bool ordinary = protocol == "tcp" || protocol == "udp";
+    if (!f.infiniBand && !f.ecn && values.Given("ecn") && !ordinary &&
+        (f.cc == "dcqcn" || f.cc == "dctcp"))
     {
         v->notes.push_back("warning: " + values.Where("ecn") +
                            ": there are no ECN marks, which are all that --cc=" + f.cc +
@@ -427,32 +432,52 @@ RefuseAttributes(Validation* v, const RunOptions& run)
     }
 }
 
-/// An option of the command line, and the attribute there that it sets. (A configuration as run has
-/// both: the attribute is what counts.)
+/// Options, and attributes of the user's that they set. Of one command line only one of both is
+/// meant; else (a configuration as run has both) the attribute is what counts, and plans do not
+/// know.
 void
-RefuseTwice(Validation* v, const RunOptions& run)
+CheckTwice(Validation* v, const RunOptions& run)
 {
+    std::map<std::string, std::string> attributes;
+    for (const auto* settings : {&run.environment, &run.attributes})
+    {
+        for (const auto& [name, value] : *settings)
+        {
+            attributes[name] = value;
+        }
+    }
+    std::set<std::string> typed;
+    for (const std::string& argument : run.ns3Arguments)
+    {
+        const auto equals = argument.find('=');
+        if (argument.rfind("--ns3::", 0) == 0 && equals != std::string::npos)
+        {
+            const std::string name = argument.substr(2, equals - 2);
+            attributes[name] = argument.substr(equals + 1);
+            typed.insert(name);
+        }
+    }
     for (const Option& option : v->table.options)
     {
-        const std::string where = v->values.Where(option.name);
-        if (!v->values.Given(option.name) || where.rfind("--", 0) != 0)
-        {
-            continue;
-        }
         for (const std::string& attribute : option.attributes)
         {
-            const std::string argument = "--" + attribute + "=";
-            const auto also =
-                std::find_if(run.ns3Arguments.begin(),
-                             run.ns3Arguments.end(),
-                             [&](const auto& text) { return text.rfind(argument, 0) == 0; });
-            if (also != run.ns3Arguments.end())
+            const auto found = attributes.find(attribute);
+            if (found == attributes.end() || !v->values.Present(option.name))
+            {
+                continue;
+            }
+            const std::string set = attribute + "=" + rdma::Shown(found->second, 60);
+            if (typed.count(attribute) && v->values.Given(option.name) &&
+                v->values.Where(option.name).rfind("--", 0) == 0)
             {
                 v->Fail(option.name,
-                        "is the attribute of " + rdma::Shown(*also, 100) +
-                            ", too; allowed: one of them");
+                        "is the attribute of --" + set + ", too; allowed: one of them");
                 break;
             }
+            v->notes.push_back(set + " is what --" + option.name +
+                               " sets, by which plans go and "
+                               "what is said of the configuration: there it is " +
+                               CanonicalText(option, v->values[option.name]));
         }
     }
 }
@@ -541,7 +566,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
     RefuseAttributes(v, run);
-    RefuseTwice(v, run);
+    CheckTwice(v, run);
     run.faults = MakeFaults(v, topology, several ? run.processes.by : "");
     if (topology)
     {

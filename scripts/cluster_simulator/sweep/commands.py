@@ -3,6 +3,7 @@
 
 import csv
 import difflib
+import json
 import os
 import shlex
 import sqlite3
@@ -178,6 +179,19 @@ def _refuse_unknown_options(program, points):
             raise BadUse(line.split("error: ", 1)[-1])
 
 
+def _says_of_memory(options):
+    """Whether a point says if it wants to run without enough GPU memory, itself or by its
+    scenario.
+    """
+    if "ignore_memory" in options or "scenario" not in options:
+        return "ignore_memory" in options
+    try:
+        with open(options["scenario"], encoding="utf-8") as file:
+            return "ignore_memory" in json.load(file).get("training", {})
+    except (OSError, ValueError, AttributeError):
+        return True  # the program says what is wrong with it
+
+
 def _list_points(program, points, jobs):
     """--dry-run: the points, as command lines; behind them those that would be refused. What a
     script would do is known once it was captured.
@@ -186,6 +200,8 @@ def _list_points(program, points, jobs):
     def why_refused(options):
         if launching.uses_script(options):
             return None
+        if program == "dltrain" and not _says_of_memory(options):
+            options = {**options, "ignore_memory": 0}  # the run would be refused, too
         status, messages = programs.dry_run(program, options)
         return programs.why_failed(status, messages) if status else None
 
@@ -316,9 +332,11 @@ def _table_command(arguments):
 
 
 def column_of(store, option, name):
-    for column in store.columns:
-        if column.lower() == option_name(name).lower():
-            return column
+    # As it is written, or as an option: names of jobs are in columns as they are.
+    for wanted in (name.lower(), option_name(name).lower()):
+        for column in store.columns:
+            if column.lower() == wanted:
+                return column
     known = [
         column for column in store.columns if column not in ("point", "options", "cwd", "stats")
     ]
