@@ -387,6 +387,28 @@ class Jobs(SameBytesTest):
                 for name in ("flows.csv", "topology.json", *links):
                     self.assertEqual(first.text(name), second.text(name), name)
 
+    def test_what_the_first_job_chose_is_not_everybodys(self):
+        """Its GPU (and the servers and the datatype of that), and how many hosts are occupied."""
+        mlp = {"model": "mlp-mnist"}
+        alone = {"servers": 2, "flows": {"bytes": "1MB"}}
+        fragmented = {**alone, "placement": "fragmented"}
+        for jobs in (
+            [{"servers": 2, "training": {**mlp, "gpu": "H100"}}, {"servers": 2, "training": mlp}],
+            [{"servers": 2, "training": {**mlp, "gpu": "V100"}}],
+            [{"servers": 2, "training": mlp}, {"servers": 2, "training": {**mlp, "gpu": "V100"}}],
+            [{**fragmented, "occupied": 0.3}, fragmented],
+            [fragmented, alone],
+        ):
+            with self.subTest(jobs=jobs):
+                file = self.write("jobs.json", {"jobs": jobs})
+                line = "dltrain --topology=fat-tree --k=4 --report=0"
+                first = self.run_program(f"{line} --jobs={file}")
+                again = self.write("again.json", first.stats["configuration"])
+                second = self.run_program(f"dltrain --scenario={again} --report=0")
+                self.assertEqual(first.text("flows.csv"), second.text("flows.csv"))
+                self.assertEqual(first.stats["jobs"], second.stats["jobs"])
+                self.assertEqual(first.stats["configuration"], second.stats["configuration"])
+
 
 class Background(SameBytesTest):
     JOB = f"collperf {NETWORK} --ranks=2 --placement=spread -b 8M -n 8 "

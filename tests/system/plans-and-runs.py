@@ -5,7 +5,7 @@ control, the verb and the connections are; bytes of GPUs, whatever the algorithm
 
 import re
 
-from _system_test import SystemTest, main
+from _system_test import SLOWER, SystemTest, main
 
 UNITS = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}
 TIMES_US = {"ns": 1e-3, "us": 1, "ms": 1e3, "s": 1e6}
@@ -155,6 +155,49 @@ class PlansAndRuns(SystemTest):
                 least = self.least_us(self.plan(line).out) * 0.995
                 took = self.run_program(line).stats["simulated_time_us"]
                 self.assertLessEqual(least, took)
+
+    def test_what_fills_a_pipeline_is_counted(self):
+        """PipeDream's is never empty: in the first step each stage but the last is ahead by as many
+        micro-batches as stages are behind it, and sends these besides."""
+        for stages, steps, warmup in ((2, 1, 0), (2, 3, 0), (3, 2, 1), (4, 2, 2)):
+            line = (
+                f"dltrain --gpus={stages} --gpus-per-server=1 --model=vit-b-16"
+                f" --micro-batch=1 --pp={stages} --pipeline-schedule=pipedream"
+                f" --steps={steps} --warmup={warmup}"
+            )
+            plan = self.plan(line).out
+            stats = self.run_program(line + " --report=0").stats
+            with self.subTest(line=line):
+                if warmup == 0:  # else the run does not count the packets of warm-up
+                    self.assertEqual(
+                        self.counted(plan, r"messages +(\d+) between"), stats["messages"]
+                    )
+                ahead = {2: 1, 3: 2 + 1, 4: 3 + 2 + 1}[stages]
+                # Forward and backward between neighbours, and what is ahead.
+                usual = 2 * (stages - 1) * (steps + warmup)
+                self.assertEqual(self.counted(plan, r"messages +(\d+) between"), usual + ahead)
+
+    def test_memory_of_many_pieces(self):
+        """Leaves of a tree post all that they have at once: within a factor of two of the peak."""
+        if SLOWER > 1:
+            self.skipTest("a sanitizer takes memory of its own")
+        for line in (
+            "--op=reduce --algorithm=tree -b 512K --pipeline=16 --ranks=8",
+            "--op=broadcast --algorithm=tree -b 1M --pipeline=16 --ranks=6 --gpus-per-server=3",
+            "--op=broadcast --algorithm=ring -b 1M --pipeline=16 --ranks=5",
+        ):
+            with self.subTest(line=line):
+                plan = self.plan("collperf " + line).out
+                told = float(re.search(r"host memory +about ([\d.]+) MiB", plan).group(1)) * 2**20
+                peak = self.run_program(f"collperf {line} --report=0").stats["peak_rss_bytes"]
+                self.assertGreater(told, peak / 2)
+                self.assertLess(told, peak * 2)
+
+    def test_a_mean_over_draws_says_so(self):
+        line = "dltrain --gpus=8 --model=gpt2 --seq=64 --jitter=0.3"
+        self.assertIn("a step in the mean of all, with those of warm-up", self.plan(line).out)
+        self.assertIn("a step (busiest", self.plan(line + " --warmup=0").out)
+        self.assertIn("a step in the mean of all (", self.plan(line + " --warmup=0 --steps=2").out)
 
     def test_the_bubble_is_in_the_bound(self):
         # One micro-batch goes through five stages and back: (p - 1)/m of the computing more, with

@@ -240,11 +240,24 @@ class Points(SweepTest):
         self.assertIn("1 of 2 points are refused", done.stderr)
         self.assertFalse(os.path.exists(self.log))
 
+    def test_plan_names_points_that_do_not_fit(self):
+        """Parameters, gradients and the optimizer of 7 B are 100 GiB on a GPU of 80, fewer with
+        ZeRO 2. A point that says what is to become of memory is asked as it is."""
+        words = ["dltrain", "--gpus=8", "--model=llama-7b", "--micro-batch=1", "--zero=0,2"]
+        words += ["--seq=96", "--dry-run", "--jobs=1"]
+        done = self.sweep(*words, status=3)
+        self.assertIn("1 of 2 points are refused", done.stderr)
+        self.assertIn("--zero=0 --seq=96", done.stderr)
+        for path, ignored in (("yes.json", True), ("no.json", False)):
+            scenario = self.write(path, json.dumps({"training": {"ignore_memory": ignored}}))
+            self.sweep(*words, f"--scenario={scenario}", status=0 if ignored else 3)
+        self.sweep(*words, "--ignore-memory=1", status=0)
+
     def test_files_of_jobs(self):
         """--jobs is the sweep's where it is a number, and else dltrain's; a column of every job."""
         def jobs(size):
             job = {"servers": 2, "collective": {"op": "all_reduce", "bytes": size}}
-            return json.dumps({"jobs": [{"name": name, **job} for name in ("first", "second")]})
+            return json.dumps({"jobs": [{"name": name, **job} for name in ("a_b", "a-b", "last")]})
 
         files = ",".join(
             os.path.basename(self.write(name, jobs(size)))
@@ -255,8 +268,10 @@ class Points(SweepTest):
         self.assertIn("2 to run, 2 at a time", done.stderr)
         small, large = self.rows()
         self.assertEqual((small["jobs"], large["jobs"]), ("small.json", "large.json"))
-        for job in ("first", "second"):
-            name = f"jobs_{job}_time_us"
+        columns = [f"jobs_{job}_time_us" for job in ("a_b", "a-b", "last")]
+        table = self.sweep("table", self.out, "--columns=" + ",".join(columns)).stdout
+        self.assertEqual(table.splitlines()[0], ",".join(columns))
+        for name in columns:
             # 16 times the bytes: more than 4 times the time, whatever a round costs beside them.
             self.assertGreater(float(large[name]), 4 * float(small[name]))
         self.refuse("dltrain", "--jobs=1.5", f"--out={self.out}", None, "--jobs=1.5", "1 to 4096")
