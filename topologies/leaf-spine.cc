@@ -134,7 +134,11 @@ MakeLeafSpine(const TopologyRequest& r)
         static_cast<double>(leaves) > kMostPorts)
     {
         const bool ofLeaf = static_cast<double>(leaves) <= kMostPorts;
-        const std::string blamed = ofLeaf && givenSpines ? "spines" : "leaves";
+        const bool byRate = ofLeaf && !givenSpines && r.fabricRate.bps != 0 &&
+                            static_cast<double>(hostsPerLeaf) <= kMostPorts; // so many uplinks
+        const std::string blamed = byRate                  ? "fabricRate"
+                                   : ofLeaf && givenSpines ? "spines"
+                                                           : "leaves";
         result.errors.push_back(
             {blamed,
              "",

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -118,14 +119,25 @@ JobsReader::Read()
     }
     Known("", root, {"jobs", "description"});
     std::vector<JobText> jobs;
-    std::set<std::string> names;
+    std::map<std::string, std::size_t> names; // and whose they are
     for (std::size_t i = 0; i < root["jobs"].size() && m_errors->empty(); ++i)
     {
         const std::string path = "/jobs/" + std::to_string(i);
         jobs.push_back(ReadJob(path, root["jobs"][i], i));
-        if (m_errors->empty() && !names.insert(jobs.back().job.name).second)
+        if (!m_errors->empty())
+        {
+            continue;
+        }
+        const auto [taken, isNew] = names.emplace(jobs.back().job.name, i);
+        if (!isNew && root["jobs"][i].contains("name"))
         {
             Fail(path + "/name", jobs.back().job.name, "is another job's name; allowed: a new one");
+        }
+        else if (!isNew)
+        {
+            Fail("/jobs/" + std::to_string(taken->second) + "/name",
+                 jobs.back().job.name,
+                 "is what " + path + " is called, which has no name; allowed: another one");
         }
     }
     return jobs;

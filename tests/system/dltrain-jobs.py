@@ -348,6 +348,15 @@ class Jobs(SameBytesTest):
         )
         self.refuse(f"dltrain --jobs={few}", "/jobs/0/training/layers", "other jobs")
 
+    def test_a_name_that_the_file_does_not_have_is_not_blamed(self):
+        """The second job without a name is job-1."""
+        flows = {"servers": 2, "flows": {"bytes": "1kB"}}
+        for jobs, path in (
+            ([{**flows, "name": "job-1"}, flows], '/jobs/0/name="job-1": is what /jobs/1 is'),
+            ([flows, {**flows, "name": "job-0"}], '/jobs/1/name="job-0": is another job\'s'),
+        ):
+            self.refuse(f"dltrain --jobs={self.write('names.json', {'jobs': jobs})}", path)
+
     def test_the_plan_counts_what_the_run_has(self):
         jobs = [ring("ring", [0, 1], MB, 3), flow("copy", [2, 3], 3 * MB, start="1ms")]
         options = PLAIN + "--protocol=simple --ack-every=1"

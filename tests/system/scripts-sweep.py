@@ -411,6 +411,30 @@ class Points(SweepTest):
         os.makedirs(os.path.join(self.out, "runs"))
         self.refuse("dltrain", out, None, "has a folder runs, but no sweep.sqlite")
 
+    def test_a_file_that_has_changed(self):
+        """Points that are done are of the file as it was: nobody is told old numbers for new."""
+        for kind in ("scenario", "jobs"):
+            out = self.out + kind
+
+            def text(size, kind=kind):
+                job = {"servers": 2, "collective": {"op": "all_reduce", "bytes": size}}
+                small = {"cluster": {"servers": 2}, "collectives": {"channels": size}}
+                return json.dumps({"jobs": [job]} if kind == "jobs" else small)
+
+            words = ["dltrain", "--seed=1,2", f"--{kind}=it.json", f"--out={out}"]
+            words += ["--topology=single-switch"]
+            words += [] if kind == "jobs" else ["--model=gpt2", "--seq=64"]
+            self.write("it.json", text(1))
+            self.assertIn("2 of 2 points done", self.sweep(*words).stdout)
+            self.assertIn("2 of 2 points done", self.sweep(*words).stdout)
+            self.write("it.json", text(2))
+            for again in (words, ["resume", out]):
+                refused = self.sweep(*again, status=2)
+                self.assertIn("it.json has changed since point 1 was run", refused.stderr)
+            self.write("it.json", text(1))
+            self.assertIn("2 of 2 points done", self.sweep(*words).stdout)
+            self.assertNotIn("files", self.sweep("table", out).stdout.splitlines()[0].split(","))
+
     def test_help(self):
         text = self.sweep("--help").stdout
         for option in (

@@ -22,6 +22,8 @@ from .points import grid, option_name, read_points, split_values
 from .store import DATABASE, DONE, FAILED, PENDING, RUNNING, Store, as_number, describe
 from .sweeping import run_points
 
+UNSEEN = ("point", "options", "cwd", "stats", "files")  # columns of the book-keeping
+
 HELP = """sweep - many runs of a program, in parallel, into one SQLite file
 
 Usage
@@ -38,7 +40,7 @@ values; a value that has commas itself stands in brackets: --bytes=[1MB,2MB],4MB
 
 Running
   --out=DIR         folder of the sweep. The same folder again: what is done is skipped, the rest is
-                    run, new points are added
+                    run, new points are added; refused where a file that options name has changed
   --points=FILE     .csv: a column for each option, a row for each point, an empty cell leaves the
                     option out. .json: a list of objects, each a point, {"zero": 2, "bytes": ["1MB",
                     "2MB"]}; or one object whose lists are a grid, {"zero": [0, 1], "bytes":
@@ -318,9 +320,7 @@ def _status_command(arguments):
 def _table_command(arguments):
     folder, own = _folder_and_options(arguments, {"columns": None})
     store = Store(folder)
-    rows, columns = store.rows(), [
-        name for name in store.columns if name not in ("point", "options", "cwd", "stats")
-    ]
+    rows, columns = store.rows(), [name for name in store.columns if name not in UNSEEN]
     if own["columns"]:
         columns = [column_of(store, "columns", name) for name in own["columns"].split(",")]
     store.close()
@@ -337,9 +337,7 @@ def column_of(store, option, name):
         for column in store.columns:
             if column.lower() == wanted:
                 return column
-    known = [
-        column for column in store.columns if column not in ("point", "options", "cwd", "stats")
-    ]
+    known = [column for column in store.columns if column not in UNSEEN]
     raise BadUse(
         f"--{option}={name}: no such column{did_you_mean(name, known)}; scripts/sweep table DIR"
         " shows all"

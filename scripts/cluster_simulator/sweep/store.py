@@ -3,6 +3,7 @@
 out.
 """
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -28,7 +29,9 @@ BOOK_KEEPING = (
     "error",
     "stats",
     "folder",
+    "files",
 )
+LARGEST = 2**26  # bytes of a file that is read for its digest
 
 
 class Store:
@@ -52,9 +55,13 @@ class Store:
                         "CREATE TABLE IF NOT EXISTS runs (id INTEGER PRIMARY KEY, program TEXT NOT"
                         " NULL, point TEXT NOT NULL UNIQUE, options TEXT NOT NULL, cwd TEXT NOT"
                         " NULL, status TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,"
-                        " exit_status INTEGER, error TEXT, stats TEXT, folder TEXT)"
+                        " exit_status INTEGER, error TEXT, stats TEXT, folder TEXT, files TEXT)"
                     )
             self.columns = [row["name"] for row in self.db.execute("PRAGMA table_info(runs)")]
+            if create and "id" in self.columns and "files" not in self.columns:  # older sweeps
+                with self.db:
+                    self.db.execute("ALTER TABLE runs ADD COLUMN files TEXT")
+                self.columns.append("files")
         except sqlite3.Error as error:
             raise BadUse(f"{self.path}: {error}") from None
         if not {"id", "program", "point", "options", "cwd", "status", "error", "folder"} <= set(
@@ -101,6 +108,7 @@ class Store:
                     "error": error,
                     "stats": json.dumps(stats) if stats else None,
                     "folder": folder,
+                    "files": json.dumps(files_of(options_of(row), row["cwd"])),
                 },
                 book_keeping=True,
             )
@@ -126,7 +134,7 @@ class Store:
             "program": row["program"] in programs.NAMES,
             **{
                 name: isinstance(row[name], (str, type(None)))
-                for name in ("error", "folder", "cwd")
+                for name in ("error", "folder", "cwd", "files")
             },
         }
         for name in row.keys():
@@ -172,6 +180,34 @@ def as_number(text):
         except (ValueError, OverflowError):
             pass
     return text
+
+
+def files_of(options, cwd):
+    """{name: digest} of the files that options name."""
+    found = {}
+    for value in options.values():
+        for name in value.split(","):
+            if "." not in name and "/" not in name:  # a number, or the name of a preset
+                continue
+            path = os.path.join(cwd, name)
+            try:
+                if os.path.isfile(path) and os.path.getsize(path) <= LARGEST:
+                    with open(path, "rb") as file:
+                        found[name] = hashlib.sha256(file.read()).hexdigest()
+            except (OSError, ValueError):  # it is no name of a file, or was none of ours to read
+                pass
+    return found
+
+
+def changed_file(row):
+    """The name of a file that is another one now than when this point was run; None: there is
+    none.
+    """
+    if "files" not in row.keys() or not row["files"]:
+        return None
+    now = files_of(options_of(row), row["cwd"] or "")
+    was = object_of(row, "files")
+    return next((name for name, digest in was.items() if now.get(name, digest) != digest), None)
 
 
 def key_of(program, point):

@@ -12,7 +12,7 @@ from .lock import Lock
 from .points import option_name
 from .progress import Show
 from .runner import Runner, read_stats
-from .store import DATABASE, DONE, FAILED, PENDING, RUNNING, Store, options_of
+from .store import DATABASE, DONE, FAILED, PENDING, RUNNING, Store, changed_file, options_of
 
 
 def open_sweep(folder, keep):
@@ -59,6 +59,17 @@ def _put_right(folder, store, keep):
             shutil.rmtree(os.path.join(runs, name), ignore_errors=True)
 
 
+def _refuse_changed(out, rows):
+    """Points that are done are of files as they were."""
+    for row in rows:
+        name = changed_file(row) if row["status"] == DONE else None
+        if name:
+            raise BadUse(
+                f"--out={out}: {name} has changed since point {row['id']} was run with it; choose"
+                " another folder"
+            )
+
+
 def run(program, points, out, jobs=None, keep=False, retry_failed=False, quiet=False):
     """Run points, dictionaries of options, as scripts/sweep does: what is done is skipped. Returns
     a data frame.
@@ -86,10 +97,9 @@ def read(folder):
 
     store = Store(os.fspath(folder))
     try:
-        rows = store.rows()
+        columns = [name for name in store.columns if name not in ("point", "stats", "files")]
         return pandas.DataFrame(
-            [tuple(row) for row in rows],
-            columns=[name for name in store.columns if name not in ("point", "stats")],
+            [tuple(row[name] for name in columns) for row in store.rows()], columns=columns
         )
     finally:
         store.close()
@@ -110,6 +120,7 @@ def run_points(program, points, out, jobs, keep, retry_failed, quiet):
                     dict.fromkeys(store.add(program, point, os.getcwd()) for point in points)
                 )
         rows = {row["id"]: row for row in store.rows()}
+        _refuse_changed(out, [rows[number] for number in numbers])
         waiting = [
             number
             for number in numbers
