@@ -50,7 +50,8 @@ BalanceText(const RunStats& s)
     for (const TierLoad& tier : b.tiers)
     {
         text += Format("; tier %u: ", tier.tier) +
-                Format("busiest of the links to choose from %.2f x their mean", tier.mean.maxOverMean);
+                Format("busiest of the links to choose from %.2f x their mean",
+                       tier.mean.maxOverMean);
     }
     if (s.dataPackets == 0)
     {
