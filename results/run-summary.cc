@@ -49,9 +49,9 @@ BalanceText(const RunStats& s)
     std::string text = b.balancer;
     for (const TierLoad& tier : b.tiers)
     {
-        text += Format("; tier %u: ", tier.tier) +
-                Format("busiest of the links to choose from %.2f x their mean",
-                       tier.mean.maxOverMean);
+        text +=
+            Format("; tier %u: ", tier.tier) +
+            Format("busiest of the links to choose from %.2f x their mean", tier.mean.maxOverMean);
     }
     if (s.dataPackets == 0)
     {

@@ -331,8 +331,8 @@ TrainingReader::SetModelOptions(training::TrainingOptions* o)
     o->gpu.rates.launch += static_cast<double>(values.Duration("launch-gap").ps) * 1e-12;
     o->collectiveSms = values.U32("collective-sms");
     // A plan tells what it would need; asked expressly, it is refused as the run is.
-    o->ignoreMemory = values.Flag("ignore-memory") ||
-                      (values.Flag("dry-run") && !values.Given("ignore-memory"));
+    o->ignoreMemory =
+        values.Flag("ignore-memory") || (values.Flag("dry-run") && !values.Given("ignore-memory"));
     SetSequence(o);
     if (values.Given("buckets"))
     {

@@ -543,10 +543,9 @@ class RdmaLoadBalancerNameTestCase : public TestCase
             const auto fabric = bed.helper.Build(bed.nodes, bed.links, error);
             const bool refused = !name.empty() || !m_credits; // a table needs none
             NS_TEST_EXPECT_MSG_EQ((fabric == nullptr), refused, error);
-            const std::string expected = std::string("l0: ns3::") +
-                                         (m_credits ? "IbSwitch" : "RdmaSwitch") +
-                                         "::LoadBalancer: '" + name +
-                                         "' is unknown; allowed: adaptive, conga, drill, ecmp";
+            const std::string expected =
+                std::string("l0: ns3::") + (m_credits ? "IbSwitch" : "RdmaSwitch") +
+                "::LoadBalancer: '" + name + "' is unknown; allowed: adaptive, conga, drill, ecmp";
             NS_TEST_EXPECT_MSG_EQ(error.substr(0, refused ? expected.size() : 0),
                                   (refused ? expected : ""),
                                   "the names there are");
