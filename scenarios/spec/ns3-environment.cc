@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/spec/scenario.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -69,6 +70,28 @@ ReadNs3Environment(std::vector<Error>* errors)
         }
     }
     return settings;
+}
+
+std::map<std::string, std::string>
+Ns3SettingsOf(const RunOptions& run)
+{
+    std::map<std::string, std::string> all;
+    for (const auto* settings : {&run.environment, &run.attributes})
+    {
+        for (const auto& [name, value] : *settings)
+        {
+            all[name] = value;
+        }
+    }
+    for (const std::string& argument : run.ns3Arguments)
+    {
+        const auto equals = argument.find('=');
+        if (argument.rfind("--ns3::", 0) == 0 && equals != std::string::npos)
+        {
+            all[argument.substr(2, equals - 2)] = argument.substr(equals + 1);
+        }
+    }
+    return all;
 }
 
 std::string

@@ -13,12 +13,15 @@
 
 #include "scenarios/spec/options.h"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace scenario
 {
+
+struct RunOptions;
 
 /// The names of the two variables, in the order of their use.
 extern const char* const kNs3Variables[2];
@@ -32,6 +35,10 @@ std::vector<std::pair<std::string, std::string>> ParseNs3Variable(const std::str
 /// Both from the environment, in the order of kNs3Variables; those of NS_GLOBAL_VALUE named as on
 /// the command line, "ns3::SchedulerType".
 std::vector<std::pair<std::string, std::string>> ReadNs3Environment(std::vector<Error>* errors);
+
+/// Attributes and global values that the user has set, "ns3::RdmaNic::Mtu" as they are in the end:
+/// the command line wins over the scenario, and that over the environment.
+std::map<std::string, std::string> Ns3SettingsOf(const RunOptions& run);
 
 /**
  * NS_LOG, of which ns-3 would print all it knows and abort if it cannot be understood:

@@ -14,14 +14,13 @@
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/network-choices.h"
 #include "scenarios/spec/network-kinds.h"
+#include "scenarios/spec/ns3-environment.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/placement.h"
 #include "scenarios/spec/plan-events.h"
 #include "scenarios/spec/processes.h"
 #include "scenarios/spec/recovery-options.h"
 #include "topologies/names.h"
-
-#include <map>
 
 namespace scenario
 {
@@ -186,28 +185,11 @@ FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
     return text;
 }
 
-/// What the user has set, each as it is in the end.
 std::string
 AttributesText(const RunOptions& run)
 {
-    std::map<std::string, std::string> values;
-    for (const auto* settings : {&run.environment, &run.attributes})
-    {
-        for (const auto& [name, value] : *settings)
-        {
-            values[name] = value;
-        }
-    }
-    for (const std::string& argument : run.ns3Arguments) // the last one is what counts
-    {
-        const auto equals = argument.find('=');
-        if (argument.rfind("--Print", 0) != 0 && equals != std::string::npos)
-        {
-            values[argument.substr(2, equals - 2)] = argument.substr(equals + 1);
-        }
-    }
     std::string text;
-    for (const auto& [name, value] : values)
+    for (const auto& [name, value] : Ns3SettingsOf(run))
     {
         text += (text.empty() ? "" : ", ") + name + "=" + rdma::Shown(value, 60);
     }

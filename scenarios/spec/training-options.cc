@@ -331,7 +331,7 @@ MakeTable()
             json,
             group,
             "run what does not fit the memory of a GPU by the estimate of --dry-run, which itself "
-            "only warns, unless this is given as 0")
+            "only warns, unless the command line has 0 here")
             .Default("0"),
         Opt("profile",
             Kind::kFile,

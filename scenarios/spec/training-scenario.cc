@@ -330,9 +330,11 @@ TrainingReader::SetModelOptions(training::TrainingOptions* o)
     o->kernels = *training::ParseKernelSet(values.Text("kernels"));
     o->gpu.rates.launch += static_cast<double>(values.Duration("launch-gap").ps) * 1e-12;
     o->collectiveSms = values.U32("collective-sms");
-    // A plan tells what it would need; asked expressly, it is refused as the run is.
-    o->ignoreMemory =
-        values.Flag("ignore-memory") || (values.Flag("dry-run") && !values.Given("ignore-memory"));
+    // A plan tells what it would need; asked expressly (a configuration as run says it always), it
+    // is refused as the run is.
+    const bool asked =
+        values.Given("ignore-memory") && values.Where("ignore-memory").rfind("--", 0) == 0;
+    o->ignoreMemory = values.Flag("ignore-memory") || (values.Flag("dry-run") && !asked);
     SetSequence(o);
     if (values.Given("buckets"))
     {

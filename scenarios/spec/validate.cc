@@ -30,7 +30,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <stdexcept>
 
 namespace scenario
@@ -438,25 +437,14 @@ RefuseAttributes(Validation* v, const RunOptions& run)
 void
 CheckTwice(Validation* v, const RunOptions& run)
 {
-    std::map<std::string, std::string> attributes;
-    for (const auto* settings : {&run.environment, &run.attributes})
-    {
-        for (const auto& [name, value] : *settings)
-        {
-            attributes[name] = value;
-        }
-    }
-    std::set<std::string> typed;
-    for (const std::string& argument : run.ns3Arguments)
-    {
-        const auto equals = argument.find('=');
-        if (argument.rfind("--ns3::", 0) == 0 && equals != std::string::npos)
-        {
-            const std::string name = argument.substr(2, equals - 2);
-            attributes[name] = argument.substr(equals + 1);
-            typed.insert(name);
-        }
-    }
+    const std::map<std::string, std::string> attributes = Ns3SettingsOf(run);
+    const auto isTyped = [&run](const std::string& attribute) {
+        return std::any_of(run.ns3Arguments.begin(),
+                           run.ns3Arguments.end(),
+                           [begin = "--" + attribute + "="](const std::string& argument) {
+                               return argument.rfind(begin, 0) == 0;
+                           });
+    };
     for (const Option& option : v->table.options)
     {
         for (const std::string& attribute : option.attributes)
@@ -467,7 +455,7 @@ CheckTwice(Validation* v, const RunOptions& run)
                 continue;
             }
             const std::string set = attribute + "=" + rdma::Shown(found->second, 60);
-            if (typed.count(attribute) && v->values.Given(option.name) &&
+            if (isTyped(attribute) && v->values.Given(option.name) &&
                 v->values.Where(option.name).rfind("--", 0) == 0)
             {
                 v->Fail(option.name,
@@ -609,26 +597,10 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
     {
         json["run"]["attribution"] = false; // so that it can be given to --scenario
     }
-    for (const auto& [name, value] : run.environment)
+    // A configuration has them as the "ns3" object.
+    for (const auto& [name, value] : Ns3SettingsOf(run))
     {
         json["ns3"][name] = value;
-    }
-    for (const auto& [name, value] : run.attributes)
-    {
-        json["ns3"][name] = value;
-    }
-    if (!run.ns3Arguments.empty())
-    {
-        // "--ns3::A::B=c" is the attribute A::B of the "ns3" object; the command line comes last
-        // and wins.
-        for (const auto& argument : run.ns3Arguments)
-        {
-            const auto equals = argument.find('=');
-            if (argument.rfind("--ns3::", 0) == 0 && equals != std::string::npos)
-            {
-                json["ns3"][argument.substr(2, equals - 2)] = argument.substr(equals + 1);
-            }
-        }
     }
     return json;
 }

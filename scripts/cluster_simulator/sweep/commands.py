@@ -181,15 +181,15 @@ def _refuse_unknown_options(program, points):
             raise BadUse(line.split("error: ", 1)[-1])
 
 
-def _says_of_memory(options):
-    """Whether a point says if it wants to run without enough GPU memory, itself or by its
-    scenario.
+def _ignores_memory(options):
+    """Whether a point says itself what is to be done without enough GPU memory, or its scenario
+    says that it runs all the same.
     """
     if "ignore_memory" in options or "scenario" not in options:
         return "ignore_memory" in options
     try:
         with open(options["scenario"], encoding="utf-8") as file:
-            return "ignore_memory" in json.load(file).get("training", {})
+            return bool(json.load(file).get("training", {}).get("ignore_memory"))
     except (OSError, ValueError, AttributeError):
         return True  # the program says what is wrong with it
 
@@ -202,7 +202,7 @@ def _list_points(program, points, jobs):
     def why_refused(options):
         if launching.uses_script(options):
             return None
-        if program == "dltrain" and not _says_of_memory(options):
+        if program == "dltrain" and not _ignores_memory(options):
             options = {**options, "ignore_memory": 0}  # the run would be refused, too
         status, messages = programs.dry_run(program, options)
         return programs.why_failed(status, messages) if status else None
