@@ -431,41 +431,31 @@ RefuseAttributes(Validation* v, const RunOptions& run)
     }
 }
 
-/// Options, and attributes of the user's that they set. Of one command line only one of both is
-/// meant; else (a configuration as run has both) the attribute is what counts, and plans do not
-/// know.
+/// An option of the command line, and the attribute there that it sets. (A configuration as run has
+/// both: there the attribute is what counts.)
 void
-CheckTwice(Validation* v, const RunOptions& run)
+RefuseTwice(Validation* v, const RunOptions& run)
 {
-    const std::map<std::string, std::string> attributes = Ns3SettingsOf(run);
-    const auto isTyped = [&run](const std::string& attribute) {
-        return std::any_of(run.ns3Arguments.begin(),
-                           run.ns3Arguments.end(),
-                           [begin = "--" + attribute + "="](const std::string& argument) {
-                               return argument.rfind(begin, 0) == 0;
-                           });
-    };
     for (const Option& option : v->table.options)
     {
+        if (!v->values.Given(option.name) || v->values.Where(option.name).rfind("--", 0) != 0)
+        {
+            continue;
+        }
         for (const std::string& attribute : option.attributes)
         {
-            const auto found = attributes.find(attribute);
-            if (found == attributes.end() || !v->values.Present(option.name))
-            {
-                continue;
-            }
-            const std::string set = attribute + "=" + rdma::Shown(found->second, 60);
-            if (isTyped(attribute) && v->values.Given(option.name) &&
-                v->values.Where(option.name).rfind("--", 0) == 0)
+            const auto also = std::find_if(run.ns3Arguments.begin(),
+                                           run.ns3Arguments.end(),
+                                           [begin = "--" + attribute + "="](const auto& argument) {
+                                               return argument.rfind(begin, 0) == 0;
+                                           });
+            if (also != run.ns3Arguments.end())
             {
                 v->Fail(option.name,
-                        "is the attribute of --" + set + ", too; allowed: one of them");
+                        "is the attribute of " + rdma::Shown(*also, 100) +
+                            ", too; allowed: one of them");
                 break;
             }
-            v->notes.push_back(set + " is what --" + option.name +
-                               " sets, by which plans go and "
-                               "what is said of the configuration: there it is " +
-                               CanonicalText(option, v->values[option.name]));
         }
     }
 }
@@ -554,7 +544,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
     RefuseAttributes(v, run);
-    CheckTwice(v, run);
+    RefuseTwice(v, run);
     run.faults = MakeFaults(v, topology, several ? run.processes.by : "");
     if (topology)
     {

@@ -215,7 +215,7 @@ class Errors(SystemTest):
                 self.assertEqual("overtake each other" in plan.err, warned, attribute)
                 self.assertIn("ns-3 attributes " + attribute, plan.out)
         plan = self.run_program(TRAFFIC + " --ns3::RdmaNic::Mtu=1024 --dry-run")
-        self.assertIn("ns3::RdmaNic::Mtu=1024 is what --mtu sets", plan.err)
+        self.assertIn("ns3::RdmaNic::Mtu=1024 overrides --mtu", plan.err)
         # One is as run: a configuration has the option's default and the attribute, which counts.
         run = self.run_program(
             TRAFFIC + " --load-balancer=flowlet --ns3::FlowletLoadBalancer::Gap=3us"

@@ -31,6 +31,7 @@ Check(const char* program, const Scenario& scenario, const topo::Topology& topol
         PrepareSimulator(scenario.fabric, scenario.run, error);
         if (error.empty())
         {
+            WarnOfSettings(scenario.fabric, scenario.run);
             SayNote("note: the plan of " + topo::Counted(topology.Links().size(), "link") +
                     "; what their switches are configured with is checked when it runs");
         }

@@ -343,21 +343,30 @@ PrepareSimulator(const scenario::FabricSpec& spec,
     ns3::RngSeedManager::SetRun(run.seed / seeds + 1);
     const bool good = SetDefaults(spec, run, error) && ApplyNs3Settings(run, error) &&
                       CheckTogether(spec, run, error);
-    static bool told = false; // a run may prepare several
-    if (good && !told && Ranks::Get().IsFirst())
-    {
-        told = true;
-        for (const std::string& unused : UnusedNs3Settings(spec, run))
-        {
-            SayNote("warning: " + unused);
-        }
-    }
     if (planned && run.engine != "windows")
     {
         // What was checked needs MPI; a dry run simulates nothing.
         ns3::GlobalValue::Bind(simulator, StringValue("ns3::DefaultSimulatorImpl"));
     }
     return good;
+}
+
+void
+WarnOfSettings(const scenario::FabricSpec& spec, const scenario::RunOptions& run)
+{
+    static bool told = false; // a run may build several fabrics
+    if (told || !Ranks::Get().IsFirst())
+    {
+        return;
+    }
+    told = true;
+    for (const auto& warnings : {UnusedNs3Settings(spec, run), OverriddenOptions(run)})
+    {
+        for (const std::string& warning : warnings)
+        {
+            SayNote("warning: " + warning);
+        }
+    }
 }
 
 std::unique_ptr<ns3::RdmaFabric>
@@ -426,6 +435,7 @@ BuildFabric(const scenario::FabricSpec& spec,
             }
         }
     }
+    WarnOfSettings(spec, run);
     const ns3::RdmaLinkLayer& built = fabric->GetLinkLayer();
     if (Ranks::Get().IsFirst()) // all say the same
     {

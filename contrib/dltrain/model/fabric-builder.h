@@ -34,6 +34,10 @@ bool PrepareSimulator(const scenario::FabricSpec& spec,
                       const scenario::RunOptions& run,
                       std::string& error);
 
+/// Of attributes that the user has set: which nothing reads, and which stand for options. Once they
+/// have been found right, as an error stands alone.
+void WarnOfSettings(const scenario::FabricSpec& spec, const scenario::RunOptions& run);
+
 /**
  * Calls PrepareSimulator, then builds: nodes, links and endpoints have the topology's own numbers.
  * With several Ranks, only this one's part, connected to the others.

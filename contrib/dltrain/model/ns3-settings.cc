@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "ranks.h"
 #include "scenarios/spec/ns3-environment.h"
+#include "scenarios/spec/parse.h"
 #include "topologies/names.h"
 
 #include "ns3/attribute.h"
@@ -509,6 +510,38 @@ ApplyNs3Settings(const scenario::RunOptions& run, std::string& error)
         }
     }
     return true;
+}
+
+std::vector<std::string>
+OverriddenOptions(const scenario::RunOptions& run)
+{
+    std::map<std::string, std::string> optionOf; // by attribute
+    for (const scenario::OptionTable* table : {&scenario::TrainingOptionTable(),
+                                               &scenario::CollperfOptionTable(),
+                                               &scenario::TrafficOptionTable()})
+    {
+        for (const scenario::Option& option : table->options)
+        {
+            for (const std::string& attribute : option.attributes)
+            {
+                optionOf.emplace(attribute, option.name);
+            }
+        }
+    }
+    const auto settings = scenario::Ns3SettingsOf(run);
+    std::vector<std::string> overridden;
+    for (const auto& [attribute, value] : run.optionAttributes)
+    {
+        const auto set = settings.find(attribute);
+        const auto option = optionOf.find(attribute);
+        if (set != settings.end() && option != optionOf.end())
+        {
+            overridden.push_back(attribute + "=" + rdma::Shown(set->second, 60) + " overrides --" +
+                                 option->second +
+                                 ", by which plans go and what is told of the configuration");
+        }
+    }
+    return overridden;
 }
 
 std::vector<std::string>

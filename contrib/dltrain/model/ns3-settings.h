@@ -30,6 +30,10 @@ std::string CheckLogging();
  */
 bool ApplyNs3Settings(const scenario::RunOptions& run, std::string& error);
 
+/// \return of the user's attributes those that stand for an option, each with its name: what was
+/// worked out from the option does not know of them
+std::vector<std::string> OverriddenOptions(const scenario::RunOptions& run);
+
 /// \return of the attributes on the command line those that nothing in a run on this network reads,
 /// each with the reason: of congestion controls, load balancers and switches that it does not have
 std::vector<std::string> UnusedNs3Settings(const scenario::FabricSpec& spec,

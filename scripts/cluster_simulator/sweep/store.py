@@ -135,6 +135,7 @@ class Store:
             **{
                 name: isinstance(row[name], (str, type(None)))
                 for name in ("error", "folder", "cwd", "files")
+                if name in row.keys()  # older sweeps have no files
             },
         }
         for name in row.keys():
