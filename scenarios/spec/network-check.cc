@@ -117,7 +117,6 @@ class Checker
             WarnOfCredits();
         }
         WarnOfWays();
-        WarnOfOrder();
         RefuseDetours();
         WarnOfCircles();
     }
@@ -608,28 +607,6 @@ class Checker
                 "packet, and here these take different ways: messages of many "
                 "packets may be slower by far");
         }
-    }
-
-    /// A balancer that is set by its attribute decides on no recovery, as --load-balancer does.
-    void WarnOfOrder()
-    {
-        const std::string attribute =
-            m_fabric.infiniBand ? "ns3::IbSwitch::LoadBalancer" : "ns3::RdmaSwitch::LoadBalancer";
-        const std::string own = Ns3Value(attribute);
-        const std::string& recovery = m_read.values.Text("loss-recovery");
-        const LoadBalancer* scheme = FindLoadBalancer(own);
-        if (own.empty() || recovery == "out-of-order" ||
-            (scheme && scheme->order != LoadBalancer::Order::kLost) ||
-            !m_read.values.Present("loss-recovery") || m_topology.SwitchCount() == 1)
-        {
-            return;
-        }
-        m_notes->push_back("warning: " + attribute + "=" + own +
-                           " with --loss-recovery=" + recovery + ": packets that " +
-                           (scheme ? "" : "it sends by several ways ") +
-                           "overtake each other are taken for lost; "
-                           "--loss-recovery=out-of-order takes any order" +
-                           (scheme ? ", and --load-balancer=" + own + " decides on it" : ""));
     }
 
     void WarnOfMarks()

@@ -31,7 +31,7 @@ Check(const char* program, const Scenario& scenario, const topo::Topology& topol
         PrepareSimulator(scenario.fabric, scenario.run, error);
         if (error.empty())
         {
-            WarnOfSettings(scenario.fabric, scenario.run);
+            WarnOfSettings(scenario.fabric, scenario.run, topology);
             SayNote("note: the plan of " + topo::Counted(topology.Links().size(), "link") +
                     "; what their switches are configured with is checked when it runs");
         }

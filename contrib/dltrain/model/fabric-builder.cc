@@ -352,7 +352,9 @@ PrepareSimulator(const scenario::FabricSpec& spec,
 }
 
 void
-WarnOfSettings(const scenario::FabricSpec& spec, const scenario::RunOptions& run)
+WarnOfSettings(const scenario::FabricSpec& spec,
+               const scenario::RunOptions& run,
+               const topo::Topology& topology)
 {
     static bool told = false; // a run may build several fabrics
     if (told || !Ranks::Get().IsFirst())
@@ -360,9 +362,13 @@ WarnOfSettings(const scenario::FabricSpec& spec, const scenario::RunOptions& run
         return;
     }
     told = true;
-    for (const auto& warnings : {UnusedNs3Settings(spec, run), OverriddenOptions(run)})
+    std::vector<std::string> warnings = UnusedNs3Settings(spec, run);
+    const std::vector<std::string> overridden = OverriddenOptions(run);
+    warnings.insert(warnings.end(), overridden.begin(), overridden.end());
+    warnings.push_back(OrderOfBalancer(spec, run, topology));
+    for (const std::string& warning : warnings)
     {
-        for (const std::string& warning : warnings)
+        if (!warning.empty())
         {
             SayNote("warning: " + warning);
         }
@@ -435,7 +441,7 @@ BuildFabric(const scenario::FabricSpec& spec,
             }
         }
     }
-    WarnOfSettings(spec, run);
+    WarnOfSettings(spec, run, topology);
     const ns3::RdmaLinkLayer& built = fabric->GetLinkLayer();
     if (Ranks::Get().IsFirst()) // all say the same
     {

@@ -34,9 +34,12 @@ bool PrepareSimulator(const scenario::FabricSpec& spec,
                       const scenario::RunOptions& run,
                       std::string& error);
 
-/// Of attributes that the user has set: which nothing reads, and which stand for options. Once they
-/// have been found right, as an error stands alone.
-void WarnOfSettings(const scenario::FabricSpec& spec, const scenario::RunOptions& run);
+/// Of attributes that the user has set: which nothing reads, which stand for options, and what a
+/// balancer does to the order of packets. Once they have been found right, as an error stands
+/// alone.
+void WarnOfSettings(const scenario::FabricSpec& spec,
+                    const scenario::RunOptions& run,
+                    const topo::Topology& topology);
 
 /**
  * Calls PrepareSimulator, then builds: nodes, links and endpoints have the topology's own numbers.

@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "ranks.h"
+#include "scenarios/spec/load-balancing-options.h"
 #include "scenarios/spec/ns3-environment.h"
 #include "scenarios/spec/parse.h"
 #include "topologies/names.h"
@@ -510,6 +511,36 @@ ApplyNs3Settings(const scenario::RunOptions& run, std::string& error)
         }
     }
     return true;
+}
+
+std::string
+OrderOfBalancer(const scenario::FabricSpec& spec,
+                const scenario::RunOptions& run,
+                const topo::Topology& topology)
+{
+    const std::string attribute =
+        spec.infiniBand ? "ns3::IbSwitch::LoadBalancer" : "ns3::RdmaSwitch::LoadBalancer";
+    const auto settings = scenario::Ns3SettingsOf(run);
+    const auto own = settings.find(attribute);
+    const auto recovery = std::find_if(
+        run.optionAttributes.begin(),
+        run.optionAttributes.end(),
+        [](const auto& option) { return option.first == "ns3::RdmaNic::LossRecovery"; });
+    if (own == settings.end() || recovery == run.optionAttributes.end() ||
+        recovery->second == "out-of-order" || settings.count(recovery->first) ||
+        topology.SwitchCount() == 1)
+    {
+        return {};
+    }
+    const scenario::LoadBalancer* scheme = scenario::FindLoadBalancer(own->second);
+    if (scheme && scheme->order != scenario::LoadBalancer::Order::kLost)
+    {
+        return {};
+    }
+    return attribute + "=" + own->second + " with --loss-recovery=" + recovery->second +
+           ": packets that " + (scheme ? "" : "it sends by several ways ") +
+           "overtake each other are taken for lost; --loss-recovery=out-of-order takes any order" +
+           (scheme ? ", and --load-balancer=" + own->second + " decides on it" : "");
 }
 
 std::vector<std::string>

@@ -30,6 +30,12 @@ std::string CheckLogging();
  */
 bool ApplyNs3Settings(const scenario::RunOptions& run, std::string& error);
 
+/// A balancer that is set by its attribute decides on no recovery, as --load-balancer does.
+/// \return the warning where packets overtake each other, and it takes those for lost, or nothing
+std::string OrderOfBalancer(const scenario::FabricSpec& spec,
+                            const scenario::RunOptions& run,
+                            const topo::Topology& topology);
+
 /// \return of the user's attributes those that stand for an option, each with its name: what was
 /// worked out from the option does not know of them
 std::vector<std::string> OverriddenOptions(const scenario::RunOptions& run);

@@ -442,30 +442,6 @@ TEST(Warnings, TelemetryOfSeveralWays)
     }
 }
 
-TEST(Warnings, OrderThatNobodyKeeps)
-{
-    const auto notes = [](const std::string& balancer, const std::vector<std::string>& more) {
-        std::vector<std::string> words{"--topology=leaf-spine",
-                                       "--ns3::RdmaSwitch::LoadBalancer=" + balancer};
-        words.insert(words.end(), more.begin(), more.end());
-        return Notes(words);
-    };
-    const std::string begin = "warning: ns3::RdmaSwitch::LoadBalancer=";
-    for (const std::string balancer : {"spray", "drill", "a-users-own"})
-    {
-        const std::string note = notes(balancer, {});
-        EXPECT_EQ(note.rfind(begin + balancer + " with --loss-recovery=go-back-n: ", 0), 0u)
-            << note;
-        EXPECT_NE(note.find("overtake each other"), std::string::npos) << note;
-        EXPECT_EQ(notes(balancer, {"--loss-recovery=out-of-order"}), "");
-    }
-    for (const std::string balancer : {"ecmp", "flowlet", "conga"})
-    {
-        EXPECT_EQ(notes(balancer, {}), "") << balancer;
-    }
-    EXPECT_EQ(Notes({"--topology=single-switch", "--ns3::RdmaSwitch::LoadBalancer=spray"}), "");
-}
-
 TEST(Wording, OneIsNoPlural)
 {
     const auto one = Dry(ParseAs<TrainingScenario>, {"--gpus=8"});
