@@ -3,6 +3,7 @@
 out.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -183,6 +184,13 @@ def as_number(text):
     return text
 
 
+@functools.lru_cache(maxsize=1024)
+def _digest(path, written):
+    """Of a file as it was at that time: thousands of points may name the same one."""
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
 def files_of(options, cwd):
     """{name: digest} of the files that options name."""
     found = {}
@@ -193,8 +201,7 @@ def files_of(options, cwd):
             path = os.path.join(cwd, name)
             try:
                 if os.path.isfile(path) and os.path.getsize(path) <= LARGEST:
-                    with open(path, "rb") as file:
-                        found[name] = hashlib.sha256(file.read()).hexdigest()
+                    found[name] = _digest(path, os.stat(path).st_mtime_ns)
             except (OSError, ValueError):  # it is no name of a file, or was none of ours to read
                 pass
     return found
