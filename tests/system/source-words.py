@@ -10,7 +10,6 @@ import sys
 from _system_test import ROOT
 
 
-
 def read(path):
     with open(os.path.join(ROOT, path), encoding="utf-8") as file:
         return file.read()

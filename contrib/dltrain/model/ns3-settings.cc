@@ -579,20 +579,12 @@ std::vector<std::string>
 UnusedNs3Settings(const scenario::FabricSpec& spec, const scenario::RunOptions& run)
 {
     // (A scenario and the environment may serve runs with one control after another.)
-    const std::string chooses = "ns3::RdmaSwitch::LoadBalancer";
-    bool chosen = false; // by this attribute
-    for (const auto* settings : {&run.environment, &run.attributes})
-    {
-        chosen = chosen || std::any_of(settings->begin(), settings->end(), [&](const auto& one) {
-                     return one.first == chooses;
-                 });
-    }
+    const bool chosen = scenario::Ns3SettingsOf(run).count("ns3::RdmaSwitch::LoadBalancer") > 0;
     std::vector<std::string> names; // "ns3::RdmaNic::Mtu"
     for (const std::string& argument : run.ns3Arguments)
     {
         const std::string option = argument.substr(0, argument.find('='));
         names.push_back(option.substr(2));
-        chosen = chosen || names.back() == chooses;
     }
     // Whether what a run has is of the class whose default is set.
     const auto isA = [](ns3::TypeId type, ns3::TypeId of) {

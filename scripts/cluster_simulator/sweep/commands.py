@@ -3,7 +3,6 @@
 
 import csv
 import difflib
-import json
 import os
 import shlex
 import sqlite3
@@ -12,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from .. import programs
 from ..errors import InvalidInput, ProgramNotFound, missing_library
+from ..files import parse_json, read_text
 from ..shown import complaint
 from . import launching
 from .arguments import cores, is_file_of_jobs, jobs_of, option_of, set_own
@@ -188,8 +188,8 @@ def _ignores_memory(options):
     if "ignore_memory" in options or "scenario" not in options:
         return "ignore_memory" in options
     try:
-        with open(options["scenario"], encoding="utf-8") as file:
-            return bool(json.load(file).get("training", {}).get("ignore_memory"))
+        scenario = parse_json(read_text(options["scenario"]))
+        return bool(scenario.get("training", {}).get("ignore_memory"))
     except (OSError, ValueError, AttributeError):
         return True  # the program says what is wrong with it
 

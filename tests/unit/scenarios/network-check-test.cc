@@ -412,10 +412,8 @@ TEST(Warnings, DelaysThatAnIdleNetworkHas)
 TEST(Warnings, TelemetryOfSeveralWays)
 {
     const auto notes = [](const std::string& cc, const std::string& balancer) {
-        return Notes({"--topology=leaf-spine",
-                      "--cc=" + cc,
-                      "--ns3::RdmaSwitch::LoadBalancer=" + balancer,
-                      "--loss-recovery=out-of-order"});
+        return Notes(
+            {"--topology=leaf-spine", "--cc=" + cc, "--ns3::RdmaSwitch::LoadBalancer=" + balancer});
     };
     for (const std::string cc : {"hpcc", "powertcp"})
     {
