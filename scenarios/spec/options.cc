@@ -150,7 +150,8 @@ AllowedText(const Option& o)
         range = "0 to 18446744073709551615";
     }
     return FormHelp(o.kind) + (range.empty() ? "" : ", " + range) +
-           (o.word.empty() ? "" : ", or " + o.word);
+           (o.word.empty() ? "" : ", or " + o.word) +
+           (o.kind == Kind::kText && !o.example.empty() ? " such as " + o.example : "");
 }
 
 bool

@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/answered-packets.h"
 #include "contrib/rdma/core/congestion-control.h"
 #include "contrib/rdma/core/nearest-name.h"
+#include "contrib/rdma/core/no-congestion-control.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
@@ -69,14 +70,30 @@ ChooseCongestionPreset(Validation* v, FabricSpec* f)
             "is of " + topo::JoinNames(of) + ", not of --cc=" + f->cc +
                 (allowed.empty() ? ", which has no presets" : "; allowed: " + Join(allowed, ", ")));
     }
+    if (f->cc == rdma::kNoCongestionControl.name && !f->ecn &&
+        f->ccPreset != control.presets.front().name)
+    {
+        v->notes.push_back(values.Where("cc-preset") + " has no effect: with --cc=" + f->cc +
+                           " it sets where switches of Ethernet begin to mark packets, and " +
+                           (f->infiniBand ? "InfiniBand's have --fecn-threshold" : "none marks"));
+    }
     if (f->infiniBand) // whose switches have --fecn-threshold
     {
         return;
     }
     const rdma::EcnParameters marking = rdma::MarkingOf(f->cc, f->ccPreset);
-    v->DecideUnlessGiven("ecn-kmin", CanonicalBytes(marking.kmin.value));
-    v->DecideUnlessGiven("ecn-kmax", CanonicalBytes(marking.kmax.value));
-    v->DecideUnlessGiven("ecn-pmax", std::to_string(marking.pmax));
+    const std::pair<const char*, std::string> thresholds[] = {
+        {"ecn-kmin", CanonicalBytes(marking.kmin.value)},
+        {"ecn-kmax", CanonicalBytes(marking.kmax.value)},
+        {"ecn-pmax", std::to_string(marking.pmax)}};
+    for (const auto& [option, byPreset] : thresholds)
+    {
+        if (!f->ecn && values.Given(option) && values.Raw(option) != byPreset)
+        {
+            v->notes.push_back(values.Where(option) + " has no effect without --ecn");
+        }
+        v->DecideUnlessGiven(option, byPreset);
+    }
 }
 
 } // namespace

@@ -14,14 +14,17 @@ run_tests() {
     need_packages "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
     set_up
     [[ $(tree_value ENABLE_TESTS) == True ]] || configure_quietly
+    find_parts "${test_args[@]}"
     build_for_tests
     if [[ -n $fuzz_minutes ]]; then
         unlock
         run_fuzz "${test_args[@]}"
     fi
-    say "building the unit tests"
     configure_tests "$tests"
-    build_in "$tests" "$LOGS/tests.log"
+    if [[ -n $unit_targets ]]; then
+        say "building the unit tests"
+        build_in "$tests" "$LOGS/tests.log" "$unit_targets"
+    fi
     unlock
     # No test at all is a failure, whatever the reason: a wrong -R, or a broken set-up.
     exec ctest --test-dir "$tests" -j "$JOBS" --progress --output-on-failure --no-tests=error \
@@ -47,6 +50,39 @@ parse_test() {
     # Of the others none has a second thread to race with.
     [[ $sanitize != threads ]] || test_args=(-R '^(native\.node-windows|system\.engines)' \
         "${test_args[@]}")
+}
+
+# find_parts <ctest's arguments>: fills unit_targets (which of the unit tests are to be built: all,
+# the program of one folder, or none if empty) and with_native. Most of the time of a first test goes
+# into building tests, and who asks for one kind by its label, or by the begin of its names, needs no
+# other. Labels and names must both match, so each may leave out kinds by itself.
+find_parts() {
+    local word before='' begin='' label='' kind
+    unit_targets=all with_native=yes
+    for word; do
+        case $before in
+        -R | --tests-regex) begin=$word ;; # the last one counts
+        -L | --label-regex) label=$word ;;
+        esac
+        before=$word
+    done
+    # Of an expression with alternatives nothing can be said.
+    if [[ $begin =~ ^\^([a-z]+)($|\\?\.)[^\|]*$ ]]; then
+        begin=${BASH_REMATCH[1]}
+    else
+        begin=''
+    fi
+    for kind in "$label" "$begin"; do
+        case $kind in
+        system | setup | identity | fuzz) unit_targets='' with_native='' ;;
+        native) unit_targets='' ;;
+        unit) with_native='' ;; # a label; as the begin of a name it is nobody's
+        '') ;;
+        *)
+            [[ ! -d $ROOT/tests/unit/$kind ]] || unit_targets=${unit_targets:+unit_$kind} with_native=''
+            ;;
+        esac
+    done
 }
 
 # What ctest would only refuse, or pass over, once everything is built.
@@ -110,7 +146,7 @@ build_for_tests() {
     for target in $(programs); do
         targets+=("$(target_of "$target")")
     done
-    if [[ -n $fuzz_minutes ]]; then
+    if [[ -n $fuzz_minutes || -z $with_native ]]; then
         say "building the programs"
     else
         say "building the programs and the native tests"
@@ -137,6 +173,6 @@ configure_tests() {
         -S "$ROOT" -B "$1" "${generator[@]}" -DDLTRAIN_PROGRAMS="$WORK/programs" \
         -DDLTRAIN_NS3="$TREE" \
         -DDLTRAIN_SANITIZE="$([[ -z $sanitize ]] || echo "${sanitize/yes/memory}")" \
-        -DDLTRAIN_TEST_RUNNER="$(built utils test-runner)" >"$log" 2>&1 ||
+        -DDLTRAIN_TEST_RUNNER="$([[ -z $with_native ]] || built utils test-runner)" >"$log" 2>&1 ||
         fail_with_log "$log" "the tests could not be configured"
 }

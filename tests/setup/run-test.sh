@@ -156,6 +156,31 @@ grep -q "./ns3 test" <<<"$out" || problem "no word about test"
 grep -q -- "--fuzz=MINUTES" <<<"$out" || problem "no word about fuzzing"
 grep -q -- "--sanitize" <<<"$out" || problem "no word about sanitizers"
 
+begin "what is built for some tests"
+# The words of ctest, then the targets of unit tests and whether those of ns-3's modules are built.
+while IFS=';' read -r given expected; do
+    # shellcheck source=../../scripts/setup/test.sh disable=SC2086,SC2153,SC2154
+    got=$(source "$ROOT/scripts/setup/test.sh" && find_parts $given &&
+        printf '%s,%s' "$unit_targets" "$with_native")
+    [[ $got == "$expected" ]] || problem "test $given: builds '$got', not '$expected'"
+done <<'EOF'
+;all,yes
+-R collperf;all,yes
+-R system.readme;all,yes
+-R ^system;,
+-R ^system\.readme;,
+-R ^(system|unit);all,yes
+-R ^system.readme|ring;all,yes
+-R ^native.rdma;,yes
+-R ^scenarios\.Plan;unit_scenarios,
+-R ^scenariosx;all,yes
+-L setup;,
+-L unit;all,
+-L unit -R ^core.Nearest;unit_core,
+-R ^native -L native -E slow;,yes
+-j 2 -L fuzz --timeout 5;,
+EOF
+
 begin "minutes of fuzzing are a number"
 for minutes in "" 0x1 -1 ten 1e3 "1 2"; do
     try "$CLONE/ns3" test "--fuzz=$minutes"
