@@ -199,9 +199,16 @@ def numbers_of(label, run, lows):
     stats = run.stats
     slowdown, jain = stats.get("fct_slowdown") or {}, stats.get("fairness") or {}
     row = {"run": label, "flows": stats.get("messages") or 0}
+    # Of no flow there is none of these, instead of the zeros of stats.json.
+    arrived = row["flows"] > 0
     row.update(
-        {f"slowdown_{name}": slowdown.get(name) for name in ("mean", "p50", "p99", "p999", "max")}
+        {
+            f"slowdown_{name}": slowdown.get(name) if arrived else None
+            for name in ("mean", "p50", "p99", "p999", "max")
+        }
     )
+    last = (stats.get("flows") or {}).get("last_arrival_us")
+    row["last_arrival_us"] = last if arrived else None
     for (low, _), part in classes_of(stats).items():
         n = lows.index(low)
         row.update(
@@ -262,6 +269,17 @@ def text_table(runs, rows):
             head = f"{size(low)} to {size(high)}" if i == 0 else ""
             cells = [f"{part[name]:.2f}" if enough(part, name) else "-" for part in parts]
             columns.append((head, name, cells))
+    from .plots.style import human_time
+
+    # The slowest flow is told of any number of them: it is one, no quantile.
+    slowest = [row["slowdown_max"] for row in rows]
+    columns.append(
+        ("all sizes", "max", ["-" if value is None else f"{value:.2f}" for value in slowest])
+    )
+    last = [row["last_arrival_us"] for row in rows]
+    columns.append(
+        ("last", "arrives", ["-" if value is None else human_time(value).replace("µ", "u") for value in last])
+    )
     for head, name, key in (
         ("queue p99", "to hosts", "queue_switch_to_host_p99_bytes"),
         ("", "fabric", "queue_switch_to_switch_p99_bytes"),

@@ -107,6 +107,13 @@ class CompareTest(SystemTest):
                     for name, least in (("p50", 1), ("p95", 20), ("p99", 100))
                 ],
             )
+            # Then the slowest of all flows, and when the last one has arrived (a time of its own).
+            self.assertEqual(line.split()[10], f"{stats['fct_slowdown']['max']:.2f}")
+            last = stats["flows"]["last_arrival_us"]
+            number, unit = line.split()[11:13]
+            factor = {"ns": 1e-3, "us": 1, "ms": 1e3, "s": 1e6}[unit]
+            self.assertAlmostEqual(float(number) * factor / last, 1, delta=0.005)
+            self.assertEqual(float(row["last_arrival_us"]), last)
         # All had the same flows; without PFC nothing pauses.
         self.assertEqual(len({row["flows"] for row in rows.values()}), 1)
         self.assertEqual(float(rows["none+pfc=0+buffer=100MB"]["pause_share"]), 0)
