@@ -23,6 +23,7 @@ from .style import (
     PURPLE,
     RED,
     SKY,
+    all_of_one_size,
     are_binary,
     byte_ticks,
     columns_for,
@@ -373,6 +374,8 @@ def draw_by_size(items, width):
     """Of one run three quantiles over one another; of several a panel a quantile."""
     items = need_flows(items)
     sizes = numpy.unique(numpy.concatenate([item.run.flows()["bytes"].unique() for item in items]))
+    if len(items) == 1 and len(sizes) == 1:
+        raise NothingToShow(all_of_one_size("messages", sizes[0]))
     sizes = numpy.unique(numpy.maximum(sizes, 1))
     keys = ("fct_us", "fct_slowdown")
     tables = {key: [by_size(item.run, key, sizes) for item in items] for key in keys}

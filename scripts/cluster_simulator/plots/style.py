@@ -160,6 +160,11 @@ def human_bytes(count):
     return human(count, BYTES)
 
 
+def all_of_one_size(what, count):
+    """Why a picture over size is left out, and which one tells what it would."""
+    return f"all {what} have {human_bytes(count)}; completion has their times and slowdowns"
+
+
 def are_binary(sizes):
     """Sizes of an axis are told in KiB, MiB, GiB if all of them are whole KiB (or less than one),
     as in report.html.

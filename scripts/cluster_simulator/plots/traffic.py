@@ -170,6 +170,7 @@ def draw_slowdown(items, width):
     items = need(
         items, has_groups, "no flow sizes with slowdowns (slowdown.csv is missing or empty)"
     )
+    need_sizes(items)
     quantiles, missing = quantiles_of(items)
     columns = len(quantiles) if width >= p.NARROW else 1
     rows = len(quantiles) // columns
@@ -182,6 +183,17 @@ def draw_slowdown(items, width):
     p.say_left_out(figure, missing)
     p.heading(figure, items)
     return figure
+
+
+def need_sizes(items):
+    """Of one run there would be a dot over one size."""
+    if len(items) > 1:
+        return
+    kinds = kinds_of(items)
+    tables = [groups_of(item, kind) for kind in kinds for item in items]
+    sizes = {size for table in tables for edge in ("from_bytes", "to_bytes") for size in table[edge]}
+    if len(kinds) == 1 and len(sizes) == 1:
+        raise p.NothingToShow(p.all_of_one_size("flows", *sizes))
 
 
 def has_groups(run):
