@@ -1383,6 +1383,8 @@ class Arithmetic(Base):
             ("gather", "gather"),
             ("sendrecv", "sendrecv"),
             ("forward block 3", "forward"),
+            ("recompute block 3 micro-batch 1", "recompute"),
+            ("weights block 3 attention micro-batch 2", "weights"),
             ("incast", "incast"),
             ("flow 12", "flow"),
             ("12", "other"),

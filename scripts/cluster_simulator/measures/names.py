@@ -17,6 +17,10 @@ COLLECTIVES = (
     "sendrecv",
 )
 
+# What a GPU computes of a layer, whose name follows: "weights" are its gradients where they are
+# computed apart from backward.
+PASSES = ("forward", "recompute", "backward", "weights")
+
 
 def operation(name):
     """What a tag or a call belongs to: "reduce-scatter bucket 7" and "reduce_scatter" are both
@@ -33,7 +37,7 @@ def operation(name):
     if plain.startswith("alltoall"):
         return "all-to-all"
     first = plain.split(" ", 1)[0]
-    if first in ("forward", "backward"):
+    if first in PASSES:
         return first
     of_a_stage = re.fullmatch(r"(.+) micro-batch \d+", name)
     if of_a_stage:  # "send gradients chunk 1"

@@ -80,7 +80,9 @@ STATES = (
 
 CALL_COLOURS = {
     "forward": BLUE,
+    "recompute": BLACK,
     "backward": DEEP,
+    "weights": SKY,
     "optimizer": PURPLE,
     "all-gather": ORANGE,
     "reduce-scatter": GREEN,

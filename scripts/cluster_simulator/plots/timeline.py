@@ -219,8 +219,10 @@ def draw_lanes(axis, run, streams, span, factor, width):
 def call_palette(kinds):
     """{operation: colour}, the well-known ones always alike; beyond eight the rest is grey."""
     palette = {}
-    spare = [colour for colour in (SKY, BLACK, "#8C6D1F", "#999999")]
-    for kind in kinds.value_counts().index.sort_values():
+    names = kinds.value_counts().index.sort_values()
+    known = {CALL_COLOURS[name] for name in names if name in CALL_COLOURS}
+    spare = [c for c in (SKY, "#999999", "#8C6D1F", BLACK) if c not in known]
+    for kind in names:
         palette[kind] = CALL_COLOURS.get(kind) or (spare.pop(0) if spare else "#BBBBBB")
     order = list(CALL_COLOURS)
     return dict(
