@@ -564,20 +564,40 @@ CriticalPath::AddHop(const Hop& longest, std::vector<Line>& lines) const
     }
 }
 
-/// A link that fails holds up others: a pause, or a rank that waits, is told where it is seen.
+/// A link that fails, or that has too much to carry, holds up others: a pause, missing credits, or
+/// a rank that waits are told where they are seen. Faults come first; that a link is the busiest of
+/// its kind is told where the longest hop itself has no word of its own.
 void
-CriticalPath::AddFaultsElsewhere(std::vector<Line>& lines) const
+CriticalPath::AddCauseElsewhere(std::vector<Line>& lines) const
 {
-    for (std::size_t i = 1; m_notes && i < m_hops.size(); ++i)
+    if (!m_notes || m_hops.empty())
+    {
+        return;
+    }
+    const auto add = [this, &lines](const Hop& hop, const std::string& note) {
+        lines.push_back({"also over",
+                         -1,
+                         m_ports[hop.hop.port] + ", " + HumanTime(Us(hop.hop.time)) + ": " + note});
+    };
+    for (std::size_t i = 1; i < m_hops.size(); ++i)
     {
         const Part& call = m_path[m_hops[i].call];
         const std::string faults = m_notes->FaultsOf(m_hops[i].hop.port, call.start, call.end);
         if (!faults.empty())
         {
-            lines.push_back({"also over",
-                             -1,
-                             m_ports[m_hops[i].hop.port] + ", " +
-                                 HumanTime(Us(m_hops[i].hop.time)) + ": " + faults});
+            add(m_hops[i], faults);
+            return;
+        }
+    }
+    if (!NoteOf(m_hops.front()).empty())
+    {
+        return;
+    }
+    for (std::size_t i = 1; i < m_hops.size(); ++i)
+    {
+        if (const std::string note = NoteOf(m_hops[i]); !note.empty())
+        {
+            add(m_hops[i], note);
             return;
         }
     }
@@ -640,7 +660,7 @@ CriticalPath::InLines() const
     if (!m_hops.empty())
     {
         AddHop(m_hops.front(), lines);
-        AddFaultsElsewhere(lines);
+        AddCauseElsewhere(lines);
     }
     if (latest)
     {

@@ -175,7 +175,7 @@ class CriticalPath
     void AddCollective(const Times& times, int64_t end, Part& part);
     std::string InWords(std::size_t share) const;
     void AddHop(const Hop& longest, std::vector<Line>& lines) const;
-    void AddFaultsElsewhere(std::vector<Line>& lines) const;
+    void AddCauseElsewhere(std::vector<Line>& lines) const;
     std::string NoteOf(const Hop& hop) const;
 
     const training::TrainingPlan& m_plan;

@@ -197,7 +197,8 @@ PrintLuckOfWays(std::ostream& os, const RunStats& s)
         return;
     }
     const std::string shared =
-        " put flows on one link while an equal one had none (" + Counted(pairs, "pair") + ")";
+        " put flows on one link while another of the same choice had none (" +
+        Counted(pairs, "pair") + ")";
     os << (s.balance.ByTables() ? "Routes           " : "ECMP             ")
        << Wrapped(s.balance.ByTables()
                       ? "forwarding tables" + shared +

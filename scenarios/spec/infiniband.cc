@@ -487,6 +487,29 @@ CheckInfiniBandNetwork(Validation* v, const topo::Topology& topology)
             return;
         }
     }
+    // Latency and buffer were chosen by --nic's generation, before the file was read.
+    decltype(topo::Link::rate) fastest{};
+    for (const topo::Link& link : topology.Links())
+    {
+        fastest = std::max(fastest, link.rate);
+    }
+    const rdma::IbSwitchDevice* device = rdma::FindIbSwitch(v->values.Text("ib-switch"));
+    if (v->values.Given("ib-switch") || !device || device->link.Rate() >= fastest)
+    {
+        return;
+    }
+    for (const rdma::IbSwitchDevice& other : rdma::IbSwitches())
+    {
+        if (other.link.Rate() >= fastest)
+        {
+            v->notes.push_back("latency and buffer of the switches are " +
+                               std::string(device->name) + "'s, made for " +
+                               rdma::ToString(device->link.Rate()) +
+                               "; the fastest links here are of " + rdma::ToString(fastest) +
+                               ", for which there is " + "--ib-switch=" + other.name);
+            return;
+        }
+    }
 }
 
 } // namespace scenario

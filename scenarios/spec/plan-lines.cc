@@ -102,15 +102,17 @@ std::string
 FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
 {
     const bool standard = f.infiniBand || f.frames.AreStandard();
-    std::string text = PlanLine("NIC",
-                                !rdma ? f.nic
-                                      : f.nic +
-                                            (f.infiniBand ? " InfiniBand, MTU "
-                                             : standard   ? " RoCEv2, MTU "
-                                                          : ", payload of a packet ") +
-                                            std::to_string(f.mtu) + " B, an ACK every " +
-                                            std::to_string(f.ackEvery) +
-                                            (f.ackEvery == 1 ? " packet" : " packets"));
+    std::string text = PlanLine(
+        "NIC",
+        !rdma ? f.nic
+              : f.nic +
+                    (f.infiniBand
+                         ? (f.nic.find("InfiniBand") != std::string::npos ? ", MTU "
+                                                                          : " InfiniBand, MTU ")
+                     : standard ? " RoCEv2, MTU "
+                                : ", payload of a packet ") +
+                    std::to_string(f.mtu) + " B, an ACK every " + std::to_string(f.ackEvery) +
+                    (f.ackEvery == 1 ? " packet" : " packets"));
     if (rdma && (f.compat != "none" || !standard || f.timeUnit.ps > 1))
     {
         const rdma::FrameSizes& s = f.frames;

@@ -334,7 +334,10 @@ MakeNetwork(Validation* v,
         const std::string said = "has no meaning with a topology from a file, which says it for "
                                  "every link; leave it out";
         const size_t before = v->errors.size();
-        v->MustNotBeGiven({"nic", "link-delay"}, said);
+        const bool asksForInfiniBand = rdma::ParseIbLink(values.Text("nic")).has_value();
+        v->MustNotBeGiven({"nic"},
+                          said + (asksForInfiniBand ? " (--fabric=ib: links are InfiniBand)" : ""));
+        v->MustNotBeGiven({"link-delay"}, said);
         if (v->errors.size() != before)
         {
             return network;

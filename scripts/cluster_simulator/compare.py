@@ -269,6 +269,7 @@ def text_table(runs, rows):
             head = f"{size(low)} to {size(high)}" if i == 0 else ""
             cells = [f"{part[name]:.2f}" if enough(part, name) else "-" for part in parts]
             columns.append((head, name, cells))
+    from .plots.comparison import held_up
     from .plots.style import human_time
 
     # The slowest flow is told of any number of them: it is one, no quantile.
@@ -286,7 +287,8 @@ def text_table(runs, rows):
     ):
         if any(key in row for row in rows):
             columns.append((head, name, [size(row[key]) if key in row else "-" for row in rows]))
-    columns.append(("paused", "", [f"{100 * row['pause_share']:.2f}%" for row in rows]))
+    held = held_up(run for _, run in runs)
+    columns.append((held, "", [f"{100 * row['pause_share']:.2f}%" for row in rows]))
     use = [row.get("utilization_switch_to_host") for row in rows]
     columns.append(
         ("used", "to hosts", ["-" if value is None else f"{100 * value:.1f}%" for value in use])

@@ -50,7 +50,7 @@ function balance() {
   const told = stats.load_balancing || {};
   const tiers = (Array.isArray(told.equal_cost_links) ? told.equal_cost_links : []).filter((tier) => tier && tier.sets > 0 && isNumber(tier.max_over_mean) && isNumber(tier.worst_max_over_mean));
   if (!tiers.length) return;
-  const node = section("balance", "Links to choose from", "Where several shortest ways lead on, " + String(told.balancer || "a hash") + " chooses. How much the busiest link of such a set carried, "
+  const node = section("balance", "Links to choose from", "Where several shortest ways lead on, " + (told.balancer === "tables" ? "forwarding tables choose" : String(told.balancer || "a hash") + " chooses") + ". How much the busiest link of such a set carried, "
     + "against the mean of the set: 1 is even. Bars are means over the sets of a tier, weighted by their bytes; the mark is the worst busy set.");
   barRows(node, "Busiest link over the mean of its set: " + tiers.map((tier) => "tier " + tier.tier + " " + three(tier.max_over_mean)).join(", "), tiers.map((tier) => ({
     name: "tier " + tier.tier + ", " + count(tier.links) + " links in " + count(tier.sets) + (tier.sets === 1 ? " set" : " sets"),

@@ -106,6 +106,8 @@ function table(caption, head, rows) {
       { scope: "col", class: rows.length && rows[0][i] && rows[0][i].number !== undefined ? "number" : null }, text)))),
     element("tbody", {}, rows.map((row) => element("tr", {}, row.map(cell)))));
 }
+// What keeps a port from sending: pauses, or the credits that InfiniBand's lanes wait for.
+const heldUp = () => stats.credits ? "without credits" : "paused";
 const number = (text) => ({ number: text });
 // In a narrow window a table scrolls by itself, and the page does not.
 const wideTable = (caption, head, rows, tall) => element("div", { class: tall ? "wide tall" : "wide", tabindex: 0, role: "region", "aria-label": caption || head.join(", ") }, table(caption, head, rows));

@@ -257,7 +257,8 @@ function onGrid(graph, width, two) {
   const path = ({ a, b, ordinal }, d) => {
     const p = graph.nodes[a], q = graph.nodes[b], off = (two ? (d ? -1 : 1) * (widest / 2 + 0.4) : 0) + ordinal * (2 * widest + 2);
     const x0 = X(p), y0 = Y(p), x1 = X(q), y1 = Y(q), length = Math.hypot(x1 - x0, y1 - y0) || 1, ox = -(y1 - y0) / length * off, oy = (x1 - x0) / length * off;
-    const far = length > 1.4 * Math.max(each, down) && p.kind !== "host" && q.kind !== "host";
+    // Columns stand farther apart than rows.
+    const far = (Math.abs(x1 - x0) > 1.4 * each || Math.abs(y1 - y0) > 1.4 * down) && p.kind !== "host" && q.kind !== "host";
     if (!far) return `M${x0 + ox},${y0 + oy}L${x1 + ox},${y1 + oy}`;
     // Round the outside, past the nodes between: above a row, left of a column.
     const along = Math.abs(x1 - x0) > Math.abs(y1 - y0), lift = along ? Math.min(34, down * 0.42) : Math.min(46, each * 0.36);

@@ -61,7 +61,7 @@ function whereTheTimeWent() {
   if (words.length) node.append(element("h3", {}, "The latest"), element("ol", {}, words.map((line) => element("li", {}, line))));
   const ports = (told.ports || []).filter((port) => port && isNumber(port.queued_us) && isNumber(port.paused_us));
   if (ports.length) {
-    node.append(wideTable("Where messages waited most: time of their last packets, summed", ["link", "queued", "paused"],
+    node.append(wideTable("Where messages waited most: time of their last packets, summed", ["link", "queued", heldUp()],
       ports.map((port) => [String(port.link), number(time(port.queued_us)), number(time(port.paused_us))])));
   }
 }

@@ -5,7 +5,7 @@ function ports() {
   if (!source || !net || !isNumber(stats.simulated_time_us) && !source.ports.length) return;
   const list = source.ports, start = net.first_bin_us, bin = net.bin_us, n = net.bins, length = net.end_us - net.begin_us;
   const first = net.begin_us - clockZero, last = first + length;
-  const held = stats.credits ? "without credits" : "paused";
+  const held = heldUp();
   const intervals = " in intervals of " + time(bin), fine = bin > net.interval_us * 1.5 ? ", which are of " + time(net.interval_us) : "";
   const node = section("ports", stats.credits ? "Queues, marks and waits for credits" : "Queues, marks and pauses", list.length
     ? "The ports with the most marks, the most time " + held + " and the longest queues, at most 8, worst first. A port is named by its link, from the transmitting node. Queue: the longest "
@@ -74,5 +74,5 @@ function ports() {
     return height;
   });
   node.append(wideTable("Over the measured time", ["port", stats.credits ? "FECN marks" : "ECN marks", "times " + held, held, longestQueue(net)],
-    list.map((port) => [port.name, number(count(port.marks)), number(count(port.pauses)), number(percent(port.pause_share, 2)), number(bytes(port.queue_peak_bytes))])));
+    list.map((port) => [port.name, number(count(port.marks)), number(port.pauses === null ? "not known" : count(port.pauses)), number(percent(port.pause_share, 2)), number(bytes(port.queue_peak_bytes))])));
 }

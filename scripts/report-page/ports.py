@@ -30,6 +30,11 @@ class Events:
             with file:
                 self._read(files, file, series.begin, failed)
 
+    def pauses_of(self, port):
+        """None where it is not known: from some time on pauses were only counted, and not by port."""
+        counted = self.shown is not None and "pause" in self.shown["cut"]
+        return None if counted else self.pauses.get(port, 0)
+
     def _read(self, files, file, measured, failed):
         log, last, read = EventLog(), [], 0
         for time, what, where, details, line in log.entries(
@@ -97,7 +102,7 @@ def ports_of(events, series):
             {
                 "name": cut(name),
                 "marks": by_marks.get(name, 0),
-                "pauses": events.pauses.get(name, 0),
+                "pauses": events.pauses_of(name),
                 "queue_peak_bytes": link.queue_peak if link else 0,
                 "pause_share": series.paused_share(name),
                 "queue_bytes": link.queue if link else [],

@@ -55,7 +55,7 @@ function sizes() {
       : d3.scale.linear().domain([0, most]).nice(5).range([floor, top]);
     const heightOf = (c) => c[what] > 0 ? Math.max(1.5, floor - y(c[what])) : 0;
     const format = what === 2 ? count : bytes;
-    valueAxis(svg, y, [left, width - right], logarithmic ? logTicks(y.domain(), 6).filter((v) => v >= 1) : null, format);
+    valueAxis(svg, y, [left, width - right], (logarithmic ? logTicks(y.domain(), 6) : y.ticks(5)).filter((v) => v === 0 || v >= 1 && Number.isInteger(v)), format);
     sizeAxis(svg, x, classes, few, [left, width - right], floor, "size of a message", binary);
     svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text((what === 2 ? "messages" : "bytes in all of them") + (logarithmic ? ", logarithmic" : ""));
     const bar = ([from, to], name) => { // x and width of a bar: side by side are those that have this size

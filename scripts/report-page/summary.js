@@ -1,5 +1,11 @@
 // How the run ended, and the step at a glance.
 
+// A deadlock is the reason of all else that a failed run tells, and its last words: they would be below the box's edge.
+function causeFirst(message) {
+  const lines = message.split("\n"), at = lines.findIndex((line) => /deadlock, each of these/.test(line));
+  return at > 0 ? lines.slice(at).concat("", lines.slice(0, at)).join("\n") : message;
+}
+
 function banner() {
   const main = document.getElementById("main");
   const hasStats = Object.keys(stats).length > 0;
@@ -8,7 +14,7 @@ function banner() {
     main.append(element("div", { class: "banner failed", role: "alert", id: "failed" },
       element("strong", {}, (stats.interrupted ? "This run was interrupted" : "This run failed") + share
         + ". What follows is of the part that ran."),
-      stats.message ? element("pre", {}, String(stats.message)) : null,
+      stats.message ? element("pre", {}, causeFirst(String(stats.message))) : null,
       data.measured ? null : element("p", { id: "unmeasured" }, "It ended in its warm-up, of which nothing is measured: messages, links and losses have no numbers.")));
   }
   if (Array.isArray(stats.faults) && stats.faults.length) {

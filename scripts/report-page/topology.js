@@ -60,7 +60,7 @@ function topology() {
     if (at) rowsOut.push(["whole time", percent(use.mean, 2)]);
     const other = member.use[1 - d];
     rowsOut.push(["other direction", percent(share(other, at), 2)]);
-    rowsOut.push([longestQueue(net), bytes(use.queue)], ["paused", percent(use.pause, 2) + " of the time"]);
+    rowsOut.push([longestQueue(net), bytes(use.queue)], [heldUp(), percent(use.pause, 2) + " of the time"]);
     if (member.delay_us) rowsOut.push(["propagation", time(member.delay_us)]);
     if (link.members.length > 1) rowsOut.push(["links in this line", count(link.members.length) + ", " + rate(d3.sum(link.members, (each) => share(each.use[d], at) * rateOf(each, each.use[d], at))) + " together"]);
     return [use.name, rowsOut];
@@ -185,7 +185,7 @@ function topology() {
       const button = element("button", { type: "button", on: { click: () => choose(entry), focus: () => choose(entry), blur: () => choose(null) } }, use.name);
       return [button, number(percent(share(use, at), 2)), number(rate(rateOf(member, use, at))), number(bytes(use.queue)), number(percent(use.pause, 2))];
     });
-    listBox.replaceChildren(table("The busiest links" + (at ? " of this interval" : ""), ["link", "utilization", "rate", longestQueue(net) + ", whole time", "paused, whole time"], rowsOut));
+    listBox.replaceChildren(table("The busiest links" + (at ? " of this interval" : ""), ["link", "utilization", "rate", longestQueue(net) + ", whole time", heldUp() + ", whole time"], rowsOut));
   }
   function mark() { if (lines) lines.classed("chosen", (entry) => chosen !== null && entry.link === chosen.link && (!two || entry.d === chosen.d)); }
   function choose(entry, clientX, clientY) {

@@ -335,9 +335,11 @@ IbRouteDfsssp(const IbSubnet& subnet, const IbRoutingOptions& options)
     static const std::pair<IbBalance, const char*> steps[] = {
         {IbBalance::kExact, ""},
         {IbBalance::kCoarse,
-         "dfsssp spreads paths over links less evenly, so that the virtual lanes do (--vls: more)"},
+         "dfsssp spreads paths over links less evenly, as its virtual lanes are too few to keep "
+         "spread paths free of circles (--vls: more)"},
         {IbBalance::kNone,
-         "dfsssp does not spread paths over links, so that the virtual lanes do (--vls: more)"}};
+         "dfsssp does not spread paths over links, as its virtual lanes are too few to keep spread "
+         "paths free of circles (--vls: more)"}};
     for (const auto& [balance, note] : steps)
     {
         std::optional<IbTables> tables = IbTryDfsssp(subnet, options, balance);

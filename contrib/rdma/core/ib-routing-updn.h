@@ -220,10 +220,14 @@ struct IbTiers
                 }
                 else if (result.tier[to] == result.tier[s] && result.reason.empty())
                 {
-                    result.reason = subnet.Name(subnet.Switches()[s].node) + " and " +
-                                    subnet.Name(subnet.Switches()[to].node) +
-                                    " are linked, but both are " + std::to_string(result.tier[s]) +
-                                    " links from the nearest switch with hosts";
+                    result.reason =
+                        subnet.Name(subnet.Switches()[s].node) + " and " +
+                        subnet.Name(subnet.Switches()[to].node) + " are linked, but both " +
+                        (result.tier[s] == 0 ? std::string("have hosts")
+                                             : "are " + std::to_string(result.tier[s]) +
+                                                   (result.tier[s] == 1 ? " link" : " links") +
+                                                   " from the nearest switch with hosts") +
+                        ": neither is above the other";
                 }
             }
         }

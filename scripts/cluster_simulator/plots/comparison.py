@@ -100,7 +100,8 @@ def measures_of(items):
         else:
             left_out.append(f"queue {where}: no such ports")
     pauses = [100 * paused(item.run) for item in items]
-    measure("ports paused", "ports paused: none", pauses, ((1, "% of time"),))
+    held = f"ports {held_up(item.run for item in items)}"
+    measure(held, f"{held}: none", pauses, ((1, "% of time"),))
     use = [100 * port_class(item.run, "utilization") for item in items]
     measure("use of links to hosts", "use of links to hosts: none", use)
     return shown, left_out
@@ -133,8 +134,14 @@ def port_class(run, key, part=None, kind="switch_to_host"):
     return float(value or 0)
 
 
+def held_up(runs):
+    """What keeps a port from sending: pauses, or the credits that InfiniBand's lanes wait for."""
+    kinds = {"without credits" if "credits" in run.stats else "paused" for run in runs}
+    return "paused or without credits" if len(kinds) > 1 else "".join(kinds)
+
+
 def paused(run):
-    """Share of the time in which PFC held a port, mean over all ports."""
+    """Share of the time in which PFC, or missing credits, held a port, mean over all ports."""
     classes = [c for c in (run.stats.get("port_classes") or {}).values() if isinstance(c, dict)]
     ports = sum(c.get("ports", 0) for c in classes)
     return (

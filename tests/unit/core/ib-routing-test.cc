@@ -313,8 +313,8 @@ TEST(IbRouting, FatTreeSaysWhyNot)
         return What<IbRoutingError>([&] { IbRoute(subnet, {"ftree"}, options); });
     };
     EXPECT_EQ(why(ibtest::MakeTorus({5}, 1).fabric),
-              "ftree cannot route: not a fat-tree: s0 and s1 are linked, but both are 0 links from "
-              "the nearest switch with hosts");
+              "ftree cannot route: not a fat-tree: s0 and s1 are linked, but both have hosts: neither "
+              "is above the other");
     // Two spines joined.
     Builder b;
     const uint32_t leaf[2] = {b.Switch("l0"), b.Switch("l1")};
@@ -329,7 +329,7 @@ TEST(IbRouting, FatTreeSaysWhyNot)
     }
     EXPECT_EQ(why(b.fabric), "no error");
     b.Link(spine[0], spine[1]);
-    EXPECT_TRUE(Has(why(b.fabric), "sp0 and sp1 are linked, but both are 1 links from"));
+    EXPECT_TRUE(Has(why(b.fabric), "sp0 and sp1 are linked, but both are 1 link from"));
 
     IbRoutingOptions options;
     const Tree tree = ibtest::FatTree(4);
