@@ -489,7 +489,9 @@ CheckHosts(const Topology& topology, const TopologyRequest& request, std::vector
                               std::to_string(request.nicsPerServer),
                               "is more than the " + std::to_string(ports) +
                                   (ports == 1 ? " link" : " links") + " of host " +
-                                  nodes[hosts[i]].name + " in " + Quoted(request.file),
+                                  nodes[hosts[i]].name + " in " + Quoted(request.file) +
+                                  ", which a server takes its NICs from; allowed: at most " +
+                                  std::to_string(ports),
                               ""});
         }
     }

@@ -19,8 +19,8 @@ from .errors import (
 )
 from .hardware import GPUmodel, ServerConfig
 from .network import NetworkConfig
-from .results import Run, load
-from .simulator import Plan, Result, Simulator
+from .results import ResultsError, Run
+from .simulator import Plan, Result, Simulator, load
 
 __all__ = [
     "GPUmodel",
@@ -29,6 +29,7 @@ __all__ = [
     "Plan",
     "ProgramNotFound",
     "Result",
+    "ResultsError",
     "Run",
     "ServerConfig",
     "SimulationFailed",

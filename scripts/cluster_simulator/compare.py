@@ -279,7 +279,11 @@ def text_table(runs, rows):
     )
     last = [row["last_arrival_us"] for row in rows]
     columns.append(
-        ("last", "arrives", ["-" if value is None else human_time(value).replace("µ", "u") for value in last])
+        (
+            "last",
+            "arrives",
+            ["-" if value is None else human_time(value).replace("µ", "u") for value in last],
+        )
     )
     for head, name, key in (
         ("queue p99", "to hosts", "queue_switch_to_host_p99_bytes"),

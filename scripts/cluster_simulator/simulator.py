@@ -264,8 +264,8 @@ class Result(pictures.Pictures, Run):
     """A run's folder as data frames and pictures. See Run for stats, flows(), links(), calls() and
     events().
 
-    output: what the program printed; messages: what it said beside. A temporary folder goes away
-    with this object.
+    output: what the program printed; messages: what it said beside; both empty of a folder that
+    was read (load). A temporary folder goes away with this object.
     """
 
     def __init__(self, folder, keep, output, messages):
@@ -293,5 +293,11 @@ class Result(pictures.Pictures, Run):
 
     def _repr_html_(self):
         lines = [line for line in self.output.splitlines() if not line.startswith("Files ")]
+        lines = lines or [f"{self.program}, {self.folder}"]
         lines += [] if self.complete else [f"Incomplete: {self.problem}"]
         return f"<pre>{html.escape(chr(10).join(lines).strip())}</pre>"
+
+
+def load(folder):
+    """The run in any folder of results, as a Result. Raises ResultsError if there is none."""
+    return Result(folder, None, "", [])

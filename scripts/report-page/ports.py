@@ -31,7 +31,7 @@ class Events:
                 self._read(files, file, series.begin, failed)
 
     def pauses_of(self, port):
-        """None where it is not known: from some time on pauses were only counted, and not by port."""
+        """None where it is not known: from some time on all were counted together."""
         counted = self.shown is not None and "pause" in self.shown["cut"]
         return None if counted else self.pauses.get(port, 0)
 

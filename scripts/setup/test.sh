@@ -53,9 +53,9 @@ parse_test() {
 }
 
 # find_parts <ctest's arguments>: fills unit_targets (which of the unit tests are to be built: all,
-# the program of one folder, or none if empty) and with_native. Most of the time of a first test goes
-# into building tests, and who asks for one kind by its label, or by the begin of its names, needs no
-# other. Labels and names must both match, so each may leave out kinds by itself.
+# the program of one folder, or none if empty) and with_native. Most of the time of a first test
+# goes into building tests, and who asks for one kind by its label, or by the begin of its names,
+# needs no other. Labels and names must both match, so each may leave out kinds by itself.
 find_parts() {
     local word before='' begin='' label='' kind
     unit_targets=all with_native=yes
@@ -79,7 +79,8 @@ find_parts() {
         unit) with_native='' ;; # a label; as the begin of a name it is nobody's
         '') ;;
         *)
-            [[ ! -d $ROOT/tests/unit/$kind ]] || unit_targets=${unit_targets:+unit_$kind} with_native=''
+            [[ ! -d $ROOT/tests/unit/$kind ]] ||
+                unit_targets=${unit_targets:+unit_$kind} with_native=''
             ;;
         esac
     done

@@ -83,6 +83,11 @@ class WorkedNotebook(SystemTest):
             [output.text for output in outputs(notebook, "stream") if output.name == "stderr"], []
         )
         said, data = printed(notebook).split("DATA ")
+        with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:
+            page = " ".join(file.read().split())
+        for sentence in said.splitlines():
+            if sentence.startswith("On the "):
+                self.assertIn(sentence, page, "what docs/python.md quotes is out of date")
         runs = {(zero, times): stats for zero, times, stats in json.loads(data)}
         self.assertEqual(set(runs), {(zero, times) for zero in (0, 2, 3) for times in (1, 4)})
         self.check_answer(said, runs)

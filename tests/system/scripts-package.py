@@ -467,7 +467,16 @@ class Folders(SystemTest):
         self.assertEqual(run.folder, kept)
         del run
         gc.collect()
-        self.assertEqual(cluster_simulator.load(kept).stats["gpus"], 16)
+        # Of a folder all that the run itself has, but for what was printed.
+        loaded = cluster_simulator.load(kept)
+        self.assertEqual(loaded.stats["gpus"], 16)
+        self.assertEqual(loaded.summary()["gpus"], 16)
+        self.assertGreater(len(loaded.collectives()), 0)
+        self.assertTrue(loaded.plot("step").axes)
+        self.assertEqual((loaded.output, loaded.messages), ("", []))
+        self.assertIn(kept, loaded._repr_html_())
+        with self.assertRaisesRegex(cluster_simulator.ResultsError, "no such folder"):
+            cluster_simulator.load(kept + "-not-there")
 
 
 LONG = """

@@ -191,7 +191,8 @@ def need_sizes(items):
         return
     kinds = kinds_of(items)
     tables = [groups_of(item, kind) for kind in kinds for item in items]
-    sizes = {size for table in tables for edge in ("from_bytes", "to_bytes") for size in table[edge]}
+    edges = ("from_bytes", "to_bytes")
+    sizes = {size for table in tables for edge in edges for size in table[edge]}
     if len(kinds) == 1 and len(sizes) == 1:
         raise p.NothingToShow(p.all_of_one_size("flows", *sizes))
 

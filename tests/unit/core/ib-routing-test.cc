@@ -313,8 +313,8 @@ TEST(IbRouting, FatTreeSaysWhyNot)
         return What<IbRoutingError>([&] { IbRoute(subnet, {"ftree"}, options); });
     };
     EXPECT_EQ(why(ibtest::MakeTorus({5}, 1).fabric),
-              "ftree cannot route: not a fat-tree: s0 and s1 are linked, but both have hosts: neither "
-              "is above the other");
+              "ftree cannot route: not a fat-tree: s0 and s1 are linked, but both have hosts: "
+              "neither is above the other");
     // Two spines joined.
     Builder b;
     const uint32_t leaf[2] = {b.Switch("l0"), b.Switch("l1")};
