@@ -30,6 +30,7 @@
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <stdexcept>
 
@@ -82,18 +83,19 @@ ChooseCongestionPreset(Validation* v, FabricSpec* f)
         return;
     }
     const rdma::EcnParameters marking = rdma::MarkingOf(f->cc, f->ccPreset);
-    const std::pair<const char*, std::string> thresholds[] = {
-        {"ecn-kmin", CanonicalBytes(marking.kmin.value)},
-        {"ecn-kmax", CanonicalBytes(marking.kmax.value)},
-        {"ecn-pmax", std::to_string(marking.pmax)}};
-    for (const auto& [option, byPreset] : thresholds)
-    {
-        if (!f->ecn && values.Given(option) && values.Raw(option) != byPreset)
+    // What a configuration as run has of the preset is nobody's wish.
+    const auto idle = [v, f](const char* option, bool asPreset) {
+        if (!f->ecn && v->values.Given(option) && !asPreset)
         {
-            v->notes.push_back(values.Where(option) + " has no effect without --ecn");
+            v->notes.push_back(v->values.Where(option) + " has no effect without --ecn");
         }
-        v->DecideUnlessGiven(option, byPreset);
-    }
+    };
+    v->DecideUnlessGiven("ecn-kmin", CanonicalBytes(marking.kmin.value));
+    v->DecideUnlessGiven("ecn-kmax", CanonicalBytes(marking.kmax.value));
+    v->DecideUnlessGiven("ecn-pmax", std::to_string(marking.pmax));
+    idle("ecn-kmin", values.Bytes("ecn-kmin") == marking.kmin);
+    idle("ecn-kmax", values.Bytes("ecn-kmax") == marking.kmax);
+    idle("ecn-pmax", std::abs(values.Real("ecn-pmax") - marking.pmax) < 1e-6); // to six places
 }
 
 } // namespace

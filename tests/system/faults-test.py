@@ -271,6 +271,40 @@ class Links(SameBytesTest):
         self.assertNotIn("note", str(healthy.stats["critical_path"]["hops"]))
         self.assertNotIn("also over", healthy.out)
 
+    def test_a_slow_link_that_nobody_declared(self):
+        """Of twelve hosts one is on a link of a tenth of the rate. Where messages of the path are
+        longest somewhere else, before the link, as credits are missing, it is told all the same.
+        """
+        hosts = [f"h{i}" for i in range(12)]
+        leaf = {host: f"leaf{0 if i < 6 else 1 if i < 10 else 2}" for i, host in enumerate(hosts)}
+        links = [{"from": host, "to": leaf[host]} for host in hosts]
+        links[4]["rate"] = "20Gbps"
+        links += [
+            {"from": f"leaf{i}", "to": spine, "rate": rate}
+            for i in range(3)
+            for spine, rate in (("spine0", "400Gbps"), ("spine1", "200Gbps"))
+        ]
+        names = [f"leaf{i}" for i in range(3)] + ["spine0", "spine1"]
+        graph = self.write(
+            "one-slow.json",
+            {
+                "defaults": {"rate": "200Gbps", "delay": "500ns"},
+                "nodes": [{"name": name, "kind": "host"} for name in hosts]
+                + [{"name": name, "kind": "switch"} for name in names],
+                "links": links,
+            },
+        )
+        run = self.run_program(
+            f"dltrain --topology={graph} --fabric=ib --model=gpt2 --gpus-per-server=4 --zero=3"
+            f" --seq=256 --warmup=0 {QUIET}"
+        )
+        hops = run.stats["critical_path"]["hops"]
+        out = " ".join(run.out.split())
+        slow = [hop for hop in hops if "h4->leaf0" == hop["link"]]
+        self.assertIn("busiest of 12 links from hosts to tier 1", slow[0]["note"])
+        self.assertIsNot(slow[0], hops[0], "the longest is the slow link's own: test another shape")
+        self.assertRegex(out, "also over h4->leaf0, [^:]*: busiest of 12 links")
+
     def test_losses_are_counted(self):
         for what, reason in (("drop,to=0.01", "silent_drop"), ("ber,to=1e-7", "corrupted")):
             name, value = what.split(",")

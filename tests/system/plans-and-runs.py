@@ -60,6 +60,20 @@ class PlansAndRuns(SystemTest):
             self.assertEqual("--ack-every has no effect" in plan.err, hops == 84, line)
             seen.add(hops)
         self.assertEqual(seen, {54, 84})
+        # What nobody goes by: thresholds of switches that mark nothing, and a preset of --cc=none,
+        # which is but thresholds. Of the configuration as run, which has the preset's, none is told.
+        line = "traffic --topology=single-switch --hosts=3 --bytes=7kB"
+        for more, what in (
+            (" --ecn=0 --ecn-kmin=100kB", "--ecn-kmin has no effect without --ecn"),
+            (" --transport=ndp --cc-preset=nvidia-nic", "--cc-preset has no effect"),
+            (" --fabric=ib --cc-preset=nvidia-nic", "InfiniBand's have --fecn-threshold"),
+        ):
+            self.assertIn(what, self.plan(line + more).err)
+        for more in (" --transport=uet --cc-preset=nvidia-nic", " --cc=none --cc-preset=nvidia-nic"):
+            self.assertNotIn("no effect", self.plan(line + more).err)
+        run = self.run_program(line + " --ecn=0 --cc=none")
+        again = self.write("again.json", {"program": "traffic", **run.stats["configuration"]})
+        self.assertNotIn("no effect", self.plan(f"traffic --scenario={again}").err)
         # What another loss recovery answers, too; the default, as configurations have it, is told
         # by nobody.
         line = "traffic --topology=single-switch --hosts=3 --bytes=7kB --loss-recovery=out-of-order"

@@ -596,6 +596,38 @@ class ShapesTest(SystemTest):
                     self.assertEqual(self.run_js(OVERLAPS), [])
                     self.assertEqual(self.run_js(CELLS), [])
 
+    def test_a_ring_of_rings_in_a_deadlock(self):
+        """Four rings of four switches, whose first ones are a ring, too: the links that go round
+        are bows, those of the column as well, of which one closes the circle; and that there is one
+        comes first of all.
+        """
+        switches = [f"s{ring}-{at}" for ring in range(4) for at in range(4)]
+        links = [{"from": f"h{name[1:]}", "to": name} for name in switches]
+        for a in range(4):
+            links.append({"from": f"s{a}-0", "to": f"s{(a + 1) % 4}-0"})
+            links += [{"from": f"s{a}-{at}", "to": f"s{a}-{(at + 1) % 4}"} for at in range(4)]
+        graph = {
+            "nodes": [{"name": f"h{name[1:]}", "kind": "host"} for name in switches]
+            + [{"name": name, "kind": "switch"} for name in switches],
+            "links": links,
+            "defaults": {"rate": "200Gbps", "delay": "500ns"},
+        }
+        run = self.run_program(
+            f"traffic --topology={self.write('rings.json', graph)} --pattern=permutation"
+            " --bytes=10MB --timeline=0",
+            status=3,
+        )
+        self.assertIn("PFC deadlock, each of these links waits", run.stats["message"])
+        self.show(run)
+        told = self.run_js("return document.querySelector('#failed pre').textContent")
+        self.assertTrue(told.startswith("PFC deadlock, each of these"), told[:200])
+        self.assertEqual(sorted(told.split()), sorted(run.stats["message"].split()))
+        bows = self.run_js(
+            "return [...document.querySelectorAll('#network .link')].filter((path) =>"
+            " path.getAttribute('d').includes('C')).length"
+        )
+        self.assertEqual(bows, 2 * 5)  # both directions
+
     def test_interrupted_in_its_warm_up(self):
         """Nothing measured is no number anywhere: not in stats.json, not in the terminal, not in
         the page.

@@ -112,6 +112,14 @@ class FamiliesTest(SystemTest):
             for nics in (1, 2):
                 self.assertNotIn("links", self.run_program(f"{line} --nics-per-server={nics}").err)
             self.refuse(f"{line} --nics-per-server=3", "more than the 2 links of host b")
+        # Switches are of EDR, whatever the file's links, unless it is said; no rate is told twice.
+        with open(graph, encoding="utf-8") as file:
+            path = self.write("fast.json", json.loads(file.read().replace("40Gbps", "400Gbps")))
+        for file, more, told in ((graph, "", 0), (path, "", 1), (path, " --ib-switch=quantum", 0)):
+            plan = self.run_program(f"traffic --topology={file} --fabric=ib --dry-run{more}")
+            self.assertEqual(plan.err.count("for which there is --ib-switch=quantum-2"), told)
+            self.assertNotIn("InfiniBand InfiniBand", plan.out)
+        self.refuse(f"traffic --topology={graph} --nic=HDR", "--fabric=ib: links are InfiniBand")
 
     def test_what_is_said_of_them(self):
         for program in PROGRAMS:
