@@ -399,6 +399,29 @@ class ReportTest(SystemTest):
                         data["problems"],
                     )
 
+    def test_pauses_that_were_only_counted_are_not_known_by_port(self):
+        run = self.run_program(
+            "traffic --pattern=incast --topology=single-switch --hosts=9 --fan-in=8 --bytes=1MB"
+            " --cc=none --timeline=0"
+        )
+        ports = page_data(run.path("report.html"))["ports"]["ports"]
+        counted = {}
+        for line in run.text("network_events.log").splitlines():
+            if line.split(" ")[1] == "pause":
+                counted[line.split(" ")[2]] = counted.get(line.split(" ")[2], 0) + 1
+        self.assertGreater(len(counted), 3)
+        self.assertEqual(
+            {port["name"]: port["pauses"] for port in ports},
+            {port["name"]: counted.get(port["name"], 0) for port in ports},
+        )
+        log = run.text("network_events.log").splitlines(keepends=True)
+        log.insert(-20, '1.5 note * from here on "pause" is only counted: 20000 are written\n')
+        with open(run.path("network_events.log"), "w", encoding="utf-8") as file:
+            file.writelines(log)
+        self.assertEqual(report(run.folder).returncode, 0)
+        ports = page_data(run.path("report.html"))["ports"]["ports"]
+        self.assertEqual({port["pauses"] for port in ports}, {None})
+
     def test_parts_of_switches_are_told(self):
         run = self.run_program("collperf --ranks=4 --algorithm=sharp -b 64K --timeline=0")
         told = json.loads(run.text("topology.json"))
