@@ -566,7 +566,7 @@ CriticalPath::AddHop(const Hop& longest, std::vector<Line>& lines) const
 
 /// A link that fails, or that has too much to carry, holds up others: a pause, missing credits, or
 /// a rank that waits are told where they are seen. Faults come first; that a link is the busiest of
-/// its kind is told where the longest hop itself has no word of its own.
+/// its kind is told where the longest hop lost time and has no word of its own.
 void
 CriticalPath::AddCauseElsewhere(std::vector<Line>& lines) const
 {
@@ -589,7 +589,8 @@ CriticalPath::AddCauseElsewhere(std::vector<Line>& lines) const
             return;
         }
     }
-    if (!NoteOf(m_hops.front()).empty())
+    const PathHop& longest = m_hops.front().hop;
+    if (longest.waited * 20 <= longest.time || !NoteOf(m_hops.front()).empty())
     {
         return;
     }

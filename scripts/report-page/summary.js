@@ -2,7 +2,7 @@
 
 // A deadlock is the reason of all else that a failed run tells, and its last words: they would be below the box's edge.
 function causeFirst(message) {
-  const lines = message.split("\n"), at = lines.findIndex((line) => /deadlock, each of these/.test(line));
+  const lines = message.split("\n"), at = lines.findIndex((line) => /deadlock\b.*each of these/.test(line));
   return at > 0 ? lines.slice(at).concat("", lines.slice(0, at)).join("\n") : message;
 }
 
