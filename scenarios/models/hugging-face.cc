@@ -434,7 +434,7 @@ KindOf(Config& c)
             }
         }
     }
-    c.In().Fail("architectures",
+    c.In().Fail(c.In().Has("architectures") ? "architectures" : "model_type",
                 "names none that is known here; say \"model_type\", allowed: " +
                     topo::JoinNames(types));
     return nullptr;

@@ -6,6 +6,7 @@
 #include "collectives/placement.h"
 #include "scenarios/spec/jobs.h"
 #include "scenarios/spec/message-counter.h"
+#include "scenarios/spec/plan-lines.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/rail-options.h"
 #include "scenarios/training/least-step.h"
@@ -289,6 +290,11 @@ CountStep(const TrainingScenario& s, EstimateFor what)
             (s.served ? compute.shortest : compute.longest) * (inPieces ? s.accumulation : 1),
             compute.leastJitter * training::LeastStep(s.plan, compute.slowest).Seconds());
     }
+    else if (!computing.empty())
+    {
+        const auto [least, most] = std::minmax_element(computing.begin(), computing.end());
+        counter.Compute(s.served ? *least : *most, 0);
+    }
     counter.Load(loading);
     return counter;
 }
@@ -533,22 +539,25 @@ EstimateRun(const TrafficScenario& s)
     return e;
 }
 
-MemoryEstimate
-EstimateMemory(const CollperfScenario& s)
+std::string
+WhyTooLong(const Estimate& e)
 {
-    return EstimateRun(s).memory;
-}
-
-MemoryEstimate
-EstimateMemory(const TrafficScenario& s)
-{
-    return EstimateRun(s).memory;
-}
-
-MemoryEstimate
-EstimateMemory(const TrainingScenario& s)
-{
-    return EstimateRun(s, EstimateFor::kMemory).memory;
+    constexpr double most = 1e6;
+    const double whole = e.LowerBoundSeconds();
+    const double seconds = e.stopSeconds > 0 ? std::min(e.stopSeconds, whole) : whole;
+    if (seconds <= most)
+    {
+        return {};
+    }
+    const std::string by = e.stopSeconds > 0 || whole == e.lastStartSeconds ? ""
+                           : whole == e.loadingSeconds                      ? ", loading data"
+                           : whole == e.computeSeconds || whole == e.graphSeconds
+                               ? ", computing"
+                               : ", at the busiest NIC";
+    return "the run takes at least " + SecondsText(seconds) + " of simulated time" + by +
+           "; allowed: " + SecondsText(most) +
+           ", beyond which a clock of picoseconds is not safe: fewer steps or iterations, or less "
+           "in each";
 }
 
 } // namespace scenario

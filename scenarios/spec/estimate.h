@@ -120,12 +120,12 @@ struct Estimate
     }
 };
 
-/// What an estimate is for: memory alone needs no bounds of the time that GPUs compute, which take
-/// a second of large plans.
+/// What an estimate is for: who asks for memory, and whether the run can be counted at all, needs
+/// no bounds of the time that GPUs wait for each other, which take a second of large plans.
 enum class EstimateFor : uint8_t
 {
     kPlan,
-    kMemory, ///< computeSeconds and graphSeconds are 0
+    kMemory, ///< graphSeconds is 0, and computeSeconds what a GPU computes without jitter
 };
 
 /// Of one step. \param size of those of the plan, the largest number of blocks first
@@ -145,10 +145,9 @@ Estimate EstimateJob(const Job& job,
 /// EstimateRun of --jobs. \param ofJobs EstimateJob of each, in their order
 Estimate EstimateTogether(const TrainingScenario& scenario, const std::vector<Estimate>& ofJobs);
 
-/// EstimateRun(scenario).memory
-MemoryEstimate EstimateMemory(const CollperfScenario& scenario);
-MemoryEstimate EstimateMemory(const TrafficScenario& scenario);
-MemoryEstimate EstimateMemory(const TrainingScenario& scenario);
+/// Why a run takes more simulated time than can be counted, of its picoseconds in 64 bits with room
+/// to spare; empty if it does not.
+std::string WhyTooLong(const Estimate& e);
 
 } // namespace scenario
 

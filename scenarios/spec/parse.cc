@@ -163,6 +163,19 @@ CheckRead(const ReadResult& read)
     return result;
 }
 
+template <class T>
+Estimate
+RoughEstimate(const T& scenario)
+{
+    return EstimateRun(scenario);
+}
+
+Estimate
+RoughEstimate(const TrainingScenario& scenario)
+{
+    return EstimateRun(scenario, EstimateFor::kMemory);
+}
+
 /// The scenario of options that were read, with its output folder.
 template <class T>
 ParseResult<T>
@@ -170,13 +183,16 @@ PrepareRead(const ReadResult& read)
 {
     const OptionTable& table = ProgramOf(static_cast<const T*>(nullptr)).table();
     ParseResult<T> result = CheckRead<T>(read);
-    // A dry run may plan what another machine will simulate: its plan says how much that takes.
-    if (result.scenario && !result.scenario->run.dryRun && HasSteps(*result.scenario) &&
-        !read.values.Flag("ignore-host-memory") && FindLauncher().IsFirst())
+    if (result.scenario && HasSteps(*result.scenario) && FindLauncher().IsFirst())
     {
         const rdma::SetUpPhase counting("counting packets");
-        const std::string why =
-            WhyTooLarge(EstimateMemory(*result.scenario), AvailableHostMemory());
+        const Estimate estimate = RoughEstimate(*result.scenario);
+        std::string why = WhyTooLong(estimate);
+        // A dry run may plan what another machine will simulate: its plan says how much that takes.
+        if (why.empty() && !result.scenario->run.dryRun && !read.values.Flag("ignore-host-memory"))
+        {
+            why = WhyTooLarge(estimate.memory, AvailableHostMemory());
+        }
         if (!why.empty())
         {
             result.scenario.reset();

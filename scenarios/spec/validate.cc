@@ -372,9 +372,10 @@ MakeNetwork(Validation* v,
             // The message reads on after the value, which we print in front of it.
             std::string message =
                 (e.value.empty() || option != hostsOption ? "" : e.value + " ") + e.problem;
-            if (!e.with.empty() && given(e.with.c_str()))
+            const std::string with = e.with.empty() ? "" : OptionOfField(e.with, hostsOption);
+            if (!with.empty() && given(with.c_str()))
             {
-                message = "with " + SaidText(v->table, v->values, e.with) + ": " + message;
+                message = "with " + SaidText(v->table, v->values, with) + ": " + message;
             }
             v->errors.push_back(
                 {v->values.Where(option), SaidValue(v->table, v->values, option), message, ""});

@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/host-work.h"
 
+#include "scenarios/training/bounded-time.h"
 #include "scenarios/training/kernel-time.h"
 
 #include <algorithm>
@@ -25,15 +26,14 @@ HostTiles(uint64_t parameters)
 rdma::Duration
 HostUpdate(const TrainingOptions& o, uint64_t parameters)
 {
-    return rdma::FromSeconds(static_cast<double>(parameters) *
-                             OptimizerBytes(o.optimizer, o.dtype) * o.host.gpus /
-                             o.host.memoryRate);
+    return BoundedTime(static_cast<double>(parameters) * OptimizerBytes(o.optimizer, o.dtype) *
+                       o.host.gpus / o.host.memoryRate);
 }
 
 rdma::Duration
 HostCopy(const TrainingOptions& o, uint64_t bytes)
 {
-    return rdma::FromSeconds(static_cast<double>(bytes) / o.host.linkRate);
+    return BoundedTime(static_cast<double>(bytes) / o.host.linkRate);
 }
 
 } // namespace training

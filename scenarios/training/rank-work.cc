@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/rank-work.h"
 
+#include "scenarios/training/bounded-time.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/host-work.h"
@@ -35,13 +36,13 @@ OptimizerOfRank(const TrainingOptions& o, const std::vector<RankLayer>& layers)
 {
     if (o.profile && o.profile->optimizerSeconds)
     {
-        return rdma::FromSeconds(*o.profile->optimizerSeconds);
+        return BoundedTime(*o.profile->optimizerSeconds);
     }
     const auto mine = static_cast<double>(UpdatedByRank(o, layers));
     // What wider gradients than those of the datatype are read for.
     const double wider = mine * (o.GradientBytes() - DtypeBytes(o.dtype));
-    return rdma::FromSeconds(OptimizerSeconds(o.optimizer, mine, o.gpu, o.dtype, o.masterWeights) +
-                             wider / (o.gpu.memoryBandwidth * o.gpu.rates.optimizer));
+    return BoundedTime(OptimizerSeconds(o.optimizer, mine, o.gpu, o.dtype, o.masterWeights) +
+                       wider / (o.gpu.memoryBandwidth * o.gpu.rates.optimizer));
 }
 
 void
@@ -246,7 +247,7 @@ class Writer
             m_work.order.back().layer == m_layer)
         {
             m_seconds += seconds;
-            m_work.order.back().duration = rdma::FromSeconds(m_seconds);
+            m_work.order.back().duration = BoundedTime(m_seconds);
             return;
         }
         m_apart = false;
@@ -257,7 +258,7 @@ class Writer
             {m_phase,
              m_action.microBatch,
              m_layer,
-             rdma::FromSeconds(seconds),
+             BoundedTime(seconds),
              what + layer.name + (HasPieces(layer) ? OfPart(part) : "") + m_suffix});
     }
 

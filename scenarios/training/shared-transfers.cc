@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/shared-transfers.h"
 
+#include "scenarios/training/bounded-time.h"
 #include "scenarios/training/kernel-time.h"
 
 namespace training
@@ -38,7 +39,7 @@ MemoryTask(const TrainingOptions& o, Phase phase, double bytes, std::string name
     task.kind = TaskKind::kMemory;
     task.phase = phase;
     task.stream = kComputeStream;
-    task.duration = rdma::FromSeconds(Seconds(kernel, o.gpu, o.dtype));
+    task.duration = BoundedTime(Seconds(kernel, o.gpu, o.dtype));
     task.name = std::move(name);
     return task;
 }

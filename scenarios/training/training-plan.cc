@@ -4,6 +4,7 @@
 #include "scenarios/training/training-plan.h"
 
 #include "collectives/block-sizes.h"
+#include "scenarios/training/bounded-time.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/offload.h"
@@ -195,7 +196,7 @@ AddLoading(const TrainingOptions& o, StepGraph& graph)
     task.kind = TaskKind::kHost;
     task.phase = Phase::kLoading;
     task.stream = kLoadingStream;
-    task.duration = rdma::FromSeconds(LoadingSeconds(o));
+    task.duration = BoundedTime(LoadingSeconds(o));
     task.name = "load the next batch";
     graph.tasks.push_back(std::move(task));
 }

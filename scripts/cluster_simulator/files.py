@@ -1,8 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Files that others wrote, which may hold anything."""
+"""Files that others wrote, which may hold anything; and whether there can be new ones, which is
+better known before hours of runs than behind them.
+"""
 
 import json
 import os
+
+from .errors import InvalidInput
+
+
+def check_new_file(option, path):
+    """Raises InvalidInput if a file cannot be written there, for a reason that can be seen."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if os.path.isdir(path):
+        raise InvalidInput(f"{option}={path}: is a folder; allowed: a file")
+    if not os.path.isdir(folder):
+        raise InvalidInput(f"{option}={path}: there is no folder {folder}")
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise InvalidInput(f"{option}={path}: cannot be written")
+
+
+def check_new_folder(option, path):
+    """The same of a folder that is made, or there already, and of those that it is in."""
+    above = os.path.abspath(path)
+    while not os.path.lexists(above):
+        above = os.path.dirname(above)
+    if not os.path.isdir(above):
+        raise InvalidInput(f"{option}={path}: {above} is no folder")
+    if not os.access(above, os.W_OK):
+        raise InvalidInput(f"{option}={path}: cannot be written")
 
 
 def read_text(path):

@@ -3,6 +3,7 @@
 control, the verb and the connections are; bytes of GPUs, whatever the algorithm is; bounds.
 """
 
+import os
 import re
 
 from _system_test import SLOWER, SystemTest, main
@@ -40,6 +41,49 @@ class PlansAndRuns(SystemTest):
             own = re.search(r"allowed: ([^\n]+)", error)
             for preset in own.group(1).split(", ") if own else [None]:
                 yield name, preset
+
+    def test_more_time_than_a_clock_can_count(self):
+        """2^63 picoseconds are 107 days. Where a run would go beyond a bound below that, plan and
+        run refuse it with what makes it so long; just below they do not.
+        """
+        slow = self.write("slow.json", {"name": "X", "base": "A100", "bf16_tflops": 1e-9})
+        gpt2 = "dltrain --model=gpt2 --gpus-per-server=1 --warmup=0"
+        goal = os.path.join(self.folder, "long.goal")
+        with open(goal, "w", encoding="utf-8") as file:
+            file.write("num_ranks 1\nrank 0 {\nl1: calc 1000000000000\n}\n")  # ns: 1,000 s
+        trace = f"dltrain --trace={goal} --gpus-per-server=1 --servers=1 --warmup=0"
+        for line, by in (
+            (f"{gpt2} --servers=2 --loader=1e-6", "loading data"),
+            (f"{gpt2} --servers=1 --loader=1e-6 --network=analytic", "loading data"),
+            (f"{gpt2} --servers=1 --gpu={slow}", "computing"),
+            (
+                f"{gpt2} --servers=1 --micro-batch=1000000 --seq=1000000 --ignore-memory",
+                "computing",
+            ),
+            # Busiest: 2 (n-1)/n of the bytes, at 12.5 GB/s.
+            ("collperf --ranks=4 -b 1000TB -n 9 -w 0 --network=analytic", "at the busiest NIC"),
+            (f"{trace} --steps=1001", "computing"),
+        ):
+            for dry in ("", " --dry-run"):
+                self.refuse(line + dry, f"of simulated time, {by}; allowed: 278 h")
+        for line in (
+            "collperf --ranks=4 -b 1000TB -n 8 -w 0 --network=analytic --dry-run",
+            f"{trace} --steps=1000 --dry-run",
+        ):
+            self.assertIn("simulated time  at least 2", self.run_program(line).out)
+
+    def test_errors_name_the_options_of_what_they_stand_beside(self):
+        """A fat-tree's links that are slower than its servers' make a factor of their own."""
+        for program in ("traffic --hosts=16", "collperf --servers=16", "dltrain --model=gpt2"):
+            self.refuse(
+                f"{program} --topology=fat-tree --oversubscription=2 --fabric-rate=10Gbps --dry-run",
+                "--oversubscription=2: with --fabric-rate=10Gbps: ",
+                "allowed: 1 (all of them), or from 10 on",
+            )
+        self.refuse(
+            f"dltrain --model={self.write('config.json', {'model_type': None})} --dry-run",
+            "config.json: /model_type: null names none",
+        )
 
     def test_acks_of_every_congestion_control(self):
         # Three flows of 7 packets each over two links: 21 x 2 hops of data. With an ACK every 5

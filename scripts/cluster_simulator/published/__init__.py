@@ -23,7 +23,7 @@ import os
 import shlex
 import sys
 
-from .. import marked
+from .. import files, marked
 from ..errors import InvalidInput
 from ..shown import complaint
 from . import figures, rows, runs
@@ -206,6 +206,12 @@ def options_of(arguments):
         raise InvalidInput(f"{bad[0]}: tables come before options of dltrain")
     if args.jobs < 1:
         raise InvalidInput(f"--jobs={args.jobs}: allowed: a whole number from 1 on")
+    for option in ("json", "page"):
+        if getattr(args, option):
+            files.check_new_file(f"--{option}", getattr(args, option))
+    if args.page and not os.path.exists(args.page):
+        raise InvalidInput(f"--page={args.page}: No such file or directory")
+    files.check_new_folder("--out", args.out)
     if not args.time_limit > 0:
         raise InvalidInput(f"--time-limit={args.time_limit}: allowed: seconds, above 0")
     return args

@@ -1,0 +1,26 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Times of formulas as picoseconds. A rate of next to nothing makes them longer than 64 bits can
+ * say; such a run is refused before it begins (WhyTooLong), until when nothing may overflow.
+ */
+#ifndef SCENARIOS_TRAINING_BOUNDED_TIME_H
+#define SCENARIOS_TRAINING_BOUNDED_TIME_H
+
+#include "contrib/rdma/core/units.h"
+
+namespace training
+{
+
+/// To the nearest picosecond; what is beyond 46 days, or no number, is 46 days, so that two of them
+/// can still be added. \param seconds 0 or more
+inline rdma::Duration
+BoundedTime(double seconds)
+{
+    constexpr double most = 4e6;
+    return rdma::FromSeconds(seconds < most ? seconds : most);
+}
+
+} // namespace training
+
+#endif // SCENARIOS_TRAINING_BOUNDED_TIME_H
