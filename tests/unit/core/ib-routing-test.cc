@@ -862,7 +862,8 @@ TEST(IbRouting, DfssspWithTooFewLanes)
     {
         const IbTables tables = IbRoute(torus, {"dfsssp"}, options);
         EXPECT_LE(tables.vls, options.vls);
-        EXPECT_TRUE(Has(tables.note, "so that the virtual lanes do"));
+        EXPECT_TRUE(
+            Has(tables.note, "virtual lanes are too few to keep spread paths free of circles"));
         EXPECT_TRUE(IbCheckTables(torus, tables).Good());
         CheckAllPairs(torus, tables, true);
         notes += tables.note;

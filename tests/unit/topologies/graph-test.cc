@@ -204,7 +204,8 @@ TEST(Graph, Family)
     EXPECT_EQ(FamilyErrors(file.path, 3, 1),
               "hosts: 3 servers are needed, but \"" + file.path + "\" has 2 hosts");
     EXPECT_EQ(FamilyErrors(file.path, 2, 2),
-              "nicsPerServer: 2 is more than the 1 link of host a in \"" + file.path + "\"");
+              "nicsPerServer: 2 is more than the 1 link of host a in \"" + file.path +
+                  "\", which a server takes its NICs from; allowed: at most 1");
     EXPECT_EQ(FamilyErrors("/no/such/file", 2, 1),
               "file: \"/no/such/file\" cannot be read: No such file or directory");
     EXPECT_EQ(FamilyErrors("", 2, 1), "file: the path of a file is missing");
