@@ -41,6 +41,18 @@ EndpointOf(const ClusterSpec& cluster, const CollectiveOptions& options, coll::R
                                        PortOf(cluster.topology, nic));
 }
 
+/// Bytes on the wire of a message that ranks or parameter servers send each other between servers,
+/// as MessageRunner posts it: a library moves it as grouped sends and receives.
+uint64_t
+OnWire(const TrainingScenario& s, uint64_t bytes)
+{
+    const coll::Machine& machine = s.collectives.machine;
+    return !machine.hasLibrary
+               ? bytes
+               : static_cast<uint64_t>(std::ceil(machine.library.Of(topo::Protocol::kExchange)
+                                                     .OnWire(static_cast<double>(bytes))));
+}
+
 /// Messages between ranks.
 void
 AddMessages(MessageCounter* counter, const TrainingScenario& s, uint32_t roles = 0)
@@ -82,7 +94,7 @@ AddMessages(MessageCounter* counter, const TrainingScenario& s, uint32_t roles =
                     }
                     counter->Add(EndpointOf(s.cluster, s.collectives, from),
                                  EndpointOf(s.cluster, s.collectives, to),
-                                 bytes,
+                                 OnWire(s, bytes),
                                  times);
                 }
             }
@@ -120,11 +132,11 @@ AddServed(MessageCounter* counter, const TrainingScenario& s)
             }
             const topo::EndpointId replica = EndpointOf(s.cluster, s.collectives, r);
             const topo::EndpointId server = EndpointOf(s.cluster, s.collectives, at);
-            counter->Add(replica, server, served.ShardBytes(shard), pushes);
-            counter->Add(server, replica, served.ShardBytes(shard), fetches);
+            counter->Add(replica, server, OnWire(s, served.ShardBytes(shard)), pushes);
+            counter->Add(server, replica, OnWire(s, served.ShardBytes(shard)), fetches);
             if (asks)
             {
-                counter->Add(replica, server, training::kRequestBytes, fetches);
+                counter->Add(replica, server, OnWire(s, training::kRequestBytes), fetches);
             }
             counter->Connect({asks ? 3.0 : 2.0, 0});
         }

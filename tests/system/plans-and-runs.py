@@ -42,6 +42,24 @@ class PlansAndRuns(SystemTest):
             for preset in own.group(1).split(", ") if own else [None]:
                 yield name, preset
 
+    def test_messages_of_a_library_are_longer_on_the_wire(self):
+        """What stages of a pipeline, or replicas and parameter servers, send each other takes the
+        share of a port's rate that is the library's, as bytes on the wire: in plans, too. (Of some
+        servers this share is 1.)
+        """
+        for line, longer in (
+            ("--model=s2vt --server=dgx-h100 --pp=2", True),
+            ("--model=s2vt --server=polaris --pp=2", True),
+            ("--model=s2vt --server=dgx-a100 --pp=2", False),
+            ("--model=mlp-mnist --server=jean-zay --strategy=sandblaster", True),
+        ):
+            line = f"dltrain {line} --servers=2 --zero=0 --micro-batch=1 --warmup=0"
+            planned = self.counted(self.plan(line).out, r"packets +(\d+) data")
+            stats = self.run_program(line).stats
+            self.assertEqual(planned, stats["data_packets"], line)
+            plain = self.counted(self.plan(line + " --library=none").out, r"packets +(\d+) data")
+            (self.assertGreater if longer else self.assertEqual)(planned, plain, line)
+
     def test_more_time_than_a_clock_can_count(self):
         """2^63 picoseconds are 107 days. Where a run would go beyond a bound below that, plan and
         run refuse it with what makes it so long; just below they do not.
