@@ -77,7 +77,7 @@ class Ways
     /// Of a message between servers, on the wire.
     double WireBytes(uint64_t bytes) const
     {
-        const double data = std::ceil(m_times.wire.OnWire(static_cast<double>(bytes)));
+        const auto data = static_cast<double>(m_times.wire.BytesOnWire(bytes));
         const double packets = std::max(1.0, std::ceil(data / m_network.mtu));
         return data + packets * m_network.header;
     }

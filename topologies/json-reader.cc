@@ -241,6 +241,16 @@ JsonObject::Text(const char* key, std::string& value, Need need)
 }
 
 bool
+JsonObject::Name(const char* key, std::string& value)
+{
+    return Parsed(key, Need::kRequired, value, [](const json& member, auto& why) {
+        why = "a text in quotes, of one character at least";
+        auto text = member.is_string() ? std::optional(member.get<std::string>()) : std::nullopt;
+        return text && text->empty() ? std::nullopt : text;
+    });
+}
+
+bool
 JsonObject::Flag(const char* key, bool& value)
 {
     return Parsed(key, Need::kOptional, value, [](const json& member, auto& why) {

@@ -69,6 +69,8 @@ class JsonObject
     const nlohmann::json* List(const char* key, Need need = Need::kOptional);
 
     bool Text(const char* key, std::string& value, Need need = Need::kOptional);
+    /// A text that has to be there, and not empty.
+    bool Name(const char* key, std::string& value);
     bool Flag(const char* key, bool& value);
     /// A time not above `longest`. \param longestText it, as one types it
     bool Time(const char* key,

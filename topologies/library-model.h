@@ -55,6 +55,7 @@
 #include "contrib/rdma/core/units.h"
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -91,7 +92,16 @@ struct ProtocolTimes
     uint64_t bulkFrom = 0;      ///< bytes of a message with outsideShare; 0: all
     double bulkShare = 1;       ///< of what it has beyond them, as outsideShare
 
-    /// Of a message between servers. \param data bytes \return bytes, not rounded
+    /// Of a message between servers. \param data bytes \return bytes, begun ones whole
+    uint64_t BytesOnWire(uint64_t data) const
+    {
+        // Doubles have 53 bits: what needs no arithmetic stays as it is.
+        return outsideShare == 1 && bulkFrom == 0
+                   ? data
+                   : static_cast<uint64_t>(std::ceil(OnWire(static_cast<double>(data))));
+    }
+
+    /// As BytesOnWire, not rounded.
     double OnWire(double data) const
     {
         return bulkFrom == 0 || data <= static_cast<double>(bulkFrom)

@@ -263,26 +263,24 @@ ParseGpuJson(const nlohmann::json& json, const std::string& file, std::vector<to
             in.Fail("base", "is not a known GPU" + topo::DidYouMean(base, GpuNames()));
         }
     }
-    in.Text("name", gpu.name);
-    if (gpu.name.empty())
-    {
-        in.Missing("name");
-    }
-    const auto scaled = [&in](const char* key, double& value, double unit, double most) {
-        double v = value / unit;
-        in.Real(key, v, 0, most);
-        value = v * unit;
-    };
+    in.Name("name", gpu.name);
+    const auto scaled =
+        [&in](const char* key, double& value, double unit, double most, double least = 0) {
+            double v = value / unit;
+            in.Real(key, v, least, most);
+            value = v * unit;
+        };
+    constexpr double kLeastMemory = 1e-3; // GB, and GB/s: all that is printed has some digits
     scaled("fp32_tflops", gpu.peakFp32, 1e12, 1e6);
     scaled("tf32_tflops", gpu.peakTf32, 1e12, 1e6);
     scaled("fp16_tflops", gpu.peakFp16, 1e12, 1e6);
     scaled("bf16_tflops", gpu.peakBf16, 1e12, 1e6);
     scaled("fp8_tflops", gpu.peakFp8, 1e12, 1e6);
     in.Real("multiprocessors", gpu.multiprocessors, 0, 1e6);
-    scaled("memory_bandwidth_GBps", gpu.memoryBandwidth, 1e9, 1e6);
+    scaled("memory_bandwidth_GBps", gpu.memoryBandwidth, 1e9, 1e6, kLeastMemory);
     scaled("host_link_GBps", gpu.hostLink, 1e9, 1e6);
     double memory = static_cast<double>(gpu.memoryBytes) / (1ULL << 30);
-    in.Real("memory_GB", memory, 0, 1e6); // vendors' GB of GPU memory are 2^30
+    in.Real("memory_GB", memory, kLeastMemory, 1e6); // vendors' GB of GPU memory are 2^30
     gpu.memoryBytes = static_cast<uint64_t>(memory * (1ULL << 30));
     ReadRates(in, gpu.rates);
     in.Text("source", gpu.source);

@@ -332,7 +332,17 @@ ReadT5(Config& c, Transformer& t, ModelSpec& model)
     t.vocabulary = c.Count("vocab_size", kMostWords);
     t.relativePositions = c.Count("relative_attention_num_buckets", kMostHeads, 32);
     const std::string form = c.Text("feed_forward_proj", "relu");
-    t.gated = form.compare(0, 6, "gated-") == 0;
+    // As T5Config has it (src/transformers/models/t5/configuration_t5.py): the name of an
+    // activation, or "gated-" and one; "is_gated_act" overrides it, as in Flan-T5's first files.
+    const bool gated = form.compare(0, 6, "gated-") == 0;
+    const std::string activation = gated ? form.substr(6) : form;
+    if (activation.empty() || activation.find('-') != std::string::npos)
+    {
+        c.In().Fail("feed_forward_proj",
+                    "is not the name of an activation, or \"gated-\" and one; allowed: e.g. relu, "
+                    "gated-gelu");
+    }
+    t.gated = c.Flag("is_gated_act", gated);
     t.tied = c.Flag("tie_word_embeddings", true);
     t.dropout = c.Positive("dropout_rate", 0.1);
     t.rms = true;

@@ -144,11 +144,7 @@ namespace
 void
 ReadOurs(ModelSpec& model, topo::JsonObject& in)
 {
-    in.Text("name", model.name);
-    if (model.name.empty())
-    {
-        in.Missing("name");
-    }
+    in.Name("name", model.name);
     in.Text("family", model.family);
     in.Text("source", model.source);
     in.Whole("parameters_published", model.parametersPublished, 0, kMost);

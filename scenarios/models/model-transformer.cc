@@ -211,7 +211,10 @@ BuildTransformer(ModelSpec& model, topo::JsonObject& in)
                   : t.vocabulary == 0) ||
         (t.latent.kvRank > 0 && t.latent.value == 0))
     {
-        return; // there is an error already
+        // There is an error already: those of heads would only follow from it.
+        in.Has("kv_heads");
+        in.Has("head_size");
+        return;
     }
     if (!ReadHeads(in, t))
     {

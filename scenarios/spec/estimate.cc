@@ -47,10 +47,8 @@ uint64_t
 OnWire(const TrainingScenario& s, uint64_t bytes)
 {
     const coll::Machine& machine = s.collectives.machine;
-    return !machine.hasLibrary
-               ? bytes
-               : static_cast<uint64_t>(std::ceil(machine.library.Of(topo::Protocol::kExchange)
-                                                     .OnWire(static_cast<double>(bytes))));
+    return machine.hasLibrary ? machine.library.Of(topo::Protocol::kExchange).BytesOnWire(bytes)
+                              : bytes;
 }
 
 /// Messages between ranks.

@@ -120,12 +120,12 @@ struct Estimate
     }
 };
 
-/// What an estimate is for: who asks for memory, and whether the run can be counted at all, needs
+/// What an estimate is for: who asks whether a run can start (its memory, its time) needs
 /// no bounds of the time that GPUs wait for each other, which take a second of large plans.
 enum class EstimateFor : uint8_t
 {
     kPlan,
-    kMemory, ///< graphSeconds is 0, and computeSeconds what a GPU computes without jitter
+    kStart, ///< graphSeconds is 0, and computeSeconds what a GPU computes without jitter
 };
 
 /// Of one step. \param size of those of the plan, the largest number of blocks first

@@ -184,8 +184,7 @@ MessageCounter::AddCollective(const coll::Collective& what,
                 metIn[step.sendPeer] = lane;
                 Add(endpointOf(from, to, nic),
                     endpointOf(to, from, own ? nicOf(step.sendPeer) : nic),
-                    static_cast<uint64_t>(
-                        std::ceil(wire.OnWire(static_cast<double>(step.sendBytes)))),
+                    wire.BytesOnWire(step.sendBytes),
                     weight);
             }
             constexpr double kMany = 1000; // less is a few hundred kB

@@ -173,7 +173,7 @@ RoughEstimate(const T& scenario)
 Estimate
 RoughEstimate(const TrainingScenario& scenario)
 {
-    return EstimateRun(scenario, EstimateFor::kMemory);
+    return EstimateRun(scenario, EstimateFor::kStart);
 }
 
 /// The scenario of options that were read, with its output folder.

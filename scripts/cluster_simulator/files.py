@@ -20,6 +20,39 @@ def check_new_file(option, path):
         raise InvalidInput(f"{option}={path}: cannot be written")
 
 
+# What a run writes (results/old-results.cc; tests/system/scripts-hostile.py compares).
+RESULTS = (
+    "stats.json",
+    "flows.csv",
+    "links.csv",
+    "network_events.log",
+    "calls.log",
+    "attribution.csv",
+    "collectives.csv",
+    "fct.txt",
+    "slowdown.csv",
+    "queues.csv",
+    "fairness.csv",
+    "rates.csv",
+    "queue_pairs.csv",
+    "paths.csv",
+    "topology.json",
+    "report.html",
+    "timeline.json",
+)
+
+
+def check_no_result(option, path, own):
+    """Raises InvalidInput for the name of a result other than `own` in a folder of results, which
+    would be lost.
+    """
+    folder, name = os.path.split(os.path.realpath(path))
+    if name in RESULTS and name != own and os.path.exists(os.path.join(folder, "stats.json")):
+        raise InvalidInput(
+            f"{option}={path}: is a result of the run in {folder}; allowed: {own}, or another name"
+        )
+
+
 def check_new_folder(option, path):
     """The same of a folder that is made, or there already, and of those that it is in."""
     above = os.path.abspath(path)

@@ -7,6 +7,7 @@ No import of anything that is not Python's own: scripts/nccl-tables and scripts/
 import csv
 import math
 import re
+import sys
 
 from .errors import InvalidInput
 from .shown import shown
@@ -48,6 +49,17 @@ class Line:
         if not 0 < value < math.inf:
             self.refuse(column, f"a number of {of} above 0")
         return value
+
+    def known(self, column, pattern, taken):
+        """Says of a text that has nothing of `pattern` in it what it is `taken` for: tables of
+        others have remarks in their cells, of which no list is complete.
+        """
+        if self.raw(column) and not re.search(pattern, self.raw(column), re.I):
+            print(
+                f"{self.path}: line {self.number}: {column}={shown(self.raw(column))} is not "
+                f"known: taken for {taken}",
+                file=sys.stderr,
+            )
 
     def refuse(self, column, allowed):
         raise InvalidInput(

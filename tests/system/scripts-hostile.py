@@ -13,6 +13,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -26,7 +27,7 @@ for module in ("pandas", "matplotlib"):
         sys.exit(77)
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
-from cluster_simulator import measures, results, shapes  # noqa: E402  (needs the path)
+from cluster_simulator import files, measures, results, shapes  # noqa: E402  (needs the path)
 
 FLOWS = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag\n"
 LINKS = "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share\n"
@@ -135,6 +136,31 @@ class Hostile(SystemTest):
                         "is no regular file" if kind != "loop" else "symbolic links",
                     )
                     self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_results_are_not_written_over(self):
+        with open(os.path.join(ROOT, "results", "old-results.cc"), encoding="utf-8") as file:
+            removed = re.findall(r'"([a-z_]+\.[a-z]+)"[,}]', file.read())
+        self.assertCountEqual(files.RESULTS, removed)
+        for script, own in (("report", "report.html"), ("timeline", "timeline.json")):
+            for name in files.RESULTS:
+                folder = self.folder_of()
+                path = os.path.join(folder, "..", os.path.basename(folder), name)
+                with open(path, "a", encoding="utf-8") as file:
+                    file.write("\n")
+                with open(path, "rb") as file:
+                    before = file.read()
+                if name != own:
+                    with self.subTest(script, file=name):
+                        done = subprocess.run(
+                            [os.path.join(ROOT, "scripts", script), folder, f"--out={path}"],
+                            capture_output=True,
+                            text=True,
+                        )
+                        self.assertEqual(done.returncode, 2, done.stderr)
+                        self.assertIn(f"allowed: {own}, or another name", done.stderr)
+                        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                        with open(path, "rb") as file:
+                            self.assertEqual(file.read(), before)
 
     def test_huge_files_are_refused(self):
         for name, most in (

@@ -460,7 +460,7 @@ CollectiveRunner::Transfer(Member& member, const Message& message, const Connect
     post.bytes = message.bytes;
     if (!connection.inside)
     {
-        post.bytes = plan.times.OnWire(message.bytes);
+        post.bytes = plan.times.wire.BytesOnWire(message.bytes);
     }
     else if (plan.protocol == topo::Protocol::kExchange)
     {

@@ -3,8 +3,6 @@
  */
 #include "library-times.h"
 
-#include <cmath>
-
 namespace dltrain
 {
 
@@ -25,14 +23,6 @@ LibraryTimes::Of(const scenario::CollectiveOptions& options, std::optional<topo:
     }
     result.outside += options.stepLatency.ps;
     return result;
-}
-
-uint64_t
-LibraryTimes::OnWire(uint64_t bytes) const
-{
-    return wire.outsideShare == 1 && wire.bulkFrom == 0
-               ? bytes
-               : static_cast<uint64_t>(std::ceil(wire.OnWire(static_cast<double>(bytes))));
 }
 
 } // namespace dltrain

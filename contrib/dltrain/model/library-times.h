@@ -25,9 +25,6 @@ struct LibraryTimes
     /// \param protocol nothing: there is no library, so the software latency is all there is
     static LibraryTimes Of(const scenario::CollectiveOptions& options,
                            std::optional<topo::Protocol> protocol);
-
-    /// \return what so much data is between servers
-    uint64_t OnWire(uint64_t bytes) const;
 };
 
 } // namespace dltrain

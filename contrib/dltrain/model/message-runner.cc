@@ -159,7 +159,7 @@ MessageRunner::Post(const EventPayload& send)
     }
     m_servers[places.ServerOf(order.from)].bytes += send.bytes;
     TransportPost post;
-    post.bytes = sending.inside ? send.bytes : m_times.OnWire(send.bytes);
+    post.bytes = sending.inside ? send.bytes : m_times.wire.BytesOnWire(send.bytes);
     if (sending.inside)
     {
         post.how = m_times.how;

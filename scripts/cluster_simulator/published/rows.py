@@ -132,12 +132,13 @@ def fewer_layers(gpus, layers, pieces=1, options=()):
     return (f"--layers={each * pieces}",)
 
 
-def dtype(text, gpu):
+def dtype(line, gpu):
     """Nothing said: bf16, or fp16 on GPUs that have none."""
-    if not text:
-        return ["--dtype=fp16"] if gpu in ("V100", "P100") else []
-    name = first(DTYPES, text)
-    return [f"--dtype={name}"] if name else []
+    default = "fp16" if gpu in ("V100", "P100") else "bf16"
+    text = line.raw("precision")
+    line.known("precision", "|".join(pattern for pattern, _ in DTYPES), default)
+    name = first(DTYPES, text, default)
+    return [f"--dtype={name}"] if name not in (None, "bf16") else []
 
 
 def flag(name, value, unless=("", "0", "1")):
@@ -200,6 +201,8 @@ def train_row(line):
     options += flag("tp", tp) + flag("pp", pp) + flag("virtual-stages", stages)
     options += flag("cp", cp) + flag("ep", line.count("EP", 1))
     zero = line.raw("zero")
+    if zero and not re.match("[0-3]|FSDP", zero):
+        line.refuse("zero", "0, 1, 2, 3 or FSDP, and what is to be said of it")
     if gpus > tp * pp * cp:
         # FSDP with optimizer and gradients sharded is ZeRO 2; with a pipeline dltrain says what it
         # has of it
@@ -210,6 +213,7 @@ def train_row(line):
     options += megatron_kernels(row) + (BLOOMS_LAUNCHES if row.startswith("bloom-") else [])
     options += bloom_stages(line, pp) if "BLOOM" in line.raw("model") else []
     recompute = line.raw("recompute")
+    line.known("recompute", r"\b(full|selective|none|not stated|sequence-parallel)\b", "none")
     # Megatron-LM has this overlap with sequence parallelism alone (megatron/training/arguments.py).
     overlaps = tp > 1 and re.search(r"\bTP\b.* comm overlap on", line.raw("other"))
     if "sequence-parallel" in recompute or overlaps:
@@ -217,9 +221,9 @@ def train_row(line):
     options += ["--tp-comm-overlap"] if overlaps else []
     if "not stated" not in recompute:
         options += recomputation(
-            next((word for word in ("full", "selective") if word in recompute), None)
+            next((w for w in ("full", "selective") if re.search(rf"\b{w}\b", recompute, re.I)), None)
         )
-    options += dtype(line.raw("precision"), gpu)
+    options += dtype(line, gpu)
     if gpu in ("H100", "H200", "B200") or row.startswith("megascale-"):
         options.append("--fused-attention")  # Megatron-Core has it from Transformer Engine; assumed
     # Not said: one with a pipeline, else the most that fits. Assumed.
@@ -426,7 +430,9 @@ def mpt_row(line):
     gpus = line.count("gpus")
     name = f"{line.text('gpu').upper().replace('_', '-')} {line.text('section')}"
     options, gpu = machine(line, name, gpus, 8)
-    checkpoints = line.text("act_ckpt") == "True"
+    if line.text("act_ckpt").lower() not in ("true", "false"):
+        line.refuse("act_ckpt", "True, False")
+    checkpoints = line.text("act_ckpt").lower() == "true"
     batch, accumulation = line.count("micro_batch"), line.count("grad_accum")
     stage = {"FULL_SHARD": "3", "SHARD_GRAD_OP": "2", "NO_SHARD": "0"}.get(line.text("sharding"))
     if stage is None:
@@ -435,7 +441,7 @@ def mpt_row(line):
     sequence = line.count("seq")
     options.append(f"--zero={stage}")
     options += recomputation("full" if checkpoints else None)
-    options += dtype(line.raw("precision"), gpu)
+    options += dtype(line, gpu)
     options.append("--fused-attention")  # llm-foundry's attn_impl, triton or flash
     options.append(f"--micro-batch={batch}")
     options += [f"--global-batch={line.count('global_batch')}", f"--seq={sequence}"]
@@ -467,6 +473,11 @@ def examples_row(line):
     text = line.text("machine") + (" HDR" if nodes > 1 else "")
     options, gpu = machine(line, text, gpus, 8)
     resnet = line.text("model").startswith("ResNet")
+    if not resnet and not line.text("model").startswith("BERT-large"):
+        line.refuse("model", "BERT-large or ResNet-50, and what is to be said of it")
+    unit = "img/s" if resnet else "seq/s"
+    if line.raw("unit") not in ("", unit):
+        line.refuse("unit", unit)
     precision = line.text("precision")
     batch = line.raw("micro_batch_per_gpu")
     if not batch.isdigit():
@@ -477,7 +488,7 @@ def examples_row(line):
     accumulation = line.count("accum_steps")
     # The column global_batch is empty in some rows.
     samples = batch * accumulation * gpus
-    options += ["--zero=0", *dtype(precision, gpu)]
+    options += ["--zero=0", *dtype(line, gpu)]
     options += [f"--micro-batch={batch}", f"--global-batch={samples}"]
     if not resnet:
         options += BERTS_GRADIENTS

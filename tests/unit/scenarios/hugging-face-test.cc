@@ -194,6 +194,31 @@ TEST(HuggingFace, NamesAndSequences)
     EXPECT_EQ(other->sequence, 8192u) << "of before positions were scaled";
 }
 
+// Flan-T5's first files said gelu and gated (huggingface.co/google/flan-t5-xxl/discussions/11).
+TEST(HuggingFace, T5IsGatedAsTransformersHasIt)
+{
+    const auto t5 = std::find_if(std::begin(kPublished), std::end(kPublished), [](const auto& p) {
+        return std::string(p.zoo) == "t5-v1.1-base";
+    });
+    ASSERT_NE(t5, std::end(kPublished));
+    auto config = nlohmann::json::parse(t5->config);
+    const auto parameters = [&config](const char* form) {
+        config["feed_forward_proj"] = form;
+        std::vector<topo::Error> errors;
+        const auto model = Parsed(config, &errors);
+        return model ? model->parameters : errors.size();
+    };
+    // A third matrix in each of 24 MLPs.
+    EXPECT_EQ(parameters("gated-gelu") - parameters("gelu"), 24u * 768 * 2048);
+    EXPECT_EQ(parameters("gated-x"), t5->parameters);
+    for (const char* wrong : {"", "gated-", "x-gelu", "gated-gelu-new"})
+    {
+        EXPECT_EQ(parameters(wrong), 1u) << wrong;
+    }
+    config["is_gated_act"] = true;
+    EXPECT_EQ(parameters("gelu"), t5->parameters);
+}
+
 TEST(HuggingFace, EveryMistakeIsNamed)
 {
     EXPECT_EQ(ErrorWith(R"({"model_type": "lama"})").Sentence(),
