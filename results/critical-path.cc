@@ -330,6 +330,10 @@ CriticalPath::OnStep(uint32_t number, int64_t begin)
         }
         else
         {
+            if (number == 0 && m_before[m_plan.roleOf[rank]][task] == NO_TASK && call.after.empty())
+            {
+                part.start = m_begin; // no step came before: the GPU stood still
+            }
             // Half of the GPUs that compute the same are this fast.
             std::vector<int64_t> lengths;
             for (Rank other = 0; other < m_plan.ranks; ++other)

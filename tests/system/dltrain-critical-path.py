@@ -385,6 +385,17 @@ check(
     bad.stderr,
 )
 
+# A GPU that stands still from the beginning of the first step on: that is on the path, and no part
+# of a step before.
+text, stats, calls = run(
+    "stopped", *SMALL, "--warmup=0", "--steps=1", "--fault=gpu-stop,at=0us,on=gpu-0,for=9ms"
+)
+path = stats["critical_path"]
+check(path["step"] == path["before_step_us"] == path["start_us"] == 0, "stopped: %s" % path)
+check(path["total_us"] == stats["step_times_us"][0], "stopped: %s" % path["total_us"])
+# It computes as long as others, and its first call begins 9 ms after the step.
+check(ps(path["parts_us"]["straggling"]) == 9_000_000_000, "stopped: %s" % path["parts_us"])
+
 # Off.
 text, stats, calls = run("off", *SMALL, "--attribution=0")
 check("critical_path" not in stats and "Critical path" not in text, "it is off")
