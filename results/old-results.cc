@@ -3,11 +3,12 @@
  */
 #include "results/old-results.h"
 
+#include "scenarios/spec/output-folder.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <regex>
-#include <set>
 #include <vector>
 
 namespace results
@@ -17,15 +18,6 @@ void
 RemoveOldResults(const std::string& folder)
 {
     namespace fs = std::filesystem;
-    static const std::set<std::string> names{
-        "stats.json",         "stats.json.part",  "flows.csv",
-        "flows.csv.part",     "links.csv",        "links.csv.part",
-        "network_events.log", "calls.log",        "attribution.csv",
-        "collectives.csv",    "fct.txt",          "slowdown.csv",
-        "queues.csv",         "fairness.csv",     "rates.csv",
-        "queue_pairs.csv",    "paths.csv",        "topology.json",
-        "report.html",        "report.html.part", "timeline.json",
-        "timeline.json.part"};
     // As RdmaPcapHelper names them; a ring's files have a number more.
     static const std::regex pcap(R"(.+-\d+(\.\d+)?\.pcap)");
     static const std::regex pcapng(R"(capture(\.\d+)?\.pcapng)");
@@ -40,7 +32,10 @@ RemoveOldResults(const std::string& folder)
             continue;
         }
         const std::string name = it->path().filename().string();
-        bool ours = names.count(name);
+        // A file that is not whole yet has a name of its own.
+        const std::string whole =
+            it->path().extension() == ".part" ? it->path().stem().string() : name;
+        bool ours = scenario::OutputNames().count(whole);
         const bool isPcap = std::regex_match(name, pcap);
         if (isPcap || std::regex_match(name, pcapng))
         {

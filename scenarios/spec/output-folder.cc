@@ -135,6 +135,29 @@ HoldOutput(const std::string& folder)
 
 } // namespace
 
+const std::set<std::string>&
+OutputNames()
+{
+    static const std::set<std::string> names{"attribution.csv",
+                                             "calls.log",
+                                             "collectives.csv",
+                                             "fairness.csv",
+                                             "fct.txt",
+                                             "flows.csv",
+                                             "links.csv",
+                                             "network_events.log",
+                                             "paths.csv",
+                                             "queue_pairs.csv",
+                                             "queues.csv",
+                                             "rates.csv",
+                                             "report.html",
+                                             "slowdown.csv",
+                                             "stats.json",
+                                             "timeline.json",
+                                             "topology.json"};
+    return names;
+}
+
 void
 DropOutput(const RunOptions& run)
 {
@@ -177,6 +200,14 @@ PrepareOutput(const std::string& program, const Values& values, RunOptions* run,
     if (!why.empty())
     {
         return fail(wanted, why);
+    }
+    for (const std::string& name : OutputNames())
+    {
+        std::error_code unknown;
+        if (fs::is_directory(fs::path(wanted) / name, unknown))
+        {
+            return fail(wanted, name + " in it is a folder");
+        }
     }
     if (run->dryRun)
     {

@@ -9,10 +9,14 @@
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/scenario.h"
 
+#include <set>
 #include <string>
 
 namespace scenario
 {
+
+/// The names of files that runs write, captures not counted.
+const std::set<std::string>& OutputNames();
 
 /// Creates run->out, or chooses and creates results/PROGRAM-N, and makes sure that files can be
 /// written there. With dryRun nothing is touched. False: *error says why.

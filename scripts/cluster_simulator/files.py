@@ -20,25 +20,25 @@ def check_new_file(option, path):
         raise InvalidInput(f"{option}={path}: cannot be written")
 
 
-# What a run writes (results/old-results.cc; tests/system/scripts-hostile.py compares).
+# What a run writes (scenarios/spec/output-folder.cc; tests/system/scripts-hostile.py compares).
 RESULTS = (
-    "stats.json",
+    "attribution.csv",
+    "calls.log",
+    "collectives.csv",
+    "fairness.csv",
+    "fct.txt",
     "flows.csv",
     "links.csv",
     "network_events.log",
-    "calls.log",
-    "attribution.csv",
-    "collectives.csv",
-    "fct.txt",
-    "slowdown.csv",
-    "queues.csv",
-    "fairness.csv",
-    "rates.csv",
-    "queue_pairs.csv",
     "paths.csv",
-    "topology.json",
+    "queue_pairs.csv",
+    "queues.csv",
+    "rates.csv",
     "report.html",
+    "slowdown.csv",
+    "stats.json",
     "timeline.json",
+    "topology.json",
 )
 
 

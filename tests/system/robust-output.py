@@ -121,7 +121,7 @@ class Files(RobustTest):
 
     def test_every_file(self):
         # Opened before the simulation begins or completed after it: 1. A file that is renamed into
-        # its place replaces a pipe.
+        # its place replaces a pipe. A folder in the place of a file: 2, before anything is made.
         files = {
             "dltrain": (
                 "calls.log",
@@ -149,7 +149,8 @@ class Files(RobustTest):
                     with self.subTest(f"{name}, {file} is a {kind}"):
                         self.obstruct(kind, os.path.join(out, file))
                         ended, _, errors, _ = self.ended(line, timeout=30, out=out)
-                        self.assertEqual(ended, 1, errors)
+                        seen = kind == "folder" and not file.endswith(".part")
+                        self.assertEqual(ended, 2 if seen else 1, errors)
                         self.assertIn(file.removesuffix(".part"), errors)
                         self.assertRegex(
                             errors, r"(?m)^\w+: error: .*(is a pipe|[Ii]s a (directory|folder))"
@@ -176,7 +177,7 @@ class Files(RobustTest):
         """
         line = "traffic --topology=single-switch --hosts=3 --bytes=10kB"
         out = os.path.join(self.folder, "pictures")
-        self.obstruct("folder", os.path.join(out, "report.html"))
+        self.obstruct("folder", os.path.join(out, "report.html.part"))
         status, _, errors, _ = self.ended(line, out=out)
         self.assertEqual(status, 1, errors)
         self.assertRegex(
@@ -185,7 +186,7 @@ class Files(RobustTest):
         )
         self.assertTrue(os.path.isfile(os.path.join(out, "stats.json")))
         out = os.path.join(self.folder, "timeline")
-        self.obstruct("folder", os.path.join(out, "timeline.json"))
+        self.obstruct("folder", os.path.join(out, "timeline.json.part"))
         status, _, errors, _ = self.ended(line + " --report=0", out=out)
         self.assertEqual(status, 1, errors)
         self.assertRegex(
@@ -245,6 +246,15 @@ class Files(RobustTest):
                     self.assertFalse(os.path.exists(os.path.join(self.folder, "results")), str(run))
         run = self.run_program("traffic --dry-run --out=a/b/c")
         self.assertFalse(os.path.exists(os.path.join(self.folder, "a")), str(run))
+
+    def test_a_folder_in_the_place_of_a_file(self):
+        for program, line in self.lines():
+            for name in ("flows.csv", "stats.json", "report.html"):
+                out = os.path.join(self.folder, f"{program}-{name}".replace(" ", ""))
+                os.makedirs(os.path.join(out, name))
+                for more in ("", " --dry-run"):
+                    self.refuse(f"{line} --out={out}{more}", "--out", f"{name} in it is a folder")
+                self.assertEqual(os.listdir(out), [name])
 
     def test_one_run_a_folder(self):
         """Of two runs that are told to write to one folder the second is refused, and the first
