@@ -43,6 +43,13 @@ IsCollective(const training::Task& task)
     return task.kind == training::TaskKind::kCollective;
 }
 
+/// Below 5% is not worth a word.
+bool
+LosesTime(const PathHop& hop)
+{
+    return hop.waited * 20 > hop.time;
+}
+
 } // namespace
 
 uint16_t
@@ -555,7 +562,7 @@ CriticalPath::AddHop(const Hop& longest, std::vector<Line>& lines) const
                      -1,
                      m_ports[hop.port] + ", " + HumanTime(Us(hop.time)) + " of " +
                          m_path[longest.call].task->name});
-    if (hop.waited * 20 > hop.time) // below 5% is not worth a word
+    if (LosesTime(hop))
     {
         std::string text = Percent(hop.waited, hop.time) + " of it lost, mostly " +
                            InWords(static_cast<std::size_t>(longest.why));
@@ -578,33 +585,29 @@ CriticalPath::AddCauseElsewhere(std::vector<Line>& lines) const
     {
         return;
     }
-    const auto add = [this, &lines](const Hop& hop, const std::string& note) {
-        lines.push_back({"also over",
-                         -1,
-                         m_ports[hop.hop.port] + ", " + HumanTime(Us(hop.hop.time)) + ": " + note});
+    const auto add = [this, &lines](const auto& noteOf) {
+        for (std::size_t i = 1; i < m_hops.size(); ++i)
+        {
+            const Hop& hop = m_hops[i];
+            if (const std::string note = noteOf(hop); !note.empty())
+            {
+                lines.push_back(
+                    {"also over",
+                     -1,
+                     m_ports[hop.hop.port] + ", " + HumanTime(Us(hop.hop.time)) + ": " + note});
+                return true;
+            }
+        }
+        return false;
     };
-    for (std::size_t i = 1; i < m_hops.size(); ++i)
-    {
-        const Part& call = m_path[m_hops[i].call];
-        const std::string faults = m_notes->FaultsOf(m_hops[i].hop.port, call.start, call.end);
-        if (!faults.empty())
-        {
-            add(m_hops[i], faults);
-            return;
-        }
-    }
     const PathHop& longest = m_hops.front().hop;
-    if (longest.waited * 20 <= longest.time || !NoteOf(m_hops.front()).empty())
+    if (!add([this](const Hop& hop) {
+            const Part& call = m_path[hop.call];
+            return m_notes->FaultsOf(hop.hop.port, call.start, call.end);
+        }) &&
+        LosesTime(longest) && NoteOf(m_hops.front()).empty())
     {
-        return;
-    }
-    for (std::size_t i = 1; i < m_hops.size(); ++i)
-    {
-        if (const std::string note = NoteOf(m_hops[i]); !note.empty())
-        {
-            add(m_hops[i], note);
-            return;
-        }
+        add([this](const Hop& hop) { return NoteOf(hop); });
     }
 }
 

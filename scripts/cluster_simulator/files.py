@@ -64,6 +64,14 @@ def check_new_folder(option, path):
         raise InvalidInput(f"{option}={path}: cannot be written")
 
 
+def built(folder, program):
+    """The path of a program in the folder that --programs names. Raises InvalidInput."""
+    path = os.path.join(folder, program)
+    if not os.access(path, os.X_OK):
+        raise InvalidInput(f"--programs={folder}: {path} is not built: ./ns3 build")
+    return path
+
+
 def read_text(path):
     """A whole file of UTF-8. Raises OSError or ValueError. A pipe or a device is none: it might
     never end.

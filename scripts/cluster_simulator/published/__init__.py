@@ -229,6 +229,7 @@ def main(arguments):
             ]
         if not found:
             raise InvalidInput(f"--only={args.only}: no row has that in its name")
+        program = None if args.commands else files.built(args.programs, "dltrain")
     except InvalidInput as error:
         print(f"published: error: {complaint(str(error))}", file=sys.stderr)
         return 2
@@ -237,11 +238,6 @@ def main(arguments):
             words = runs.words_of(row, args.out, args.options)
             print(f"{row.id}: ./ns3 run \"dltrain {shlex.join(words)}\"")
         return 0
-    program = os.path.join(args.programs, "dltrain")
-    if not os.access(program, os.X_OK):
-        print(f"published: error: {complaint(program)}: is not built: ./ns3 test -N",
-              file=sys.stderr)
-        return 2
     results = runs.all_of(program, found, args.out, args.jobs, args.time_limit, args.options)
     try:
         report(results, args)
