@@ -132,7 +132,7 @@ CoverOfCredits(const FabricSpec& fabric, const topo::Topology& topology)
         return cover;
     }
     const int64_t reach = worst.LongestDelay().ps - worstFec;
-    const std::string lane = CanonicalBytes(fabric.ib.laneBuffer.value) + " a lane";
+    const std::string lane = ExactBytes(fabric.ib.laneBuffer.value) + " a lane";
     if (cover.starved == 0)
     {
         cover.plan = lane + " keep " + rdma::ToString(worstRate) + " busy over " + Reach(reach) +
@@ -171,7 +171,7 @@ CoverOfCredits(const FabricSpec& fabric, const topo::Topology& topology)
                  (reach > 0 ? Reach(reach) : std::string("no cable")) + ", links have " +
                  Reach(worstDelay) + "; a lane that is alone gets " + Format("%.0f%%", 100 * share);
     cover.note =
-        "warning: the credits of a lane, " + CanonicalBytes(fabric.ib.laneBuffer.value) +
+        "warning: the credits of a lane, " + ExactBytes(fabric.ib.laneBuffer.value) +
         ", do not cover the round trip of " + std::to_string(cover.starved) + " of " +
         topo::Counted(cover.links, "directed link") + ", such as " + worstKind->second + " (" +
         rdma::ToString(worstRate) + ", " + rdma::ToString(rdma::Duration(worstDelay)) +

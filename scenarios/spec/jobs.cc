@@ -585,7 +585,7 @@ JobsText(const JobSet& jobs)
         const std::string what =
             job.kind == JobKind::kTraining ? s.model + ", " + HowText(s)
             : job.kind == JobKind::kCollective
-                ? coll::OpName(job.op) + " of " + CanonicalBytes(job.bytes)
+                ? coll::OpName(job.op) + " of " + ExactBytes(job.bytes)
                 : job.pattern +
                       (job.protocol.IsOrdinary() ? " by " + job.protocol.Text() + ", " : ", ") +
                       topo::Counted(job.flows.size(), "flow");

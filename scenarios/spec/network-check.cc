@@ -17,7 +17,6 @@
 #include "topologies/routes.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -32,12 +31,11 @@ namespace scenario
 namespace
 {
 
-/// Bytes to the nearest one, always with a unit.
+/// Bytes to the nearest one.
 std::string
 SizeText(double bytes)
 {
-    const std::string text = CanonicalBytes(static_cast<uint64_t>(std::llround(bytes)));
-    return std::isdigit(static_cast<unsigned char>(text.back())) ? text + " B" : text;
+    return ExactBytes(static_cast<uint64_t>(std::llround(bytes)));
 }
 
 constexpr uint64_t kUnknown = 1ULL << 62;

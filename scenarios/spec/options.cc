@@ -276,6 +276,13 @@ CanonicalBytes(uint64_t bytes)
 }
 
 std::string
+ExactBytes(uint64_t bytes)
+{
+    const std::string text = CanonicalBytes(bytes);
+    return std::isdigit(static_cast<unsigned char>(text.back())) ? text + " B" : text;
+}
+
+std::string
 CanonicalRate(uint64_t bps)
 {
     if (bps >= 1000000000ULL && bps % 1000000ULL == 0)

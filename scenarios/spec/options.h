@@ -402,6 +402,8 @@ bool ParseValue(const Option& option,
 /// A value as one would type it, exactly: "25MiB", "100Gbps", "1us", "1".
 std::string CanonicalText(const Option& option, const Value& value);
 std::string CanonicalBytes(uint64_t bytes);
+/// The same for people: always with a unit.
+std::string ExactBytes(uint64_t bytes);
 std::string CanonicalRate(uint64_t bps);
 std::string CanonicalDuration(int64_t ps);
 

@@ -136,7 +136,7 @@ FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
     if (rdma && f.windowBytes)
     {
         text += PlanLine("window",
-                         CanonicalBytes(f.windowBytes) + " a queue pair" +
+                         ExactBytes(f.windowBytes) + " a queue pair" +
                              (f.variableWindow ? " at line rate, in proportion to its rate" : ""));
     }
     if (f.infiniBand)
@@ -150,7 +150,7 @@ FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
             PlanLine("switches",
                      f.ib.switchName + ", " + rdma::ToString(f.switchLatency) + " cut-through, " +
                          topo::Counted(f.ib.lanes, "VL") + " of " +
-                         CanonicalBytes(f.ib.laneBuffer.value) + " at each port" +
+                         ExactBytes(f.ib.laneBuffer.value) + " at each port" +
                          (f.ib.creditBlock == 64
                               ? std::string()
                               : ", credits of " + std::to_string(f.ib.creditBlock) + " B") +
@@ -170,14 +170,14 @@ FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
                       : f.cc == "none" ? "none, "
                                        : f.cc + " (" + f.ccPreset + "), ") +
                          "PFC " + (f.pfc ? "on" : "off") + ", ECN " +
-                         (f.ecn ? "K " + CanonicalBytes(f.ecnKmin.value) + " to " +
-                                      CanonicalBytes(f.ecnKmax.value) +
-                                      Format(", Pmax %g", f.ecnPmax) + " per 100 Gb/s" +
+                         (f.ecn ? "K " + ExactBytes(f.ecnKmin.value) + " to " +
+                                      ExactBytes(f.ecnKmax.value) + Format(", Pmax %g", f.ecnPmax) +
+                                      " per 100 Gb/s" +
                                       (f.ecnBehind ? ", of the queue behind a frame" : "")
                                 : std::string("off")));
     text += PlanLine("switches",
                      "pipeline " + rdma::ToString(f.switchLatency) + ", shared buffer " +
-                         CanonicalBytes(f.bufferPer100G.value) + " per 100 Gb/s; links " +
+                         ExactBytes(f.bufferPer100G.value) + " per 100 Gb/s; links " +
                          rdma::ToString(f.linkDelay) +
                          (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
     if (f.balancing.name != "ecmp")

@@ -126,12 +126,12 @@ PlanText(const TrafficScenario& s)
     }
     std::string text =
         "traffic: " + s.pattern + ", " + topo::Counted(s.flows.size(), "flow") + "\n\nPlan\n";
-    text += PlanLine("flows",
-                     std::to_string(s.flows.size()) + ", " + s.pattern + ", " +
-                         (smallest == largest
-                              ? CanonicalBytes(smallest) + " each"
-                              : CanonicalBytes(smallest) + " to " + CanonicalBytes(largest)) +
-                         ", " + SizeText(bytes) + " together, seed " + std::to_string(s.run.seed));
+    text +=
+        PlanLine("flows",
+                 std::to_string(s.flows.size()) + ", " + s.pattern + ", " +
+                     (smallest == largest ? ExactBytes(smallest) + " each"
+                                          : ExactBytes(smallest) + " to " + ExactBytes(largest)) +
+                     ", " + SizeText(bytes) + " together, seed " + std::to_string(s.run.seed));
     if (const ProtocolSpec& protocol = s.run.protocol; protocol.IsOrdinary())
     {
         text += PlanLine("protocol",

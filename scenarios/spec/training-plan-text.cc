@@ -272,8 +272,7 @@ ModelText(const TrainingScenario& s)
             : DegreesText(s.options) + ", ZeRO stage " + std::to_string(s.zero) + " (" +
                   training::ZeroImplName(s.options.zeroImpl) + "), overlap " +
                   (s.options.overlap.value_or(true) ? "on" : "off") +
-                  (s.options.bucketBytes ? ", buckets " + CanonicalBytes(*s.options.bucketBytes)
-                                         : "") +
+                  (s.options.bucketBytes ? ", buckets " + ExactBytes(*s.options.bucketBytes) : "") +
                   DataParallelText(s.options) +
                   (s.options.recompute != training::Recompute::kNone
                        ? ", recomputation " + training::RecomputeName(s.options.recompute)
