@@ -52,7 +52,8 @@ static_assert(sizeof(RecordMemory) == sizeof(PathRecord));
 
 using Pools = rdma::ThreadPools<RecordMemory>;
 
-thread_local CollectivePaths::Path t_leaving = CollectivePaths::NONE;
+[[gnu::tls_model("initial-exec")]] thread_local CollectivePaths::Path t_leaving =
+    CollectivePaths::NONE;
 
 /// One holder less. \return whether it was the last one
 bool

@@ -3,6 +3,8 @@
  */
 #include "pending-messages.h"
 
+#include "ns3/prefetch-line.h"
+
 namespace dltrain
 {
 
@@ -29,6 +31,31 @@ PendingMessages::Known(uint32_t endpoint, uint32_t number) const
 {
     const uint32_t* sender = m_queuePairs[endpoint].Find(number);
     return sender ? &m_senders[*sender] : nullptr;
+}
+
+void
+PendingMessages::Prefetch(uint32_t endpoint, uint32_t number, uint32_t depth) const
+{
+    const rdma::NumberTable<uint32_t>& ofEndpoint = m_queuePairs[endpoint];
+    if (depth == 0)
+    {
+        ns3::PrefetchLine(&ofEndpoint);
+    }
+    else if (depth == 1)
+    {
+        ns3::PrefetchLine(ofEndpoint.Where(number));
+    }
+    else if (const Sender* sender = Known(endpoint, number))
+    {
+        if (depth == 2)
+        {
+            ns3::PrefetchLines(sender, sender + 1);
+        }
+        else if (sender->m_head != NONE)
+        {
+            ns3::PrefetchLine(&m_pool[sender->m_head]);
+        }
+    }
 }
 
 void

@@ -60,6 +60,9 @@ class PendingMessages
     Sender& Find(uint32_t endpoint, uint32_t number);
     /// \return null: nothing was posted to it so far
     const Sender* Known(uint32_t endpoint, uint32_t number) const;
+    /// Add or Take will soon be called. \param depth 0, 1, 2, 3: what each looks at, those before
+    /// have fetched
+    void Prefetch(uint32_t endpoint, uint32_t number, uint32_t depth) const;
     /// Its number will not come again. \pre nothing is under way
     void Forget(uint32_t endpoint, uint32_t number);
 

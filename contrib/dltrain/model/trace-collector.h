@@ -339,6 +339,36 @@ class TraceCollector : public ns3::RdmaNicWatcher
         bool read;
     };
 
+    /// One whose time is divided.
+    struct Divided
+    {
+        Divided(TraceCollector& who, const Completion& what)
+            : collector(who),
+              completion(what)
+        {
+        }
+
+        void operator()() const
+        {
+            collector.HearComplete(completion, &parts);
+        }
+
+        void Prefetch(uint32_t depth) const
+        {
+            collector.Prefetch(completion, depth);
+        }
+
+        TraceCollector& collector;
+        Completion completion;
+        results::MessageParts parts;
+    };
+
+  public:
+    /// Of NodeWindows::Note.
+    void Prefetch(const Post& post, uint32_t depth) const;
+    void Prefetch(const Completion& completion, uint32_t depth) const;
+
+  private:
     struct Status
     {
         End end;

@@ -26,25 +26,26 @@ namespace
 /// What a thread's event knows of the message that it tells of.
 struct Telling
 {
-    const ns3::RdmaJourney* journey = nullptr; ///< of the message that is told next
-    bool divided = false;                      ///< `parts` are of the message told last
-    results::MessageParts parts;
+    const ns3::RdmaJourney* journey = nullptr;    ///< of the message that is told next
+    const results::MessageParts* parts = nullptr; ///< of the message told last
 };
 
-thread_local Telling t_telling;
+[[gnu::tls_model("initial-exec")]] thread_local Telling t_telling;
+/// Of messages that are told at once, or not at all.
+thread_local results::MessageParts t_parts;
 
 } // namespace
 
 void
 TraceCollector::ForgetMessageParts()
 {
-    t_telling.divided = false;
+    t_telling.parts = nullptr;
 }
 
 const results::MessageParts*
 TraceCollector::GetMessageParts()
 {
-    return t_telling.divided ? &t_telling.parts : nullptr;
+    return t_telling.parts;
 }
 
 PendingMessages::Sender&
@@ -294,12 +295,8 @@ TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& messag
 {
     Telling& telling = t_telling;
     const ns3::RdmaJourney* journey = std::exchange(telling.journey, nullptr);
-    telling.divided = journey;
-    if (journey)
-    {
-        m_journeys->Divide(*journey, now, telling.parts);
-    }
-    if (m_options.atSender)
+    telling.parts = nullptr;
+    if (m_options.atSender && !journey)
     {
         return;
     }
@@ -309,13 +306,40 @@ TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& messag
         now,
         message.hasImmediate,
         false};
-    if (journey)
+    if (!journey)
     {
-        NodeWindows::NoteCall(
-            [this, completion, parts = telling.parts] { HearComplete(completion, &parts); });
+        NodeWindows::Note<&TraceCollector::TellPlain>(this, completion);
         return;
     }
-    NodeWindows::Note<&TraceCollector::TellPlain>(this, completion);
+    // The parts are for this event, and those that are told lie there until then: no copy.
+    const bool isTold = !m_options.atSender;
+    const bool isNoted = isTold && NodeWindows::InUnit();
+    results::MessageParts& parts =
+        isNoted ? NodeWindows::NoteObject<Divided>(*this, completion).parts : t_parts;
+    m_journeys->Divide(*journey, now, parts);
+    telling.parts = &parts;
+    if (isTold && !isNoted)
+    {
+        HearComplete(completion, &parts);
+    }
+}
+
+void
+TraceCollector::Prefetch(const Post& post, uint32_t depth) const
+{
+    if (!m_options.notes)
+    {
+        m_pending.Prefetch(post.end.endpoint, post.end.number, depth);
+    }
+}
+
+void
+TraceCollector::Prefetch(const Completion& completion, uint32_t depth) const
+{
+    if (!m_options.notes)
+    {
+        m_pending.Prefetch(completion.end.endpoint, completion.end.number, depth);
+    }
 }
 
 void

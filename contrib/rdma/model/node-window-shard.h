@@ -42,10 +42,17 @@ struct NodeWindowLetter
 struct NodeWindowNote
 {
     static constexpr std::size_t BYTES = 104;
+    static constexpr uint32_t DEPTHS = 4; //!< of NodeWindows::Note
+
+    /// As it is: whoever adds one says all that is read.
+    NodeWindowNote() // NOLINT(modernize-use-equals-default): that would clear the payload
+    {
+    }
 
     int64_t ts;
     uint32_t context;
     void (*tell)(void* sink, const void* payload);
+    void (*prefetch)(void* sink, const void* payload, uint32_t depth); //!< null: nothing
     void* sink;
     alignas(8) unsigned char payload[BYTES];
 };

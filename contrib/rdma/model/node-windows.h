@@ -13,6 +13,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -268,6 +269,10 @@ class NodeWindows
      * (time, context, calls), as if all nodes shared one event set. Meanwhile Now is the time of
      * the call. The observer schedules nothing sooner than the look-ahead after that.
      *
+     * Where the sink has a `void Prefetch(const Payload&, uint32_t depth) const`, it is called
+     * shortly before, with 0, 1, ... NodeWindowNote::DEPTHS - 1 while others are told: to fetch
+     * what F will need, at each depth by what those before have fetched.
+     *
      * \tparam Payload is copied as bytes: it says all itself, as what it could point to goes on
      */
     template <auto F, class Sink, class Payload>
@@ -286,11 +291,21 @@ class NodeWindows
             std::memcpy(&copy, what, sizeof(copy));
             (static_cast<Sink*>(to)->*F)(copy);
         };
+        note.prefetch = nullptr;
+        if constexpr (CanPrefetch<void, Sink, const Payload&>::value)
+        {
+            note.prefetch = [](void* to, const void* what, uint32_t depth) {
+                Payload copy;
+                std::memcpy(&copy, what, sizeof(copy));
+                static_cast<const Sink*>(to)->Prefetch(copy, depth);
+            };
+        }
         note.sink = sink;
         std::memcpy(note.payload, &payload, sizeof(payload));
     }
 
-    /// The same for what is not so simple: a function, which is moved.
+    /// The same for what is not so simple: a function, which is moved. One that has a Prefetch of
+    /// its own is asked as well.
     template <class Function>
     static void NoteCall(Function&& function)
     {
@@ -299,7 +314,14 @@ class NodeWindows
             function();
             return;
         }
-        using Stored = std::decay_t<Function>;
+        NoteObject<std::decay_t<Function>>(std::forward<Function>(function));
+    }
+
+    /// The same for a function that is made where it lies until then.
+    /// \pre InUnit() \return it: what it knows may still be completed in this event
+    template <class Stored, class... Arguments>
+    static Stored& NoteObject(Arguments&&... arguments)
+    {
         static_assert(alignof(Stored) <= NodeWindowNoteMemory::ALIGNMENT);
         NodeWindowShard& shard = *Unit::Running()->shard;
         NodeWindowNote& note = shard.AddNote();
@@ -308,8 +330,17 @@ class NodeWindows
             (*call)();
             call->~Stored();
         };
-        note.sink =
-            new (shard.noteMemory.Take(sizeof(Stored))) Stored(std::forward<Function>(function));
+        note.prefetch = nullptr;
+        if constexpr (CanPrefetch<void, Stored>::value)
+        {
+            note.prefetch = [](void* stored, const void*, uint32_t depth) {
+                static_cast<const Stored*>(stored)->Prefetch(depth);
+            };
+        }
+        auto* const stored = new (shard.noteMemory.Take(sizeof(Stored)))
+            Stored(std::forward<Arguments>(arguments)...);
+        note.sink = stored;
+        return *stored;
     }
 
     /// \return of the note that is being told, whose it is among those of its time; else
@@ -323,6 +354,19 @@ class NodeWindows
     void RemoveGrid(RdmaGridTimer* timer);
 
   private:
+    template <class, class Sink, class... Payload>
+    struct CanPrefetch : std::false_type
+    {
+    };
+
+    template <class Sink, class... Payload>
+    struct CanPrefetch<std::void_t<decltype(std::declval<const Sink&>()
+                                                .Prefetch(std::declval<Payload>()..., uint32_t{}))>,
+                       Sink,
+                       Payload...> : std::true_type
+    {
+    };
+
     using GlobalEvents = std::map<NodeWindowKey, EventImpl*>;
 
     /// \return whether it is pending. \param take whether it is the caller's from now on
@@ -369,9 +413,19 @@ class NodeWindows
         int64_t ts;
         uint32_t context;
         const NodeWindowNote* note;
+
+        bool operator<(const Told& other) const
+        {
+            return std::tie(ts, context, note) < std::tie(other.ts, other.context, other.note);
+        }
     };
 
+    /// By time, context and, of one context, as they were made.
+    void SortNotes();
+
     std::vector<Told> m_notes;
+    std::vector<Told> m_unsorted;        //!< while they are sorted
+    std::vector<uint32_t> m_notesBefore; //!< by bin: how many lie in those before it
     std::vector<RdmaGridTimer*> m_grids;
     int64_t m_nextGrid{-1};
 
