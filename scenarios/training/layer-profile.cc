@@ -414,6 +414,8 @@ ParseProfileJson(const nlohmann::json& json,
         in.Say("layers",
                "must be a list of layers in order, each with forward_us and backward_us, or an "
                "object: layer name -> {\"forward_us\", \"backward_us\"}");
+        in.Has("name"); // of a list, or of nothing else that is known
+        in.Has("element_bytes");
     }
     else if (in.At("layers").is_array())
     {
