@@ -338,7 +338,10 @@ StepText(const TrainingScenario& s, const Estimate& e)
     {
         moved += (moved.empty() ? "" : ", ") + op + " " + SizeText(bytes);
     }
-    text += PlanLine("a GPU sends", moved.empty() ? "nothing" : moved);
+    // Stages of a pipeline, and parameter servers, send other sums than others.
+    const bool mean = s.plan.roles.size() > 1;
+    text +=
+        PlanLine("a GPU sends", moved.empty() ? "nothing" : moved + (mean ? ", on average" : ""));
     if (training::AsksForExpertLoad(s.options))
     {
         text += PlanLine("experts",
@@ -355,13 +358,13 @@ StepText(const TrainingScenario& s, const Estimate& e)
     const bool bubble = s.options.pipeline > 1 && whole.graphSeconds > whole.computeSeconds;
     // Each step has draws of its own, and a GPU may begin one before the others have ended the
     // last.
-    const bool mean = s.plan.jitter.sigma > 0 && s.steps + s.warmupSteps > 1;
+    const bool meanOfSteps = s.plan.jitter.sigma > 0 && s.steps + s.warmupSteps > 1;
     text += PlanLine(
         "lower bound",
         SecondsText(least) + " a step" +
-            (mean ? std::string(" in the mean of all") +
-                        (s.warmupSteps ? ", with those of warm-up" : "")
-                  : std::string()) +
+            (meanOfSteps ? std::string(" in the mean of all") +
+                               (s.warmupSteps ? ", with those of warm-up" : "")
+                         : std::string()) +
             " (busiest NIC " + SecondsText(whole.busiestPortSeconds) +
             (e.portsAwaited ? "" : ", for which not all replicas wait") + ", computing " +
             SecondsText(whole.computeSeconds) +
@@ -371,7 +374,7 @@ StepText(const TrainingScenario& s, const Estimate& e)
                  : "") +
             (whole.loadingSeconds > 0 ? ", loading data " + SecondsText(whole.loadingSeconds)
                                       : "") +
-            ")");
+            (e.messagesInside > 0 ? "; sending inside servers is not in it" : "") + ")");
     return text;
 }
 
