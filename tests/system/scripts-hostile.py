@@ -139,7 +139,8 @@ class Hostile(SystemTest):
 
     def test_results_are_not_written_over(self):
         with open(os.path.join(ROOT, "scenarios", "spec", "output-folder.cc")) as file:
-            self.assertCountEqual(files.RESULTS, re.findall(r'"([a-z_]+\.[a-z]+)"[,}]', file.read()))
+            names = re.findall(r'"([a-z_]+\.[a-z]+)"[,}]', file.read())
+        self.assertCountEqual(files.RESULTS, names)
         for script, own in (("report", "report.html"), ("timeline", "timeline.json")):
             for name in files.RESULTS:
                 folder = self.folder_of()

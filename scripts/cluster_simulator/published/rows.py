@@ -220,9 +220,8 @@ def train_row(line):
         options.append("--sequence-parallel")
     options += ["--tp-comm-overlap"] if overlaps else []
     if "not stated" not in recompute:
-        options += recomputation(
-            next((w for w in ("full", "selective") if re.search(rf"\b{w}\b", recompute, re.I)), None)
-        )
+        kinds = ((r"\bfull\b", "full"), (r"\bselective\b", "selective"))
+        options += recomputation(first(kinds, recompute))
     options += dtype(line, gpu)
     if gpu in ("H100", "H200", "B200") or row.startswith("megascale-"):
         options.append("--fused-attention")  # Megatron-Core has it from Transformer Engine; assumed
