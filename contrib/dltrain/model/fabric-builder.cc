@@ -337,6 +337,7 @@ PrepareSimulator(const scenario::FabricSpec& spec,
     ns3::Config::SetDefault(
         "ns3::NodeWindowSimulatorImpl::Threads",
         ns3::UintegerValue(run.threads ? run.threads : IdleCores(MOST_THREADS)));
+    ns3::Config::SetDefault("ns3::NodeWindowSimulatorImpl::Turns", ns3::BooleanValue(true));
     // ns-3's generator takes seeds below this number, and not 0.
     constexpr uint64_t seeds = 4294944442;
     ns3::RngSeedManager::SetSeed(static_cast<uint32_t>(run.seed % seeds + 1));

@@ -269,7 +269,7 @@ FabricRun::ActIn(int64_t delay, std::function<void()> what)
 void
 FabricRun::Decide(std::function<void()> what)
 {
-    ActIn(m_fabric->GetShortestDelay(), std::move(what));
+    ActIn(m_fabric->GetDecisionDelay(), std::move(what));
 }
 
 namespace
@@ -289,7 +289,7 @@ FabricRun::DecideForAll(const std::string& what)
         Decide([this, what] { m_act(what); });
         return;
     }
-    const int64_t at = m_notes->GetTime() + m_fabric->GetShortestDelay();
+    const int64_t at = m_notes->GetTime() + m_fabric->GetDecisionDelay();
     Ranks::OfWindows()->Say(DECIDED + std::to_string(at) + ' ' + what);
 }
 

@@ -270,7 +270,7 @@ TrafficSimulation::OnFlowsDone()
     if (TellsByNotes())
     {
         // As FabricRun::Decide has it.
-        m_run.Control().EndWithOthers(m_run.Fabric().GetShortestDelay());
+        m_run.Control().EndWithOthers(m_run.Fabric().GetDecisionDelay());
         return;
     }
     m_run.End();
@@ -365,7 +365,7 @@ TrafficSimulation::OnEnd(results::RunOutcome& outcome)
     {
         // Where one process stops.
         const int64_t stopAfter = m_scenario.stopAfter.ps;
-        outcome.simulatedPs = counts.lastEnd + m_run.Fabric().GetShortestDelay();
+        outcome.simulatedPs = counts.lastEnd + m_run.Fabric().GetDecisionDelay();
         outcome.simulatedPs =
             stopAfter > 0 ? std::min(stopAfter, outcome.simulatedPs) : outcome.simulatedPs;
     }

@@ -260,6 +260,14 @@ class RdmaFabric
     /// \return ps: the delay of the shortest link that has one; 0: no link has
     int64_t GetShortestDelay() const;
 
+    /// \return ps: whoever decides at one node's event what happens at others, or for all, does it
+    /// so much later, under every engine: nodes are two of the shortest delays apart at most when
+    /// they are simulated in turns (NodeWindowSimulatorImpl, Turns)
+    int64_t GetDecisionDelay() const
+    {
+        return 2 * GetShortestDelay();
+    }
+
     /// \return the link of an end
     const RdmaLinkSpec& GetLink(uint32_t end) const
     {

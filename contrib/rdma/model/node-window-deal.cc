@@ -3,11 +3,25 @@
  */
 #include "node-window-deal.h"
 
+#include "node-window-team.h"
+
 #include <algorithm>
 #include <map>
 
 namespace ns3
 {
+
+namespace
+{
+
+/// \return which units take turns with which: each thread gets its share of either side, too
+uint32_t
+KindOf(const NodeWindowUnit& unit)
+{
+    return NodeWindowTeam::MOST_SIDES * unit.kind + unit.side;
+}
+
+} // namespace
 
 bool
 NodeWindowDeal::EndPeriod()
@@ -94,14 +108,14 @@ NodeWindowDeal::Deal(const std::deque<NodeWindowUnit>& units, std::vector<uint32
     Restart();
     double together = 0;
     double others = 0;
-    std::map<uint8_t, double> ofKind;
+    std::map<uint32_t, double> ofKind;
     for (const NodeWindowUnit& unit : units)
     {
         const auto load = static_cast<double>(unit.load);
         (unit.together ? together : others) += load;
         if (!unit.together)
         {
-            ofKind[unit.kind] += load;
+            ofKind[KindOf(unit)] += load;
         }
     }
     together *= m_weight;
@@ -117,7 +131,7 @@ NodeWindowDeal::Deal(const std::deque<NodeWindowUnit>& units, std::vector<uint32
 }
 
 void
-NodeWindowDeal::DealKind(uint8_t kind,
+NodeWindowDeal::DealKind(uint32_t kind,
                          double left,
                          double share,
                          const std::deque<NodeWindowUnit>& units,
@@ -132,7 +146,7 @@ NodeWindowDeal::DealKind(uint8_t kind,
             threadOf[i] = 0;
             continue;
         }
-        if (units[i].kind != kind)
+        if (KindOf(units[i]) != kind)
         {
             continue;
         }

@@ -47,7 +47,8 @@ class NodeWindowDeal
     /**
      * Units that are to stay together are the first thread's. The others go in their order, which
      * is that of the nodes, from thread to thread, so that neighbours stay neighbours; those of
-     * each kind by themselves, as an event of one may take longer than of another. \param threadOf
+     * each kind and side by themselves, as an event of one may take longer than of another, and
+     * sides take turns. \param threadOf
      * in: who has them; out: who gets them
      */
     void Deal(const std::deque<NodeWindowUnit>& units, std::vector<uint32_t>& threadOf);
@@ -64,7 +65,7 @@ class NodeWindowDeal
     void Restart();
     void Shuffle(const std::deque<NodeWindowUnit>& units, std::vector<uint32_t>& threadOf);
     /// \param left for the first thread, of events of this kind \param share of each other one
-    void DealKind(uint8_t kind,
+    void DealKind(uint32_t kind,
                   double left,
                   double share,
                   const std::deque<NodeWindowUnit>& units,

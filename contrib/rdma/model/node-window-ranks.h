@@ -18,14 +18,15 @@ class RdmaGateway;
 /// What NodeWindows does next: ticks, INT64_MAX if there is none.
 struct NodeWindowPlan
 {
-    int64_t begin;  //!< of the first window that some unit has something in
-    int64_t before; //!< the first event ahead of the nodes' of its time
-    int64_t grid;   //!< the first grid timer that is due
-    int64_t behind; //!< the first event without a node
-    int64_t done;   //!< the nodes have run all before that
-    int64_t last;   //!< of all events so far
-    bool stop;      //!< nothing
-    uint8_t kind;   //!< the least RdmaGridTimer::GetKind of those due at `grid`
+    int64_t begin;   //!< of the window that is run, or of the first that some unit has something in
+    int64_t before;  //!< the first event ahead of the nodes' of its time
+    int64_t grid;    //!< the first grid timer that is due
+    int64_t behind;  //!< the first event without a node
+    int64_t done;    //!< the nodes have run all before that
+    int64_t last;    //!< of all events so far
+    bool stop;       //!< nothing
+    uint8_t kind;    //!< the least RdmaGridTimer::GetKind of those due at `grid`
+    uint8_t side{0}; //!< whose window it is
 
     bool IsEmpty() const;
 };

@@ -206,9 +206,10 @@ NodeWindowShard::NodeWindowShard(uint32_t index, uint32_t shards)
 }
 
 void
-NodeWindowShard::Reset(int64_t window, int64_t base)
+NodeWindowShard::Reset(int64_t window, int64_t early, int64_t base)
 {
     m_window = window;
+    m_early = early;
     Begin(base);
     for (auto& list : m_ring)
     {
@@ -238,13 +239,13 @@ NodeWindowShard::AddToBucket(Unit& unit, int64_t bucket)
 int64_t
 NodeWindowShard::FirstBucket()
 {
-    int64_t first = m_firstPost == NEVER ? NEVER : m_firstPost / m_window;
+    int64_t first = NEVER;
     if (m_filled)
     {
         // As if the list of m_base were the first.
         const auto base = static_cast<unsigned>(m_base % RING);
         const uint64_t turned = base ? m_filled >> base | m_filled << (RING - base) : m_filled;
-        first = std::min(first, m_base + __builtin_ctzll(turned));
+        first = m_base + __builtin_ctzll(turned);
     }
     while (!m_far.empty() && m_far.top().unit->bucket != m_far.top().bucket)
     {
@@ -323,6 +324,46 @@ NodeWindowShard::TakeDue(NodeWindowBin& bin)
 }
 
 inline void
+NodeWindowShard::PrefetchBin(const NodeWindowSent& sent) const
+{
+    const auto windows = static_cast<std::size_t>(WindowsIn(sent.mail.ts - m_begin));
+    if (windows < Unit::BINS)
+    {
+        PrefetchLine(sent.to->bins[m_bin[windows]].end());
+    }
+}
+
+inline void
+NodeWindowShard::EmptyOutbox(Unit& unit)
+{
+    NodeWindowShard& near = *m_near;
+    const uint32_t nearIndex = near.m_index;
+    if (NodeWindowOutlook::isLarge || m_running.size() >= MANY)
+    {
+        for (const NodeWindowSent& sent : unit.outbox)
+        {
+            if (sent.shard == nearIndex)
+            {
+                near.PrefetchBin(sent);
+            }
+        }
+    }
+    NodeWindows& windows = *NodeWindows::Active();
+    for (const NodeWindowSent& sent : unit.outbox)
+    {
+        if (sent.shard == nearIndex)
+        {
+            near.Add(*sent.to, sent.mail);
+        }
+        else
+        {
+            windows.Send(*sent.to, sent.shard, sent.mail);
+        }
+    }
+    unit.outbox.Clear();
+}
+
+inline void
 NodeWindowShard::RunUnit(Unit& unit, int64_t cut)
 {
     Unit::t_running = &unit;
@@ -390,31 +431,7 @@ NodeWindowShard::RunUnit(Unit& unit, int64_t cut)
     {
         unit.bins[m_bin[0]].Add() = *due; // the window was cut
     }
-    if (NodeWindowOutlook::isLarge || m_running.size() >= MANY)
-    {
-        for (const NodeWindowSent& sent : unit.outbox) // where Add will write
-        {
-            const int64_t since = sent.mail.ts - m_begin;
-            const int64_t ahead = (since >= m_window) + (since >= 2 * m_window);
-            if (sent.shard == m_index)
-            {
-                PrefetchLine(sent.to->bins[m_bin[static_cast<std::size_t>(ahead)]].end());
-            }
-        }
-    }
-    NodeWindows& windows = *NodeWindows::Active();
-    for (const NodeWindowSent& sent : unit.outbox)
-    {
-        if (sent.shard == m_index)
-        {
-            Add(*sent.to, sent.mail);
-        }
-        else
-        {
-            windows.Send(*sent.to, sent.shard, sent.mail);
-        }
-    }
-    unit.outbox.Clear();
+    EmptyOutbox(unit);
     unit.load += count;
     m_eventCount += count;
     m_last = std::max(m_last, unit.now);
@@ -485,7 +502,7 @@ NodeWindowShard::Run(int64_t bucket, int64_t cut)
         m_running.push_back(m_far.top().unit);
         m_far.pop();
     }
-    if (cut < (bucket + 1) * m_window)
+    if (cut < BeginOf(bucket + 1))
     {
         // Who is in the list several times would run as often, as whoever has run is in this very
         // window again, and be in the next list for each. Of windows that are not cut all but the

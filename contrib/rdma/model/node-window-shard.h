@@ -115,15 +115,41 @@ class alignas(64) NodeWindowShard
         return m_index;
     }
 
-    /// Forgets which units have something when. \param window ticks \param base the first window
-    void Reset(int64_t window, int64_t base);
+    /// Forgets which units have something when. \param window ticks \param early window 0 begins so
+    /// much before time 0 \param base the first window
+    void Reset(int64_t window, int64_t early, int64_t base);
+
+    /// What units of this shard send to those of the same thread is for that shard: with sides
+    /// (NodeWindowTeam) the thread's other one. \param near outlives this, or is this
+    void SetNear(NodeWindowShard& near)
+    {
+        m_near = &near;
+    }
+
+    /// \return the index of the shard that has what the running thread may add to at once
+    uint32_t GetNear() const
+    {
+        return m_near->m_index;
+    }
+
+    /// \return the window of a time, a tick
+    int64_t WindowOf(int64_t ts) const
+    {
+        return (ts + m_early) / m_window;
+    }
+
+    /// \return the first tick of a window
+    int64_t BeginOf(int64_t bucket) const
+    {
+        return bucket * m_window - m_early;
+    }
 
     /// There is something for a unit of this shard at this time.
     void Register(Unit& unit, int64_t ts)
     {
-        if (unit.bucket == NEVER || ts < unit.bucket * m_window)
+        if (unit.bucket == NEVER || ts < BeginOf(unit.bucket))
         {
-            AddToBucket(unit, ts / m_window);
+            AddToBucket(unit, WindowOf(ts));
         }
     }
 
@@ -131,7 +157,7 @@ class alignas(64) NodeWindowShard
     void Begin(int64_t bucket)
     {
         m_base = bucket;
-        m_begin = bucket * m_window;
+        m_begin = BeginOf(bucket);
         for (uint32_t i = 0; i < Unit::BINS; ++i)
         {
             m_bin[i] = static_cast<uint32_t>((bucket + i) % Unit::BINS);
@@ -141,10 +167,8 @@ class alignas(64) NodeWindowShard
     /// Something is on its way to a unit of this shard.
     void Add(Unit& unit, const NodeWindowMail& mail)
     {
-        // Most of it arrives in the next window, or in the one behind that: no division.
         const int64_t since = mail.ts - m_begin;
-        const int64_t windows =
-            (since >= m_window) + (since >= 2 * m_window) + (since >= Unit::BINS * m_window);
+        const int64_t windows = WindowsIn(since);
         if (windows == Unit::BINS || !mail.plain || m_window > LONGEST_OF_BINS)
         {
             unit.inbox.push_back(mail);
@@ -165,7 +189,7 @@ class alignas(64) NodeWindowShard
     void RegisterNext(Unit& unit)
     {
         const int64_t next = unit.NextTime();
-        int64_t bucket = next == NEVER ? NEVER : next / m_window;
+        int64_t bucket = next == NEVER ? NEVER : WindowOf(next);
         for (uint32_t i = 0; i < Unit::BINS; ++i)
         {
             if (!unit.bins[m_bin[i]].IsEmpty())
@@ -198,8 +222,8 @@ class alignas(64) NodeWindowShard
         }
     }
 
-    /// \return the first window that a unit has something in, what is posted here included; NEVER:
-    /// there is none
+    /// \return the first window that a unit has something in, but for what is posted; NEVER: there
+    /// is none
     int64_t FirstBucket();
 
     /// \return how many units have something in a window of the next few, or more
@@ -223,6 +247,12 @@ class alignas(64) NodeWindowShard
 
     /// What that one has posted for units of this shard. \param turn of then
     void TakePosts(uint32_t turn, NodeWindowShard& from);
+
+    /// \return when the first of what is posted here arrives; NEVER: nothing is
+    int64_t GetFirstPost() const
+    {
+        return m_firstPost;
+    }
 
     /// Nothing that was posted lies here any more.
     void ForgetPosts()
@@ -289,7 +319,18 @@ class alignas(64) NodeWindowShard
     /// Windows of more ticks have no bins: NodeWindowArrival::order.
     static constexpr int64_t LONGEST_OF_BINS = int64_t{1} << 31;
 
+    /// \param since m_begin, ticks \return so many windows, at most Unit::BINS. Most mail arrives
+    /// in the next one, or in the one behind that: no division
+    int64_t WindowsIn(int64_t since) const
+    {
+        return (since >= m_window) + (since >= 2 * m_window) + (since >= Unit::BINS * m_window);
+    }
+
     void AddToBucket(Unit& unit, int64_t bucket);
+    /// What a unit has sent goes to those that get it.
+    void EmptyOutbox(Unit& unit);
+    /// Where Add will write that.
+    void PrefetchBin(const NodeWindowSent& sent) const;
     void RunUnit(Unit& unit, int64_t cut);
     /// What is in a bin, in the order in which it arrives: m_due.
     void TakeDue(NodeWindowBin& bin);
@@ -297,7 +338,9 @@ class alignas(64) NodeWindowShard
     void Prefetch(std::size_t place, int64_t cut) const;
 
     uint32_t m_index;
+    NodeWindowShard* m_near{this};
     int64_t m_window{1};
+    int64_t m_early{0};
     int64_t m_base{0};                        //!< the window that was run last
     int64_t m_begin{0};                       //!< of that, ticks
     std::array<uint32_t, Unit::BINS> m_bin{}; //!< where units have it, and the next ones

@@ -48,6 +48,14 @@ NodeWindowSimulatorImpl::GetTypeId()
                           "change threads now and then: for tests",
                           BooleanValue(false),
                           MakeBooleanAccessor(&NodeWindowSimulatorImpl::m_threadsAlways),
+                          MakeBooleanChecker())
+            .AddAttribute("Turns",
+                          "Whether nodes of a network of two sides, each link of which joins one "
+                          "to the other, run in turns, which is faster. Events of nodes then "
+                          "schedule others for other nodes and without a node at least two "
+                          "look-aheads from now",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&NodeWindowSimulatorImpl::m_turns),
                           MakeBooleanChecker());
     return tid;
 }
@@ -214,6 +222,7 @@ NodeWindowSimulatorImpl::FindLookAhead()
 {
     // Of a channel: its nodes are one, or no closer than so many ticks.
     bool any = false; // channels
+    bool others = false;
     bool delayed = false;
     const auto look = [&](Channel& channel, int64_t& least) {
         int64_t ticks = 0;
@@ -228,6 +237,7 @@ NodeWindowSimulatorImpl::FindLookAhead()
         {
             TimeValue delay;
             ticks = channel.GetAttributeFailSafe("Delay", delay) ? delay.Get().GetTimeStep() : 0;
+            others = true;
         }
         any = true;
         if (ticks > 0)
@@ -274,6 +284,7 @@ NodeWindowSimulatorImpl::FindLookAhead()
         {
             ports[&m_windows->UnitOf(device.GetNode()->GetId())].push_back(port);
         }
+        others |= port && !port->HasArrivalOrder(); // what is sent to it is an event of its node
     });
     // Where all is one unit nothing is mail, and its many ports are better found in its event set.
     constexpr std::size_t MANY = 64;
@@ -292,14 +303,66 @@ NodeWindowSimulatorImpl::FindLookAhead()
             ofUnit[slot]->SetSlot(*unit, slot);
         }
     }
+    std::vector<std::pair<NodeWindows::Unit*, NodeWindows::Unit*>> links;
     for (const auto& [unit, ofUnit] : ports)
     {
         for (RdmaPort* port : ofUnit)
         {
             port->UseWindows(); // all have their slots
+            links.emplace_back(unit, &m_windows->UnitOf(port->GetPeer()->GetContext()));
         }
     }
+    const bool turns = m_turns && delayed && !others && !ports.empty() && !m_windows->GetRanks();
+    FindSides(turns ? links : {});
     NS_LOG_INFO("look-ahead: " << TimeStep(static_cast<uint64_t>(least)).As(Time::NS));
+}
+
+void
+NodeWindowSimulatorImpl::FindSides(
+    const std::vector<std::pair<NodeWindows::Unit*, NodeWindows::Unit*>>& links)
+{
+    constexpr uint8_t UNKNOWN = 2;
+    std::map<NodeWindows::Unit*, std::vector<NodeWindows::Unit*>> neighbours;
+    for (const auto& [one, other] : links)
+    {
+        if (one != other)
+        {
+            neighbours[one].push_back(other);
+            neighbours[other].push_back(one);
+        }
+    }
+    std::map<NodeWindows::Unit*, uint8_t> sideOf;
+    std::vector<NodeWindows::Unit*> found;
+    bool any = !neighbours.empty();
+    std::vector<uint8_t> sides;
+    for (NodeWindows::Unit& unit : m_windows->GetUnitList())
+    {
+        sideOf[&unit] = UNKNOWN;
+    }
+    for (NodeWindows::Unit& begin : m_windows->GetUnitList())
+    {
+        if (sideOf[&begin] == UNKNOWN)
+        {
+            sideOf[&begin] = 0;
+            found.push_back(&begin);
+        }
+        while (!found.empty())
+        {
+            NodeWindows::Unit* unit = found.back();
+            found.pop_back();
+            for (NodeWindows::Unit* other : neighbours[unit])
+            {
+                any = any && sideOf[other] != sideOf[unit];
+                if (sideOf[other] == UNKNOWN)
+                {
+                    sideOf[other] = 1 - sideOf[unit];
+                    found.push_back(other);
+                }
+            }
+        }
+        sides.push_back(sideOf[&begin]);
+    }
+    m_windows->SetSides(any ? sides : std::vector<uint8_t>());
 }
 
 void

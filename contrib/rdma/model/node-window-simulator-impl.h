@@ -12,6 +12,8 @@
 #include <list>
 #include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace ns3
 {
@@ -32,6 +34,8 @@ namespace ns3
  * - An event of a node schedules those of other nodes, and those without a node, at least the
  *   look-ahead from now; else the program ends with a message. Simulator::Stop in an event of a
  *   node holds at the end of the window.
+ *   With the attribute Turns that is two look-aheads: nodes of a network of two sides (a fat-tree:
+ *   odd and even tiers) are simulated for that long, one side after the other.
  * - Of one time, events run in the order of QuadHeapScheduler as far as each node sees; those
  *   without a node are the last. A scheduler (Simulator::SetScheduler) has no effect.
  */
@@ -72,12 +76,15 @@ class NodeWindowSimulatorImpl : public SimulatorImpl
     EventId ScheduleAt(int64_t ts, EventImpl* event);
     /// Joins what is to be one unit, and finds the look-ahead.
     void FindLookAhead();
+    /// Finds two sides of units, if there are any. \param links units that a link joins
+    void FindSides(const std::vector<std::pair<NodeWindows::Unit*, NodeWindows::Unit*>>& links);
 
     std::unique_ptr<NodeWindows> m_windows;
     std::list<EventId> m_destroyEvents;
     std::thread::id m_thread;
     uint32_t m_threads;
     bool m_threadsAlways;
+    bool m_turns;
 };
 
 } // namespace ns3

@@ -45,22 +45,35 @@ NodeWindowTeam::Begin(uint32_t most)
 {
     m_pace.Reset(m_always);
     const uint32_t threads = std::max(1U, std::min(GetThreads(), most));
-    if (threads == m_shards.size())
+    const bool moved = m_sidesNext > 1 && std::any_of(m_units.begin(), m_units.end(), [&](auto& u) {
+                           return u.shard->GetIndex() % m_sides != u.side;
+                       });
+    if (threads == CountThreads() && m_sides == m_sidesNext && !moved)
     {
         return;
     }
-    DeliverPosts();
+    const auto mail = TakeMail();
     m_eventsBefore = GetEventCount();
+    const int64_t now = ShardOf(0, m_side).BeginOf(m_bucket[m_side]);
     m_shards.clear();
-    for (uint32_t i = 0; i < threads; ++i)
+    m_sides = m_sidesNext;
+    m_side = 0;
+    const uint32_t shards = threads * m_sides;
+    for (uint32_t i = 0; i < shards; ++i)
     {
-        m_shards.push_back(std::make_unique<NodeWindowShard>(i, threads));
-        m_shards.back()->Reset(m_window, m_bucket);
+        m_shards.push_back(std::make_unique<NodeWindowShard>(i, shards));
+    }
+    for (uint32_t i = 0; m_sides == 2 && i < shards; ++i)
+    {
+        m_shards[i]->SetNear(*m_shards[i ^ 1]);
     }
     for (Unit& unit : m_units)
     {
         Assign(unit, 0);
     }
+    ResetShards(now);
+    RegisterAll();
+    GiveBack(mail);
     m_deal = threads > 1 ? std::make_unique<NodeWindowDeal>(threads, m_always) : nullptr;
 }
 
@@ -73,19 +86,21 @@ NodeWindowTeam::End()
 
 // Units -------------------------------------------------------------------------------------------
 
-void
-NodeWindowTeam::SetWindow(int64_t window, int64_t base)
+std::vector<std::pair<NodeWindowTeam::Unit*, NodeWindowTeam::Mail>>
+NodeWindowTeam::TakeMail()
 {
     DeliverPosts();
-    // Bins are of windows as they were.
     std::vector<std::pair<Unit*, Mail>> mail;
     for (Unit& unit : m_units)
     {
         unit.shard->EmptyBins(unit, [&](const Mail& of) { mail.emplace_back(&unit, of); });
     }
-    m_window = window;
-    m_bucket = base;
-    RegisterAll();
+    return mail;
+}
+
+void
+NodeWindowTeam::GiveBack(const std::vector<std::pair<Unit*, Mail>>& mail)
+{
     for (const auto& [unit, of] : mail)
     {
         unit->shard->Add(*unit, of);
@@ -93,13 +108,38 @@ NodeWindowTeam::SetWindow(int64_t window, int64_t base)
 }
 
 void
+NodeWindowTeam::ResetShards(int64_t now)
+{
+    m_window = m_sides * m_lookAhead;
+    for (uint32_t i = 0; i < m_shards.size(); ++i)
+    {
+        const uint32_t side = i % m_sides;
+        NodeWindowShard& shard = *m_shards[i];
+        const int64_t early = side * m_lookAhead;
+        m_bucket[side] = (now + early) / m_window;
+        shard.Reset(m_window, early, m_bucket[side]);
+    }
+}
+
+void
+NodeWindowTeam::SetLookAhead(int64_t lookAhead, int64_t now)
+{
+    const auto mail = TakeMail(); // windows are others
+    m_lookAhead = lookAhead;
+    ResetShards(now);
+    RegisterAll();
+    GiveBack(mail);
+}
+
+void
 NodeWindowTeam::RegisterAll()
 {
     DeliverPosts();
     NodeWindowOutlook::isLarge = m_units.size() >= NodeWindowOutlook::LARGE;
-    for (const auto& shard : m_shards)
+    for (uint32_t i = 0; i < m_shards.size(); ++i)
     {
-        shard->Reset(m_window, m_bucket);
+        const uint32_t side = i % m_sides;
+        m_shards[i]->Reset(m_window, side * m_lookAhead, m_bucket[side]);
     }
     for (Unit& unit : m_units)
     {
@@ -113,14 +153,23 @@ NodeWindowTeam::RegisterAll()
 }
 
 int64_t
-NodeWindowTeam::FirstBucket()
+NodeWindowTeam::FirstBegin(uint32_t side)
 {
     int64_t first = Unit::NEVER;
-    for (const auto& shard : m_shards)
+    int64_t post = Unit::NEVER;
+    for (std::size_t i = side; i < m_shards.size(); i += m_sides)
     {
-        first = std::min(first, shard->FirstBucket());
+        first = std::min(first, m_shards[i]->FirstBucket());
     }
-    return first;
+    // Units of the other side post what is for this one.
+    for (std::size_t i = side ^ (m_sides - 1); m_shards.size() > m_sides && i < m_shards.size();
+         i += m_sides)
+    {
+        post = std::min(post, m_shards[i]->GetFirstPost());
+    }
+    const NodeWindowShard& one = ShardOf(0, side);
+    first = post == Unit::NEVER ? first : std::min(first, one.WindowOf(post));
+    return first == Unit::NEVER ? first : one.BeginOf(first);
 }
 
 void
@@ -140,8 +189,9 @@ NodeWindowTeam::DeliverPosts()
 }
 
 void
-NodeWindowTeam::Assign(Unit& unit, uint32_t shard)
+NodeWindowTeam::Assign(Unit& unit, uint32_t thread)
 {
+    const uint32_t shard = thread * m_sides + (m_sides > 1 ? unit.side : 0);
     unit.shard = m_shards[shard].get();
     for (const RdmaPort* port : unit.arrivals.GetPorts())
     {
@@ -155,14 +205,14 @@ NodeWindowTeam::Deal()
     std::vector<uint32_t> threadOf(m_units.size());
     for (std::size_t i = 0; i < m_units.size(); ++i)
     {
-        threadOf[i] = m_units[i].shard->GetIndex();
+        threadOf[i] = m_units[i].shard->GetIndex() / m_sides;
     }
     m_deal->Deal(m_units, threadOf);
     DeliverPosts();
     for (std::size_t i = 0; i < m_units.size(); ++i)
     {
         m_units[i].load = 0;
-        if (threadOf[i] != m_units[i].shard->GetIndex())
+        if (threadOf[i] != m_units[i].shard->GetIndex() / m_sides)
         {
             Assign(m_units[i], threadOf[i]);
         }
@@ -173,18 +223,21 @@ NodeWindowTeam::Deal()
 // Running -----------------------------------------------------------------------------------------
 
 void
-NodeWindowTeam::RunShard(uint32_t index)
+NodeWindowTeam::RunShard(uint32_t thread)
 {
     const auto begin = std::chrono::steady_clock::now();
-    NodeWindowShard& shard = *m_shards[index];
-    shard.ForgetPosts(); // those of before are being taken
-    for (const auto& from : m_shards)
+    for (uint32_t side = 0; side < m_sides; ++side)
     {
-        shard.TakePosts(m_turn ^ 1, *from);
+        NodeWindowShard& shard = ShardOf(thread, side);
+        shard.ForgetPosts(); // those of before are being taken
+        for (const auto& from : m_shards)
+        {
+            shard.TakePosts(m_turn ^ 1, *from);
+        }
     }
-    shard.Run(m_bucket, m_cut);
+    ShardOf(thread, m_side).Run(m_bucket[m_side], m_cut);
     m_deal->AddBusy(
-        index,
+        thread,
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }
 
@@ -194,9 +247,9 @@ NodeWindowTeam::RunTogether()
     // What is not worth a word to the others.
     constexpr std::size_t FEW = 8;
     std::size_t crowd = 0;
-    for (const auto& shard : m_shards)
+    for (uint32_t thread = 0; thread < CountThreads(); ++thread)
     {
-        crowd += shard->GetCrowd(m_bucket);
+        crowd += ShardOf(thread, m_side).GetCrowd(m_bucket[m_side]);
     }
     if (!m_always && (!m_deal->WasDealt() || crowd < FEW))
     {
@@ -206,7 +259,7 @@ NodeWindowTeam::RunTogether()
     {
         try
         {
-            m_crew = std::make_unique<NodeWindowCrew>(static_cast<uint32_t>(m_shards.size()),
+            m_crew = std::make_unique<NodeWindowCrew>(CountThreads(),
                                                       [this](uint32_t who) { RunShard(who); });
         }
         catch (const std::system_error&)
@@ -226,17 +279,20 @@ NodeWindowTeam::RunTogether()
 }
 
 void
-NodeWindowTeam::Run(int64_t bucket, int64_t cut)
+NodeWindowTeam::Run(uint32_t side, int64_t begin, int64_t cut)
 {
-    m_bucket = bucket;
+    const int64_t bucket = ShardOf(0, side).WindowOf(begin);
+    const uint32_t threads = CountThreads();
+    m_side = side;
+    m_bucket[side] = bucket;
     m_cut = cut;
-    for (const auto& shard : m_shards)
+    for (uint32_t thread = 0; thread < threads; ++thread)
     {
-        shard->Begin(bucket);
+        ShardOf(thread, side).Begin(bucket);
     }
-    if (m_shards.size() == 1)
+    if (threads == 1)
     {
-        m_shards[0]->Run(bucket, cut);
+        ShardOf(0, side).Run(bucket, cut);
         return;
     }
     const uint64_t before = GetEventCount();
@@ -244,11 +300,12 @@ NodeWindowTeam::Run(int64_t bucket, int64_t cut)
     if (!together)
     {
         DeliverPosts();
-        for (const auto& shard : m_shards)
+        for (uint32_t thread = 0; thread < threads; ++thread)
         {
-            if (shard->FirstBucket() == bucket)
+            NodeWindowShard& shard = ShardOf(thread, side);
+            if (shard.FirstBucket() == bucket)
             {
-                shard->Run(bucket, cut);
+                shard.Run(bucket, cut);
             }
         }
     }

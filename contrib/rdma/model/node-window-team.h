@@ -9,9 +9,11 @@
 #include "node-window-shard.h"
 #include "node-window-unit.h"
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace ns3
@@ -24,6 +26,16 @@ class NodeWindowCrew;
  * The threads that run the units of node windows, each those of its shard, where that is faster
  * than one of them (NodeWindowPace); and who has which units (NodeWindowDeal). What units send to
  * those of another shard lies with the sender's until the next window.
+ *
+ * Where every link joins units of two different sides, these can take turns:
+ *
+ *     time ->   | side 0 | side 0, then ... |        |        windows of two delays of a link each,
+ *          | side 1 | side 1 first,  |  then it again |       those of side 1 one delay earlier
+ *
+ * When a window of one side is run, the other side has run to its middle, one delay before its end:
+ * nothing that is under way gets there before the end. So what a unit needs is fetched once for
+ * twice as many events. A thread has a shard for each side, which it fills with what its units of
+ * the other one send.
  */
 class NodeWindowTeam
 {
@@ -33,6 +45,8 @@ class NodeWindowTeam
     using Unit = NodeWindowUnit;
 
     static constexpr uint32_t MAX_THREADS = 64;
+
+    static constexpr uint32_t MOST_SIDES = 2;
 
     /// \param units outlive this; there may be more of them between windows
     explicit NodeWindowTeam(std::deque<Unit>& units);
@@ -66,7 +80,7 @@ class NodeWindowTeam
     /// \return the largest number of threads that were at work at once so far
     uint32_t GetThreadsUsed() const
     {
-        return m_parallelEvents ? static_cast<uint32_t>(m_shards.size()) : 1;
+        return m_parallelEvents ? CountThreads() : 1;
     }
 
     /// \return events in windows that several threads ran
@@ -82,16 +96,35 @@ class NodeWindowTeam
         return m_shards;
     }
 
+    /// From the next Begin on. \param sides 1 or 2: units say which is theirs, NodeWindowUnit::side
+    void SetSides(uint32_t sides)
+    {
+        m_sidesNext = sides;
+    }
+
+    uint32_t GetSides() const
+    {
+        return m_sides;
+    }
+
     /// A run begins. \param most threads that there is anything to do for
     void Begin(uint32_t most);
     /// It ends, by an exception it may be.
     void End();
 
-    /// \param window ticks \param base the window that was run last
-    void SetWindow(int64_t window, int64_t base);
+    /// \param lookAhead ticks: a window is as long, with two sides twice \param now all has run
+    /// before that
+    void SetLookAhead(int64_t lookAhead, int64_t now);
 
-    /// \return the first window that some unit has something in; NEVER: there is none
-    int64_t FirstBucket();
+    /// \return the length of a window, ticks
+    int64_t GetWindow() const
+    {
+        return m_window;
+    }
+
+    /// \return when the first window begins that some unit of a side has something in, a tick;
+    /// NEVER: there is none
+    int64_t FirstBegin(uint32_t side);
 
     /// Something came for a unit. Between windows, or by the event of a unit.
     /// \param shard the unit's: RdmaPort::SetPeerShard
@@ -109,8 +142,8 @@ class NodeWindowTeam
     /// What is on its way to units lies with them from now on. Between windows.
     void DeliverPosts();
 
-    /// All units that have something in a window, up to `cut`.
-    void Run(int64_t bucket, int64_t cut);
+    /// All units of a side that have something in a window, up to `cut`. \param begin FirstBegin
+    void Run(uint32_t side, int64_t begin, int64_t cut);
     /// What that left for the window's end has been done: units may move.
     void EndWindow();
 
@@ -120,13 +153,32 @@ class NodeWindowTeam
     /// A thread's part of that.
     void RunShard(uint32_t index);
     void RegisterAll();
-    void Assign(Unit& unit, uint32_t shard);
+    void Assign(Unit& unit, uint32_t thread);
     void Deal();
+    /// What lies with units as it was sent, before windows are others.
+    std::vector<std::pair<Unit*, Mail>> TakeMail();
+    void GiveBack(const std::vector<std::pair<Unit*, Mail>>& mail);
+    /// Forgets which units have something when. \param now all has run before that
+    void ResetShards(int64_t now);
+
+    uint32_t CountThreads() const
+    {
+        return static_cast<uint32_t>(m_shards.size()) / m_sides;
+    }
+
+    NodeWindowShard& ShardOf(uint32_t thread, uint32_t side) const
+    {
+        return *m_shards[thread * m_sides + side];
+    }
 
     std::deque<Unit>& m_units;
-    Shards m_shards;
+    Shards m_shards; //!< by thread and side
+    uint32_t m_sides{1};
+    uint32_t m_sidesNext{1};
+    int64_t m_lookAhead{1};
     int64_t m_window{1};
-    int64_t m_bucket{0}; //!< that is run, or was run last
+    uint32_t m_side{0};                         //!< that runs, or ran last
+    std::array<int64_t, MOST_SIDES> m_bucket{}; //!< of each that is run, or was run last
     int64_t m_cut{0};
     uint32_t m_threads{1};
     bool m_always{false};

@@ -305,6 +305,7 @@ struct alignas(64) NodeWindowUnit
     bool foresees{false};                  //!< it has had events that say what they will need
     uint8_t depths{0};                     //!< RdmaPortUser::GetDepths of its ports' users, most
     uint8_t kind{0};                       //!< NodeWindows::SetKind
+    uint8_t side{0};                       //!< NodeWindowTeam
     std::vector<NodeWindowMail> inbox;     //!< frames that ports take when they are sent
     NodeWindowList<NodeWindowSent> outbox; //!< what its ports have sent to other units
     NodeWindowArrivals arrivals;

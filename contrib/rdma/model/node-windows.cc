@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <iterator>
 #include <mutex>
 #include <system_error>
 #include <tuple>
@@ -160,8 +161,25 @@ void
 NodeWindows::SetLookAhead(int64_t ticks)
 {
     NS_ABORT_MSG_IF(ticks < 1, "units that reach each other at once are one unit");
-    m_window = ticks;
-    m_team.SetWindow(ticks, m_now / ticks);
+    // One side may be behind when it was stopped.
+    int64_t now = m_now;
+    for (uint32_t side = 0; side < m_team.GetSides(); ++side)
+    {
+        now = std::min(now, m_team.FirstBegin(side));
+    }
+    m_lookAhead = ticks;
+    m_team.SetLookAhead(ticks, std::max<int64_t>(0, now));
+    m_window = m_team.GetWindow();
+}
+
+void
+NodeWindows::SetSides(const std::vector<uint8_t>& sideOf)
+{
+    for (std::size_t i = 0; i < m_units.size(); ++i)
+    {
+        m_units[i].side = sideOf.empty() ? 0 : sideOf[i];
+    }
+    m_team.SetSides(sideOf.empty() ? 1 : 2);
 }
 
 // Events ------------------------------------------------------------------------------------------
@@ -352,33 +370,48 @@ NodeWindows::GetParallelShare() const
 // Running -----------------------------------------------------------------------------------------
 
 void
-NodeWindows::RunBucket(int64_t bucket, int64_t cut)
+NodeWindows::RunWindow(const NodeWindowPlan& plan, int64_t cut)
 {
-    m_team.Run(bucket, cut);
-    EndWindow();
+    // Of the side that ran last the second half of a window may wait, until the other side is
+    // there.
+    NS_ABORT_MSG_IF(!m_waiting.empty() && m_waitingSide == plan.side,
+                    "a side runs on while what it has to tell waits");
+    const NodeWindowTeam::Shards& shards = m_team.GetShards();
+    for (std::size_t i = plan.side; i < shards.size(); i += m_team.GetSides())
+    {
+        shards[i]->notes.clear();
+        shards[i]->noteMemory.Clear();
+    }
+    m_team.Run(plan.side, plan.begin, cut);
+    m_done[plan.side] = std::max(m_done[plan.side], cut);
+    EndWindow(plan.side);
     m_team.EndWindow();
 }
 
 void
-NodeWindows::EndWindow()
+NodeWindows::EndWindow(uint32_t side)
 {
-    for (const auto& shard : m_team.GetShards())
+    const NodeWindowTeam::Shards& shards = m_team.GetShards();
+    const uint32_t sides = m_team.GetSides();
+    for (std::size_t i = side; i < shards.size(); i += sides)
     {
-        m_last = std::max(m_last, shard->GetLast());
-        m_letters.insert(m_letters.end(), shard->letters.begin(), shard->letters.end());
-        shard->letters.clear();
-        for (const NodeWindowNote& note : shard->notes)
+        NodeWindowShard& shard = *shards[i];
+        m_last = std::max(m_last, shard.GetLast());
+        m_letters.insert(m_letters.end(), shard.letters.begin(), shard.letters.end());
+        shard.letters.clear();
+        for (const NodeWindowNote& note : shard.notes)
         {
-            m_notes.push_back({note.ts, note.context, &note});
+            m_waiting.push_back({note.ts, note.context, &note});
         }
     }
     if (!m_letters.empty())
     {
         DeliverLetters();
     }
-    if (!m_notes.empty())
+    if (!m_waiting.empty())
     {
-        TellNotes();
+        TellNotes(sides == 1 ? NEVER : std::min(FirstOf(0), FirstOf(1)));
+        m_waitingSide = side;
     }
     m_now = m_last;
 }
@@ -461,8 +494,19 @@ NodeWindows::SortNotes()
 }
 
 void
-NodeWindows::TellNotes()
+NodeWindows::TellNotes(int64_t until)
 {
+    const auto waits = [until](const Told& told) { return told.ts >= until; };
+    std::copy_if(m_waiting.begin(),
+                 m_waiting.end(),
+                 std::back_inserter(m_notes),
+                 [&](const Told& told) { return !waits(told); });
+    if (m_notes.empty())
+    {
+        return;
+    }
+    m_waiting.erase(std::stable_partition(m_waiting.begin(), m_waiting.end(), waits),
+                    m_waiting.end());
     // A context's own lie in one shard, in their order.
     SortNotes();
     // What the collectors of thousands of nodes know of one of them is in no cache.
@@ -492,11 +536,6 @@ NodeWindows::TellNotes()
     }
     m_noteContext = Simulator::NO_CONTEXT;
     m_notes.clear();
-    for (const auto& shard : m_team.GetShards())
-    {
-        shard->notes.clear();
-        shard->noteMemory.Clear();
-    }
 }
 
 int64_t
@@ -605,20 +644,71 @@ NodeWindows::RunGlobal(const NodeWindowPlan& plan)
     }
 }
 
+int64_t
+NodeWindows::FirstOf(uint32_t side)
+{
+    const int64_t begin = m_team.FirstBegin(side);
+    return begin == NEVER ? NEVER : std::max(begin, m_done[side]);
+}
+
+namespace
+{
+
+/// \return the first tick behind something that is behind all that nodes do at its time
+int64_t
+Behind(int64_t ts)
+{
+    return ts == INT64_MAX ? ts : ts + 1;
+}
+
+} // namespace
+
+int64_t
+NodeWindows::GridAfter(int64_t from)
+{
+    return m_grids.empty() || from == NEVER ? NEVER : Behind(NextGrid(from));
+}
+
+void
+NodeWindows::PlanSide(NodeWindowPlan& plan)
+{
+    if (m_team.GetSides() == 1)
+    {
+        plan.begin = m_team.FirstBegin(0);
+        plan.done = m_done[0];
+        return;
+    }
+    const int64_t first[] = {FirstOf(0), FirstOf(1)};
+    const int64_t begin[] = {m_team.FirstBegin(0), m_team.FirstBegin(1)};
+    const int64_t both = std::min(first[0], first[1]);
+    // Whatever both have to wait for.
+    const int64_t until =
+        std::min({plan.before, Behind(plan.grid), Behind(plan.behind), GridAfter(both)});
+    // The window that begins first: the other side has run to its middle.
+    uint8_t side = begin[1] < begin[0] ? 1 : 0;
+    if (first[side] >= until)
+    {
+        side ^= 1; // it has waited for that one
+    }
+    plan.side = side;
+    plan.begin = begin[side];
+    plan.done = m_done[side];
+}
+
 NodeWindowPlan
 NodeWindows::MakePlan()
 {
     TakeFromElsewhere();
-    const int64_t bucket = m_team.FirstBucket();
     const RdmaGridTimer* grid = FirstGrid();
-    const NodeWindowPlan mine{bucket == NEVER ? NEVER : bucket * m_window,
-                              m_before.empty() ? NEVER : m_before.begin()->first.ts,
-                              grid ? grid->GetDueTick() : NEVER,
-                              m_global.empty() ? NEVER : m_global.begin()->first.ts,
-                              m_done,
-                              m_last,
-                              IsStopped(),
-                              grid ? grid->GetKind() : RdmaGridTimer::ALONE};
+    NodeWindowPlan mine{NEVER,
+                        m_before.empty() ? NEVER : m_before.begin()->first.ts,
+                        grid ? grid->GetDueTick() : NEVER,
+                        m_global.empty() ? NEVER : m_global.begin()->first.ts,
+                        0,
+                        m_last,
+                        IsStopped(),
+                        grid ? grid->GetKind() : RdmaGridTimer::ALONE};
+    PlanSide(mine);
     if (!m_ranks)
     {
         return mine;
@@ -649,33 +739,32 @@ NodeWindows::Run()
 
     m_stop = false;
     m_team.Begin(m_unitCount);
-    SetLookAhead(m_ranks ? m_ranks->Least(m_window) : m_window);
-    m_done = 0;
-    const auto behind = [](int64_t ts) { return ts == NEVER ? NEVER : ts + 1; };
+    SetLookAhead(m_ranks ? m_ranks->Least(m_lookAhead) : m_lookAhead);
+    m_done = {};
     for (;;)
     {
         const NodeWindowPlan plan = MakePlan();
         if (plan.stop || plan.IsEmpty())
         {
             m_stop = plan.stop; // of another rank, it may be
+            TellNotes(NEVER);
             return;
         }
         const int64_t cut =
             plan.begin == NEVER
                 ? NEVER
                 : std::min(
-                      {plan.begin + m_window, plan.before, behind(plan.grid), behind(plan.behind)});
+                      {plan.begin + m_window, plan.before, Behind(plan.grid), Behind(plan.behind)});
         if (plan.begin == NEVER || cut <= std::max(plan.begin, plan.done))
         {
             RunGlobal(plan); // nothing of the nodes is before that
             continue;
         }
         // A grid timer may be armed by then. Ranks have different ones, and wait for the last.
-        const int64_t grid =
-            m_grids.empty() ? NEVER : behind(NextGrid(std::max(plan.begin, m_done)));
+        const int64_t grid = GridAfter(m_team.GetSides() == 1 ? std::max(plan.begin, m_done[0])
+                                                              : std::min(FirstOf(0), FirstOf(1)));
         m_begin = plan.begin;
-        RunBucket(plan.begin / m_window, std::min(cut, grid));
-        m_done = std::max(m_done, std::min(cut, grid));
+        RunWindow(plan, std::min(cut, grid));
     }
 }
 

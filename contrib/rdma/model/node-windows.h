@@ -6,6 +6,7 @@
 
 #include "node-window-team.h"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -104,6 +105,19 @@ class NodeWindows
     void RemoveAhead(uint32_t context, const NodeWindowAhead* ahead);
     /// \param ticks no event of a unit reaches another sooner
     void SetLookAhead(int64_t ticks);
+    /**
+     * From the next Run on units of two sides take turns (NodeWindowTeam), if what units schedule
+     * for others and for nobody, and what observers do, comes two look-aheads later. \param sideOf
+     * by unit, in the order of UnitOf's first calls, 0 or 1: none sends anything to one of its own;
+     * empty: all units run together. Between windows, with one rank
+     */
+    void SetSides(const std::vector<uint8_t>& sideOf);
+
+    /// \return all units, those that have become part of another included
+    std::deque<Unit>& GetUnitList()
+    {
+        return m_units;
+    }
 
     // Threads ------------------------------------------------------------------------------------
 
@@ -181,7 +195,8 @@ class NodeWindows
         if (&unit != Unit::Running())
         {
             unit.shard->Register(unit, ts);
-            m_done = ts < m_done ? ts : m_done; // at the time of an event without a node
+            int64_t& done = m_done[unit.side];
+            done = ts < done ? ts : done; // at the time of an event without a node
         }
         else if (ts == unit.now && uint64_t{context} << 32 < unit.tie)
         {
@@ -373,15 +388,22 @@ class NodeWindows
     bool Find(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* event, bool take);
     void AddUnit(uint32_t context);
     NodeWindowKey KeyNow(int64_t ts);
-    void RunBucket(int64_t bucket, int64_t cut);
+    void RunWindow(const NodeWindowPlan& plan, int64_t cut);
     /// What comes next, in all ranks.
     NodeWindowPlan MakePlan();
+    /// \return the first tick that units of a side may have something at; NEVER: they have nothing
+    int64_t FirstOf(uint32_t side);
+    /// Which side runs next, and when its window begins.
+    void PlanSide(NodeWindowPlan& plan);
+    /// \return how long a cut at what grid timers may be due at allows a window to be
+    int64_t GridAfter(int64_t from);
     /// The events without a node, and grid timers, of that time and class.
     void RunGlobal(const NodeWindowPlan& plan);
     void RunGlobal(GlobalEvents& events);
-    void EndWindow();
+    void EndWindow(uint32_t side);
     void DeliverLetters();
-    void TellNotes();
+    /// \param until a tick: the others wait
+    void TellNotes(int64_t until);
     void TakeFromElsewhere();
     int64_t NextGrid(int64_t from);
     /// \return the timer that is due first, or null
@@ -389,10 +411,12 @@ class NodeWindows
 
     static NodeWindows* g_active;
 
-    int64_t m_window{LONGEST_PS};
+    int64_t m_lookAhead{LONGEST_PS};
+    int64_t m_window{LONGEST_PS}; //!< its length: with two sides twice the look-ahead
     int64_t m_begin{0};
     uint32_t m_noteContext{UINT32_MAX};
-    int64_t m_done{0}; //!< the nodes have no event before that
+    /// By side: its nodes have no event before that.
+    std::array<int64_t, NodeWindowTeam::MOST_SIDES> m_done{};
     int64_t m_now{0};
     int64_t m_last{0}; //!< of all events so far
     std::atomic<bool> m_stop{false};
@@ -423,7 +447,9 @@ class NodeWindows
     /// By time, context and, of one context, as they were made.
     void SortNotes();
 
-    std::vector<Told> m_notes;
+    std::vector<Told> m_notes;   //!< that are told now
+    std::vector<Told> m_waiting; //!< not yet, of one side
+    uint32_t m_waitingSide{0};
     std::vector<Told> m_unsorted;        //!< while they are sorted
     std::vector<uint32_t> m_notesBefore; //!< by bin: how many lie in those before it
     std::vector<RdmaGridTimer*> m_grids;

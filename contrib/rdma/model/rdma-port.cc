@@ -12,8 +12,8 @@
 #include "ns3/node.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cmath>
+#include <cstddef>
 
 namespace ns3
 {
@@ -48,12 +48,14 @@ NoUser g_noUser;
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof" // g++ and clang++ know it of such classes, too
+
 void
 RdmaPort::CheckLines()
 {
     static_assert(offsetof(RdmaPort, m_busyUntil) - offsetof(RdmaPort, m_rxFrames) == 64);
     static_assert(offsetof(RdmaPort, m_queue) - offsetof(RdmaPort, m_busyUntil) == 64);
 }
+
 #pragma GCC diagnostic pop
 
 RdmaPort::RdmaPort()
@@ -449,7 +451,7 @@ RdmaPort::Send(RdmaFrame* frame, int64_t now)
                                     {RdmaClock::TickAt(frame->time), frame, m_peerSlot, plain});
         return;
     }
-    if (unit->shard->GetIndex() == m_peerShard)
+    if (unit->shard->GetNear() == m_peerShard)
     {
         PrefetchLine(m_peerUnit);
     }
