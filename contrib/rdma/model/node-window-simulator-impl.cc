@@ -313,7 +313,7 @@ NodeWindowSimulatorImpl::FindLookAhead()
         }
     }
     const bool turns = m_turns && delayed && !others && !ports.empty() && !m_windows->GetRanks();
-    FindSides(turns ? links : {});
+    FindSides(turns ? links : decltype(links)());
     NS_LOG_INFO("look-ahead: " << TimeStep(static_cast<uint64_t>(least)).As(Time::NS));
 }
 
