@@ -338,7 +338,7 @@ NodeWindowShard::EmptyOutbox(Unit& unit)
 {
     NodeWindowShard& near = *m_near;
     const uint32_t nearIndex = near.m_index;
-    if (NodeWindowOutlook::isLarge || m_running.size() >= MANY)
+    if (NodeWindowOutlook::isLarge || GetRunning() >= MANY)
     {
         for (const NodeWindowSent& sent : unit.outbox)
         {
@@ -449,7 +449,7 @@ NodeWindowShard::Prefetch(std::size_t place, int64_t cut) const
     constexpr std::size_t LAST = RdmaPortUser::DEPTHS + 2;
     constexpr std::size_t LAST_OF_SHALLOW = 5;
     static_assert(NodeWindowAhead::DEPTHS == RdmaPortUser::DEPTHS);
-    const bool isFar = NodeWindowOutlook::isLarge || m_running.size() >= VERY_MANY;
+    const bool isFar = NodeWindowOutlook::isLarge || GetRunning() >= VERY_MANY;
     const std::size_t left = m_running.size() - place;
     if (left > LAST + 1)
     {
@@ -521,7 +521,7 @@ NodeWindowShard::Run(int64_t bucket, int64_t cut)
             unit->bucket = bucket;
         }
     }
-    const bool looksAhead = NodeWindowOutlook::isLarge || m_running.size() >= MANY;
+    const bool looksAhead = NodeWindowOutlook::isLarge || GetRunning() >= MANY;
     for (std::size_t i = 0; i < m_running.size(); ++i)
     {
         if (looksAhead)

@@ -327,6 +327,12 @@ class alignas(64) NodeWindowShard
     }
 
     void AddToBucket(Unit& unit, int64_t bucket);
+    /// \return how many units share the cache in this window: with sides the other one's as well
+    std::size_t GetRunning() const
+    {
+        return m_near == this ? m_running.size() : 2 * m_running.size();
+    }
+
     /// What a unit has sent goes to those that get it.
     void EmptyOutbox(Unit& unit);
     /// Where Add will write that.
