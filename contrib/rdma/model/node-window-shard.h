@@ -327,6 +327,7 @@ class alignas(64) NodeWindowShard
     }
 
     void AddToBucket(Unit& unit, int64_t bucket);
+
     /// \return how many units share the cache in this window: with sides the other one's as well
     std::size_t GetRunning() const
     {

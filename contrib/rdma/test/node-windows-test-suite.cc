@@ -24,13 +24,29 @@ using namespace ns3::rdmatest;
 namespace
 {
 
-/// ns-3's, node windows, and node windows by three threads that run whatever there is.
+/// ns-3's, node windows, and node windows by three threads that run whatever there is; the same two
+/// where nodes of two sides take turns.
 enum class Kind
 {
     NS3,
     WINDOWS,
-    THREADS
+    THREADS,
+    TURNS,
+    TURNS_THREADS
 };
+
+constexpr Kind WINDOW_KINDS[] = {Kind::WINDOWS, Kind::THREADS, Kind::TURNS, Kind::TURNS_THREADS};
+
+const char*
+NameOf(Kind kind)
+{
+    const char* const names[] = {"ns-3's engine",
+                                 "node windows",
+                                 "three threads",
+                                 "two sides in turns",
+                                 "two sides in turns, three threads"};
+    return names[static_cast<int>(kind)];
+}
 
 /// ns-3 runs with this engine until it goes.
 class Engine
@@ -39,7 +55,9 @@ class Engine
     explicit Engine(Kind kind)
     {
         const bool windows = kind != Kind::NS3;
-        const bool threads = kind == Kind::THREADS;
+        const bool threads = kind == Kind::THREADS || kind == Kind::TURNS_THREADS;
+        const bool turns = kind == Kind::TURNS || kind == Kind::TURNS_THREADS;
+        Config::SetDefault("ns3::NodeWindowSimulatorImpl::Turns", BooleanValue(turns));
         Config::SetDefault("ns3::NodeWindowSimulatorImpl::Threads", UintegerValue(threads ? 3 : 1));
         Config::SetDefault("ns3::NodeWindowSimulatorImpl::ThreadsAlways", BooleanValue(threads));
         GlobalValue::Bind(
@@ -51,6 +69,7 @@ class Engine
     ~Engine()
     {
         Simulator::Destroy();
+        Config::SetDefault("ns3::NodeWindowSimulatorImpl::Turns", BooleanValue(false));
         Config::SetDefault("ns3::NodeWindowSimulatorImpl::Threads", UintegerValue(1));
         Config::SetDefault("ns3::NodeWindowSimulatorImpl::ThreadsAlways", BooleanValue(false));
         GlobalValue::Bind("SimulatorImplementationType", StringValue("ns3::DefaultSimulatorImpl"));
@@ -107,9 +126,11 @@ class NodeWindowEventsTestCase : public TestCase
   private:
     void DoRun() override
     {
-        NS_TEST_EXPECT_MSG_EQ(CountOf(Kind::WINDOWS),
-                              CountOf(Kind::NS3),
-                              "as many events as of ns-3's engine");
+        const uint64_t expected = CountOf(Kind::NS3);
+        for (const Kind kind : WINDOW_KINDS)
+        {
+            NS_TEST_EXPECT_MSG_EQ(CountOf(kind), expected, "events of " << NameOf(kind));
+        }
     }
 
     /// The same under both engines. \return events
@@ -208,6 +229,14 @@ class NodeWindowOrderTestCase : public TestCase
         tell(pair.a, 300, 'e');
         tell(pair.a, 600, 'g', true); // on the grid: for the next point
         tell(pair.a, 901, 'i');
+        // Cables of 1 us: what is told of one side waits for the other, which is a window behind.
+        tell(pair.b, 3200, 'm');
+        tell(pair.a, 3100, 'l');
+        tell(pair.b, 2700, 'k', true);
+        tell(pair.a, 2600, 'j');
+        tell(pair.a, 4999, 'n');
+        tell(pair.b, 5000, 'o');
+        tell(pair.a, 5000, 'o');
         Simulator::Run();
         std::ostringstream text;
         text << listener.heard;
@@ -221,10 +250,13 @@ class NodeWindowOrderTestCase : public TestCase
     void DoRun() override
     {
         const std::string expected =
-            "abcd<ef#>gh#i 50 100 200 299 300 300 300 300 300 600 700 900 901";
-        NS_TEST_EXPECT_MSG_EQ(Hear(Kind::NS3), expected, "ns-3's engine");
-        NS_TEST_EXPECT_MSG_EQ(Hear(Kind::WINDOWS), expected, "node windows");
-        NS_TEST_EXPECT_MSG_EQ(Hear(Kind::THREADS), expected, "three threads");
+            "abcd<ef#>gh#ijk#lmnoo 50 100 200 299 300 300 300 300 300 600 700 900 901 2600 2700 "
+            "3000 3100 3200 4999 5000 5000";
+        NS_TEST_EXPECT_MSG_EQ(Hear(Kind::NS3), expected, NameOf(Kind::NS3));
+        for (const Kind kind : WINDOW_KINDS)
+        {
+            NS_TEST_EXPECT_MSG_EQ(Hear(kind), expected, NameOf(kind));
+        }
     }
 };
 
@@ -375,8 +407,10 @@ class NodeWindowFabricsTestCase : public TestCase
         RdmaPortCounters totals;
         RdmaPortCounters again;
         const std::string expected = Leave(Kind::NS3, &totals);
-        NS_TEST_EXPECT_MSG_EQ(Leave(Kind::WINDOWS, &again), expected, "node windows");
-        NS_TEST_EXPECT_MSG_EQ(Leave(Kind::THREADS, &again), expected, "three threads");
+        for (const Kind kind : WINDOW_KINDS)
+        {
+            NS_TEST_EXPECT_MSG_EQ(Leave(kind, &again), expected, NameOf(kind));
+        }
         NS_TEST_EXPECT_MSG_GT(totals.txFrames, 0, "something was sent");
         g_marks += totals.ecnMarks;
         g_pauses += totals.pausesReceived;
@@ -428,19 +462,30 @@ class Returner : public RdmaPortUser
 class NodeWindowNewLinkTestCase : public TestCase
 {
   public:
-    NodeWindowNewLinkTestCase()
-        : TestCase("a link that is added between two runs leads to wherever its other end runs")
+    /// What each run adds: links from each node, or from each even one, to the one so far on.
+    struct Added
+    {
+        uint32_t distance;
+        bool everyNode;
+    };
+
+    NodeWindowNewLinkTestCase(uint32_t nodes, std::vector<Added> runs, const std::string& what)
+        : TestCase("a link that is added between two runs leads to wherever its other end runs: " +
+                   what),
+          m_nodes(nodes),
+          m_runs(std::move(runs))
     {
     }
 
   private:
-    static constexpr uint32_t NODES = 7;
+    uint32_t m_nodes;
+    std::vector<Added> m_runs;
 
     std::string Leave(Kind kind)
     {
         const Engine engine(kind);
-        std::vector<Ptr<Node>> nodes(NODES);
-        std::deque<Returner> users(NODES);
+        std::vector<Ptr<Node>> nodes(m_nodes);
+        std::deque<Returner> users(m_nodes);
         for (Ptr<Node>& node : nodes)
         {
             node = CreateObject<Node>();
@@ -462,20 +507,18 @@ class NodeWindowNewLinkTestCase : public TestCase
                 port->Enqueue(Returner::Make(150), RdmaClock::Now());
             });
         };
-        for (uint32_t i = 0; i < NODES; ++i)
+        for (const Added& added : m_runs)
         {
-            link(i, (i + 1) % NODES);
-        }
-        for (uint32_t round = 2; round < 5; ++round)
-        {
-            Simulator::Stop(MicroSeconds(90)); // 32 windows and more, so nodes have moved
-            Simulator::Run();
-            for (uint32_t i = 0; i < NODES; ++i)
+            for (uint32_t i = 0; i < m_nodes; i += added.everyNode ? 1 : 2)
             {
-                link(i, (i + round) % NODES);
+                link(i, (i + added.distance) % m_nodes);
             }
+            if (&added != &m_runs.back())
+            {
+                Simulator::Stop(MicroSeconds(90)); // 32 windows and more, so nodes have moved
+            }
+            Simulator::Run();
         }
-        Simulator::Run();
         std::string all;
         for (const Returner& user : users)
         {
@@ -487,12 +530,19 @@ class NodeWindowNewLinkTestCase : public TestCase
     void DoRun() override
     {
         const std::string expected = Leave(Kind::NS3);
+        uint32_t links = 0;
+        for (const Added& added : m_runs)
+        {
+            links += added.everyNode ? m_nodes : (m_nodes + 1) / 2;
+        }
         // Each of the frames comes 151 times.
         NS_TEST_EXPECT_MSG_EQ(std::count(expected.begin(), expected.end(), '\n'),
-                              4 * NODES * 151 + NODES,
+                              links * 151 + m_nodes,
                               "all frames came");
-        NS_TEST_EXPECT_MSG_EQ(Leave(Kind::WINDOWS), expected, "node windows");
-        NS_TEST_EXPECT_MSG_EQ(Leave(Kind::THREADS), expected, "three threads");
+        for (const Kind kind : WINDOW_KINDS)
+        {
+            NS_TEST_EXPECT_MSG_EQ(Leave(kind), expected, NameOf(kind));
+        }
     }
 };
 
@@ -613,7 +663,14 @@ class NodeWindowTestSuite : public TestSuite
         {
             AddTestCase(new NodeWindowFabricsTestCase(seed), TestCase::QUICK);
         }
-        AddTestCase(new NodeWindowNewLinkTestCase, TestCase::QUICK);
+        using NewLink = NodeWindowNewLinkTestCase;
+        AddTestCase(new NewLink(7, {{1, true}, {2, true}, {3, true}, {4, true}}, "odd rings"),
+                    TestCase::QUICK);
+        AddTestCase(new NewLink(8, {{1, true}, {3, true}, {2, true}}, "two sides, then none"),
+                    TestCase::QUICK);
+        // 0-1, 2-3, 4-5, 6-7; then 0-4 and 2-6: 4 to 7 change sides.
+        AddTestCase(new NewLink(8, {{1, false}, {4, false}, {4, true}}, "nodes change sides"),
+                    TestCase::QUICK);
         AddTestCase(new NodeWindowForeseenTestCase, TestCase::QUICK);
         AddTestCase(new NodeWindowCoverTestCase, TestCase::QUICK);
     }
