@@ -17,6 +17,9 @@
 #include "scenarios/models/transformer-shape.h"
 #include "topologies/names.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace training
 {
 
@@ -415,6 +418,10 @@ KindOf(Config& c)
     if (c.Given("model_type"))
     {
         const std::string type = c.Text("model_type", "");
+        if (!c.In().At("model_type").is_string())
+        {
+            return nullptr; // which is said
+        }
         for (const Kind& kind : kKinds)
         {
             if (type == kind.type)
@@ -444,7 +451,14 @@ KindOf(Config& c)
             }
         }
     }
-    c.In().Fail(c.In().Has("architectures") ? "architectures" : "model_type",
+    if (!c.In().Has("architectures"))
+    {
+        c.In().Missing("model_type",
+                       ", as is /architectures: which of Hugging Face's is it? allowed: " +
+                           topo::JoinNames(types));
+        return nullptr;
+    }
+    c.In().Fail("architectures",
                 "names none that is known here; say \"model_type\", allowed: " +
                     topo::JoinNames(types));
     return nullptr;
@@ -455,7 +469,11 @@ KindOf(Config& c)
 bool
 IsHuggingFace(const nlohmann::json& json)
 {
-    return json.is_object() && (json.contains("model_type") || json.contains("architectures"));
+    // The last are the width in the words of all kinds that are read, and of none of our forms.
+    const char* const members[] = {"model_type", "architectures", "hidden_size", "n_embd", "d_model"};
+    return json.is_object() && std::any_of(std::begin(members),
+                                           std::end(members),
+                                           [&](const char* member) { return json.contains(member); });
 }
 
 void

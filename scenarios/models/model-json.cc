@@ -3,7 +3,7 @@
  *
  * From the JSON of a model to its layers. Forms, told apart by their members:
  *
- *   config.json  "model_type" or "architectures" is there: Hugging Face's (hugging-face.cc)
+ *   config.json  Hugging Face's, by "model_type" or "architectures" (hugging-face.cc)
  *   transformer  "hidden" is there: shapes in the words of Hugging Face's configs
  *   operators    "image" or "input" is there: convolutions and the like; parameters and FLOPs
  *                follow
@@ -140,8 +140,8 @@ ModelSpec::ForwardFlops(uint32_t batch, uint32_t s) const
 namespace
 {
 
-/// A model in one of our own forms.
-void
+/// A model in one of our own forms. \return whether it is clear which
+bool
 ReadOurs(ModelSpec& model, topo::JsonObject& in)
 {
     in.Name("name", model.name);
@@ -162,11 +162,18 @@ ReadOurs(ModelSpec& model, topo::JsonObject& in)
     {
         BuildList(model, in);
     }
+    else if (in.Has("layers") || in.Has("heads") || in.Has("vocab"))
+    {
+        in.Missing("hidden", ": a transformer has layers, hidden, heads and vocab");
+        return false;
+    }
     else
     {
         in.Missing("layers",
                    ": give a transformer (layers, hidden, heads, vocab) or a list of layers");
+        return false;
     }
+    return true;
 }
 
 } // namespace
@@ -183,9 +190,8 @@ ParseModelJson(const nlohmann::json& json,
     {
         BuildHuggingFace(model, in); // of its members most are none of ours
     }
-    else
+    else if (ReadOurs(model, in))
     {
-        ReadOurs(model, in);
         in.Finish();
     }
 

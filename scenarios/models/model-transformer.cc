@@ -41,19 +41,21 @@ namespace training
 namespace
 {
 
-void
+/// \return whether it is known which blocks have experts
+bool
 ReadExperts(topo::JsonObject& in, uint32_t layers, ExpertsShape& experts)
 {
     if (!in.Has("experts"))
     {
-        return;
+        return true;
     }
     topo::JsonObject e = in.Inner(in.At("experts"), "experts");
     e.Whole("count", experts.count, 1, 1 << 16, topo::Need::kRequired);
     e.Whole("top_k", experts.topK, 1, 1 << 16, topo::Need::kRequired);
     e.Whole("ffn", experts.ffn, 1, 1 << 24, topo::Need::kRequired);
     e.Whole("shared_ffn", experts.sharedFfn, 0, 1 << 24);
-    e.Whole("dense_first", experts.denseFirst, 0, 10000);
+    const bool known =
+        !e.Has("dense_first") || e.Whole("dense_first", experts.denseFirst, 0, 10000);
     e.Flag("router_bias", experts.routerBias);
     if (experts.topK > experts.count && experts.count > 0)
     {
@@ -66,6 +68,7 @@ ReadExperts(topo::JsonObject& in, uint32_t layers, ExpertsShape& experts)
                    std::to_string(layers - 1));
     }
     e.Finish();
+    return known;
 }
 
 void
@@ -182,8 +185,8 @@ BuildTransformer(ModelSpec& model, topo::JsonObject& in)
         in.Flag("masked_lm_head", t.maskedHead);
         t.causal = !t.pooler && !t.maskedHead;
         in.Flag("causal", t.causal);
-        ReadExperts(in, t.layers, t.experts);
-        if (t.experts.count > 0 && t.experts.denseFirst == 0)
+        const bool known = ReadExperts(in, t.layers, t.experts);
+        if (known && t.experts.count > 0 && t.experts.denseFirst == 0)
         {
             t.ffn = t.experts.ffn;
             if (in.Has("ffn"))

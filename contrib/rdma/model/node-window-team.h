@@ -29,13 +29,14 @@ class NodeWindowCrew;
  *
  * Where every link joins units of two different sides, these can take turns:
  *
- *     time ->   | side 0 | side 0, then ... |        |        windows of two delays of a link each,
- *          | side 1 | side 1 first,  |  then it again |       those of side 1 one delay earlier
+ *     time ->   0    1    2    3    4    5     look-aheads
+ *     side 0    |   2nd   |   4th   |          windows, in the order in which they run: each begins
+ *     side 1   1st   |   3rd   |   5th   |     in the middle of one of the other side
  *
- * When a window of one side is run, the other side has run to its middle, one delay before its end:
- * nothing that is under way gets there before the end. So what a unit needs is fetched once for
- * twice as many events. A thread has a shard for each side, which it fills with what its units of
- * the other one send.
+ * When a window of one side is run, the other side has run to its middle, one look-ahead before its
+ * end: nothing that is under way gets there before the end. So what a unit needs is fetched once
+ * for twice as many events. A thread has a shard for each side, which it fills with what its units
+ * of the other one send.
  */
 class NodeWindowTeam
 {
