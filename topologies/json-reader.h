@@ -60,6 +60,11 @@ class JsonObject
     /// Only with the keys that were asked for: a misspelt one must not be ignored.
     bool Finish();
 
+    bool IsObject() const
+    {
+        return m_json.is_object();
+    }
+
     bool Has(const char* key);
     /// The member. \pre Has(key)
     const nlohmann::json& At(const char* key) const;

@@ -53,9 +53,9 @@ ScaleUpModel::SetWays(const ScaleUp& links, const LibraryModel* library, uint8_t
     {
         throw std::invalid_argument("ScaleUpModel: negative latency");
     }
-    if (!(links.efficiency > 0 && links.efficiency <= 1))
+    if (!(links.efficiency >= 0.001 && links.efficiency <= 1))
     {
-        throw std::invalid_argument("ScaleUpModel: an efficiency that is not in (0, 1]");
+        throw std::invalid_argument("ScaleUpModel: an efficiency that is not in [0.001, 1]");
     }
     uint64_t psPerByte = PsPerByte(links.perGpu, links.efficiency, kFractionBits);
     if (links.kind == ScaleUp::kPcie)

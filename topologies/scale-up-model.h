@@ -89,7 +89,7 @@ class ScaleUpModel
     static constexpr rdma::TimePoint kNever{std::numeric_limits<int64_t>::max()};
 
     /// Throws std::invalid_argument for a rate below 1 Mb/s, a negative latency, an efficiency that
-    /// is not above 0 and at most 1, PCIe without a host bridge rate, or islands without what is
+    /// is not from 0.001 to 1, PCIe without a host bridge rate, or islands without what is
     /// between them.
     /// \param library null: no message is posted with a protocol
     ScaleUpModel(const ScaleUp& spec, uint32_t gpus, const LibraryModel* library = nullptr);

@@ -90,7 +90,7 @@ ReadScaleUp(JsonObject in, ScaleUp& scaleUp, bool between = false)
     }
     constexpr rdma::Duration kLongestLatency = rdma::Milliseconds(1000);
     in.Rate("per_gpu", scaleUp.perGpu, kSlowestScaleUp, Need::kRequired);
-    in.RealAbove("efficiency", scaleUp.efficiency, 0, 1);
+    in.Real("efficiency", scaleUp.efficiency, 0.001, 1);
     in.Time("latency", scaleUp.latency, kLongestLatency, "1 s", Need::kRequired);
     if (in.Time("bulk_latency", scaleUp.bulkLatency, kLongestLatency, "1 s") &&
         scaleUp.bulkLatency < scaleUp.latency)

@@ -287,7 +287,7 @@ ParseGpuJson(const nlohmann::json& json, const std::string& file, std::vector<to
     in.Text("efficiency_source", gpu.efficiencySource);
     in.Has("aliases");
     in.Has("note");
-    if (errors.size() == before &&
+    if (errors.size() == before && json.is_object() &&
         gpu.peakFp32 + gpu.peakTf32 + gpu.peakFp16 + gpu.peakBf16 + gpu.peakFp8 == 0)
     {
         in.Say("",

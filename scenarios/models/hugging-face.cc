@@ -470,10 +470,15 @@ bool
 IsHuggingFace(const nlohmann::json& json)
 {
     // The last are the width in the words of all kinds that are read, and of none of our forms.
-    const char* const members[] = {"model_type", "architectures", "hidden_size", "n_embd", "d_model"};
-    return json.is_object() && std::any_of(std::begin(members),
-                                           std::end(members),
-                                           [&](const char* member) { return json.contains(member); });
+    const char* const members[] = {"model_type",
+                                   "architectures",
+                                   "hidden_size",
+                                   "n_embd",
+                                   "d_model"};
+    return json.is_object() &&
+           std::any_of(std::begin(members), std::end(members), [&](const char* member) {
+               return json.contains(member);
+           });
 }
 
 void

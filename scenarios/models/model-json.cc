@@ -190,9 +190,9 @@ ParseModelJson(const nlohmann::json& json,
     {
         BuildHuggingFace(model, in); // of its members most are none of ours
     }
-    else if (ReadOurs(model, in))
+    else if (ReadOurs(model, in) || !json.is_object())
     {
-        in.Finish();
+        in.Finish(); // else what its members are for is not known
     }
 
     std::set<std::string> names;

@@ -73,8 +73,9 @@ ModelItems()
             list.push_back(
                 {name,
                  model->family + ", " +
-                     (p >= 1e9 ? Format("%.3g", p * 1e-9) + " G"
-                               : Format("%.4g", p * 1e-6) + " M") +
+                     (p >= 999.5e9 ? Format("%.3g", p * 1e-12) + " T"
+                      : p >= 1e9   ? Format("%.3g", p * 1e-9) + " G"
+                                   : Format("%.4g", p * 1e-6) + " M") +
                      " parameters" +
                      (model->hasSequence ? ", sequence " + std::to_string(model->sequence) : "")});
         }

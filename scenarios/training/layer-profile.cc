@@ -409,7 +409,12 @@ ParseProfileJson(const nlohmann::json& json,
     in.Whole("batch", profile.batch, 1, 1 << 24);
     const ProfileShape shape = ReadProfileShape(in);
     profile.batch = shape.microBatch > 0 ? shape.microBatch : profile.batch;
-    if (!in.Has("layers") || !in.At("layers").is_structured() || in.At("layers").empty())
+    if (!in.IsObject())
+    {
+        in.Has("layers"); // Finish says what is wrong
+        in.Has("name");
+    }
+    else if (!in.Has("layers") || !in.At("layers").is_structured() || in.At("layers").empty())
     {
         in.Say("layers",
                "must be a list of layers in order, each with forward_us and backward_us, or an "
