@@ -58,9 +58,12 @@ function balance() {
     bars: [["compute", tier.max_over_mean, [["busiest over mean", three(tier.max_over_mean)], ["Jain\u2019s index", three(tier.jain)], ["worst", three(tier.worst_max_over_mean) + " at " + String(tier.worst_switch)]]],
       ["grid", tier.worst_max_over_mean, [["worst busy set", three(tier.worst_max_over_mean) + " at " + String(tier.worst_switch)]]]],
   })), (value) => trimmed(digit(value, 3)));
+  const keys = element("div");
+  node.append(keys);
+  redraws.push(() => keys.replaceChildren(legend([[colour("compute"), "busiest link over the mean of its set, mean of the sets"], [colour("grid"), "of the worst busy set"]])));
   if (isNumber(told.hash_collisions)) {
     node.append(element("p", {}, told.hash_collisions ? count(told.hash_collisions) + (told.hash_collisions === 1 ? " pair" : " pairs") + " of flows shared a link while another one of the same choice had none."
-      : "No two flows shared a link while another one of the same choice had none."));
+      : "Each link of a choice that flows shared had one at least, over the whole time: none stayed without."));
   }
   if (told.out_of_order_packets > 0) node.append(element("p", {}, count(told.out_of_order_packets) + " packets came behind one that was missing."));
 }

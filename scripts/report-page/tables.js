@@ -7,7 +7,8 @@ function memory() {
   const capacity = stats.gpu_memory_capacity_bytes;
   const gib = (value) => digit(value / Math.pow(2, 30), 3) + "\u00a0GiB";
   const node = section("memory", "Memory of a GPU", "An estimate of what one GPU holds: " + gib(total)
-    + (capacity ? " of " + gib(capacity) + " (" + percent(total / capacity, 0) + ")." : ".") + (((stats.configuration || {}).training || {}).pp > 1 ? " It is one of the pipeline\u2019s stage that needs most." : " GPUs of one job hold the same."));
+    + (capacity ? " of " + gib(capacity) + " (" + percent(total / capacity, 0) + ")." : ".") + (((stats.configuration || {}).training || {}).pp > 1 ? " It is one of the pipeline\u2019s stage that needs most."
+      : ((stats.configuration || {}).training || {}).moe_skew > 0 ? " It is one of those with the busiest experts." : " GPUs of one job hold the same."));
   chart(node, "Memory: " + parts.map(([name, value]) => name + " " + gib(value)).join(", "), (svg, width) => {
     const x = d3.scale.linear().domain([0, Math.max(total, capacity || 0) / Math.pow(2, 30)]).range([16, width - 40]);
     const px = (value) => x(value / Math.pow(2, 30)), long = (value) => px(value) - px(0);
@@ -34,7 +35,8 @@ function collectives() {
     + "rate of the hardware (as nccl-tests defines them). GB/s: 10\u2079 B/s."
     + (data.collectives_left_out ? " The list has the first " + count(rows.length) + "; " + count(data.collectives_left_out) + " more are left out of it." : ""));
   const measured = (stats.reference && stats.reference.rows) || []; // --reference
-  if (stats.program === "collperf" && rows.length > 1) {
+  // Curves over sizes: of one size the table says all.
+  if (stats.program === "collperf" && d3.set(rows.map((row) => row.bytes)).size() > 1) {
     const lines = compared.length
       ? d3.nest().key((row) => row.choice).entries(rows).map(({ key, values }) => ({ name: key, key: "busbw_GBps", rows: values }))
       : [["busbw_GBps", "busbw"], ["algbw_GBps", "algbw"]].map(([key, name]) => ({ name, key, rows }));
@@ -55,8 +57,9 @@ function collectives() {
     node.append(element("div", { class: "wide" }, table("By operation, a step", ["operation", "count", "bytes", "time in them, mean over GPUs" + (idleGpus() ? " that do something" : ""), ...(waits ? ["until the last has entered"] : []), "busbw"],
       sums.rows.map(([name, many, size, inThem, waiting, busbw]) => [name, number(digit(many / sums.steps, 4)), number(bytes(size / sums.steps)), ofOne(inThem), ...(waits ? [ofOne(waiting)] : []), number(digit(busbw, 4) + "\u00a0GB/s")]))));
   }
-  const head = [...(rows[0].name !== undefined ? ["step", "collective"] : compared.length ? ["choice", "operation"] : ["operation"]), "algorithm", "bytes", "time", "algbw", "busbw"];
-  const body = rows.map((row) => [...(row.name !== undefined ? [number(count(row.step)), row.name] : compared.length ? [row.choice, row.op] : [row.op]), row.algorithm, number(count(row.bytes) + "\u00a0B"), number(time(row.time_us, 4)),
+  const protocols = rows.some((row) => row.protocol && row.protocol !== "-");
+  const head = [...(rows[0].name !== undefined ? ["step", "collective"] : compared.length ? ["choice", "operation"] : ["operation"]), "algorithm", ...(protocols ? ["protocol"] : []), "bytes", "time", "algbw", "busbw"];
+  const body = rows.map((row) => [...(row.name !== undefined ? [number(count(row.step)), row.name] : compared.length ? [row.choice, row.op] : [row.op]), row.algorithm, ...(protocols ? [row.protocol || "\u2013"] : []), number(count(row.bytes) + "\u00a0B"), number(time(row.time_us, 4)),
     number(digit(row.algbw_GBps, 4) + "\u00a0GB/s"), number(digit(row.busbw_GBps, 4) + "\u00a0GB/s")]);
   const details = element("details", { open: rows.length <= 12 }, element("summary", {}, "Each of them"));
   const fill = () => { if (details.open && details.children.length === 1) details.append(element("div", { class: "wide tall", tabindex: 0 }, table(null, head, body))); };
