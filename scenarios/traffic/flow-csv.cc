@@ -219,6 +219,11 @@ ReadFlowCsv(const std::string& text,
         if (const size_t at = Find(names, "tag"); at < names.size())
         {
             flow.tag = fields[at];
+            if (rdma::Printable(flow.tag) != flow.tag) // it goes into every table
+            {
+                return fail("tag '" + rdma::Shown(flow.tag, 60) +
+                            "' is no plain text; allowed: UTF-8 without control characters");
+            }
         }
         result.flows.push_back(std::move(flow));
     }
