@@ -109,7 +109,10 @@ TrainingResults::ExtrapolationText() const
                 HumanTime(times[i]) + ")";
     }
     const auto error = training::ExtrapolationError(Blocks(), times);
-    what += error ? Format("; the line misses the largest by %.2g%%", 100 * *error) : "";
+    const auto percent = [](double share) {
+        return share < 1 ? Format("%.2g%%", 100 * share) : Format("%.0f%%", 100 * share);
+    };
+    what += error ? "; the line misses the largest by " + percent(*error) : "";
     if (plan.sizes.size() == 2)
     {
         // Three numbers need three times the least (SizesToSimulate).
@@ -124,7 +127,7 @@ TrainingResults::ExtrapolationText() const
                 "taken to be as long as the largest, at least";
     }
     const auto whole = training::WholeError(Blocks(), times, plan.blocks);
-    what += whole ? Format(", the whole by %.2g%% if it bends on", 100 * *whole) : "";
+    what += whole ? ", the whole by " + percent(*whole) + " if it bends on" : "";
     return what;
 }
 
