@@ -514,8 +514,11 @@ class ShapesTest(SystemTest):
         told += [(one["choice"], one) for one in run.stats["compared"]]
         self.assertEqual(len(told), 9)
         self.assertEqual(
-            [row[:4] for row in rows],
-            [[name, one["op"], one["algorithm"], f"{one['bytes']:,} B"] for name, one in told],
+            [row[:5] for row in rows],
+            [
+                [name, one["op"], one["algorithm"], one["protocol"], f"{one['bytes']:,} B"]
+                for name, one in told
+            ],
         )
         names, curves = self.run_js(
             "return [[...document.querySelectorAll('#collectives .legend')].map((l) =>"
@@ -524,6 +527,27 @@ class ShapesTest(SystemTest):
         self.assertEqual(curves, 2 * 3)  # of bandwidth and of time
         for name in ("table", "tree", "auto"):
             self.assertIn(name, names[0])
+
+    def test_collperf_of_one_size(self):
+        run = self.run_program(
+            "collperf --ranks=6 -b 1M --algorithm=tree --compare=ring --library=none --timeline=0"
+        )
+        self.show(run)
+        tiles, heads, curves = self.run_js(
+            "return [[...document.querySelectorAll('#summary .tiles > div')].map((t) => t.textContent),"
+            " [...document.querySelectorAll('#collectives details th')].map((h) => h.textContent),"
+            " [...document.querySelectorAll('#collectives svg')].length]"
+        )
+        self.assertEqual(curves, 0)  # over one size there is no curve: the table says all
+        self.assertEqual(
+            heads, ["choice", "operation", "algorithm", "bytes", "time", "algbw", "busbw"]
+        )
+        own, other = run.stats["collectives"][0], run.stats["compared"][0]
+        self.assertLess(own["busbw_GBps"], other["busbw_GBps"])
+        largest = [tile for tile in tiles if tile.startswith("Largest bus bandwidth")]
+        self.assertEqual(len(largest), 1)
+        self.assertIn("as chosen", largest[0])
+        self.assertIn("compared, ring has", largest[0])
 
     def test_more_curves_than_colours(self):
         # Eight colours are chosen by hand; ten choices have ten all the same.

@@ -116,4 +116,4 @@ def draw_call_bars(axis, rows, width):
     axis.set_yticks(range(len(rows)), [text(row[0], 40) for row in rows])
     axis.invert_yaxis()
     axis.grid(False, axis="y")
-    axis.set_xlabel(f"time a GPU spends in it, a step; what overlaps counts once ({unit})")
+    axis.set_xlabel(f"time a GPU is in it, a step ({unit})")
