@@ -155,13 +155,15 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
     const double hostUs = Mean(&Size::hostUs);
     const double loadingUs = Mean(&Size::loadingUs);
     const double exposedUs = GetExposedUs();
+    // A trace may have nothing but operations of no time.
+    const auto share = [stepUs](double us) { return stepUs > 0 ? 100 * us / stepUs : 0; };
     os << Format("Step time              %10s   ", HumanTime(stepUs).c_str()) << StepsText() << "\n"
        << Format("  computing            %10s   %5.1f%%\n",
                  HumanTime(computeUs).c_str(),
-                 100 * computeUs / stepUs)
+                 share(computeUs))
        << Format("  exposed communication%10s   %5.1f%%   (communication was under way for %s%s)\n",
                  HumanTime(exposedUs).c_str(),
-                 100 * exposedUs / stepUs,
+                 share(exposedUs),
                  HumanTime(Mean(&Size::communicationUs)).c_str(),
                  CommunicationOfSizes().c_str());
     if (m_scenario.options.offload != training::Offload::kNone)
@@ -169,7 +171,7 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
         os << Format(
             "  offload              %10s   %5.1f%%   (for PCIe and the CPU's optimizer alone)\n",
             HumanTime(hostUs).c_str(),
-            100 * hostUs / stepUs);
+            share(hostUs));
     }
     constexpr double LEAST_HOST_US = 1e-3; // less is nothing to be told
     if (m_scenario.trace && hostUs >= LEAST_HOST_US)
@@ -177,20 +179,20 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
         // Kernels beside the default stream run at full speed, so they are work of the host's kind.
         os << Format("  host, other streams  %10s   %5.1f%%   (nothing else was under way)\n",
                      HumanTime(hostUs).c_str(),
-                     100 * hostUs / stepUs);
+                     share(hostUs));
     }
     if (m_scenario.options.loaderRate > 0)
     {
         os << Format("  data loading         %10s   %5.1f%%   (all waited for the next batch)\n",
                      HumanTime(loadingUs).c_str(),
-                     100 * loadingUs / stepUs);
+                     share(loadingUs));
     }
     if (m_scenario.options.pipeline > 1)
     {
         os << Format(
             "  of that bubble       %10s   %5.1f%%   (computing waited for another stage%s)\n",
             HumanTime(BubbleUs(exposedUs)).c_str(),
-            100 * BubbleUs(exposedUs) / stepUs,
+            share(BubbleUs(exposedUs)),
             BubbleShares().c_str());
     }
     if (critical)
@@ -206,8 +208,17 @@ void
 TrainingResults::PrintThroughput(std::ostream& os) const
 {
     const double stepUs = GetStepUs();
+    if (stepUs <= 0)
+    {
+        os << "Throughput             none: the step takes no time\n\n";
+        return;
+    }
     const double samples = SamplesPerStep() / stepUs * 1e6;
-    os << Format("Throughput             %.5g samples/s", samples);
+    constexpr double FIVE_DIGITS = 99999.5; // more are shown whole
+    os << "Throughput             "
+       << (samples < FIVE_DIGITS ? Format("%.5g", samples)
+                                 : HumanCount(static_cast<uint64_t>(samples + 0.5)))
+       << " samples/s";
     if (HasTokens())
     {
         os << ", " << HumanCount(static_cast<uint64_t>(samples * m_scenario.sequence + 0.5))

@@ -256,6 +256,28 @@ TEST(HuggingFace, EveryMistakeIsNamed)
 }
 
 // Whatever stands in a member, there is a model or there are errors.
+// Where it is not clear which form a file has, its other members are no mistakes.
+TEST(HuggingFace, OneErrorWhereTheFormIsNotKnown)
+{
+    const std::pair<const char*, const char*> wrong[] = {
+        {R"({"model_type": 0, "hidden_size": 8})", "/model_type: 0 is not a text"},
+        {R"({"hidden_size": 8, "num_hidden_layers": 2})", "/model_type: is missing"},
+        {R"({"n_embd": 8, "n_layer": 2})", "/model_type: is missing"},
+        {R"({"architectures": ["Nobodys"], "d_model": 8})", "/architectures: "},
+        {R"({"name": "x", "layers": 24, "hiden": 1024, "heads": 4})", "/hidden: is missing"},
+        {R"({"name": "x"})", "/layers: is missing"},
+        {"null", "/: null is not an object"},
+        {"[1]", "/: a list is not an object"},
+    };
+    for (const auto& [config, message] : wrong)
+    {
+        std::vector<topo::Error> errors;
+        EXPECT_FALSE(Parsed(nlohmann::json::parse(config), &errors)) << config;
+        ASSERT_EQ(errors.size(), 1) << config;
+        EXPECT_NE(errors[0].Sentence().find(message), std::string::npos) << errors[0].Sentence();
+    }
+}
+
 TEST(HuggingFace, AnyValueIsAModelOrAnError)
 {
     const std::vector<nlohmann::json> values = {nullptr,

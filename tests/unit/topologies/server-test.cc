@@ -181,12 +181,14 @@ TEST(Servers, ReadErrors)
                       more + "}}]}");
     };
     EXPECT_EQ(scaleUpErrors(R"("efficiency": 1, "bulk_latency": "1us")"), "");
-    EXPECT_EQ(
-        scaleUpErrors(R"("efficiency": 0)"),
-        "my.json: /servers/0/scale_up/efficiency: 0 is not a number above 0.0, at most 1.0\n");
+    EXPECT_EQ(scaleUpErrors(R"("efficiency": 0)"),
+              "my.json: /servers/0/scale_up/efficiency: 0 is not a number from 0.001 to 1\n");
     EXPECT_EQ(scaleUpErrors(R"("efficiency": "0.8")"),
-              "my.json: /servers/0/scale_up/efficiency: \"0.8\" is not a number above 0.0, at most "
-              "1.0\n");
+              "my.json: /servers/0/scale_up/efficiency: \"0.8\" is not a number from 0.001 to 1\n");
+    // So small that its rate was no whole bit a second.
+    EXPECT_EQ(scaleUpErrors(R"("efficiency": 1e-300)"),
+              "my.json: /servers/0/scale_up/efficiency: 1e-300 is not a number from 0.001 to 1\n");
+    EXPECT_EQ(scaleUpErrors(R"("efficiency": 0.001)"), "");
     EXPECT_EQ(scaleUpErrors(R"("bulk_latency": "999ns")"),
               "my.json: /servers/0/scale_up/bulk_latency: \"999ns\" is less than latency, 1 us\n");
     EXPECT_EQ(scaleUpErrors(R"("bulk_latency": "2s")"),
