@@ -94,9 +94,20 @@ def read_text(path):
             raise ValueError(f"no UTF-8 text (byte {error.start})") from None
 
 
+def _each_once(pairs):
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{json.dumps(twice)} stands twice in an object")
+    return found
+
+
 def parse_json(text):
-    """Its value. Raises ValueError, also for what is nested too deeply."""
+    """Its value. Raises ValueError, also for what is nested too deeply, or a key that stands twice
+    in an object.
+    """
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_each_once)
     except RecursionError:
         raise ValueError("nested too deeply") from None

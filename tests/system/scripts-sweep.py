@@ -391,6 +391,15 @@ class Points(SweepTest):
         )
         self.refuse(
             "dltrain",
+            f"--points={self.write('e.csv', chr(10).join(('zero,steps', '1,1', '2')))}",
+            out,
+            None,
+            "line 3 has 1 of the 2 fields",
+        )
+        twice = self.write("g.json", '{"zero": [0], "zero": [1]}')
+        self.refuse("dltrain", f"--points={twice}", out, None, '"zero" stands twice')
+        self.refuse(
+            "dltrain",
             f"--points={self.write('f.csv', chr(10).join(('out', 'x')))}",
             out,
             None,

@@ -73,6 +73,12 @@ def _points_of_csv(path, content):
                     f"--points={path}: line {rows.line_num} has {len(row)} fields, the first line"
                     f' names {len(names)}; a value that has commas stands in quotes: "1MB,2MB"'
                 )
+            if row and len(row) < len(names) and any(field.strip() for field in row):
+                raise BadUse(
+                    f"--points={path}: line {rows.line_num} has {len(row)} of the"
+                    f" {len(names)} fields that the first line names; an empty one leaves the option"
+                    " out"
+                )
             if any(field.strip() for field in row):
                 points.append(
                     {name: field.strip() for name, field in zip(names, row) if field.strip()}
