@@ -171,8 +171,8 @@ class Strategies(SystemTest):
                 step, computing = stats["step_time_us"], stats["compute_time_us"]
                 exposed = stats["exposed_communication_time_us"]
                 self.assertAlmostEqual(computing + exposed, step, delta=1e-9 * step)
-                # (It is known a cable's delay, 1 us, after the warm-up's last step has ended.)
-                begin = stats["measured_from_us"] - 1
+                # (It is known two cables' delays, 2 us, after the warm-up's last step has ended.)
+                begin = stats["measured_from_us"] - 2
                 times = {"compute": [], "send": []}
                 for line in run.text("calls.log").splitlines():
                     if line.startswith("#"):

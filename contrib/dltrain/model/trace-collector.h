@@ -388,6 +388,8 @@ class TraceCollector : public ns3::RdmaNicWatcher
                    int64_t now) override;
     /// \return the tag of the message that a frame is of
     uint32_t TagOf(uint32_t src, uint32_t dst, uint32_t destQp);
+    /// That is needed soon from now on, if there is more than one.
+    void AskInTime();
     void TellPlain(const Completion& completion);
     void OnCompletion(ns3::RdmaQueuePair* qp,
                       const ns3::RdmaWorkRequest& request,

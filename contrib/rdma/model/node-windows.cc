@@ -175,11 +175,12 @@ NodeWindows::SetLookAhead(int64_t ticks)
 void
 NodeWindows::SetSides(const std::vector<uint8_t>& sideOf)
 {
+    const bool none = sideOf.empty() || m_turnsForbidden;
     for (std::size_t i = 0; i < m_units.size(); ++i)
     {
-        m_units[i].side = sideOf.empty() ? 0 : sideOf[i];
+        m_units[i].side = none ? 0 : sideOf[i];
     }
-    m_team.SetSides(sideOf.empty() ? 1 : 2);
+    m_team.SetSides(none ? 1 : 2);
 }
 
 // Events ------------------------------------------------------------------------------------------
@@ -670,6 +671,19 @@ NodeWindows::GridAfter(int64_t from)
 }
 
 void
+NodeWindows::EndTurns()
+{
+    // Both sides are where the event was that forbade them, and all that they told has been heard.
+    for (Unit& unit : m_units)
+    {
+        unit.side = 0;
+    }
+    m_done[0] = std::min(m_done[0], m_done[1]);
+    m_team.Begin(m_unitCount);
+    SetLookAhead(m_lookAhead);
+}
+
+void
 NodeWindows::PlanSide(NodeWindowPlan& plan)
 {
     if (m_team.GetSides() == 1)
@@ -758,6 +772,10 @@ NodeWindows::Run()
         if (plan.begin == NEVER || cut <= std::max(plan.begin, plan.done))
         {
             RunGlobal(plan); // nothing of the nodes is before that
+            if (m_turnsForbidden && m_team.GetSides() > 1)
+            {
+                EndTurns();
+            }
             continue;
         }
         // A grid timer may be armed by then. Ranks have different ones, and wait for the last.
