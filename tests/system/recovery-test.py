@@ -24,7 +24,7 @@ MONITOR, ABORT, RESTART = 700, 300, 2000
 TIMES = f" --monitor-interval={MONITOR}us --abort-time={ABORT}us --restart-time={RESTART}us"
 SOON = TIMES.replace(f"{MONITOR}us", "1us", 1)
 # 1 us of the shortest cable: when what one rank did is known to all.
-WORD = 1
+WORD = 2
 
 # And how exactly a run repeats: where several share a link, who comes first depends on times.
 SHAPES = (
