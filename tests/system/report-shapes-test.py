@@ -534,7 +534,8 @@ class ShapesTest(SystemTest):
         )
         self.show(run)
         tiles, heads, curves = self.run_js(
-            "return [[...document.querySelectorAll('#summary .tiles > div')].map((t) => t.textContent),"
+            "return [[...document.querySelectorAll('#summary .tiles > div')]"
+            ".map((t) => t.textContent),"
             " [...document.querySelectorAll('#collectives details th')].map((h) => h.textContent),"
             " [...document.querySelectorAll('#collectives svg')].length]"
         )

@@ -76,8 +76,8 @@ def _points_of_csv(path, content):
             if row and len(row) < len(names) and any(field.strip() for field in row):
                 raise BadUse(
                     f"--points={path}: line {rows.line_num} has {len(row)} of the"
-                    f" {len(names)} fields that the first line names; an empty one leaves the option"
-                    " out"
+                    f" {len(names)} fields that the first line names; an empty one leaves the"
+                    " option out"
                 )
             if any(field.strip() for field in row):
                 points.append(
