@@ -4,6 +4,7 @@
 wrote is in the capture's folder.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -119,20 +120,24 @@ class Files(CaptureTest):
         self.script = self.write("writes.py", SCRIPT)
 
     def there(self):
-        """{name: (content, time, permissions), or where a link leads}"""
+        """{name: (content, time, permissions), or where a link leads}
+
+        What goes away while this looks, as a capture puts things back, is left out.
+        """
         found = {}
         for folder, folders, files in os.walk(self.work):
             for name in (*folders, *files):
                 path = os.path.join(folder, name)
                 told = os.path.relpath(path, self.work)
-                if os.path.islink(path):
-                    found[told] = os.readlink(path)
-                elif os.path.isdir(path):
-                    found[told] = None
-                else:
-                    with open(path, "rb") as file:
-                        about = os.stat(path)
-                        found[told] = (file.read(), about.st_mtime, about.st_mode)
+                with contextlib.suppress(FileNotFoundError):
+                    if os.path.islink(path):
+                        found[told] = os.readlink(path)
+                    elif os.path.isdir(path):
+                        found[told] = None
+                    else:
+                        with open(path, "rb") as file:
+                            about = os.fstat(file.fileno())
+                            found[told] = (file.read(), about.st_mtime, about.st_mode)
         return found
 
     def command(self, *words):

@@ -101,7 +101,7 @@ class PlansAndRuns(SystemTest):
             )
         self.refuse(
             f"dltrain --model={self.write('config.json', {'model_type': None})} --dry-run",
-            "config.json: /model_type: null names none",
+            "config.json: /model_type: is missing, as is /architectures: ",
         )
 
     def test_acks_of_every_congestion_control(self):
