@@ -29,17 +29,12 @@ Slower(const FlowRecord& a, const FlowRecord& b)
     return Faster(b, a);
 }
 
-/// Uniform in [0, n), the same with every standard library (its distributions are not specified).
-uint64_t
-Below(std::mt19937_64& random, uint64_t n)
+/// A number of 32 bits, all alike, the same with every standard library (its distributions are not
+/// specified).
+uint32_t
+Draw(std::mt19937_64& random)
 {
-    const uint64_t limit = UINT64_MAX - UINT64_MAX % n;
-    uint64_t draw = random();
-    while (draw >= limit)
-    {
-        draw = random();
-    }
-    return draw % n;
+    return static_cast<uint32_t>(random() >> 32);
 }
 
 } // namespace
@@ -124,51 +119,73 @@ FlowTable::Add(const FlowRecord& record)
 }
 
 void
+FlowTable::BeginSample()
+{
+    std::vector<uint32_t> order(m_sample.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::nth_element(order.begin(),
+                     order.begin() + static_cast<std::ptrdiff_t>(m_slowestLimit),
+                     order.end(),
+                     [this](uint32_t a, uint32_t b) { return Slower(m_sample[a], m_sample[b]); });
+    for (std::size_t i = 0; i < m_slowestLimit; ++i)
+    {
+        m_slowest.push_back(m_sample[order[i]]);
+    }
+    std::make_heap(m_slowest.begin(), m_slowest.end(), Slower);
+    for (std::size_t i = 0; i < m_sample.size(); ++i)
+    {
+        m_draws.push_back(Draw(m_random));
+    }
+    KeepLeast(m_rowLimit - m_slowestLimit);
+}
+
+void
+FlowTable::KeepLeast(std::size_t size)
+{
+    if (size == 0)
+    {
+        m_draws.clear();
+        m_sample.clear();
+        return;
+    }
+    std::vector<uint32_t> least = m_draws;
+    std::nth_element(least.begin(),
+                     least.begin() + static_cast<std::ptrdiff_t>(size - 1),
+                     least.end());
+    m_mostDraw = least[size - 1];
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < m_sample.size() && kept < size; ++i)
+    {
+        if (m_draws[i] <= m_mostDraw)
+        {
+            m_draws[kept] = m_draws[i];
+            m_sample[kept++] = m_sample[i];
+        }
+    }
+    m_draws.resize(kept);
+    m_sample.resize(kept);
+}
+
+void
 FlowTable::Sample(const FlowRecord& record)
 {
-    const std::size_t sampleSize = m_rowLimit - m_slowestLimit;
     if (m_slowest.empty())
     {
-        // The first one too many. From here on: algorithm R (Vitter, TOMS 1985), and a heap of the
-        // slowest.
-        std::vector<uint32_t> order(m_sample.size());
-        std::iota(order.begin(), order.end(), 0);
-        std::nth_element(
-            order.begin(),
-            order.begin() + static_cast<std::ptrdiff_t>(m_slowestLimit),
-            order.end(),
-            [this](uint32_t a, uint32_t b) { return Slower(m_sample[a], m_sample[b]); });
-        for (std::size_t i = 0; i < m_slowestLimit; ++i)
-        {
-            m_slowest.push_back(m_sample[order[i]]);
-        }
-        std::make_heap(m_slowest.begin(), m_slowest.end(), Slower);
-        for (uint64_t i = sampleSize; i < m_sample.size(); ++i)
-        {
-            const uint64_t place = Below(m_random, i + 1);
-            if (place < sampleSize)
-            {
-                m_sample[place] = m_sample[i];
-            }
-        }
-        m_sample.resize(sampleSize);
-        for (uint64_t i = 0; i < AHEAD; ++i)
-        {
-            m_places[(m_added + i) % AHEAD] = Below(m_random, m_added + i);
-        }
+        BeginSample();
     }
-    // Places are of a sample that no cache holds: drawn ahead, and fetched.
-    uint64_t& drawn = m_places[m_added % AHEAD];
-    const uint64_t place = drawn;
-    drawn = Below(m_random, m_added + AHEAD);
-    if (drawn < sampleSize)
+    // Each record draws a number, and the least ones are the sample: a uniform one. Most records
+    // cost no more than that, as the sample is in no cache; those that may be of it join its end,
+    // and when they have become an eighth more the largest draws leave.
+    const uint32_t draw = Draw(m_random);
+    if (draw < m_mostDraw)
     {
-        __builtin_prefetch(&m_sample[drawn], 1);
-        __builtin_prefetch(reinterpret_cast<const char*>(&m_sample[drawn]) + 64, 1);
-    }
-    if (place < sampleSize)
-    {
-        m_sample[place] = record;
+        const std::size_t size = m_rowLimit - m_slowestLimit;
+        m_draws.push_back(draw);
+        m_sample.push_back(record);
+        if (m_sample.size() > size + size / 8)
+        {
+            KeepLeast(size);
+        }
     }
     if (Faster(m_slowest.front(), record))
     {
@@ -222,6 +239,7 @@ FlowTable::Clear()
     m_added = 0;
     m_rows = 0;
     m_sample.clear();
+    m_draws.clear();
     m_slowest.clear();
     if (!m_path.empty())
     {
@@ -239,6 +257,11 @@ FlowTable::Finish()
         m_file.Close();
         return;
     }
+    if (m_sample.size() > m_rowLimit - m_slowestLimit)
+    {
+        KeepLeast(m_rowLimit - m_slowestLimit);
+    }
+    m_draws = {};
     std::deque<FlowRecord>& rows = m_sample;
     rows.insert(rows.end(), m_slowest.begin(), m_slowest.end());
     m_slowest = {};

@@ -7,7 +7,6 @@
 #include "results/line-log.h"
 #include "results/quantile-sketch.h"
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <random>
@@ -138,6 +137,10 @@ class FlowTable
 
   private:
     void Sample(const FlowRecord& record);
+    /// From here on there are more records than rows.
+    void BeginSample();
+    /// Only the records of the least draws stay. \param size fewer than there are
+    void KeepLeast(std::size_t size);
     void Write(const FlowRecord& record);
 
     const std::vector<std::string>& m_endpoints;
@@ -157,17 +160,15 @@ class FlowTable
         FlowTotals totals;
     };
 
-    static constexpr uint64_t AHEAD = 8;
-    /// Where in the sample this record goes and those to come do, if it is that long: by number,
-    /// modulo AHEAD.
-    std::array<uint64_t, AHEAD> m_places{};
-
     FlowTotals m_all; //!< of all but those aside
     std::vector<Owner> m_owners;
     std::vector<uint32_t> m_ownerOf; //!< by tag
     uint64_t m_added{0};             //!< those aside too
     uint64_t m_rows{0};
-    std::deque<FlowRecord> m_sample;   //!< all records, then a uniform sample
+    /// All records; then those of the least draws, and some that came since they were last chosen.
+    std::deque<FlowRecord> m_sample;
+    std::vector<uint32_t> m_draws;     //!< by place in m_sample, once it is a sample
+    uint32_t m_mostDraw{0};            //!< a record with a larger one is not of the sample
     std::vector<FlowRecord> m_slowest; //!< min-heap by slowdown, once there are more than rowLimit
 };
 

@@ -31,11 +31,9 @@ Parsed(const std::vector<std::string>& texts)
 
 JourneyCollector::JourneyCollector(ns3::RdmaFabric& fabric,
                                    const Names& names,
-                                   const std::vector<std::string>& paths,
-                                   ns3::RdmaJourney::Resolver tagOf)
+                                   const std::vector<std::string>& paths)
     : m_fabric(fabric),
       m_names(names),
-      m_tagOf(std::move(tagOf)),
       m_parts(fabric),
       m_attribution(names.endpoints, names.ports, names.tags, names.words)
 {
@@ -46,7 +44,7 @@ JourneyCollector::JourneyCollector(ns3::RdmaFabric& fabric,
     }
     for (uint32_t e = 0; e < m_fabric.GetNEndpoints(); ++e)
     {
-        m_fabric.GetNic(e)->NoteJourneys(m_tagOf);
+        m_fabric.GetNic(e)->NoteJourneys();
         if (m_paths)
         {
             m_fabric.GetNic(e)->NoteWays(m_wanted);

@@ -47,12 +47,10 @@ class JourneyCollector
         const results::LinkNotes& notes;
     };
 
-    /// \param paths patterns, for paths.csv; none: no file \param tagOf of the message that a frame
-    /// is of
+    /// \param paths patterns, for paths.csv; none: no file
     JourneyCollector(ns3::RdmaFabric& fabric,
                      const Names& names,
-                     const std::vector<std::string>& paths,
-                     ns3::RdmaJourney::Resolver tagOf);
+                     const std::vector<std::string>& paths);
 
     /// The time of a message that is complete, in parts.
     void Divide(const ns3::RdmaJourney& journey, int64_t now, results::MessageParts& parts);
@@ -120,7 +118,6 @@ class JourneyCollector
 
     ns3::RdmaFabric& m_fabric;
     const Names m_names;
-    ns3::RdmaJourney::Resolver m_tagOf;
     JourneyParts m_parts;
     results::TailAttribution m_attribution;
     results::FlowWays m_flowWays;

@@ -3,6 +3,9 @@
  */
 #include "journey-parts.h"
 
+#include "results/message-id.h"
+
+#include "ns3/rdma-frame.h"
 #include "ns3/rdma-port.h"
 
 namespace dltrain
@@ -12,6 +15,19 @@ using results::At;
 using results::MessageParts;
 using results::TimeParts;
 using results::TimeShare;
+
+namespace
+{
+
+/// \return the tag that whoever posted gave the message that a frame is of; UINT32_MAX: it is of
+/// none
+uint32_t
+TagOf(uint32_t label)
+{
+    return label == ns3::RdmaFrame::NO_LABEL ? UINT32_MAX : results::MessageId::Tag(label);
+}
+
+} // namespace
 
 JourneyParts::JourneyParts(const ns3::RdmaFabric& fabric)
 {
@@ -77,7 +93,7 @@ JourneyParts::Divide(const ns3::RdmaJourney& journey, int64_t end, MessageParts&
         here->behind = {hop.behind.known,
                         hop.behind.src,
                         hop.behind.dst,
-                        hop.behind.tag,
+                        TagOf(hop.behind.label),
                         hop.behind.ordinary};
         here->why = hop.paused > hop.queued ? TimeShare::PAUSED : TimeShare::QUEUED;
         parts[At(TimeShare::QUEUED)] += hop.queued;

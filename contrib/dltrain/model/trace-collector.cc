@@ -164,21 +164,7 @@ TraceCollector::NoteJourneys()
     m_journeys = std::make_unique<JourneyCollector>(
         m_fabric,
         JourneyCollector::Names{m_endpointNames, m_portNames, m_tags, m_words, m_linkNotes},
-        m_options.paths,
-        [this](uint32_t src, uint32_t dst, uint32_t destQp) { return TagOf(src, dst, destQp); });
-    AskInTime();
-}
-
-void
-TraceCollector::AskInTime()
-{
-    // Behind whom a message has waited is asked when it joins a queue, and used when it arrives,
-    // which may be one delay of a link later. (With one tag nobody has to be asked.)
-    ns3::NodeWindows* windows = ns3::NodeWindows::Active();
-    if (m_journeys && m_tags.size() > 1 && windows)
-    {
-        windows->ForbidTurns();
-    }
+        m_options.paths);
 }
 
 uint32_t
@@ -188,7 +174,6 @@ TraceCollector::Tag(const std::string& name)
     if (isNew)
     {
         m_tags.push_back(name);
-        AskInTime();
     }
     return at->second;
 }

@@ -386,10 +386,6 @@ class TraceCollector : public ns3::RdmaNicWatcher
                    const ns3::RdmaMessage& message,
                    const ns3::RdmaJourney& journey,
                    int64_t now) override;
-    /// \return the tag of the message that a frame is of
-    uint32_t TagOf(uint32_t src, uint32_t dst, uint32_t destQp);
-    /// That is needed soon from now on, if there is more than one.
-    void AskInTime();
     void TellPlain(const Completion& completion);
     void OnCompletion(ns3::RdmaQueuePair* qp,
                       const ns3::RdmaWorkRequest& request,

@@ -10,7 +10,6 @@
 
 #include "ns3/node-windows.h"
 
-#include <optional>
 #include <utility>
 
 namespace dltrain
@@ -275,19 +274,6 @@ TraceCollector::OnJourney(ns3::RdmaQueuePair*,
                           int64_t)
 {
     t_telling.journey = &journey; // the message itself is told next
-}
-
-uint32_t
-TraceCollector::TagOf(uint32_t src, uint32_t dst, uint32_t destQp)
-{
-    if (m_tags.size() == 1) // all are that; finding out whose it is costs a line of memory a step
-    {
-        return 0;
-    }
-    const std::optional<uint32_t> number = m_fabric.FindSenderNumber(src, dst, destQp);
-    const PendingMessages::Sender* sender = number ? m_pending.Known(src, *number) : nullptr;
-    const PendingMessages::Message* oldest = sender ? m_pending.Oldest(*sender) : nullptr;
-    return oldest ? oldest->tag : UINT32_MAX;
 }
 
 void

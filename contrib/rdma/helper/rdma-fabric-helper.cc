@@ -245,6 +245,9 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
             fabric->m_endpoints.push_back({i, p});
         }
     }
+    NS_ABORT_MSG_IF(fabric->m_nics.size() > RdmaFrame::MAX_ENDPOINTS,
+                    "a fabric has at most " << RdmaFrame::MAX_ENDPOINTS
+                                            << " NICs: frames have 24 bits for their numbers");
     fabric->m_queuePairsOf.resize(fabric->m_nics.size());
     for (uint32_t end = 0; end < fabric->GetNEnds(); ++end)
     {

@@ -154,17 +154,6 @@ RdmaFabric::FindSender(uint32_t from, uint32_t to, uint32_t number) const
     return receiver ? FindQueuePair(from, receiver->GetPeerNumber()) : nullptr;
 }
 
-std::optional<uint32_t>
-RdmaFabric::FindSenderNumber(uint32_t from, uint32_t to, uint32_t number) const
-{
-    if (m_connections)
-    {
-        return m_connections->GetNumbers().Other(to, number);
-    }
-    const RdmaQueuePair* sender = FindSender(from, to, number);
-    return sender ? std::optional<uint32_t>(sender->GetNumber()) : std::nullopt;
-}
-
 RdmaConnections&
 RdmaFabric::GetConnections()
 {

@@ -152,8 +152,6 @@ class RdmaFabric
     /// \return the queue pair that sends to `number` at `to`; null: there is none, or another rank
     /// has it
     RdmaQueuePair* FindSender(uint32_t from, uint32_t to, uint32_t number) const;
-    /// \return its number, if there is or was one. Of RdmaConnections without a look at either end
-    std::optional<uint32_t> FindSenderNumber(uint32_t from, uint32_t to, uint32_t number) const;
 
     // What there is ------------------------------------------------------------------------------
 

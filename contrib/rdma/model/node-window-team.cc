@@ -71,7 +71,7 @@ NodeWindowTeam::Begin(uint32_t most)
     {
         Assign(unit, 0);
     }
-    ResetShards(now);
+    PlaceWindows(now);
     RegisterAll();
     GiveBack(mail);
     m_deal = threads > 1 ? std::make_unique<NodeWindowDeal>(threads, m_always) : nullptr;
@@ -108,16 +108,12 @@ NodeWindowTeam::GiveBack(const std::vector<std::pair<Unit*, Mail>>& mail)
 }
 
 void
-NodeWindowTeam::ResetShards(int64_t now)
+NodeWindowTeam::PlaceWindows(int64_t now)
 {
     m_window = m_sides * m_lookAhead;
-    for (uint32_t i = 0; i < m_shards.size(); ++i)
+    for (uint32_t side = 0; side < m_sides; ++side)
     {
-        const uint32_t side = i % m_sides;
-        NodeWindowShard& shard = *m_shards[i];
-        const int64_t early = side * m_lookAhead;
-        m_bucket[side] = (now + early) / m_window;
-        shard.Reset(m_window, early, m_bucket[side]);
+        m_bucket[side] = (now + side * m_lookAhead) / m_window;
     }
 }
 
@@ -126,7 +122,7 @@ NodeWindowTeam::SetLookAhead(int64_t lookAhead, int64_t now)
 {
     const auto mail = TakeMail(); // windows are others
     m_lookAhead = lookAhead;
-    ResetShards(now);
+    PlaceWindows(now);
     RegisterAll();
     GiveBack(mail);
 }

@@ -153,14 +153,15 @@ class NodeWindowTeam
     bool RunTogether();
     /// A thread's part of that.
     void RunShard(uint32_t index);
+    /// Finds anew which units have something when, by the windows that there are now.
     void RegisterAll();
     void Assign(Unit& unit, uint32_t thread);
     void Deal();
     /// What lies with units as it was sent, before windows are others.
     std::vector<std::pair<Unit*, Mail>> TakeMail();
     void GiveBack(const std::vector<std::pair<Unit*, Mail>>& mail);
-    /// Forgets which units have something when. \param now all has run before that
-    void ResetShards(int64_t now);
+    /// RegisterAll follows. \param now all has run before that
+    void PlaceWindows(int64_t now);
 
     uint32_t CountThreads() const
     {

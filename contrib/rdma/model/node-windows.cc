@@ -175,7 +175,7 @@ NodeWindows::SetLookAhead(int64_t ticks)
 void
 NodeWindows::SetSides(const std::vector<uint8_t>& sideOf)
 {
-    const bool none = sideOf.empty() || m_turnsForbidden;
+    const bool none = sideOf.empty();
     for (std::size_t i = 0; i < m_units.size(); ++i)
     {
         m_units[i].side = none ? 0 : sideOf[i];
@@ -497,17 +497,21 @@ NodeWindows::SortNotes()
 void
 NodeWindows::TellNotes(int64_t until)
 {
-    const auto waits = [until](const Told& told) { return told.ts >= until; };
-    std::copy_if(m_waiting.begin(),
-                 m_waiting.end(),
-                 std::back_inserter(m_notes),
-                 [&](const Told& told) { return !waits(told); });
+    if (until == NEVER)
+    {
+        m_notes.swap(m_waiting);
+    }
+    else
+    {
+        const auto waits = [until](const Told& told) { return told.ts >= until; };
+        const auto told = std::partition(m_waiting.begin(), m_waiting.end(), waits);
+        m_notes.assign(told, m_waiting.end());
+        m_waiting.erase(told, m_waiting.end());
+    }
     if (m_notes.empty())
     {
         return;
     }
-    m_waiting.erase(std::stable_partition(m_waiting.begin(), m_waiting.end(), waits),
-                    m_waiting.end());
     // A context's own lie in one shard, in their order.
     SortNotes();
     // What the collectors of thousands of nodes know of one of them is in no cache.
@@ -671,19 +675,6 @@ NodeWindows::GridAfter(int64_t from)
 }
 
 void
-NodeWindows::EndTurns()
-{
-    // Both sides are where the event was that forbade them, and all that they told has been heard.
-    for (Unit& unit : m_units)
-    {
-        unit.side = 0;
-    }
-    m_done[0] = std::min(m_done[0], m_done[1]);
-    m_team.Begin(m_unitCount);
-    SetLookAhead(m_lookAhead);
-}
-
-void
 NodeWindows::PlanSide(NodeWindowPlan& plan)
 {
     if (m_team.GetSides() == 1)
@@ -692,12 +683,12 @@ NodeWindows::PlanSide(NodeWindowPlan& plan)
         plan.done = m_done[0];
         return;
     }
-    const int64_t first[] = {FirstOf(0), FirstOf(1)};
     const int64_t begin[] = {m_team.FirstBegin(0), m_team.FirstBegin(1)};
-    const int64_t both = std::min(first[0], first[1]);
+    const int64_t first[] = {std::max(begin[0], m_done[0]), std::max(begin[1], m_done[1])};
+    m_first = std::min(first[0], first[1]);
     // Whatever both have to wait for.
     const int64_t until =
-        std::min({plan.before, Behind(plan.grid), Behind(plan.behind), GridAfter(both)});
+        std::min({plan.before, Behind(plan.grid), Behind(plan.behind), GridAfter(m_first)});
     // The window that begins first: the other side has run to its middle.
     uint8_t side = begin[1] < begin[0] ? 1 : 0;
     if (first[side] >= until)
@@ -772,15 +763,11 @@ NodeWindows::Run()
         if (plan.begin == NEVER || cut <= std::max(plan.begin, plan.done))
         {
             RunGlobal(plan); // nothing of the nodes is before that
-            if (m_turnsForbidden && m_team.GetSides() > 1)
-            {
-                EndTurns();
-            }
             continue;
         }
         // A grid timer may be armed by then. Ranks have different ones, and wait for the last.
-        const int64_t grid = GridAfter(m_team.GetSides() == 1 ? std::max(plan.begin, m_done[0])
-                                                              : std::min(FirstOf(0), FirstOf(1)));
+        const int64_t grid =
+            GridAfter(m_team.GetSides() == 1 ? std::max(plan.begin, m_done[0]) : m_first);
         m_begin = plan.begin;
         RunWindow(plan, std::min(cut, grid));
     }

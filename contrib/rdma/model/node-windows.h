@@ -113,14 +113,6 @@ class NodeWindows
      */
     void SetSides(const std::vector<uint8_t>& sideOf);
 
-    /// From now on they do not: an observer's word has to be there a look-ahead later. Between
-    /// windows
-    void ForbidTurns()
-    {
-        m_turnsForbidden = true;
-        m_team.SetSides(1);
-    }
-
     /// \return all units, those that have become part of another included
     std::deque<Unit>& GetUnitList()
     {
@@ -401,8 +393,6 @@ class NodeWindows
     NodeWindowPlan MakePlan();
     /// \return the first tick that units of a side may have something at; NEVER: they have nothing
     int64_t FirstOf(uint32_t side);
-    /// Turns were forbidden: units run together from now on.
-    void EndTurns();
     /// Which side runs next, and when its window begins.
     void PlanSide(NodeWindowPlan& plan);
     /// \return how long a cut at what grid timers may be due at allows a window to be
@@ -425,12 +415,12 @@ class NodeWindows
     int64_t m_window{LONGEST_PS}; //!< its length: with two sides twice the look-ahead
     int64_t m_begin{0};
     uint32_t m_noteContext{UINT32_MAX};
+    int64_t m_first{0}; //!< FirstOf the side that is first, when the plan was made
     /// By side: its nodes have no event before that.
     std::array<int64_t, NodeWindowTeam::MOST_SIDES> m_done{};
     int64_t m_now{0};
     int64_t m_last{0}; //!< of all events so far
     std::atomic<bool> m_stop{false};
-    bool m_turnsForbidden{false};
     uint64_t m_globalCount{0}; //!< events
     uint32_t m_globalUid{Unit::FIRST_UID};
 

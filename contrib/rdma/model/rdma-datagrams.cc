@@ -118,8 +118,11 @@ RdmaDatagrams::MakeFrame(int64_t now)
     const auto opcode =
         request.hasImmediate ? RdmaOpcode::UD_SEND_ONLY_IMM : RdmaOpcode::UD_SEND_ONLY;
     const uint32_t wire = nic->m_sizes.DataWire(static_cast<rdma::RoceOpcode>(opcode), payload);
-    RdmaFrame* frame =
-        m_qp->NewFrame(opcode, requester.m_sender->nextPsn, wire, RdmaFrame::END_OF_POST);
+    RdmaFrame* frame = m_qp->NewFrame(opcode,
+                                      requester.m_sender->nextPsn,
+                                      wire,
+                                      RdmaFrame::END_OF_POST,
+                                      request.id);
     frame->dst = request.peerEndpoint;
     frame->destQp = request.peerNumber;
     frame->route = RdmaRoute::OfFlow(datagram.flowHash);

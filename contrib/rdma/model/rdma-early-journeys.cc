@@ -9,11 +9,6 @@
 namespace ns3
 {
 
-RdmaEarlyJourneys::~RdmaEarlyJourneys()
-{
-    Clear();
-}
-
 void
 RdmaEarlyJourneys::Keep(uint64_t psn, std::unique_ptr<RdmaJourney> journey, int64_t now)
 {
@@ -24,7 +19,7 @@ RdmaEarlyJourneys::Keep(uint64_t psn, std::unique_ptr<RdmaJourney> journey, int6
         m_kept.push_back({psn, now, std::move(journey)});
         return;
     }
-    RdmaJourney::Discard(std::exchange(same->journey, std::move(journey)));
+    same->journey = std::move(journey);
     same->came = now;
 }
 
@@ -45,10 +40,6 @@ RdmaEarlyJourneys::Take(uint64_t psn, bool repeats, int64_t now)
             found = std::move(early.journey);
             (repeats ? found->lateByLoss : found->overtook) = now - early.came;
         }
-        else
-        {
-            RdmaJourney::Discard(std::move(early.journey));
-        }
         if (i + 1 < m_kept.size())
         {
             early = std::move(m_kept.back());
@@ -56,16 +47,6 @@ RdmaEarlyJourneys::Take(uint64_t psn, bool repeats, int64_t now)
         m_kept.pop_back();
     }
     return found;
-}
-
-void
-RdmaEarlyJourneys::Clear()
-{
-    for (Early& early : m_kept)
-    {
-        RdmaJourney::Discard(std::move(early.journey));
-    }
-    m_kept.clear();
 }
 
 } // namespace ns3

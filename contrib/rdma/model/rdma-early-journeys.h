@@ -21,20 +21,12 @@ namespace ns3
 class RdmaEarlyJourneys
 {
   public:
-    RdmaEarlyJourneys() = default;
-    ~RdmaEarlyJourneys();
-
-    RdmaEarlyJourneys(const RdmaEarlyJourneys&) = delete;
-    RdmaEarlyJourneys& operator=(const RdmaEarlyJourneys&) = delete;
-
     /// The packet came before another one of its message. \param journey not null; instead of what
     /// is kept of this PSN
     void Keep(uint64_t psn, std::unique_ptr<RdmaJourney> journey, int64_t now);
     /// Its message is complete. What is kept of earlier PSNs is forgotten.
-    /// \param repeats what completes it was sent again \return null: nothing was kept; else the
-    /// caller discards it (RdmaJourney::Discard)
+    /// \param repeats what completes it was sent again \return null: nothing was kept
     std::unique_ptr<RdmaJourney> Take(uint64_t psn, bool repeats, int64_t now);
-    void Clear();
 
   private:
     struct Early

@@ -188,6 +188,7 @@ RdmaFrameRecord::Read(const uint8_t* from,
     frame.route = RdmaRoute::OfFlow(reader.Bytes(4)); // or of LIDs: the same bits
     frame.destQp = reader.Bytes(3);
     frame.psn = reader.Bytes(3);
+    frame.SetLabel(RdmaFrame::NO_LABEL);
     frame.aux = static_cast<uint32_t>(reader.Number());
     frame.dmaLength = static_cast<uint32_t>(reader.Number());
     frame.wireBytes = static_cast<uint32_t>(reader.Number());

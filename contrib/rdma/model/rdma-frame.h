@@ -235,11 +235,19 @@ struct alignas(64) RdmaFrame
     RdmaFrame* next;    //!< next in whatever list holds the frame
     int64_t time;       //!< in flight: when it is delivered, ps
     uint32_t wireBytes; //!< on the wire: preamble, frame, FCS and inter-packet gap
-    uint32_t src;       //!< endpoint
-    uint32_t dst;       //!< endpoint
+
+    // Endpoints (RdmaFabric has at most MAX_ENDPOINTS) and what the BTH has of 24 bits; the bytes
+    // that they leave are the label's.
+    uint32_t src : 24; //!< endpoint
+    uint32_t label0 : 8;
+    uint32_t dst : 24; //!< endpoint
+    uint32_t label1 : 8;
+    uint32_t destQp : 24;
+    uint32_t label2 : 8;
+    uint32_t psn : 24;
+    uint32_t label3 : 8;
+
     RdmaRoute route;    //!< what switches choose its way by
-    uint32_t destQp;    //!< 24 bits
-    uint32_t psn;       //!< 24 bits
     uint32_t aux;       //!< immediate data (data frames), MSN (ACKs), pause quanta (PAUSE), FCTBS
                         //!< (FLOW_CONTROL), PSN of the packet answered (NDP_ACK, NDP_NACK),
                         //!< credits asked for (REQUEST_TO_SEND; EqdsRecovery: in data, too)
@@ -260,6 +268,27 @@ struct alignas(64) RdmaFrame
     };
 
     RdmaFrameExtra* extra; //!< null, or what hangs off
+
+    static constexpr uint32_t MAX_ENDPOINTS = (1U << 24) - 1; //!< and one number for everybody
+
+    /// Not on the wire, so that observers know whose a frame is: the low half of the id of the
+    /// request that it is of, which an answer has from what it answers (RdmaWorkRequest::id).
+    /// Frames from another process have none.
+    void SetLabel(uint64_t id)
+    {
+        label0 = id & 0xff;
+        label1 = id >> 8 & 0xff;
+        label2 = id >> 16 & 0xff;
+        label3 = id >> 24 & 0xff;
+    }
+
+    uint32_t GetLabel() const
+    {
+        return label0 | label1 << 8 | label2 << 16 | uint32_t{label3} << 24;
+    }
+
+    /// Of what answers nothing: pulls, what links say to each other.
+    static constexpr uint32_t NO_LABEL = UINT32_MAX;
 
     /// RoCEv2, in dmaLength of an ACK: it says which entropy the packet had that it answers, in the
     /// 14 bits from bit 8 on (RdmaPathSelector). Where a header has them is assumed, and their
@@ -432,7 +461,7 @@ class alignas(64) RdmaFramePool
         if (extra->packet || extra->journey)
         {
             extra->packet = nullptr;
-            RdmaJourney::Discard(std::move(extra->journey));
+            extra->journey.reset();
         }
         extra->hasTelemetry = extra->hasTag = false;
         m_extras.Free(extra);

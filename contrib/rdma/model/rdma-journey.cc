@@ -3,14 +3,12 @@
  */
 #include "rdma-journey.h"
 
-#include "node-windows.h"
 #include "rdma-frame.h"
 #include "rdma-port.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <utility>
 
 namespace ns3
 {
@@ -88,30 +86,7 @@ RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
     }
     else if (first)
     {
-        hop.behind = {first->src, first->dst, first->destQp, 0, true};
-    }
-    if (hop.behind.known && *resolver)
-    {
-        // Of a message that another node posted: when all have come to this time.
-        ++m_asked;
-        NodeWindows::Note<&RdmaJourney::Tell>(this, Question{hops.size() - 1});
-    }
-}
-
-void
-RdmaJourney::Tell(const Question& question)
-{
-    --m_asked;
-    Flow& behind = hops[question.hop].behind;
-    behind.tag = (*resolver)(behind.src, behind.dst, behind.destQp);
-}
-
-void
-RdmaJourney::Discard(std::unique_ptr<RdmaJourney> journey)
-{
-    if (journey && journey->m_asked)
-    {
-        NodeWindows::NoteCall([keep = std::move(journey)] {}); // behind its last question
+        hop.behind = {first->src, first->dst, first->destQp, first->GetLabel(), true};
     }
 }
 

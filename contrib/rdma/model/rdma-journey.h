@@ -44,13 +44,13 @@ struct RdmaFrame;
  */
 struct alignas(64) RdmaJourney
 {
-    /// A flow as its frames name it; tag is the resolver's.
+    /// A flow as its frames name it.
     struct Flow
     {
         uint32_t src{0};
         uint32_t dst{0};
         uint32_t destQp{0};
-        uint32_t tag{0};
+        uint32_t label{0};    //!< RdmaFrame::GetLabel of the first of its frames there
         bool known{false};    //!< false: the queue was empty, or as follows
         bool ordinary{false}; //!< ordinary packets (RdmaPackets), of whichever flow
     };
@@ -74,14 +74,9 @@ struct alignas(64) RdmaJourney
     /// Are the packets from one endpoint to another of interest, all of them?
     using Wanted = std::function<bool(uint32_t from, uint32_t to)>;
 
-    /// Who posted that message? Called when a frame has joined a queue, as NodeWindows::Note tells.
-    /// \return the tag to remember
-    using Resolver = std::function<uint32_t(uint32_t src, uint32_t dst, uint32_t destQp)>;
-
     // What a switch looks at comes first, a cache line, and a line for each switch: a message is in
     // the cache of none that it comes to.
 
-    const Resolver* resolver{nullptr};
     uint64_t request{0};      //!< RdmaWorkRequest::id
     uint32_t wireBytes{0};    //!< of the last packet
     uint32_t nic{UINT32_MAX}; //!< RdmaPort::GetEnd of the NIC that sends
@@ -90,7 +85,6 @@ struct alignas(64) RdmaJourney
                          //!< of what is before them only `request`, `posted` and `nic`
 
   private:
-    uint16_t m_asked{0};       //!< questions that are still to be told
     int64_t m_pausedBefore{0}; //!< of the egress port and priority, when it joined
 
   public:
@@ -127,18 +121,6 @@ struct alignas(64) RdmaJourney
     void Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now);
     /// It leaves it. \param joined when it joined, ps
     void Leave(RdmaPort& egress, const RdmaFrame& frame, int64_t joined, int64_t now);
-
-    /// Nobody needs it any more, but for what is still to be told.
-    static void Discard(std::unique_ptr<RdmaJourney> journey);
-
-  private:
-    /// A flow that a hop's tag is to be asked for.
-    struct Question
-    {
-        std::size_t hop;
-    };
-
-    void Tell(const Question& question);
 };
 
 /**

@@ -330,9 +330,10 @@ RdmaNic::SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* d
     }
     frame->src = m_endpoint;
     frame->dst = qp->m_peerEndpoint;
-    frame->route = qp->m_route;
     frame->destQp = qp->m_peerNumber;
     frame->psn = answer.psn;
+    frame->SetLabel(answer.label);
+    frame->route = qp->m_route;
     frame->aux = answer.msn;
     frame->dmaLength = answer.syndrome;
     frame->payload = 0;

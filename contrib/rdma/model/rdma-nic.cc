@@ -240,9 +240,9 @@ RdmaNic::SetPaths(const RdmaPathSource* paths)
 }
 
 void
-RdmaNic::NoteJourneys(const RdmaJourney::Resolver& resolver)
+RdmaNic::NoteJourneys()
 {
-    m_journeys = &resolver;
+    m_journeys = true;
 }
 
 void

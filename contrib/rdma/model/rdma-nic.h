@@ -364,12 +364,9 @@ class RdmaNic : public Object, public RdmaPortUser
         return m_counters;
     }
 
-    /**
-     * Note where the time of each message goes, and tell of it at the receiver: trace source
-     * Journey. \param resolver asked whose a frame is that a message waits behind; kept by
-     * reference
-     */
-    void NoteJourneys(const RdmaJourney::Resolver& resolver);
+    /// Note where the time of each message goes, and tell of it at the receiver: trace source
+    /// Journey.
+    void NoteJourneys();
 
     /// Of messages posted from now on, note the way of each packet, and tell of it at the receiver:
     /// trace source Way. Not of READs. \pre NoteJourneys \param wanted whose packets; kept by
@@ -542,6 +539,7 @@ class RdmaNic : public Object, public RdmaPortUser
         uint32_t psn;
         uint32_t msn;
         uint32_t syndrome;
+        uint32_t label; //!< of what it answers
     };
 
     /// \param data what it answers: gives away what congestion control needs
@@ -584,7 +582,7 @@ class RdmaNic : public Object, public RdmaPortUser
     rdma::NumberTable<RdmaQueuePair*> m_numbers; //!< of m_qps
     RdmaNicWatcher* m_watcher{nullptr};          //!< null: nobody
     RdmaNicUser* m_user{nullptr};
-    const RdmaJourney::Resolver* m_journeys{nullptr};                     //!< null: none are noted
+    bool m_journeys{false};                                               //!< journeys are noted
     std::vector<std::unique_ptr<RdmaRequester::Sender>> m_restingSenders; //!< whose work is done
     std::vector<Throttled> m_throttled;                                   //!< min-heap
     int64_t m_wakeDue{NEVER};

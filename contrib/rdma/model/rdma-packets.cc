@@ -304,6 +304,7 @@ RdmaPackets::Send(Ptr<Packet> packet,
     frame->route = RdmaRoute::OfFlow(
         ip.isIp ? ip.hash : rdma::FlowHash({low(source), low(destination), protocol, 0, 0}));
     frame->destQp = frame->psn = frame->aux = frame->dmaLength = 0;
+    frame->SetLabel(RdmaFrame::NO_LABEL);
     frame->payload = static_cast<uint16_t>(packet->GetSize());
     frame->inPort = 0;
     frame->opcode = RdmaOpcode::ETHERNET;

@@ -47,7 +47,7 @@ class RdmaPacketAddresses : public SimpleRefCount<RdmaPacketAddresses>
 {
   public:
     /// For all NICs, along a tree (RdmaSwitchBase::SetBroadcastPorts). No endpoint has this number.
-    static constexpr uint32_t EVERYBODY = UINT32_MAX;
+    static constexpr uint32_t EVERYBODY = RdmaFrame::MAX_ENDPOINTS;
 
     void Add(Mac48Address address, uint32_t endpoint);
     void Remove(Mac48Address address);

@@ -243,6 +243,7 @@ RdmaPort::QueueCreditUpdate(uint8_t index, int64_t now)
     frame->src = frame->dst = 0;
     frame->route = RdmaRoute::None();
     frame->destQp = frame->psn = frame->aux = frame->dmaLength = 0;
+    frame->SetLabel(RdmaFrame::NO_LABEL);
     frame->payload = 0;
     frame->inPort = 0;
     frame->opcode = RdmaOpcode::FLOW_CONTROL;

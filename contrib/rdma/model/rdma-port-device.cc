@@ -151,6 +151,7 @@ RdmaPort::SendFrom(Ptr<Packet> packet,
     frame->src = frame->dst = 0;
     frame->route = RdmaRoute::None();
     frame->destQp = frame->psn = frame->aux = frame->dmaLength = 0;
+    frame->SetLabel(RdmaFrame::NO_LABEL);
     frame->payload = static_cast<uint16_t>(packet->GetSize());
     frame->inPort = UINT16_MAX; // not a frame that a switch's buffer holds
     frame->opcode = RdmaOpcode::PACKET;

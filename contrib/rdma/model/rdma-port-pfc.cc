@@ -26,6 +26,7 @@ RdmaPort::SendPause(uint8_t mask, uint16_t quanta, int64_t now)
     frame->src = frame->dst = 0;
     frame->route = RdmaRoute::None();
     frame->destQp = frame->psn = 0;
+    frame->SetLabel(RdmaFrame::NO_LABEL);
     frame->aux = quanta;
     frame->dmaLength = 0;
     frame->payload = 0;

@@ -57,6 +57,7 @@ struct RdmaResponder::Verbs
         uint64_t psn; //!< next
         uint64_t end;
         uint64_t bytes; //!< left
+        uint32_t label; //!< RdmaFrame::GetLabel of its request
         bool first;     //!< nothing of it has been sent
         bool last;      //!< its end is the request's
     };

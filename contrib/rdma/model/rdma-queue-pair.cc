@@ -364,15 +364,20 @@ RdmaQueuePair::PostReceive(uint64_t bytes, uint64_t id)
 // Frames -----------------------------------------------------------------------------------------
 
 RdmaFrame*
-RdmaQueuePair::NewFrame(RdmaOpcode opcode, uint64_t psn, uint32_t wireBytes, uint8_t flags) const
+RdmaQueuePair::NewFrame(RdmaOpcode opcode,
+                        uint64_t psn,
+                        uint32_t wireBytes,
+                        uint8_t flags,
+                        uint64_t label) const
 {
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
     frame->wireBytes = wireBytes;
     frame->src = m_nic->m_endpoint;
     frame->dst = m_peerEndpoint;
-    frame->route = m_route;
     frame->destQp = m_peerNumber;
     frame->psn = rdma::WirePsn(psn);
+    frame->SetLabel(label);
+    frame->route = m_route;
     frame->aux = 0;
     frame->dmaLength = 0;
     frame->payload = 0;

@@ -233,7 +233,12 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     /// \pre CanSend()
     RdmaFrame* MakeFrame(int64_t now);
     /// What all frames of this queue pair to its peer have in common.
-    RdmaFrame* NewFrame(RdmaOpcode opcode, uint64_t psn, uint32_t wireBytes, uint8_t flags) const;
+    /// \param label RdmaFrame::SetLabel
+    RdmaFrame* NewFrame(RdmaOpcode opcode,
+                        uint64_t psn,
+                        uint32_t wireBytes,
+                        uint8_t flags,
+                        uint64_t label) const;
     void OnDatagram(const RdmaFrame& frame, int64_t now);
 
     /// It is its turn in its NIC's RdmaPullQueue.

@@ -112,7 +112,6 @@ RdmaRequester::StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, in
     RdmaSenderClock& clock = *m_sender->clock;
     RdmaPort& port = *m_qp->m_nic->m_port;
     auto journey = std::make_unique<RdmaJourney>();
-    journey->resolver = m_qp->m_nic->m_journeys;
     journey->nic = port.GetEnd();
     journey->line = port.GetSerialization(frame.wireBytes);
     journey->reach = port.GetReachPs();

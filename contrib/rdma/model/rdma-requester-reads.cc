@@ -78,7 +78,8 @@ RdmaRequester::MakeReadRequest(const RdmaWorkRequest& request, int64_t now)
     RdmaFrame* frame = m_qp->NewFrame(RdmaOpcode::READ_REQUEST,
                                       own.nextPsn,
                                       nic->m_sizes.DataWire(rdma::RoceOpcode::kReadRequest, 0),
-                                      0);
+                                      0,
+                                      request.id);
     frame->dmaLength =
         static_cast<uint32_t>(std::min((end - own.nextPsn) * mtu, request.bytes - offset));
 

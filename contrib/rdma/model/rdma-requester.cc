@@ -113,10 +113,14 @@ RdmaRequester::RequestToSend(uint32_t target, uint32_t again)
         return; // a time-out will ask
     }
     ++m_qp->m_nic->m_counters.requestsToSend;
-    m_qp->m_nic->SendControl(
-        m_qp,
-        {RdmaOpcode::REQUEST_TO_SEND, 0, rdma::WirePsn(m_sender->ackedPsn), target, again},
-        RdmaClock::Now());
+    m_qp->m_nic->SendControl(m_qp,
+                             {RdmaOpcode::REQUEST_TO_SEND,
+                              0,
+                              rdma::WirePsn(m_sender->ackedPsn),
+                              target,
+                              again,
+                              RdmaFrame::NO_LABEL},
+                             RdmaClock::Now());
 }
 
 void
@@ -206,7 +210,7 @@ RdmaRequester::MakeFrame(int64_t now)
     {
         wire = std::max(wire, sizes.leastWire);
     }
-    RdmaFrame* frame = m_qp->NewFrame(opcode, own.nextPsn, wire, RdmaFrame::ECT);
+    RdmaFrame* frame = m_qp->NewFrame(opcode, own.nextPsn, wire, RdmaFrame::ECT, request.id);
     frame->payload = static_cast<uint16_t>(payload);
     const uint16_t needs = m_qp->m_needs;
     if (needs & RdmaQueuePair::ENTROPY)

@@ -68,7 +68,7 @@ RdmaResponder::Notice(const RdmaFrame& frame, int64_t now)
         if (m_qp->m_requester.m_ops->OnDataReceived(frame, now))
         {
             ++nic->m_counters.cnpsSent;
-            nic->SendControl(m_qp, {RdmaOpcode::CNP, 0, 0, 0, 0}, now);
+            nic->SendControl(m_qp, {RdmaOpcode::CNP, 0, 0, 0, 0, frame.GetLabel()}, now);
         }
     }
 }
@@ -107,7 +107,7 @@ RdmaResponder::OnData(RdmaFrame* frame, int64_t now)
         CountDuplicate();
         if (frame->opcode == RdmaOpcode::READ_REQUEST)
         {
-            OnReadRequest(psn, frame->dmaLength, now);
+            OnReadRequest(psn, frame->dmaLength, frame->GetLabel(), now);
             return;
         }
         // The first of a row tells the requester how far this end is, asked or not: between two
@@ -322,7 +322,10 @@ RdmaResponder::ReleaseHeld(RdmaFrame* data, int64_t now)
         const RdmaArrival held = recovery.GetHeld(psn);
         if (held.opcode == RdmaOpcode::READ_REQUEST)
         {
-            AddResponse(psn, psn + GetPsnCount(held.opcode, held.immediate), held.immediate);
+            AddResponse(psn,
+                        psn + GetPsnCount(held.opcode, held.immediate),
+                        held.immediate,
+                        held.label);
             continue;
         }
         if (!IsPlainWrite(held.opcode) && !TakeReceive(held.opcode, held.payload, now))
@@ -336,7 +339,6 @@ RdmaResponder::ReleaseHeld(RdmaFrame* data, int64_t now)
             std::unique_ptr<RdmaJourney> journey =
                 m_early ? m_early->Take(psn, repeats, now) : nullptr;
             DeliverMessage(HasImmediate(held.opcode), held.immediate, now, journey.get());
-            RdmaJourney::Discard(std::move(journey));
         }
     }
     if (tooLong && goesOn())
@@ -356,11 +358,15 @@ RdmaResponder::SendAck(RdmaFrame* data, int64_t now)
         return;
     }
     ++m_qp->m_nic->m_counters.acksSent;
-    m_qp->m_nic->SendControl(
-        m_qp,
-        {RdmaOpcode::ACKNOWLEDGE, 0, rdma::WirePsn(m_expectedPsn - 1), m_msn, rdma::AckSyndrome()},
-        now,
-        data);
+    m_qp->m_nic->SendControl(m_qp,
+                             {RdmaOpcode::ACKNOWLEDGE,
+                              0,
+                              rdma::WirePsn(m_expectedPsn - 1),
+                              m_msn,
+                              rdma::AckSyndrome(),
+                              data ? data->GetLabel() : RdmaFrame::NO_LABEL},
+                             now,
+                             data);
 }
 
 void
@@ -372,7 +378,8 @@ RdmaResponder::SendSequenceNak(uint32_t aux, RdmaFrame& data, int64_t now)
                               RdmaFrame::NAK,
                               rdma::WirePsn(m_expectedPsn),
                               aux,
-                              rdma::NakSyndrome(rdma::kNakPsnSequenceError)},
+                              rdma::NakSyndrome(rdma::kNakPsnSequenceError),
+                              data.GetLabel()},
                              now,
                              &data);
 }
@@ -389,7 +396,12 @@ RdmaResponder::SendAnswer(RdmaOpcode opcode,
        : opcode == RdmaOpcode::NDP_NACK ? counters.naksSent
                                         : counters.pullsSent);
     m_qp->m_nic->SendControl(m_qp,
-                             {opcode, 0, rdma::WirePsn(m_expectedPsn), psn, pulls},
+                             {opcode,
+                              0,
+                              rdma::WirePsn(m_expectedPsn),
+                              psn,
+                              pulls,
+                              data ? data->GetLabel() : RdmaFrame::NO_LABEL},
                              now,
                              data);
 }
@@ -410,10 +422,14 @@ void
 RdmaResponder::SendNak(uint8_t flags, uint8_t syndrome, int64_t now)
 {
     ++m_qp->m_nic->m_counters.naksSent;
-    m_qp->m_nic->SendControl(
-        m_qp,
-        {RdmaOpcode::ACKNOWLEDGE, flags, rdma::WirePsn(m_expectedPsn), m_msn, syndrome},
-        now);
+    m_qp->m_nic->SendControl(m_qp,
+                             {RdmaOpcode::ACKNOWLEDGE,
+                              flags,
+                              rdma::WirePsn(m_expectedPsn),
+                              m_msn,
+                              syndrome,
+                              RdmaFrame::NO_LABEL},
+                             now);
 }
 
 // Receive requests -------------------------------------------------------------------------------
@@ -450,7 +466,7 @@ RdmaResponder::Admit(const RdmaFrame& frame, int64_t now)
 {
     if (frame.opcode == RdmaOpcode::READ_REQUEST)
     {
-        OnReadRequest(m_expectedPsn, frame.dmaLength, now);
+        OnReadRequest(m_expectedPsn, frame.dmaLength, frame.GetLabel(), now);
         return false;
     }
     return TakeReceive(frame.opcode, frame.payload, now);
@@ -571,10 +587,10 @@ RdmaResponder::GetPsnCount(RdmaOpcode opcode, uint32_t dmaLength) const
 }
 
 void
-RdmaResponder::OnReadRequest(uint64_t psn, uint32_t bytes, int64_t now)
+RdmaResponder::OnReadRequest(uint64_t psn, uint32_t bytes, uint32_t label, int64_t now)
 {
     const uint64_t end = psn + GetPsnCount(RdmaOpcode::READ_REQUEST, bytes);
-    AddResponse(psn, end, bytes);
+    AddResponse(psn, end, bytes, label);
     if (end > m_expectedPsn)
     {
         m_expectedPsn = end;
@@ -590,7 +606,7 @@ RdmaResponder::OnReadRequest(uint64_t psn, uint32_t bytes, int64_t now)
 }
 
 void
-RdmaResponder::AddResponse(uint64_t psn, uint64_t end, uint64_t bytes)
+RdmaResponder::AddResponse(uint64_t psn, uint64_t end, uint64_t bytes, uint32_t label)
 {
     using Response = Verbs::Response;
     const uint32_t mtu = m_qp->m_nic->m_mtu;
@@ -623,7 +639,7 @@ RdmaResponder::AddResponse(uint64_t psn, uint64_t end, uint64_t bytes)
             kept.push_back(behind);
         }
     }
-    kept.push_back({psn, end, bytes, true, true});
+    kept.push_back({psn, end, bytes, label, true, true});
     std::sort(kept.begin(), kept.end(), [](const Response& a, const Response& b) {
         return a.psn < b.psn;
     });
@@ -641,8 +657,11 @@ RdmaResponder::MakeResponse(int64_t now)
     const bool end = response.psn + 1 == response.end;
     const rdma::RoceOpcode opcode = rdma::ReadResponseOpcode(response.first, end && response.last);
     const uint32_t wire = nic->m_sizes.DataWire(opcode, payload);
-    RdmaFrame* frame =
-        m_qp->NewFrame(static_cast<RdmaOpcode>(opcode), response.psn, wire, RdmaFrame::ECT);
+    RdmaFrame* frame = m_qp->NewFrame(static_cast<RdmaOpcode>(opcode),
+                                      response.psn,
+                                      wire,
+                                      RdmaFrame::ECT,
+                                      response.label);
     frame->payload = static_cast<uint16_t>(payload);
     frame->aux = m_msn;
     frame->dmaLength = rdma::AckSyndrome();

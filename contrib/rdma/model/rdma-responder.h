@@ -34,6 +34,7 @@ struct RdmaMessage
 struct RdmaArrival
 {
     uint32_t immediate; //!< of a READ its length
+    uint32_t label;     //!< RdmaFrame::GetLabel
     uint16_t payload;
     RdmaOpcode opcode;
     uint8_t flags;
@@ -155,8 +156,9 @@ class RdmaResponder
 
     // READs
 
-    void OnReadRequest(uint64_t psn, uint32_t bytes, int64_t now);
-    void AddResponse(uint64_t psn, uint64_t end, uint64_t bytes);
+    void OnReadRequest(uint64_t psn, uint32_t bytes, uint32_t label, int64_t now);
+    /// \param label of its request
+    void AddResponse(uint64_t psn, uint64_t end, uint64_t bytes, uint32_t label);
     RdmaFrame* MakeResponse(int64_t now);
 
     RdmaQueuePair* m_qp;

@@ -59,7 +59,7 @@ RdmaSwitch::Trim(RdmaPort* egress, RdmaFrame* frame, int64_t now)
     frame->dscp = m_trimDscp;
     if (frame->extra)
     {
-        RdmaJourney::Discard(std::move(frame->extra->journey)); // the packet will start anew
+        frame->extra->journey.reset(); // the packet will start anew
     }
     m_trimTrace(egress, frame, now);
 }
@@ -116,7 +116,9 @@ RdmaSwitch::MakeRoom(RdmaPort*& port, RdmaPort* egress, RdmaFrame* frame, int64_
     if (m_trimReturn && (frame->flags & RdmaFrame::TRIMMED) && IsRequest(frame->opcode))
     {
         ++m_returned;
-        std::swap(frame->src, frame->dst);
+        const uint32_t sender = frame->src;
+        frame->src = frame->dst;
+        frame->dst = sender;
         frame->opcode = RdmaOpcode::RETURNED;
         Forward(port, frame, now);
         return nullptr;

@@ -339,7 +339,7 @@ SelectiveRepeatRecovery::Keep(uint64_t psn,
     const bool fresh = m_received.Set(psn);
     if (fresh)
     {
-        first = {frame.aux, frame.payload, frame.opcode, frame.flags};
+        first = {frame.aux, frame.GetLabel(), frame.payload, frame.opcode, frame.flags};
         m_heldBytes += frame.payload;
     }
     if (frame.opcode == RdmaOpcode::READ_REQUEST)
@@ -350,7 +350,11 @@ SelectiveRepeatRecovery::Keep(uint64_t psn,
         {
             if (m_received.Set(more))
             {
-                m_held[more & (m_held.size() - 1)] = {0, 0, RdmaOpcode::WRITE_MIDDLE, 0};
+                m_held[more & (m_held.size() - 1)] = {0,
+                                                      RdmaFrame::NO_LABEL,
+                                                      0,
+                                                      RdmaOpcode::WRITE_MIDDLE,
+                                                      0};
             }
         }
     }
