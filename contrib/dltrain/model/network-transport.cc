@@ -154,12 +154,14 @@ NetworkTransport::Open(const ChannelName& name,
     if (!m_users.empty() && !m_places.IsHere(name.to))
     {
         const auto number = std::find(m_users.begin(), m_users.end(), &user) - m_users.begin();
-        ns3::NodeWindows::Note<&NetworkTransport::TellOpened>(this,
-                                                              Opened{name,
-                                                                     end.queuePair->GetNumber(),
-                                                                     static_cast<uint32_t>(number),
-                                                                     cookie,
-                                                                     end.channel});
+        // Its frames need it there.
+        ns3::NodeWindows::NoteSoon<&NetworkTransport::TellOpened>(
+            this,
+            Opened{name,
+                   end.queuePair->GetNumber(),
+                   static_cast<uint32_t>(number),
+                   cookie,
+                   end.channel});
     }
     return end.channel;
 }

@@ -60,7 +60,7 @@ Take(const uint8_t*& at, const uint8_t* end)
 bool
 NodeWindowPlan::IsEmpty() const
 {
-    return std::min({begin, before, grid, behind}) == NEVER;
+    return std::min({begin[0], begin[1], before, grid, behind, waiting}) == NEVER;
 }
 
 NodeWindowRanks::NodeWindowRanks(uint32_t rank, uint32_t ranks, Transport transport)
@@ -127,18 +127,22 @@ NodeWindowRanks::Read(uint32_t from, const uint8_t* at, const uint8_t* end) cons
 }
 
 NodeWindowPlan
-NodeWindowRanks::Agree(const NodeWindowPlan& mine, int64_t window)
+NodeWindowRanks::Agree(const NodeWindowPlan& mine, int64_t lookAhead, uint32_t sides)
 {
     // What is on its way from here is to be counted by all, not by who gets it alone.
     Head head{mine, m_words.size(), 0};
-    int64_t sent = NEVER;
-    for (const RdmaGateway* gateway : m_gateways)
+    for (uint32_t side = 0; side < sides; ++side)
     {
-        sent = gateway ? std::min(sent, gateway->GetFirstArrival()) : sent;
-    }
-    if (sent != NEVER)
-    {
-        head.plan.begin = std::min(mine.begin, sent - sent % window);
+        int64_t sent = NEVER;
+        for (const RdmaGateway* gateway : m_gateways)
+        {
+            sent = gateway ? std::min(sent, gateway->GetFirstArrival(side)) : sent;
+        }
+        if (sent != NEVER) // as NodeWindowShard::WindowOf has it
+        {
+            const int64_t begin = sent - (sent + side * lookAhead) % (sides * lookAhead);
+            head.plan.begin[side] = std::min(mine.begin[side], begin);
+        }
     }
     for (uint32_t rank = 0; rank < m_to.size(); ++rank)
     {
@@ -173,12 +177,16 @@ NodeWindowRanks::Agree(const NodeWindowPlan& mine, int64_t window)
         {
             const uint8_t* at = m_from[rank].data();
             const NodeWindowPlan theirs = Take<Head>(at, at + m_from[rank].size()).plan;
-            all.begin = std::min(all.begin, theirs.begin);
+            for (uint32_t side = 0; side < all.begin.size(); ++side)
+            {
+                all.begin[side] = std::min(all.begin[side], theirs.begin[side]);
+                all.done[side] = std::min(all.done[side], theirs.done[side]);
+            }
             all.before = std::min(all.before, theirs.before);
             std::tie(all.grid, all.kind) = std::min(std::make_pair(all.grid, all.kind),
                                                     std::make_pair(theirs.grid, theirs.kind));
             all.behind = std::min(all.behind, theirs.behind);
-            all.done = std::min(all.done, theirs.done);
+            all.waiting = std::min(all.waiting, theirs.waiting);
             all.last = std::max(all.last, theirs.last);
             all.stop |= theirs.stop;
         }

@@ -4,10 +4,13 @@
 #ifndef NODE_WINDOW_RANKS_H
 #define NODE_WINDOW_RANKS_H
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ns3
@@ -18,17 +21,46 @@ class RdmaGateway;
 /// What NodeWindows does next: ticks, INT64_MAX if there is none.
 struct NodeWindowPlan
 {
-    int64_t begin;   //!< of the window that is run, or of the first that some unit has something in
+    /// By side of NodeWindowTeam.
+    using Sides = std::array<int64_t, 2>;
+
+    Sides begin;     //!< of the first window that some unit has something in
+    Sides done;      //!< the nodes have run all before that
     int64_t before;  //!< the first event ahead of the nodes' of its time
     int64_t grid;    //!< the first grid timer that is due
     int64_t behind;  //!< the first event without a node
-    int64_t done;    //!< the nodes have run all before that
+    int64_t waiting; //!< the first note that is not told yet
     int64_t last;    //!< of all events so far
     bool stop;       //!< nothing
     uint8_t kind;    //!< the least RdmaGridTimer::GetKind of those due at `grid`
-    uint8_t side{0}; //!< whose window it is
 
     bool IsEmpty() const;
+
+    /// \return the first tick at which a side may have something
+    int64_t FirstOf(uint32_t side) const
+    {
+        return begin[side] == INT64_MAX ? begin[side] : std::max(begin[side], done[side]);
+    }
+
+    /// \return the same of both
+    int64_t First() const
+    {
+        return std::min(FirstOf(0), FirstOf(1));
+    }
+
+    /// \return whose window comes first: the one that is behind; of equal ones that whose window
+    /// began first
+    uint32_t Side() const
+    {
+        return std::make_pair(FirstOf(1), begin[1]) < std::make_pair(FirstOf(0), begin[0]) ? 1 : 0;
+    }
+
+    /// \return the first tick that nodes must not run, as something else is due
+    int64_t Until() const
+    {
+        const auto after = [](int64_t ts) { return ts == INT64_MAX ? ts : ts + 1; };
+        return std::min({before, after(grid), after(behind)});
+    }
 };
 
 /**
@@ -87,9 +119,10 @@ class NodeWindowRanks
     /// Called when all is read that has come.
     void SetAllRead(std::function<void()> callback);
 
-    /// \param mine what this rank has to do next \param window ticks; a frame counts for when it is
-    /// there \return what comes next of all. Deliver follows. Collective
-    NodeWindowPlan Agree(const NodeWindowPlan& mine, int64_t window);
+    /// \param mine what this rank has to do next \param lookAhead ticks: a frame counts for the
+    /// window that it is there in \param sides of NodeWindowTeam \return what comes next of all.
+    /// Deliver follows. Collective
+    NodeWindowPlan Agree(const NodeWindowPlan& mine, int64_t lookAhead, uint32_t sides);
     /// What was sent here has come. \return whether anything was said to all ranks: they agree
     /// again then, as that may have changed what comes next
     bool Deliver();

@@ -564,6 +564,7 @@ NodeWindowShard::AddNote()
     NodeWindowNote& note = notes.emplace_back();
     note.ts = Unit::Running()->now;
     note.context = Unit::Running()->GetPlace();
+    note.soon = false;
     return note;
 }
 

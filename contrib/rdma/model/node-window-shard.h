@@ -51,6 +51,7 @@ struct NodeWindowNote
 
     int64_t ts;
     uint32_t context;
+    bool soon; //!< NodeWindows::NoteSoon
     void (*tell)(void* sink, const void* payload);
     void (*prefetch)(void* sink, const void* payload, uint32_t depth); //!< null: nothing
     void* sink;

@@ -3,6 +3,7 @@
  */
 #include "node-window-simulator-impl.h"
 
+#include "node-window-ranks.h"
 #include "rdma-channel.h"
 #include "rdma-event-order.h"
 #include "rdma-port.h"
@@ -312,9 +313,35 @@ NodeWindowSimulatorImpl::FindLookAhead()
             links.emplace_back(unit, &m_windows->UnitOf(port->GetPeer()->GetContext()));
         }
     }
-    const bool turns = m_turns && delayed && !others && !ports.empty() && !m_windows->GetRanks();
-    FindSides(turns ? links : decltype(links)());
+    if (NodeWindowRanks* ranks = m_windows->GetRanks())
+    {
+        const bool can = m_turns && !others && m_windows->GetUnits() == NodeList::GetNNodes() &&
+                         !m_windows->GetSidesOfRanks().empty();
+        TakeSidesOfRanks(ranks->Least(can));
+    }
+    else
+    {
+        const bool turns = m_turns && delayed && !others && !ports.empty();
+        FindSides(turns ? links : decltype(links)());
+    }
     NS_LOG_INFO("look-ahead: " << TimeStep(static_cast<uint64_t>(least)).As(Time::NS));
+}
+
+void
+NodeWindowSimulatorImpl::TakeSidesOfRanks(bool take)
+{
+    const std::vector<uint8_t>& known = m_windows->GetSidesOfRanks();
+    std::map<const NodeWindows::Unit*, uint8_t> sideOf;
+    for (uint32_t node = 0; node < NodeList::GetNNodes(); ++node) // each is a unit
+    {
+        sideOf[&m_windows->UnitOf(node)] = node < known.size() ? known[node] : 0;
+    }
+    std::vector<uint8_t> sides;
+    for (const NodeWindows::Unit& unit : m_windows->GetUnitList())
+    {
+        sides.push_back(sideOf[&unit]);
+    }
+    m_windows->SetSides(take ? sides : std::vector<uint8_t>());
 }
 
 void

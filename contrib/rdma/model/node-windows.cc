@@ -371,26 +371,58 @@ NodeWindows::GetParallelShare() const
 // Running -----------------------------------------------------------------------------------------
 
 void
-NodeWindows::RunWindow(const NodeWindowPlan& plan, int64_t cut)
+NodeWindows::RunWindow(const NodeWindowPlan& plan, uint32_t side, int64_t cut)
 {
-    // Of the side that ran last the second half of a window may wait, until the other side is
-    // there.
-    NS_ABORT_MSG_IF(!m_waiting.empty() && m_waitingSide == plan.side,
-                    "a side runs on while what it has to tell waits");
-    const NodeWindowTeam::Shards& shards = m_team.GetShards();
-    for (std::size_t i = plan.side; i < shards.size(); i += m_team.GetSides())
+    // (Another rank may have something in it, and this one not, or no more.)
+    const bool any = !m_ranks || m_team.FirstBegin(side) == plan.begin[side];
+    if (any)
     {
-        shards[i]->notes.clear();
-        shards[i]->noteMemory.Clear();
+        // Of the side that ran last the second half of a window may wait, until the other side is
+        // there.
+        NS_ABORT_MSG_IF(!m_waiting.empty() && m_waitingSide == side,
+                        "a side runs on while what it has to tell waits");
+        const NodeWindowTeam::Shards& shards = m_team.GetShards();
+        for (std::size_t i = side; i < shards.size(); i += m_team.GetSides())
+        {
+            shards[i]->notes.clear();
+            shards[i]->noteMemory.Clear();
+        }
+        m_team.Run(side, plan.begin[side], cut);
+        TakeWindow(side);
     }
-    m_team.Run(plan.side, plan.begin, cut);
-    m_done[plan.side] = std::max(m_done[plan.side], cut);
-    EndWindow(plan.side);
-    m_team.EndWindow();
+    m_done[side] = std::max(m_done[side], cut);
+    if (!m_waiting.empty())
+    {
+        TellNotes(ToldBefore(plan, side, cut));
+        m_waitingSide = any ? side : m_waitingSide;
+    }
+    m_now = m_last;
+    if (any)
+    {
+        m_team.EndWindow();
+    }
+}
+
+int64_t
+NodeWindows::ToldBefore(const NodeWindowPlan& plan, uint32_t side, int64_t cut)
+{
+    if (m_team.GetSides() == 1)
+    {
+        return NEVER;
+    }
+    if (!m_ranks)
+    {
+        return std::min(FirstOf(0), FirstOf(1));
+    }
+    // What other ranks have, and what they have sent in this window, is only known for sure when
+    // ranks agree again.
+    const uint32_t other = side ^ 1;
+    const int64_t there = std::min(plan.FirstOf(other), plan.FirstOf(side) + m_lookAhead);
+    return std::min(cut, std::max(plan.done[other], there));
 }
 
 void
-NodeWindows::EndWindow(uint32_t side)
+NodeWindows::TakeWindow(uint32_t side)
 {
     const NodeWindowTeam::Shards& shards = m_team.GetShards();
     const uint32_t sides = m_team.GetSides();
@@ -402,19 +434,15 @@ NodeWindows::EndWindow(uint32_t side)
         shard.letters.clear();
         for (const NodeWindowNote& note : shard.notes)
         {
-            m_waiting.push_back({note.ts, note.context, &note});
+            const bool now = note.soon && sides > 1;
+            (now ? m_notes : m_waiting).push_back({note.ts, note.context, &note});
         }
     }
     if (!m_letters.empty())
     {
         DeliverLetters();
     }
-    if (!m_waiting.empty())
-    {
-        TellNotes(sides == 1 ? NEVER : std::min(FirstOf(0), FirstOf(1)));
-        m_waitingSide = side;
-    }
-    m_now = m_last;
+    TellSorted();
 }
 
 void
@@ -508,6 +536,12 @@ NodeWindows::TellNotes(int64_t until)
         m_notes.assign(told, m_waiting.end());
         m_waiting.erase(told, m_waiting.end());
     }
+    TellSorted();
+}
+
+void
+NodeWindows::TellSorted()
+{
     if (m_notes.empty())
     {
         return;
@@ -674,51 +708,30 @@ NodeWindows::GridAfter(int64_t from)
     return m_grids.empty() || from == NEVER ? NEVER : Behind(NextGrid(from));
 }
 
-void
-NodeWindows::PlanSide(NodeWindowPlan& plan)
-{
-    if (m_team.GetSides() == 1)
-    {
-        plan.begin = m_team.FirstBegin(0);
-        plan.done = m_done[0];
-        return;
-    }
-    const int64_t begin[] = {m_team.FirstBegin(0), m_team.FirstBegin(1)};
-    const int64_t first[] = {std::max(begin[0], m_done[0]), std::max(begin[1], m_done[1])};
-    m_first = std::min(first[0], first[1]);
-    // Whatever both have to wait for.
-    const int64_t until =
-        std::min({plan.before, Behind(plan.grid), Behind(plan.behind), GridAfter(m_first)});
-    // The window that begins first: the other side has run to its middle.
-    uint8_t side = begin[1] < begin[0] ? 1 : 0;
-    if (first[side] >= until)
-    {
-        side ^= 1; // it has waited for that one
-    }
-    plan.side = side;
-    plan.begin = begin[side];
-    plan.done = m_done[side];
-}
-
 NodeWindowPlan
 NodeWindows::MakePlan()
 {
     TakeFromElsewhere();
+    const uint32_t sides = m_team.GetSides();
     const RdmaGridTimer* grid = FirstGrid();
-    NodeWindowPlan mine{NEVER,
+    NodeWindowPlan mine{{m_team.FirstBegin(0), sides > 1 ? m_team.FirstBegin(1) : NEVER},
+                        m_done,
                         m_before.empty() ? NEVER : m_before.begin()->first.ts,
                         grid ? grid->GetDueTick() : NEVER,
                         m_global.empty() ? NEVER : m_global.begin()->first.ts,
-                        0,
+                        NEVER,
                         m_last,
                         IsStopped(),
                         grid ? grid->GetKind() : RdmaGridTimer::ALONE};
-    PlanSide(mine);
+    for (const Told& told : m_waiting)
+    {
+        mine.waiting = std::min(mine.waiting, told.ts);
+    }
     if (!m_ranks)
     {
         return mine;
     }
-    const NodeWindowPlan all = m_ranks->Agree(mine, m_window);
+    const NodeWindowPlan all = m_ranks->Agree(mine, m_lookAhead, sides);
     m_now = m_last = all.last; // as in one process
     return m_ranks->Deliver() ? MakePlan() : all;
 }
@@ -755,21 +768,26 @@ NodeWindows::Run()
             TellNotes(NEVER);
             return;
         }
-        const int64_t cut =
-            plan.begin == NEVER
-                ? NEVER
-                : std::min(
-                      {plan.begin + m_window, plan.before, Behind(plan.grid), Behind(plan.behind)});
-        if (plan.begin == NEVER || cut <= std::max(plan.begin, plan.done))
+        const int64_t first = plan.First();
+        if (plan.waiting < first)
+        {
+            TellNotes(first); // which may have changed what comes next
+            continue;
+        }
+        if (plan.Until() <= first)
         {
             RunGlobal(plan); // nothing of the nodes is before that
             continue;
         }
+        const uint32_t side = plan.Side();
+        int64_t cut = std::min(plan.begin[side] + m_window, plan.Until());
+        if (m_team.GetSides() > 1 && plan.FirstOf(side ^ 1) != NEVER)
+        {
+            cut = std::min(cut, plan.FirstOf(side ^ 1) + m_lookAhead);
+        }
+        m_begin = plan.begin[side];
         // A grid timer may be armed by then. Ranks have different ones, and wait for the last.
-        const int64_t grid =
-            GridAfter(m_team.GetSides() == 1 ? std::max(plan.begin, m_done[0]) : m_first);
-        m_begin = plan.begin;
-        RunWindow(plan, std::min(cut, grid));
+        RunWindow(plan, side, std::min(cut, GridAfter(first)));
     }
 }
 

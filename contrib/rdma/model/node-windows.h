@@ -109,9 +109,26 @@ class NodeWindows
      * From the next Run on units of two sides take turns (NodeWindowTeam), if what units schedule
      * for others and for nobody, and what observers do, comes two look-aheads later. \param sideOf
      * by unit, in the order of UnitOf's first calls, 0 or 1: none sends anything to one of its own;
-     * empty: all units run together. Between windows, with one rank
+     * empty: all units run together. Between windows, with several ranks in all of them
      */
     void SetSides(const std::vector<uint8_t>& sideOf);
+
+    /// With several ranks, where none sees all links: which nodes are of which side, by context;
+    /// empty: there are no sides. In all ranks alike, before Run
+    void SetSidesOfRanks(std::vector<uint8_t> sideOf)
+    {
+        m_sidesOfRanks = std::move(sideOf);
+    }
+
+    const std::vector<uint8_t>& GetSidesOfRanks() const
+    {
+        return m_sidesOfRanks;
+    }
+
+    uint32_t GetSides() const
+    {
+        return m_team.GetSides();
+    }
 
     /// \return all units, those that have become part of another included
     std::deque<Unit>& GetUnitList()
@@ -293,6 +310,22 @@ class NodeWindows
     template <auto F, class Sink, class Payload>
     static void Note(Sink* sink, const Payload& payload)
     {
+        NoteWith<F>(sink, payload, false);
+    }
+
+    /// The same, told when the window is over, also where sides take turns and another one is still
+    /// behind: in order among what is told so, by ranks with several. What it says is there before
+    /// anything that this event sends to another node.
+    template <auto F, class Sink, class Payload>
+    static void NoteSoon(Sink* sink, const Payload& payload)
+    {
+        NoteWith<F>(sink, payload, true);
+    }
+
+  private:
+    template <auto F, class Sink, class Payload>
+    static void NoteWith(Sink* sink, const Payload& payload, bool soon)
+    {
         static_assert(std::is_trivially_copyable_v<Payload> &&
                       sizeof(Payload) <= NodeWindowNote::BYTES);
         if (!InUnit())
@@ -315,10 +348,12 @@ class NodeWindows
                 static_cast<const Sink*>(to)->Prefetch(copy, depth);
             };
         }
+        note.soon = soon;
         note.sink = sink;
         std::memcpy(note.payload, &payload, sizeof(payload));
     }
 
+  public:
     /// The same for what is not so simple: a function, which is moved. One that has a Prefetch of
     /// its own is asked as well.
     template <class Function>
@@ -388,22 +423,25 @@ class NodeWindows
     bool Find(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* event, bool take);
     void AddUnit(uint32_t context);
     NodeWindowKey KeyNow(int64_t ts);
-    void RunWindow(const NodeWindowPlan& plan, int64_t cut);
+    void RunWindow(const NodeWindowPlan& plan, uint32_t side, int64_t cut);
     /// What comes next, in all ranks.
     NodeWindowPlan MakePlan();
     /// \return the first tick that units of a side may have something at; NEVER: they have nothing
     int64_t FirstOf(uint32_t side);
-    /// Which side runs next, and when its window begins.
-    void PlanSide(NodeWindowPlan& plan);
     /// \return how long a cut at what grid timers may be due at allows a window to be
     int64_t GridAfter(int64_t from);
     /// The events without a node, and grid timers, of that time and class.
     void RunGlobal(const NodeWindowPlan& plan);
     void RunGlobal(GlobalEvents& events);
-    void EndWindow(uint32_t side);
+    /// What units of a side have said to nobody's node is taken.
+    void TakeWindow(uint32_t side);
+    /// \return a tick: all that nodes have to tell of before that has come
+    int64_t ToldBefore(const NodeWindowPlan& plan, uint32_t side, int64_t cut);
     void DeliverLetters();
     /// \param until a tick: the others wait
     void TellNotes(int64_t until);
+    /// Those in m_notes, in order.
+    void TellSorted();
     void TakeFromElsewhere();
     int64_t NextGrid(int64_t from);
     /// \return the timer that is due first, or null
@@ -415,7 +453,6 @@ class NodeWindows
     int64_t m_window{LONGEST_PS}; //!< its length: with two sides twice the look-ahead
     int64_t m_begin{0};
     uint32_t m_noteContext{UINT32_MAX};
-    int64_t m_first{0}; //!< FirstOf the side that is first, when the plan was made
     /// By side: its nodes have no event before that.
     std::array<int64_t, NodeWindowTeam::MOST_SIDES> m_done{};
     int64_t m_now{0};
@@ -457,6 +494,7 @@ class NodeWindows
     int64_t m_nextGrid{-1};
 
     std::unique_ptr<NodeWindowRanks> m_ranks;
+    std::vector<uint8_t> m_sidesOfRanks; //!< by context
 
     struct Elsewhere;
     std::unique_ptr<Elsewhere> m_elsewhere;

@@ -232,7 +232,15 @@ RdmaGateway::Wait(uint32_t link, RdmaFrame* frame, int64_t from, int64_t at)
     uint8_t* to = waiting.bytes.data() + waiting.used;
     waiting.used +=
         static_cast<std::size_t>(RdmaFrameRecord::Write(to, *frame, link, at, waiting.base) - to);
-    waiting.first = std::min(waiting.first, from);
+    // Units of two sides send to each other only. (One side alone is 0, and nobody asks for 1.)
+    const bool twoSides = NodeWindows::Active()->GetSides() > 1;
+    for (uint32_t side = 0; side < 2; ++side)
+    {
+        if (!unit || !twoSides || side != unit->side)
+        {
+            waiting.first[side] = std::min(waiting.first[side], from);
+        }
+    }
     ++waiting.frames;
     RdmaFramePool::Get().Free(frame);
 }
@@ -249,12 +257,12 @@ RdmaGateway::GetFramesSent() const
 }
 
 int64_t
-RdmaGateway::GetFirstArrival() const
+RdmaGateway::GetFirstArrival(uint32_t side) const
 {
     int64_t first = INT64_MAX;
     for (const Waiting& waiting : m_waiting)
     {
-        first = std::min(first, waiting.first);
+        first = std::min(first, waiting.first[side]);
     }
     return first == INT64_MAX ? first : RdmaClock::TickAt(first);
 }
@@ -271,7 +279,7 @@ RdmaGateway::TakeSent(std::vector<uint8_t>& to)
             to.insert(to.end(), head, head + sizeof(section));
             to.insert(to.end(), waiting.bytes.data(), waiting.bytes.data() + waiting.used);
             waiting.used = 0;
-            waiting.first = INT64_MAX;
+            waiting.first = {INT64_MAX, INT64_MAX};
         }
     }
 }

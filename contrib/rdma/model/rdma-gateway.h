@@ -10,6 +10,7 @@
 
 #include "ns3/packet.h"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -103,8 +104,9 @@ class RdmaGateway
 
     /// From now on, instead of the transport.
     void UseWindows();
-    /// \return the tick at which the first frame that waits may be there; INT64_MAX: none waits
-    int64_t GetFirstArrival() const;
+    /// \return the tick at which the first frame that waits for a node of that side may be there;
+    /// INT64_MAX: none waits
+    int64_t GetFirstArrival(uint32_t side) const;
     /// Moves all frames that wait behind what is in `to`.
     void TakeSent(std::vector<uint8_t>& to);
     /// What the other gateway's TakeSent made.
@@ -116,9 +118,10 @@ class RdmaGateway
     {
         std::vector<uint8_t> bytes;
         std::size_t used{0};
-        int64_t base{0};          //!< of the times in it, ps
-        int64_t first{INT64_MAX}; //!< of the frames' first bits, ps
-        uint64_t frames{0};       //!< so far
+        int64_t base{0}; //!< of the times in it, ps
+        /// Of the frames' first bits, ps, by the side (NodeWindowTeam) that they go to.
+        std::array<int64_t, 2> first{INT64_MAX, INT64_MAX};
+        uint64_t frames{0}; //!< so far
     };
 
     enum Kind : uint8_t

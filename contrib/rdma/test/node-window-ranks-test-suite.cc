@@ -81,21 +81,23 @@ struct Round
         };
         for (uint32_t rank = 0; rank < ranks; ++rank)
         {
-            const int64_t done = static_cast<int64_t>(random() % 1000);
-            const int64_t last = static_cast<int64_t>(random() % 1000);
-            plans.push_back({draw(), draw(), draw(), draw(), done, last, random() % 10 == 0});
+            const auto number = [&random] { return static_cast<int64_t>(random() % 1000); };
+            const NodeWindowPlan::Sides begin{draw(), draw()};
+            const NodeWindowPlan::Sides done{number(), number()};
+            plans.push_back(
+                {begin, done, draw(), draw(), draw(), draw(), number(), random() % 10 == 0, 0});
             words.push_back(random() % 4 ? 0 : static_cast<uint32_t>(random() % 3));
         }
     }
 
     /// The least, or largest, of all.
-    template <class T>
-    T Least(T NodeWindowPlan::*field) const
+    template <class Field>
+    int64_t Least(Field field) const
     {
-        T least = plans[0].*field;
+        int64_t least = INT64_MAX;
         for (const NodeWindowPlan& plan : plans)
         {
-            least = std::min(least, plan.*field);
+            least = std::min(least, field(plan));
         }
         return least;
     }
@@ -174,16 +176,23 @@ class AgreeTestCase : public TestCase
                     self.Post(to, text.size() % 2, text.data(), text.size());
                 }
             }
-            const NodeWindowPlan all = self.Agree(round.plans[rank], 1);
+            const NodeWindowPlan all = self.Agree(round.plans[rank], 1, 2);
             const bool any = self.Deliver();
             const auto expect = [&](bool right, const char* what) {
                 wrong += right ? "" : std::to_string(number) + ": " + what + "; ";
             };
-            expect(all.begin == round.Least(&NodeWindowPlan::begin), "begin");
-            expect(all.before == round.Least(&NodeWindowPlan::before), "before");
-            expect(all.grid == round.Least(&NodeWindowPlan::grid), "grid");
-            expect(all.behind == round.Least(&NodeWindowPlan::behind), "behind");
-            expect(all.done == round.Least(&NodeWindowPlan::done), "done");
+            using Plan = NodeWindowPlan;
+            for (const int side : {0, 1})
+            {
+                const auto begin = [side](const Plan& plan) { return plan.begin[side]; };
+                const auto done = [side](const Plan& plan) { return plan.done[side]; };
+                expect(all.begin[side] == round.Least(begin), "begin");
+                expect(all.done[side] == round.Least(done), "done");
+            }
+            expect(all.before == round.Least([](const Plan& p) { return p.before; }), "before");
+            expect(all.grid == round.Least([](const Plan& p) { return p.grid; }), "grid");
+            expect(all.behind == round.Least([](const Plan& p) { return p.behind; }), "behind");
+            expect(all.waiting == round.Least([](const Plan& p) { return p.waiting; }), "waiting");
             int64_t last = 0;
             bool stop = false;
             for (const NodeWindowPlan& plan : round.plans)
@@ -193,8 +202,12 @@ class AgreeTestCase : public TestCase
             }
             expect(all.last == last, "last");
             expect(all.stop == stop, "stop");
-            expect(all.IsEmpty() ==
-                       (std::min({all.begin, all.before, all.grid, all.behind}) == INT64_MAX),
+            expect(all.IsEmpty() == (std::min({all.begin[0],
+                                               all.begin[1],
+                                               all.before,
+                                               all.grid,
+                                               all.behind,
+                                               all.waiting}) == INT64_MAX),
                    "empty");
             expect(heard == round.Words(number), "words");
             expect(any == !heard.empty(), "whether there were words");
