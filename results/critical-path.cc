@@ -611,6 +611,22 @@ CriticalPath::AddCauseElsewhere(std::vector<Line>& lines) const
     }
 }
 
+std::string
+CriticalPath::Stragglers() const
+{
+    std::map<coll::Rank, int64_t> by;
+    for (const Part& part : m_path)
+    {
+        by[part.rank] += part.straggling;
+    }
+    const auto most = std::max_element(by.begin(), by.end(), [](const auto& a, const auto& b) {
+        return a.second < b.second;
+    });
+    const std::string gpu = "GPU " + std::to_string(most->first);
+    return most->second == m_straggling ? gpu
+                                        : Percent(most->second, m_straggling) + " of that " + gpu;
+}
+
 std::vector<CriticalPath::Line>
 CriticalPath::InLines() const
 {
@@ -639,7 +655,8 @@ CriticalPath::InLines() const
     lines.push_back({"computing", m_computing, ""});
     if (m_straggling * 100 >= total)
     {
-        lines.back().words = "(" + HumanTime(Us(m_straggling)) + " of it straggling)";
+        lines.back().words =
+            "(" + HumanTime(Us(m_straggling)) + " of it straggling, " + Stragglers() + ")";
     }
     for (const auto& [name, ps] : collectives)
     {

@@ -106,6 +106,9 @@ class CriticalPath
     std::vector<Line> InLines() const;
 
   private:
+    /// \return who straggles, in words. \pre somebody does
+    std::string Stragglers() const;
+
     struct Times
     {
         int64_t start{-1};

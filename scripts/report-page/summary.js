@@ -89,6 +89,33 @@ function servers(cluster) {
     + (gpus > 1 && cluster.server ? " (linked as in " + cluster.server + ")" : "");
 }
 
+// Which GPU computes what; of several jobs, and of a recorded step, other places tell.
+function trainingWords(training) {
+  if (!training || stats.jobs || stats.trace) return [];
+  const words = [];
+  if (training.gpu) words.push(training.gpu + (training.dtype ? " " + training.dtype : ""));
+  if (isNumber(training.seq) && training.seq > 0) words.push("sequence " + count(training.seq));
+  if (isNumber(training.micro_batch)) {
+    words.push("micro-batch " + count(training.micro_batch) + (training.accumulation > 1 ? " x " + count(training.accumulation) : ""));
+  }
+  if (isNumber(training.global_batch)) words.push("global batch " + count(training.global_batch));
+  if (training.recompute && training.recompute !== "none") words.push(training.recompute + " recomputation");
+  if (training.moe_skew > 0) words.push("experts skewed by " + training.moe_skew);
+  return words;
+}
+
+// What flows arrive by, in the words of the options.
+function loadWords(traffic) {
+  if (!traffic) return [];
+  const words = [];
+  if (traffic.load > 0) words.push("load " + Number((100 * traffic.load).toPrecision(3)) + "%");
+  if (traffic.incast_load > 0) words.push("incast load " + Number((100 * traffic.incast_load).toPrecision(3)) + "%");
+  if (traffic.sizes) words.push("sizes " + traffic.sizes);
+  else if (traffic.bytes) words.push("flows of " + traffic.bytes);
+  if (traffic.duration && traffic.load > 0) words.push("for " + traffic.duration);
+  return words;
+}
+
 function subtitle() {
   const configuration = stats.configuration || {};
   const cluster = configuration.cluster || {}, fabric = configuration.fabric || {};
@@ -106,6 +133,7 @@ function subtitle() {
   if (fabric.load_balancer && !["ecmp", "tables"].includes(fabric.load_balancer)) words.push("load balancing " + fabric.load_balancer);
   if (fabric.transport && fabric.transport !== "rc") words.push("transport " + fabric.transport);
   if (cluster.placement && !stats.jobs) words.push(cluster.placement + " placement"); // of several jobs each has its own
+  words.push(...trainingWords(configuration.training), ...loadWords(configuration.traffic));
   document.getElementById("subtitle").textContent = words.join(" \u00b7 ");
 }
 

@@ -374,7 +374,7 @@ check(
     abs(path["parts_us"]["straggling"] - third) < 1e-3,
     "slow GPU: straggling: %s, expected %f" % (path["parts_us"]["straggling"], third),
 )
-check("of it straggling)" in text, "slow GPU: " + text)
+check("of it straggling, GPU 13)" in text, "slow GPU: " + text)
 bad = subprocess.run(
     [PROGRAM, *SMALL, "--slow-gpu=32:2"], capture_output=True, text=True, timeout=60 * SLOWER
 )
