@@ -252,6 +252,53 @@ class AgreeTestCase : public TestCase
     }
 };
 
+/// Which side's window comes first, and what it has to wait for. Delay 10, so windows are 20 long:
+/// side 0's begin at 0, 20, ..., side 1's at -10, 10, ...
+class PlanTestCase : public TestCase
+{
+  public:
+    PlanTestCase()
+        : TestCase("the side that is behind comes first, and neither runs past what both wait for")
+    {
+    }
+
+  private:
+    static constexpr int64_t NEVER = INT64_MAX;
+
+    void DoRun() override
+    {
+        NodeWindowPlan plan{{0, 10}, {0, 0}, NEVER, NEVER, NEVER, NEVER, 0, false, 0};
+        NS_TEST_EXPECT_MSG_EQ(plan.Side(), 0, "0 is before 10");
+        NS_TEST_EXPECT_MSG_EQ(plan.First(), 0, "and first");
+        NS_TEST_EXPECT_MSG_EQ(plan.Until(), NEVER, "nothing is in the way");
+        // At the start both have something at 0, side 1 in a window that began before.
+        plan.begin = {0, -10};
+        NS_TEST_EXPECT_MSG_EQ(plan.Side(), 1, "the window that began first");
+        // Side 0 was cut at 15; what side 1 has may be from 10 on.
+        plan.begin = {0, 10};
+        plan.done = {15, 10};
+        NS_TEST_EXPECT_MSG_EQ(plan.Side(), 1, "it is behind");
+        NS_TEST_EXPECT_MSG_EQ(plan.First(), 10, "from 10 on");
+        plan.done = {15, 15};
+        NS_TEST_EXPECT_MSG_EQ(plan.Side(), 0, "of equal ones the window that began first");
+        plan.begin = {NEVER, 30};
+        NS_TEST_EXPECT_MSG_EQ(plan.Side(), 1, "side 0 has nothing");
+        NS_TEST_EXPECT_MSG_EQ(plan.First(), 30, "but side 1");
+        // What is ahead of the nodes' events of its time, and what is behind them.
+        plan.before = 40;
+        NS_TEST_EXPECT_MSG_EQ(plan.Until(), 40, "not at 40");
+        plan.grid = 35;
+        NS_TEST_EXPECT_MSG_EQ(plan.Until(), 36, "at 35, but not at 36");
+        plan.behind = 31;
+        NS_TEST_EXPECT_MSG_EQ(plan.Until(), 32, "at 31");
+        NS_TEST_EXPECT_MSG_EQ(plan.IsEmpty(), false, "there is something");
+        plan = {{NEVER, NEVER}, {15, 15}, NEVER, NEVER, NEVER, 14, 14, false, 0};
+        NS_TEST_EXPECT_MSG_EQ(plan.IsEmpty(), false, "somebody has to be told");
+        plan.waiting = NEVER;
+        NS_TEST_EXPECT_MSG_EQ(plan.IsEmpty(), true, "all is over");
+    }
+};
+
 class NodeWindowRanksTestSuite : public TestSuite
 {
   public:
@@ -259,6 +306,7 @@ class NodeWindowRanksTestSuite : public TestSuite
         : TestSuite("node-window-ranks", UNIT)
     {
         AddTestCase(new AgreeTestCase, TestCase::QUICK);
+        AddTestCase(new PlanTestCase, TestCase::QUICK);
     }
 };
 
