@@ -209,14 +209,19 @@ SlowdownTable::Print(std::ostream& os) const
         {
             continue;
         }
+        // Of fewer than 1 / (1 - q) values the quantile q is only the largest: as in tables and
+        // pictures (scripts/cluster_simulator/quantiles.py).
+        const auto quantile = [&row](double value, uint64_t least) {
+            return row.flows < least ? std::string("-") : Format("%.2f", value);
+        };
         os << head
-           << Format("%s to %s: %s flows, p50 %.2f   p95 %.2f   p99 %.2f\n",
+           << Format("%s to %s: %s flows, p50 %.2f   p95 %s   p99 %s\n",
                      HumanBytes(static_cast<double>(row.fromBytes)).c_str(),
                      HumanBytes(static_cast<double>(row.toBytes)).c_str(),
                      HumanCount(row.flows).c_str(),
                      row.p50,
-                     row.p95,
-                     row.p99);
+                     quantile(row.p95, 20).c_str(),
+                     quantile(row.p99, 100).c_str());
         head = "                 ";
     }
 }

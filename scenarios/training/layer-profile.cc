@@ -5,6 +5,7 @@
 
 #include "scenarios/training/profile-shape.h"
 #include "topologies/json-reader.h"
+#include "topologies/names.h"
 
 #include <algorithm>
 #include <cmath>
@@ -192,12 +193,20 @@ class CsvReader
                 Say(topo::Quoted(fields[i]), "names two columns");
             }
         }
+        std::string missing;
+        uint32_t count = 0;
         for (const char* column : {"fwd_ms", "bwd_ms", "activation_bytes", "parameter_bytes"})
         {
             if (m_columns.count(column) == 0)
             {
-                Say("", std::string("the column ") + column + " is missing");
+                missing += (count++ == 0 ? "" : ", ") + std::string(column);
             }
+        }
+        if (count > 0)
+        {
+            Say("",
+                (count == 1 ? "the column " : "the columns ") + missing +
+                    (count == 1 ? " is missing" : " are missing"));
         }
         m_width = fields.size();
     }
@@ -242,6 +251,12 @@ class CsvReader
         {
             layer.name = fields[m_columns[named ? "name" : "op"]];
         }
+        if (std::any_of(layer.name.begin(), layer.name.end(), [](char c) {
+                return static_cast<unsigned char>(c) < ' ' || c == 0x7f;
+            }))
+        {
+            Say(topo::Quoted(layer.name), "is no name of a layer: it has a control character");
+        }
         layer.forwardSeconds = number("fwd_ms", kMostMs) * 1e-3;
         layer.backwardSeconds = number("bwd_ms", kMostMs) * 1e-3;
         layer.activationBytes = number("activation_bytes", kMostBytes);
@@ -261,14 +276,13 @@ class CsvReader
     /// What only all lines together show.
     void Judge()
     {
-        std::string models;
-        for (const std::string& model : m_models)
-        {
-            models += (models.empty() ? "" : ", ") + model;
-        }
+        const std::vector<std::string> models(m_models.begin(), m_models.end());
         if (m_model.empty() && m_models.size() > 1)
         {
-            m_errors.push_back({m_file, "", "has several models, name one of " + models});
+            m_errors.push_back({m_file,
+                                "",
+                                "has several models; --profile-model says which; allowed: " +
+                                    topo::JoinNames(models)});
         }
         else if (!m_model.empty() && m_columns.count("model") == 0)
         {
@@ -277,11 +291,14 @@ class CsvReader
         }
         else if (m_profile.layers.empty())
         {
-            m_errors.push_back({m_file,
-                                "",
-                                m_model.empty() || m_models.empty()
-                                    ? "has no layers"
-                                    : "has no layers of " + m_model + ", but of " + models});
+            m_errors.push_back(
+                {m_file,
+                 "",
+                 m_model.empty() || m_models.empty()
+                     ? "has no layers"
+                     : "has no layers of " + topo::Quoted(m_model) +
+                           ", which --profile-model says; allowed: " + topo::JoinNames(models) +
+                           topo::DidYouMean(m_model, models)});
         }
     }
 

@@ -98,7 +98,12 @@ TEST(LayerProfile, CsvErrors)
     EXPECT_EQ(CsvError(head + "a,1,2,3,4\n\n\"b, c\",1e1,0,0,0\r\n"), "");
     EXPECT_TRUE(Has(CsvError(""), "f.csv: has no layers"));
     EXPECT_TRUE(Has(CsvError(head), "has no layers"));
-    EXPECT_TRUE(Has(CsvError("op,fwd_ms\n"), "column bwd_ms is missing"));
+    EXPECT_TRUE(Has(CsvError("op,fwd_ms\n"),
+                    "f.csv:1: the columns bwd_ms, activation_bytes, "
+                    "parameter_bytes are missing"));
+    EXPECT_TRUE(Has(CsvError("fwd_ms,activation_bytes,parameter_bytes\n"),
+                    "f.csv:1: the column bwd_ms is missing"));
+    EXPECT_TRUE(Has(CsvError(head + std::string("a\0b,1,2,3,4\n", 12)), "a control character"));
     EXPECT_TRUE(Has(CsvError("op,op,fwd_ms,bwd_ms,activation_bytes,parameter_bytes\n"),
                     "names two columns"));
     EXPECT_TRUE(Has(CsvError(head + "a,1,2,3\n"), "f.csv:2: 4 fields where the first line has 5"));
@@ -110,9 +115,11 @@ TEST(LayerProfile, CsvErrors)
     }
     EXPECT_TRUE(Has(CsvError(head + "\"a,1,2,3,4\n"), "a quote is not closed"));
     const std::string two = "model," + head + "m,a,1,2,3,4\nn,b,1,2,3,4\n";
-    EXPECT_TRUE(Has(CsvError(two), "has several models, name one of m, n"));
+    EXPECT_TRUE(
+        Has(CsvError(two), "has several models; --profile-model says which; allowed: m or n"));
     EXPECT_EQ(CsvError(two, "n"), "");
-    EXPECT_TRUE(Has(CsvError(two, "o"), "has no layers of o, but of m, n"));
+    EXPECT_TRUE(Has(CsvError(two, "o"),
+                    "has no layers of \"o\", which --profile-model says; allowed: m or n"));
     EXPECT_TRUE(Has(CsvError(head + "a,1,2,3,4\n", "m"), "has no column model"));
 }
 
