@@ -15,15 +15,15 @@ import sqlite3
 import sys
 
 from . import programs
-from .arguments import nearest
 from .errors import InvalidInput, ProgramNotFound, SimulatorError, missing_library
 from .files import parse_json, read_text
 from .flat import flat, repeatable
+from .nearest import nearest
 from .quantiles import LEAST
 from .results import ResultsError, load
 from .shown import complaint
 from .sweep import errors as sweep_errors
-from .sweep.arguments import jobs_of, option_of, set_own
+from .sweep.arguments import jobs_of, option_of, said_too_many, set_own
 from .sweep.points import option_name, split_values
 from .sweep.progress import first_line
 from .sweep.store import DATABASE, DONE, FAILED, Store
@@ -136,7 +136,9 @@ def check(points):
     for label, point in points:
         status, messages = programs.dry_run("traffic", point)
         if status != 0:
-            said = programs.error_text(messages) or f"exit status {status}"
+            own = [f"--{name.replace('_', '-')}" for name in OWN]
+            said = programs.unknown_option(messages, own) or programs.error_text(messages)
+            said = said or f"exit status {status}"
             raise BadUse(first_line(said) + (f" (in {label})" if label not in said else ""))
 
 
@@ -417,7 +419,7 @@ def _main(arguments):
     files = [argument for argument in arguments if not argument.startswith("-")]
     if len(files) != 1:
         raise BadUse(
-            "one scenario is wanted, such as: scripts/compare"
+            f"{said_too_many(files)}one scenario is wanted, such as: scripts/compare"
             " scenarios/presets/cc/hpcc-fattree.json --cc=dcqcn,none --out=DIR"
         )
     own = {

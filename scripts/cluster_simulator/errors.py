@@ -20,6 +20,10 @@ class InvalidInput(SimulatorError, ValueError):
     """
 
 
+class CannotWrite(SimulatorError):
+    """A file could not be written (exit status 1): a full disk, a place that is gone since."""
+
+
 class SimulationFailed(SimulatorError):
     """The simulation could not go on: stuck, queue pairs that failed (exit status 3), or the
     program died.

@@ -3,21 +3,44 @@
 better known before hours of runs than behind them.
 """
 
+import contextlib
 import json
 import os
 
-from .errors import InvalidInput
+from .errors import CannotWrite, InvalidInput
 
 
 def check_new_file(option, path):
     """Raises InvalidInput if a file cannot be written there, for a reason that can be seen."""
     folder = os.path.dirname(os.path.abspath(path))
+    if not path:
+        raise InvalidInput(f"{option}: needs the name of a file: {option}=FILE")
+    if "\0" in path:
+        raise InvalidInput(f"{option}={path}: is no name of a file")
     if os.path.isdir(path):
         raise InvalidInput(f"{option}={path}: is a folder; allowed: a file")
+    if os.path.lexists(path) and not os.path.isfile(path):
+        raise InvalidInput(f"{option}={path}: is no regular file")
     if not os.path.isdir(folder):
         raise InvalidInput(f"{option}={path}: there is no folder {folder}")
     if not os.access(path if os.path.exists(path) else folder, os.W_OK):
         raise InvalidInput(f"{option}={path}: cannot be written")
+
+
+def write_text(option, path, text):
+    """A whole file at once: who is killed meanwhile leaves the old one. Raises CannotWrite. A link
+    stays one, to what is new.
+    """
+    path, named = os.path.realpath(path), path
+    part = f"{path}.{os.getpid()}.part"
+    try:
+        with open(part, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(part, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.remove(part)
+        raise CannotWrite(f"{option}={named}: cannot be written: {error.strerror}") from None
 
 
 # What a run writes (scenarios/spec/output-folder.cc; tests/system/scripts-hostile.py compares).
@@ -70,6 +93,11 @@ def check_new_folder(option, path):
         raise InvalidInput(f"{option}={path}: {above} is no folder")
     if not os.access(above, os.W_OK):
         raise InvalidInput(f"{option}={path}: cannot be written")
+
+
+def programs_of(root):
+    """The folder of the programs of a clone, or of the environment."""
+    return os.environ.get("DLTRAIN_PROGRAMS") or os.path.join(root, ".ns3", "programs")
 
 
 def built(folder, program):

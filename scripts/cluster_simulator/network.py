@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The network between the servers, as options of the simulator's programs."""
 
-import difflib
 import os
 import types
 
 from . import programs
 from .errors import InvalidInput, SimulatorError
+from .nearest import nearest
 
 INFINIBAND = ("SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR100", "HDR", "NDR200", "NDR", "XDR")
 ETHERNET_GBPS = (10, 25, 40, 50, 100, 200, 400, 800)
@@ -66,9 +66,7 @@ def _family(family):
     wanted = text.lower().replace("-", "").replace("_", "").replace(" ", "")
     if wanted in plain:
         return plain[wanted]
-    near = difflib.get_close_matches(wanted, plain, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
     raise InvalidInput(
         f"NetworkConfig: {text!r} is neither a family nor a file; allowed: {', '.join(plain)}, or a"
-        f" topology file{hint}"
+        f" topology file{nearest(wanted, plain)}"
     )

@@ -7,7 +7,7 @@ them.
 
 import functools
 
-from .arguments import nearest
+from .nearest import nearest
 
 
 def _in_style(method):

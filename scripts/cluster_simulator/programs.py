@@ -17,6 +17,7 @@ import tty
 
 from . import progress
 from .errors import InvalidInput, ProgramNotFound, SimulatorError
+from .nearest import nearest
 from .shown import shown
 
 NAMES = ("dltrain", "collperf", "traffic")
@@ -220,11 +221,16 @@ def why_failed(status, messages, stats=None):
 
 # ---- running
 
+UNKNOWN = re.compile(r"(?:\w+: error: )?(\S+?): (unknown option[^;]*)(?:; did you mean '(.*)'\?)?")
 
 def dry_run(name, options):
     """(exit status, messages) of a program that is asked what it would do."""
+    return _dry_run(find(name), words(options))
+
+
+def _dry_run(path, options):
     ended = subprocess.run(
-        [find(name), "--dry-run", *words(options)],
+        [path, "--dry-run", *options],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -232,6 +238,28 @@ def dry_run(name, options):
         check=False,
     )
     return ended.returncode, ended.stderr.splitlines()
+
+
+def unknown_option(messages, own):
+    """What a program that was asked says of an option that it has not, or None. The name that is
+    told as the nearest may be one of `own`: options of the script that gives it the others.
+    """
+    for line in messages:
+        found = UNKNOWN.fullmatch(line)
+        if found:
+            names = [*own, *([found[3]] if found[3] else [])]
+            hint = nearest(found[1], names) or (f"; did you mean '{found[3]}'?" if found[3] else "")
+            return f"{found[1]}: {found[2]}{hint}"
+    return None
+
+
+def check_options(path, options, own):
+    """Raises InvalidInput if a program has not one of these options, words of a command line. What
+    is asked is no run: their values are each run's own affair.
+    """
+    unknown = unknown_option(_dry_run(path, options)[1], own)
+    if unknown:
+        raise InvalidInput(unknown)
 
 
 def dies_with_us(number):

@@ -10,7 +10,6 @@ still going can be read too: what is not there is empty, a last line that was cu
 and Run.problem says why the run is not complete. pandas is imported only when a table is asked for.
 """
 
-import difflib
 import io
 import itertools
 import os
@@ -22,6 +21,7 @@ from .folder.events import EventLog
 from .folder.network import graph_of
 from .folder.opening import Unreadable, exists, read_json, refuse_too_large
 from .folder.tables import FILES, plain
+from .nearest import nearest_beside
 from .schema import why_not_readable
 from .shown import complaint, printable
 from .shapes import MOST, sound
@@ -211,14 +211,8 @@ def _is_run(folder):
 def _nearest(folder):
     if os.path.isfile(folder):
         parent = os.path.dirname(folder)
-        return f"; do you mean {parent or '.'}?" if _is_run(parent or ".") else ""
-    parent, name = os.path.split(os.path.abspath(folder))
-    try:
-        runs = [other for other in os.listdir(parent) if _is_run(os.path.join(parent, other))]
-    except OSError:
-        return ""
-    near = difflib.get_close_matches(name, runs, 1)
-    return f"; do you mean {os.path.join(os.path.dirname(folder), near[0])}?" if near else ""
+        return f"; did you mean '{parent or '.'}'?" if _is_run(parent or ".") else ""
+    return nearest_beside(folder, _is_run)
 
 
 def _exists(path):

@@ -265,9 +265,14 @@ class TheYardstick(BenchTest):
 
 class Wrong(BenchTest):
     def test_bad_input(self):
-        self.refuse("--cases=permutaton-k4", None, "'permutaton-k4'", "do you mean permutation-k4?")
+        self.refuse(
+            "--cases=permutaton-k4",
+            None,
+            "'permutaton-k4'",
+            "did you mean 'permutation-k4'?",
+        )
         self.refuse("--cases=permutation-k4,grow-*", None, "'grow-*'", "--list")
-        self.refuse("--quik", None, "--quik", "do you mean --quick?")
+        self.refuse("--quik", None, "--quik", "did you mean '--quick'?")
         for word in ("--repeat=0", "--repeat=x", "--repeat=1.5"):
             self.refuse(word, None, word, "1 to 9999")
         self.refuse("--update", "--quick", None, "--update", "--quick")

@@ -635,10 +635,10 @@ class ReportTest(SystemTest):
         for arguments, words in (
             ([], ["one folder"]),
             (["/a", "/b"], ["one folder", "2"]),
-            ([os.path.join(self.folder, "result")], ["no such folder", "nearest", "results"]),
+            ([os.path.join(self.folder, "result")], ["no such folder", "did you mean", "results"]),
             ([os.path.join(self.folder, "results")], ["no results", "stats.json"]),
             ([D3], ["is a file"]),
-            (["--ouT=x", self.folder], ["--ouT", "--out=FILE", "nearest: --out"]),
+            (["--ouT=x", self.folder], ["--ouT", "--out=FILE", "did you mean '--out'?"]),
             (["--out=", self.folder], ["--out", "FILE"]),
         ):
             done = report(*arguments)

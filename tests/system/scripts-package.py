@@ -620,7 +620,7 @@ class Pictures(SystemTest):
         self.assertTrue(page._repr_png_().startswith(b"\x89PNG"))
         with self.assertRaisesRegex(ValueError, "'nope'; allowed: step, timeline"):
             run.plot("nope")
-        with self.assertRaisesRegex(ValueError, "'complection'; .*; do you mean completion\\?$"):
+        with self.assertRaisesRegex(ValueError, "'complection'; .*; did you mean 'completion'\\?$"):
             run.plot("complection")
 
     def test_incomplete_runs_say_so(self):

@@ -1206,13 +1206,13 @@ class Errors(Base):
         os.makedirs(os.path.join(self.folder, "runs", "first"))
         self.write("runs/first/stats.json", {"completed": True})
         self.refuse("nowhere", says=["nowhere", "no such folder"])
-        self.refuse("runs/frist", says=["runs/frist", "do you mean runs/first?"])
+        self.refuse("runs/frist", says=["runs/frist", "did you mean 'runs/first'?"])
         self.refuse("runs", says=["runs", "no results", "first"])
-        self.refuse("runs/first/stats.json", says=["is a file", "do you mean runs/first?"])
+        self.refuse("runs/first/stats.json", says=["is a file", "did you mean 'runs/first'?"])
         self.refuse(
             "runs/first",
             "--only=step,tomeline",
-            says=["--only", "'tomeline'", *ALL, "do you mean timeline?"],
+            says=["--only", "'tomeline'", *ALL, "did you mean 'timeline'?"],
         )
         self.refuse("runs/first", "--only=", says=["--only", "empty"])
         self.refuse("runs/first", "--format=jpg", says=["--format=jpg", "png, svg, pdf"])
@@ -1227,7 +1227,7 @@ class Errors(Base):
             says=["--until=2000us", "later than --from=2ms"],
         )
         self.refuse("runs/first", "--labels=a,b", says=["--labels=a,b", "1"])
-        self.refuse("runs/first", "--label=a", says=["--label", "do you mean --labels?"])
+        self.refuse("runs/first", "--label=a", says=["--label", "did you mean '--labels'?"])
         self.refuse(says=["DIR"])
         done = self.plot("runs/first", status=1, quiet=False)
         self.assertIn("nothing to draw", done.stderr)

@@ -600,11 +600,11 @@ class Errors(Base):
             "runs/first/flows.csv", "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag\n"
         )
         self.refuse("nowhere", says=["nowhere", "no such folder"])
-        self.refuse("runs/frist", says=["runs/frist", "do you mean runs/first?"])
+        self.refuse("runs/frist", says=["runs/frist", "did you mean 'runs/first'?"])
         self.refuse("runs", says=["no results", "first"])
         self.refuse("runs/first", "--max-events=99", says=["--max-events=99", "100 to 100000000"])
         self.refuse(
-            "runs/first", "--max-event=1000", says=["--max-event", "do you mean --max-events?"]
+            "runs/first", "--max-event=1000", says=["--max-event", "did you mean '--max-events'?"]
         )
         self.refuse(says=["DIR"])
         done = self.script("runs/first", status=1)

@@ -5,7 +5,8 @@ all-to-all there are both: with one, and with one for 16 packets, as the program
 import dataclasses
 import fnmatch
 
-from ..arguments import BadInput, nearest
+from ..arguments import BadInput
+from ..nearest import nearest
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """scripts/bench: the command line."""
 
-import argparse
 import json
 import os
-import re
 import sys
 
 from .. import programs
-from ..arguments import BadInput, Parser
+from ..arguments import BadInput, Parser, whole_number
 from ..errors import ProgramNotFound
 from ..console import OVER
 from ..shown import complaint
@@ -45,8 +43,6 @@ Exit status: 0 measured, 1 a run failed, 2 bad input, 130 Ctrl-C; what was measu
 def parse(words):
     parser = Parser(
         prog="bench",
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         description=DESCRIPTION,
         epilog=EPILOG,
     )
@@ -82,9 +78,7 @@ def parse(words):
         if getattr(options, name) == "":
             raise BadInput(f"--{name}: needs a value")
     repeat = options.repeat or ("1" if options.quick else "7")
-    if not re.fullmatch(r"[1-9][0-9]{0,3}", repeat):
-        raise BadInput(f"--repeat={repeat}: allowed: 1 to 9999")
-    options.repeat = int(repeat)
+    options.repeat = whole_number("--repeat", repeat, 1, 9999)
     options.cases = chosen(options.cases)
     if options.update and (options.quick or options.prototype):
         other = "--quick" if options.quick else "--prototype"

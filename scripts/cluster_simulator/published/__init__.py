@@ -16,15 +16,15 @@ constant MFU, the median of the group's own published ones: what FLOPs alone can
 status says whether all rows could be run, not how well they agree.
 """
 
-import argparse
 import collections
 import json
 import os
 import shlex
 import sys
 
-from .. import files, marked
-from ..errors import InvalidInput
+from .. import files, marked, programs
+from ..arguments import BadInput, Parser, whole_number
+from ..errors import CannotWrite, InvalidInput
 from ..shown import complaint
 from . import figures, rows, runs
 
@@ -40,6 +40,8 @@ TABLES = tuple(
         "perceptron",
     )
 )
+
+MOST_SECONDS = 10**8  # three years: more is no time that subprocess waits for
 
 
 def seconds(value):
@@ -134,12 +136,11 @@ def fill(path, results, parts):
             if name == "rows":
                 cells = row_cells([pair for pair in results if pair[0].table not in SWEEPS])
             text = marked.replace(text, f"published-{name}", head, cells)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
     except OSError as error:
         raise InvalidInput(f"--page={path}: {error.strerror}") from None
     except ValueError as error:
         raise InvalidInput(f"--page={path}: {error}") from None
+    files.write_text("--page", path, text)
 
 
 def report(results, args):
@@ -154,8 +155,7 @@ def report(results, args):
     if args.page:
         fill(args.page, results, parts)
     if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            json.dump(as_json(results), file, indent=1)
+        files.write_text("--json", args.json, json.dumps(as_json(results), indent=1))
 
 
 def as_json(results):
@@ -180,12 +180,7 @@ def as_json(results):
 
 
 def options_of(arguments):
-    parser = argparse.ArgumentParser(
-        prog="published",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = Parser("published", description=__doc__)
     parser.add_argument("tables", nargs="*", help="CSV files; default: tests/golden/training")
     parser.add_argument("--only", default="", metavar="TEXT,...",
                         help="only rows with one of these in their names")
@@ -195,26 +190,39 @@ def options_of(arguments):
                         help="write the tables into a page of the documentation, too")
     parser.add_argument("--out", default="results/published", metavar="DIR",
                         help="where models and runs are kept (default: results/published)")
-    parser.add_argument("--jobs", type=int, default=2, help="runs at once (default: 2)")
-    parser.add_argument("--time-limit", type=float, default=600, metavar="S",
+    parser.add_argument("--jobs", default="2", metavar="N", help="runs at once (default: 2)")
+    parser.add_argument("--time-limit", default="600", metavar="S",
                         help="seconds after which a run is given up (default: 600)")
-    parser.add_argument("--programs", default=os.path.join(ROOT, ".ns3", "programs"),
-                        help="folder of the built programs")
+    parser.add_argument("--programs", default=files.programs_of(ROOT), metavar="DIR",
+                        help="folder of the built programs (default: $DLTRAIN_PROGRAMS, or the"
+                        " clone's)")
     args, args.options = parser.parse_known_args(arguments)
     bad = [word for word in args.options if not word.startswith("--")]
     if bad:
         raise InvalidInput(f"{bad[0]}: tables come before options of dltrain")
-    if args.jobs < 1:
-        raise InvalidInput(f"--jobs={args.jobs}: allowed: a whole number from 1 on")
+    args.jobs = whole_number("--jobs", args.jobs, 1, 4096)
     for option in ("json", "page"):
-        if getattr(args, option):
+        if getattr(args, option) is not None:
             files.check_new_file(f"--{option}", getattr(args, option))
     if args.page and not os.path.exists(args.page):
         raise InvalidInput(f"--page={args.page}: No such file or directory")
     files.check_new_folder("--out", args.out)
-    if not args.time_limit > 0:
-        raise InvalidInput(f"--time-limit={args.time_limit}: allowed: seconds, above 0")
+    args.time_limit = limit_of(args.time_limit)
+    if not args.commands:
+        program = files.built(args.programs, "dltrain")
+        programs.check_options(program, args.options, parser.names())
     return args
+
+
+def limit_of(text):
+    """Seconds."""
+    try:
+        seconds_ = float(text) if text.isascii() else 0
+    except ValueError:
+        seconds_ = 0
+    if not 0 < seconds_ <= MOST_SECONDS:
+        raise InvalidInput(f"--time-limit={text}: allowed: seconds, above 0, to {MOST_SECONDS}")
+    return seconds_
 
 
 def main(arguments):
@@ -230,7 +238,7 @@ def main(arguments):
         if not found:
             raise InvalidInput(f"--only={args.only}: no row has that in its name")
         program = None if args.commands else files.built(args.programs, "dltrain")
-    except InvalidInput as error:
+    except (BadInput, InvalidInput) as error:
         print(f"published: error: {complaint(str(error))}", file=sys.stderr)
         return 2
     if args.commands:
@@ -244,6 +252,9 @@ def main(arguments):
     except InvalidInput as error:
         print(f"published: error: {complaint(str(error))}", file=sys.stderr)
         return 2
+    except CannotWrite as error:
+        print(f"published: error: {complaint(str(error))}", file=sys.stderr)
+        return 1
     failed = collections.OrderedDict()
     for row, step in results:
         if isinstance(step, str):

@@ -33,6 +33,11 @@ def set_own(own, name, text, argument):
     own[name] = text
 
 
+def said_too_many(words):
+    """Which of several words is the first that is too many."""
+    return f"{words[1]}: unexpected argument; " if len(words) > 1 else ""
+
+
 def is_file_of_jobs(program, text):
     """Whether --jobs is the simulator's (files, each with several jobs), not how many runs at a
     time.

@@ -2,7 +2,6 @@
 """scripts/sweep: the command line."""
 
 import csv
-import difflib
 import os
 import shlex
 import sqlite3
@@ -12,9 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from .. import programs
 from ..errors import InvalidInput, ProgramNotFound, missing_library
 from ..files import parse_json, read_text
+from ..nearest import nearest
 from ..shown import complaint
 from . import launching
-from .arguments import cores, is_file_of_jobs, jobs_of, option_of, set_own
+from .arguments import cores, is_file_of_jobs, jobs_of, option_of, said_too_many, set_own
 from .effects import without_effect
 from .errors import BadUse
 from .lock import Lock
@@ -69,6 +69,18 @@ Exit status: 0 all points done, 2 bad input, 3 some points failed or are refused
 Ctrl-C.
 """
 
+# Options of running a sweep, as they are when they are not given.
+RUNNING_A_SWEEP = {
+    "jobs": None,
+    "out": None,
+    "points": None,
+    "retry_failed": False,
+    "keep": False,
+    "dry_run": False,
+}
+PLOTTING = ("x", "y", "by", "where", "out", "log")
+OWN = [f"--{name.replace('_', '-')}" for name in (*RUNNING_A_SWEEP, "set")]
+
 
 def main(arguments):
     try:
@@ -100,29 +112,23 @@ def _main(arguments):
         "table": _table_command,
         "plot": _plot_command,
     }
+    names = [*programs.NAMES, *commands]
+    if command.startswith("-"):
+        known = [*OWN, "--help", *(f"--{name}" for name in PLOTTING)]
+        raise BadUse(
+            f"{command}: a program or a command comes first, such as: scripts/sweep dltrain"
+            f" {command}; allowed: {', '.join(names)}{nearest(command.partition('=')[0], known)}"
+        )
     if command not in commands:
-        names = [*programs.NAMES, *commands]
         raise BadUse(
             f"{command}: unknown program or command; allowed:"
-            f" {', '.join(names)}{did_you_mean(command, names)}"
+            f" {', '.join(names)}{nearest(command, names)}"
         )
     return commands[command](rest)
 
 
-def did_you_mean(name, names):
-    near = difflib.get_close_matches(name, names, 1, 0.5)
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
 def _sweep_command(program, arguments):
-    own, values = {
-        "jobs": None,
-        "out": None,
-        "points": None,
-        "retry_failed": False,
-        "keep": False,
-        "dry_run": False,
-    }, {}
+    own, values = dict(RUNNING_A_SWEEP), {}
     for argument in launching.joined(arguments):
         name, text = option_of(argument)
         if name in own and not (name == "jobs" and is_file_of_jobs(program, text)):
@@ -176,9 +182,9 @@ def _refuse_unknown_options(program, points):
     if launching.uses_script(asked):
         del asked["launch"]  # else it would be captured
     _, messages = programs.dry_run(program, asked)
-    for line in messages:
-        if "unknown option" in line:
-            raise BadUse(line.split("error: ", 1)[-1])
+    unknown = programs.unknown_option(messages, OWN)
+    if unknown:
+        raise BadUse(unknown)
 
 
 def _ignores_memory(options):
@@ -269,7 +275,10 @@ def _conclude(out, numbers, stopped_by):
 def _folder_and_options(arguments, allowed):
     folders = [argument for argument in arguments if not argument.startswith("-")]
     if len(folders) != 1:
-        raise BadUse("one folder of a sweep is wanted, such as: scripts/sweep status DIR")
+        raise BadUse(
+            f"{said_too_many(folders)}one folder of a sweep is wanted, such as: scripts/sweep"
+            " status DIR"
+        )
     own = dict(allowed)
     for argument in arguments:
         if argument.startswith("-"):
@@ -278,7 +287,7 @@ def _folder_and_options(arguments, allowed):
                 names = ["--" + known.replace("_", "-") for known in own]
                 raise BadUse(
                     f"{argument}: unknown option; allowed: {', '.join(names) or 'none'}"
-                    + did_you_mean(argument.partition("=")[0], names)
+                    + nearest(argument.partition("=")[0], names)
                 )
             set_own(own, name, text, argument)
     return folders[0], own
@@ -339,14 +348,14 @@ def column_of(store, option, name):
                 return column
     known = [column for column in store.columns if column not in UNSEEN]
     raise BadUse(
-        f"--{option}={name}: no such column{did_you_mean(name, known)}; scripts/sweep table DIR"
+        f"--{option}={name}: no such column{nearest(name, known)}; scripts/sweep table DIR"
         " shows all"
     )
 
 
 def _plot_command(arguments):
     folder, own = _folder_and_options(
-        arguments, dict.fromkeys(("x", "y", "by", "where", "out", "log"))
+        arguments, dict.fromkeys(PLOTTING)
     )
     store = Store(folder)
     for name in ("x", "y"):
@@ -391,7 +400,7 @@ def _where(store, text):
             raise BadUse(
                 f"--where={part}: no such point; {column} has"
                 f" {', '.join(known[:20]) or 'no values'}"
-                + did_you_mean(value, known)
+                + nearest(value, known)
             )
         chosen.append((column, value))
     return rows, chosen
