@@ -27,20 +27,31 @@ def check_new_file(option, path):
         raise InvalidInput(f"{option}={path}: cannot be written")
 
 
-def write_text(option, path, text):
-    """A whole file at once: who is killed meanwhile leaves the old one. Raises CannotWrite. A link
-    stays one, to what is new.
+@contextlib.contextmanager
+def replaced(option, path):
+    """Gives the name of a file to write, which then takes the place of `path` at once: who is
+    killed or fails meanwhile leaves the old one. Raises CannotWrite. A link stays one, to what is
+    new.
     """
     path, named = os.path.realpath(path), path
     part = f"{path}.{os.getpid()}.part"
     try:
-        with open(part, "w", encoding="utf-8") as file:
-            file.write(text)
+        yield part
         os.replace(part, path)
     except OSError as error:
+        raise CannotWrite(
+            f"{option}={named}: cannot be written: {error.strerror or error}"
+        ) from None
+    finally:
         with contextlib.suppress(OSError):
             os.remove(part)
-        raise CannotWrite(f"{option}={named}: cannot be written: {error.strerror}") from None
+
+
+def write_text(option, path, text):
+    """A whole file. Raises CannotWrite."""
+    with replaced(option, path) as part:
+        with open(part, "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 # What a run writes (scenarios/spec/output-folder.cc; tests/system/scripts-hostile.py compares).

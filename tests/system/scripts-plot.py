@@ -665,6 +665,105 @@ class Honest(Base):
         # One run: its own ports, in one panel.
         self.assertEqual(len(self.plots.draw("queues", [a]).axes), 1)
 
+    def left_out(self, figure):
+        label = figure._supxlabel
+        return label.get_text().replace("\n", " ") if label else ""
+
+    def test_queues_show_each_run_or_tell(self):
+        """The longest queue of all is at a port that no other run has, and the runs that have the
+        most in common are others.
+        """
+        same = [self.queues(f"same-{i}", s0_h0=50 + i, s0_h1=40, s0_h2=30) for i in range(3)]
+        other = self.queues("other", t9_h9=90000, t8_h8=5)
+        for width in (3.3, 6.3):
+            figure = self.plots.draw("queues", [*same, other], width=width)
+            self.check_layout(figure)
+            titles = [self.title(axis).split(";")[0] for axis in figure.axes]
+            self.assertEqual(titles, ["s0->h0", "s0->h1", "s0->h2", "t9->h9"])
+            self.assertEqual(max(figure.axes[3].lines[0].get_ydata()), 90)  # kB
+            self.assertEqual(self.left_out(figure), "Left out: 1 of 5 ports in queues.csv")
+        # A run that has the longest queue of all, and is seen at another port, too.
+        most = self.queues("most", s0_h0=1, u0_h0=95000)
+        figure = self.plots.draw("queues", [*same, other, most])
+        titles = [self.title(axis).split(";")[0] for axis in figure.axes]
+        self.assertEqual(titles, ["s0->h0", "s0->h1", "s0->h2", "u0->h0", "t9->h9"])
+        # More runs than there is room for: those with the longest are drawn, the others told.
+        many = [self.queues(f"run-{i}", **{f"x{i}_h0": 1000 + i}) for i in range(9)]
+        figure = self.plots.draw("queues", many, width=3.3)
+        self.check_layout(figure)
+        drawn = {self.title(axis).split(";")[0] for axis in figure.axes}
+        self.assertEqual(len(drawn), 6)
+        self.assertIn("x8->h0", drawn)
+        told = self.left_out(figure)
+        for i in range(9):
+            words = f"the queues of run-{i}, which has none at these ports"
+            self.assertEqual(words in told, f"x{i}->h0" not in drawn)
+        self.assertTrue(told.endswith("3 of 9 ports in queues.csv"), told)
+
+    def test_words_are_not_cut_in_a_column(self):
+        """84 mm: what does not fit into a line goes into the next."""
+        stats = {
+            "program": "dltrain",
+            "model": "bloom-560m",
+            "gpus": 128,
+            "step_time_us": 1000,
+            "compute_time_us": 600,
+            "exposed_communication_time_us": 400,
+            "configuration": {
+                "network": {"topology": "rail-optimized"},
+                "cluster": {"nics_per_server": 8},
+                "fabric": {"nic": "200GbE"},
+            },
+        }
+        name = "a-study-of-rails-and-of-two-tiers-of-them"
+        run = self.folder_of(name, stats=stats, links=links({("a-1", "b-2"): 0.5}))
+        heights = {}
+        for picture in ("step", "links", "ports"):
+            for width in (84 / 25.4, 6.3):
+                figure = self.plots.draw(picture, [run], width=width)
+                self.check_layout(figure)
+                words = figure._suptitle.get_text()
+                self.assertEqual(words.replace("\n", " "), f"{name}:  {self.style.describe(run)}")
+                heights[width] = words.count("\n")
+            self.assertLess(heights[6.3], heights[84 / 25.4])
+        long = [self.queues(f"a-run-with-a-name-of-some-length-{i}", s0_h0=9 - i) for i in range(4)]
+        long.append(self.queues("one-that-has-another-port-than-all-others", s0_h1=8))
+        figure = self.plots.draw("queues", long, width=84 / 25.4)
+        self.check_layout(figure)
+        words = self.title(figure.axes[1]).replace("\n", " ")
+        self.assertIn("not among the longest of: a-run-with-a-n", words)
+        self.assertEqual(words.count("length-"), 4)
+
+    def test_steps_that_took_no_time(self):
+        """Calls that begin and end at once: there is nothing to draw, and that is what it says."""
+        head = "# calls\n# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n"
+        none = {"step_time_us": 0, "step_times_us": [0], "compute_time_us": 0}
+        stats = {"program": "dltrain", "measured_from_us": 50, **none}
+        for place, stopped in ((50, {}), (20, {"completed": False, "interrupted": True})):
+            self.folder_of("none", stats={**stats, "share_done": 0.1, **stopped})
+            calls = f"{place}\t{place}\t1\t0\tcompute\tcompute\tforward a\t0\t-\n"
+            self.write("none/calls.log", head + calls)
+            done = self.plot("none", "--only=step,timeline", status=1, quiet=False)
+            said = [line for line in done.stderr.splitlines() if "warning" not in line]
+            self.assertEqual(
+                said,
+                [
+                    "step        left out: no training step that took time was measured (only"
+                    " dltrain has steps)",
+                    "timeline    left out: no call that took time was measured (only dltrain"
+                    " writes calls.log)",
+                    "plot: error: there is nothing to draw in none",
+                ],
+            )
+        # Beside one that did, it is told.
+        self.folder_of("some", stats={"program": "dltrain", "step_time_us": 100})
+        self.write("some/calls.log", head + "0\t100\t1\t0\tcompute\tcompute\tf a\t0\t-\n")
+        runs = [self.load(os.path.join(self.folder, name)) for name in ("none", "some")]
+        for picture in ("step", "timeline"):
+            figure = self.plots.draw(picture, runs, width=3.3)
+            self.assertIn("Left out: none (incomplete): no ", self.left_out(figure))
+            self.assertIn("some", figure._suptitle.get_text())
+
     def queue_pairs(self, name, pairs):
         """queue_pairs.csv as --trace-qps writes it: {(src, dst, number): [(time, rate, window or
         "")]}

@@ -14,6 +14,7 @@ import select
 import shutil
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 import time
@@ -797,6 +798,37 @@ class Showing(SweepTest):
             "--bye=nic",
             "did you mean '--by'",
         )
+        self.refuse_places_of_pictures()
+
+    def refuse_places_of_pictures(self):
+        """What is no file is left as it is, and a picture that was there before is not lost."""
+        plot = ["plot", self.out, "--x=zero", "--y=step_time_us"]
+        os.symlink("/dev/full", os.path.join(self.folder, "full.png"))
+        os.symlink("/dev/null", os.path.join(self.folder, "null.svg"))
+        os.mkfifo(os.path.join(self.folder, "pipe.pdf"))
+        os.mkdir(os.path.join(self.folder, "folder.png"))
+        for name, why in (
+            ("full.png", "is no regular file"),
+            ("null.svg", "is no regular file"),
+            ("pipe.pdf", "is no regular file"),
+            ("folder.png", "is a folder; allowed: a file"),
+            ("nowhere/x.png", "there is no folder"),
+        ):
+            self.refuse(*plot, f"--out={name}", None, f"--out={name}", why)
+        for device in ("/dev/full", "/dev/null"):
+            self.assertTrue(stat.S_ISCHR(os.stat(device).st_mode))
+        done = self.sweep(*plot, "--out=/proc/x.png", status=1)  # nobody can make a file there
+        self.assertEqual(
+            done.stderr,
+            "sweep: error: --out=/proc/x.png: cannot be written: No such file or directory\n",
+        )
+        old = self.write("old.png", "old")
+        os.symlink("old.png", os.path.join(self.folder, "link.png"))
+        self.sweep(*plot, "--out=link.png")
+        self.assertTrue(os.path.islink(os.path.join(self.folder, "link.png")))
+        with open(old, "rb") as file:
+            self.assertEqual(file.read(4), b"\x89PNG")
+        self.assertEqual([name for name in os.listdir(self.folder) if name.endswith(".part")], [])
 
     def test_lines_of_a_plot_differ(self):
         if importlib.util.find_spec("matplotlib") is None:

@@ -10,6 +10,7 @@ colour-blind people can tell apart. The same input gives the same bytes. Names t
 input are text: no markup in them is obeyed.
 """
 
+import contextlib
 import os
 import warnings
 from collections import namedtuple
@@ -73,13 +74,18 @@ def save(figure, name, folder, formats=FORMATS):
     paths = []
     for form in formats:
         path = os.path.join(folder, f"{name}.{form}")
-        with matplotlib.rc_context(STYLE):
-            with warnings.catch_warnings():
-                # a letter that the font has not: a box is drawn
-                warnings.filterwarnings("ignore", "Glyph .* missing")
-                figure.savefig(path + ".part", format=form, metadata=metadata[form])
-        # whoever looks meanwhile sees the old picture or the new one
-        os.replace(path + ".part", path)
+        part = f"{path}.{os.getpid()}.part"
+        try:
+            with matplotlib.rc_context(STYLE):
+                with warnings.catch_warnings():
+                    # a letter that the font has not: a box is drawn
+                    warnings.filterwarnings("ignore", "Glyph .* missing")
+                    figure.savefig(part, format=form, metadata=metadata[form])
+            # whoever looks meanwhile sees the old picture or the new one
+            os.replace(part, path)
+        finally:
+            with contextlib.suppress(OSError):
+                os.remove(part)
         paths.append(path)
     return paths
 

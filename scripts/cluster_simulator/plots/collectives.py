@@ -11,12 +11,13 @@ from .style import (
     MARKERS,
     GREY,
     NARROW,
-    NothingToShow,
     are_binary,
     byte_ticks,
     heading,
     legend_above,
     make_figure,
+    say_left_out,
+    shown_of,
     text,
     widen_log,
 )
@@ -26,7 +27,14 @@ MOST_CURVES = 28  # as many as colours and dashes tell apart
 FAR = 4  # times the highest point: beyond that a line of the hardware is told in words
 
 
+def has_busbw(item):
+    own = item.run.stats.get("collectives") or []
+    return any(one.get("busbw_GBps") and one.get("bytes") for one in own)
+
+
 def draw_busbw(items, width):
+    why_not = "no collective was measured (dltrain and collperf have them)"
+    items = shown_of(items, has_busbw, why_not)
     curves = []
     for item in items:
         groups = {}
@@ -45,9 +53,7 @@ def draw_busbw(items, width):
             (item, op, what, sorted(points))
             for (op, what), points in (groups.items() if compared else sorted(groups.items()))
         ]
-    if not curves:
-        raise NothingToShow("no collective was measured (dltrain and collperf have them)")
-    curves = curves[:MOST_CURVES]
+    more, curves = curves[MOST_CURVES:], curves[:MOST_CURVES]
     lines = len(curves) if width < NARROW else -(-len(curves) // 2)
     figure, axes = make_figure(width, max(2.1, min(width * 0.48, 3.2)) + 0.2 + 0.14 * lines, 1, 1)
     axis = axes[0][0]
@@ -84,6 +90,8 @@ def draw_busbw(items, width):
     axis.set_xlabel("size of the collective")
     axis.set_ylabel("bus bandwidth (GB/s)")
     legend_above(axis, handles, labels, width)
+    if more:
+        say_left_out(figure, [f"{len(more):,} more curves, {MOST_CURVES} are drawn"])
     heading(figure, items)
     return figure
 

@@ -10,7 +10,6 @@ from .style import (
     GREY,
     MARKERS,
     NARROW,
-    NothingToShow,
     STYLE,
     TIMES,
     heading,
@@ -22,6 +21,7 @@ from .style import (
     nice_top,
     no_legend,
     run_legend,
+    shown_of,
     text,
     unit_for,
 )
@@ -31,12 +31,11 @@ COLUMNS = 1000  # of its image
 
 
 def need_links(items):
-    items = [item for item in items if not item.run.links().empty]
-    if not items:
-        raise NothingToShow(
-            "no link carried anything in the measured time (links.csv is missing or empty)"
-        )
-    return items
+    return shown_of(
+        items,
+        lambda item: not item.run.links().empty,
+        "no link carried anything in the measured time (links.csv is missing or empty)",
+    )
 
 
 def draw_links(items, width):
@@ -45,7 +44,7 @@ def draw_links(items, width):
     directions = [direction_of(item.run, links) for item, links in zip(items, every)]
     sides = [side for side in (0, 1) if any((found == side).any() for found in directions)]
     if len(items) == 1:
-        return draw_links_of_one(items[0], every[0], directions[0], sides, width)
+        return draw_links_of_one(items, every[0], directions[0], sides, width)
     return draw_links_of_several(items, every, directions, sides, width)
 
 
@@ -85,7 +84,7 @@ def finish_sides(axes, top):
         axis.set_ylabel("mean utilization (%)")
 
 
-def draw_links_of_one(item, links, direction, sides, width):
+def draw_links_of_one(items, links, direction, sides, width):
     kinds = numpy.array([tier(name) for name in links.names])
     names = sorted(set(kinds), key=lambda kind: (-links.mean[kinds == kind].max(), kind))
     if len(names) > 8:  # names of one's own: there is nothing to tell them apart by
@@ -120,7 +119,7 @@ def draw_links_of_one(item, links, direction, sides, width):
     legends_above(legends)
     finish_sides(axes[: len(sides)], nice_top(links.mean.max() * 100))
     draw_link_map(figure, axes[-1], links, kinds, names)
-    heading(figure, [item])
+    heading(figure, items)
     return figure
 
 
@@ -241,4 +240,5 @@ def draw_links_of_several(items, every, directions, sides, width):
         else:
             axis.set_title(title, fontsize=STYLE["legend.fontsize"])
     measured_axis(axes[-1], unit, [links.begin for links in every])
+    heading(figure, items)
     return figure

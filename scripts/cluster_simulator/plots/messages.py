@@ -37,6 +37,7 @@ from .style import (
     no_legend,
     number_ticks,
     patch_handle,
+    shown_of,
     text,
     time_ticks,
     unit_for,
@@ -48,12 +49,11 @@ from .style import (
 
 
 def need_flows(items):
-    items = [item for item in items if not item.run.flows().empty]
-    if not items:
-        raise NothingToShow(
-            "no message arrived in the measured time (flows.csv is missing or empty)"
-        )
-    return items
+    return shown_of(
+        items,
+        lambda item: not item.run.flows().empty,
+        "no message arrived in the measured time (flows.csv is missing or empty)",
+    )
 
 
 def nines(share):
@@ -339,6 +339,7 @@ def draw_sizes_of_several(items, width, edges):
     legend_above(axes[0][0], handles, [text(item.label) for item in items], width, title=title)
     if columns == 2:
         no_legend(axes[0][1], axes[0][0])
+    heading(figure, items)
     return figure
 
 
@@ -505,4 +506,5 @@ def draw_by_size_of_several(items, width, sizes, tables):
     )
     if columns == 2:
         no_legend(axes[1], axes[0])
+    heading(figure, items)
     return figure

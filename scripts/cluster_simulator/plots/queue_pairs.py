@@ -15,12 +15,14 @@ IDLE_OF_PART = "no line: no flow of flows.csv under way"
 
 
 def draw_queue_pairs(items, width):
-    items = [item for item in items if len(item.run.queue_pairs())]
-    if not items:
-        raise style.NothingToShow(
-            "no queue pair was watched (queue_pairs.csv is missing or empty; --trace-qps)"
-        )
-    return draw_of_one(items[0], width) if len(items) == 1 else draw_of_several(items, width)
+    items = style.shown_of(
+        items,
+        lambda item: len(item.run.queue_pairs()),
+        "no queue pair was watched (queue_pairs.csv is missing or empty; --trace-qps)",
+    )
+    figure = (draw_of_one if len(items) == 1 else draw_of_several)(items, width)
+    style.heading(figure, items)
+    return figure
 
 
 def by_pair(table):
@@ -164,7 +166,8 @@ def scales(tables, end):
     return style.unit_for(end, style.TIMES), style.unit_for(max(largest, 1.0), style.BYTES)
 
 
-def draw_of_one(item, width):
+def draw_of_one(items, width):
+    (item,) = items
     table, messages = item.run.queue_pairs(), messages_of(item)
     pairs = by_pair(table)
     # The most interesting ones, in an order in which one is found.
@@ -209,7 +212,6 @@ def draw_of_one(item, width):
         width,
         title="; ".join(words),
     )
-    style.heading(figure, [item])
     return figure
 
 
@@ -244,6 +246,9 @@ def draw_of_several(items, width):
         width, [(1.3, columns)] * (len(shown) * 2 // columns), room=0.6
     )
     small = style.STYLE["legend.fontsize"]
+    if len(count) > len(shown):
+        left_out = f"{len(count) - len(shown):,} of {len(count):,} pairs of ends"
+        style.say_left_out(figure, [left_out])
     for row, name in enumerate(shown):
         missing = [item.label for item, ends in zip(items, found) if name not in ends]
         title = f"{name[0]}->{name[1]}" + (
@@ -264,9 +269,12 @@ def draw_of_several(items, width):
             finish(axis, some, label, items[0].times, factor, end)
             style.time_axis(axis, unit, "time")
             if row == 0 and number == 0:
-                style.run_legend(axis, items, width, title=style.text(title, 70))
+                style.run_legend(axis, items, width, title=style.text(title, 400))
             elif number == 0:
-                axis.set_title(style.text(title, 70 if columns == 1 else 40), fontsize=small)
+                room = (width / columns - 0.8) * 72
+                lines = style.wrapped(style.text(title, 400), small, room)
+                style.make_higher(figure, len(lines) - 1, small)
+                axis.set_title("\n".join(lines), fontsize=small)
             elif columns == 2:
                 style.no_legend(axis, axes[2 * row])
     return figure

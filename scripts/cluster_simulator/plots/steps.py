@@ -6,7 +6,6 @@ from .style import (
     digits,
     DEEP,
     NARROW,
-    NothingToShow,
     RED,
     SKY,
     STATES,
@@ -16,14 +15,22 @@ from .style import (
     legend_above,
     make_figure,
     patch_handle,
+    shown_of,
     state_names,
     text,
     text_width,
     unit_for,
 )
 
+WHY_NOT = "no training step that took time was measured (only dltrain has steps)"
+
+
+def has_step(item):
+    return step_parts(item.run) is not None
+
 
 def draw_step(items, width):
+    items = shown_of(items, has_step, WHY_NOT)
     rows = []
     for item in items:
         steps = len(item.run.stats.get("step_times_us") or [])
@@ -35,8 +42,6 @@ def draw_step(items, width):
                 some = None if item.run.calls().empty else some_blocks(item.run)
                 name = f"{text(item.label, 20)}, {some}" if some else item.label
                 rows.append((name if step is None else f"step {step}", *parts))
-    if not rows:
-        raise NothingToShow("no training step was measured (only dltrain has steps)")
     single = len(items) == 1 and not items[0].run.calls().empty
     kinds = call_times(items[0].run) if single else []
     heights = [0.30 * len(rows) + 0.1] + ([0.26 * len(kinds) + 0.1] if kinds else [])

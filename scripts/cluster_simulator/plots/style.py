@@ -193,6 +193,8 @@ def unit_for(largest, units):
 class Page(matplotlib.figure.Figure):
     """A figure that a notebook shows without pyplot."""
 
+    left_out = ()  # words
+
     def _repr_png_(self):
         with io.BytesIO() as file, matplotlib.rc_context(STYLE), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph .* missing")
@@ -337,22 +339,50 @@ def run_legend(axis, items, width, title="", marked=False, more=((), ()), number
 
 
 def say_left_out(figure, words):
-    """Below a picture: which panels have nothing to show, and why."""
+    """Below a picture: which panels and runs have nothing to show, and why."""
     if words:
         size, room = STYLE["legend.fontsize"], (figure.get_figwidth() - 0.1) * 72
-        lines = wrapped("Left out: " + "; ".join(words), size, room)
+        before = len(wrapped("; ".join(figure.left_out), size, room)) if figure.left_out else 1
+        figure.left_out = [*figure.left_out, *words]
+        lines = wrapped("Left out: " + "; ".join(figure.left_out), size, room)
+        make_higher(figure, len(lines) - before, size)
         figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=size, color=GREY)
 
 
+class Shown(list):
+    """Of runs those that a picture has something of; the others are told below it."""
+
+    missing = ""
+
+
+def shown_of(items, has, why):
+    """Those that has(item); raises NothingToShow if there are none."""
+    shown = Shown(item for item in items if has(item))
+    if not shown:
+        raise NothingToShow(why)
+    names = [text(item.label, 30) for item in items if item not in shown]
+    shown.missing = f"{', '.join(names)}: {why}" if names else getattr(items, "missing", "")
+    return shown
+
+
 def heading(figure, items):
-    """Over a picture of one run: which, and what it was."""
+    """Over a picture of one run: which, and what it was. Below one of several: which of them are
+    not in it.
+    """
+    missing = getattr(items, "missing", "")
+    say_left_out(figure, [missing] if missing else [])
     if len(items) == 1:
         about = describe(items[0].run)
-        words = text(items[0].label) + (f":  {text(about, 120)}" if about else "")
-        room = figure.get_figwidth() * 0.97 * 72
-        figure.suptitle(
-            fitting(words, STYLE["figure.titlesize"], room), x=0.01, ha="left", color=GREY
-        )
+        words = text(items[0].label) + (f":  {text(about, 240)}" if about else "")
+        size, room = STYLE["figure.titlesize"], figure.get_figwidth() * 0.97 * 72
+        lines = wrapped(words, size, room)
+        make_higher(figure, len(lines) - 1, size)
+        figure.suptitle("\n".join(lines), x=0.01, ha="left", color=GREY)
+
+
+def make_higher(figure, lines, size):
+    """By so many lines of text: panels stay as high as they are."""
+    figure.set_figheight(figure.get_figheight() + lines * 1.3 * size / 72)
 
 
 @functools.lru_cache(maxsize=4096)

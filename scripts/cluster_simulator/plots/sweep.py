@@ -7,6 +7,7 @@ import re
 import matplotlib
 
 from ..errors import InvalidInput
+from ..files import replaced
 from ..sweep.store import options_of
 from .style import COLOURS, DASHES, DEEP, MARKERS, STYLE, WIDTH, make_figure
 
@@ -45,11 +46,8 @@ def draw(rows, x, y, by, log, file):
     metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}[
         file[-3:]
     ]
-    try:
-        with matplotlib.rc_context(STYLE):
-            figure.savefig(file, bbox_inches="tight", metadata=metadata)
-    except OSError as error:
-        raise InvalidInput(f"--out={file}: {error.strerror}") from None
+    with replaced("--out", file) as part, matplotlib.rc_context(STYLE):
+        figure.savefig(part, format=file[-3:], bbox_inches="tight", metadata=metadata)
     return f"{file}: {len(shown)} of {len(rows)} points"
 
 

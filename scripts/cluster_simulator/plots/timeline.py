@@ -18,7 +18,6 @@ from ..measures import (
 from .style import (
     BLACK,
     CALL_COLOURS,
-    NothingToShow,
     SKY,
     STATES,
     TIMES,
@@ -27,6 +26,7 @@ from .style import (
     make_figure,
     measured_axis,
     patch_handle,
+    shown_of,
     state_names,
     text,
     unit_for,
@@ -34,6 +34,7 @@ from .style import (
 
 
 MOST_STREAMS = 12
+WHY_NOT = "no call that took time was measured (only dltrain writes calls.log)"
 GONE = "#ffffff"
 
 
@@ -101,9 +102,7 @@ def gpus_per_server(run):
 
 
 def draw_timeline(items, width):
-    items = [item for item in items if not item.run.calls().empty]
-    if not items:
-        raise NothingToShow("no call was measured (only dltrain writes calls.log)")
+    items = shown_of(items, lambda item: span_of(item.run) is not None, WHY_NOT)
     lanes = len(items) == 1
     streams = stream_order(items[0].run.calls())[:MOST_STREAMS] if lanes else []
     heights = ([0.26 * len(streams) + 0.05] if lanes else []) + [
@@ -118,7 +117,7 @@ def draw_timeline(items, width):
         sharex=True,
     )
     # Everything from when the last rank begins; a rank that was early began some time before.
-    spans = [(measured_from(item.run), item.run.calls()["end_us"].max()) for item in items]
+    spans = [span_of(item.run) for item in items]
     factor, unit = unit_for(max(end - begin for begin, end in spans), TIMES)
     for number, (axis, item, (begin, end)) in enumerate(zip(axes[-len(items) :, 0], items, spans)):
         edges = numpy.linspace(begin, end, 1501)
@@ -157,6 +156,14 @@ def draw_timeline(items, width):
         draw_lanes(axes[0, 0], items[0].run, streams, spans[0], factor, width)
     heading(figure, items)
     return figure
+
+
+def span_of(run):
+    """From where measuring began to the last call's end; None if no call took any time since."""
+    calls = run.calls()
+    begin = measured_from(run)
+    lasting = calls[(calls["end_us"] > calls["start_us"]) & (calls["end_us"] > begin)]
+    return None if lasting.empty else (begin, lasting["end_us"].max())
 
 
 def raster_height(run):

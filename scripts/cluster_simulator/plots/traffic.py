@@ -13,6 +13,7 @@ from . import style as p
 
 FILLS = ("full", "none", "left", "top", "right", "bottom")  # of marks, a kind of flows each
 SHOWN = (("p50", "median"), ("p95", "95th percentile"), ("p99", "99th percentile"))
+MOST_PANELS = 6  # of compared runs' queues
 MOST_FLOWS = 12  # lines of single flows in a picture
 
 
@@ -31,10 +32,7 @@ def limit(axis, items, factor):
 
 
 def need(items, table, why):
-    found = [item for item in items if len(table(item.run))]
-    if not found:
-        raise p.NothingToShow(why)
-    return found
+    return p.shown_of(items, lambda item: len(table(item.run)), why)
 
 
 # Tables over time, by the method of a run that reads them: what is said if there is no row at all,
@@ -55,10 +53,9 @@ def need_during(items, name):
     """The same of a table over time: those with rows in the part of the run that is shown."""
     table = operator.methodcaller(name)
     why, why_not_then = OVER_TIME[name]
-    items = [item for item in need(items, table, why) if len(during(item, table(item.run)))]
-    if not items:
-        raise p.NothingToShow(why_not_then)
-    return items
+    return p.shown_of(
+        need(items, table, why), lambda item: len(during(item, table(item.run))), why_not_then
+    )
 
 
 # ---- slowdown by size
@@ -243,6 +240,7 @@ def draw_queues(items, width):
         width, (2.4 if len(panels) == 1 else 1.45 * len(panels)) + 0.4, len(panels), 1, sharex=True
     )
     axes = axes[:, 0]
+    small = p.STYLE["legend.fontsize"]
     drawn = [series for panel in panels for *_, series in panel if len(series[0])]
     factor, unit = p.unit_for(max(times[-1] for times, _ in drawn), p.TIMES)
     size, size_unit = p.unit_for(max(values.max() for _, values in drawn), p.BYTES)
@@ -256,16 +254,17 @@ def draw_queues(items, width):
         limit(axis, items, factor)
         axis.set_ylabel(f"queue ({size_unit})")
         if name:
-            missing = [label for label, *_, (times, _) in panel if not len(times)]
+            missing = [p.text(label, 30) for label, *_, (times, _) in panel if not len(times)]
             note = f"; not among the longest of: {', '.join(missing)}" if missing else ""
-            titles.append(
-                p.fitting(p.text(name + note, 160), p.STYLE["axes.titlesize"], (width - 0.8) * 72)
-            )
+            words = p.text(name) + note
+            titles.append("\n".join(p.wrapped(words, small, (width - 0.8) * 72)))
+            p.make_higher(figure, titles[-1].count("\n"), small)
     p.time_axis(axes[-1], unit)
     if names[0]:
-        p.run_legend(axes[0], items, width, title=titles[0])
+        p.run_legend(axes[0], items, width, title=titles[0].replace("\n", " "))
         for axis, title in zip(axes[1:], titles[1:]):
-            axis.set_title(title, fontsize=p.STYLE["legend.fontsize"])
+            axis.set_title(title, fontsize=small)
+        p.say_left_out(figure, queues_left_out(items, names))
     else:
         p.legend_above(
             axes[0],
@@ -287,20 +286,42 @@ def link_of(item, table, link, number=None):
     return link, p.COLOURS[number % len(p.COLOURS)], p.DASHES[number % len(p.DASHES)], series
 
 
+def queues_left_out(items, names):
+    """What a picture of these ports does not show of the runs' queues, in words."""
+    tables = [during(item, item.run.queues()) for item in items]
+    words = [
+        f"the queues of {p.text(item.label, 30)}, which has none at these ports"
+        for item, table in zip(items, tables)
+        if not table["link"].isin(names).any()
+    ]
+    ports = {link for table in tables for link in table["link"].unique()}
+    other = len(ports - set(names))
+    return [*words, f"{other} of {len(ports)} ports in queues.csv"] if other else words
+
+
 def ports_of_all(items, most=3):
     """The ports that compared runs are drawn at: of those that most runs have, the ones with the
-    most bytes in time.
+    most bytes in time; then the one with the longest queue of each run that is at none of these,
+    the run with the longest first.
 
     queues.csv has the longest queues of each run only.
     """
-    runs, total = {}, {}
+    runs, total, longest = {}, {}, []
     for item in items:
         table = during(item, item.run.queues())
         interval = interval_of(item.run, "queues_csv", 1.0)
         for link, bytes_ in table.groupby("link")["mean_bytes"].sum().items():
             runs[link] = runs.get(link, 0) + 1
             total[link] = total.get(link, 0.0) + bytes_ * interval
-    return sorted(runs, key=lambda link: (-runs[link], -total[link], link))[:most]
+        peaks = table.groupby("link")["max_bytes"].max()
+        longest.append((-peaks.max(), peaks.idxmax(), set(peaks.index)))
+    chosen = sorted(runs, key=lambda link: (-runs[link], -total[link], link))[:most]
+    for number, (_, link, own) in enumerate(sorted(longest, key=lambda one: one[:2])):
+        # The longest queue of all is seen, whatever else the run with it is seen at.
+        missing = link not in chosen if number == 0 else own.isdisjoint(chosen)
+        if missing and len(chosen) < MOST_PANELS:
+            chosen.append(link)
+    return chosen
 
 
 # ---- rates
@@ -373,6 +394,16 @@ def draw_rates(items, width):
         p.legend_above(
             axis, handles, labels, width, title=p.text(item.label, 60) if len(items) > 1 else ""
         )
+    many = [(item, during(item, item.run.rates())["flow"].nunique()) for item in items]
+    p.say_left_out(
+        figure,
+        [
+            f"{count:,} single flows{f' of {p.text(item.label, 30)}' if len(items) > 1 else ''} (at"
+            f" most {MOST_FLOWS} are drawn)"
+            for item, count in many
+            if count > MOST_FLOWS
+        ],
+    )
     for item in items:
         table = during(item, item.run.fairness())
         over_intervals(

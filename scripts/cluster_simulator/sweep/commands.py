@@ -9,8 +9,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from .. import programs
-from ..errors import InvalidInput, ProgramNotFound, missing_library
-from ..files import parse_json, read_text
+from ..errors import CannotWrite, InvalidInput, ProgramNotFound, missing_library
+from ..files import check_new_file, parse_json, read_text
 from ..nearest import nearest
 from ..shown import complaint
 from . import launching
@@ -88,6 +88,9 @@ def main(arguments):
     except (BadUse, InvalidInput, ProgramNotFound) as error:
         print(f"sweep: error: {complaint(error)}", file=sys.stderr)
         return 2
+    except CannotWrite as error:
+        print(f"sweep: error: {complaint(error)}", file=sys.stderr)
+        return 1
     except ImportError as error:  # matplotlib, for plot only
         print(f"sweep: error: {missing_library(error)}", file=sys.stderr)
         return 2
@@ -376,6 +379,7 @@ def _plot_command(arguments):
     file = own["out"] or os.path.join(folder, f"{name}.png".replace("/", "_"))
     if not file.endswith((".png", ".svg", ".pdf")):
         raise BadUse(f"--out={file}: allowed: a name that ends in .png, .svg or .pdf")
+    check_new_file("--out", file)
     from ..plots.sweep import draw
 
     print(draw(rows, x, y, by, log, file))
