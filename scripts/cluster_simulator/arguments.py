@@ -64,6 +64,8 @@ class Parser(argparse.ArgumentParser):
                 continue
             if action.nargs == 0 and equals:
                 raise BadInput(f"{word}: takes no value")
+            if word == f"{name}=":
+                raise BadInput(f"{word}: is empty, needs a value: {name}={_value(action)}")
             if isinstance(action, argparse._StoreAction):
                 if action.dest in given:
                     raise BadInput(f"{word}: given twice")

@@ -8,10 +8,11 @@
   status 1, whatever the script printed there. A status that is not 0 stays.
 - What names of files hold never acts on the terminal: control characters, and bytes that are no
   UTF-8, are shown as \\xNN.
-- Ctrl-C ends with 130, without a traceback.
+- Ctrl-C ends with 130, SIGTERM with 143, SIGHUP with 129, without a traceback.
 """
 
 import os
+import signal
 import sys
 
 from .shown import complaint, printable_lines
@@ -62,6 +63,12 @@ class Stream:
         os.close(nowhere)
 
 
+def _end(number, _):
+    """As Ctrl-C does: what was begun is cleaned up. Once."""
+    signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(128 + number)
+
+
 def run(program, main):
     """Ends the process with the status of main(arguments)."""
     for descriptor in (0, 1, 2):
@@ -71,6 +78,9 @@ def run(program, main):
         except OSError:
             os.open(os.devnull, os.O_WRONLY if descriptor == 0 else os.O_RDONLY)
     sys.stdout, sys.stderr = Stream(sys.stdout), Stream(sys.stderr)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _end)
     try:
         # argparse of Python 3.11 makes an empty list of the value "--".
         empty = next(

@@ -119,13 +119,18 @@ def built(folder, program):
     return path
 
 
-def read_text(path):
-    """A whole file of UTF-8. Raises OSError or ValueError. A pipe or a device is none: it might
-    never end.
+def refuse_no_file(path):
+    """Raises OSError for a pipe or a device, which might never end, for a folder and for nothing.
+    ValueError: no name of a file.
     """
     if not os.path.isfile(path):
         os.stat(path)  # says why, if there is none
         raise OSError(0, "is no file", os.fspath(path))
+
+
+def read_text(path):
+    """A whole file of UTF-8. Raises OSError or ValueError."""
+    refuse_no_file(path)
     with open(path, encoding="utf-8-sig", newline="") as file:
         try:
             return file.read()

@@ -10,7 +10,10 @@ import re
 import sys
 
 from .errors import InvalidInput
+from .files import refuse_no_file
 from .shown import shown
+
+LEAST, MOST = 1e-9, 1e15  # of a measured time or rate: nothing is infinite that is made of it
 
 
 class Line:
@@ -46,8 +49,8 @@ class Line:
             value = float(self.text(column))
         except ValueError:
             value = math.nan
-        if not 0 < value < math.inf:
-            self.refuse(column, f"a number of {of} above 0")
+        if not LEAST <= value <= MOST:
+            self.refuse(column, f"a number of {of} above 0, {LEAST:g} to {MOST:g}")
         return value
 
     def known(self, column, pattern, taken):
@@ -74,14 +77,22 @@ def read(path, kind, use):
     """
     table = None
     try:
+        refuse_no_file(path)
         with open(path, newline="", encoding="utf-8-sig") as file:
             table = csv.DictReader(file)
-            each = use(table.fieldnames or [])
+            names = table.fieldnames or []
+            twice = [name for name in names if names.count(name) > 1]
+            if twice:
+                raise InvalidInput(f"{path}: line 1: the column {shown(twice[0])} stands twice")
+            each = use(names)
             for values in table:
                 yield each(Line(path, table.line_num, values))
-    except OSError as error:
-        raise InvalidInput(f"{path}: {error.strerror or 'cannot be read'}") from None
+    except InvalidInput:
+        raise
     except UnicodeDecodeError:
         raise InvalidInput(f"{path}: is no {kind}: is no UTF-8 text") from None
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL
+        why = getattr(error, "strerror", None) or "cannot be read"
+        raise InvalidInput(f"{path}: {why}") from None
     except csv.Error as error:
         raise InvalidInput(f"{path}: line {table.line_num}: is no {kind}: {error}") from None

@@ -21,9 +21,12 @@ def find(text, name):
     places = [n for n, line in enumerate(lines) if line == marker(name)]
     if len(places) != 1:
         raise ValueError(f"{marker(name)} stands there {len(places)} times")
-    begin = next(n for n in range(places[0], len(lines)) if lines[n].startswith("|")) + 2
+    begin = next((n for n in range(places[0], len(lines)) if lines[n].startswith("|")), None)
+    if begin is None:
+        raise ValueError(f"no table stands below {marker(name)}")
+    begin += 2
     end = next(
-        n for n in range(begin, len(lines) + 1) if n == len(lines) or not lines[n].startswith("|")
+        n for n in range(begin, len(lines) + 2) if n >= len(lines) or not lines[n].startswith("|")
     )
     return begin, end
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The simulator's programs: where they are, their options as words, and running one to its end."""
 
+import concurrent.futures
+import contextlib
 import errno
 import functools
 import glob
@@ -220,6 +222,61 @@ def why_failed(status, messages, stats=None):
 
 
 # ---- running
+
+_captured, _stopping = set(), threading.Event()
+
+
+def captured(command, timeout=None):
+    """A program's end with what it said, as subprocess.run has it. If this process ends, however it
+    does, the program does not go on. Raises subprocess.TimeoutExpired.
+    """
+    if _stopping.is_set():
+        raise KeyboardInterrupt
+    with subprocess.Popen(
+        dies_with_us("KILL") + command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,  # a terminal's Ctrl-C comes here only
+    ) as process:
+        _captured.add(process)
+        try:
+            output, errors = process.communicate(timeout=timeout)
+        except BaseException:
+            _kill(process)
+            raise
+        finally:
+            _captured.discard(process)
+    if _stopping.is_set():
+        raise KeyboardInterrupt  # it was killed
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+def _kill(process):
+    """With what it has started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def each(jobs, do, items):
+    """[do(item) for item in items], by so many threads. What ends it early ends the programs that
+    were captured(), too.
+    """
+    pool = concurrent.futures.ThreadPoolExecutor(jobs)
+    try:
+        return list(pool.map(do, items))
+    except BaseException:
+        _stopping.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in list(_captured):
+            _kill(process)
+        raise
+    finally:
+        pool.shutdown()
+        _stopping.clear()
+
 
 UNKNOWN = re.compile(r"(?:\w+: error: )?(\S+?): (unknown option[^;]*)(?:; did you mean '(.*)'\?)?")
 

@@ -127,19 +127,28 @@ DERIVED_HEAD = ("between rows", "published", "simulated")
 SWEEPS = ("MPT with FSDP", "NVIDIA's examples")
 
 
+def check_page(path):
+    """What tables have no place in it, before hours of runs and not after."""
+    try:
+        text = files.read_text(path)
+        for name in ("rows", "groups", "ratios"):
+            marked.find(text, f"published-{name}")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InvalidInput(f"--page={path}: {why}") from None
+
+
 def fill(path, results, parts):
     """Writes the tables into a page, behind <!-- TABLE: published-rows --> and the like."""
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        text = files.read_text(path)
         for name, head, cells in parts:
             if name == "rows":
                 cells = row_cells([pair for pair in results if pair[0].table not in SWEEPS])
             text = marked.replace(text, f"published-{name}", head, cells)
-    except OSError as error:
-        raise InvalidInput(f"--page={path}: {error.strerror}") from None
-    except ValueError as error:
-        raise InvalidInput(f"--page={path}: {error}") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InvalidInput(f"--page={path}: {why}") from None
     files.write_text("--page", path, text)
 
 
@@ -204,8 +213,8 @@ def options_of(arguments):
     for option in ("json", "page"):
         if getattr(args, option) is not None:
             files.check_new_file(f"--{option}", getattr(args, option))
-    if args.page and not os.path.exists(args.page):
-        raise InvalidInput(f"--page={args.page}: No such file or directory")
+    if args.page is not None:
+        check_page(args.page)
     files.check_new_folder("--out", args.out)
     args.time_limit = limit_of(args.time_limit)
     if not args.commands:
@@ -235,19 +244,21 @@ def main(arguments):
                 for row in rows.read(path)
                 if any(text in row.id for text in args.only.split(","))
             ]
+        if not found and not args.only:
+            raise InvalidInput(f"{', '.join(args.tables)}: no rows")
         if not found:
             raise InvalidInput(f"--only={args.only}: no row has that in its name")
         program = None if args.commands else files.built(args.programs, "dltrain")
     except (BadInput, InvalidInput) as error:
         print(f"published: error: {complaint(str(error))}", file=sys.stderr)
         return 2
-    if args.commands:
-        for row in found:
-            words = runs.words_of(row, args.out, args.options)
-            print(f"{row.id}: ./ns3 run \"dltrain {shlex.join(words)}\"")
-        return 0
-    results = runs.all_of(program, found, args.out, args.jobs, args.time_limit, args.options)
     try:
+        if args.commands:
+            for row in found:
+                words = runs.words_of(row, args.out, args.options)
+                print(f"{row.id}: ./ns3 run \"dltrain {shlex.join(words)}\"")
+            return 0
+        results = runs.all_of(program, found, args.out, args.jobs, args.time_limit, args.options)
         report(results, args)
     except InvalidInput as error:
         print(f"published: error: {complaint(str(error))}", file=sys.stderr)

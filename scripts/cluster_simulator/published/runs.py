@@ -4,11 +4,13 @@ line and program, is not run again.
 """
 
 import collections
-import concurrent.futures
 import hashlib
 import json
 import os
 import subprocess
+
+from .. import files, programs
+from ..errors import CannotWrite
 
 # Without packets: rows go up to thousands of GPUs. Without a step to warm up: that of ZeRO 3 on two
 # servers, of a pipeline on four and of plain data parallelism take as long after one within 0.01%.
@@ -28,9 +30,11 @@ Step = collections.namedtuple("Step", "seconds tflops peak exposed stats fits")
 
 def written(what, name, folder):
     path = os.path.join(folder, "models", f"{name}.json")
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(json.dumps(what, indent=1, sort_keys=True) + "\n")
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    except OSError as error:
+        raise CannotWrite(f"--out={folder}: cannot be written: {error.strerror}") from None
+    files.write_text("--out", path, json.dumps(what, indent=1, sort_keys=True) + "\n")
     return path
 
 
@@ -87,11 +91,10 @@ def step_of(stats, fits):
 
 def read(folder, fits):
     try:
-        with open(os.path.join(folder, "stats.json"), encoding="utf-8") as file:
-            stats = json.load(file)
-    except (OSError, ValueError):
+        stats = files.parse_json(files.read_text(os.path.join(folder, "stats.json")))
+        return step_of(stats, fits) if stats["completed"] else None
+    except (OSError, ValueError, LookupError, TypeError):  # cut off, or somebody else's
         return None
-    return step_of(stats, fits) if stats.get("completed") else None
 
 
 # It ran on the real machine: what the estimate says of its memory is told, and it runs.
@@ -113,15 +116,7 @@ def attempt(program, words, folder, limit):
     if done:
         return done
     try:
-        process = subprocess.run(
-            [program, *words, f"--out={where}"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-            timeout=limit,
-        )
+        process = programs.captured([program, *words, f"--out={where}"], limit)
     except subprocess.TimeoutExpired:
         return f"takes longer than {limit:g} s: --time-limit"
     if process.returncode == 0:
@@ -139,6 +134,5 @@ def attempt(program, words, folder, limit):
 def all_of(program, rows, folder, jobs, limit, more=()):
     """(row, Step or why not), in the order of rows."""
     words = [words_of(row, folder, more) for row in rows]
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        done = pool.map(lambda w: run(program, w, folder, limit), words)
-        return list(zip(rows, done))
+    done = programs.each(jobs, lambda one: run(program, one, folder, limit), words)
+    return list(zip(rows, done))
