@@ -154,7 +154,8 @@ def claim(folder, digest, path):
     except FileNotFoundError:
         before = None
     except (OSError, ValueError, RecursionError) as error:
-        raise BadUse(f"--out={folder}: {record} cannot be read: {error}") from None
+        why = getattr(error, "strerror", None) or error
+        raise BadUse(f"--out={folder}: {record} cannot be read: {why}") from None
     if before is not None and (not isinstance(before, dict) or before.get("sha256") != digest):
         was = before.get("scenario") if isinstance(before, dict) else None
         raise BadUse(
@@ -354,6 +355,18 @@ def alike(runs):
     return [same for same in labels.values() if len(same) > 1]
 
 
+def loaded(path):
+    """A run that was done; raises BadUse where its files are not what they were."""
+    try:
+        run = load(path)
+        problem = None if run.complete else f"{path}: {run.problem}"
+    except ResultsError as error:
+        problem = str(error)
+    if problem:
+        raise BadUse(f"{problem}; it was done: choose another folder for the comparison")
+    return run
+
+
 def present(folder, runs, title, formats):
     """Table and picture of the runs that are done: [(label, folder)]."""
     import matplotlib
@@ -361,7 +374,7 @@ def present(folder, runs, title, formats):
     from . import plots
     from .plots import comparison, style
 
-    runs = [(label, load(path)) for label, path in runs]
+    runs = [(label, loaded(path)) for label, path in runs]
     lows = lows_of(run for _, run in runs)
     rows = [numbers_of(label, run, lows) for label, run in runs]
     text = (

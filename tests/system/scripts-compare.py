@@ -7,6 +7,7 @@ it refuses.
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -408,6 +409,39 @@ class CompareTest(SystemTest):
                 done.stderr.startswith("compare: error: ") and expected in done.stderr, done.stderr
             )
             self.assertFalse(os.path.exists(os.path.join(self.folder, "o")))
+
+    def test_runs_whose_files_are_gone(self):
+        """No number is of a run that is not there: neither a dash nor a share of 0."""
+        self.write(
+            "job.json",
+            {
+                "program": "traffic",
+                "traffic": {"pattern": "incast", "bytes": "100kB", "hosts": 4},
+                "network": {"topology": "single-switch"},
+            },
+        )
+        words = ("job.json", "--cc=none,dcqcn", "--out=o", "--format=png")
+        self.compare(*words)
+        before = self.text("o/compare.csv")
+        first = os.path.join(self.folder, "o", "runs", "1")
+        again = "; it was done: choose another folder for the comparison"
+        for spoil, why in (
+            (lambda: os.truncate(f"{first}/stats.json", 0), "o/runs/1: stats.json is no JSON"),
+            (lambda: shutil.rmtree(first), "o/runs/1: no such folder"),
+        ):
+            spoil()
+            done = self.compare(*words, status=2)
+            said = done.stderr.splitlines()[-1]
+            self.assertTrue(said.startswith(f"compare: error: {why}") and said.endswith(again), said)
+            self.assertEqual(self.text("o/compare.csv"), before)
+        self.write("file", "")
+        done = self.compare("job.json", "--cc=none", "--out=file", status=2)
+        says = "compare: error: --out=file: file/compare.json cannot be read: Not a directory\n"
+        self.assertEqual(done.stderr, says)
+
+    def text(self, name):
+        with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+            return file.read()
 
     def test_help(self):
         self.assertIn("--cc=NAME,...", self.compare("--help").stdout)

@@ -83,6 +83,8 @@ def save(figure, name, folder, formats=FORMATS):
                     figure.savefig(part, format=form, metadata=metadata[form])
             # whoever looks meanwhile sees the old picture or the new one
             os.replace(part, path)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror or str(error), path) from None
         finally:
             with contextlib.suppress(OSError):
                 os.remove(part)
