@@ -432,7 +432,8 @@ class CompareTest(SystemTest):
             spoil()
             done = self.compare(*words, status=2)
             said = done.stderr.splitlines()[-1]
-            self.assertTrue(said.startswith(f"compare: error: {why}") and said.endswith(again), said)
+            self.assertTrue(said.startswith(f"compare: error: {why}"), said)
+            self.assertTrue(said.endswith(again), said)
             self.assertEqual(self.text("o/compare.csv"), before)
         self.write("file", "")
         done = self.compare("job.json", "--cc=none", "--out=file", status=2)

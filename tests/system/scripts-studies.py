@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 300
-"""Input of scripts/golden, nccl-tables, published and fit-compute that is none: one error that names
-file, place and value, at once and not behind the runs. What ends them early ends their runs.
+"""Input of scripts/golden, nccl-tables, published and fit-compute that is none: one error that
+names file, place and value, at once and not behind the runs. What ends them early ends their runs.
 """
 
 import os
@@ -128,7 +128,10 @@ class Studies(SystemTest):
             ("", "<!-- TABLE: published-rows --> stands there 0 times"),
             (mark.format("rows"), "no table stands below <!-- TABLE: published-rows -->"),
             (2 * mark.format("rows"), "<!-- TABLE: published-rows --> stands there 2 times"),
-            (mark.format("rows") + "| a |", "<!-- TABLE: published-groups --> stands there 0 times"),
+            (
+                mark.format("rows") + "| a |",
+                "<!-- TABLE: published-groups --> stands there 0 times",
+            ),
         ):
             self.write("page.md", text)
             self.refused("published", "--page=page.md", says=f"--page=page.md: {says}")
