@@ -764,6 +764,15 @@ class Honest(Base):
             self.assertIn("Left out: none (incomplete): no ", self.left_out(figure))
             self.assertIn("some", figure._suptitle.get_text())
 
+    def test_runs_of_several_jobs_say_where_their_steps_are(self):
+        jobs = [{"name": "a", "step_time_us": 5, "collectives": [{"op": "all_reduce"}]}]
+        self.folder_of("jobs", stats={"program": "dltrain", "jobs": jobs})
+        done = self.plot("jobs", "--only=step,timeline,busbw", status=1, quiet=False)
+        where = "; what each job did is in stats.json and report.html"
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 4)
+        self.assertTrue(all(line.endswith(where) for line in lines[:3]), done.stderr)
+
     def queue_pairs(self, name, pairs):
         """queue_pairs.csv as --trace-qps writes it: {(src, dst, number): [(time, rate, window or
         "")]}

@@ -13,6 +13,7 @@ from .style import (
     NARROW,
     are_binary,
     byte_ticks,
+    each_job,
     heading,
     legend_above,
     make_figure,
@@ -34,7 +35,7 @@ def has_busbw(item):
 
 def draw_busbw(items, width):
     why_not = "no collective was measured (dltrain and collperf have them)"
-    items = shown_of(items, has_busbw, why_not)
+    items = shown_of(items, has_busbw, why_not + each_job(items))
     curves = []
     for item in items:
         groups = {}

@@ -4,6 +4,7 @@
 from ..measures import call_times, some_blocks, step_parts
 from .style import (
     digits,
+    each_job,
     DEEP,
     NARROW,
     RED,
@@ -30,7 +31,7 @@ def has_step(item):
 
 
 def draw_step(items, width):
-    items = shown_of(items, has_step, WHY_NOT)
+    items = shown_of(items, has_step, WHY_NOT + each_job(items))
     rows = []
     for item in items:
         steps = len(item.run.stats.get("step_times_us") or [])

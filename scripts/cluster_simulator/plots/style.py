@@ -355,6 +355,12 @@ class Shown(list):
     missing = ""
 
 
+def each_job(items):
+    """Behind why there is no picture of what each of several jobs has of its own."""
+    many = any(isinstance(item.run.stats.get("jobs"), list) for item in items)
+    return "; what each job did is in stats.json and report.html" if many else ""
+
+
 def shown_of(items, has, why):
     """Those that has(item); raises NothingToShow if there are none."""
     shown = Shown(item for item in items if has(item))

@@ -21,6 +21,7 @@ from .style import (
     SKY,
     STATES,
     TIMES,
+    each_job,
     heading,
     legend_above,
     make_figure,
@@ -102,7 +103,8 @@ def gpus_per_server(run):
 
 
 def draw_timeline(items, width):
-    items = shown_of(items, lambda item: span_of(item.run) is not None, WHY_NOT)
+    why_not = WHY_NOT + each_job(items)
+    items = shown_of(items, lambda item: span_of(item.run) is not None, why_not)
     lanes = len(items) == 1
     streams = stream_order(items[0].run.calls())[:MOST_STREAMS] if lanes else []
     heights = ([0.26 * len(streams) + 0.05] if lanes else []) + [
