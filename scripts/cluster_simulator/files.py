@@ -97,6 +97,8 @@ def check_file(option, path):
 
 def check_new_folder(option, path):
     """The same of a folder that is made, or there already, and of those that it is in."""
+    if not path or "\0" in path:
+        raise InvalidInput(f"{option}={path}: is no name of a folder")
     above = os.path.abspath(path)
     while not os.path.lexists(above):
         above = os.path.dirname(above)

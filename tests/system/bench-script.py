@@ -277,7 +277,11 @@ class Wrong(BenchTest):
             self.refuse(word, None, word, "1 to 9999")
         self.refuse("--update", "--quick", None, "--update", "--quick")
         self.refuse("--prototype=nowhere.cc", None, "--prototype=nowhere.cc", "no such file")
-        self.refuse("--json=nowhere/x.json", None, "--json=nowhere/x.json", "No such file")
+        self.refuse("--json=nowhere/x.json", None, "--json=nowhere/x.json", "there is no folder")
+        os.mkfifo(os.path.join(self.folder, "pipe"))
+        for path in (f"{self.folder}/pipe", "/dev/full"):
+            self.refuse(f"--json={path}", None, f"--json={path}", "is no regular file")
+        self.refuse(f"--keep={self.folder}/pipe", None, "pipe is no folder")
         self.refuse("--keep=/dev/null/x", None, "--keep=/dev/null/x")
         self.refuse("--old=", None, "--old", "needs a value")
 

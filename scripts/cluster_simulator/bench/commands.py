@@ -5,9 +5,9 @@ import json
 import os
 import sys
 
-from .. import programs
+from .. import files, programs
 from ..arguments import BadInput, Parser, whole_number
-from ..errors import ProgramNotFound
+from ..errors import CannotWrite, InvalidInput, ProgramNotFound
 from ..console import OVER
 from ..shown import complaint
 from . import machine, tables
@@ -74,9 +74,6 @@ def parse(words):
         ),
     )
     options = parser.parse_args(words)
-    for name in ("cases", "repeat", "old", "json", "keep", "prototype"):
-        if getattr(options, name) == "":
-            raise BadInput(f"--{name}: needs a value")
     repeat = options.repeat or ("1" if options.quick else "7")
     options.repeat = whole_number("--repeat", repeat, 1, 9999)
     options.cases = chosen(options.cases)
@@ -94,10 +91,10 @@ def main(arguments):
         if options.list:
             return show_list(options)
         return measure(options)
-    except BadInput as error:
+    except (BadInput, InvalidInput) as error:
         print(f"bench: error: {complaint(error)}", file=sys.stderr)
         return 2
-    except (Failed, ProgramNotFound) as error:
+    except (CannotWrite, Failed, ProgramNotFound) as error:
         print(f"bench: error: {complaint(error)}", file=sys.stderr)
         return 1
 
@@ -157,17 +154,14 @@ def measure(options):
 
 def make_places(options):
     """What cannot be written is said now, not after an hour."""
-    for option, path in (("json", options.json), ("keep", options.keep)):
+    if options.json is not None:
+        files.check_new_file("--json", options.json)
+    if options.keep is not None:
+        files.check_new_folder("--keep", options.keep)
         try:
-            if option == "json" and path:
-                with open(path, "a", encoding="utf-8"):
-                    pass
-            elif path:
-                os.makedirs(path, exist_ok=True)
-        except (OSError, ValueError) as error:
-            raise BadInput(
-                f"--{option}={path}: {getattr(error, 'strerror', None) or error}"
-            ) from error
+            os.makedirs(options.keep, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"--keep={options.keep}: {error.strerror}") from error
 
 
 def describe(of_machine):
@@ -207,9 +201,4 @@ def write_json(path, completed, of_machine, yardstick, measuring):
         "quick": measuring.quick,
         "cases": [one.as_json() for one in measuring.all],
     }
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=2)
-            file.write("\n")
-    except OSError as error:
-        raise Failed(f"--json={path}: {error.strerror}") from error
+    files.write_text("--json", path, json.dumps(content, indent=2) + "\n")
