@@ -20,7 +20,7 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args=None, namespace=None):
         """Raises BadInput."""
-        for word in options_among(args):
+        for word in self._options_among(args):
             if word.partition("=")[0] not in self._option_string_actions:
                 raise BadInput(self._unknown(word))
         options, rest = self.parse_known_args(args, namespace)
@@ -41,6 +41,10 @@ class Parser(argparse.ArgumentParser):
                 raise BadInput(
                     f"{error.argument_name}: needs a value: {error.argument_name}={_value(action)}"
                 ) from None
+            number = re.fullmatch(r"invalid int value: '(.*)'", error.message)
+            if number:
+                value = f"{error.argument_name}={number[1]}: allowed: a whole number"
+                raise BadInput(value) from None
             raise BadInput(f"{error.argument_name}: {error.message}") from None
 
     def error(self, message):
@@ -51,13 +55,30 @@ class Parser(argparse.ArgumentParser):
                 raise BadInput(f"{name} is missing" + (f": {action.help}" if action.help else ""))
         raise BadInput(message)
 
+    def _options_among(self, words):
+        """The words of a command line that are options, not their values or names of files; before
+        a command that has options of its own.
+        """
+        command = any(action.nargs == argparse.REMAINDER for action in self._actions)
+        rest = iter(words)
+        for word in rest:
+            if word == "--":
+                return
+            if word.startswith("-") and word != "-":
+                yield word
+                action = self._option_string_actions.get(word)
+                if command and action is not None and action.nargs != 0:
+                    next(rest, None)  # its value
+            elif command:
+                return
+
     def names(self):
         """Of all options."""
         return list(self._option_string_actions)
 
     def _check_values(self, args):
         given = set()
-        for word in options_among(args):
+        for word in self._options_among(args):
             name, equals, _ = word.partition("=")
             action = self._option_string_actions.get(name)
             if action is None:
@@ -81,15 +102,6 @@ class Parser(argparse.ArgumentParser):
             if not action.option_strings
         ]
         return f"{word}: unexpected argument; allowed: {', '.join(wanted) or 'only options'}"
-
-
-def options_among(words):
-    """The words of a command line that are options, not their values or names of files."""
-    for word in words:
-        if word == "--":
-            return
-        if word.startswith("-") and word != "-":
-            yield word
 
 
 def _name_of(action):

@@ -87,14 +87,6 @@ def check_no_result(option, path, own):
         )
 
 
-def check_file(option, path):
-    """Raises InvalidInput for a path that a file cannot be made at, or take the place of."""
-    if not path:
-        raise InvalidInput(f"{option}: needs the name of a file: {option}=FILE")
-    if os.path.lexists(path) and not os.path.isfile(path):
-        raise InvalidInput(f"{option}={path}: is no regular file")
-
-
 def check_new_folder(option, path):
     """The same of a folder that is made, or there already, and of those that it is in."""
     if not path or "\0" in path:

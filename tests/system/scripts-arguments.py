@@ -5,6 +5,7 @@ that is allowed, with status 2, and nothing is written.
 """
 
 import os
+import sys
 
 from _system_test import ROOT, SystemTest, captured, main
 
@@ -103,6 +104,26 @@ class Arguments(SystemTest):
         ):
             with self.subTest(words=words):
                 self.refused(words, what)
+
+    def test_capture(self):
+        """Before a command, whose own options are nobody else's."""
+        for words, says in (
+            (["--gup=A100", "true"], "unknown option, see --help; did you mean '--gpu'?"),
+            (["--gpus-per-server=x", "true"], "--gpus-per-server=x: allowed: a whole number"),
+            (["--out=a", "--out=b", "true"], "--out=b: given twice"),
+            (["--check=1", "true"], "--check=1: takes no value"),
+            (["--out"], "--out: needs a value: --out=DIR"),
+            (["--gpu", "A100", "true", "--gup=1", "--gpu=2"], "--out=DIR is needed"),
+            (["--gpu=A100", "--", "true", "--gup=1"], "--out=DIR is needed"),
+        ):
+            done = captured(
+                [sys.executable, "-m", "cluster_simulator.capture", *words],
+                cwd=os.path.join(ROOT, "scripts"),
+                timeout=60,
+            )
+            self.assertEqual((done.returncode, done.stdout), (2, ""), f"{words}: {done.stderr}")
+            self.assertRegex(done.stderr, r"\Acapture: error: [^\n]+\n\Z")
+            self.assertIn(says, done.stderr)
 
     def test_numbers(self):
         for words, option in (

@@ -23,6 +23,7 @@ import sys
 import tempfile
 
 from .. import console
+from ..arguments import BadInput, Parser
 from ..errors import InvalidInput, SimulatorError
 from . import capturing, cuda, gpus, installing, out_folder
 from .cuda import options as cuda_options
@@ -32,12 +33,7 @@ MISTAKES = 3
 
 
 def parser():
-    words = argparse.ArgumentParser(
-        prog="capture",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    words = Parser("capture", description=__doc__)
     add = words.add_argument
     add("--setup", action="store_true", help="install and build the optional part, and end")
     add("--check", action="store_true", help="only look for mistakes: status 3 if there are any")
@@ -143,7 +139,13 @@ def _stop(number, _):
 
 
 def main(arguments):
-    given = parser().parse_args(arguments)
+    try:
+        given = parser().parse_args(arguments)
+    except BadInput as error:
+        _say(error)
+        return 2
+    if given.command[:1] == ["--"]:  # argparse of Python 3.11 leaves it there
+        del given.command[0]
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _stop)

@@ -28,7 +28,9 @@ def open_sweep(folder, keep):
             )
         lock = Lock(folder)
     except OSError as error:
-        raise BadUse(f"--out={folder}: {error.strerror}") from None
+        # of a folder to make
+        why = "is no folder" if isinstance(error, FileExistsError) else error.strerror
+        raise BadUse(f"--out={folder}: {why}") from None
     try:
         store = Store(folder, create=True)
     except BadUse:
