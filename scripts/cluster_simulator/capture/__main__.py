@@ -147,7 +147,7 @@ def main(arguments):
     if given.command[:1] == ["--"]:  # argparse of Python 3.11 leaves it there
         del given.command[0]
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) == signal.SIG_DFL:
+        if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _stop)
     try:
         return _main(given)
