@@ -377,9 +377,10 @@ NodeWindows::RunWindow(const NodeWindowPlan& plan, uint32_t side, int64_t cut)
     const bool any = !m_ranks || m_team.FirstBegin(side) == plan.begin[side];
     if (any)
     {
-        // Of the side that ran last the second half of a window may wait, until the other side is
-        // there.
-        NS_ABORT_MSG_IF(!m_waiting.empty() && m_waitingSide == side,
+        // What it had to tell has been told: it has waited for the other side, which is there now.
+        NS_ABORT_MSG_IF(std::any_of(m_waiting.begin(),
+                                    m_waiting.end(),
+                                    [side](const Told& told) { return told.side == side; }),
                         "a side runs on while what it has to tell waits");
         const NodeWindowTeam::Shards& shards = m_team.GetShards();
         for (std::size_t i = side; i < shards.size(); i += m_team.GetSides())
@@ -394,7 +395,6 @@ NodeWindows::RunWindow(const NodeWindowPlan& plan, uint32_t side, int64_t cut)
     if (!m_waiting.empty())
     {
         TellNotes(ToldBefore(plan, side, cut));
-        m_waitingSide = any ? side : m_waitingSide;
     }
     m_now = m_last;
     if (any)
@@ -435,7 +435,7 @@ NodeWindows::TakeWindow(uint32_t side)
         for (const NodeWindowNote& note : shard.notes)
         {
             const bool now = note.soon && sides > 1;
-            (now ? m_notes : m_waiting).push_back({note.ts, note.context, &note});
+            (now ? m_notes : m_waiting).push_back({note.ts, note.context, side, &note});
         }
     }
     if (!m_letters.empty())

@@ -474,6 +474,7 @@ class NodeWindows
     {
         int64_t ts;
         uint32_t context;
+        uint32_t side; //!< whose shards have it
         const NodeWindowNote* note;
 
         bool operator<(const Told& other) const
@@ -485,9 +486,8 @@ class NodeWindows
     /// By time, context and, of one context, as they were made.
     void SortNotes();
 
-    std::vector<Told> m_notes;   //!< that are told now
-    std::vector<Told> m_waiting; //!< not yet, of one side
-    uint32_t m_waitingSide{0};
+    std::vector<Told> m_notes;           //!< that are told now
+    std::vector<Told> m_waiting;         //!< not yet
     std::vector<Told> m_unsorted;        //!< while they are sorted
     std::vector<uint32_t> m_notesBefore; //!< by bin: how many lie in those before it
     std::vector<RdmaGridTimer*> m_grids;
