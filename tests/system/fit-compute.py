@@ -236,7 +236,7 @@ with tempfile.TemporaryDirectory() as folder:
     for wrong, what in (
         (text.replace("seq,", "length,", 1), "there is no column seq"),
         (text.replace(",512,", ",-512,", 1), "line 2: seq='-512'; allowed: a number above 0"),
-        (text.replace("125m", "125x", 1), "compute-times ended early"),
+        (text.replace("125m", "125x", 1), ": ended early"),
     ):
         with open(path, "w") as file:
             file.write(wrong)
