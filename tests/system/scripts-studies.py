@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 300
+# ctest: TIMEOUT 300 RUN_SERIAL TRUE
 """Input of scripts/golden, nccl-tables, published and fit-compute that is none: one error that
 names file, place and value, at once and not behind the runs. What ends them early ends their runs.
 """
