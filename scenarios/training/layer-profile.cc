@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/layer-profile.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/training/profile-shape.h"
 #include "topologies/json-reader.h"
 #include "topologies/names.h"
@@ -251,11 +252,10 @@ class CsvReader
         {
             layer.name = fields[m_columns[named ? "name" : "op"]];
         }
-        if (std::any_of(layer.name.begin(), layer.name.end(), [](char c) {
-                return static_cast<unsigned char>(c) < ' ' || c == 0x7f;
-            }))
+        if (rdma::Printable(layer.name) != layer.name)
         {
-            Say(topo::Quoted(layer.name), "is no name of a layer: it has a control character");
+            Say(topo::Quoted(layer.name),
+                "is no name of a layer: it has a control character, or is no UTF-8");
         }
         layer.forwardSeconds = number("fwd_ms", kMostMs) * 1e-3;
         layer.backwardSeconds = number("bwd_ms", kMostMs) * 1e-3;

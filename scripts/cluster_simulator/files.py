@@ -28,23 +28,30 @@ def check_new_file(option, path):
 
 
 @contextlib.contextmanager
-def replaced(option, path):
+def at_once(path):
     """Gives the name of a file to write, which then takes the place of `path` at once: who is
-    killed or fails meanwhile leaves the old one. Raises CannotWrite. A link stays one, to what is
-    new.
+    killed or fails meanwhile leaves the old one. Raises OSError. A link stays one, to what is new.
     """
-    path, named = os.path.realpath(path), path
+    path = os.path.realpath(path)
     part = f"{path}.{os.getpid()}.part"
     try:
         yield part
         os.replace(part, path)
-    except OSError as error:
-        raise CannotWrite(
-            f"{option}={named}: cannot be written: {error.strerror or error}"
-        ) from None
     finally:
         with contextlib.suppress(OSError):
             os.remove(part)
+
+
+@contextlib.contextmanager
+def replaced(option, path):
+    """The same for the value of an option. Raises CannotWrite."""
+    try:
+        with at_once(path) as part:
+            yield part
+    except OSError as error:
+        raise CannotWrite(
+            f"{option}={path}: cannot be written: {error.strerror or error}"
+        ) from None
 
 
 def write_text(option, path, text):

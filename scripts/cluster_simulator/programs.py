@@ -280,6 +280,7 @@ def each(jobs, do, items):
 
 UNKNOWN = re.compile(r"(?:\w+: error: )?(\S+?): (unknown option[^;]*)(?:; did you mean '(.*)'\?)?")
 
+
 def dry_run(name, options):
     """(exit status, messages) of a program that is asked what it would do."""
     return _dry_run(find(name), words(options))

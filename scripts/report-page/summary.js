@@ -108,8 +108,8 @@ function trainingWords(training) {
 function loadWords(traffic) {
   if (!traffic) return [];
   const words = [];
-  if (traffic.load > 0) words.push("load " + Number((100 * traffic.load).toPrecision(3)) + "%");
-  if (traffic.incast_load > 0) words.push("incast load " + Number((100 * traffic.incast_load).toPrecision(3)) + "%");
+  if (traffic.load > 0) words.push("load " + signed(traffic.load, 3));
+  if (traffic.incast_load > 0) words.push("incast load " + signed(traffic.incast_load, 3));
   if (traffic.sizes) words.push("sizes " + traffic.sizes);
   else if (traffic.bytes) words.push("flows of " + traffic.bytes);
   if (traffic.duration && traffic.load > 0) words.push("for " + traffic.duration);
@@ -138,7 +138,7 @@ function subtitle() {
 }
 
 // A share as the terminal has it: two digits and its sign.
-const signed = (share) => Number((100 * share).toPrecision(2)) + "%";
+const signed = (share, digits = 2) => Number((100 * share).toPrecision(digits)) + "%";
 
 // With --layers: a step's means are of the whole model, and all else is of the largest number of
 // blocks that was simulated. Nothing: all of them were.

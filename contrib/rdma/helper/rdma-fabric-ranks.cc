@@ -176,51 +176,12 @@ RdmaFabric::ConnectRanks(NodeWindowRanks::Transport transport)
     {
         ranks->AddGateway(*gateway);
     }
+    for (uint32_t end = 0; end < GetNEnds(); end += 2)
+    {
+        ranks->AddLink(m_nodes.Get(GetNodeOfEnd(end))->GetId(),
+                       m_nodes.Get(GetNodeOfEnd(end + 1))->GetId());
+    }
     NodeWindows::Active()->SetRanks(std::move(ranks));
-    NodeWindows::Active()->SetSidesOfRanks(FindSides());
-}
-
-std::vector<uint8_t>
-RdmaFabric::FindSides() const
-{
-    constexpr uint8_t UNKNOWN = 2;
-    const uint32_t nodes = m_nodes.GetN();
-    std::vector<uint8_t> sideOf(nodes, UNKNOWN);
-    std::vector<uint32_t> found;
-    for (uint32_t begin = 0; begin < nodes; ++begin)
-    {
-        if (sideOf[begin] == UNKNOWN)
-        {
-            sideOf[begin] = 0;
-            found.push_back(begin);
-        }
-        while (!found.empty())
-        {
-            const uint32_t node = found.back();
-            found.pop_back();
-            for (const uint32_t end : m_endsOfNode[node])
-            {
-                const uint32_t other = GetNodeOfEnd(end ^ 1);
-                if (sideOf[other] == sideOf[node])
-                {
-                    return {};
-                }
-                if (sideOf[other] == UNKNOWN)
-                {
-                    sideOf[other] = 1 - sideOf[node];
-                    found.push_back(other);
-                }
-            }
-        }
-    }
-    std::vector<uint8_t> byContext;
-    for (uint32_t node = 0; node < nodes; ++node)
-    {
-        const uint32_t context = m_nodes.Get(node)->GetId();
-        byContext.resize(std::max<std::size_t>(byContext.size(), context + 1), 0);
-        byContext[context] = sideOf[node];
-    }
-    return byContext;
 }
 
 // MPI

@@ -436,10 +436,6 @@ class RdmaFabric
     friend class RdmaFabricHelper;
     RdmaFabric();
 
-    /// \return which nodes are of which of two sides, 0 or 1, so that each link joins two of
-    /// different ones, by context; empty: there are no such sides
-    std::vector<uint8_t> FindSides() const;
-
     /// What GetPath was before links failed (SetLinksDown): ideals are a whole network's. Where
     /// links have failed it is a shortest one, which InfiniBand's tables may not have taken.
     std::vector<rdma::PathLink> GetWholePath(uint32_t from, uint32_t to) const;

@@ -55,11 +55,16 @@ struct NodeWindowPlan
         return std::make_pair(FirstOf(1), begin[1]) < std::make_pair(FirstOf(0), begin[0]) ? 1 : 0;
     }
 
+    /// \return the first tick behind something that is behind all that nodes do at its time
+    static int64_t Behind(int64_t ts)
+    {
+        return ts == INT64_MAX ? ts : ts + 1;
+    }
+
     /// \return the first tick that nodes must not run, as something else is due
     int64_t Until() const
     {
-        const auto after = [](int64_t ts) { return ts == INT64_MAX ? ts : ts + 1; };
-        return std::min({before, after(grid), after(behind)});
+        return std::min({before, Behind(grid), Behind(behind)});
     }
 };
 
@@ -101,6 +106,18 @@ class NodeWindowRanks
     /// The way to another rank. Before Run. \param gateway outlives the last Run
     void AddGateway(RdmaGateway& gateway);
 
+    /// Nodes of these numbers are joined by a link of the whole network, of which no rank has all.
+    /// Before Run, in the same order in all ranks.
+    void AddLink(uint32_t one, uint32_t other)
+    {
+        m_links.emplace_back(one, other);
+    }
+
+    const std::vector<std::pair<uint32_t, uint32_t>>& GetLinks() const
+    {
+        return m_links;
+    }
+
     /// Between windows, to all ranks, this one included: each hears it, in the order of ranks,
     /// before any of them does anything else.
     void Say(const std::string& word);
@@ -135,6 +152,7 @@ class NodeWindowRanks
 
     uint32_t m_rank;
     Transport m_transport;
+    std::vector<std::pair<uint32_t, uint32_t>> m_links;
     std::vector<RdmaGateway*> m_gateways; //!< by rank; null: none
     std::vector<Bytes> m_to;              //!< by rank
     std::vector<Bytes> m_from;            //!< the same

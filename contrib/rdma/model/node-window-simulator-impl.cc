@@ -285,7 +285,8 @@ NodeWindowSimulatorImpl::FindLookAhead()
         {
             ports[&m_windows->UnitOf(device.GetNode()->GetId())].push_back(port);
         }
-        others |= port && !port->HasArrivalOrder(); // what is sent to it is an event of its node
+        // What is sent to it is an event of its node. (A gateway's ends are no ports.)
+        others |= port && !port->HasArrivalOrder();
     });
     // Where all is one unit nothing is mail, and its many ports are better found in its event set.
     constexpr std::size_t MANY = 64;
@@ -313,42 +314,25 @@ NodeWindowSimulatorImpl::FindLookAhead()
             links.emplace_back(unit, &m_windows->UnitOf(port->GetPeer()->GetContext()));
         }
     }
+    bool turns = m_turns && delayed && !others;
     if (NodeWindowRanks* ranks = m_windows->GetRanks())
     {
-        const bool can = m_turns && !others && m_windows->GetUnits() == NodeList::GetNNodes() &&
-                         !m_windows->GetSidesOfRanks().empty();
-        TakeSidesOfRanks(ranks->Least(can));
+        // A rank with one node alone has no ports but those of gateways.
+        turns = ranks->Least(m_turns && !others && m_windows->GetUnits() == NodeList::GetNNodes());
+        links.clear();
+        for (const auto& [one, other] : ranks->GetLinks())
+        {
+            links.emplace_back(&m_windows->UnitOf(one), &m_windows->UnitOf(other));
+        }
     }
-    else
-    {
-        const bool turns = m_turns && delayed && !others && !ports.empty();
-        FindSides(turns ? links : decltype(links)());
-    }
+    FindSides(turns ? links : decltype(links)());
     NS_LOG_INFO("look-ahead: " << TimeStep(static_cast<uint64_t>(least)).As(Time::NS));
-}
-
-void
-NodeWindowSimulatorImpl::TakeSidesOfRanks(bool take)
-{
-    const std::vector<uint8_t>& known = m_windows->GetSidesOfRanks();
-    std::map<const NodeWindows::Unit*, uint8_t> sideOf;
-    for (uint32_t node = 0; node < NodeList::GetNNodes(); ++node) // each is a unit
-    {
-        sideOf[&m_windows->UnitOf(node)] = node < known.size() ? known[node] : 0;
-    }
-    std::vector<uint8_t> sides;
-    for (const NodeWindows::Unit& unit : m_windows->GetUnitList())
-    {
-        sides.push_back(sideOf[&unit]);
-    }
-    m_windows->SetSides(take ? sides : std::vector<uint8_t>());
 }
 
 void
 NodeWindowSimulatorImpl::FindSides(
     const std::vector<std::pair<NodeWindows::Unit*, NodeWindows::Unit*>>& links)
 {
-    constexpr uint8_t UNKNOWN = 2;
     std::map<NodeWindows::Unit*, std::vector<NodeWindows::Unit*>> neighbours;
     for (const auto& [one, other] : links)
     {
@@ -358,38 +342,41 @@ NodeWindowSimulatorImpl::FindSides(
             neighbours[other].push_back(one);
         }
     }
-    std::map<NodeWindows::Unit*, uint8_t> sideOf;
+    std::map<NodeWindows::Unit*, uint8_t> sideOf; // of those found
     std::vector<NodeWindows::Unit*> found;
     bool any = !neighbours.empty();
-    std::vector<uint8_t> sides;
-    for (NodeWindows::Unit& unit : m_windows->GetUnitList())
+    for (const auto& link : links)
     {
-        sideOf[&unit] = UNKNOWN;
-    }
-    for (NodeWindows::Unit& begin : m_windows->GetUnitList())
-    {
-        if (sideOf[&begin] == UNKNOWN)
+        if (sideOf.emplace(link.first, 0).second)
         {
-            sideOf[&begin] = 0;
-            found.push_back(&begin);
+            found.push_back(link.first);
         }
         while (!found.empty())
         {
             NodeWindows::Unit* unit = found.back();
             found.pop_back();
+            const uint8_t side = sideOf[unit];
             for (NodeWindows::Unit* other : neighbours[unit])
             {
-                any = any && sideOf[other] != sideOf[unit];
-                if (sideOf[other] == UNKNOWN)
+                const auto [at, isNew] = sideOf.emplace(other, 1 - side);
+                any = any && at->second != side;
+                if (isNew)
                 {
-                    sideOf[other] = 1 - sideOf[unit];
                     found.push_back(other);
                 }
             }
         }
-        sides.push_back(sideOf[&begin]);
     }
-    m_windows->SetSides(any ? sides : std::vector<uint8_t>());
+    std::vector<uint8_t> sides;
+    if (any)
+    {
+        for (NodeWindows::Unit& unit : m_windows->GetUnitList())
+        {
+            const auto at = sideOf.find(&unit);
+            sides.push_back(at == sideOf.end() ? 0 : at->second);
+        }
+    }
+    m_windows->SetSides(sides);
 }
 
 void

@@ -76,11 +76,9 @@ class NodeWindowSimulatorImpl : public SimulatorImpl
     EventId ScheduleAt(int64_t ts, EventImpl* event);
     /// Joins what is to be one unit, and finds the look-ahead.
     void FindLookAhead();
-    /// Finds two sides of units, if there are any. \param links units that a link joins
+    /// Finds two sides of units, if there are any: the same ones for links in the same order.
+    /// \param links units that a link joins
     void FindSides(const std::vector<std::pair<NodeWindows::Unit*, NodeWindows::Unit*>>& links);
-    /// The same with several ranks, which know them (NodeWindows::SetSidesOfRanks). \param take
-    /// whether there are any
-    void TakeSidesOfRanks(bool take);
 
     std::unique_ptr<NodeWindows> m_windows;
     std::list<EventId> m_destroyEvents;

@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <iterator>
 #include <mutex>
 #include <system_error>
 #include <tuple>
@@ -394,31 +393,17 @@ NodeWindows::RunWindow(const NodeWindowPlan& plan, uint32_t side, int64_t cut)
     m_done[side] = std::max(m_done[side], cut);
     if (!m_waiting.empty())
     {
-        TellNotes(ToldBefore(plan, side, cut));
+        // All before that has come, whatever this window has sent to the other side. (With one side
+        // that is the cut.) The next plan knows more.
+        const uint32_t other = side ^ 1;
+        const int64_t there = std::min(plan.FirstOf(other), plan.FirstOf(side) + m_lookAhead);
+        TellNotes(std::min(cut, std::max(plan.done[other], there)));
     }
     m_now = m_last;
     if (any)
     {
         m_team.EndWindow();
     }
-}
-
-int64_t
-NodeWindows::ToldBefore(const NodeWindowPlan& plan, uint32_t side, int64_t cut)
-{
-    if (m_team.GetSides() == 1)
-    {
-        return NEVER;
-    }
-    if (!m_ranks)
-    {
-        return std::min(FirstOf(0), FirstOf(1));
-    }
-    // What other ranks have, and what they have sent in this window, is only known for sure when
-    // ranks agree again.
-    const uint32_t other = side ^ 1;
-    const int64_t there = std::min(plan.FirstOf(other), plan.FirstOf(side) + m_lookAhead);
-    return std::min(cut, std::max(plan.done[other], there));
 }
 
 void
@@ -525,17 +510,10 @@ NodeWindows::SortNotes()
 void
 NodeWindows::TellNotes(int64_t until)
 {
-    if (until == NEVER)
-    {
-        m_notes.swap(m_waiting);
-    }
-    else
-    {
-        const auto waits = [until](const Told& told) { return told.ts >= until; };
-        const auto told = std::partition(m_waiting.begin(), m_waiting.end(), waits);
-        m_notes.assign(told, m_waiting.end());
-        m_waiting.erase(told, m_waiting.end());
-    }
+    const auto waits = [until](const Told& told) { return told.ts >= until; };
+    const auto told = std::partition(m_waiting.begin(), m_waiting.end(), waits);
+    m_notes.assign(told, m_waiting.end());
+    m_waiting.erase(told, m_waiting.end());
     TellSorted();
 }
 
@@ -684,28 +662,9 @@ NodeWindows::RunGlobal(const NodeWindowPlan& plan)
 }
 
 int64_t
-NodeWindows::FirstOf(uint32_t side)
-{
-    const int64_t begin = m_team.FirstBegin(side);
-    return begin == NEVER ? NEVER : std::max(begin, m_done[side]);
-}
-
-namespace
-{
-
-/// \return the first tick behind something that is behind all that nodes do at its time
-int64_t
-Behind(int64_t ts)
-{
-    return ts == INT64_MAX ? ts : ts + 1;
-}
-
-} // namespace
-
-int64_t
 NodeWindows::GridAfter(int64_t from)
 {
-    return m_grids.empty() || from == NEVER ? NEVER : Behind(NextGrid(from));
+    return m_grids.empty() || from == NEVER ? NEVER : NodeWindowPlan::Behind(NextGrid(from));
 }
 
 NodeWindowPlan
@@ -772,6 +731,7 @@ NodeWindows::Run()
         if (plan.waiting < first)
         {
             TellNotes(first); // which may have changed what comes next
+            m_now = m_last;
             continue;
         }
         if (plan.Until() <= first)

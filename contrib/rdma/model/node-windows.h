@@ -113,18 +113,6 @@ class NodeWindows
      */
     void SetSides(const std::vector<uint8_t>& sideOf);
 
-    /// With several ranks, where none sees all links: which nodes are of which side, by context;
-    /// empty: there are no sides. In all ranks alike, before Run
-    void SetSidesOfRanks(std::vector<uint8_t> sideOf)
-    {
-        m_sidesOfRanks = std::move(sideOf);
-    }
-
-    const std::vector<uint8_t>& GetSidesOfRanks() const
-    {
-        return m_sidesOfRanks;
-    }
-
     uint32_t GetSides() const
     {
         return m_team.GetSides();
@@ -426,8 +414,6 @@ class NodeWindows
     void RunWindow(const NodeWindowPlan& plan, uint32_t side, int64_t cut);
     /// What comes next, in all ranks.
     NodeWindowPlan MakePlan();
-    /// \return the first tick that units of a side may have something at; NEVER: they have nothing
-    int64_t FirstOf(uint32_t side);
     /// \return how long a cut at what grid timers may be due at allows a window to be
     int64_t GridAfter(int64_t from);
     /// The events without a node, and grid timers, of that time and class.
@@ -435,8 +421,6 @@ class NodeWindows
     void RunGlobal(GlobalEvents& events);
     /// What units of a side have said to nobody's node is taken.
     void TakeWindow(uint32_t side);
-    /// \return a tick: all that nodes have to tell of before that has come
-    int64_t ToldBefore(const NodeWindowPlan& plan, uint32_t side, int64_t cut);
     void DeliverLetters();
     /// \param until a tick: the others wait
     void TellNotes(int64_t until);
@@ -494,7 +478,6 @@ class NodeWindows
     int64_t m_nextGrid{-1};
 
     std::unique_ptr<NodeWindowRanks> m_ranks;
-    std::vector<uint8_t> m_sidesOfRanks; //!< by context
 
     struct Elsewhere;
     std::unique_ptr<Elsewhere> m_elsewhere;

@@ -10,13 +10,13 @@ colour-blind people can tell apart. The same input gives the same bytes. Names t
 input are text: no markup in them is obeyed.
 """
 
-import contextlib
 import os
 import warnings
 from collections import namedtuple
 
 import matplotlib
 
+from ..files import at_once
 from . import collectives, links, messages, ports, queue_pairs, steps, timeline, topology, traffic
 from .style import ALWAYS, COLOURS, DASHES, FORMATS, MARKERS, STYLE, WIDTH, Item, NothingToShow
 
@@ -74,20 +74,14 @@ def save(figure, name, folder, formats=FORMATS):
     paths = []
     for form in formats:
         path = os.path.join(folder, f"{name}.{form}")
-        part = f"{path}.{os.getpid()}.part"
         try:
-            with matplotlib.rc_context(STYLE):
-                with warnings.catch_warnings():
-                    # a letter that the font has not: a box is drawn
-                    warnings.filterwarnings("ignore", "Glyph .* missing")
-                    figure.savefig(part, format=form, metadata=metadata[form])
             # whoever looks meanwhile sees the old picture or the new one
-            os.replace(part, path)
+            with at_once(path) as part, matplotlib.rc_context(STYLE), warnings.catch_warnings():
+                # a letter that the font has not: a box is drawn
+                warnings.filterwarnings("ignore", "Glyph .* missing")
+                figure.savefig(part, format=form, metadata=metadata[form])
         except OSError as error:
             raise OSError(error.errno, error.strerror or str(error), path) from None
-        finally:
-            with contextlib.suppress(OSError):
-                os.remove(part)
         paths.append(path)
     return paths
 
