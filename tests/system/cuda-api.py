@@ -25,9 +25,9 @@ TOOLKIT = "/usr/local/cuda"
 class Api(CudaTest):
     programs = ("api",)
 
-    def part(self, name, *words, status=0, env=None):
+    def part(self, name, *words, status=0, env=None, gpus=2):
         times = self.write("times.csv", "kernel,us\nKernel*,100\n*,1\n")
-        more = ("--gpus-per-server=2", "--patience=5", f"--kernel-times={times}")
+        more = (f"--gpus-per-server={gpus}", "--patience=5", f"--kernel-times={times}")
         return self.run_capture(*more, *words, self.built["api"], name, status=status, env=env)
 
     def test_streams(self):
@@ -64,7 +64,7 @@ class Api(CudaTest):
 
     def test_visible_devices(self):
         """The driver's part wants two GPUs."""
-        self.part("driver", "--gpus-per-server=4", env={"CUDA_VISIBLE_DEVICES": "3,1"})
+        self.part("driver", gpus=4, env={"CUDA_VISIBLE_DEVICES": "3,1"})
         out = self.part("driver", env={"CUDA_VISIBLE_DEVICES": "1"}, status=1).stdout
         self.assertIn("count == 2", out)
 
