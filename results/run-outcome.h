@@ -28,6 +28,7 @@ struct RunOutcome
     bool moreThreads{false};    //!< there were more, wherever that would have been faster
     bool threadsRefused{false}; //!< by the system
     bool oneUnit{false};        //!< links without delay: all nodes take turns
+    bool turns{false};          //!< two sides of the network did, a delay ahead of each other
 };
 
 } // namespace results

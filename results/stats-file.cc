@@ -50,6 +50,7 @@ const std::vector<std::string> NONDETERMINISTIC_KEYS{"wall_s",
                                                      "peak_rss_bytes",
                                                      "threads",
                                                      "parallel_share",
+                                                     "turns",
                                                      "simulated_gpu_s_per_core_s"};
 
 nlohmann::ordered_json
@@ -215,6 +216,7 @@ AddCosts(nlohmann::ordered_json& j, const RunOutcome& outcome, const RunStats& r
     j["peak_rss_bytes"] = PeakRssBytes();
     j["threads"] = outcome.threads;
     j["parallel_share"] = outcome.parallelShare;
+    j["turns"] = outcome.turns;
 }
 
 bool

@@ -43,6 +43,7 @@ NONDETERMINISTIC = {
     "simulated_gpu_s_per_core_s",
     "threads",
     "parallel_share",
+    "turns",
 }
 
 # What a run of traffic leaves, without options that add something.

@@ -95,6 +95,13 @@ check(
 check("2 processes" in process.stdout, "no two processes:\n" + process.stdout)
 same("by-hand", "out")
 
+# Both sides of a fat-tree take turns in all ranks; three switches that are all joined have no two
+# sides.
+check(stats("out")["turns"] is True, "ranks do not take turns")
+hyperx = ["--topology=hyperx", "--hyperx=3x3", "--hosts-per-switch=1", "--bytes=10kB"]
+run(*hyperx, "--mpi-ranks=2", "--out=hyperx")
+check(stats("hyperx")["turns"] is False, "a triangle has two sides")
+
 # From a file; the command line wins over it.
 with open(folder("two.json"), "w") as file:
     json.dump({"run": {"mpi_ranks": 2}, "network": {"k": 4}, "traffic": {"bytes": "1MB"}}, file)

@@ -331,6 +331,7 @@ class ReportTest(SystemTest):
                 "simulated_gpu_s_per_core_s",
                 "threads",
                 "parallel_share",
+                "turns",
             }
             missing = [
                 key

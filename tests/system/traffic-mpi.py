@@ -24,6 +24,7 @@ if not MPIRUN:
 COSTS = {"wall_s", "event_loop_s", "frame_hops_per_s", "peak_rss_bytes", "events", "ranks"} | {
     "threads",
     "parallel_share",
+    "turns",
 }
 
 

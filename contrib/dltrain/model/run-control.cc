@@ -152,6 +152,7 @@ AddThreads(results::RunOutcome& outcome)
         outcome.moreThreads = windows->GetThreads() > 1;
         outcome.threadsRefused = windows->WereThreadsRefused();
         outcome.oneUnit = windows->GetUnits() == 1;
+        outcome.turns = windows->GetSides() > 1;
     }
 }
 

@@ -286,7 +286,7 @@ NodeWindowSimulatorImpl::FindLookAhead()
             ports[&m_windows->UnitOf(device.GetNode()->GetId())].push_back(port);
         }
         // What is sent to it is an event of its node. (A gateway's ends are no ports.)
-        others |= port && !port->HasArrivalOrder();
+        others |= port && !port->IsRemote() && !port->HasArrivalOrder();
     });
     // Where all is one unit nothing is mail, and its many ports are better found in its event set.
     constexpr std::size_t MANY = 64;
