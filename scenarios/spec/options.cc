@@ -70,6 +70,8 @@ FormHelp(Kind kind)
         return rdma::kBitRateHelp;
     case Kind::kDuration:
         return rdma::kDurationHelp;
+    case Kind::kFile:
+        return "a file";
     default:
         return "text";
     }

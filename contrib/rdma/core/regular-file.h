@@ -11,13 +11,19 @@
 #ifndef RDMA_CORE_REGULAR_FILE_H
 #define RDMA_CORE_REGULAR_FILE_H
 
+#include "nearest-name.h"
+#include "shown-text.h"
+
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 namespace rdma
 {
@@ -36,6 +42,32 @@ NoFile(mode_t mode, bool devicesToo)
                                                             : "";
 }
 
+/// "; did you mean 'folder/default.json'?", or "" if no regular file beside it has a name like that.
+inline std::string
+NearestFile(const std::string& path)
+{
+    constexpr size_t kMost = 10000;
+    const size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+    std::vector<std::string> names;
+    if (DIR* entries = ::opendir(folder.empty() ? "." : folder.c_str()))
+    {
+        while (const dirent* entry = names.size() < kMost ? ::readdir(entries) : nullptr)
+        {
+            struct stat about = {};
+            const std::string name = entry->d_name;
+            if (::stat((folder + name).c_str(), &about) == 0 && S_ISREG(about.st_mode))
+            {
+                names.push_back(name);
+            }
+        }
+        ::closedir(entries);
+    }
+    std::sort(names.begin(), names.end());
+    const std::string nearest = NearestName(path.substr(folder.size()), names);
+    return nearest.empty() ? "" : "; did you mean '" + Shown(folder + nearest, 200) + "'?";
+}
+
 } // namespace detail
 
 /// Why a file cannot be read: "cannot be read: No such file or directory", "is a pipe; allowed: a
@@ -46,7 +78,9 @@ WhyUnreadable(const std::string& path)
     struct stat about = {};
     if (::stat(path.c_str(), &about) != 0)
     {
-        return std::string("cannot be read: ") + std::strerror(errno);
+        const int error = errno;
+        return std::string("cannot be read: ") + std::strerror(error) +
+               (error == ENOENT ? detail::NearestFile(path) : "");
     }
     const std::string kind = detail::NoFile(about.st_mode, true);
     if (!kind.empty())

@@ -65,6 +65,18 @@ TEST_F(RegularFile, OnlyRegularFilesAreRead)
     EXPECT_EQ(rdma::WhyUnreadable(Path("folder")), "is a folder; allowed: a regular file");
     EXPECT_EQ(rdma::WhyUnreadable("/dev/zero"), "is a device; allowed: a regular file");
     EXPECT_EQ(rdma::WhyUnreadable(Path("none")), "cannot be read: No such file or directory");
+    EXPECT_EQ(rdma::WhyUnreadable(Path("none/x")), "cannot be read: No such file or directory");
+    EXPECT_EQ(rdma::WhyUnreadable(""), "cannot be read: No such file or directory");
+}
+
+TEST_F(RegularFile, OneWithANameLikeThatIsNamed)
+{
+    const std::string why = "cannot be read: No such file or directory; did you mean '";
+    EXPECT_EQ(rdma::WhyUnreadable(Path("fiel")), why + Path("file") + "'?");
+    EXPECT_EQ(rdma::WhyUnreadable(Path("Good")), why + Path("good") + "'?") << "a link to a file";
+    // A folder and a pipe would not do.
+    EXPECT_EQ(rdma::WhyUnreadable(Path("foldr")), "cannot be read: No such file or directory");
+    EXPECT_EQ(rdma::WhyUnreadable(Path("pype")), "cannot be read: No such file or directory");
 }
 
 TEST_F(RegularFile, PipesAreNotWritten)
