@@ -42,7 +42,8 @@ NoFile(mode_t mode, bool devicesToo)
                                                             : "";
 }
 
-/// "; did you mean 'folder/default.json'?", or "" if no regular file beside it has a name like that.
+/// "; did you mean 'folder/default.json'?", or "" if no regular file beside it has a name like
+/// that.
 inline std::string
 NearestFile(const std::string& path)
 {

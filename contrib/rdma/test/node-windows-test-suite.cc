@@ -260,6 +260,97 @@ class NodeWindowOrderTestCase : public TestCase
     }
 };
 
+/// The same of events at random times: grids and what has no node cut windows anywhere, one side's
+/// twice while what it has to tell waits for the other.
+class NodeWindowRandomOrderTestCase : public TestCase
+{
+  public:
+    explicit NodeWindowRandomOrderTestCase(uint32_t seed)
+        : TestCase("what is told at random times is heard in their order, seed " +
+                   std::to_string(seed)),
+          m_seed(seed)
+    {
+    }
+
+  private:
+    /// What a node's event does, and those behind it on the same node.
+    struct Act
+    {
+        int64_t afterNs;
+        char letter;
+        bool arms;
+    };
+
+    std::string Hear(Kind kind)
+    {
+        const Engine engine(kind);
+        std::mt19937_64 random(m_seed);
+        const auto upTo = [&random](uint64_t n) { return static_cast<int64_t>(random() % n); };
+        const Pair pair;
+        Listener listener;
+        RdmaGridTimer grid((50 + upTo(900)) * NS, [&](int64_t) { listener.Tell('#'); });
+        const int64_t span = 2000 + upTo(20000); // ns
+        const auto anyTime = [&] { return NanoSeconds(upTo(span)); };
+        for (int64_t n = upTo(6); n > 0; --n)
+        {
+            Simulator::Schedule(anyTime(), [&] { listener.Tell('>'); });
+            Simulator::ScheduleWithContext(kind != Kind::NS3
+                                               ? RdmaEventOrder::BEFORE
+                                               : RdmaEventOrder::ContextOf(RdmaEventOrder::BEFORE),
+                                           anyTime(),
+                                           [&] { listener.Tell('<'); });
+        }
+        std::vector<std::vector<Act>> chains(10 + upTo(20));
+        const auto act = [&](const auto& self, uint32_t node, const Act* next, const Act* end) {
+            if (next == end)
+            {
+                return;
+            }
+            Simulator::ScheduleWithContext(node,
+                                           NanoSeconds(next->afterNs),
+                                           [&, self, node, next, end] {
+                                               NodeWindows::Note<&Listener::Tell>(&listener,
+                                                                                  next->letter);
+                                               if (next->arms)
+                                               {
+                                                   grid.Arm();
+                                               }
+                                               self(self, node, next + 1, end);
+                                           });
+        };
+        for (std::vector<Act>& chain : chains)
+        {
+            chain.resize(1 + upTo(4));
+            for (Act& one : chain)
+            {
+                one = {&one == &chain[0] ? upTo(span) : upTo(400),
+                       static_cast<char>('a' + upTo(26)),
+                       upTo(3) == 0};
+            }
+            const uint32_t node = (upTo(2) ? pair.a : pair.b)->GetId();
+            act(act, node, chain.data(), chain.data() + chain.size());
+        }
+        Simulator::Run();
+        std::ostringstream text;
+        for (std::size_t i = 0; i < listener.times.size(); ++i)
+        {
+            text << listener.heard[i] << listener.times[i].GetNanoSeconds() << ' ';
+        }
+        return text.str();
+    }
+
+    void DoRun() override
+    {
+        const std::string expected = Hear(Kind::NS3);
+        for (const Kind kind : WINDOW_KINDS)
+        {
+            NS_TEST_EXPECT_MSG_EQ(Hear(kind), expected, NameOf(kind));
+        }
+    }
+
+    uint32_t m_seed;
+};
+
 /// Of all fabrics of random shapes.
 uint64_t g_marks = 0;
 uint64_t g_pauses = 0;
@@ -659,6 +750,10 @@ class NodeWindowTestSuite : public TestSuite
     {
         AddTestCase(new NodeWindowEventsTestCase, TestCase::QUICK);
         AddTestCase(new NodeWindowOrderTestCase, TestCase::QUICK);
+        for (uint32_t seed = 1; seed <= 40; ++seed)
+        {
+            AddTestCase(new NodeWindowRandomOrderTestCase(seed), TestCase::QUICK);
+        }
         for (uint32_t seed = 1; seed <= 60; ++seed)
         {
             AddTestCase(new NodeWindowFabricsTestCase(seed), TestCase::QUICK);
