@@ -102,6 +102,12 @@ class PortUse
                     const std::function<int64_t(int64_t)>& max,
                     const std::function<std::vector<std::string>(const std::string&)>& gather);
 
+    /// \return mean of the ports of this kind in the measured time, 0 to 1. After Finish
+    double GetUtilization(Kind kind) const
+    {
+        return m_classes[kind].utilization;
+    }
+
     /// queues.csv. After Finish
     void Write(const std::string& path);
     /// The keys "port_classes", "longest_queues" and "queues_csv". \param measured false: the run

@@ -463,6 +463,22 @@ TrafficSimulation::PrintSummary(std::ostream& os, const results::RunStats& netwo
            << results::HumanRate(GoodputGbps(counts)) << " together";
     }
     os << (m_transport ? LossesText(*m_transport) : "") << "\n";
+    if (m_scenario.offered.load > 0)
+    {
+        const nlohmann::ordered_json offered = OfferedLoad();
+        const auto percent = [](double share) { return results::Format("%.3g%%", 100 * share); };
+        const double incasts = m_scenario.offered.incastLoad;
+        os << "Load             " << percent(offered["asked"])
+           << (incasts > 0 ? " and incasts of " + percent(incasts) : "")
+           << " of the hosts' rates asked, "
+           << percent(offered[m_scenario.offered.wire ? "wire" : "payload"])
+           << " in the flows that were drawn";
+        if (const auto sent = m_statistics->GetSentShare())
+        {
+            os << "; " << percent(*sent) << " sent while they start, headers and ACKs included";
+        }
+        os << "\n";
+    }
     if (m_measured != m_scenario.flows.size())
     {
         const scenario::Measuring& measuring = m_scenario.measuring;

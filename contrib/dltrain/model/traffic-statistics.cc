@@ -250,6 +250,13 @@ TrafficStatistics::Finish(int64_t now)
     }
 }
 
+std::optional<double>
+TrafficStatistics::GetSentShare() const
+{
+    const double share = m_ports ? m_ports->GetUtilization(PortUse::HOST_TO_SWITCH) : 0;
+    return IsMeasured() && share > 0 ? std::optional<double>(share) : std::nullopt;
+}
+
 void
 TrafficStatistics::AddTo(nlohmann::ordered_json& stats) const
 {
