@@ -100,6 +100,24 @@ NumbersIn(const std::string& text)
     return numbers;
 }
 
+/// Whether an operator has a size below 0, which NumbersIn would not see.
+bool
+HasNegativeSize(const std::string& op)
+{
+    if (op.rfind("Linear(", 0) != 0 && op.rfind("Conv2d(", 0) != 0)
+    {
+        return false;
+    }
+    for (size_t i = op.find('-'); i != std::string::npos; i = op.find('-', i + 1))
+    {
+        if (i + 1 < op.size() && op[i + 1] >= '0' && op[i + 1] <= '9')
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
 /// \param op "Conv2d(64, 128, kernel_size=(3, 3), ..., groups=2)", "Linear(in_features=25088, ..."
 double
 FlopsOfOp(const std::string& op, double activationBytes)
@@ -268,7 +286,12 @@ class CsvReader
         }
         if (m_columns.count("op") > 0)
         {
-            layer.forwardFlops = FlopsOfOp(fields[m_columns["op"]], layer.activationBytes);
+            const std::string& op = fields[m_columns["op"]];
+            if (HasNegativeSize(op))
+            {
+                Say(topo::Quoted(op), "has a size below 0 (op)");
+            }
+            layer.forwardFlops = FlopsOfOp(op, layer.activationBytes);
         }
         m_profile.layers.push_back(std::move(layer));
     }

@@ -104,6 +104,11 @@ TEST(LayerProfile, CsvErrors)
     EXPECT_TRUE(Has(CsvError("fwd_ms,activation_bytes,parameter_bytes\n"),
                     "f.csv:1: the column bwd_ms is missing"));
     EXPECT_TRUE(Has(CsvError(head + std::string("a\0b,1,2,3,4\n", 12)), "a control character"));
+    EXPECT_TRUE(Has(CsvError(head + "a\xff,1,2,3,4\n"), "is no UTF-8"));
+    EXPECT_TRUE(Has(CsvError(head + "\"Linear(in_features=-5, out_features=3)\",1,2,3,4\n"),
+                    "has a size below 0 (op)"));
+    EXPECT_EQ(CsvError(head + "\"Linear(in_features=5, out_features=3)\",1,2,3,4\na-1,1,2,3,4\n"),
+              "");
     EXPECT_TRUE(Has(CsvError("op,op,fwd_ms,bwd_ms,activation_bytes,parameter_bytes\n"),
                     "names two columns"));
     EXPECT_TRUE(Has(CsvError(head + "a,1,2,3\n"), "f.csv:2: 4 fields where the first line has 5"));

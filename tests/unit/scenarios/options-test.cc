@@ -478,6 +478,7 @@ TEST(CommandLine, MistakesAreOneLineThatHelps)
     EXPECT_EQ(OnlyError(Read(table, {"--mtu", "--out=x"})),
               "--mtu: needs a value; allowed: 256, 512, 1024, 2048, 4096");
     EXPECT_EQ(OnlyError(Read(table, {"--out", "--no-pfc"})), "--out: needs a value; allowed: text");
+    EXPECT_EQ(OnlyError(Read(table, {"--scenario"})), "--scenario: needs a value; allowed: a file");
     EXPECT_EQ(OnlyError(Read(table, {"--seed", "--out=x"})),
               "--seed: needs a value; allowed: a whole number, 0 to 18446744073709551615");
     EXPECT_EQ(OnlyError(Read(table, {"--seed=-1"})),
