@@ -475,7 +475,8 @@ TrafficSimulation::PrintSummary(std::ostream& os, const results::RunStats& netwo
            << " in the flows that were drawn";
         if (const auto sent = m_statistics->GetSentShare())
         {
-            os << "\n                 " << percent(*sent) << " sent while they start, headers and ACKs included";
+            os << "\n                 " << percent(*sent)
+               << " sent while they start, headers and ACKs included";
         }
         os << "\n";
     }
