@@ -122,6 +122,22 @@ LinkTable::Add(Row row)
     Write(row);
 }
 
+namespace
+{
+
+/// \return a row as that of an interval which ends at `end`: if it was one of an earlier part, what
+/// was queued then is not what is queued at the end, of which another row tells, or none if nothing
+/// is. So a table is the same whenever its interval has doubled.
+LinkTable::Row
+Within(LinkTable::Row row, int64_t end)
+{
+    row.queueBytes = row.time < end ? 0 : row.queueBytes;
+    row.time = end;
+    return row;
+}
+
+} // namespace
+
 void
 LinkTable::EndInterval(int64_t now)
 {
@@ -133,7 +149,7 @@ LinkTable::EndInterval(int64_t now)
     m_interval *= 2;
     for (Row& row : m_rows)
     {
-        row.time = (row.time + m_interval - 1) / m_interval * m_interval;
+        row = Within(row, (row.time + m_interval - 1) / m_interval * m_interval);
     }
     JoinRows();
     Rewrite();
@@ -205,7 +221,7 @@ LinkTable::MergeRanks(int64_t end,
     {
         for (Row& row : m_rows)
         {
-            row.time = std::min(end, (row.time + m_interval - 1) / m_interval * m_interval);
+            row = Within(row, std::min(end, (row.time + m_interval - 1) / m_interval * m_interval));
         }
         JoinRows();
         if (m_rows.size() < m_rowLimit || m_interval > end)

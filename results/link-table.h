@@ -20,9 +20,8 @@ namespace results
 /**
  * links.csv: what every directed link carried, interval by interval.
  *
- * When there are `rowLimit` rows, pairs of intervals are merged (shares averaged, of two queues the
- * longer), the interval doubles and the file is written anew: one interval for the whole run, and a
- * bounded file.
+ * When there are `rowLimit` rows, pairs of intervals are merged (shares averaged), the interval
+ * doubles and the file is written anew: one interval for the whole run, and a bounded file.
  *
  * time_us is the end of the interval. rate_gbps is the transmitter's mean rate in it, which differs
  * from the cable's while a fault slows the link, and utilization what was sent of what that allows:

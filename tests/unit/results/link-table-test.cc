@@ -38,11 +38,11 @@ TEST_F(LinkTableFile, MergesPairsOfIntervalsWhenItIsFull)
     // One link is busy for 4 of each 10 us, the other for 2 in every second interval.
     for (int64_t t = 10; t <= 40; t += 10)
     {
-        table.Add(
-            {t * US, 4 * US, US, static_cast<uint64_t>(t), 1, 100 - static_cast<uint64_t>(t), 0});
+        const auto n = static_cast<uint64_t>(t);
+        table.Add({t * US, 4 * US, US, t == 30 ? 300 : n, 1, 100 - n, 0});
         if (t % 20)
         {
-            table.Add({t * US, 2 * US, 0, 0, 0, 0, 1});
+            table.Add({t * US, 2 * US, 0, 50, 0, 0, 1});
         }
         table.EndInterval(t * US);
     }
@@ -56,7 +56,8 @@ TEST_F(LinkTableFile, MergesPairsOfIntervalsWhenItIsFull)
         first{"20", "a->s", "a", "s", "100", "0.4", "20", "0.1", "2", "90"};
     EXPECT_EQ(rows[0], first);
     EXPECT_EQ(rows[1][5], "0.1"); // 2 of 20 us
-    EXPECT_EQ(rows[2][6], "40");  // of two queues the longer
+    EXPECT_EQ(rows[1][6], "0");   // none at 20 us, or it would have a row
+    EXPECT_EQ(rows[2][6], "40");  // at the end, whatever there was at 30 us
     EXPECT_EQ(rows[2][9], "70");  // at 30 us
     EXPECT_FALSE(std::filesystem::exists(Path("links.csv.part")));
 }
@@ -115,6 +116,50 @@ TEST_F(LinkTableFile, MergesIntervalsOfSeveralRates)
     const auto rows = ReadRows(Path("links.csv"));
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_EQ(rows[0][4] + " " + rows[0][5], "75 0.166667"); // 2.5 of 15 us at the cable's rate
+}
+
+// Ranks have rows of their own, and their intervals double later than those of one process.
+TEST_F(LinkTableFile, IsTheSameWheneverItsIntervalDoubles)
+{
+    const auto fill = [this](const std::string& name, std::size_t rowLimit) {
+        LinkTable table(Path(name), m_links, 10 * US, rowLimit);
+        table.StartMeasuring(0);
+        uint64_t state = 7;
+        for (int64_t t = 10; t <= 160; t += 10)
+        {
+            for (uint32_t link = 0; link < 2; ++link)
+            {
+                state = state * 6364136223846793005U + 1442695040888963407U;
+                const uint64_t queued = (state >> 40) % 3 * 100;
+                // A table whose interval is longer is looked at less often.
+                if (t * US % table.GetInterval() == 0 && queued)
+                {
+                    table.Add({t * US, 0, 0, queued, 0, 0, link});
+                }
+            }
+            if (t * US % table.GetInterval() == 0)
+            {
+                table.EndInterval(t * US);
+            }
+        }
+        table.MergeRanks(
+            160 * US,
+            [](int64_t) { return 40 * US; },
+            [](const std::vector<LinkTable::Row>& mine) { return mine; });
+        std::vector<std::string> queues; // of those that have any at the end of an interval
+        for (const std::vector<std::string>& row : ReadRows(Path(name)))
+        {
+            if (row[6] != "0")
+            {
+                queues.push_back(row[0] + " " + row[1] + " " + row[6]);
+            }
+        }
+        return queues;
+    };
+    const std::vector<std::string> never = fill("never.csv", 1000);
+    EXPECT_GT(never.size(), 2U);
+    EXPECT_EQ(fill("once.csv", 12), never);
+    EXPECT_EQ(fill("early.csv", 9), never);
 }
 
 // Two processes, one of which looked every 20 us and saw the same link as the other.
