@@ -147,6 +147,12 @@ compare(
 # A rank whose hosts are done long before the others, and one that starts late.
 compare("--k=4", "--pattern=permutation", "--bytes=1kB,1MB", "--start-jitter=200us", ranks=(2,))
 
+# More than the 200,000 rows of links.csv: intervals of 100 us become longer, at other times in
+# ranks than in one process.
+compare("--k=12", "--pattern=permutation", "--offset=37", "--nic=10GbE", "--bytes=8MB", ranks=(2,))
+first = text("one", "links.csv").splitlines()[1].split(",")
+check(float(first[0]) > 100, "intervals are of %s us" % first[0])
+
 # An end that is given, in the middle of everything.
 s = compare("--k=4", "--pattern=permutation", "--bytes=10MB", "--stop-after=300us", ranks=(2,))
 check(
