@@ -168,7 +168,7 @@ class ReportTest(SystemTest):
         self.assertRegex(
             run.out,
             (
-                rf"Flows +{flows['arrived']:,} of {flows['all']:,} arrived.*\nMeasured flows"
+                rf"Flows +{flows['arrived']:,} of {flows['all']:,} arrived.*\nLoad .*\n .*\nMeasured flows"
                 rf" +{flows['measured_arrived']:,} of {flows['measured']:,} arrived"
             ),
         )
