@@ -168,8 +168,8 @@ class ReportTest(SystemTest):
         self.assertRegex(
             run.out,
             (
-                rf"Flows +{flows['arrived']:,} of {flows['all']:,} arrived.*\nLoad .*\n .*\nMeasured flows"
-                rf" +{flows['measured_arrived']:,} of {flows['measured']:,} arrived"
+                rf"Flows +{flows['arrived']:,} of {flows['all']:,} arrived.*\nLoad .*\n .*\n"
+                rf"Measured flows +{flows['measured_arrived']:,} of {flows['measured']:,} arrived"
             ),
         )
 
