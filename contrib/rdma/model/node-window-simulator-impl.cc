@@ -279,11 +279,14 @@ NodeWindowSimulatorImpl::FindLookAhead()
     least = any && !delayed ? 1 : least;
     m_windows->SetLookAhead(least);
     std::map<NodeWindows::Unit*, std::vector<RdmaPort*>> ports;
+    std::vector<std::pair<NodeWindows::Unit*, NodeWindows::Unit*>> links; // in the order of nodes
     forEachDevice([&](NetDevice& device) {
         auto* port = dynamic_cast<RdmaPort*>(&device);
         if (port && port->GetPeer() && port->HasArrivalOrder())
         {
-            ports[&m_windows->UnitOf(device.GetNode()->GetId())].push_back(port);
+            NodeWindows::Unit& unit = m_windows->UnitOf(device.GetNode()->GetId());
+            ports[&unit].push_back(port);
+            links.emplace_back(&unit, &m_windows->UnitOf(port->GetPeer()->GetContext()));
         }
         // What is sent to it is an event of its node. (A gateway's ends are no ports.)
         others |= port && !port->IsRemote() && !port->HasArrivalOrder();
@@ -305,13 +308,11 @@ NodeWindowSimulatorImpl::FindLookAhead()
             ofUnit[slot]->SetSlot(*unit, slot);
         }
     }
-    std::vector<std::pair<NodeWindows::Unit*, NodeWindows::Unit*>> links;
     for (const auto& [unit, ofUnit] : ports)
     {
         for (RdmaPort* port : ofUnit)
         {
             port->UseWindows(); // all have their slots
-            links.emplace_back(unit, &m_windows->UnitOf(port->GetPeer()->GetContext()));
         }
     }
     bool turns = m_turns && delayed && !others;
