@@ -43,6 +43,12 @@ LinkTable::BeginOf(int64_t time) const
 }
 
 int64_t
+LinkTable::EndOf(int64_t time) const
+{
+    return (time + m_interval - 1) / m_interval * m_interval;
+}
+
+int64_t
 LinkTable::Covered(int64_t time) const
 {
     return std::max<int64_t>(1, time - BeginOf(time));
@@ -149,7 +155,7 @@ LinkTable::EndInterval(int64_t now)
     m_interval *= 2;
     for (Row& row : m_rows)
     {
-        row = Within(row, (row.time + m_interval - 1) / m_interval * m_interval);
+        row = Within(row, EndOf(row.time));
     }
     JoinRows();
     Rewrite();
@@ -221,7 +227,7 @@ LinkTable::MergeRanks(int64_t end,
     {
         for (Row& row : m_rows)
         {
-            row = Within(row, std::min(end, (row.time + m_interval - 1) / m_interval * m_interval));
+            row = Within(row, std::min(end, EndOf(row.time)));
         }
         JoinRows();
         if (m_rows.size() < m_rowLimit || m_interval > end)

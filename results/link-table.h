@@ -111,7 +111,9 @@ class LinkTable
   private:
     /// Begin of the interval that ends at `time`, as far as it was measured.
     int64_t BeginOf(int64_t time) const;
-    /// Its length.
+    /// End of the interval that `time` is in, or ends.
+    int64_t EndOf(int64_t time) const;
+    /// Length of the interval that ends at `time`, as far as it was measured.
     int64_t Covered(int64_t time) const;
     /// \return mean rate in a row's interval, Gb/s
     double RateIn(const Row& row) const;

@@ -239,7 +239,7 @@ namespace
 bool
 LooksLikeJson(const std::string& path)
 {
-    if (!rdma::WhyUnreadable(path).empty())
+    if (!rdma::IsReadable(path))
     {
         return false; // whoever reads it says so
     }

@@ -178,7 +178,7 @@ AddFiles(const nlohmann::json& options, nlohmann::json* files)
         return;
     }
     const std::string name = options.get<std::string>();
-    if (name.empty() || !rdma::WhyUnreadable(name).empty())
+    if (name.empty() || !rdma::IsReadable(name))
     {
         return;
     }

@@ -137,7 +137,7 @@ function subtitle() {
   document.getElementById("subtitle").textContent = words.join(" \u00b7 ");
 }
 
-// A share as the terminal has it: two digits and its sign.
+// A share as the terminal has it: so many digits, and a sign where it is below 0.
 const signed = (share, digits = 2) => Number((100 * share).toPrecision(digits)) + "%";
 
 // With --layers: a step's means are of the whole model, and all else is of the largest number of

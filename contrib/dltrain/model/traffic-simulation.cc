@@ -376,9 +376,8 @@ TrafficSimulation::OnEnd(results::RunOutcome& outcome)
     m_statistics->Finish(outcome.simulatedPs);
 }
 
-/// What the measured flows are of the rates of all hosts over the time in which they start.
-nlohmann::ordered_json
-TrafficSimulation::OfferedLoad() const
+TrafficSimulation::OfferedLoad
+TrafficSimulation::GetOfferedLoad() const
 {
     double capacity = 0; // bytes
     for (const topo::Endpoint& endpoint : m_scenario.topology.Endpoints())
@@ -402,12 +401,7 @@ TrafficSimulation::OfferedLoad() const
             wire += static_cast<double>((flow.bytes + mtu - 1) / mtu * header + frames.rethBytes);
         }
     }
-    return {{"asked", m_scenario.offered.load},
-            {"incast_asked", m_scenario.offered.incastLoad},
-            {"of", m_scenario.offered.wire ? "wire" : "payload"},
-            {"payload", static_cast<double>(m_measuredBytes) / capacity},
-            {"wire", wire / capacity},
-            {"mean_flow_bytes", m_scenario.offered.meanFlowBytes}};
+    return {static_cast<double>(m_measuredBytes) / capacity, wire / capacity};
 }
 
 nlohmann::ordered_json
@@ -434,7 +428,13 @@ TrafficSimulation::GetStatistics() const
     }
     if (m_scenario.offered.load > 0)
     {
-        j["offered_load"] = OfferedLoad();
+        const OfferedLoad offered = GetOfferedLoad();
+        j["offered_load"] = {{"asked", m_scenario.offered.load},
+                             {"incast_asked", m_scenario.offered.incastLoad},
+                             {"of", m_scenario.offered.wire ? "wire" : "payload"},
+                             {"payload", offered.payload},
+                             {"wire", offered.wire},
+                             {"mean_flow_bytes", m_scenario.offered.meanFlowBytes}};
     }
     if (m_packets)
     {
@@ -465,13 +465,13 @@ TrafficSimulation::PrintSummary(std::ostream& os, const results::RunStats& netwo
     os << (m_transport ? LossesText(*m_transport) : "") << "\n";
     if (m_scenario.offered.load > 0)
     {
-        const nlohmann::ordered_json offered = OfferedLoad();
+        const OfferedLoad offered = GetOfferedLoad();
         const auto percent = [](double share) { return results::Format("%.3g%%", 100 * share); };
         const double incasts = m_scenario.offered.incastLoad;
-        os << "Load             " << percent(offered["asked"])
+        os << "Load             " << percent(m_scenario.offered.load)
            << (incasts > 0 ? " and incasts of " + percent(incasts) : "")
            << " of the hosts' rates asked, "
-           << percent(offered[m_scenario.offered.wire ? "wire" : "payload"])
+           << percent(m_scenario.offered.wire ? offered.wire : offered.payload)
            << " in the flows that were drawn";
         if (const auto sent = m_statistics->GetSentShare())
         {

@@ -83,7 +83,16 @@ class TrafficSimulation : public FabricSimulation, public FlowListener
     uint16_t SourcePortOf(ChannelId channel) const;
     /// \return of a flow that begins now, a function that says how many of its bytes have arrived
     std::function<uint64_t()> ArrivalsOf(uint32_t flow, ChannelId channel) const;
-    nlohmann::ordered_json OfferedLoad() const;
+
+    /// What the measured flows are of the rates of all hosts over the time in which they start.
+    struct OfferedLoad
+    {
+        double payload;
+        double wire; ///< with headers
+    };
+
+    /// \pre a load was asked for
+    OfferedLoad GetOfferedLoad() const;
 
     const scenario::TrafficScenario& m_scenario;
     FabricRun m_run;

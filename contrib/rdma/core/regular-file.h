@@ -71,28 +71,43 @@ NearestFile(const std::string& path)
 
 } // namespace detail
 
+namespace detail
+{
+
+/// As WhyUnreadable has it, without a look for the nearest file. \param error why there is none, or
+/// 0
+inline std::string
+WhyUnreadable(const std::string& path, int* error)
+{
+    struct stat about = {};
+    *error = ::stat(path.c_str(), &about) == 0 ? 0 : errno;
+    const std::string kind = *error ? "" : NoFile(about.st_mode, true);
+    if (!kind.empty())
+    {
+        return kind + "; allowed: a regular file";
+    }
+    const bool readable = !*error && ::access(path.c_str(), R_OK) == 0;
+    return readable ? "" : std::string("cannot be read: ") + std::strerror(*error ? *error : errno);
+}
+
+} // namespace detail
+
+/// \return whether there is a regular file that can be read; for those who only want to know
+inline bool
+IsReadable(const std::string& path)
+{
+    int error;
+    return detail::WhyUnreadable(path, &error).empty();
+}
+
 /// Why a file cannot be read: "cannot be read: No such file or directory", "is a pipe; allowed: a
 /// regular file". Empty if it can be.
 inline std::string
 WhyUnreadable(const std::string& path)
 {
-    struct stat about = {};
-    if (::stat(path.c_str(), &about) != 0)
-    {
-        const int error = errno;
-        return std::string("cannot be read: ") + std::strerror(error) +
-               (error == ENOENT ? detail::NearestFile(path) : "");
-    }
-    const std::string kind = detail::NoFile(about.st_mode, true);
-    if (!kind.empty())
-    {
-        return kind + "; allowed: a regular file";
-    }
-    if (::access(path.c_str(), R_OK) != 0)
-    {
-        return std::string("cannot be read: ") + std::strerror(errno);
-    }
-    return {};
+    int error;
+    const std::string why = detail::WhyUnreadable(path, &error);
+    return error == ENOENT ? why + detail::NearestFile(path) : why;
 }
 
 /// Opens a file for writing, emptied. Null, with `why` it cannot be written, if that fails.

@@ -48,6 +48,14 @@ NameOf(Kind kind)
     return names[static_cast<int>(kind)];
 }
 
+/// \return the context of what is to be ahead of all of its time
+uint32_t
+BeforeAll(Kind kind)
+{
+    return kind != Kind::NS3 ? RdmaEventOrder::BEFORE
+                             : RdmaEventOrder::ContextOf(RdmaEventOrder::BEFORE);
+}
+
 /// ns-3 runs with this engine until it goes.
 class Engine
 {
@@ -201,14 +209,12 @@ class NodeWindowOrderTestCase : public TestCase
     static std::string Hear(Kind kind)
     {
         const Engine engine(kind);
-        const bool windows = kind != Kind::NS3;
         const Pair pair;
         Listener listener;
         // Ahead of all of its time, so the first that is scheduled.
-        Simulator::ScheduleWithContext(windows ? RdmaEventOrder::BEFORE
-                                               : RdmaEventOrder::ContextOf(RdmaEventOrder::BEFORE),
-                                       NanoSeconds(300),
-                                       [&] { listener.Tell('<'); });
+        Simulator::ScheduleWithContext(BeforeAll(kind), NanoSeconds(300), [&] {
+            listener.Tell('<');
+        });
         RdmaGridTimer grid(300 * NS, [&](int64_t) { listener.Tell('#'); });
         Simulator::Schedule(NanoSeconds(300), [&] { listener.Tell('>'); });
         const auto tell = [&](const Ptr<Node>& node, int64_t ns, char c, bool arm = false) {
@@ -294,11 +300,7 @@ class NodeWindowRandomOrderTestCase : public TestCase
         for (int64_t n = upTo(6); n > 0; --n)
         {
             Simulator::Schedule(anyTime(), [&] { listener.Tell('>'); });
-            Simulator::ScheduleWithContext(kind != Kind::NS3
-                                               ? RdmaEventOrder::BEFORE
-                                               : RdmaEventOrder::ContextOf(RdmaEventOrder::BEFORE),
-                                           anyTime(),
-                                           [&] { listener.Tell('<'); });
+            Simulator::ScheduleWithContext(BeforeAll(kind), anyTime(), [&] { listener.Tell('<'); });
         }
         std::vector<std::vector<Act>> chains(10 + upTo(20));
         const auto act = [&](const auto& self, uint32_t node, const Act* next, const Act* end) {

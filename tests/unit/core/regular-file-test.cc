@@ -69,6 +69,17 @@ TEST_F(RegularFile, OnlyRegularFilesAreRead)
     EXPECT_EQ(rdma::WhyUnreadable(""), "cannot be read: No such file or directory");
 }
 
+TEST_F(RegularFile, WhetherOneIsReadableNeedsNoReason)
+{
+    EXPECT_TRUE(rdma::IsReadable(Path("file")));
+    EXPECT_TRUE(rdma::IsReadable(Path("good")));
+    for (const char* name : {"pipe", "link", "folder", "none", "none/x"})
+    {
+        EXPECT_FALSE(rdma::IsReadable(Path(name))) << name;
+    }
+    EXPECT_FALSE(rdma::IsReadable(""));
+}
+
 TEST_F(RegularFile, OneWithANameLikeThatIsNamed)
 {
     const std::string why = "cannot be read: No such file or directory; did you mean '";
