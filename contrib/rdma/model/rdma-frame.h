@@ -371,7 +371,7 @@ struct RdmaFrameTag
 };
 
 /// From RdmaFramePool, and back to it with its frame.
-struct RdmaFrameExtra
+struct alignas(64) RdmaFrameExtra
 {
     RdmaFrameExtra* next;                 //!< in the pool
     Ptr<Packet> packet;                   //!< PACKET, ETHERNET: what NetDevice::Send was given

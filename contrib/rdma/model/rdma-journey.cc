@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace ns3
@@ -20,6 +21,19 @@ namespace
 constexpr uint32_t HEADS = 32; // assumed: enough to tell whose queue it is
 
 } // namespace
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof" // g++ and clang++ know it of such classes, too
+
+void
+RdmaJourney::CheckLines()
+{
+    static_assert(sizeof(Hop) == 64);
+    // What it has of its own room lies behind this.
+    static_assert(offsetof(RdmaJourney, hops) + sizeof(boost::container::vector<Hop>) == 64);
+}
+
+#pragma GCC diagnostic pop
 
 void*
 RdmaJourney::operator new(std::size_t)

@@ -74,10 +74,11 @@ struct alignas(64) RdmaJourney
     /// Are the packets from one endpoint to another of interest, all of them?
     using Wanted = std::function<bool(uint32_t from, uint32_t to)>;
 
-    // What a switch looks at comes first, a cache line, and a line for each switch: a message is in
-    // the cache of none that it comes to.
+    // What a switch looks at comes first, a cache line, and a line for each switch (CheckLines): a
+    // message is in the cache of none that it comes to.
 
-    uint64_t request{0};      //!< RdmaWorkRequest::id
+    uint64_t request{0}; //!< RdmaWorkRequest::id
+    int64_t posted{0};
     uint32_t wireBytes{0};    //!< of the last packet
     uint32_t nic{UINT32_MAX}; //!< RdmaPort::GetEnd of the NIC that sends
     bool counts{false};       //!< its way is told when the packet comes: RdmaNic::NoteWays
@@ -89,7 +90,6 @@ struct alignas(64) RdmaJourney
 
   public:
     boost::container::small_vector<Hop, COMMON_HOPS> hops;
-    int64_t posted{0};
     int64_t backlog{0};    //!< line time of earlier messages of its queue pair
     int64_t ownPackets{0}; //!< line time of the message's other packets
     int64_t nicPaused{0};  //!< the NIC's port was paused
@@ -121,6 +121,10 @@ struct alignas(64) RdmaJourney
     void Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now);
     /// It leaves it. \param joined when it joined, ps
     void Leave(RdmaPort& egress, const RdmaFrame& frame, int64_t joined, int64_t now);
+
+  private:
+    /// Fails to compile if a switch's part lies in two lines.
+    static void CheckLines();
 };
 
 /**

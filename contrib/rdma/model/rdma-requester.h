@@ -214,7 +214,7 @@ class RdmaRequester
         RdmaQueuePairProfile* profile{nullptr}; //!< whose `idle` this one began as
     };
 
-    struct Sender : SenderNumbers
+    struct alignas(64) Sender : SenderNumbers
     {
         std::vector<RdmaWorkRequest> requests;
         std::unique_ptr<RdmaSenderClock> clock; //!< null: no journeys are noted
