@@ -56,22 +56,22 @@ struct MessageParts
     /// Those it was queued behind in a switch.
     struct Others
     {
-        bool known{false}; //!< false: the queue was empty, or `ordinary`
-        uint32_t src{0};   //!< endpoints
+        uint32_t src{0}; //!< endpoints
         uint32_t dst{0};
         uint32_t tag{UINT32_MAX}; //!< of their message; UINT32_MAX: none is under way
+        bool known{false};        //!< false: the queue was empty, or `ordinary`
         bool ordinary{false};     //!< ordinary packets (TCP, UDP), of whichever flow; not `known`
     };
 
     /// A port that its last packet left: the sender's NIC first, then one for each switch.
     struct Hop
     {
-        uint32_t port{0};  //!< end of the fabric
         int64_t time{0};   //!< ps from its coming there, at the NIC from the post, to the next one
         int64_t waited{0}; //!< of it not serialization, nor cable and pipeline
         int64_t paused{0}; //!< of it while PFC had stopped the port
+        Others behind;     //!< of switches
+        uint32_t port{0};  //!< end of the fabric
         TimeShare why{TimeShare::SERIALIZATION}; //!< most of what it waited
-        Others behind;                           //!< of switches
     };
 
     /// Ports between two hosts of a fat-tree of three tiers: of so many none asks for memory.

@@ -90,10 +90,10 @@ JourneyParts::Divide(const ns3::RdmaJourney& journey, int64_t end, MessageParts&
         const int64_t waited = hop.queued + hop.paused;
         cross(*++here, hop.end, waited, hop.line, hop.reach);
         here->paused = hop.paused;
-        here->behind = {hop.behind.known,
-                        hop.behind.src,
+        here->behind = {hop.behind.src,
                         hop.behind.dst,
                         TagOf(hop.behind.label),
+                        hop.behind.known,
                         hop.behind.ordinary};
         here->why = hop.paused > hop.queued ? TimeShare::PAUSED : TimeShare::QUEUED;
         parts[At(TimeShare::QUEUED)] += hop.queued;

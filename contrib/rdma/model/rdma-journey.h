@@ -132,7 +132,7 @@ struct alignas(64) RdmaJourney
  * Of a posted request, for its journey: until its last packet has been sent, what the queue pair's
  * clock was when it was posted; then, where its time had gone by then. A cache line.
  */
-struct RdmaRequestTimes
+struct alignas(64) RdmaRequestTimes
 {
     static constexpr int64_t NOT_NOTED = -2; //!< it was posted before journeys were noted
     static constexpr int64_t WAITS = -1;     //!< its last packet is still to be sent
@@ -164,8 +164,7 @@ struct RdmaRequestTimes
         Spent spent; //!< started >= 0
     };
 
-    RdmaRequestTimes()
-        : spent{}
+    RdmaRequestTimes() // nothing else is looked at until it is WAITS
     {
     }
 };

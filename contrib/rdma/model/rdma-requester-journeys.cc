@@ -54,7 +54,10 @@ RdmaRequester::StartClock(int64_t now)
     {
         clock.times.clear();
     }
-    clock.times.resize(own.requests.size());
+    while (clock.times.size() < own.requests.size())
+    {
+        clock.times.emplace_back();
+    }
     RdmaRequestTimes& times = clock.times.back();
     times.started = RdmaRequestTimes::WAITS;
     times.base = ReadClock(now);

@@ -182,6 +182,7 @@ class RdmaRequester
     struct Verbs;
 
     static constexpr uint64_t NO_READ = UINT64_MAX;
+    static constexpr uint32_t FEW_GONE = 4; //!< requests, for which it is worth moving the others
 
     enum class Schedule : uint8_t
     {

@@ -56,7 +56,7 @@ class Attribution : public ScratchFolder
         parts.hops[1].port = 1;
         parts.hops[1].waited = 90 * US + more;
         parts.hops[1].paused = 30 * US;
-        parts.hops[1].behind = {true, 1, 0, 1};
+        parts.hops[1].behind = {1, 0, 1, true};
         return parts;
     }
 
