@@ -10,6 +10,7 @@
 
 #include "ns3/rdma-verbs.h"
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -33,26 +34,34 @@ class PendingMessages
         ns3::RdmaOperation operation{ns3::RdmaOperation::WRITE};
     };
 
+    /// How long a message of a size takes alone.
+    struct Ideal
+    {
+        uint64_t bytes{UINT64_MAX};
+        int64_t time{0}; //!< ps
+    };
+
     /// What is known of a queue pair that messages were posted to.
-    struct Sender
+    struct alignas(64) Sender
     {
         uint32_t count{0}; //!< messages under way
         uint32_t fromGpu{results::FlowRecord::NO_GPU};
         uint32_t toGpu{results::FlowRecord::NO_GPU};
         bool failed{false};
-        // The last message's size and its ideal completion time:
+        // What messages were of late, of two sizes: pieces of a vector have one or the other.
         bool idealImmediate{false};
         ns3::RdmaOperation idealOperation{ns3::RdmaOperation::WRITE};
-        uint64_t idealBytes{UINT64_MAX};
-        int64_t ideal{0};
         uint32_t idealTo{UINT32_MAX};
         uint32_t wayNoted{0}; //!< JourneyCollector::Add
+        std::array<Ideal, 2> ideals;
 
       private:
         friend class PendingMessages;
         uint32_t m_head{UINT32_MAX};
         uint32_t m_tail{UINT32_MAX};
     };
+
+    static_assert(sizeof(Sender) == 64);
 
     explicit PendingMessages(uint32_t endpoints);
 

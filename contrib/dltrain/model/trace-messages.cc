@@ -351,21 +351,30 @@ TraceCollector::IdealOf(const Completion& completion,
                         PendingMessages::Sender& state) const
 {
     const uint32_t to = completion.end.peer;
-    if (state.idealBytes != completion.bytes || state.idealImmediate != completion.hasImmediate ||
-        state.idealOperation != operation || state.idealTo != to)
+    auto& [last, before] = state.ideals;
+    if (state.idealImmediate != completion.hasImmediate || state.idealOperation != operation ||
+        state.idealTo != to) // a queue pair may be reset and have another peer
     {
-        state.idealBytes = completion.bytes;
-        state.idealTo = to; // a queue pair may be reset and have another peer
-        state.idealOperation = operation;
         state.idealImmediate = completion.hasImmediate;
-        state.ideal = m_fabric.GetIdealCompletion(completion.end.endpoint,
-                                                  to,
-                                                  completion.bytes,
-                                                  completion.hasImmediate,
-                                                  operation,
-                                                  m_options.atSender);
+        state.idealOperation = operation;
+        state.idealTo = to;
+        last = before = {};
     }
-    return state.ideal;
+    if (last.bytes != completion.bytes)
+    {
+        std::swap(last, before);
+    }
+    if (last.bytes != completion.bytes)
+    {
+        last = {completion.bytes,
+                m_fabric.GetIdealCompletion(completion.end.endpoint,
+                                            to,
+                                            completion.bytes,
+                                            completion.hasImmediate,
+                                            operation,
+                                            m_options.atSender)};
+    }
+    return last.time;
 }
 
 void
