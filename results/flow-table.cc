@@ -153,13 +153,21 @@ FlowTable::KeepLeast(std::size_t size)
                      least.begin() + static_cast<std::ptrdiff_t>(size - 1),
                      least.end());
     m_mostDraw = least[size - 1];
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < m_sample.size() && kept < size; ++i)
+    // The last ones take the places of those that leave (Finish sorts all), who are few. Of those
+    // that drew as much as the last one to stay some may have to leave, too.
+    std::size_t kept = m_sample.size();
+    for (const uint32_t most : {m_mostDraw, m_mostDraw - 1})
     {
-        if (m_draws[i] <= m_mostDraw)
+        for (std::size_t i = 0; i < kept && kept > size;)
         {
-            m_draws[kept] = m_draws[i];
-            m_sample[kept++] = m_sample[i];
+            if (m_draws[i] <= most)
+            {
+                ++i;
+                continue;
+            }
+            --kept;
+            m_draws[i] = m_draws[kept];
+            m_sample[i] = m_sample[kept];
         }
     }
     m_draws.resize(kept);
