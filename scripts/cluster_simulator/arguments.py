@@ -6,11 +6,8 @@ what is allowed, and the nearest name; no option is shortened, or given twice.
 import argparse
 import re
 
+from .errors import InvalidInput
 from .nearest import nearest
-
-
-class BadInput(Exception):
-    """What is said in one line, with status 2."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -19,13 +16,13 @@ class Parser(argparse.ArgumentParser):
         super().__init__(prog=prog, allow_abbrev=False, exit_on_error=False, **more)
 
     def parse_args(self, args=None, namespace=None):
-        """Raises BadInput."""
+        """Raises InvalidInput."""
         for word in self._options_among(args):
             if word.partition("=")[0] not in self._option_string_actions:
-                raise BadInput(self._unknown(word))
+                raise InvalidInput(self._unknown(word))
         options, rest = self.parse_known_args(args, namespace)
         if rest:
-            raise BadInput(self._too_many(rest[0]))
+            raise InvalidInput(self._too_many(rest[0]))
         return options
 
     def parse_known_args(self, args=None, namespace=None):
@@ -38,22 +35,22 @@ class Parser(argparse.ArgumentParser):
                 (one for one in self._actions if _name_of(one) == error.argument_name), None
             )
             if action is not None and action.option_strings and "expected" in error.message:
-                raise BadInput(
+                raise InvalidInput(
                     f"{error.argument_name}: needs a value: {error.argument_name}={_value(action)}"
                 ) from None
             number = re.fullmatch(r"invalid int value: '(.*)'", error.message)
             if number:
                 value = f"{error.argument_name}={number[1]}: allowed: a whole number"
-                raise BadInput(value) from None
-            raise BadInput(f"{error.argument_name}: {error.message}") from None
+                raise InvalidInput(value) from None
+            raise InvalidInput(f"{error.argument_name}: {error.message}") from None
 
     def error(self, message):
         missing = re.match(r"the following arguments are required: ([^,]+)", message)
         for action in self._actions if missing else []:
             if _name_of(action) == missing[1]:
                 name = f"{missing[1]}={_value(action)}" if action.option_strings else missing[1]
-                raise BadInput(f"{name} is missing" + (f": {action.help}" if action.help else ""))
-        raise BadInput(message)
+                raise InvalidInput(f"{name} is missing" + (f": {action.help}" if action.help else ""))
+        raise InvalidInput(message)
 
     def _options_among(self, words):
         """The words of a command line that are options, not their values or names of files; before
@@ -84,12 +81,12 @@ class Parser(argparse.ArgumentParser):
             if action is None:
                 continue
             if action.nargs == 0 and equals:
-                raise BadInput(f"{word}: takes no value")
+                raise InvalidInput(f"{word}: takes no value")
             if word == f"{name}=":
-                raise BadInput(f"{word}: is empty, needs a value: {name}={_value(action)}")
+                raise InvalidInput(f"{word}: is empty, needs a value: {name}={_value(action)}")
             if isinstance(action, argparse._StoreAction):
                 if action.dest in given:
-                    raise BadInput(f"{word}: given twice")
+                    raise InvalidInput(f"{word}: given twice")
                 given.add(action.dest)
 
     def _unknown(self, word):
@@ -114,7 +111,7 @@ def _value(action):
 
 
 def whole_number(option, text, least, most):
-    """The number that an option's text says. Raises BadInput."""
+    """The number that an option's text says. Raises InvalidInput."""
     if not re.fullmatch(r"[0-9]{1,18}", text) or not least <= int(text) <= most:
-        raise BadInput(f"{option}={text}: allowed: a whole number, {least} to {most}")
+        raise InvalidInput(f"{option}={text}: allowed: a whole number, {least} to {most}")
     return int(text)

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 from .. import programs
-from ..arguments import BadInput
+from ..errors import InvalidInput
 
 # Outputs that are written when the simulation is over, or to be looked at.
 QUIET = ("report", "timeline", "progress")
@@ -51,7 +51,7 @@ class Build:
             except (OSError, subprocess.CalledProcessError, ValueError, KeyError, TypeError) as e:
                 if isinstance(e, subprocess.CalledProcessError):
                     e = (e.stderr or "").strip() or f"status {e.returncode}"
-                raise BadInput(
+                raise InvalidInput(
                     f"{self.option or 'programs'}: {path} does not say what options it has: {e}"
                 ) from None
 
@@ -60,9 +60,9 @@ class Build:
             return programs.find(name)
         path = os.path.join(self.folder, name)
         if not os.path.isdir(self.folder):
-            raise BadInput(f"{self.option}: there is no such folder")
+            raise InvalidInput(f"{self.option}: there is no such folder")
         if not (os.path.isfile(path) and os.access(path, os.X_OK)):
-            raise BadInput(f"{self.option}: no program {name} in this folder")
+            raise InvalidInput(f"{self.option}: no program {name} in this folder")
         return os.path.abspath(path)
 
     @functools.lru_cache(maxsize=None)

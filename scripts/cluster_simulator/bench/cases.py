@@ -5,7 +5,7 @@ all-to-all there are both: with one, and with one for 16 packets, as the program
 import dataclasses
 import fnmatch
 
-from ..arguments import BadInput
+from ..errors import InvalidInput
 from ..nearest import nearest
 
 
@@ -171,7 +171,7 @@ def chosen(text):
     for word in text.split(","):
         found = fnmatch.filter(NAMES, word)
         if not found:
-            raise BadInput(
+            raise InvalidInput(
                 f"--cases={text}: unknown case {word!r}; --list shows all{nearest(word, NAMES)}"
             )
         names.update(found)

@@ -6,7 +6,7 @@ import os
 import sys
 
 from .. import files, programs
-from ..arguments import BadInput, Parser, whole_number
+from ..arguments import Parser, whole_number
 from ..errors import CannotWrite, InvalidInput, ProgramNotFound
 from ..console import OVER
 from ..shown import complaint
@@ -79,9 +79,9 @@ def parse(words):
     options.cases = chosen(options.cases)
     if options.update and (options.quick or options.prototype):
         other = "--quick" if options.quick else "--prototype"
-        raise BadInput(f"--update: not with {other}: the page has measurements beside {SOURCE}")
+        raise InvalidInput(f"--update: not with {other}: the page has measurements beside {SOURCE}")
     if options.prototype is not None and not os.path.isfile(options.prototype):
-        raise BadInput(f"--prototype={options.prototype}: there is no such file")
+        raise InvalidInput(f"--prototype={options.prototype}: there is no such file")
     return options
 
 
@@ -91,7 +91,7 @@ def main(arguments):
         if options.list:
             return show_list(options)
         return measure(options)
-    except (BadInput, InvalidInput) as error:
+    except InvalidInput as error:
         print(f"bench: error: {complaint(error)}", file=sys.stderr)
         return 2
     except (CannotWrite, Failed, ProgramNotFound) as error:
@@ -161,7 +161,7 @@ def make_places(options):
         try:
             os.makedirs(options.keep, exist_ok=True)
         except OSError as error:
-            raise BadInput(f"--keep={options.keep}: {error.strerror}") from error
+            raise InvalidInput(f"--keep={options.keep}: {error.strerror}") from error
 
 
 def describe(of_machine):

@@ -5,7 +5,7 @@ import os
 import statistics
 
 from .. import marked
-from ..arguments import BadInput
+from ..errors import InvalidInput
 from .cases import DOUBLING, NAMES
 from .measuring import speed
 
@@ -216,11 +216,11 @@ class Page:
             kept = [row[0] for row in marked.rows(self.text, CASES)]
             marked.rows(self.text, GROWTH)
         except (OSError, ValueError) as error:
-            raise BadInput(f"--update: {self.path}: {error}") from error
+            raise InvalidInput(f"--update: {self.path}: {error}") from error
         now = machine_row(machine, [])[:4]
         others = [name for name in kept if name not in [case.name for case in cases]]
         if others and there and there[0][:4] != now:
-            raise BadInput(
+            raise InvalidInput(
                 f"--update: {PAGE} has rows of another machine ({', '.join(there[0][:4])}):"
                 f" measure these, too: {','.join(others)}"
             )

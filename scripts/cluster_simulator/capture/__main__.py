@@ -23,7 +23,7 @@ import sys
 import tempfile
 
 from .. import console
-from ..arguments import BadInput, Parser
+from ..arguments import Parser
 from ..errors import InvalidInput, SimulatorError
 from . import capturing, cuda, gpus, installing, out_folder
 from .cuda import options as cuda_options
@@ -141,7 +141,7 @@ def _stop(number, _):
 def main(arguments):
     try:
         given = parser().parse_args(arguments)
-    except BadInput as error:
+    except InvalidInput as error:
         _say(error)
         return 2
     if given.command[:1] == ["--"]:  # argparse of Python 3.11 leaves it there

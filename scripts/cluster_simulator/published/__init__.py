@@ -23,7 +23,7 @@ import shlex
 import sys
 
 from .. import files, marked, programs
-from ..arguments import BadInput, Parser, whole_number
+from ..arguments import Parser, whole_number
 from ..errors import CannotWrite, InvalidInput
 from ..shown import complaint
 from . import figures, rows, runs
@@ -249,7 +249,7 @@ def main(arguments):
         if not found:
             raise InvalidInput(f"--only={args.only}: no row has that in its name")
         program = None if args.commands else files.built(args.programs, "dltrain")
-    except (BadInput, InvalidInput) as error:
+    except InvalidInput as error:
         print(f"published: error: {complaint(str(error))}", file=sys.stderr)
         return 2
     try:
