@@ -321,8 +321,10 @@ ModelParallelTransfers(const TrainingOptions& o, const RankWork& work, uint32_t 
         }
     }
     std::map<Position, std::vector<uint32_t>> last;
+    std::map<uint32_t, uint32_t> ahead; // by InLine::sequence: the last one so far
     for (const InLine& line : work.exchanges)
     {
+        const auto index = static_cast<uint32_t>(transfers.size());
         Transfer t = TransferOf(line.exchange, line.phase, line.name);
         t.begin = line.made;
         t.users = {line.user};
@@ -335,7 +337,17 @@ ModelParallelTransfers(const TrainingOptions& o, const RankWork& work, uint32_t 
         else
         {
             t.made = line.made;
-            last[line.written].push_back(static_cast<uint32_t>(transfers.size()));
+            last[line.written].push_back(index);
+        }
+        const auto [before, isFirst] = ahead.try_emplace(line.sequence, index);
+        if (line.sequence != 0 && !isFirst)
+        {
+            // Those of one stream follow each other anyway.
+            if (transfers[before->second].task.stream != t.task.stream)
+            {
+                t.behind.push_back(before->second);
+            }
+            before->second = index;
         }
         transfers.push_back(std::move(t));
     }

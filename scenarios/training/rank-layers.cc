@@ -52,6 +52,42 @@ SecondsOf(const Part& part, Pass pass, const TrainingOptions& o, Which which = W
     return seconds;
 }
 
+bool
+IsShared(const Operator& op)
+{
+    return op.kind == KernelClass::kMatrix && op.split == Split::kTensor && op.weights;
+}
+
+/// Experts of other ranks, of which each rank of a tensor group sends its share of the tokens:
+/// between the all-to-alls the group gathers all that it got, and shares out what comes of it, each
+/// token as often as it has been sent (NVIDIA/Megatron-LM@0014f13 megatron/core/transformer/moe/
+/// token_dispatcher.py, MoEAlltoAllTokenDispatcher: A2A(EP) -> AG(TP) -> RS(TP) -> A2A(EP)). It is
+/// kept for backward as it was gathered, in the experts' order. Experts that all tokens go to
+/// gather and share out by themselves, as any MLP does (shared_experts.py there).
+void
+AddRoutedExchanges(const Part& part, const TrainingOptions& o, double elements, RankPart& rank)
+{
+    using coll::Op;
+    const auto over = [](Op op, uint64_t bytes) { return Exchange{op, GroupOf::kTensor, bytes}; };
+    const uint64_t routed = Bytes(o, elements * RoutedShare(*part.routing, o));
+    rank.beforeForward = {over(Op::kAllGather, routed)};
+    rank.afterForward = {over(Op::kReduceScatter, routed)};
+    rank.beforeBackward = {over(Op::kAllGather, routed)};
+    rank.afterBackward = {over(Op::kReduceScatter, routed)};
+    const bool shares = std::any_of(part.operators.begin(),
+                                    part.operators.end(),
+                                    [](const Operator& op) { return IsShared(op) && !op.expert; });
+    if (shares)
+    {
+        const uint64_t all = Bytes(o, elements);
+        rank.beforeForward.push_back(over(Op::kAllGather, all));
+        rank.afterForward.insert(rank.afterForward.begin(), over(Op::kReduceScatter, all));
+        rank.beforeBackward.push_back(over(Op::kAllGather, all));
+        rank.besideBackward = {over(Op::kAllGather, all)};
+        rank.afterBackward.insert(rank.afterBackward.begin(), over(Op::kReduceScatter, all));
+    }
+}
+
 /// Megatron's f and g, or what sequence parallelism makes of them.
 void
 AddTensorExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
@@ -61,6 +97,11 @@ AddTensorExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
         return;
     }
     const uint32_t sequence = o.Sequence() / o.context;
+    if (part.routing && o.expert > 1 && o.sequenceParallel)
+    {
+        AddRoutedExchanges(part, o, part.entry.At(o.microBatch, sequence), rank);
+        return;
+    }
     const auto bytes = [&](const Work& elements) {
         return Bytes(o, elements.At(o.microBatch, sequence));
     };
@@ -98,7 +139,9 @@ AddTensorExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
 }
 
 /// All-to-alls that take tokens to their experts and bring back what these make of them, outside of
-/// what a tensor group exchanges.
+/// what a tensor group gathers and shares out. Where it adds up instead, all its ranks have sent
+/// all tokens, and it adds what has come back, weighted: once a token, however often it was sent
+/// (assumed; Megatron-LM has it with sequence parallelism only).
 void
 AddExpertExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
 {
@@ -135,10 +178,13 @@ AddExpertExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
         take(combine, back);
     }
     // Gradients go as their tokens did.
+    const auto back = [&](Exchanges& after) {
+        after.insert(o.sequenceParallel ? after.end() : after.begin(), combine);
+    };
     rank.beforeForward.insert(rank.beforeForward.begin(), dispatch);
-    rank.afterForward.push_back(combine);
+    back(rank.afterForward);
     rank.beforeBackward.insert(rank.beforeBackward.begin(), dispatch);
-    rank.afterBackward.push_back(combine);
+    back(rank.afterBackward);
 }
 
 const Operator*
@@ -161,12 +207,6 @@ PieceOf(const Part& part, std::size_t first, std::size_t end, const std::string&
     piece.operators.assign(part.operators.begin() + static_cast<std::ptrdiff_t>(first),
                            part.operators.begin() + static_cast<std::ptrdiff_t>(end));
     return piece;
-}
-
-bool
-IsShared(const Operator& op)
-{
-    return op.kind == KernelClass::kMatrix && op.split == Split::kTensor && op.weights;
 }
 
 /// Where the products begin and end that what comes in meets first (Megatron-LM's

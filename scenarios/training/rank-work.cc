@@ -86,6 +86,7 @@ class Writer
         m_action = action;
         m_suffix = OfMicroBatch(m_options, action.microBatch);
         m_begin = static_cast<Position>(m_work.order.size());
+        ++m_sequence; // another micro-batch needs nothing of what the one before exchanged last
         const uint32_t first = m_work.chunkBegin[action.chunk];
         const uint32_t end = m_work.chunkBegin[action.chunk + 1];
         if (action.kind == PipelineAction::Kind::kForward)
@@ -109,6 +110,7 @@ class Writer
     /// The exchanges behind the last computation are awaited by this one.
     void End(Position position)
     {
+        ++m_sequence;
         for (; m_waiting < m_work.exchanges.size(); ++m_waiting)
         {
             m_work.exchanges[m_waiting].user = position;
@@ -149,7 +151,7 @@ class Writer
             }
             const double ahead = entry > 0 ? part.aheadOfEntry : 0;
             Compute(part.*seconds - ahead - entry - exit, what, layer, part);
-            Exchanged(part.besideForward, what, layer, part, BeforeLast());
+            Exchanged(part.besideForward, what, layer, part, BeforeLast(), true);
             if (exit > 0)
             {
                 Apart(exit, what, layer, part);
@@ -199,7 +201,7 @@ class Writer
                     "backward ",
                     layer,
                     part);
-            Exchanged(part.besideBackward, "weights ", layer, part, BeforeLast());
+            Exchanged(part.besideBackward, "weights ", layer, part, BeforeLast(), true);
             if (entry > 0)
             {
                 // What is exchanged begins before them, and is awaited behind them.
@@ -301,12 +303,14 @@ class Writer
         Exchanged(exchanges, what, layer, part, m_work.order.empty() ? kStart : Last());
     }
 
-    /// \param made the computation that makes its data
+    /// \param made the computation that makes its data \param beside what comes behind it does not
+    /// need it
     void Exchanged(const Exchanges& exchanges,
                    const char* what,
                    const RankLayer& layer,
                    const RankPart& part,
-                   Position made)
+                   Position made,
+                   bool beside = false)
     {
         for (const Exchange& exchange : exchanges)
         {
@@ -315,6 +319,7 @@ class Writer
             line.phase = m_phase;
             line.made = made;
             line.written = m_work.order.empty() ? kStart : Last();
+            line.sequence = beside ? 0 : m_sequence;
             line.entry = m_work.order.size() == m_begin;
             line.name = what + layer.name + OfPart(part) + m_suffix;
             m_work.exchanges.push_back(std::move(line));
@@ -332,6 +337,7 @@ class Writer
     bool m_apart = false;           ///< the next one is another, though nothing stands in between
     std::vector<bool> m_apartAgain; ///< by layer: so is what is computed again
     std::size_t m_waiting = 0; ///< exchanges that no computation has waited for yet: from this one
+    uint32_t m_sequence = 1;   ///< InLine::sequence of the next ones
 };
 
 } // namespace

@@ -56,6 +56,9 @@ struct InLine
     Position written = kStart;
     /// What an action that is one of a pair waits for at its beginning stands ahead of the pair.
     Position ahead = kStart;
+    /// Exchanges of one number follow each other, in this order: none begins before the one ahead
+    /// of it has ended. 0: beside all others.
+    uint32_t sequence = 0;
     bool entry = false; ///< the first of its action's layers needs it: behind what comes from the
                         ///< stage before
     std::string name;   ///< "all-reduce forward block 7 attention"

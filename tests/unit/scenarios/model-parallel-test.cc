@@ -18,6 +18,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -230,6 +231,109 @@ TEST(TensorParallel, SequenceParallelism)
     EXPECT_EQ(sums.at({"tp", coll::Op::kReduceScatter}).second, 2 * (24 * 4 + 2) * bsh);
     // The same and, of the 2 x 24 inputs and that of the head, once more.
     EXPECT_EQ(sums.at({"tp", coll::Op::kAllGather}).second, 2 * (24 * 4 + 2 + 49) * bsh);
+}
+
+/// A tensor group of `tensor` ranks whose experts are spread over `expert` others.
+TrainingOptions
+WithExperts(const std::string& model, uint32_t tensor, uint32_t expert, bool sequenceParallel)
+{
+    auto o = OptionsOf(model, 2 * tensor * expert, 1, 2);
+    o.ignoreMemory = true;
+    o.tensor = tensor;
+    o.expert = expert;
+    o.sequenceParallel = sequenceParallel;
+    return o;
+}
+
+// Each rank sends its share of the tokens topK times; between the all-to-alls the group gathers
+// what it got and shares out what comes of it, forward and backward: topK s b h each. What is not
+// routed, experts of all tokens included, as in TensorParallel.SequenceParallelism: 3 gathers and 2
+// reduce-scatters of s b h a part.
+TEST(TensorParallel, GathersWhatIsSentToItsExperts)
+{
+    struct Model
+    {
+        const char* name;
+        uint64_t width, blocks, dense, topK, shared;
+    };
+
+    for (const Model& m :
+         {Model{"mixtral-8x7b", 4096, 32, 0, 2, 0}, Model{"deepseek-v2-lite", 2048, 27, 1, 6, 1}})
+    {
+        for (const uint32_t tensor : {2u, 4u})
+        {
+            for (const uint32_t expert : {2u, 4u})
+            {
+                const auto o = WithExperts(m.name, tensor, expert, true);
+                ASSERT_TRUE(IsFine(o));
+                const auto sums = Exchanged(MakePlan(o), 0);
+                const uint64_t sbh = 2ull * o.microBatch * o.sequence * m.width;
+                const uint64_t routed = m.blocks - m.dense;
+                const uint64_t whole = m.blocks + m.dense + routed * m.shared;
+                const std::string what = m.name + std::string(" tp ") + std::to_string(tensor);
+                EXPECT_EQ(sums.at({"tp", coll::Op::kAllGather}).second,
+                          2 * sbh * (3 * whole + 2 * m.topK * routed + 3))
+                    << what;
+                EXPECT_EQ(sums.at({"tp", coll::Op::kReduceScatter}).second,
+                          2 * sbh * (2 * whole + 2 * m.topK * routed + 2))
+                    << what;
+                EXPECT_EQ(sums.at({"ep", coll::Op::kAllToAll}).second,
+                          2 * sbh * 4 * m.topK * routed / tensor)
+                    << what;
+            }
+        }
+    }
+}
+
+// What a tensor group and experts exchange between two computations goes one after another: each
+// needs what the one before has made.
+TEST(TensorParallel, ExpertsAreReachedInOrder)
+{
+    for (const char* model : {"mixtral-8x7b", "deepseek-v2-lite"})
+    {
+        for (const bool sequenceParallel : {false, true})
+        {
+            for (const uint32_t pipeline : {1u, 2u})
+            {
+                auto o = WithExperts(model, 2, 4, sequenceParallel);
+                o.ranks *= pipeline;
+                o.pipeline = pipeline;
+                ASSERT_TRUE(IsFine(o));
+                const auto plan = MakePlan(o);
+                for (const StepGraph& graph : plan.roles)
+                {
+                    std::size_t checked = 0;
+                    std::optional<TaskId> before;
+                    for (TaskId i = 0; i < graph.tasks.size(); ++i)
+                    {
+                        const Task& task = graph.tasks[i];
+                        if (Computes(task))
+                        {
+                            before.reset();
+                            continue;
+                        }
+                        const std::string group = task.kind == TaskKind::kCollective
+                                                      ? plan.groupKinds[task.group].name
+                                                      : "";
+                        if ((group != "tp" && group != "ep") ||
+                            task.name.find("weights") != std::string::npos)
+                        {
+                            continue;
+                        }
+                        if (before && graph.tasks[*before].stream != task.stream)
+                        {
+                            EXPECT_EQ(std::count(task.after.begin(), task.after.end(), *before), 1)
+                                << model << ": " << task.name << " behind "
+                                << graph.tasks[*before].name;
+                            ++checked;
+                        }
+                        before = i;
+                    }
+                    EXPECT_GT(checked, 4 * 10u);
+                }
+            }
+        }
+    }
 }
 
 // Products in pieces, beside what is exchanged at their ends: the same is computed and exchanged.
