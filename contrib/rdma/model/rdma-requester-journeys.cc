@@ -54,9 +54,13 @@ RdmaRequester::StartClock(int64_t now)
     {
         clock.times.clear();
     }
-    while (clock.times.size() < own.requests.size())
+    if (clock.times.size() + 1 == own.requests.size())
     {
-        clock.times.emplace_back();
+        clock.times.emplace_back(); // nearly always
+    }
+    else
+    {
+        clock.times.resize(own.requests.size()); // READs note nothing
     }
     RdmaRequestTimes& times = clock.times.back();
     times.started = RdmaRequestTimes::WAITS;

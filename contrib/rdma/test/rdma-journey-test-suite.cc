@@ -119,6 +119,24 @@ class RdmaJourneyTestCase : public TestCase
             NS_TEST_EXPECT_MSG_EQ(bed.told[1].journey.others, 335520, "and its first packet");
         }
         {
+            // READs note nothing. Behind three WRITEs that are gone, one is under way when a WRITE
+            // is posted, whose times are its own.
+            Journeys bed(2);
+            auto* qp = bed.Connect(0, 1).first;
+            for (uint64_t id = 1; id <= 3; ++id)
+            {
+                qp->PostWrite(bytes, id);
+            }
+            Simulator::Schedule(MilliSeconds(1), [&] {
+                qp->PostRead(bytes, 4);
+                qp->PostWrite(bytes, 5);
+            });
+            Simulator::Run();
+            Check(bed, 4, "a READ between WRITEs");
+            NS_TEST_EXPECT_MSG_EQ(bed.told[3].journey.ownPackets, others, "the last: its packets");
+            NS_TEST_EXPECT_MSG_EQ(bed.told[3].journey.repeating, 0, "and nothing again");
+        }
+        {
             Journeys bed(3);
             auto* a = bed.Connect(0, 1).first;
             auto* b = bed.Connect(0, 2).first;
