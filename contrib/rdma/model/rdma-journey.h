@@ -132,7 +132,7 @@ struct alignas(64) RdmaJourney
  * Of a posted request, for its journey: until its last packet has been sent, what the queue pair's
  * clock was when it was posted; then, where its time had gone by then. A cache line.
  */
-struct alignas(64) RdmaRequestTimes
+struct RdmaRequestTimes
 {
     static constexpr int64_t NOT_NOTED = -2; //!< it was posted before journeys were noted
     static constexpr int64_t WAITS = -1;     //!< its last packet is still to be sent

@@ -40,7 +40,7 @@ struct RdmaQueuePairVerbs;
  * (9.7.5.1.1 does). ACKs bear no end-to-end credits. Windows of the congestion control do not
  * bound responses, which nothing acknowledges.
  */
-class alignas(64) RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
+class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
 {
   public:
     /// Largest request, bytes.

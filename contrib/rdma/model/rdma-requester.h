@@ -215,7 +215,7 @@ class RdmaRequester
         RdmaQueuePairProfile* profile{nullptr}; //!< whose `idle` this one began as
     };
 
-    struct alignas(64) Sender : SenderNumbers
+    struct Sender : SenderNumbers
     {
         std::vector<RdmaWorkRequest> requests;
         std::unique_ptr<RdmaSenderClock> clock; //!< null: no journeys are noted
