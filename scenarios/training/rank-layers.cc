@@ -63,7 +63,8 @@ IsShared(const Operator& op)
 /// token as often as it has been sent (NVIDIA/Megatron-LM@0014f13 megatron/core/transformer/moe/
 /// token_dispatcher.py, MoEAlltoAllTokenDispatcher: A2A(EP) -> AG(TP) -> RS(TP) -> A2A(EP)). It is
 /// kept for backward as it was gathered, in the experts' order. Experts that all tokens go to
-/// gather and share out by themselves, as any MLP does (shared_experts.py there).
+/// gather and share out by themselves, as any MLP does (SharedExpertMLP of @0065cf8
+/// shared_experts.py there).
 void
 AddRoutedExchanges(const Part& part, const TrainingOptions& o, double elements, RankPart& rank)
 {
