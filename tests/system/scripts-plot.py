@@ -1427,6 +1427,21 @@ class Arithmetic(Base):
         # 1: computing 0..4. Means of the two:
         self.assertEqual(self.measures.state_times(calls), [(8 + 4) / 2, 12 / 2, 10 / 2])
 
+    def test_states_of_the_host(self):
+        """For data, copies and the host's optimizer a GPU waits."""
+        import pandas
+
+        calls = pandas.DataFrame(
+            [
+                (0, 50, 0, "host"),
+                (10, 20, 0, "compute"),
+                (15, 30, 0, "send"),
+                (0, 40, 1, "host"),
+            ],
+            columns=["start_us", "end_us", "rank", "kind"],
+        )
+        self.assertEqual(self.measures.state_times(calls), [5 / 2, 5 / 2, 10 / 2])
+
     def test_nics(self):
         """Messages end at NICs, links at nodes."""
         folder = os.path.join(self.folder, "nics")

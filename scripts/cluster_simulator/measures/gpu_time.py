@@ -25,9 +25,11 @@ def segments(calls):
     """Time of every rank cut where its state changes: arrays (rank, begin, end, state).
 
     States: 0 computing, 1 computing while communicating, 2 communicating only; waiting, 3, is left
-    out, as receives are. Computing is any call that is no collective and no message.
+    out, as receives are. Computing is any call of the GPU's that is no collective and no message:
+    for what the host does (loading data, copies, its optimizer) the GPU waits.
     """
     calls = _own_calls(calls)
+    calls = calls[calls["kind"] != "host"]
     collective = calls["kind"].isin(["collective", "send"]).to_numpy()
     rank = numpy.concatenate([calls["rank"], calls["rank"]])
     time = numpy.concatenate([calls["start_us"], calls["end_us"]])
@@ -169,7 +171,8 @@ def _count_steps(calls):
 
 def call_times(run):
     """[(operation, time of or behind computing, exposed time, whether it communicates)] of a step,
-    us a GPU: of messages and collectives while any of them is under way. Receives only wait.
+    us a GPU: of messages and collectives while any of them is under way. Receives only wait. What
+    the host does is None of both.
     """
     calls, weight = shares(run, counting_calls(run))
     calls = _own_calls(calls)
@@ -194,9 +197,10 @@ def call_times(run):
             rows.append((name, both, alone, True))
         else:
             took = (these["end_us"] - these["start_us"]) * share[kind == name]
-            rows.append((name, took.sum(), 0, False))
+            on_host = (these["kind"] == "host").all()
+            rows.append((name, took.sum(), 0, None if on_host else False))
     rows = sorted(rows, key=lambda row: -row[1] - row[2])[:12]
-    return sorted(rows, key=lambda row: row[3])
+    return sorted(rows, key=lambda row: bool(row[3]))
 
 
 def stream_order(calls):

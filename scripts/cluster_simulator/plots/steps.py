@@ -3,14 +3,15 @@
 
 from ..measures import call_times, some_blocks, step_parts
 from .style import (
-    digits,
-    each_job,
     DEEP,
     NARROW,
+    PALE,
     RED,
     SKY,
     STATES,
     TIMES,
+    digits,
+    each_job,
     heading,
     human_time,
     legend_above,
@@ -110,7 +111,7 @@ def draw_call_bars(axis, rows, width):
     factor, unit = unit_for(max(row[1] + row[2] for row in rows), TIMES)
     right = 0
     for y, (_, behind, exposed, communicates) in enumerate(rows):
-        colour = SKY if communicates else DEEP
+        colour = PALE if communicates is None else SKY if communicates else DEEP
         axis.barh(y, behind / factor, color=colour, height=0.72, linewidth=0)
         axis.barh(y, exposed / factor, left=behind / factor, color=RED, height=0.72, linewidth=0)
         words = human_time(behind + exposed)
