@@ -49,7 +49,8 @@ class Parser(argparse.ArgumentParser):
         for action in self._actions if missing else []:
             if _name_of(action) == missing[1]:
                 name = f"{missing[1]}={_value(action)}" if action.option_strings else missing[1]
-                raise InvalidInput(f"{name} is missing" + (f": {action.help}" if action.help else ""))
+                what = f": {action.help}" if action.help else ""
+                raise InvalidInput(f"{name} is missing" + what)
         raise InvalidInput(message)
 
     def _options_among(self, words):
