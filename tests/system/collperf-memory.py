@@ -26,8 +26,9 @@ class Memory(SystemTest):
         # host, with a record of the channel and tables of numbers of its own. Both ends, their
         # message, and what flows.csv remembers of it. With attribution 2.1 since collperf notes the
         # path of each message (a record of 256 B while it is under way) for collectives.csv,
-        # and 2.27 since what waits at a rank lies by it in cache lines of its own.
-        self.assertLess(self.bytes_a_pair("--no-attribution -b 240K -e 240K"), 1700)
+        # and 2.27 since what waits at a rank lies by it in cache lines of its own. 1.70 and 2.28
+        # since ideal times of two sizes are remembered.
+        self.assertLess(self.bytes_a_pair("--no-attribution -b 240K -e 240K"), 1750)
         self.assertLess(self.bytes_a_pair("-b 240K -e 240K"), 2300)
         # InfiniBand's 1.71 since a queue pair may have a path selector and a transport of its own.
         self.assertLess(self.bytes_a_pair("--no-attribution --fabric=ib -b 240K -e 240K"), 1750)
