@@ -44,9 +44,14 @@ class Pictures:
     @_in_style
     def plot_step(self, ax=None):
         """Where a step's time goes: computing and exposed communication."""
-        from .plots import style
+        from .plots import steps, style
 
         ax = _axes(ax, 1.2)
+        if not _number(self, "step_time_us"):
+            # A bar of 0 ms would be a step that took no time.
+            _say_empty(ax, steps.WHY_NOT + style.each_job([style.Item(self, "", "", "")]))
+            ax.set_title(_title(self, str(self.stats.get("model", self.program or "step"))))
+            return ax
         left = 0
         for key, (label, colour) in (
             ("compute_time_us", style.STATES[0]),
@@ -126,7 +131,9 @@ class Pictures:
             )
             ax.invert_yaxis()
         else:
-            ax.set_yticks([])
+            from .plots.links import why_no_links
+
+            _say_empty(ax, why_no_links(self))
         ax.grid(False)
         style.time_axis(ax, "ms")
         ax.set_title(
@@ -171,7 +178,7 @@ class Pictures:
     @_in_style
     def plot_bandwidth(self, ax=None):
         """Bus bandwidth over size of collectives: collperf's result."""
-        from .plots import style
+        from .plots import collectives, style
 
         ax = _axes(ax)
         table = self.collectives()
@@ -198,6 +205,8 @@ class Pictures:
             style.byte_ticks(ax, "x", binary=True)
             ax.set_ylim(0, 1.1 * table["busbw_GBps"].max() or 1)
             ax.legend(loc="lower right")
+        else:
+            _say_empty(ax, collectives.WHY_NOT)
         ax.set_xlabel("size of the collective")
         ax.set_ylabel("bus bandwidth (GB/s)")
         ax.set_title(_title(self, "Collectives"))
@@ -213,6 +222,15 @@ def _axes(ax, height=2.4):
 
         return plt.subplots(figsize=(WIDTH, height + 0.4), layout="constrained")[1]
     return dress(ax)
+
+
+def _say_empty(ax, words):
+    """In place of a picture: why there is none."""
+    from .plots import style
+
+    room = ax.get_position().width * ax.figure.get_figwidth() * 72
+    style.say_empty(ax, "\n".join(style.wrapped(words, 7, room)))
+    ax.set_xticks([])
 
 
 def _number(run, key):

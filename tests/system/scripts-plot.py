@@ -548,6 +548,74 @@ class Honest(Base):
         words = [one.get_text() for one in figure.axes[-1].get_legend().get_texts()]
         self.assertEqual(words, ["a: x->y", "c: u->v"])
 
+    def test_what_is_not_simulated_is_no_zero(self):
+        """Without packets there are no links over time and no queues: nobody measured that they
+        carried nothing.
+        """
+        from cluster_simulator import load
+        from matplotlib.figure import Figure
+
+        runs = []
+        for network, words in (
+            ("packet", None),
+            ("analytic", "links are not simulated with --network=analytic"),
+            # links are shared, and stats.json has the busiest
+            ("fluid", "what links carry over time is not recorded with --network=fluid"),
+        ):
+            run = self.run_program(
+                "traffic --topology=single-switch --hosts=4 --bytes=10kB --report=0 --timeline=0"
+                f" --network={network}"
+            )
+            runs.append(self.load(run))
+            if words is None:
+                continue
+            for name in ("links", "ports", "topology"):
+                with self.assertRaises(self.plots.NothingToShow) as caught:
+                    self.plots.draw(name, runs[-1:])
+                self.assertEqual(str(caught.exception), words)
+            # Options that such a run refuses are no help.
+            for name, option in (
+                ("queues", "--queue-interval"),
+                ("rates", "--rate-interval"),
+                ("queue-pairs", "--trace-qps"),
+            ):
+                with self.assertRaises(self.plots.NothingToShow) as caught:
+                    self.plots.draw(name, runs[-1:])
+                self.assertTrue(str(caught.exception).endswith(f" with --network={network}"))
+                with self.assertRaisesRegex(self.plots.NothingToShow, option):
+                    self.plots.draw(name, runs[:1])
+            # Of a notebook, too.
+            axis = load(run.folder).plot_links(ax=Figure().subplots())
+            self.assertEqual([" ".join(one.get_text().split()) for one in axis.texts], [words])
+        for name in ("links", "ports", "topology"):
+            figure = self.plots.draw(name, runs, labels=["a", "b", "c"])
+            self.check_layout(figure)
+            self.assertEqual(
+                self.left_out(figure),
+                "Left out: b: links are not simulated with --network=analytic; c: what links carry"
+                " over time is not recorded with --network=fluid",
+            )
+        # A notebook's step of what has none is no bar of 0 ms.
+        axis = load(runs[0].folder).plot_step(ax=Figure().subplots())
+        self.assertEqual((len(axis.patches), axis.get_title("left")), (0, "traffic"))
+        self.assertIn("no training step", axis.texts[0].get_text())
+
+    def test_each_run_that_is_missing_has_its_own_reason(self):
+        """Nobody is forgotten where one run has no table and another none of the time asked for."""
+        none = self.folder_of("none")
+        early = self.queues("early", s0_h0=9)  # 10 to 50 us
+        head = ("time_us", "link", "mean_bytes", "max_bytes")
+        late = self.folder_of("late", queues=[head, (100, "s0->h0", 5, 5)])
+        told = (
+            "none: no queues over time (queues.csv is missing or empty; --queue-interval); early:"
+            " no queue at the times asked for (--from, --until)"
+        )
+        figure = self.plots.draw("queues", [none, early, late], times=(60, 200))
+        self.assertEqual(self.left_out(figure), f"Left out: {told}")
+        with self.assertRaises(self.plots.NothingToShow) as caught:
+            self.plots.draw("queues", [none, early], times=(60, 200))
+        self.assertEqual(str(caught.exception), told)
+
     def test_axes_say_what_they_count_from(self):
         """Of a run without a warm-up nobody has to ask when measuring began."""
         head = "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share".split(",")

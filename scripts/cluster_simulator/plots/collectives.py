@@ -24,6 +24,7 @@ from .style import (
 )
 
 
+WHY_NOT = "no collective was measured (dltrain and collperf have them)"
 MOST_CURVES = 28  # as many as colours and dashes tell apart
 FAR = 4  # times the highest point: beyond that a line of the hardware is told in words
 
@@ -34,8 +35,7 @@ def has_busbw(item):
 
 
 def draw_busbw(items, width):
-    why_not = "no collective was measured (dltrain and collperf have them)"
-    items = shown_of(items, has_busbw, why_not + each_job(items))
+    items = shown_of(items, has_busbw, WHY_NOT + each_job(items))
     curves = []
     for item in items:
         groups = {}

@@ -24,18 +24,28 @@ from .style import (
     shown_of,
     text,
     unit_for,
+    without_packets,
 )
 
 BINS = 500  # of the map of all links over time, at most
 COLUMNS = 1000  # of its image
 
 
+NO_LINKS = "no link carried anything in the measured time (links.csv is missing or empty)"
+
+
+def why_no_links(run):
+    """Why a run has no links.csv with rows."""
+    # The others share links, but write none over time.
+    if run.stats.get("network") == "analytic":
+        what = "links are not simulated"
+    else:
+        what = "what links carry over time is not recorded"
+    return without_packets(what, NO_LINKS)(run)
+
+
 def need_links(items):
-    return shown_of(
-        items,
-        lambda item: not item.run.links().empty,
-        "no link carried anything in the measured time (links.csv is missing or empty)",
-    )
+    return shown_of(items, lambda item: not item.run.links().empty, why_no_links)
 
 
 def draw_links(items, width):

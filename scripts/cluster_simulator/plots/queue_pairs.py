@@ -18,7 +18,10 @@ def draw_queue_pairs(items, width):
     items = style.shown_of(
         items,
         lambda item: len(item.run.queue_pairs()),
-        "no queue pair was watched (queue_pairs.csv is missing or empty; --trace-qps)",
+        style.without_packets(
+            "rates and windows of queue pairs are not simulated",
+            "no queue pair was watched (queue_pairs.csv is missing or empty; --trace-qps)",
+        ),
     )
     figure = (draw_of_one if len(items) == 1 else draw_of_several)(items, width)
     style.heading(figure, items)

@@ -361,13 +361,37 @@ def each_job(items):
     return "; what each job did is in stats.json and report.html" if many else ""
 
 
+def without_packets(what, otherwise):
+    """What tells why a run has nothing of a thing that packets alone make: `what` is not known of
+    its --network; of a run with packets `otherwise`.
+    """
+
+    def why(run):
+        network = run.stats.get("network")  # only a run without packets has it
+        known = isinstance(network, str)
+        return f"{what} with --network={text(network, 20)}" if known else otherwise
+
+    return why
+
+
 def shown_of(items, has, why):
-    """Those that has(item); raises NothingToShow if there are none."""
-    shown = Shown(item for item in items if has(item))
+    """Those that has(item); raises NothingToShow if there are none. `why` a run has nothing: words,
+    or what tells them of it.
+    """
+    shown, missing = Shown(), {}
+    for item in items:
+        if has(item):
+            shown.append(item)
+        else:
+            reason = why(item.run) if callable(why) else why
+            missing.setdefault(reason, []).append(text(item.label, 30))
+    earlier = getattr(items, "missing", "")
+    if not shown and len(missing) == 1 and not earlier:
+        raise NothingToShow(*missing)
+    told = [f"{', '.join(names)}: {reason}" for reason, names in missing.items()]
+    shown.missing = "; ".join([earlier, *told] if earlier else told)
     if not shown:
-        raise NothingToShow(why)
-    names = [text(item.label, 30) for item in items if item not in shown]
-    shown.missing = f"{', '.join(names)}: {why}" if names else getattr(items, "missing", "")
+        raise NothingToShow(shown.missing)
     return shown
 
 

@@ -39,11 +39,17 @@ def need(items, table, why):
 # and if there is none then.
 OVER_TIME = {
     "queues": (
-        "no queues over time (queues.csv is missing or empty; --queue-interval)",
+        p.without_packets(
+            "queues are not simulated",
+            "no queues over time (queues.csv is missing or empty; --queue-interval)",
+        ),
         "no queue at the times asked for (--from, --until)",
     ),
     "fairness": (
-        "no rates over time (fairness.csv is missing or empty; --rate-interval)",
+        p.without_packets(
+            "rates over time are not recorded",
+            "no rates over time (fairness.csv is missing or empty; --rate-interval)",
+        ),
         "no flow under way at the times asked for (--from, --until)",
     ),
 }
