@@ -600,6 +600,158 @@ class Honest(Base):
         self.assertEqual((len(axis.patches), axis.get_title("left")), (0, "traffic"))
         self.assertIn("no training step", axis.texts[0].get_text())
 
+    def sized(self, name, **messages):
+        """A run of messages of 1000 B by their tags, "_" for a blank: {tag: how many}."""
+        head = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag".split(",")
+        rows = [
+            (0, "a", "b", 1000, 0, 1, 1, 1, f"{tag.replace('_', ' ')} micro-batch {i}")
+            for tag, count in messages.items()
+            for i in range(count)
+        ]
+        return self.folder_of(name, stats={"messages": len(rows)}, flows=[head, *rows])
+
+    def test_sizes_of_compared_runs_have_all_messages(self):
+        """Each message is in a bar, and a row says which operations it stands for."""
+        chunks = {
+            f"send_{what}_chunk_{i}": 1 + i for what in ("activations", "gradients") for i in (0, 1)
+        }
+        three = {f"send_{what}_chunk_2": 3 for what in ("activations", "gradients")}
+        every = {f"kind{letter}": 9 - i for i, letter in enumerate("abcdefgh")}
+        for name, messages, rows in (
+            # Four operations and one: a row each, as they are five, the most bytes first.
+            (
+                "five",
+                {"all-reduce": 9, **chunks},
+                {
+                    "all-reduce": 9,
+                    "send activations chunk 1": 2,
+                    "send gradients chunk 1": 2,
+                    "send activations chunk 0": 1,
+                    "send gradients chunk 0": 1,
+                },
+            ),
+            # More than six with those of a third chunk: 1 + 2 + 3 messages of each.
+            (
+                "chunks",
+                {"all-reduce": 9, **chunks, **three},
+                {
+                    "all-reduce": 9,
+                    "send activations, all chunks": 6,
+                    "send gradients, all chunks": 6,
+                },
+            ),
+            # Eight without chunks: 9, 8, 7, 6, 5, and 4 + 3 + 2 together.
+            (
+                "eight",
+                every,
+                {**{f"kind{c}": 9 - i for i, c in enumerate("abcde")}, "other (3 operations)": 9},
+            ),
+        ):
+            run = self.sized(name, **messages)
+            for width in (3.3, 6.3) if name == "five" else (6.3,):
+                with self.subTest(name, width=width):
+                    figure = self.plots.draw("sizes", [run, run], ["x", "y"], width=width)
+                    self.check_layout(figure)
+                    drawn = {}
+                    for axis in figure.axes[::2]:
+                        words = " ".join(axis.get_ylabel().split()).removesuffix(": messages")
+                        bars = [bar.get_height() for bar in axis.patches]
+                        self.assertEqual(len(bars) % 2, 0)
+                        half = len(bars) // 2  # the first run's, then the second's
+                        self.assertEqual(bars[:half], bars[half:])
+                        drawn[words] = sum(bars[:half])
+                    self.assertEqual(list(drawn.items()), list(rows.items()))
+            # Of one run the same names, each with a look of its own, what is put together last.
+            axis = self.plots.draw("sizes", [run]).axes[0]
+            words = [one.get_text() for one in axis.get_legend().get_texts()]
+            self.assertEqual(sorted(words), sorted(rows))
+            self.assertIn("other" in words[-1], (False, name == "eight"))
+            self.looks_of(axis)
+        # What has no size has no place on that axis, and is not forgotten.
+        head = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag".split(",")
+        rows = [(0, "a", "b", size, 0, 1, 1, 1, "x") for size in (0, 0, 1000)]
+        run = self.folder_of("empty", flows=[head, *rows])
+        for runs, count in (([run], 2), ([run, run], 4)):
+            figure = self.plots.draw("sizes", runs, ["x", "y"][: len(runs)])
+            self.check_layout(figure)
+            self.assertEqual(self.left_out(figure), f"Left out: {count} messages of 0 B")
+
+    def looks_of(self, axis):
+        """{(colour, hatch): word} of a legend, no two of which look alike."""
+        legend = axis.get_legend()
+        words = [one.get_text() for one in legend.get_texts()]
+        looks = [
+            (tuple(patch.get_facecolor()), patch.get_hatch() or "")
+            for patch in legend.get_patches()
+        ]
+        self.assertEqual(len(set(looks)), len(words), looks)
+        return dict(zip(looks, words))
+
+    def test_operations_of_a_timeline_look_different(self):
+        """A bar of each operation, in the look that the legend has for it alone."""
+        head = "# calls\n# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n"
+        # All that a pipeline with recomputation has: well-known ones and sends and receives.
+        names = ["forward", "recompute", "backward", "weights", "optimizer", "all-gather"]
+        names += ["reduce-scatter", "all-reduce"]
+        two = names + [
+            f"{way} {what} chunk {i}"
+            for way in ("send", "receive")
+            for what in ("activations", "gradients")
+            for i in (0, 1)
+        ]
+        three = two + ["send gradients chunk 2"]  # the seventeenth
+        # Of names of a script's own there may be more than can be told apart.
+        own = [f"mine{chr(97 + i)}" for i in range(26)]
+        for name, calls, expected in (
+            ("two", two, two),
+            (
+                "three",
+                three,
+                names
+                + [
+                    f"{way} {what}, all chunks"
+                    for way in ("send", "receive")
+                    for what in ("activations", "gradients")
+                ],
+            ),
+            # A call takes as long as its place from the end: the last eleven are the shortest.
+            ("own", own, own[:15] + ["other (11 operations)"]),
+        ):
+            run = self.folder_of(name, stats={"program": "dltrain", "step_time_us": 1000})
+            rows = [
+                f"{100 * i}\t{100 * i + 60 - i}\t1\t0\tcompute\tcompute\t{call}"
+                f"{' micro-batch 3' if ' ' in call else ''}\t0\t-\n"
+                for i, call in enumerate(calls)
+            ]
+            self.write(f"{name}/calls.log", head + "".join(rows))
+            run = self.load(run.folder)
+            figure = self.plots.draw("timeline", [run], width=3.3)
+            self.check_layout(figure)
+            looks = self.looks_of(figure.axes[0])
+            self.assertEqual(set(looks.values()), set(expected))
+            drawn = {}
+            for bars in figure.axes[0].collections:
+                look = (tuple(bars.get_facecolors()[0]), bars.get_hatch() or "")
+                drawn[looks[look]] = drawn.get(looks[look], 0) + len(bars.get_paths())
+            self.assertEqual((set(drawn), sum(drawn.values())), (set(expected), len(calls)))
+        # Two chunks of one operation have its colour; chunk 1 is hatched alike in all of them.
+        looks = self.style.call_looks(two)
+        colours = {name: colour for name, (colour, _) in looks.items()}
+        self.assertEqual(colours["send gradients chunk 0"], colours["send gradients chunk 1"])
+        self.assertEqual(len(set(colours.values())), len(names) + 4)
+        alone = self.style.call_looks(["send gradients chunk 1"])
+        self.assertEqual(alone["send gradients chunk 1"], looks["send gradients chunk 1"])
+
+    def test_streams_that_are_not_drawn_are_told(self):
+        head = "# calls\n# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n"
+        run = self.folder_of("streams", stats={"program": "dltrain", "step_time_us": 100})
+        for count, told in ((12, ""), (15, "Left out: 3 more streams, 12 are drawn")):
+            rows = [f"0\t100\t1\t0\ts{i}\tcompute\tforward a\t0\t-\n" for i in range(count)]
+            self.write("streams/calls.log", head + "".join(rows))
+            figure = self.plots.draw("timeline", [self.load(run.folder)])
+            self.assertEqual(self.left_out(figure), told)
+        self.check_layout(figure)
+
     def test_each_run_that_is_missing_has_its_own_reason(self):
         """Nobody is forgotten where one run has no table and another none of the time asked for."""
         none = self.folder_of("none")

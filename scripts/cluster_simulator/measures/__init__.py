@@ -14,5 +14,15 @@ from .gpu_time import (
 )
 from .link_use import Links, ecn_marks, marks_per_interval, worst_ports
 from .message_times import QUANTILES, by_size, marks, quantile, size_groups, slowdown, weights
-from .names import main_kinds, natural, operation, operations, part, tier
+from .names import (
+    drawn_as,
+    family,
+    is_other,
+    main_kinds,
+    natural,
+    operation,
+    operations,
+    part,
+    tier,
+)
 from .network_graph import Graph, host_nodes

@@ -21,6 +21,8 @@ COLLECTIVES = (
 # computed apart from backward.
 PASSES = ("forward", "recompute", "backward", "weights")
 
+OTHER = "other ("  # so begins the name of operations that are drawn together
+
 
 def operation(name):
     """What a tag or a call belongs to: "reduce-scatter bucket 7" and "reduce_scatter" are both
@@ -50,20 +52,41 @@ def operations(names):
     return names.map({name: operation(name) for name in names.unique()})
 
 
+def family(name):
+    """Of chunks of a pipeline's stage what they have in common: "send gradients chunk 1" is send
+    gradients.
+    """
+    return re.sub(r" chunk \d+$|, all chunks$", "", name)
+
+
 def main_kinds(kinds, weight, most=6):
-    """Operations beyond the most frequent ones become "other"."""
-    totals = {}
-    for name, count in zip(
-        kinds.unique(),
-        [weight[(kinds == name).to_numpy()].sum() for name in kinds.unique()]
-        if kinds.nunique() <= 1000
-        else [1] * kinds.nunique(),
-    ):
-        totals[name] = count
-    if len(totals) <= most:
-        return kinds
-    keep = set(sorted(totals, key=lambda name: (-totals[name], name))[: most - 1])
-    return kinds.where(kinds.isin(keep), "other")
+    """The names under which operations are drawn, at most so many."""
+    amounts = kinds.to_frame("kind").assign(amount=weight).groupby("kind")["amount"]
+    return kinds.map(drawn_as(amounts.sum().to_dict(), most))
+
+
+def drawn_as(totals, most=6):
+    """{operation: the name that it is drawn under}, of {operation: how much there is of it}: its
+    own. Of more than `most` the chunks of one are drawn together, and if that is not enough those
+    that there is least of; the names say so.
+    """
+    names = {name: name for name in totals}
+    if len(totals) > most:
+        for name in totals:
+            names[name] = name if family(name) == name else f"{family(name)}, all chunks"
+    together = {}
+    for name, drawn in names.items():
+        together[drawn] = together.get(drawn, 0) + totals[name]
+    if len(together) > most:
+        keep = set(sorted(together, key=lambda name: (-together[name], name))[: most - 1])
+        rest = [name for name, drawn in names.items() if drawn not in keep]
+        names.update(dict.fromkeys(rest, f"{OTHER}{len(rest):,} operations)"))
+    return names
+
+
+def is_other(name):
+    """Whether it is what drawn_as() put together; it comes last."""
+    return name.startswith(OTHER)
 
 
 def tier(link):

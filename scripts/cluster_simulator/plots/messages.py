@@ -7,13 +7,22 @@ import matplotlib.lines
 import matplotlib.ticker
 import numpy
 
-from ..measures import QUANTILES, by_size, main_kinds, marks, operations, slowdown, weights
+from ..measures import (
+    QUANTILES,
+    by_size,
+    drawn_as,
+    is_other,
+    main_kinds,
+    marks,
+    operations,
+    slowdown,
+    weights,
+)
 from ..sizes import NEAR, merged
 from .style import (
     BLACK,
     BLUE,
     BYTES,
-    CALL_COLOURS,
     DASHES,
     GREEN,
     GREY,
@@ -23,9 +32,12 @@ from .style import (
     PURPLE,
     RED,
     SKY,
+    STYLE,
     all_of_one_size,
     are_binary,
     byte_ticks,
+    call_handles,
+    call_looks,
     columns_for,
     heading,
     human_time,
@@ -37,11 +49,13 @@ from .style import (
     no_legend,
     number_ticks,
     patch_handle,
+    say_left_out,
     shown_of,
     text,
     time_ticks,
     unit_for,
     widen_log,
+    wrapped,
 )
 
 
@@ -215,7 +229,7 @@ def draw_cdf_by_operation(axis, flows, values, weight, top, linear):
     if len(names) < 2:
         return [], []
     names = sorted(
-        names, key=lambda name: (name == "other", -weight[(kinds == name).to_numpy()].sum(), name)
+        names, key=lambda name: (is_other(name), -weight[(kinds == name).to_numpy()].sum(), name)
     )
     palette = dict(zip(names, (ORANGE, GREEN, PURPLE, SKY, RED, GREY)))
     looks = {
@@ -229,16 +243,20 @@ def draw_cdf_by_operation(axis, flows, values, weight, top, linear):
     handles = [
         matplotlib.lines.Line2D([], [], color=palette[name], **looks[name]) for name in names
     ]
-    return handles, [text(name, 24) for name in names]
+    return handles, [text(name, 32) for name in names]
 
 
 # ---- sizes
 
 
+MOST_ROWS = 6  # of compared runs, an operation each
+LOW_ROWS = 4  # beyond so many they are lower
+
+
 def draw_sizes(items, width):
     items = need_flows(items)
     sizes = numpy.concatenate([item.run.flows()["bytes"].to_numpy() for item in items])
-    sizes = sizes[sizes > 0]
+    empty, sizes = (sizes <= 0).sum(), sizes[sizes > 0]
     if len(sizes) == 0:
         raise NothingToShow("no message carried a byte")
     # Four bins a doubling, so that sizes that differ by a fifth stand apart; two where that gives
@@ -249,24 +267,24 @@ def draw_sizes(items, width):
     high = math.ceil(math.log2(sizes.max()) * per_doubling + 1.5)
     edges = 2 ** ((numpy.arange(low, high + 1) + 0.5) / per_doubling)
     draw_one = draw_sizes_of_one if len(items) == 1 else draw_sizes_of_several
-    return draw_one(items, width, edges)
+    figure = draw_one(items, width, edges)
+    if empty:  # an axis of powers has no place for them
+        say_left_out(figure, [f"{empty:,} messages of 0 B"])
+    heading(figure, items)
+    return figure
 
 
 def draw_sizes_of_one(items, width, edges):
     run = items[0].run
     flows, weight = run.flows(), weights(run)
     kinds = main_kinds(operations(flows["tag"]), weight)
-    names = sorted(kinds.unique(), key=lambda name: (name == "other", name))
-    palette = {name: CALL_COLOURS.get(name) for name in names}
-    spare = [SKY, PURPLE, BLUE, GREY, BLACK, "#8C6D1F"]
-    for name in names:
-        palette[name] = palette[name] or spare.pop(0)
+    looks = call_looks(kinds.unique())
     columns = columns_for(width)
     figure, axes = make_figure(width, 2.6 * (2 // columns) + 0.35, 2 // columns, columns)
     for number, what in enumerate(("messages", "bytes")):
         axis = axes.flat[number]
         bottom = numpy.zeros(len(edges) - 1)
-        for name in names:
+        for name, (colour, hatch) in looks.items():
             mine = (kinds == name).to_numpy()
             size = flows["bytes"].to_numpy()[mine]
             count, _ = numpy.histogram(
@@ -278,7 +296,8 @@ def draw_sizes_of_one(items, width, edges):
                 numpy.diff(edges),
                 bottom,
                 align="edge",
-                color=palette[name],
+                color=colour,
+                hatch=hatch,
                 linewidth=0.3,
                 edgecolor="white",
             )
@@ -286,12 +305,11 @@ def draw_sizes_of_one(items, width, edges):
         finish_sizes(axis, what, edges, bottom.max(), items)
         legend_above(
             axis,
-            [patch_handle(palette[name]) for name in names],
-            [text(name, 24) for name in names],
+            call_handles(looks),
+            [text(name, 32) for name in looks],
             width / columns,
             number % columns / columns,
         )
-    heading(figure, items)
     return figure
 
 
@@ -304,11 +322,16 @@ def draw_sizes_of_several(items, width, edges):
             (flows["bytes"] * weights(item.run)).groupby(operations(flows["tag"])).sum().items()
         ):
             totals[name] = totals.get(name, 0) + size
-    names = sorted(totals, key=lambda name: (-totals[name], name))[:4]
+    drawn = drawn_as(totals, MOST_ROWS)
+    sums = {}
+    for name, as_ in drawn.items():
+        sums[as_] = sums.get(as_, 0) + totals[name]
+    names = sorted(sums, key=lambda name: (is_other(name), -sums[name], name))
     columns = columns_for(width)
+    height = 1.75 if len(names) <= LOW_ROWS else 1.45
     figure, axes = make_figure(
         width,
-        1.75 * len(names) * 2 / columns + 0.3 + 0.16 * len(items),
+        height * len(names) * 2 / columns + 0.3 + 0.16 * len(items),
         len(names) * 2 // columns,
         columns,
         sharex=True,
@@ -318,7 +341,7 @@ def draw_sizes_of_several(items, width, edges):
             tallest = 0
             for place, item in enumerate(items):
                 flows, weight = item.run.flows(), weights(item.run)
-                mine = (operations(flows["tag"]) == name).to_numpy()
+                mine = (operations(flows["tag"]).map(drawn) == name).to_numpy()
                 size = flows["bytes"].to_numpy()[mine]
                 count, _ = numpy.histogram(
                     size, edges, weights=weight[mine] * (1 if what == "messages" else size)
@@ -331,7 +354,8 @@ def draw_sizes_of_several(items, width, edges):
                 )
                 tallest = max(tallest, count.max())
             finish_sizes(axis, what, edges, tallest, items)
-            axis.set_ylabel(f"{text(name, 20)}:\n{axis.get_ylabel()}")
+            words = wrapped(f"{text(name, 32)}:", STYLE["axes.labelsize"], (height - 0.55) * 72)
+            axis.set_ylabel("\n".join([*words, axis.get_ylabel()]))
             if axis not in axes[-1]:
                 axis.set_xlabel("")
     handles = [patch_handle(item.colour) for item in items]
@@ -339,7 +363,6 @@ def draw_sizes_of_several(items, width, edges):
     legend_above(axes[0][0], handles, [text(item.label) for item in items], width, title=title)
     if columns == 2:
         no_legend(axes[0][1], axes[0][0])
-    heading(figure, items)
     return figure
 
 

@@ -21,7 +21,7 @@ import matplotlib.transforms
 import numpy
 
 from .. import parallelism
-from ..measures import some_blocks
+from ..measures import family, is_other, natural, some_blocks
 
 # inches between the margins of A4 or letter paper; a column of a two-column paper has 3.3
 WIDTH = 6.3
@@ -87,7 +87,15 @@ CALL_COLOURS = {
     "all-gather": ORANGE,
     "reduce-scatter": GREEN,
     "all-reduce": RED,
+    "send activations": "#6A3D9A",
+    "receive activations": "#66A61E",
+    "send gradients": "#7A0019",
+    "receive gradients": "#8C6D1F",
 }
+# Of operations that have no colour of their own, in this order as far as no other has it.
+SPARE = (SKY, PURPLE, BLUE, BLACK, "#8C6D1F", "#6A3D9A", "#66A61E", "#7A0019", ORANGE, GREEN, RED)
+HATCHES = ("", "/////", ".....", "xxxxx", "-----")
+REST = "#BBBBBB"  # of operations that are drawn together, and of nothing else
 
 ALWAYS = (0.0, float("inf"))
 # times: the part of the run that pictures over time show, in us.
@@ -314,6 +322,39 @@ def line_over_time(axis, times, values, marker="o", **look):
 
 def line_handle(colour, dashes="-", **options):
     return matplotlib.lines.Line2D([], [], color=colour, linestyle=dashes, **options)
+
+
+def call_looks(names):
+    """{operation: (colour, hatch)}, no two alike, of some twenty: the well-known ones always have
+    the same colour, chunks of one its colour with different hatches.
+    """
+    own = {name: REST if is_other(name) else CALL_COLOURS.get(family(name)) for name in names}
+    spare = [colour for colour in SPARE if colour not in own.values()] or SPARE
+    looks, families = {}, {}
+    # First those that have a colour for themselves: nothing else may take it.
+    for name in sorted(names, key=lambda name: (name not in CALL_COLOURS, natural(name))):
+        colour = own[name]
+        if colour is None:
+            number = families.setdefault(family(name), len(families))
+            colour = spare[number % len(spare)]
+        # Of chunk 1 the same hatch in all operations.
+        chunk = re.search(r" chunk (\d{1,3})$", name)
+        first = int(chunk[1]) % len(HATCHES) if chunk else 0
+        choice = [(colour, hatch) for hatch in HATCHES[first:] + HATCHES]
+        choice += [(other, hatch) for hatch in HATCHES for other in SPARE]
+        looks[name] = next(look for look in choice if look not in looks.values())
+    known = list(CALL_COLOURS)
+    place = {name: known.index(of) if (of := family(name)) in known else len(known) for name in own}
+    order = sorted(own, key=lambda name: (is_other(name), place[name], natural(name)))
+    return {name: looks[name] for name in order}
+
+
+def call_handles(looks):
+    """For a legend: white is what parts bars, and what hatches them."""
+    return [
+        patch_handle(colour, hatch=hatch, edgecolor="white", linewidth=0)
+        for colour, hatch in looks.values()
+    ]
 
 
 def patch_handle(colour, **options):

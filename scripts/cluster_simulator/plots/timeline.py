@@ -17,16 +17,18 @@ from ..measures import (
 )
 from .style import (
     BLACK,
-    CALL_COLOURS,
-    SKY,
     STATES,
     TIMES,
+    call_handles,
+    call_looks,
     each_job,
     heading,
     legend_above,
     make_figure,
+    make_higher,
     measured_axis,
     patch_handle,
+    say_left_out,
     shown_of,
     state_names,
     text,
@@ -35,6 +37,7 @@ from .style import (
 
 
 MOST_STREAMS = 12
+MOST_CALLS = 16  # operations in a legend
 WHY_NOT = "no call that took time was measured (only dltrain writes calls.log)"
 GONE = "#ffffff"
 
@@ -106,7 +109,8 @@ def draw_timeline(items, width):
     why_not = WHY_NOT + each_job(items)
     items = shown_of(items, lambda item: span_of(item.run) is not None, why_not)
     lanes = len(items) == 1
-    streams = stream_order(items[0].run.calls())[:MOST_STREAMS] if lanes else []
+    streams = stream_order(items[0].run.calls()) if lanes else []
+    more, streams = streams[MOST_STREAMS:], streams[:MOST_STREAMS]
     heights = ([0.26 * len(streams) + 0.05] if lanes else []) + [
         raster_height(item.run) for item in items
     ]
@@ -156,6 +160,8 @@ def draw_timeline(items, width):
     measured_axis(axes[-1, 0], unit, [begin for begin, _ in spans])
     if lanes:
         draw_lanes(axes[0, 0], items[0].run, streams, spans[0], factor, width)
+    if more:
+        say_left_out(figure, [f"{len(more):,} more streams, {MOST_STREAMS} are drawn"])
     heading(figure, items)
     return figure
 
@@ -191,23 +197,24 @@ def draw_lanes(axis, run, streams, span, factor, width):
     calls = run.calls()
     rank = calls.loc[calls["end_us"].idxmax(), "rank"]
     mine = calls[(calls["rank"] == rank) & (calls["end_us"] > span[0])]
-    kinds = main_kinds(operations(mine["call"]), numpy.ones(len(mine)), 10)
-    palette = call_palette(kinds)
+    kinds = main_kinds(operations(mine["call"]), mine["end_us"] - mine["start_us"], MOST_CALLS)
+    looks = call_looks(kinds.unique())
     for y, stream in enumerate(streams):
         here = mine["stream"] == stream
         for kind in kinds[here].unique():
-            these = mine[here & (kinds == kind)]
+            these, (colour, hatch) = mine[here & (kinds == kind)], looks[kind]
             begin = numpy.maximum(these["start_us"].to_numpy(), span[0])
             bars = numpy.column_stack(
                 [(begin - span[0]) / factor, (these["end_us"].to_numpy() - begin) / factor]
             )
             # White edges part calls that are wide; short ones would be nothing but edges.
             wide = bars[:, 1] > (span[1] - span[0]) / factor * 0.006
-            for some, edge in ((wide, "white"), (~wide, palette[kind])):
+            for some, edge in ((wide, "white"), (~wide, colour)):
                 axis.broken_barh(
                     bars[some],
                     (y - 0.4, 0.8),
-                    facecolors=palette[kind],
+                    facecolors=colour,
+                    hatch=hatch,
                     edgecolor=edge,
                     linewidth=0.25,
                 )
@@ -215,28 +222,10 @@ def draw_lanes(axis, run, streams, span, factor, width):
     axis.set_yticks(range(len(streams)), [text(stream, 16) for stream in streams])
     axis.grid(False, axis="y")
     axis.tick_params(labelbottom=False)
-    legend_above(
-        axis,
-        [patch_handle(colour) for colour in palette.values()],
-        [text(name, 32) for name in palette],
-        width,
-        size=6.5,
+    size = 6.5
+    lines = legend_above(
+        axis, call_handles(looks), [text(name, 32) for name in looks], width, size=size
     )
+    # There is room for some; of more the lanes would become lower.
+    make_higher(axis.figure, max(0, lines - 4), size)
     axis.set_ylabel(f"GPU {rank}")
-
-
-def call_palette(kinds):
-    """{operation: colour}, the well-known ones always alike; beyond eight the rest is grey."""
-    palette = {}
-    names = kinds.value_counts().index.sort_values()
-    known = {CALL_COLOURS[name] for name in names if name in CALL_COLOURS}
-    spare = [c for c in (SKY, "#999999", "#8C6D1F", BLACK) if c not in known]
-    for kind in names:
-        palette[kind] = CALL_COLOURS.get(kind) or (spare.pop(0) if spare else "#BBBBBB")
-    order = list(CALL_COLOURS)
-    return dict(
-        sorted(
-            palette.items(),
-            key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order),
-        )
-    )
