@@ -752,6 +752,65 @@ class Honest(Base):
             self.assertEqual(self.left_out(figure), told)
         self.check_layout(figure)
 
+    def test_what_there_is_no_room_for_is_told(self):
+        """Bars of calls, ports and queues of one run: as many as are drawn, and how many more."""
+        head = "# calls\n# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n"
+        step = {"program": "dltrain", "step_time_us": 100, "step_times_us": [100]}
+        for count, told in ((12, ""), (14, "Left out: 2 more operations, 12 are drawn")):
+            run = self.folder_of(f"calls{count}", stats=step)
+            rows = [
+                f"{i}\t{i + 1}\t1\t0\tcompute\tcompute\tmine{chr(97 + i)}\t0\t-\n"
+                for i in range(count)
+            ]
+            self.write(f"calls{count}/calls.log", head + "".join(rows))
+            figure = self.plots.draw("step", [self.load(run.folder)])
+            self.assertEqual(len(figure.axes[1].get_yticklabels()), 12)
+            self.assertEqual(self.left_out(figure), told)
+        self.check_layout(figure)
+        # One port has nothing: nobody misses it.
+        for count, told in (
+            (5, ""),
+            (7, "Left out: 2 of 7 ports with queues, marks or pauses"),
+        ):
+            rows = [
+                (100, f"s->h{i}", "s", f"h{i}", 100, 0.5, 0 if i == count else 9 - i, 0)
+                for i in range(count + 1)
+            ]
+            figure = self.plots.draw("ports", [self.folder_of(f"p{count}", links=[LINKS, *rows])])
+            self.assertEqual(len(figure.axes[0].get_legend().get_texts()), 5)
+            self.assertEqual(self.left_out(figure), told)
+        self.check_layout(figure)
+        for count, told in ((8, ""), (9, "Left out: 1 of 9 ports in queues.csv")):
+            run = self.queues(f"q{count}", **{f"s0_h{i}": 9 + i for i in range(count)})
+            figure = self.plots.draw("queues", [run])
+            self.assertEqual(len(figure.axes[0].lines), 8)
+            self.assertEqual(self.left_out(figure), told)
+        self.check_layout(figure)
+
+    def test_curves_of_many_runs_look_different(self):
+        """The eighth run has the colour of the first: its curves have other dashes or marks."""
+        sizes = (1 << 10, 1 << 20)
+        rows = [
+            {"op": op, "algorithm": "ring", "bytes": size, "busbw_GBps": 9.0}
+            for op in ("all_gather", "all_reduce", "broadcast")
+            for size in sizes
+        ]
+        run = self.folder_of("three", stats={"collectives": rows})
+        for runs in (8, 2):
+            labels = [str(i) for i in range(runs)]
+            axis = self.plots.draw("busbw", [run] * runs, labels).axes[0]
+            looks = {
+                (
+                    one.get_color(),
+                    str(one._unscaled_dash_pattern),
+                    one.get_marker(),
+                    one.get_fillstyle(),
+                )
+                for one in axis.lines
+                if len(one.get_ydata()) == len(sizes)
+            }
+            self.assertEqual(len(looks), 3 * runs)
+
     def test_each_run_that_is_missing_has_its_own_reason(self):
         """Nobody is forgotten where one run has no table and another none of the time asked for."""
         none = self.folder_of("none")

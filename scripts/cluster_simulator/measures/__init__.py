@@ -3,6 +3,7 @@
 
 from .gpu_time import (
     call_times,
+    count_operations,
     group_size,
     measured_from,
     segments,
@@ -12,7 +13,7 @@ from .gpu_time import (
     stream_order,
     time_in_bins,
 )
-from .link_use import Links, ecn_marks, marks_per_interval, worst_ports
+from .link_use import Links, ecn_marks, marks_per_interval, port_scores, worst_ports
 from .message_times import QUANTILES, by_size, marks, quantile, size_groups, slowdown, weights
 from .names import (
     drawn_as,

@@ -169,6 +169,11 @@ def _count_steps(calls):
     return calls.loc[calls["step"] > 0, "step"].nunique()
 
 
+def count_operations(run):
+    """How many there are, of which call_times() has those with the most time."""
+    return operations(_own_calls(counting_calls(run))["call"]).nunique()
+
+
 def call_times(run):
     """[(operation, time of or behind computing, exposed time, whether it communicates)] of a step,
     us a GPU: of messages and collectives while any of them is under way. Receives only wait. What

@@ -167,10 +167,8 @@ def ecn_marks(run):
     return marked[["time_us", "where", "marks"]]
 
 
-def worst_ports(run, links, most=5):
-    """Ports by longest queue, marks and pause time in turn: the worst of each, then the second of
-    each, ...
-    """
+def port_scores(run, links):
+    """(longest queue, marks, pause time), an array over the ports each."""
     table = links.table
     queue = numpy.zeros(len(links.names))
     numpy.maximum.at(queue, links.link, links.queues)
@@ -182,10 +180,17 @@ def worst_ports(run, links, most=5):
     else:
         marked = ecn_marks(run).groupby("where")["marks"].sum()
         marks_of = numpy.array([marked.get(name, 0.0) for name in links.names])
+    return queue, marks_of, paused
+
+
+def worst_ports(scores, links, most=5):
+    """Ports by longest queue, marks and pause time in turn: the worst of each, then the second of
+    each, ...
+    """
     # Names in order where numbers are equal, so that the choice repeats.
     orders = [
         [i for i in numpy.lexsort((links.names, -score)) if score[i] > 0]
-        for score in (queue, marks_of, paused)
+        for score in scores
     ]
     chosen = []
     for place in range(max(map(len, orders), default=0)):

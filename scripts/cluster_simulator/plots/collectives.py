@@ -59,15 +59,19 @@ def draw_busbw(items, width):
     figure, axes = make_figure(width, max(2.1, min(width * 0.48, 3.2)) + 0.2 + 0.14 * lines, 1, 1)
     axis = axes[0][0]
     single = len(items) == 1
-    handles, labels = [], []
+    handles, labels, of_colour = [], [], {}
     for number, (item, op, algorithm, points) in enumerate(curves):
         colour = COLOURS[number % 7] if single else item.colour
-        operations_of_run = [curve for curve in curves if curve[0] is item]
-        place = number if single else operations_of_run.index(curves[number])
+        # Of several runs two may share a colour, as there are seven: curves of one colour differ in
+        # dashes and marks, of which there are 24 pairs, or in whether the marks are filled.
+        place = number if single else of_colour.get(colour, 0)
+        of_colour[colour] = place + 1
+        turn = 0 if single else place // len(DASHES)
         look = {
             "linestyle": DASHES[place % len(DASHES)],
-            "marker": MARKERS[place % len(MARKERS)],
+            "marker": MARKERS[(place + turn) % len(MARKERS)],
             "markersize": 3,
+            "fillstyle": "full" if place < len(DASHES) * len(MARKERS) or single else "none",
         }
         sizes = numpy.unique([size for size, _ in points])
         low, mean, high = (

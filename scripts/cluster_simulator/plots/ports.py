@@ -4,7 +4,14 @@
 import matplotlib.ticker
 import numpy
 
-from ..measures import part, Links, marks_per_interval, measured_from, worst_ports
+from ..measures import (
+    Links,
+    marks_per_interval,
+    measured_from,
+    part,
+    port_scores,
+    worst_ports,
+)
 from .links import need_links
 from .style import (
     BYTES,
@@ -17,6 +24,7 @@ from .style import (
     make_figure,
     measured_axis,
     say_empty,
+    say_left_out,
     text,
     unit_for,
 )
@@ -34,11 +42,11 @@ def draw_ports(items, width):
     figure, axes = make_figure(width, height, count, 1, sharex=True)
     axes = axes[:, 0]
     factor, unit = unit_for(max(links.end - links.begin for links in every), TIMES)
-    series = (
-        ports_of_one(items[0], every[0])
-        if single
-        else [worst_of(item, links) for item, links in zip(items, every)]
-    )
+    more = 0
+    if single:
+        series, more = ports_of_one(items[0], every[0])
+    else:
+        series = [worst_of(item, links) for item, links in zip(items, every)]
     draw_series(axes, series, factor, fabrics(items))
     if extra:
         draw_losses(axes[3], extra, factor, width, max(links.end - links.begin for links in every))
@@ -47,19 +55,25 @@ def draw_ports(items, width):
         legend_above(axes[0], handles, [text(one["label"], 36) for one in series], width)
     axes[-1].set_xlim(0, max(links.end - links.begin for links in every) / factor)
     measured_axis(axes[-1], unit, [links.begin for links in every])
+    if more:
+        of = f"{more + len(series):,} ports with queues, marks or pauses"
+        say_left_out(figure, [f"{more:,} of {of}"])
     heading(figure, items)
     return figure
 
 
 def ports_of_one(item, links):
+    """(the worst ports, how many more there are that something can be told of)"""
     table = links.table
-    chosen = worst_ports(item.run, links)
+    scores = port_scores(item.run, links)
+    chosen = worst_ports(scores, links)
     if not chosen:
-        return []
+        return [], 0
+    more = int((sum(scores) > 0).sum()) - len(chosen)
     queue = links.over_time(links.queues, BINS, chosen, "max")
     paused = links.over_time(table["pause_share"].to_numpy(), BINS, chosen)
     marks = marks_per_interval(item.run, links, BINS, chosen)
-    return [
+    series = [
         {
             "label": links.names[port],
             "colour": COLOURS[i % 7],
@@ -70,6 +84,7 @@ def ports_of_one(item, links):
         }
         for i, port in enumerate(chosen)
     ]
+    return series, more
 
 
 def worst_of(item, links):

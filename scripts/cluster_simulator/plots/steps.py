@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Where the time of a training step goes: bars."""
 
-from ..measures import call_times, some_blocks, step_parts
+from ..measures import call_times, count_operations, some_blocks, step_parts
 from .style import (
     DEEP,
     NARROW,
@@ -17,6 +17,7 @@ from .style import (
     legend_above,
     make_figure,
     patch_handle,
+    say_left_out,
     shown_of,
     state_names,
     text,
@@ -58,6 +59,9 @@ def draw_step(items, width):
     draw_step_bars(axes[0][0], rows, width, state_names([item.run for item in items]))
     if kinds:
         draw_call_bars(axes[1][0], kinds, width)
+        more = count_operations(items[0].run) - len(kinds)
+        if more > 0:
+            say_left_out(figure, [f"{more:,} more operations, {len(kinds)} are drawn"])
     heading(figure, items)
     return figure
 

@@ -13,6 +13,7 @@ from . import style as p
 
 FILLS = ("full", "none", "left", "top", "right", "bottom")  # of marks, a kind of flows each
 SHOWN = (("p50", "median"), ("p95", "95th percentile"), ("p99", "99th percentile"))
+MOST_PORTS = 8  # lines of one run's queues
 MOST_PANELS = 6  # of compared runs' queues
 MOST_FLOWS = 12  # lines of single flows in a picture
 
@@ -227,15 +228,15 @@ def interval_of(run, key, default):
 
 def draw_queues(items, width):
     items = need_during(items, "queues")
+    left_out = []
     if len(items) == 1:
         table = during(items[0], items[0].run.queues())
-        panels = [
-            [
-                link_of(items[0], table, link, i)
-                for i, link in enumerate(dict.fromkeys(table["link"]))
-            ][:8]
-        ]
+        ports = list(dict.fromkeys(table["link"]))
+        shown = ports[:MOST_PORTS]
+        panels = [[link_of(items[0], table, link, i) for i, link in enumerate(shown)]]
         names = [""]
+        if len(ports) > len(shown):
+            left_out = [f"{len(ports) - len(shown)} of {len(ports)} ports in queues.csv"]
     else:
         names = ports_of_all(items)
         panels = [
@@ -270,7 +271,7 @@ def draw_queues(items, width):
         p.run_legend(axes[0], items, width, title=titles[0].replace("\n", " "))
         for axis, title in zip(axes[1:], titles[1:]):
             axis.set_title(title, fontsize=small)
-        p.say_left_out(figure, queues_left_out(items, names))
+        left_out = queues_left_out(items, names)
     else:
         p.legend_above(
             axes[0],
@@ -278,6 +279,7 @@ def draw_queues(items, width):
             [p.text(label, 36) for label, *_ in panels[0]],
             width,
         )
+    p.say_left_out(figure, left_out)
     p.heading(figure, items)
     return figure
 
