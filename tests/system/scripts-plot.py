@@ -810,6 +810,17 @@ class Honest(Base):
                 if len(one.get_ydata()) == len(sizes)
             }
             self.assertEqual(len(looks), 3 * runs)
+        # So have its losses.
+        run = self.folder_of("lossy", links=links({("a", "b"): 0.5}))
+        lines = [f"{100 * i}.0 {what} a->b" for i, what in ((1, "drop"), (2, "timeout"))]
+        self.write("lossy/network_events.log", "\n".join(lines) + "\n# end\n")
+        run = self.load(run.folder)
+        figure = self.plots.draw("ports", [run] * 8, [str(i) for i in range(8)])
+        looks = {
+            (one.get_color(), str(one._unscaled_dash_pattern), one.get_linewidth())
+            for one in figure.axes[3].lines
+        }
+        self.assertEqual((len(figure.axes[3].lines), len(looks)), (16, 16))
 
     def test_each_run_that_is_missing_has_its_own_reason(self):
         """Nobody is forgotten where one run has no table and another none of the time asked for."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Queues, ECN marks, pauses and losses of ports over time."""
 
+import matplotlib.lines
 import matplotlib.ticker
 import numpy
 
@@ -17,6 +18,7 @@ from .style import (
     BYTES,
     COLOURS,
     DASHES,
+    STYLE,
     TIMES,
     heading,
     legend_above,
@@ -163,8 +165,8 @@ def draw_series(axes, series, factor, kinds):
 
 
 def losses(items):
-    """[(label, colour, dashes, times)] of drops, retransmissions and time-outs, if there are
-    any.
+    """[(label, how its line looks, times)] of drops, retransmissions and time-outs, if there are
+    any: of one run a colour a kind; of several dashes, in the run's colour.
     """
     rows = []
     kinds = (
@@ -173,7 +175,7 @@ def losses(items):
         ("timeout", "time-outs"),
         ("qp_error", "failed queue pairs"),
     )
-    for item in items:
+    for place, item in enumerate(items):
         events = item.run.events()
         for number, (kind, name) in enumerate(kinds):
             times = events.loc[events["what"] == kind, "time_us"].to_numpy() - measured_from(
@@ -181,35 +183,32 @@ def losses(items):
             )
             times = times[times >= 0]
             if len(times):
-                single = len(items) == 1
-                rows.append(
-                    (
-                        name if single else f"{item.label}: {name}",
-                        COLOURS[number] if single else item.colour,
-                        DASHES[number % 4] if single else DASHES[number % 4],
-                        times,
-                    )
-                )
+                look = {"color": COLOURS[number], "linestyle": DASHES[number]}
+                if len(items) > 1:
+                    # The eighth run has the colour of the first, and thinner lines.
+                    look["color"] = item.colour
+                    look["linewidth"] = STYLE["lines.linewidth"] / (1 + place // len(COLOURS))
+                    name = f"{item.label}: {name}"
+                rows.append((name, look, times))
     return rows
 
 
 def draw_losses(axis, rows, factor, width, end):
     """Running totals: single events would not be seen."""
-    for _, colour, dashes, times in rows:
+    for _, look, times in rows:
         times = numpy.sort(times)
         axis.step(
             numpy.concatenate([[0], times, [end]]) / factor,
             numpy.append(numpy.arange(len(times) + 1), len(times)),
             where="post",
-            color=colour,
-            linestyle=dashes,
+            **look,
         )
     axis.set_ylabel("losses so far")
     axis.set_ylim(0)
     axis.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(4, integer=True))
     legend_above(
         axis,
-        [line_handle(colour, dashes) for _, colour, dashes, _ in rows],
+        [matplotlib.lines.Line2D([], [], **look) for _, look, _ in rows],
         [text(row[0], 36) for row in rows],
         width,
     )
