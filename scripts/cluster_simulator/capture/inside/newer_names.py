@@ -5,6 +5,8 @@ with it. Those of torch.distributed: newer_distributed.py.
 
 import contextlib
 import functools
+import importlib
+import importlib.util
 import inspect
 import sys
 import types
@@ -271,10 +273,13 @@ def _fused_adamw(torch, states, group):
     )
 
 
+# Of functorch, which is loaded when a script asks for one of them: it imports SymPy, which takes a
+# third as long as PyTorch itself.
+TRANSFORMS = "vmap grad grad_and_value vjp jvp jacrev jacfwd hessian".split()
+
+
 def _functions(torch):
-    try:
-        import functorch
-    except ImportError:
+    if importlib.util.find_spec("functorch") is None:
         return
     from torch.nn.utils import stateless
 
@@ -284,14 +289,18 @@ def _functions(torch):
         args = args if isinstance(args, tuple) else (args,)
         return stateless.functional_call(module, parameters, args, kwargs or {})
 
+    def transform(name):
+        if name not in TRANSFORMS:
+            raise AttributeError(f"module 'torch.func' has no attribute {name!r}")
+        return getattr(importlib.import_module("functorch"), name)
+
+    names = ["functional_call", *TRANSFORMS]
     _module(
         "torch.func",
         functional_call=functional_call,
-        **{
-            name: getattr(functorch, name)
-            for name in "vmap grad grad_and_value vjp jvp jacrev jacfwd hessian".split()
-            if hasattr(functorch, name)
-        },
+        __all__=names,
+        __dir__=lambda: names,
+        __getattr__=transform,
     )
 
 

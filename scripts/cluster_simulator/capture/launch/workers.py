@@ -41,7 +41,7 @@ def main(path):
     # The import of torch makes the device; what most scripts import is there for all ranks.
     # Torch makes a folder, which a killed process would leave.
     tempfile.tempdir = os.path.dirname(job["ended"])
-    for also in ("torch", "torch.distributed", "torch.distributed.fsdp", "torchvision"):
+    for also in ("torch", "torch.distributed", "torch.distributed.fsdp", *_of_all(job)):
         try:
             __import__(also)
         except ImportError:
@@ -53,6 +53,22 @@ def main(path):
         json.dump(statuses, file)
     status = next((status for status in statuses.values() if status), 0)
     return status if status >= 0 else 128 - status  # of a signal, as shells have it
+
+
+def _of_all(job):
+    """What takes long to import, and only some scripts do: here once, if ranks would do it each by
+    itself. (What the script's own file does not name they do.)
+    """
+    if len(job["ranks"]) == 1:
+        return []
+    text = job["code"]
+    if text is None:
+        try:
+            with open(job["program"][0], encoding="utf-8", errors="replace") as file:
+                text = file.read()
+        except OSError:  # a module, a folder: who knows
+            return ["torchvision"]
+    return [name for name in ("torchvision",) if name in text]
 
 
 def _die_with_parent():

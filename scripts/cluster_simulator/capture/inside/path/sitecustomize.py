@@ -3,7 +3,6 @@
 ../start.py prepares it. (A folder of its own, so that nothing else of ours can be imported.)
 """
 
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import json
@@ -61,7 +60,9 @@ def _as_by_name():
         os.execv(program, [program, *words])
 
 
-class _AfterTorch(importlib.abc.MetaPathFinder):
+class _AfterTorch:
+    """(Of no class of importlib.abc, which takes as long to import as all else that is here.)"""
+
     def find_spec(self, name, path, target=None):
         if name != "torch":
             return None
