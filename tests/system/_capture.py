@@ -5,6 +5,7 @@ are, and capturing a script of capture-scripts/.
 
 import os
 import sys
+import tempfile
 
 from _system_test import ROOT, SystemTest
 
@@ -34,6 +35,28 @@ class CaptureTest(SystemTest):
         with self.assertRaises(CaptureFailed) as caught:
             self.capture(*words, **options)
         return caught.exception
+
+
+def capture_together(begin, texts, **options):
+    """[tasks of each] of several short scripts that begin alike, captured as one: PyTorch is
+    imported once, which is most of what a capture takes. Whose a task is its line tells.
+    """
+    whole, ends = begin, []
+    for text in texts:
+        whole += text
+        ends.append(whole.count("\n"))
+    found = [[] for _ in texts]
+    with tempfile.TemporaryDirectory(prefix="dltrain-test-") as folder:
+        script = os.path.join(folder, "together.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(whole)
+        made = capture([script], os.path.join(folder, "captured"), steps=0, **options)
+        if made.mistakes:
+            raise AssertionError(made.mistakes, made.errors)
+        for task in made.tasks():
+            line = int(task["line"].rpartition(":")[2])
+            found[next(i for i, end in enumerate(ends) if line <= end)].append(task)
+    return found
 
 
 def collectives(tasks):
