@@ -10,45 +10,41 @@ import subprocess
 from _capture import SCRIPTS, CaptureTest
 from _system_test import main
 
+SIZES = ("64", "100001")
 SCRIPT = os.path.join("mistakes", "arguments.py")
 # Where this PyTorch's CPU says in words of its own kernels what a GPU says in others.
 OTHER_WORDS = ("groups", "softmax of whole numbers", "triangle of a vector")
 
 
 def said(text):
-    """{(kind, name): words}"""
-    lines = [line.split(" | ", 2) for line in text.splitlines() if line.count(" | ") >= 2]
-    return {(kind, name): words for kind, name, words in lines}
+    """{(size, kind, name): words}"""
+    lines = [line.split(" | ", 3) for line in text.splitlines() if line.count(" | ") >= 3]
+    return {(size, kind, name): words for size, kind, name, words in lines}
 
 
 class Arguments(CaptureTest):
     def test_as_on_the_cpu(self):
-        for size in (64, 100001):
-            with self.subTest(size):
-                self.one(size)
-
-    def one(self, size):
         done = subprocess.run(
-            ["/usr/bin/python3", os.path.join(SCRIPTS, SCRIPT), "cpu", str(size)],
+            ["/usr/bin/python3", os.path.join(SCRIPTS, SCRIPT), "cpu", *SIZES],
             capture_output=True,
             text=True,
             check=True,
         )
-        made = self.capture("python3", SCRIPT, "cuda", size)
-        with open(os.path.join(made.folder, "stdout.txt"), encoding="utf-8") as file:
-            gpu = said(file.read())
+        gpu = said(self.capture("python3", SCRIPT, "cuda", *SIZES).output)
         cpu = said(done.stdout)
         self.assertEqual(list(gpu), list(cpu))
-        for (kind, name), words in gpu.items():
-            with self.subTest(name):
+        self.assertEqual({size for size, _, _ in gpu}, set(SIZES))
+        for key, words in gpu.items():
+            _, kind, name = key
+            with self.subTest(key):
                 if kind == "gpu":
                     self.assertRegex(words, "^RuntimeError: (expected scalar type|.* not impl)")
                     continue
                 self.assertEqual(kind == "right", words == "nothing", words)
                 if name in OTHER_WORDS and kind == "wrong":
-                    self.assertNotEqual(cpu[kind, name], "nothing")
+                    self.assertNotEqual(cpu[key], "nothing")
                 else:
-                    self.assertEqual(words, cpu[kind, name])
+                    self.assertEqual(words, cpu[key])
 
 
 if __name__ == "__main__":

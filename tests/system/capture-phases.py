@@ -2,7 +2,7 @@
 # ctest: TIMEOUT 300 RESOURCE_LOCK capture
 """Forward, backward and optimizer are found whatever way a script calls its layers."""
 
-from _capture import CaptureTest
+from _capture import CaptureTest, capture_together
 from _system_test import main
 
 BEGIN = """import torch
@@ -48,30 +48,35 @@ UPDATES = {
 
 
 class Phases(CaptureTest):
-    def test_ways(self):
-        for way, (make, forward) in WAYS.items():
-            for update, (begin, step) in UPDATES.items():
-                with self.subTest(way=way, update=update):
-                    script = self.write(
-                        "ways.py",
-                        f"{BEGIN}{make}{begin}"
-                        f"for _ in range(3):\n    {forward}"
-                        f"    loss = F.cross_entropy(y, labels)\n    loss.backward()\n    {step}",
-                    )
-                    made = self.capture(script)
-                    tasks = made.tasks(0, made.meta["steps"]["take"][0])
-                    rounds = 1 if update == "an optimizer" else 3  # all is one step
-                    phases = [task["phase"] for task in tasks if task["kind"] == "gemm"]
-                    self.assertEqual(phases, (["forward"] * 3 + ["backward"] * 5) * rounds)
-                    losses = [task for task in tasks if "log_softmax" in task["name"]]
-                    self.assertEqual(
-                        [task["phase"] for task in losses], ["forward", "backward"] * rounds
-                    )
-                    updates = [task for task in tasks if task["kind"] == "optimizer"]
-                    self.assertEqual({task["phase"] for task in updates}, {"optimizer"})
-                    if update != "an optimizer":
-                        each = 6 if way in ("a module", "layers one by one") else 3
-                        self.assertEqual(len(updates), each * rounds)
+    def test_ways_with_an_optimizer(self):
+        self.one_behind_the_other("an optimizer")
+
+    def test_ways_without_an_optimizer(self):
+        """No optimizer makes a step in the whole script."""
+        self.one_behind_the_other("by hand", "of data")
+
+    def one_behind_the_other(self, *updates):
+        """A script of all ways, each in three rounds."""
+        ways = [(way, update) for way in WAYS for update in updates]
+        texts = []
+        for way, update in ways:
+            (make, forward), (begin, step) = WAYS[way], UPDATES[update]
+            texts.append(
+                f"{make}{begin}"
+                f"for _ in range(3):\n    {forward}"
+                f"    loss = F.cross_entropy(y, labels)\n    loss.backward()\n    {step}"
+            )
+        for (way, update), tasks in zip(ways, capture_together(BEGIN, texts)):
+            with self.subTest(way=way, update=update):
+                phases = [task["phase"] for task in tasks if task["kind"] == "gemm"]
+                self.assertEqual(phases, (["forward"] * 3 + ["backward"] * 5) * 3)
+                losses = [task for task in tasks if "log_softmax" in task["name"]]
+                self.assertEqual([task["phase"] for task in losses], ["forward", "backward"] * 3)
+                updated = [task for task in tasks if task["kind"] == "optimizer"]
+                self.assertEqual({task["phase"] for task in updated}, {"optimizer"})
+                if update != "an optimizer":
+                    each = 6 if way in ("a module", "layers one by one") else 3
+                    self.assertEqual(len(updated), each * 3)
 
     def test_new_inputs_are_no_updates(self):
         """A batch that is copied into the place of the one before, noise in place of old noise."""

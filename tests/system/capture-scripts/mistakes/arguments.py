@@ -1,6 +1,6 @@
 """Arguments that do not fit (and beside each, some that do): a line each of what an operator says.
 
-    arguments.py DEVICE SIZE
+    arguments.py DEVICE SIZE...
 """
 
 import sys
@@ -8,7 +8,7 @@ import sys
 import torch
 import torch.nn.functional as F
 
-device, n = sys.argv[1], int(sys.argv[2])
+device, n = sys.argv[1], 0  # below: one size after the other
 
 
 def some(*sizes):
@@ -70,11 +70,12 @@ RIGHT = {
     "softmax": lambda: whole(n, 3).softmax(1, dtype=torch.float32),
     "triangle": lambda: some(2, n, 5).tril(),
 }
-for kind, calls in (("wrong", WRONG), ("gpu", WRONG_ON_A_GPU), ("right", RIGHT)):
-    for name, call in calls.items():
-        try:
-            call()
-            said = "nothing"
-        except Exception as error:
-            said = f"{type(error).__name__}: {error}".split("\n", 1)[0]
-        print(f"{kind} | {name} | {said}")
+for n in map(int, sys.argv[2:]):
+    for kind, calls in (("wrong", WRONG), ("gpu", WRONG_ON_A_GPU), ("right", RIGHT)):
+        for name, call in calls.items():
+            try:
+                call()
+                said = "nothing"
+            except Exception as error:
+                said = f"{type(error).__name__}: {error}".split("\n", 1)[0]
+            print(f"{n} | {kind} | {name} | {said}")
