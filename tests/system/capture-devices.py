@@ -119,22 +119,18 @@ TAKEN = (
 
 
 class Devices(CaptureTest):
-    def outcomes(self, calls):
+    def test_refused_and_taken(self):
+        """All by one script: most of what a capture takes is the import of PyTorch."""
+        calls = [*REFUSED, *TAKEN]
         script = self.write(
             "calls.py", BEGIN + "".join(f"outcome({one!r}, lambda: {one})\n" for one in calls)
         )
         made = self.capture("python3", script, gpus_per_server=2)
         self.assertEqual(made.mistakes, [])
-        return dict(line.split("|", 1) for line in made.output.splitlines())
-
-    def test_refused(self):
-        found = self.outcomes(REFUSED)
+        found = dict(line.split("|", 1) for line in made.output.splitlines())
         for call, expected in REFUSED.items():
             with self.subTest(call):
                 self.assertEqual(found[call], f"RuntimeError|{expected}")
-
-    def test_taken(self):
-        found = self.outcomes(TAKEN)
         for call in TAKEN:
             with self.subTest(call):
                 self.assertEqual(found[call], "taken")

@@ -5,7 +5,7 @@
 import importlib.util
 import os
 
-from _capture import CaptureTest
+from _capture import CaptureTest, capture_together
 from _system_test import main
 
 BEGIN = """import torch
@@ -52,17 +52,17 @@ print(p.total_average())
 
 
 class Logs(CaptureTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        loop = "for _ in range(3):\n    model(x).sum().backward()\n    optimizer.step()\n"
+        (tasks,) = capture_together(BEGIN, [loop])
+        cls.plain = cls.without([task for task in tasks if task["step"] == 2])
+
     @staticmethod
     def without(tasks):
         """What a step computes."""
         return [task["name"] for task in tasks if task["kind"] not in ("memcpy", "sync")]
-
-    def plain(self):
-        script = self.write(
-            "plain.py",
-            f"{BEGIN}for _ in range(3):\n    model(x).sum().backward()\n    optimizer.step()\n",
-        )
-        return self.without(self.capture(script).tasks(0, 2))
 
     def test_writer(self):
         if importlib.util.find_spec("tensorboard"):
@@ -74,7 +74,7 @@ class Logs(CaptureTest):
         # The loss and the 4 x 4 weights are fetched, and waited for.
         fetched = [task["bytes"] for task in step if task["kind"] == "memcpy"]
         self.assertEqual(fetched, [4, 64])
-        self.assertEqual(self.without(step), self.plain())
+        self.assertEqual(self.without(step), self.plain)
 
     def test_profiler(self):
         made = self.capture(self.write("profiler.py", BEGIN + PROFILER), steps=0)
@@ -82,7 +82,7 @@ class Logs(CaptureTest):
         self.assertRegex(made.meta["notes"][0], r"times of the profiler at profiler.py:\d+ are")
         self.assertTrue(os.path.isfile(os.path.join(made.folder, "files", "trace.json")))
         # Of the last step all is as without it.
-        self.assertEqual(self.without(made.tasks(0, 2)), self.plain())
+        self.assertEqual(self.without(made.tasks(0, 2)), self.plain)
 
 
 if __name__ == "__main__":

@@ -42,34 +42,39 @@ class Memory(CaptureTest):
         return [tuple(map(int, line.split())) for line in captured.output.splitlines()]
 
     def test_block_of_two_streams(self):
-        for mib in (30, 64):
-            told = self.told(
-                f"""
+        told = self.told(
+            """
 side = torch.cuda.Stream()
-x = block({mib}); del x
-x = block({mib}); told()             # its stream's own: at once
-x.record_stream(torch.cuda.current_stream()); del x; told()
-x = used({mib}, side); del x; told()
-y = block({mib}); told(); del y      # another segment
-torch.cuda.current_stream().synchronize()
-y, z = block({mib}), block({mib}); told(); del y, z   # nothing is known of the side stream
-torch.cuda.current_stream().wait_stream(side)
-torch.cuda.current_stream().synchronize()
-y, z, a = block({mib}), block({mib}), block({mib}); told()
+for mib in (30, 64):
+    x = block(mib); del x
+    x = block(mib); told()             # its stream's own: at once
+    x.record_stream(torch.cuda.current_stream()); del x; told()
+    x = used(mib, side); del x; told()
+    y = block(mib); told(); del y      # another segment
+    torch.cuda.current_stream().synchronize()
+    y, z = block(mib), block(mib); told(); del y, z   # nothing is known of the side stream
+    torch.cuda.current_stream().wait_stream(side)
+    torch.cuda.current_stream().synchronize()
+    y, z, a = block(mib), block(mib), block(mib); told()
+    del y, z, a
+    torch.cuda.empty_cache()
 """
-            )
-            one = mib
-            self.assertEqual(
-                told,
-                [
+        )
+        self.assertEqual(
+            told,
+            [
+                numbers
+                for one in (30, 64)
+                for numbers in (
                     (one, one, one),
                     (0, 0, one),
                     (0, one, one),
                     (one, 2 * one, 2 * one),
                     (2 * one, 3 * one, 3 * one),
                     (3 * one, 3 * one, 3 * one),
-                ],
-            )
+                )
+            ],
+        )
 
     def test_what_the_program_waits_for(self):
         """Each way to wait gives the block back; without one it stays held."""

@@ -46,56 +46,31 @@ for dtype in (torch.int64, torch.float32, torch.float64):
 """
 
 
-class Values(CaptureTest):
-    def test_small_tensors(self):
-        script = self.write("values.py", BEGIN + COLLECTIVES.replace("LARGE", "False"))
-        made = self.capture("torchrun", f"--nproc_per_node={RANKS}", script)
-        self.assertEqual(made.mistakes, [], made.errors)
-        own = [[rank + 1.0, 10.0 * rank] for rank in range(RANKS)]
-        total = [1.0 + 2 + 3, 10.0 * (0 + 1 + 2)]
-        everything = [number for one in own for number in one]
-        expected = {
-            "all_reduce": [total] * RANKS,
-            "reduce": [own[0], total, own[2]],  # others keep theirs
-            "max": [own[0], own[1], own[2]],  # the last one has the largest
-            "broadcast": [own[2]] * RANKS,
-            "all_gather": [everything] * RANKS,
-            "all_gather_into_tensor": [everything] * RANKS,
-            "gather": [everything],
-            "scatter": [[2.0 + i, 10.0 + i] for i in range(RANKS)],
-            # Of place i the sum of r + 1 + i.
-            "reduce_scatter": [[6.0 + 3 * i] for i in range(RANKS)],
-            "uneven_reduce_scatter": [[6.0 + 3 * i] * (i + 1) for i in range(RANKS)],
-        }
-        wanted = {
-            f"{dtype} {what} {rank} {value}"
-            for dtype in ("int64", "float32", "float64")
-            for what, values in expected.items()
-            for rank, value in enumerate(values)
-        }
-        self.assertEqual(set(made.output.splitlines()), wanted)
-
-    def test_debugging(self):
-        """As scripts of those who looked for a mistake have it: the values are the same."""
-        script = self.write("values.py", BEGIN + COLLECTIVES.replace("LARGE", "False"))
-        told = set()
-        for level in ("OFF", "DETAIL"):
-            launch = f"TORCH_DISTRIBUTED_DEBUG={level} torchrun --nproc_per_node={RANKS} {script}\n"
-            made = self.capture(self.write("launch.sh", launch))
-            self.assertEqual(made.mistakes, [], made.errors)
-            told.add(tuple(sorted(made.output.splitlines())))
-        self.assertEqual(len(told), 1)
-
-    def test_operators_of_unknown_values(self):
-        """Shapes and gradients of what the host computes for small tensors only, and what asks
-        whether its values are valid.
-        """
-        script = self.write(
-            "unknown.py",
-            """import torch
-from torch import distributions as of
-from torch.nn import functional as F
-
+# Of one process, one behind the other: what each prints stands behind its name.
+ONE_PROCESS = {
+    "random states": """
+cuda = torch.cuda
+def draws():
+    x = torch.rand(3, device="cuda")
+    y = torch.randint(1000, (3,), device="cuda")
+    return [*x.tolist(), *y.tolist(), *torch.randn(2, device="cuda").tolist(),
+            *torch.randperm(9, device="cuda").tolist()]
+state = cuda.get_rng_state()
+a = draws()
+cuda.set_rng_state(state); print(a == draws())
+states = cuda.get_rng_state_all()
+a = draws()
+print(a != draws()); cuda.set_rng_state_all(states); print(a == draws())
+torch.manual_seed(3); a, c = draws(), torch.rand(2).tolist()
+torch.manual_seed(3); cuda.manual_seed(4); print(a != draws())
+print(c == torch.rand(2).tolist())
+torch.manual_seed(3); print(a == draws())
+other = cuda.get_rng_state(1); draws(); print(other.equal(cuda.get_rng_state(1)))
+with torch.random.fork_rng(range(2)):
+    b = draws()
+print(b == draws())
+""",
+    "unknown values": """
 def unknown(*sizes):
     return torch.randn(1 << 22, device="cuda")[: torch.Size(sizes).numel()].view(sizes)
 
@@ -141,16 +116,87 @@ for dtype in (torch.float32, torch.bfloat16, torch.float16):
     assert bag.weight.grad.shape == (50, 8) and bag.weight.grad.dtype == dtype
 print("all as it should be")
 """,
-        )
-        made = self.capture(script)
-        self.assertEqual((made.mistakes, made.output.strip()), ([], "all as it should be"))
+    "losses": """
+x = torch.ones(24, 64, device="cuda", requires_grad=True)
+for loss in (F.mse_loss, F.smooth_l1_loss, F.l1_loss, F.huber_loss):
+    loss(x, torch.zeros_like(x)).backward()
+""",
+    "finite": """
+for size in (1, 1000, 3 << 20, 1 << 24, 1 << 26):
+    x = torch.empty(size, device="cuda").normal_()
+    y = x.half() * x[0]
+    print(*(bool(each) for g in (x, y) for each in (
+        torch.isfinite(g).all(), (g == g).all(), ~torch.isnan(g).any(),
+        not torch.isinf(g).any(), not (~torch.isfinite(g)).any(),
+        not (torch.isnan(g) | torch.isinf(g)).any())))
+""",
+}
+BEGIN_ONE = """import torch
+from torch import distributions as of
+from torch.nn import functional as F
+"""
 
-    def test_losses_warn_of_nothing(self):
-        text = "import torch\nx = torch.ones(24, 64, device='cuda', requires_grad=True)\n"
-        for name in ("mse_loss", "smooth_l1_loss", "l1_loss", "huber_loss"):
-            text += f"torch.nn.functional.{name}(x, torch.zeros_like(x)).backward()\n"
-        made = self.capture(self.write("losses.py", text))
+
+class Values(CaptureTest):
+    def test_small_tensors(self):
+        """Also as scripts of those who looked for a mistake have it: the values are the same."""
+        script = self.write("values.py", BEGIN + COLLECTIVES.replace("LARGE", "False"))
+        own = [[rank + 1.0, 10.0 * rank] for rank in range(RANKS)]
+        total = [1.0 + 2 + 3, 10.0 * (0 + 1 + 2)]
+        everything = [number for one in own for number in one]
+        expected = {
+            "all_reduce": [total] * RANKS,
+            "reduce": [own[0], total, own[2]],  # others keep theirs
+            "max": [own[0], own[1], own[2]],  # the last one has the largest
+            "broadcast": [own[2]] * RANKS,
+            "all_gather": [everything] * RANKS,
+            "all_gather_into_tensor": [everything] * RANKS,
+            "gather": [everything],
+            "scatter": [[2.0 + i, 10.0 + i] for i in range(RANKS)],
+            # Of place i the sum of r + 1 + i.
+            "reduce_scatter": [[6.0 + 3 * i] for i in range(RANKS)],
+            "uneven_reduce_scatter": [[6.0 + 3 * i] * (i + 1) for i in range(RANKS)],
+        }
+        wanted = {
+            f"{dtype} {what} {rank} {value}"
+            for dtype in ("int64", "float32", "float64")
+            for what, values in expected.items()
+            for rank, value in enumerate(values)
+        }
+        for level in ("OFF", "DETAIL"):
+            with self.subTest(level):
+                launch = f"TORCH_DISTRIBUTED_DEBUG={level} torchrun --nproc_per_node={RANKS}"
+                made = self.capture(self.write("launch.sh", f"{launch} {script}\n"))
+                self.assertEqual(made.mistakes, [], made.errors)
+                self.assertEqual(sorted(made.output.splitlines()), sorted(wanted))
+
+    def one_process(self):
+        """{name: the lines that the script of this name prints}"""
+        parts = (f"print('- {name}')\n{text}" for name, text in ONE_PROCESS.items())
+        made = self.capture(self.write("one.py", BEGIN_ONE + "".join(parts)), gpus_per_server=2)
+        # What losses of small tensors were taken for once made PyTorch warn.
         self.assertEqual((made.mistakes, made.errors), ([], ""))
+        found = {}
+        for line in made.output.splitlines():
+            if line.startswith("- "):
+                found[line[2:]] = last = []
+            else:
+                last.append(line)
+        self.assertEqual(list(found), list(ONE_PROCESS))
+        return found
+
+    def test_one_process(self):
+        """Random states: a GPU's generator is its own: its state brings its numbers back, its seed
+        leaves the CPU's alone, and that of another GPU is another one. Unknown values: shapes and
+        gradients of what the host computes for small tensors only, and what asks whether its values
+        are valid. Losses warn of nothing. Finite: gradients are, whatever their size, so that
+        scaling a loss by hand steps: masks of few, of many and of too many values.
+        """
+        said = self.one_process()
+        self.assertEqual(said["random states"], ["True"] * 8)
+        self.assertEqual(said["unknown values"], ["all as it should be"])
+        self.assertEqual(said["losses"], [])
+        self.assertEqual(said["finite"], [" ".join(["True"] * 12)] * 5)
 
     def test_a_large_storage_on_one_rank(self):
         """What one rank does not know, as only a GPU does, nobody waits for in vain."""
@@ -164,68 +210,22 @@ print("all as it should be")
         """A flag that rank 0 sets and broadcasts as a number, or that all sum up, ends the loop on
         all ranks.
         """
-        for sends in ("dist.broadcast(flag, 0)", "dist.all_reduce(flag)"):
-            with self.subTest(sends):
-                script = self.write(
-                    "stop.py",
-                    BEGIN
-                    + "x = torch.ones(1000, device='cuda')\n"
-                    + "flag = torch.zeros(1, device='cuda')\n"
-                    + "for step in range(6):\n"
-                    + "    dist.all_reduce(x)\n"
-                    + "    if rank == 0 and step == 3:\n        flag += 1\n"
-                    + f"    {sends}\n"
-                    + "    if flag.item() >= 1:\n        break\n"
-                    + "print('stopped at', step)\n",
-                )
-                made = self.capture("torchrun", "--nproc_per_node=2", script, steps=0)
-                self.assertEqual(made.mistakes, [], made.errors)
-                self.assertEqual(made.output.splitlines(), ["stopped at 3"] * 2)
-
-    def test_random_states(self):
-        """A GPU's generator is its own: its state brings its numbers back, its seed leaves the
-        CPU's alone, and that of another GPU is another one.
-        """
         script = self.write(
-            "random_states.py",
-            "import torch\ncuda = torch.cuda\n"
-            "def draws():\n"
-            "    x = torch.rand(3, device='cuda')\n"
-            "    y = torch.randint(1000, (3,), device='cuda')\n"
-            "    return [*x.tolist(), *y.tolist(), *torch.randn(2, device='cuda').tolist(),\n"
-            "            *torch.randperm(9, device='cuda').tolist()]\n"
-            "state = cuda.get_rng_state(); a = draws()\n"
-            "cuda.set_rng_state(state); print(a == draws())\n"
-            "states = cuda.get_rng_state_all(); a = draws()\n"
-            "print(a != draws()); cuda.set_rng_state_all(states); print(a == draws())\n"
-            "torch.manual_seed(3); a, c = draws(), torch.rand(2).tolist()\n"
-            "torch.manual_seed(3); cuda.manual_seed(4); print(a != draws())\n"
-            "print(c == torch.rand(2).tolist())\n"
-            "torch.manual_seed(3); print(a == draws())\n"
-            "other = cuda.get_rng_state(1); draws(); print(other.equal(cuda.get_rng_state(1)))\n"
-            "with torch.random.fork_rng():\n    b = draws()\n"
-            "print(b == draws())\n",
+            "stop.py",
+            BEGIN
+            + "x = torch.ones(1000, device='cuda')\n"
+            + "for sends in (lambda: dist.broadcast(flag, 0), lambda: dist.all_reduce(flag)):\n"
+            + "    flag = torch.zeros(1, device='cuda')\n"
+            + "    for step in range(6):\n"
+            + "        dist.all_reduce(x)\n"
+            + "        if rank == 0 and step == 3:\n            flag += 1\n"
+            + "        sends()\n"
+            + "        if flag.item() >= 1:\n            break\n"
+            + "    print('stopped at', step)\n",
         )
-        made = self.capture("python3", script, gpus_per_server=2)
-        self.assertEqual(made.output.splitlines(), ["True"] * 8)
-
-    def test_gradients_are_finite(self):
-        """Whatever their size, so that scaling a loss by hand steps: masks of few, of many and of
-        too many values.
-        """
-        script = self.write(
-            "finite.py",
-            "import torch\n"
-            "for size in (1, 1000, 3 << 20, 1 << 24, 1 << 26):\n"
-            "    x = torch.empty(size, device='cuda').normal_()\n"
-            "    y = x.half() * x[0]\n"
-            "    print(*(bool(each) for g in (x, y) for each in (\n"
-            "        torch.isfinite(g).all(), (g == g).all(), ~torch.isnan(g).any(),\n"
-            "        not torch.isinf(g).any(), not (~torch.isfinite(g)).any(),\n"
-            "        not (torch.isnan(g) | torch.isinf(g)).any())))\n",
-        )
-        made = self.capture("python3", script)
-        self.assertEqual(made.output.splitlines(), [" ".join(["True"] * 12)] * 5)
+        made = self.capture("torchrun", "--nproc_per_node=2", script, steps=0)
+        self.assertEqual(made.mistakes, [], made.errors)
+        self.assertEqual(made.output.splitlines(), ["stopped at 3"] * 2 * 2)
 
     def test_a_loss_is_not_known(self):
         """Nor what other ranks make of it."""
