@@ -92,8 +92,11 @@ class Killed(CaptureTest):
         self.assertEqual(done.returncode, 0, said + errors)
         self.assertTrue(os.path.isfile(os.path.join(self.out, "rank-0.jsonl")))
 
-    def test_the_capture_is_killed(self):
-        """With its session, where a script of bash has started more than ranks."""
+    def test_whatever_is_killed(self):
+        """Each leaves the folder of captures as the next one needs it: the capture, with its
+        session, where a script of bash has started more than ranks; a rank, which is told; and,
+        when another one wanted the folder, the capture by SIGTERM.
+        """
         slow = self.write("slow.py", SLOW)
         mark = os.path.join(self.folder, "session")
         capture = self.start(self.write("launch.sh", LAUNCH % (slow, mark)))
@@ -101,10 +104,7 @@ class Killed(CaptureTest):
         os.killpg(capture.pid, signal.SIGKILL)
         capture.communicate()
         self.nothing_stays()
-        self.works_again()
 
-    def test_a_rank_is_killed(self):
-        slow = self.write("slow.py", SLOW)
         mark = os.path.join(self.folder, "rank")
         capture = self.start("torchrun", "--nproc_per_node=3", slow, mark)
         os.kill(self.begun("rank", 3)[1], signal.SIGKILL)
@@ -112,10 +112,7 @@ class Killed(CaptureTest):
         self.assertEqual(capture.returncode, 128 + signal.SIGKILL, said + errors)
         self.assertIn("mistake (died): rank 1 ended with signal 9", said)
         self.nothing_stays()
-        self.works_again()
 
-    def test_two_at_once(self):
-        slow = self.write("slow.py", SLOW)
         first = self.start(slow, os.path.join(self.folder, "first"))
         self.begun("first", 1)
         second = self.start(slow, os.path.join(self.folder, "second"))

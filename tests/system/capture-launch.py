@@ -249,22 +249,25 @@ class Lines(CaptureTest):
         return capture(line, os.path.join(self.folder, f"line-{len(os.listdir(self.folder))}"))
 
     def test_files_that_are_no_scripts(self):
+        """What runs a file; of each kind that can be run one is."""
         python = "import torch\ntorch.ones(2).cuda()\nprint('ran')\n"
         shell = f"python3 {self.write('run.py', python)}\n"
-        for name, text, mode, runs in (
-            ("words.txt", shell, 0o644, False),
-            ("words.sh", shell, 0o644, True),
-            ("words", shell, 0o644, False),
-            ("words-x", shell, 0o755, True),
-            ("first", f"#!/bin/bash\n{shell}", 0o644, True),
-            ("tool", f"#!/usr/bin/env python3\n{python}", 0o644, True),
-            ("perl", f"#!/usr/bin/perl\n{python}", 0o644, False),
+        for name, text, mode, by in (
+            ("words.txt", shell, 0o644, None),
+            ("words.sh", shell, 0o644, "bash"),
+            ("words", shell, 0o644, None),
+            ("words-x", shell, 0o755, "bash"),
+            ("first", f"#!/bin/bash\n{shell}", 0o644, "bash"),
+            ("tool", f"#!/usr/bin/env python3\n{python}", 0o644, "python3"),
+            ("perl", f"#!/usr/bin/perl\n{python}", 0o644, None),
         ):
             with self.subTest(name):
                 path = self.write(name, text)
                 os.chmod(path, mode)
-                if runs:
-                    self.assertEqual(self.capture_line(path).output, "ran\n")
+                if by:
+                    self.assertEqual(command_line.of_command(path), [by, path])
+                    if name in ("words-x", "tool"):
+                        self.assertEqual(self.capture_line(path).output, "ran\n")
                     continue
                 with self.assertRaisesRegex(InvalidInput, f"{name}.*: is no script of Python"):
                     self.capture_line(path)
@@ -493,33 +496,48 @@ class Launchers(CaptureTest):
 
     def test_gpus_of_batch_scripts(self):
         """However a script asks for its GPUs, it sees so many; with --gpus-per-task a task its own
-        ones alone. What else a list of --gres has does not count.
+        ones alone. What else a list of --gres has does not count. Lines that ask for the same have
+        the same environment, by which all else goes: the last of them is run.
         """
         self.write("tell.py", self.TELL)
-        for lines, tasks, told, gpus in (
-            ("--gres=gpu:2", 2, "2 0,1", 2),
-            ("--gres=gpu:a100:2,nvme:8", 2, "2 0,1", 2),
-            ("--gpus-per-node=3", 3, "3 0,1,2", 3),
-            ("--gpus=4", 2, "2 0,1", 2),  # of two servers
-            ("--gpus-per-task=2", 2, "4 none", 2),
-            ("-J 'a b' --gres=gpu:2 -t 01:00:00 # all on a line", 2, "2 0,1", 2),
-            ("-N2 -n4 --exclusive --gpus-per-node 3", 2, "3 0,1,2", 3),
-            ("--gres=gpu:4", 4, "4 none", 4),
+        for alike, tasks, told, gpus in (
+            (
+                (
+                    "--gres=gpu:2",
+                    "--gres=gpu:a100:2,nvme:8",
+                    "-J 'a b' --gres=gpu:2 -t 01:00:00 # all on a line",
+                    "--gpus=4",  # of two servers
+                ),
+                2,
+                "2 0,1",
+                2,
+            ),
+            (("--gpus-per-node=3", "-N2 -n4 --exclusive --gpus-per-node 3"), 2, "3 0,1,2", 3),
+            (("--gpus-per-task=2",), 2, "4 none", 2),
+            (("--gres=gpu:4",), 4, "4 none", 4),
         ):
-            with self.subTest(lines):
-                path = self.write(
-                    "gpus.sh",
+            there = set()
+            for lines in alike:
+                text = (
                     f"#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node={tasks}\n"
                     f"#SBATCH {lines}\ncd {self.folder}\n"
-                    "echo $SLURM_GPUS_ON_NODE ${CUDA_VISIBLE_DEVICES:-none}\n"
-                    "srun python tell.py\n",
+                    "echo $SLURM_GPUS_ON_NODE ${CUDA_VISIBLE_DEVICES:-none}"
+                    " $(env | grep -E '^(SLURM|CUDA)' | sort) >&2\n"
                 )
-                made = self.capture(path, gpus_per_server=4)
-                first, *others = made.output.splitlines()
-                self.assertEqual(first, told)
-                self.assertEqual(
-                    sorted(others), [f"{rank} {gpus}" for rank in range(2 * tasks)], others
+                # Without a Python script what it says is in the error.
+                with self.subTest(lines), self.assertRaises(InvalidInput) as caught:
+                    self.capture(self.write("gpus.sh", text), gpus_per_server=4)
+                there.add(str(caught.exception).partition("; it said: ")[2])
+            with self.subTest(alike):
+                (environment,) = there
+                self.assertEqual(environment.split()[:2], told.split())
+                self.assertIn(f"SLURM_NTASKS_PER_NODE={tasks}", environment)
+                made = self.capture(
+                    self.write("gpus.sh", f"{text}srun python tell.py\n"), gpus_per_server=4
                 )
+                self.assertEqual(made.errors, environment + "\n")
+                ranks = sorted(made.output.splitlines())
+                self.assertEqual(ranks, [f"{rank} {gpus}" for rank in range(2 * tasks)])
 
     def test_a_program_that_is_not_there(self):
         with self.assertRaisesRegex(InvalidInput, "^srun: no-such-program: No such file"):
@@ -545,17 +563,20 @@ class Launchers(CaptureTest):
 
     def test_gpus_of_srun(self):
         """What stands on srun's own line: of each of 2 tasks, or of the server."""
-        for words, gpus in (
-            ("--gpus-per-task=2", 2),
-            ("--gpus-per-node=3", 3),
-            ("--gres=gpu:a100:2,nvme:8", 2),
-            ("-G 2", 2),
-            ("--gpus=4", 4),
-            ("--gres=nvme:8", 4),
-        ):
+        seen = {
+            "--gpus-per-task=2": 2,
+            "--gpus-per-node=3": 3,
+            "--gres=gpu:a100:2,nvme:8": 2,
+            "-G 2": 2,
+            "--gpus=4": 4,
+            "--gres=nvme:8": 4,
+        }
+        made = self.job("\n".join(f"srun -n2 {words} python tell.py" for words in seen))
+        said = made.output.splitlines()
+        for (words, gpus), at in zip(seen.items(), range(0, 2 * len(seen), 2)):
             with self.subTest(words):
-                made = self.job(f"srun -n2 {words} python tell.py")
-                self.assertEqual(sorted(made.output.splitlines()), [f"0 {gpus}", f"1 {gpus}"])
+                self.assertEqual(sorted(said[at : at + 2]), [f"0 {gpus}", f"1 {gpus}"])
+        self.assertEqual(len(said), 2 * len(seen))
         for words, needed in (("--gpus-per-task=3", 6), ("--gres=gpu:5", 5), ("-G 7", 7)):
             with self.subTest(words):
                 told = rf"srun: .* are {needed} GPUs of a server, which has 4"
@@ -747,7 +768,7 @@ class Launchers(CaptureTest):
 
 class Missing(CaptureTest):
     def test_what_pytorch_does_not_have(self):
-        for line, said in (
+        told = (
             ("import deepspeed", "deepspeed is not there where scripts are captured: use Fully"),
             ("from transformers import AutoModel", "transformers is not there"),
             ("from torch.distributed.fsdp import fully_shard", "PyTorch 1.13 has no FSDP2"),
@@ -757,18 +778,26 @@ class Missing(CaptureTest):
             ("from torch.distributed.pipelining import pipeline", "torch.distributed.send"),
             ("import bitsandbytes as bnb", "bitsandbytes is not there"),
             ("import horovod.torch as hvd", "use torch.distributed and"),
-        ):
-            with self.subTest(line=line):
-                error = self.fails(self.write("new.py", f"import torch\n{line}\n"))
-                self.assertIn(said, str(error).splitlines()[-1])
+        )
+        line, said = told[0]
+        error = self.fails(self.write("new.py", f"import torch\n{line}\n"))
+        self.assertIn(said, str(error).splitlines()[-1])
+        # A script that goes on without it still does.
+        caught = "".join(
+            f"try:\n    {line}\nexcept ImportError as error:\n    print(error)\n"
+            for line, _ in told
+        )
         path = self.write(
             "without.py",
-            "import importlib.util, torch\n"
-            "try:\n    import deepspeed\nexcept ImportError:\n    print('without')\n"
+            f"import importlib.util, torch\n{caught}"
             "print(importlib.util.find_spec('transformers'))\n"
             "torch.ones(2, device='cuda')\n",
         )
-        self.assertEqual(self.capture(path).output, "without\nNone\n")
+        *lines, spec = self.capture(path).output.splitlines()
+        self.assertEqual(spec, "None")
+        for (line, said), words in zip(told, lines, strict=True):
+            with self.subTest(line):
+                self.assertIn(said, words)
 
 
 class Sweep(CaptureTest):

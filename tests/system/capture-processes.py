@@ -24,9 +24,14 @@ def train(rank, ranks):
         model(torch.randn(5, 30, device=rank)).sum().backward()
         optimizer.step()
 
-def start(method, ranks):
-    context = multiprocessing.get_context(method)
-    processes = [context.Process(target=train, args=(rank, ranks)) for rank in range(ranks)]
+def start(methods, ranks):
+    methods = methods.split(",")  # several take turns
+    processes = [
+        multiprocessing.get_context(methods[rank % len(methods)]).Process(
+            target=train, args=(rank, ranks)
+        )
+        for rank in range(ranks)
+    ]
     for process in processes:
         process.start()
     for process in processes:
@@ -67,14 +72,14 @@ class Processes(CaptureTest):
         return self.capture("python3", path, how, method, ranks, before, **options)
 
     def test_each_start_method(self):
-        """What DDP reduces: 30 x 7 + 7 numbers of 4 B a step; and each has its record's end."""
+        """What DDP reduces: 30 x 7 + 7 numbers of 4 B a step; and each has its record's end. Two
+        ranks by each method of Python's, and of one job, so that PyTorch is imported less often.
+        """
         for how, method, ranks in (
-            ("start", "fork", 3),
-            ("start", "forkserver", 2),
+            ("start", "fork,forkserver,spawn", 6),
             ("start_by_torch", "fork", 2),
             ("start_by_torch", "forkserver", 3),
             ("fork", "-", 2),
-            ("start", "spawn", 2),
         ):
             with self.subTest(how=how, method=method):
                 # (How many GPUs there are NVML tells, without CUDA.)
@@ -146,27 +151,32 @@ for batch in DataLoader(Numbers(), batch_size=4, num_workers=2):
         """What the capture put into the environment is there again, whoever drops it."""
         training = self.write("training.py", TRAINING)
         own = "{name: os.environ[name] for name in ('PATH', 'RANK', 'WORLD_SIZE')}"
-        starts = {
-            "call": f"subprocess.check_call([sys.executable, {training!r}], env={own})",
-            "execve": f"os.execve(sys.executable, [sys.executable, {training!r}], {own})",
-            "spawn": f"os.waitpid(os.posix_spawn(sys.executable, ['p', {training!r}], {own}), 0)",
-            "isolated": f"subprocess.check_call(['python3', '-I', {training!r}])",
-        }
-        torchrun = ("torchrun", "--nproc_per_node=2")
-        commands = {
-            name: (*torchrun, self.write(f"{name}.py", f"import os, subprocess, sys\n{line}\n"))
-            for name, line in starts.items()
-        }
-        for name, line in (
-            ("empty", f"env -i PATH=$PATH torchrun --nproc_per_node=2 {training}"),
-            ("paths", f"PYTHONPATH= torchrun --nproc_per_node=2 {training}"),
+        starts = [
+            f"subprocess.check_call([sys.executable, {training!r}], env={own})",
+            f"os.execve(sys.executable, [sys.executable, {training!r}], {own})",
+            f"os.waitpid(os.posix_spawn(sys.executable, ['p', {training!r}], {own}), 0)",
+            f"subprocess.check_call(['python3', '-I', {training!r}])",
+        ]
+        # Each rank in a way of its own: who is not captured is missed by the others.
+        each = "".join(
+            f"if os.environ['RANK'] == '{rank}':\n    {start}\n"
+            for rank, start in enumerate(starts)
+        )
+        script = self.write("each.py", "import os, subprocess, sys\n" + each)
+        for ranks, command in (
+            (4, ("torchrun", "--nproc_per_node=4", script)),
+            (2, (f"env -i PATH=$PATH torchrun --nproc_per_node=2 {training}",)),
+            (2, (f"PYTHONPATH= torchrun --nproc_per_node=2 {training}",)),
         ):
-            commands[name] = (self.write(f"{name}.sh", line + "\n"),)
-        for name, command in commands.items():
-            with self.subTest(name=name):
+            if len(command) == 1:
+                command = (self.write("line.sh", command[0] + "\n"),)
+            with self.subTest(command=command):
                 made = self.capture(*command)
-                self.assertEqual((made.meta["world"], made.mistakes), (2, []))
+                self.assertEqual((made.meta["world"], made.mistakes), (ranks, []))
                 self.assertEqual(made.meta["steps"]["count"], 2)
+                for rank in range(ranks):
+                    sent = [task["bytes"] for task in collectives(made.tasks(rank, 1))]
+                    self.assertEqual(sent, [4 * 30 * 7])  # the gradient of the weight
         alone = self.write("alone.py", "import torch\ntorch.ones(3).cuda()\n")
         one = self.write("one.sh", f"PYTHONPATH= python3 -I {alone}\n")
         self.assertEqual(self.capture(one).meta["world"], 1)

@@ -111,34 +111,41 @@ class Scripts(CaptureTest):
         self.assertEqual(len(copies), 2)
 
     def test_what_is_not_simulated(self):
-        """One error that says what to do."""
-        start = "import torch\nfrom torch import nn\n"
+        """One error that says what to do; a script that catches it goes on."""
+        start = "import torch\nfrom torch import nn\ntorch.ones(2).cuda()\n"
         words = 'torch.randint(0, 9, (4, 4), device="cuda")'
-        for script, said in (
-            (f"nn.Embedding(9, 8, sparse=True).cuda()({words})", "Embedding without sparse=True"),
-            (
-                f'nn.EmbeddingBag(9, 8, mode="sum", sparse=True).cuda()({words})',
-                "EmbeddingBag without sparse=True",
+        wrong = {
+            f"nn.Embedding(9, 8, sparse=True).cuda()({words})": "Embedding without sparse=True",
+            f'nn.EmbeddingBag(9, 8, mode="sum", sparse=True).cuda()({words})': (
+                "EmbeddingBag without sparse=True"
             ),
-            ('torch.eye(4, device="cuda").to_sparse()', "sparse tensors of GPUs"),
-            ('torch.sparse_coo_tensor(size=(2, 2), device="cuda")', "sparse tensors of GPUs"),
-            (
-                'torch.distributed.rpc.init_rpc("worker", rank=0, world_size=1)',
-                "rpc.* are not simulated: use torchrun with sends and receives",
+            'torch.eye(4, device="cuda").to_sparse()': "sparse tensors of GPUs",
+            'torch.sparse_coo_tensor(size=(2, 2), device="cuda")': "sparse tensors of GPUs",
+            'torch.distributed.rpc.init_rpc("worker", rank=0, world_size=1)': (
+                "rpc.* are not simulated: use torchrun with sends and receives"
             ),
-        ):
-            with self.subTest(script):
-                error = self.fails(self.write("not.py", f"{start}torch.ones(2).cuda()\n{script}\n"))
-                self.assertRegex(str(error), said)
-                self.assertNotIn("registered at", str(error))
+        }
+        first = next(iter(wrong))
+        error = self.fails(self.write("not.py", f"{start}{first}\n"))
+        self.assertRegex(str(error), wrong[first])
+        self.assertNotIn("registered at", str(error))
+        caught = "".join(
+            f"try:\n    {call}\nexcept Exception as error:\n    print(repr(str(error)))\n"
+            for call in wrong
+        )
         # On the host they are what they are.
-        self.correct(
+        made = self.correct(
             self.write(
                 "host.py",
-                start + "nn.Embedding(9, 8, sparse=True)(torch.arange(3)).sum().backward()\n"
-                'torch.eye(4).to_sparse()\nx = torch.ones(2, device="cuda") + 1\n',
+                f"{start}{caught}"
+                "nn.Embedding(9, 8, sparse=True)(torch.arange(3)).sum().backward()\n"
+                "torch.eye(4).to_sparse()\n",
             )
         )
+        for (call, said), line in zip(wrong.items(), made.output.splitlines(), strict=True):
+            with self.subTest(call):
+                self.assertRegex(line, said)
+                self.assertNotIn("registered at", line)
 
     def test_recurrent_language_model(self):
         """cuDNN has one call of a network: for each layer a product of all steps' inputs, and for
@@ -151,6 +158,7 @@ class Scripts(CaptureTest):
                     "rnn_language_model.py", f"--model={kind}", "--nhid=96", "--emsize=80"
                 )
                 step = made.tasks(0, 1)
+                self.assertEqual(of_kind(step, "host"), [])  # but for --capture-host
                 forward = named(step, f"capture::{layer}")
                 products = [
                     (task["m"], task["n"], task["k"], task["launches"])
@@ -509,7 +517,6 @@ class Repeated(CaptureTest):
         times = [task["us"] for task in of_kind(measured.tasks(0, 1), "host")]
         self.assertGreater(len(set(times)), 5)
         self.assertGreater(min(times), 0)
-        self.assertEqual(of_kind(self.capture("rnn_language_model.py").tasks(0), "host"), [])
 
 
 if __name__ == "__main__":
