@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 300 RESOURCE_LOCK capture
+# ctest: TIMEOUT 300
 """Which kernels a capture has for an operator, and what they read and write."""
 
 from _capture import CaptureTest, capture_together

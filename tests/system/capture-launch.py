@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 1200 RESOURCE_LOCK capture
+# ctest: TIMEOUT 1200
 """dltrain --launch: a training script is captured and simulated by one command."""
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 300 RESOURCE_LOCK capture
+# ctest: TIMEOUT 300
 """Scripts that log with TensorBoard and look at themselves with PyTorch's profiler."""
 
 import importlib.util

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 600 RESOURCE_LOCK capture
+# ctest: TIMEOUT 600
 """How long ranks wait for each other: one that computes is only slow; one that sleeps, or waits for
 what never comes, is a mistake.
 """

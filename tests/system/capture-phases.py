@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 300 RESOURCE_LOCK capture
+# ctest: TIMEOUT 300
 """Forward, backward and optimizer are found whatever way a script calls its layers."""
 
 from _capture import CaptureTest, capture_together

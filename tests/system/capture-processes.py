@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 600 RESOURCE_LOCK capture
+# ctest: TIMEOUT 600
 """Captured scripts that start their ranks themselves, by each start method of multiprocessing."""
 
 import os

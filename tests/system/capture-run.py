@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 600 RESOURCE_LOCK capture
+# ctest: TIMEOUT 600
 """sim.run(): a script that is captured and simulated in one call."""
 
 import importlib.util

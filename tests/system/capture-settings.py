@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 600 RESOURCE_LOCK capture
+# ctest: TIMEOUT 600
 """Settings of a script: those that a capture hears have the effect that PyTorch gives them, of the
 others a note says that they have none.
 """

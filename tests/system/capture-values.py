@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 300 RESOURCE_LOCK capture
+# ctest: TIMEOUT 300
 """What collectives give where the ranks' values are known: what they give on GPUs."""
 
 from _capture import CaptureTest
