@@ -61,6 +61,9 @@ RUNS = [
     # One unit with many ports: more than slots have numbers for, and without a table.
     "traffic --k=36 --pattern=incast --fan-in=4 --bytes=1kB --network=analytic --report=0",
     "traffic --k=10 --pattern=permutation --bytes=20kB --link-delay=0ns",
+    # A switch with more ports than have 10 bits.
+    "traffic --topology=single-switch --hosts=1100 --pattern=random-permutation --bytes=9kB"
+    " --queue-interval=1us --report=0 --timeline=0",
     "collperf --op=allreduce --ranks=16 --gpus-per-server=8 -b 1kB -e 1MB -f 32",
     "collperf --op=alltoall --ranks=12 --gpus-per-server=3 --nics-per-server=3 -b 64kB -e 64kB"
     " --fabric=ib",

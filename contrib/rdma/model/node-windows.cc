@@ -93,7 +93,8 @@ NodeWindows::~NodeWindows()
 void
 NodeWindows::AddUnit(uint32_t context)
 {
-    NS_ABORT_MSG_IF(context > RdmaEventOrder::MAX_NODES, "no node has the number " << context);
+    constexpr uint32_t MOST_NODES = 1U << 20; // what has been tried
+    NS_ABORT_MSG_IF(context >= MOST_NODES, "no node has the number " << context);
     NS_ABORT_MSG_IF(InUnit(), "a node that was made since Run began has no events of another node");
     if (context >= m_unitOf.size())
     {
@@ -453,58 +454,74 @@ NodeWindows::DeliverLetters()
 }
 
 void
-NodeWindows::SortNotes()
+NodeWindows::SortNotes(std::size_t begin, std::size_t end)
 {
     constexpr std::size_t FEW = 16;
-    const std::size_t size = m_notes.size();
+    const std::size_t size = end - begin;
+    Told* notes = m_notes.data() + begin;
     if (size <= FEW)
     {
-        std::sort(m_notes.begin(), m_notes.end());
+        std::sort(notes, notes + size);
         return;
     }
     // They are spread over the window: of as many bins as there are notes most have one or two. To
     // sort them all at once costs three times as much, as no processor foresees how two compare.
-    int64_t first = m_notes.front().ts;
-    int64_t last = first;
-    for (const Told& told : m_notes)
+    // Where thousands of nodes do the same at the same time they are spread over contexts.
+    const auto [early, late] =
+        std::minmax_element(notes, notes + size, [](auto& a, auto& b) { return a.ts < b.ts; });
+    const bool byTime = early->ts < late->ts;
+    const auto keyOf = [byTime](const Told& told) {
+        return byTime ? told.ts : int64_t{told.context};
+    };
+    int64_t first = keyOf(*early);
+    int64_t last = keyOf(*late);
+    if (!byTime)
     {
-        first = std::min(first, told.ts);
-        last = std::max(last, told.ts);
+        for (std::size_t i = 0; i < size; ++i)
+        {
+            first = std::min(first, keyOf(notes[i]));
+            last = std::max(last, keyOf(notes[i]));
+        }
+        if (first == last)
+        {
+            std::sort(notes, notes + size);
+            return;
+        }
     }
     uint32_t shift = 0;
     while (static_cast<std::size_t>((last - first) >> shift) >= size)
     {
         ++shift;
     }
-    const auto binOf = [first, shift](const Told& told) {
-        return static_cast<std::size_t>((told.ts - first) >> shift);
+    const auto binOf = [=](const Told& told) {
+        return static_cast<std::size_t>((keyOf(told) - first) >> shift);
     };
-    m_notesBefore.assign(size + 1, 0);
-    for (const Told& told : m_notes)
+    const std::size_t bins = m_notesBefore.size(); // behind those of whoever sorts a bin by this
+    m_notesBefore.resize(bins + size + 1, 0);
+    for (std::size_t i = 0; i < size; ++i)
     {
-        ++m_notesBefore[binOf(told) + 1];
+        ++m_notesBefore[bins + binOf(notes[i]) + 1];
     }
     for (std::size_t bin = 1; bin < size; ++bin)
     {
-        m_notesBefore[bin] += m_notesBefore[bin - 1];
+        m_notesBefore[bins + bin] += m_notesBefore[bins + bin - 1];
     }
-    std::swap(m_notes, m_unsorted);
-    m_notes.resize(size);
+    m_unsorted.assign(notes, notes + size);
     for (const Told& told : m_unsorted)
     {
-        m_notes[m_notesBefore[binOf(told)]++] = told;
+        notes[m_notesBefore[bins + binOf(told)]++] = told;
     }
     // Now each bin's count is where the next one begins.
-    for (std::size_t bin = 0, begin = 0; begin < size; ++bin)
+    for (std::size_t bin = 0, from = 0; bin < size; ++bin)
     {
-        const std::size_t end = m_notesBefore[bin];
-        if (end - begin > 1)
+        const std::size_t to = m_notesBefore[bins + bin];
+        if (to - from > 1)
         {
-            std::sort(m_notes.begin() + static_cast<std::ptrdiff_t>(begin),
-                      m_notes.begin() + static_cast<std::ptrdiff_t>(end));
+            SortNotes(begin + from, begin + to);
         }
-        begin = end;
+        from = to;
     }
+    m_notesBefore.resize(bins);
 }
 
 void
@@ -525,7 +542,7 @@ NodeWindows::TellSorted()
         return;
     }
     // A context's own lie in one shard, in their order.
-    SortNotes();
+    SortNotes(0, m_notes.size());
     // What the collectors of thousands of nodes know of one of them is in no cache.
     constexpr std::size_t DISTANCE = 3;
     constexpr std::size_t FARTHEST = DISTANCE * NodeWindowNote::DEPTHS;

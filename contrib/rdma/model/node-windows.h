@@ -467,8 +467,8 @@ class NodeWindows
         }
     };
 
-    /// By time, context and, of one context, as they were made.
-    void SortNotes();
+    /// Those from `begin` to before `end`: by time, context and, of one context, as they were made.
+    void SortNotes(std::size_t begin, std::size_t end);
 
     std::vector<Told> m_notes;           //!< that are told now
     std::vector<Told> m_waiting;         //!< not yet

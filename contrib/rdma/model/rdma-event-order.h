@@ -22,8 +22,10 @@ namespace ns3
  * carry their rank in the event's context, which QuadHeapScheduler sorts by (time, context, uid),
  * and turns into the node's number again before anybody sees it:
  *
- *     31    30..11  10..1  0
- *      1     node   port   MAC control frame
+ *     31  30    29..11  10..1  0
+ *      1   0     node   port   MAC control frame
+ *     31  30    29..16  15..1  0
+ *      1   1     node   port   MAC control frame     of ports from 1,024 on, less 1,024
  *
  * Port numbers that a node has no port for can be turns of something else that comes behind its
  * frames: dltrain's Places has the last three for what a server's GPUs do among themselves.
@@ -37,8 +39,11 @@ namespace ns3
 class RdmaEventOrder
 {
   public:
-    static constexpr uint32_t MAX_NODES = (1U << 20) - 1;
+    static constexpr uint32_t MAX_NODES = (1U << 19) - 1;
     static constexpr uint32_t MAX_PORTS = 1U << 10;
+    // What a node with more ports than that may have.
+    static constexpr uint32_t MAX_WIDE_NODES = (1U << 14) - 1;
+    static constexpr uint32_t MAX_WIDE_PORTS = MAX_PORTS + (1U << 15);
     static constexpr uint32_t CONTROL = 1; //!< or-ed to the context of an arrival
 
     static constexpr uint32_t GLOBAL = 0xffffffff; //!< Simulator::NO_CONTEXT
@@ -49,14 +54,27 @@ class RdmaEventOrder
     /// \return the context of frames that arrive at a port of a node
     static constexpr uint32_t ArrivalContext(uint32_t node, uint32_t port)
     {
-        return node < MAX_NODES && port < MAX_PORTS ? ARRIVAL | node << 11 | port << 1 : node;
+        if (port < MAX_PORTS)
+        {
+            return node < MAX_NODES ? ARRIVAL | node << 11 | port << 1 : node;
+        }
+        return node < MAX_WIDE_NODES && port < MAX_WIDE_PORTS
+                   ? ARRIVAL | WIDE | node << 16 | (port - MAX_PORTS) << 1
+                   : node;
     }
 
     /// \return the node of an event, whichever kind its context is of
     static constexpr uint32_t NodeOf(uint32_t context)
     {
-        return (context & ARRIVAL) ? (IsGlobal(context) ? GLOBAL : context >> 11 & MAX_NODES)
-                                   : context;
+        if (!(context & ARRIVAL))
+        {
+            return context;
+        }
+        if (context & WIDE)
+        {
+            return IsGlobal(context) ? GLOBAL : context >> 16 & MAX_WIDE_NODES;
+        }
+        return context >> 11 & MAX_NODES;
     }
 
     static constexpr bool IsGlobal(uint32_t context)
@@ -72,6 +90,7 @@ class RdmaEventOrder
 
   private:
     static constexpr uint32_t ARRIVAL = 1U << 31;
+    static constexpr uint32_t WIDE = 1U << 30;
 };
 
 } // namespace ns3

@@ -178,19 +178,38 @@ class RdmaEventOrderTestCase : public TestCase
             NS_TEST_EXPECT_MSG_EQ(ev.key.m_context, context, "the node's number is seen");
             NS_TEST_EXPECT_MSG_EQ(peeked.key.m_context, context, "peeking too");
         }
-        // Beyond what a context has room for: plain node numbers.
-        NS_TEST_EXPECT_MSG_EQ(RdmaEventOrder::ArrivalContext(RdmaEventOrder::MAX_NODES, 0),
-                              RdmaEventOrder::MAX_NODES,
-                              "a node too many");
-        NS_TEST_EXPECT_MSG_EQ(RdmaEventOrder::ArrivalContext(7, RdmaEventOrder::MAX_PORTS),
-                              7,
-                              "a port too many");
+        // Ports of a node are in order, however many there are; limits are where they are said.
+        constexpr uint32_t PORTS = RdmaEventOrder::MAX_PORTS;
+        constexpr uint32_t WIDE_PORTS = RdmaEventOrder::MAX_WIDE_PORTS;
+        for (const uint32_t node : {0U, 7U, RdmaEventOrder::MAX_WIDE_NODES - 1})
+        {
+            uint32_t before = node; // its own events come first
+            for (const uint32_t port :
+                 {0U, 1U, PORTS - 1, PORTS, PORTS + 1, 2 * PORTS, WIDE_PORTS - 1})
+            {
+                const uint32_t context = RdmaEventOrder::ArrivalContext(node, port);
+                NS_TEST_EXPECT_MSG_GT(context, before, "port " << port << " of node " << node);
+                before = context | RdmaEventOrder::CONTROL;
+                NS_TEST_EXPECT_MSG_GT(before, context, "a MAC control frame is last");
+                NS_TEST_EXPECT_MSG_EQ(RdmaEventOrder::NodeOf(context), node, "of its node");
+                NS_TEST_EXPECT_MSG_EQ(RdmaEventOrder::NodeOf(before), node, "of its node");
+                NS_TEST_EXPECT_MSG_EQ(RdmaEventOrder::IsGlobal(before), false, "of a node");
+            }
+        }
         const uint32_t last = RdmaEventOrder::ArrivalContext(RdmaEventOrder::MAX_NODES - 1,
                                                              RdmaEventOrder::MAX_PORTS - 1);
-        NS_TEST_EXPECT_MSG_NE((last | RdmaEventOrder::CONTROL), none, "not taken for no context");
         NS_TEST_EXPECT_MSG_EQ(RdmaEventOrder::NodeOf(last | RdmaEventOrder::CONTROL),
                               RdmaEventOrder::MAX_NODES - 1,
                               "the last one");
+        // Beyond what a context has room for: plain node numbers.
+        for (const auto& [node, port] : {std::pair{RdmaEventOrder::MAX_NODES, 0U},
+                                         std::pair{RdmaEventOrder::MAX_WIDE_NODES, PORTS},
+                                         std::pair{7U, WIDE_PORTS}})
+        {
+            NS_TEST_EXPECT_MSG_EQ(RdmaEventOrder::ArrivalContext(node, port),
+                                  node,
+                                  "port " << port << " of node " << node);
+        }
     }
 };
 
