@@ -16,11 +16,12 @@ namespace results
 namespace
 {
 
-/// The slowest is the greatest; ties by flow number, so that runs repeat.
+/// The slowest is the greatest; ties by flow number, so that runs repeat: the first one, as of
+/// thousands that are equally slow each later one would take the place of another.
 bool
 Faster(const FlowRecord& a, const FlowRecord& b)
 {
-    return std::make_pair(a.Slowdown(), a.flow) < std::make_pair(b.Slowdown(), b.flow);
+    return std::make_pair(a.Slowdown(), b.flow) < std::make_pair(b.Slowdown(), a.flow);
 }
 
 bool
