@@ -4,6 +4,8 @@
 #ifndef PREFETCH_LINE_H
 #define PREFETCH_LINE_H
 
+#include <cstdint>
+
 namespace ns3
 {
 
@@ -22,13 +24,17 @@ PrefetchLine(const void* address)
     asm volatile("");
 }
 
-/// The same of all lines from one address to the other.
+/// The same of all lines from one address to the other. (The first one may begin before it: by
+/// steps from `begin` itself the last line of what lies across lines would be left out.)
 inline void
 PrefetchLines(const void* begin, const void* end)
 {
-    for (const char* at = static_cast<const char*>(begin); at < end; at += 64)
+    constexpr std::uintptr_t LINE = 64;
+    const auto last = reinterpret_cast<std::uintptr_t>(end);
+    for (std::uintptr_t at = reinterpret_cast<std::uintptr_t>(begin) / LINE * LINE; at < last;
+         at += LINE)
     {
-        PrefetchLine(at);
+        PrefetchLine(reinterpret_cast<const void*>(at));
     }
 }
 

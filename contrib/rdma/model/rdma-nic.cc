@@ -303,10 +303,17 @@ RdmaNic::OnFrame(RdmaPort*, RdmaFrame* frame, int64_t now)
 }
 
 void
+RdmaNic::PrefetchRequest(const RdmaRequester::Sender& sender, std::size_t place)
+{
+    const RdmaWorkRequest* request = sender.requests.data() + place;
+    PrefetchLines(request, request + 1); // mostly in two
+}
+
+void
 RdmaNic::PrefetchTurns(const RdmaQueuePair* next)
 {
     const RdmaRequester::Sender& sender = *next->m_requester.m_sender;
-    PrefetchLine(sender.requests.data() + sender.cursor);
+    PrefetchRequest(sender, sender.cursor);
     if (const RdmaSenderClock* clock = sender.clock.get())
     {
         PrefetchLines(clock, clock + 1);
@@ -400,7 +407,7 @@ RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
         else if (acknowledgesAll(qp, frame))
         {
             const RdmaRequester::Sender& sender = *qp->m_requester.m_sender;
-            PrefetchLine(sender.requests.data() + sender.first);
+            PrefetchRequest(sender, sender.first);
         }
     }
     if (depth == 0)
@@ -410,11 +417,7 @@ RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
         PrefetchLine(&m_dscpOfPriority);
         PrefetchLine(m_restingSenders.data() + m_restingSenders.size());
     }
-    else if (depth > 2)
-    {
-        return;
-    }
-    if (!m_readyMask)
+    if (!m_readyMask || depth > 3)
     {
         return;
     }
@@ -431,9 +434,14 @@ RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
             PrefetchLines(second, second + 1);
         }
     }
-    else
+    else if (depth == 2)
     {
         PrefetchTurns(next);
+    }
+    else if (const RdmaSenderClock* clock = next->m_requester.m_sender->clock.get())
+    {
+        const RdmaRequestTimes* times = clock->times.data() + next->m_requester.m_sender->cursor;
+        PrefetchLines(times, times + 1);
     }
 }
 
