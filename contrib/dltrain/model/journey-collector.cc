@@ -139,11 +139,11 @@ JourneyCollector::NoteOrdinary(const FabricBaseline& baseline, int64_t nowPs)
 void
 JourneyCollector::Add(const results::FlowRecord& record,
                       uint64_t queuePair,
-                      uint32_t& wayNoted,
+                      bool& wayNoted,
                       const results::MessageParts* parts,
                       const results::FlowTable& flows)
 {
-    if (parts && std::exchange(wayNoted, m_measurement) != m_measurement)
+    if (parts && !std::exchange(wayNoted, true))
     {
         m_flowWays.Add(queuePair, *parts);
     }
@@ -181,7 +181,6 @@ void
 JourneyCollector::StartMeasuring(int64_t nowPs)
 {
     m_flowWays.Clear();
-    ++m_measurement;
     m_attribution.Clear();
     if (m_paths)
     {

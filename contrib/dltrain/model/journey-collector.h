@@ -71,11 +71,12 @@ class JourneyCollector
     void NoteOrdinary(const FabricBaseline& baseline, int64_t nowPs);
 
     /// A measured message is complete. \param queuePair its sender \param wayNoted of the queue
-    /// pair, 0 at first, kept by the caller: what spares looking it up among all that have sent
+    /// pair, kept by the caller, false since measuring began: what spares looking it up among all
+    /// that have sent
     /// \param parts null: not noted
     void Add(const results::FlowRecord& record,
              uint64_t queuePair,
-             uint32_t& wayNoted,
+             bool& wayNoted,
              const results::MessageParts* parts,
              const results::FlowTable& flows);
 
@@ -121,7 +122,6 @@ class JourneyCollector
     JourneyParts m_parts;
     results::TailAttribution m_attribution;
     results::FlowWays m_flowWays;
-    uint32_t m_measurement{1};                   //!< wayNoted of those whose ways m_flowWays has
     std::unique_ptr<results::PathTable> m_paths; //!< null: nobody asked
     ns3::RdmaJourney::Wanted m_wanted;           //!< by m_paths
     /// By receiving endpoint, whose events alone touch it: packets by sending endpoint and way.

@@ -84,7 +84,6 @@ PendingMessages::Add(Sender& sender, const Message& message)
     m_pool[entry] = {message, NONE};
     (sender.m_head == NONE ? sender.m_head : m_pool[sender.m_tail].next) = entry;
     sender.m_tail = entry;
-    ++sender.count;
 }
 
 bool
@@ -109,13 +108,24 @@ PendingMessages::Take(Sender& sender, bool read, Message& message)
     }
     m_pool[entry].next = m_free;
     m_free = entry;
-    --sender.count;
     return true;
+}
+
+uint32_t
+PendingMessages::Count(const Sender& sender) const
+{
+    uint32_t count = 0;
+    for (uint32_t entry = sender.m_head; entry != NONE; entry = m_pool[entry].next)
+    {
+        ++count;
+    }
+    return count;
 }
 
 void
 PendingMessages::ForgetMeasured()
 {
+    m_senders.ForEach([](Sender& sender) { sender.wayNoted = false; });
     for (Entry& entry : m_pool)
     {
         entry.message.measured = false;

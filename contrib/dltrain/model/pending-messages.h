@@ -34,26 +34,22 @@ class PendingMessages
         ns3::RdmaOperation operation{ns3::RdmaOperation::WRITE};
     };
 
-    /// How long a message of a size takes alone.
-    struct Ideal
-    {
-        uint64_t bytes{UINT64_MAX};
-        int64_t time{0}; //!< ps
-    };
-
     /// What is known of a queue pair that messages were posted to.
-    struct alignas(64) Sender
+    struct Sender
     {
-        uint32_t count{0}; //!< messages under way
+        static constexpr uint32_t NO_SIZE = UINT32_MAX; //!< it and larger ones are not remembered
+
         uint32_t fromGpu{results::FlowRecord::NO_GPU};
         uint32_t toGpu{results::FlowRecord::NO_GPU};
-        bool failed{false};
-        // What messages were of late, of two sizes: pieces of a vector have one or the other.
+        // What messages were of late, and how long those of two sizes take alone: pieces of a
+        // vector have one or the other.
+        uint32_t idealTo{UINT32_MAX};
         bool idealImmediate{false};
         ns3::RdmaOperation idealOperation{ns3::RdmaOperation::WRITE};
-        uint32_t idealTo{UINT32_MAX};
-        uint32_t wayNoted{0}; //!< JourneyCollector::Add
-        std::array<Ideal, 2> ideals;
+        bool failed{false};
+        bool wayNoted{false}; //!< JourneyCollector::Add
+        std::array<uint32_t, 2> idealBytes{NO_SIZE, NO_SIZE};
+        std::array<int64_t, 2> ideals{}; //!< ps
 
       private:
         friend class PendingMessages;
@@ -61,7 +57,7 @@ class PendingMessages
         uint32_t m_tail{UINT32_MAX};
     };
 
-    static_assert(sizeof(Sender) == 64);
+    static_assert(sizeof(Sender) == 48); // there is one for each pair of ranks
 
     explicit PendingMessages(uint32_t endpoints);
 
@@ -86,7 +82,10 @@ class PendingMessages
         return sender.m_head == NONE ? nullptr : &m_pool[sender.m_head].message;
     }
 
-    /// Nothing of what is under way is measured.
+    /// \return how many are under way
+    uint32_t Count(const Sender& sender) const;
+
+    /// Nothing of what is under way is measured, and no way is noted.
     void ForgetMeasured();
 
   private:

@@ -72,6 +72,16 @@ class Slots
         return m_things;
     }
 
+    /// \param change is called with each, those in gaps as well
+    template <class Change>
+    void ForEach(Change change)
+    {
+        for (T& thing : m_things)
+        {
+            change(thing);
+        }
+    }
+
   private:
     List m_things;
     std::vector<uint32_t> m_free;

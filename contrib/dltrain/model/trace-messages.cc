@@ -351,30 +351,39 @@ TraceCollector::IdealOf(const Completion& completion,
                         PendingMessages::Sender& state) const
 {
     const uint32_t to = completion.end.peer;
-    auto& [last, before] = state.ideals;
+    const auto compute = [&] {
+        return m_fabric.GetIdealCompletion(completion.end.endpoint,
+                                           to,
+                                           completion.bytes,
+                                           completion.hasImmediate,
+                                           operation,
+                                           m_options.atSender);
+    };
+    if (completion.bytes >= PendingMessages::Sender::NO_SIZE)
+    {
+        return compute();
+    }
+    auto& [bytes, bytesBefore] = state.idealBytes;
+    auto& [ideal, idealBefore] = state.ideals;
     if (state.idealImmediate != completion.hasImmediate || state.idealOperation != operation ||
         state.idealTo != to) // a queue pair may be reset and have another peer
     {
         state.idealImmediate = completion.hasImmediate;
         state.idealOperation = operation;
         state.idealTo = to;
-        last = before = {};
+        bytes = bytesBefore = PendingMessages::Sender::NO_SIZE;
     }
-    if (last.bytes != completion.bytes)
+    if (bytes != completion.bytes)
     {
-        std::swap(last, before);
+        std::swap(bytes, bytesBefore);
+        std::swap(ideal, idealBefore);
     }
-    if (last.bytes != completion.bytes)
+    if (bytes != completion.bytes)
     {
-        last = {completion.bytes,
-                m_fabric.GetIdealCompletion(completion.end.endpoint,
-                                            to,
-                                            completion.bytes,
-                                            completion.hasImmediate,
-                                            operation,
-                                            m_options.atSender)};
+        bytes = static_cast<uint32_t>(completion.bytes);
+        ideal = compute();
     }
-    return last.time;
+    return ideal;
 }
 
 void
@@ -485,7 +494,7 @@ TraceCollector::TellError(const End& failed)
     if (!sender.failed)
     {
         sender.failed = true;
-        m_outstanding -= IsRemote(failed) ? 0 : sender.count;
+        m_outstanding -= IsRemote(failed) ? 0 : m_pending.Count(sender);
     }
 }
 

@@ -371,7 +371,7 @@ struct RdmaFrameTag
 };
 
 /// From RdmaFramePool, and back to it with its frame.
-struct alignas(64) RdmaFrameExtra
+struct RdmaFrameExtra
 {
     RdmaFrameExtra* next;                 //!< in the pool
     Ptr<Packet> packet;                   //!< PACKET, ETHERNET: what NetDevice::Send was given
