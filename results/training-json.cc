@@ -72,7 +72,8 @@ TrainingResults::AddSpeeds(nlohmann::ordered_json* body) const
 {
     const double stepUs = GetStepUs();
     (*body)["samples_per_s"] = NumberOrNull(SamplesPerStep() / stepUs * 1e6);
-    (*body)["tflops_per_gpu"] = NumberOrNull(m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6);
+    (*body)["tflops_per_gpu"] =
+        HasFlops() ? NumberOrNull(m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6) : nullptr;
 }
 
 nlohmann::ordered_json
@@ -178,7 +179,7 @@ void
 TrainingResults::AddModelOnGpus(nlohmann::ordered_json* body) const
 {
     AddSpeeds(body);
-    (*body)["mfu"] = NumberOrNull(Utilization(GetStepUs()));
+    (*body)["mfu"] = HasFlops() ? NumberOrNull(Utilization(GetStepUs())) : nullptr;
     (*body)["peak_tflops_per_gpu"] = Peak() * 1e-12;
     (*body)["gpu_memory_bytes_estimate"] = m_scenario.plan.gpuMemoryBytes;
     const training::MemoryEstimate memory = training::EstimateMemory(m_scenario.options);

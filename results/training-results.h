@@ -117,6 +117,13 @@ class TrainingResults
      * the same ratio.
      */
     double Utilization(double stepUs) const;
+
+    /// \return whether it is known what is computed: layers of a user's profile need not say it
+    bool HasFlops() const
+    {
+        return m_scenario.plan.flopsPerGpuPerStep > 0;
+    }
+
     bool HasTokens() const;
     /// \return means over the measured steps of each size, us: as m_sizes
     std::vector<double> OfSizes(double Size::*sum) const;

@@ -224,6 +224,11 @@ TrainingResults::PrintThroughput(std::ostream& os) const
         os << ", " << HumanCount(static_cast<uint64_t>(samples * m_scenario.sequence + 0.5))
            << " tokens/s";
     }
+    if (!HasFlops())
+    {
+        os << "; TFLOP/s unknown: no layer says its FLOPs\n\n";
+        return;
+    }
     os << Format(", %.4g TFLOP/s per GPU, MFU %.1f%% of %.4g\n\n",
                  m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6,
                  100 * Utilization(stepUs),
@@ -243,9 +248,9 @@ TrainingResults::PrintCollectives(std::ostream& os) const
         os << "Messages a step        " << HumanBytes(m_sizes[0].messageBytes / n)
            << " by all GPUs together, within servers too\n";
     }
-    if (m_scenario.trace && m_sizes[0].sums.empty())
+    if (m_sizes[0].sums.empty())
     {
-        os << "\n";
+        os << (m_scenario.trace ? "\n" : "Collectives a step     none\n\n");
         return;
     }
     const double gpus = WorkingGpus();

@@ -305,8 +305,12 @@ ComputingText(const TrainingScenario& s, double seconds)
     const double flops =
         s.plan.flopsPerGpuPerStep *
         (s.served ? static_cast<double>(s.served->Replicas()) / s.served->Counted() : 1);
-    std::string text = SecondsText(seconds) + " a GPU" + (stages ? " of the slowest stage" : "") +
-                       Format(", %.4g TFLOP", flops * 1e-12) + (stages ? " on average" : "");
+    std::string text = SecondsText(seconds) + " a GPU" + (stages ? " of the slowest stage" : "");
+    if (flops <= 0)
+    {
+        return text + "; no layer says its FLOPs";
+    }
+    text += Format(", %.4g TFLOP", flops * 1e-12) + (stages ? " on average" : "");
     if (seconds > 0)
     {
         const double peak = s.options.gpu.Peak(s.options.dtype);

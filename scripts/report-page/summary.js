@@ -168,7 +168,7 @@ function stepTiles() {
   if (held && isNumber(held.reserved_bytes) && isNumber(held.allocated_bytes)) {
     tiles.push(tile("GPU memory", bytes(held.reserved_bytes), "PyTorch's allocator at most, rank " + held.rank + "; " + bytes(held.allocated_bytes) + " of it allocated"));
   }
-  if (isNumber(stats.samples_per_s)) tiles.push(tile("Samples a second", digit(stats.samples_per_s, 4), "all GPUs together; " + digit(stats.tflops_per_gpu, 3) + " TFLOP/s per GPU"));
+  if (isNumber(stats.samples_per_s)) tiles.push(tile("Samples a second", digit(stats.samples_per_s, 4), "all GPUs together" + (isNumber(stats.tflops_per_gpu) ? "; " + digit(stats.tflops_per_gpu, 3) + " TFLOP/s per GPU" : "")));
   if (isNumber(stats.mfu)) {
     tiles.push(tile("Model FLOPs utilization (MFU)", percent(stats.mfu), "of the peak of " + digit(stats.peak_tflops_per_gpu, 4) + " TFLOP/s per GPU"));
   }

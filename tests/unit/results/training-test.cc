@@ -462,6 +462,45 @@ TEST_F(Training, WaitingForTheHostIsNoCommunication)
     }
 }
 
+// Layers of a profile need not say their FLOPs. 8 samples in 30 us are 266,667 a second; a GPU of
+// 1 TFLOP/s that does 6e6 FLOPs in that time does 0.2 TFLOP/s, a fifth of its peak.
+TEST_F(Training, WithoutFlopsThereIsNoUtilization)
+{
+    for (const double flops : {0.0, 6e6})
+    {
+        scenario::TrainingScenario scenario;
+        scenario.plan = m_plan;
+        scenario.plan.samplesPerStep = 8;
+        scenario.plan.flopsPerGpuPerStep = flops;
+        scenario.options.gpu.peakBf16 = 1e12;
+        scenario.options.dtype = training::Dtype::kBf16;
+        TrainingResults results(scenario);
+        StepRecord step;
+        step.end = 30 * US;
+        step.computePs = 30 * US;
+        results.Add(step, 0);
+        const auto json = results.ToJson(nullptr, {});
+        EXPECT_NEAR(json["samples_per_s"].get<double>(), 8 / 30e-6, 1);
+        std::ostringstream text;
+        results.Print(text, nullptr);
+        const char* line = "266,667 samples/s; TFLOP/s unknown: no layer says its FLOPs\n";
+        if (flops > 0)
+        {
+            EXPECT_NEAR(json["tflops_per_gpu"].get<double>(), 0.2, 1e-9);
+            EXPECT_NEAR(json["mfu"].get<double>(), 0.2, 1e-9);
+            line = "266,667 samples/s, 0.2 TFLOP/s per GPU, MFU 20.0% of 1\n";
+        }
+        else
+        {
+            EXPECT_TRUE(json["tflops_per_gpu"].is_null());
+            EXPECT_TRUE(json["mfu"].is_null());
+        }
+        EXPECT_NE(text.str().find(line), std::string::npos) << text.str();
+        // Nothing was exchanged: a table without rows would be no answer.
+        EXPECT_NE(text.str().find("Collectives a step     none\n"), std::string::npos);
+    }
+}
+
 // Computing, then the optimizer on the host, while the network has nothing to do.
 TEST_F(Training, CriticalPathGoesThroughTheHost)
 {
