@@ -339,11 +339,11 @@ ModelParallelTransfers(const TrainingOptions& o, const RankWork& work, uint32_t 
             t.made = line.made;
             last[line.written].push_back(index);
         }
-        const auto [before, isFirst] = ahead.try_emplace(line.sequence, index);
-        if (line.sequence != 0 && !isFirst)
+        if (line.sequence != 0)
         {
+            const auto [before, isFirst] = ahead.try_emplace(line.sequence, index);
             // Those of one stream follow each other anyway.
-            if (transfers[before->second].task.stream != t.task.stream)
+            if (!isFirst && transfers[before->second].task.stream != t.task.stream)
             {
                 t.behind.push_back(before->second);
             }

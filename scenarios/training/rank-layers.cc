@@ -58,35 +58,20 @@ IsShared(const Operator& op)
     return op.kind == KernelClass::kMatrix && op.split == Split::kTensor && op.weights;
 }
 
-/// Experts of other ranks, of which each rank of a tensor group sends its share of the tokens:
-/// between the all-to-alls the group gathers all that it got, and shares out what comes of it, each
-/// token as often as it has been sent (NVIDIA/Megatron-LM@0014f13 megatron/core/transformer/moe/
-/// token_dispatcher.py, MoEAlltoAllTokenDispatcher: A2A(EP) -> AG(TP) -> RS(TP) -> A2A(EP)). It is
-/// kept for backward as it was gathered, in the experts' order. Experts that all tokens go to
-/// gather and share out by themselves, as any MLP does (SharedExpertMLP of @0065cf8
-/// shared_experts.py there).
-void
-AddRoutedExchanges(const Part& part, const TrainingOptions& o, double elements, RankPart& rank)
+/// Experts of other ranks, to whom each rank of a tensor group sends its share of the tokens.
+bool
+SendsShares(const Part& part, const TrainingOptions& o)
 {
-    using coll::Op;
-    const auto over = [](Op op, uint64_t bytes) { return Exchange{op, GroupOf::kTensor, bytes}; };
-    const uint64_t routed = Bytes(o, elements * RoutedShare(*part.routing, o));
-    rank.beforeForward = {over(Op::kAllGather, routed)};
-    rank.afterForward = {over(Op::kReduceScatter, routed)};
-    rank.beforeBackward = {over(Op::kAllGather, routed)};
-    rank.afterBackward = {over(Op::kReduceScatter, routed)};
-    const bool shares = std::any_of(part.operators.begin(),
-                                    part.operators.end(),
-                                    [](const Operator& op) { return IsShared(op) && !op.expert; });
-    if (shares)
-    {
-        const uint64_t all = Bytes(o, elements);
-        rank.beforeForward.push_back(over(Op::kAllGather, all));
-        rank.afterForward.insert(rank.afterForward.begin(), over(Op::kReduceScatter, all));
-        rank.beforeBackward.push_back(over(Op::kAllGather, all));
-        rank.besideBackward = {over(Op::kAllGather, all)};
-        rank.afterBackward.insert(rank.afterBackward.begin(), over(Op::kReduceScatter, all));
-    }
+    return part.routing && o.expert > 1 && o.tensor > 1 && o.sequenceParallel;
+}
+
+/// A part with routing has experts that all tokens go to as well.
+bool
+HasExpertsOfAll(const Part& part)
+{
+    return std::any_of(part.operators.begin(), part.operators.end(), [](const Operator& op) {
+        return IsShared(op) && !op.expert;
+    });
 }
 
 /// Megatron's f and g, or what sequence parallelism makes of them.
@@ -98,16 +83,15 @@ AddTensorExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
         return;
     }
     const uint32_t sequence = o.Sequence() / o.context;
-    if (part.routing && o.expert > 1 && o.sequenceParallel)
-    {
-        AddRoutedExchanges(part, o, part.entry.At(o.microBatch, sequence), rank);
-        return;
-    }
     const auto bytes = [&](const Work& elements) {
         return Bytes(o, elements.At(o.microBatch, sequence));
     };
-    const uint64_t entry = bytes(part.entry);
-    const uint64_t exit = bytes(part.exit);
+    // What experts of other ranks alone need is gathered on the way to them: AddExpertExchanges.
+    // Experts that all tokens go to gather by themselves, as any MLP does (SharedExpertMLP of
+    // NVIDIA/Megatron-LM@0065cf8 megatron/core/transformer/moe/shared_experts.py).
+    const bool whole = !SendsShares(part, o) || HasExpertsOfAll(part);
+    const uint64_t entry = whole ? bytes(part.entry) : 0;
+    const uint64_t exit = whole ? bytes(part.exit) : 0;
     using coll::Op;
     if (entry > 0 && o.sequenceParallel)
     {
@@ -140,9 +124,15 @@ AddTensorExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
 }
 
 /// All-to-alls that take tokens to their experts and bring back what these make of them, outside of
-/// what a tensor group gathers and shares out. Where it adds up instead, all its ranks have sent
-/// all tokens, and it adds what has come back, weighted: once a token, however often it was sent
-/// (assumed; Megatron-LM has it with sequence parallelism only).
+/// what a tensor group exchanges.
+///
+/// Where each of its ranks has sent its share, the group gathers all that it got, and shares out
+/// what comes of it ahead of the way back, each token as often as it has been sent
+/// (NVIDIA/Megatron-LM@0014f13 megatron/core/transformer/moe/token_dispatcher.py,
+/// MoEAlltoAllTokenDispatcher: A2A(EP) -> AG(TP) -> RS(TP) -> A2A(EP)). It is kept for backward as
+/// it was gathered, in the experts' order. Where all ranks have sent all tokens, the group's
+/// all-reduce adds what has come back, weighted: once a token, however often it was sent (assumed;
+/// Megatron-LM has it with sequence parallelism only).
 void
 AddExpertExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
 {
@@ -178,14 +168,24 @@ AddExpertExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
         take(dispatch, there);
         take(combine, back);
     }
+    Exchanges there{dispatch};
+    Exchanges back{combine};
+    if (SendsShares(part, o))
+    {
+        const double got = part.entry.At(o.microBatch, o.Sequence() / o.context);
+        const uint64_t routed = Bytes(o, got * RoutedShare(*part.routing, o));
+        there.push_back(Exchange{coll::Op::kAllGather, GroupOf::kTensor, routed});
+        back.insert(back.begin(), Exchange{coll::Op::kReduceScatter, GroupOf::kTensor, routed});
+    }
     // Gradients go as their tokens did.
-    const auto back = [&](Exchanges& after) {
-        after.insert(o.sequenceParallel ? after.end() : after.begin(), combine);
-    };
-    rank.beforeForward.insert(rank.beforeForward.begin(), dispatch);
-    back(rank.afterForward);
-    rank.beforeBackward.insert(rank.beforeBackward.begin(), dispatch);
-    back(rank.afterBackward);
+    for (Exchanges* before : {&rank.beforeForward, &rank.beforeBackward})
+    {
+        before->insert(before->begin(), there.begin(), there.end());
+    }
+    for (Exchanges* after : {&rank.afterForward, &rank.afterBackward})
+    {
+        after->insert(o.sequenceParallel ? after->end() : after->begin(), back.begin(), back.end());
+    }
 }
 
 const Operator*

@@ -69,11 +69,6 @@ NearestFile(const std::string& path)
     return nearest.empty() ? "" : "; did you mean '" + Shown(folder + nearest, 200) + "'?";
 }
 
-} // namespace detail
-
-namespace detail
-{
-
 /// As WhyUnreadable has it, without a look for the nearest file. \param error why there is none, or
 /// 0
 inline std::string

@@ -54,14 +54,7 @@ RdmaRequester::StartClock(int64_t now)
     {
         clock.times.clear();
     }
-    if (clock.times.size() + 1 == own.requests.size())
-    {
-        clock.times.emplace_back(); // nearly always
-    }
-    else
-    {
-        clock.times.resize(own.requests.size()); // READs note nothing
-    }
+    clock.times.resize(own.requests.size()); // longer or, as READs note nothing, shorter
     RdmaRequestTimes& times = clock.times.back();
     times.started = RdmaRequestTimes::WAITS;
     times.base = ReadClock(now);
