@@ -38,6 +38,9 @@ class Alone(SystemTest):
                 self.assertGreaterEqual(ordinary["packets_sent"], 2 * segments)
                 self.assertGreaterEqual(ordinary["bytes_sent"], flows["all"] * 500003)
                 self.assertEqual(stats["data_packets"], 0)
+                # What its packets waited for is not known.
+                self.assertEqual(stats["attribution"]["messages"], 0)
+                self.assertEqual(stats["attribution"]["messages_unknown"], flows["all"])
                 self.assertIn("TCP              cubic", run.out)
                 self.assertIn("congestion control cubic;", run.out)
                 self.assertNotIn("dcqcn", run.out)

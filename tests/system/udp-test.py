@@ -48,6 +48,7 @@ class Alone(SystemTest):
             with self.subTest(nic=nic):
                 run = self.run_program(line)
                 flows = run.stats["flows"]
+                self.assertEqual(run.stats["attribution"]["messages_unknown"], flows["all"])
                 datagrams = math.ceil(size / (mtu - 28))
                 self.assertEqual(flows["datagrams_sent"], datagrams)
                 self.assertEqual(flows["datagrams_received"], datagrams)

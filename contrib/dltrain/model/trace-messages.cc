@@ -152,6 +152,11 @@ TraceCollector::AddMeasured(const PendingMessages::Message& message, results::Fl
         record.tag = message.tag;
         record.start = message.posted;
         m_flows->Add(record);
+        if (m_journeys)
+        {
+            bool noted = true; // no queue pair has sent it
+            m_journeys->Add(record, 0, noted, nullptr, *m_flows);
+        }
     }
 }
 
