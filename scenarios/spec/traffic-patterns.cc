@@ -181,7 +181,7 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
     const size_t before = v->errors.size();
     v->MustNotBeGiven({"bytes", "start-jitter"},
                       "has no meaning with --pattern=" + s->pattern +
-                          "; sizes are --sizes, starts follow from --load");
+                          "; sizes are drawn from what --sizes names, starts follow from --load");
     v->DecideUnlessGiven("sizes", "websearch");
     v->DecideUnlessGiven("load", "0.5");
     v->DecideUnlessGiven("load-of", "payload");

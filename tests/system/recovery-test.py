@@ -1203,6 +1203,32 @@ class Collective(RecoveryTest):
             self.assertEqual(failure["collectives_repeated"], 1)
             self.assertEqual(run.stats["recovery"]["ranks"], 12)
 
+    def test_no_rail_is_left(self):
+        """Each server has lost another NIC: rings would have to cross rails, which a network of
+        rails alone cannot do, however often the job is rebuilt.
+        """
+        for servers, nics in ((2, 2), (5, 3)):
+            for topology in ("rail-only", "rail-optimized"):
+                with self.subTest(f"{topology} {servers} {nics}"):
+                    line = (
+                        f"{self.LINE.replace('single-switch', topology)} --servers={servers}"
+                        f" --gpus-per-server={nics} --nics-per-server={nics} --algorithm=ring"
+                        f" --recovery=rebuild {TIMES} --timeout-exponent=4"
+                    )
+                    for number in range(nics):
+                        line += f" --fault=nic-down,at=20us,on=server-{number}:{number}"
+                    apart = topology == "rail-only"
+                    run = self.run_program(line, status=3 if apart else 0)
+                    of = run.stats["recovery"]
+                    self.assertEqual(run.stats["completed"], not apart)
+                    if apart:
+                        self.assertEqual(len(of["failures"]), 1)
+                        self.assertEqual(
+                            of["gave_up"],
+                            "no NIC is left that all servers have, and nothing joins the rails of"
+                            " this network",
+                        )
+
     def test_random_faults(self):
         """Each run ends with all its iterations, or says why."""
         for seed in range(RUNS):

@@ -249,6 +249,31 @@ class AsAJob(SystemTest):
             "cameras by UDP",
         )
 
+    def test_a_job_that_lost_datagrams_has_no_time(self):
+        """Both send at the rate of the one uplink. What is lost never arrives, so there is no last
+        arrival, and nothing to compare with the time alone.
+        """
+        flows = {"pattern": "permutation", "bytes": "20MB"}
+        udp = {"pattern": "permutation", "bytes": "5MB", "protocol": "udp"}
+        jobs = self.write(
+            "lost.json",
+            {
+                "jobs": [
+                    {"name": "copy", "hosts": [0, 2], "flows": flows},
+                    {"name": "cameras", "hosts": [1, 3], "flows": udp},
+                ]
+            },
+        )
+        run = self.run_program(self.LINE + jobs + SMALL)
+        copy, cameras = run.stats["jobs"]
+        self.assertGreater(cameras["datagrams_lost"], 0)
+        self.assertLess(cameras["flows_arrived"], cameras["flows"])
+        self.assertIsNone(cameras["time_us"])
+        self.assertIsNone(cameras["slower_by_others"])
+        self.assertGreater(cameras["time_alone_us"], 5e6 * 8 / 100e3)
+        self.assertGreater(copy["slower_by_others"], 1)
+        self.assertIn(f"; {cameras['flows_arrived']} of 2 flows arrived\n", run.out)
+
 
 class Refused(SystemTest):
     def test_what_cannot_be(self):

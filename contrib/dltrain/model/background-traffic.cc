@@ -235,8 +235,12 @@ BackgroundTraffic::Print(std::ostream& os, int64_t end) const
         os << "nothing measured\n";
         return;
     }
-    os << results::Format(m_spec.repeats ? "flows that began make %.3g" : "asked for %.3g",
-                          100 * GetLoad(end))
+    const double asked = m_spec.offered.load + m_spec.offered.incastLoad;
+    if (asked > 0)
+    {
+        os << results::Format("asked for %.3g%%, ", 100 * asked);
+    }
+    os << results::Format("flows that began make %.3g", 100 * GetLoad(end))
        << (ordinary ? "% of their links' rate, without headers" : "% of their links' rate");
     if (totals.fct.Count() == 0)
     {

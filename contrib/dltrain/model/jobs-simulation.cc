@@ -164,14 +164,20 @@ class JobsSimulation::Member : public FlowListener
         }
     }
 
-    /// us; nothing: it did not get so far
+    /// A flow of UDP that lost a datagram has ended, and not arrived.
+    bool HasLostFlows() const
+    {
+        return m_flows && m_flows->GetCounts().arrived < m_flows->GetCounts().ended;
+    }
+
+    /// us; nothing: it did not get so far, or there is no last arrival of all flows
     std::optional<double> GetTime() const
     {
         const double us =
             m_training
                 ? m_training->GetResults().GetStepUs()
                 : static_cast<double>(m_flows->GetCounts().lastArrival - m_job.start.ps) * 1e-6;
-        const bool known = m_training ? us > 0 : IsDone();
+        const bool known = m_training ? us > 0 : IsDone() && !HasLostFlows();
         return known ? std::optional<double>(us) : std::nullopt;
     }
 
@@ -440,7 +446,7 @@ JobsSimulation::Member::Print(std::ostream& os, const std::optional<double>& alo
         return us ? results::HumanTime(*us) : std::string("-");
     };
     const std::string exposed =
-        m_training ? results::HumanTime(m_training->GetResults().GetExposedUs()) : "-";
+        m_training && time ? results::HumanTime(m_training->GetResults().GetExposedUs()) : "-";
     const std::string slower =
         time && alone && *alone > 0 ? results::Format("%.2f", *time / *alone) : "-";
     os << results::Format("%-16s %10s %10s %7s %12s %10s",
@@ -450,7 +456,13 @@ JobsSimulation::Member::Print(std::ostream& os, const std::optional<double>& alo
                           slower.c_str(),
                           exposed.c_str(),
                           results::HumanBytes(static_cast<double>(Totals().bytes)).c_str());
-    os << "  " << WaitedWords() << (m_transport ? LossesText(*m_transport) : "") << "\n";
+    os << "  " << WaitedWords() << (m_transport ? LossesText(*m_transport) : "");
+    if (HasLostFlows())
+    {
+        os << "; " << results::HumanCount(m_flows->GetCounts().arrived) << " of "
+           << results::HumanCount(m_job.flows.size()) << " flows arrived";
+    }
+    os << "\n";
 }
 
 void

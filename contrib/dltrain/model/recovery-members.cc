@@ -381,6 +381,39 @@ RecoveryRun::FindNics() const
     return left;
 }
 
+std::string
+RecoveryRun::WhyNoRails() const
+{
+    const topo::Description& about = m_scenario.cluster.topology.About();
+    const Places::NicsInUse nics = NicsNow();
+    if (!about.railsApart || nics.empty())
+    {
+        return {};
+    }
+    const std::vector<uint32_t>* first = nullptr;
+    for (uint32_t server = 0; server < m_hosts.size(); ++server)
+    {
+        if (!IsInUse(server))
+        {
+            continue;
+        }
+        first = first ? first : &nics[server];
+        const bool same = std::equal(first->begin(),
+                                     first->end(),
+                                     nics[server].begin(),
+                                     nics[server].end(),
+                                     [&about](uint32_t one, uint32_t other) {
+                                         return one % about.rails == other % about.rails;
+                                     });
+        if (!same)
+        {
+            return "no NIC is left that all servers have, and nothing joins the rails of this "
+                   "network";
+        }
+    }
+    return {};
+}
+
 int64_t
 RecoveryRun::FindBegin(const Failed& failed, bool late)
 {

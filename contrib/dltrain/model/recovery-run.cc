@@ -368,8 +368,12 @@ RecoveryRun::Resume(uint32_t generation)
         last.recomputed = now;
     }
     last.nics = LostPorts(); // also what was lost meanwhile
-    std::string why;
-    if (m_suspended)
+    std::string why = WhyNoRails();
+    if (!why.empty())
+    {
+        // What would be made anew could not reach from one server to another.
+    }
+    else if (m_suspended)
     {
         m_suspended = false;
         JobRunner::Repeated again;

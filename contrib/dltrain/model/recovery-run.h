@@ -128,6 +128,8 @@ class RecoveryRun : public TrainingJobWatcher
     std::string WhyNoCollectives(const std::set<coll::Rank>& without) const;
     /// Of the job's servers, what is to be used from now on. \return empty: all
     Places::NicsInUse FindNics() const;
+    /// \return why rings over the NICs that are left do not reach from server to server, or nothing
+    std::string WhyNoRails() const;
     /// What passed since all was put down last is recovering.
     void Settle(int64_t now);
     /// What was done since then is lost, and the ranks end. \return ps
