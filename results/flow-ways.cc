@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace results
 {
@@ -24,25 +25,30 @@ FlowWays::Clear()
 {
     m_flows.clear();
     m_at.clear();
+    m_before.clear();
+    m_tooMany = false;
+}
+
+void
+FlowWays::Next()
+{
+    m_tooMany = m_tooMany || m_flows.size() > m_mostFlows;
+    m_flows.clear();
+    if (!m_at.empty())
+    {
+        m_before.push_back(std::move(m_at));
+        m_at.clear();
+    }
 }
 
 uint64_t
-FlowWays::FlowsAt(uint32_t end) const
+FlowWays::Count(const FlowsAt& at, const std::vector<std::vector<uint32_t>>& sets)
 {
-    return end < m_at.size() ? m_at[end] : 0;
-}
-
-std::optional<uint64_t>
-FlowWays::CountCollisions(const std::vector<std::vector<uint32_t>>& sets) const
-{
-    if (m_flows.size() > m_mostFlows)
-    {
-        return std::nullopt;
-    }
+    const auto flowsAt = [&at](uint32_t end) { return end < at.size() ? uint64_t{at[end]} : 0; };
     std::set<uint32_t> shared;
     for (const std::vector<uint32_t>& set : sets)
     {
-        if (std::any_of(set.begin(), set.end(), [this](uint32_t end) { return !FlowsAt(end); }))
+        if (std::any_of(set.begin(), set.end(), [&](uint32_t end) { return !flowsAt(end); }))
         {
             shared.insert(set.begin(), set.end());
         }
@@ -50,10 +56,25 @@ FlowWays::CountCollisions(const std::vector<std::vector<uint32_t>>& sets) const
     uint64_t pairs = 0;
     for (const uint32_t end : shared)
     {
-        const uint64_t flows = FlowsAt(end);
+        const uint64_t flows = flowsAt(end);
         pairs += flows ? flows * (flows - 1) / 2 : 0;
     }
     return pairs;
+}
+
+std::optional<uint64_t>
+FlowWays::CountCollisions(const std::vector<std::vector<uint32_t>>& sets) const
+{
+    if (m_tooMany || m_flows.size() > m_mostFlows)
+    {
+        return std::nullopt;
+    }
+    uint64_t most = Count(m_at, sets);
+    for (const FlowsAt& at : m_before)
+    {
+        most = std::max(most, Count(at, sets));
+    }
+    return most;
 }
 
 } // namespace results

@@ -41,18 +41,26 @@ class FlowWays
 
     void Clear();
 
+    /// Flows that come from now on meet none of those before.
+    void Next();
+
     /// \param sets of links that one choice is between: ends of the fabric, two or more; an end may
     /// be in several \return pairs of flows that share a link of a set of which another link has no
-    /// flow; a link counts once. nullopt: too many flows
+    /// flow; a link counts once. Of flows that do not meet each other the most that do. nullopt:
+    /// too many flows
     std::optional<uint64_t> CountCollisions(const std::vector<std::vector<uint32_t>>& sets) const;
 
   private:
+    using FlowsAt = std::vector<uint32_t>; //!< by end; those behind the last one have none
+
     void AddNew(const MessageParts& parts);
-    uint64_t FlowsAt(uint32_t end) const;
+    static uint64_t Count(const FlowsAt& at, const std::vector<std::vector<uint32_t>>& sets);
 
     std::size_t m_mostFlows;
+    bool m_tooMany{false}; //!< before Next
     std::unordered_set<uint64_t> m_flows;
-    std::vector<uint32_t> m_at; //!< by end
+    FlowsAt m_at;
+    std::vector<FlowsAt> m_before; //!< Next
 };
 
 } // namespace results

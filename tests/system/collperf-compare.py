@@ -108,6 +108,23 @@ class CollperfCompare(SystemTest):
             run = self.run_program(f"{line} --topology={network} --timeline=0")
             self.assertNotIn("ECMP  ", run.err)
 
+    def test_chance_of_each_choice_by_itself(self):
+        """Flows of what runs at another time share no link, and use none that was empty."""
+        line = (
+            "collperf --op=reduce_scatter --servers=3 --gpus-per-server=5 --nics-per-server=5"
+            " --topology=fat-tree -b 1M --report=0 --timeline=0"
+        )
+
+        def pairs(more):
+            stats = self.run_program(f"{line} {more}").stats
+            return stats["load_balancing"]["hash_collisions"]
+
+        ring, direct = pairs("--algorithm=ring"), pairs("--algorithm=direct")
+        self.assertGreater(ring, 0)
+        most = max(ring, direct)
+        for more in ("direct", "auto,direct", "direct -e 4M -f 4"):
+            self.assertEqual(pairs(f"--algorithm=ring --compare={more}"), most, more)
+
     def test_bound_of_a_root(self):
         # What the root of a gather lacks, (n-1)/n of S, comes over its port inside and over all
         # NICs of its server at once: these share nothing here. At least the other servers' part,

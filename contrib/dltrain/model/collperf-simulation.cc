@@ -237,6 +237,7 @@ CollperfSimulation::StartSize()
     m_firstLeft.reset();
     m_run.Control().SetPhase(rdma::ToString(rdma::Bytes(bytes)));
     std::fill(m_entered.begin(), m_entered.end(), 0);
+    m_run.Collector().Next();
     choice.runner->Forget(choice.communicator);
     m_what = m_scenario.CollectiveOf(bytes);
     choice.runner->Prepare(choice.communicator, m_what);

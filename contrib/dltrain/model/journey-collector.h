@@ -91,6 +91,12 @@ class JourneyCollector
     /// Complete the files. \param folder empty: there are none
     void Finish(const std::string& folder);
 
+    /// What is sent from now on meets nothing of what was sent before.
+    void Next()
+    {
+        m_flowWays.Next();
+    }
+
     const results::FlowWays& GetFlowWays() const
     {
         return m_flowWays;

@@ -125,11 +125,17 @@ PendingMessages::Count(const Sender& sender) const
 void
 PendingMessages::ForgetMeasured()
 {
-    m_senders.ForEach([](Sender& sender) { sender.wayNoted = false; });
+    ForgetWays();
     for (Entry& entry : m_pool)
     {
         entry.message.measured = false;
     }
+}
+
+void
+PendingMessages::ForgetWays()
+{
+    m_senders.ForEach([](Sender& sender) { sender.wayNoted = false; });
 }
 
 } // namespace dltrain

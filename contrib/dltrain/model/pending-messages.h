@@ -88,6 +88,9 @@ class PendingMessages
     /// Nothing of what is under way is measured, and no way is noted.
     void ForgetMeasured();
 
+    /// No way is noted.
+    void ForgetWays();
+
   private:
     static constexpr uint32_t NONE = UINT32_MAX;
 

@@ -142,6 +142,16 @@ TraceCollector::EndMessage(const PendingMessages::Message& message, results::Flo
 }
 
 void
+TraceCollector::Next()
+{
+    if (m_journeys)
+    {
+        m_journeys->Next();
+        m_pending.ForgetWays();
+    }
+}
+
+void
 TraceCollector::AddMeasured(const PendingMessages::Message& message, results::FlowRecord& record)
 {
     const bool measured =

@@ -44,6 +44,34 @@ TEST(FlowWays, OnlyBesideAnEmptyLink)
     EXPECT_EQ(ways.CountCollisions({{1, 2, 3}}), 0u);
 }
 
+// What runs at another time neither shares a link nor takes what is empty: 3 pairs of the first,
+// then 1, and none.
+TEST(FlowWays, OfThoseThatDoNotMeetTheMost)
+{
+    FlowWays ways(5);
+    for (uint64_t flow = 0; flow < 3; ++flow)
+    {
+        ways.Add(flow, Through({1}));
+    }
+    ways.Next();
+    EXPECT_EQ(ways.CountCollisions({{1, 2}}), 3u);
+    ways.Add(0, Through({2})); // known from before, and has another way now
+    ways.Add(1, Through({2}));
+    EXPECT_EQ(ways.CountCollisions({{1, 2}}), 3u);
+    ways.Next();
+    ways.Next();
+    ways.Add(9, Through({1}));
+    EXPECT_EQ(ways.CountCollisions({{1, 2}}), 3u);
+    for (uint64_t flow = 10; flow < 15; ++flow)
+    {
+        ways.Add(flow, Through({4}));
+    }
+    ways.Next();
+    EXPECT_EQ(ways.CountCollisions({{1, 2}}), std::nullopt) << "too many of one of them";
+    ways.Clear();
+    EXPECT_EQ(ways.CountCollisions({{1, 2}}), 0u);
+}
+
 TEST(FlowWays, OfTooManyFlowsNothingIsSaid)
 {
     FlowWays ways(5);
