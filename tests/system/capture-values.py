@@ -198,6 +198,20 @@ class Values(CaptureTest):
         self.assertEqual(said["losses"], [])
         self.assertEqual(said["finite"], [" ".join(["True"] * 12)] * 5)
 
+    def test_a_fork_of_all_generators(self):
+        """By itself: of several GPUs PyTorch warns that it may be slow."""
+        script = self.write(
+            "fork.py",
+            "import torch\n"
+            "def draws():\n"
+            "    return torch.rand(3, device='cuda').tolist()\n"
+            "with torch.random.fork_rng():\n"
+            "    a = draws()\n"
+            "print(a == draws())\n",
+        )
+        made = self.capture("python3", script, gpus_per_server=2)
+        self.assertEqual(made.output.splitlines(), ["True"])
+
     def test_a_large_storage_on_one_rank(self):
         """What one rank does not know, as only a GPU does, nobody waits for in vain."""
         text = COLLECTIVES.replace("LARGE", "True") + "print('end')"

@@ -369,37 +369,37 @@ RecoveryRun::Resume(uint32_t generation)
     }
     last.nics = LostPorts(); // also what was lost meanwhile
     std::string why = WhyNoRails();
-    if (!why.empty())
-    {
-        // What would be made anew could not reach from one server to another.
-    }
-    else if (m_suspended)
-    {
-        m_suspended = false;
-        JobRunner::Repeated again;
-        why = m_job.Rebuild(std::exchange(m_leaving, {}), {m_hosts, FindNics()}, &again);
-        last.repeated = again.collectives;
-        last.repeatedMessages = again.messages;
-        Log("the ranks go on; collectives that begin anew: " + std::to_string(again.collectives) +
-            ", messages: " + std::to_string(again.messages));
-        if (m_traffic && why.empty())
-        {
-            WriteAll(); // anew, of those that are left
-        }
-    }
-    else
-    {
-        m_since = m_stepEnd = now;
-        m_takenSince = m_takenOfStep = 0;
-        Log("the ranks begin again with " + m_job.NameOfRound(m_start.first));
-        why = m_job.Resume(m_start, {m_hosts, NicsNow()});
-    }
+    why = why.empty() ? GoOn(last) : why;
     if (!why.empty())
     {
         last.resumed = -1;
         last.action.clear();
         GiveUp(why);
     }
+}
+
+std::string
+RecoveryRun::GoOn(results::RecoveryRecord& last)
+{
+    if (!m_suspended)
+    {
+        m_since = m_stepEnd = RdmaClock::Now();
+        m_takenSince = m_takenOfStep = 0;
+        Log("the ranks begin again with " + m_job.NameOfRound(m_start.first));
+        return m_job.Resume(m_start, {m_hosts, NicsNow()});
+    }
+    m_suspended = false;
+    JobRunner::Repeated again;
+    std::string why = m_job.Rebuild(std::exchange(m_leaving, {}), {m_hosts, FindNics()}, &again);
+    last.repeated = again.collectives;
+    last.repeatedMessages = again.messages;
+    Log("the ranks go on; collectives that begin anew: " + std::to_string(again.collectives) +
+        ", messages: " + std::to_string(again.messages));
+    if (m_traffic && why.empty())
+    {
+        WriteAll(); // anew, of those that are left
+    }
+    return why;
 }
 
 void

@@ -148,6 +148,8 @@ class RecoveryRun : public TrainingJobWatcher
     /// All but reading what a checkpoint has is over.
     void Read(uint32_t generation);
     void Resume(uint32_t generation);
+    /// The ranks go on, or begin again. \return why they cannot, or nothing
+    std::string GoOn(results::RecoveryRecord& last);
     /// Of a checkpoint, one after the other; unless it is given up.
     void After(const rdma::Duration& time, std::function<void()> what);
     /// The states of the ranks begin to be written. \param then when they are

@@ -75,11 +75,11 @@ class TraceCollector : public ns3::RdmaNicWatcher
     /// results::FlowTable::AddOwner \return its number
     uint32_t AddOwner(const std::string& name, bool aside);
 
-    /// \return null: messages are not attributed
     /// What is sent from now on meets nothing of what was sent before: of flows on one link those
     /// that do not meet are no collision.
     void Next();
 
+    /// \return null: messages are not attributed
     const results::FlowWays* GetFlowWays() const
     {
         return m_journeys ? &m_journeys->GetFlowWays() : nullptr;

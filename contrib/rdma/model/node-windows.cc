@@ -467,22 +467,25 @@ NodeWindows::SortNotes(std::size_t begin, std::size_t end)
     // They are spread over the window: of as many bins as there are notes most have one or two. To
     // sort them all at once costs three times as much, as no processor foresees how two compare.
     // Where thousands of nodes do the same at the same time they are spread over contexts.
-    const auto [early, late] =
-        std::minmax_element(notes, notes + size, [](auto& a, auto& b) { return a.ts < b.ts; });
-    const bool byTime = early->ts < late->ts;
-    const auto keyOf = [byTime](const Told& told) {
+    bool byTime = true;
+    int64_t first = 0;
+    int64_t last = 0;
+    const auto keyOf = [&byTime](const Told& told) {
         return byTime ? told.ts : int64_t{told.context};
     };
-    int64_t first = keyOf(*early);
-    int64_t last = keyOf(*late);
-    if (!byTime)
-    {
-        for (std::size_t i = 0; i < size; ++i)
+    const auto findBounds = [&] {
+        first = last = keyOf(*notes);
+        for (std::size_t i = 1; i < size; ++i)
         {
             first = std::min(first, keyOf(notes[i]));
             last = std::max(last, keyOf(notes[i]));
         }
-        if (first == last)
+        return first < last;
+    };
+    if (!findBounds())
+    {
+        byTime = false;
+        if (!findBounds())
         {
             std::sort(notes, notes + size);
             return;
@@ -493,7 +496,7 @@ NodeWindows::SortNotes(std::size_t begin, std::size_t end)
     {
         ++shift;
     }
-    const auto binOf = [=](const Told& told) {
+    const auto binOf = [&](const Told& told) {
         return static_cast<std::size_t>((keyOf(told) - first) >> shift);
     };
     const std::size_t bins = m_notesBefore.size(); // behind those of whoever sorts a bin by this

@@ -445,9 +445,10 @@ class RdmaNic : public Object, public RdmaPortUser
     /// it is prepared.
     template <bool Limited>
     RdmaFrame* Choose(uint8_t pausedMask, int64_t now);
+    /// \param place among the sender's requests
+    static void PrefetchRequest(const RdmaRequester::Sender& sender, std::size_t place);
     /// Of queue pairs that send in turn each finds its state cold: fetches what the next will read,
     /// of the one behind it less, of the third less still. \param next was fetched like that
-    static void PrefetchRequest(const RdmaRequester::Sender& sender, std::size_t place);
     static void PrefetchTurns(const RdmaQueuePair* next);
 
     // Of messages, what watches the NIC hears before the queue pair's user does.

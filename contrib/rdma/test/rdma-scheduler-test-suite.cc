@@ -198,6 +198,7 @@ class RdmaEventOrderTestCase : public TestCase
         }
         const uint32_t last = RdmaEventOrder::ArrivalContext(RdmaEventOrder::MAX_NODES - 1,
                                                              RdmaEventOrder::MAX_PORTS - 1);
+        NS_TEST_EXPECT_MSG_NE((last | RdmaEventOrder::CONTROL), none, "not taken for no context");
         NS_TEST_EXPECT_MSG_EQ(RdmaEventOrder::NodeOf(last | RdmaEventOrder::CONTROL),
                               RdmaEventOrder::MAX_NODES - 1,
                               "the last one");

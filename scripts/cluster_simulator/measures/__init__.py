@@ -3,7 +3,6 @@
 
 from .gpu_time import (
     call_times,
-    count_operations,
     group_size,
     measured_from,
     segments,

@@ -31,6 +31,7 @@ FORMATS = ("png", "svg", "pdf")
 BLUE, RED, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 DEEP, ORANGE, SKY, BLACK = "#004B77", "#E69F00", "#56B4E9", "#000000"
 GREY, PALE = "#777777", "#E4E4E4"
+VIOLET, LEAF, MAROON, BROWN = "#6A3D9A", "#66A61E", "#7A0019", "#8C6D1F"
 COLOURS = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, BLACK)
 MARKERS = "osD^vP"
 DASHES = ("-", (0, (4.5, 1.5)), (0, (1.8, 1)), (0, (6, 1.2, 1.6, 1.2)))
@@ -87,13 +88,13 @@ CALL_COLOURS = {
     "all-gather": ORANGE,
     "reduce-scatter": GREEN,
     "all-reduce": RED,
-    "send activations": "#6A3D9A",
-    "receive activations": "#66A61E",
-    "send gradients": "#7A0019",
-    "receive gradients": "#8C6D1F",
+    "send activations": VIOLET,
+    "receive activations": LEAF,
+    "send gradients": MAROON,
+    "receive gradients": BROWN,
 }
 # Of operations that have no colour of their own, in this order as far as no other has it.
-SPARE = (SKY, PURPLE, BLUE, BLACK, "#8C6D1F", "#6A3D9A", "#66A61E", "#7A0019", ORANGE, GREEN, RED)
+SPARE = (SKY, PURPLE, BLUE, BLACK, BROWN, VIOLET, LEAF, MAROON, ORANGE, GREEN, RED)
 HATCHES = ("", "/////", ".....", "xxxxx", "-----")
 REST = "#BBBBBB"  # of operations that are drawn together, and of nothing else
 

@@ -9,7 +9,19 @@ import matplotlib
 from ..errors import InvalidInput
 from ..files import replaced
 from ..sweep.store import options_of
-from .style import COLOURS, DASHES, DEEP, MARKERS, STYLE, WIDTH, make_figure
+from .style import (
+    BROWN,
+    COLOURS,
+    DASHES,
+    DEEP,
+    LEAF,
+    MARKERS,
+    MAROON,
+    STYLE,
+    VIOLET,
+    WIDTH,
+    make_figure,
+)
 
 # Unit of a column's name: (factor, unit) from the smallest on; the largest that leaves the values
 # above one is taken.
@@ -18,7 +30,7 @@ SCALES = {
     "bytes": [(1, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")],
 }
 # Seven more than pictures of runs have: a grid has many lines.
-LINES = (*COLOURS, "#7A0019", "#8C6D1F", "#6A3D9A", "#66A61E", "#999999", DEEP, "#FF66CC")
+LINES = (*COLOURS, MAROON, BROWN, VIOLET, LEAF, "#999999", DEEP, "#FF66CC")
 UNITS = {"GBps": "GB/s", "gbps": "Gb/s", "s": "s", "per_s": "1/s"}
 
 
