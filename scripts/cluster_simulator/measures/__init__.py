@@ -3,6 +3,7 @@
 
 from .gpu_time import (
     call_times,
+    count_operations,
     group_size,
     measured_from,
     segments,

@@ -169,10 +169,15 @@ def _count_steps(calls):
     return calls.loc[calls["step"] > 0, "step"].nunique()
 
 
+def count_operations(run):
+    """How many there are, of which call_times() has those with the most time."""
+    return operations(_own_calls(counting_calls(run))["call"]).nunique()
+
+
 def call_times(run):
-    """([(operation, time of or behind computing, exposed time, whether it communicates)] of a step,
+    """[(operation, time of or behind computing, exposed time, whether it communicates)] of a step,
     us a GPU: of messages and collectives while any of them is under way. Receives only wait. What
-    the host does is None of both. Those with the most time, and how many more there are.)
+    the host does is None of both.
     """
     calls, weight = shares(run, counting_calls(run))
     calls = _own_calls(calls)
@@ -200,7 +205,7 @@ def call_times(run):
             on_host = (these["kind"] == "host").all()
             rows.append((name, took.sum(), 0, None if on_host else False))
     rows = sorted(rows, key=lambda row: -row[1] - row[2])[:12]
-    return sorted(rows, key=lambda row: bool(row[3])), len(longest) - len(rows)
+    return sorted(rows, key=lambda row: bool(row[3]))
 
 
 def stream_order(calls):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Where the time of a training step goes: bars."""
 
-from ..measures import call_times, some_blocks, step_parts
+from ..measures import call_times, count_operations, some_blocks, step_parts
 from .style import (
     DEEP,
     NARROW,
@@ -46,7 +46,7 @@ def draw_step(items, width):
                 name = f"{text(item.label, 20)}, {some}" if some else item.label
                 rows.append((name if step is None else f"step {step}", *parts))
     single = len(items) == 1 and not items[0].run.calls().empty
-    kinds, more = call_times(items[0].run) if single else ([], 0)
+    kinds = call_times(items[0].run) if single else []
     heights = [0.30 * len(rows) + 0.1] + ([0.26 * len(kinds) + 0.1] if kinds else [])
     legend_lines = 2 if width >= NARROW else 4
     figure, axes = make_figure(
@@ -59,7 +59,8 @@ def draw_step(items, width):
     draw_step_bars(axes[0][0], rows, width, state_names([item.run for item in items]))
     if kinds:
         draw_call_bars(axes[1][0], kinds, width)
-        if more:
+        more = count_operations(items[0].run) - len(kinds)
+        if more > 0:
             say_left_out(figure, [f"{more:,} more operations, {len(kinds)} are drawn"])
     heading(figure, items)
     return figure
