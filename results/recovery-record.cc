@@ -89,7 +89,8 @@ InWords(const RecoveryRecord& r, const std::string& step)
 {
     std::string text = r.failed < 0 ? "" : "failed at " + When(r.failed) + ", ";
     text += "known at " + When(r.known) + " by the " + r.by + ": " + r.what;
-    text += r.failed < 0 ? " (no fault explains it)" : "";
+    // NICs that are lost are told of below.
+    text += r.failed < 0 && r.nics.empty() ? " (no fault explains it)" : "";
     // Of a server that works only its GPU has failed, even if another one takes its place.
     std::vector<std::string> failed = r.gpus;
     for (const std::string& server : r.servers)

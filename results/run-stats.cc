@@ -16,12 +16,17 @@ QuantilesOf(const QuantileSketch& sketch, double unit)
             sketch.Quantile(0.99) / unit,
             sketch.Quantile(0.999) / unit,
             sketch.Max() / unit,
-            sketch.Mean() / unit};
+            sketch.Mean() / unit,
+            sketch.Count()};
 }
 
 nlohmann::ordered_json
 ToJson(const Quantiles& q)
 {
+    if (q.values == 0)
+    {
+        return nullptr;
+    }
     return {{"p50", q.p50},
             {"p90", q.p90},
             {"p99", q.p99},

@@ -29,10 +29,12 @@ struct Quantiles
     double p999{0};
     double max{0};
     double mean{0};
+    uint64_t values{0}; //!< of how many
 };
 
 /// \param unit every value is divided by it
 Quantiles QuantilesOf(const QuantileSketch& sketch, double unit = 1);
+/// \return null of no value
 nlohmann::ordered_json ToJson(const Quantiles& quantiles);
 
 /// A directed link over the measured time.

@@ -46,6 +46,7 @@ OptionsOfPackets()
                                                      "cc-preset",
                                                      "window",
                                                      "variable-window",
+                                                     "ack-every",
                                                      "timeout-exponent",
                                                      "retry-count",
                                                      "transport",

@@ -39,6 +39,10 @@ MakeConnections(Validation* v)
     ConnectionSpec spec;
     spec.queuePairs = v->values.U32("qps-per-connection");
     spec.split = v->values.Flag("split-data-on-qps");
+    if (spec.queuePairs == 1)
+    {
+        v->NoteIfSet({"split-data-on-qps"}, "has no effect with --qps-per-connection=1");
+    }
     return spec;
 }
 

@@ -202,7 +202,7 @@ def numbers_of(label, run, lows):
     stats = run.stats
     slowdown, jain = stats.get("fct_slowdown") or {}, stats.get("fairness") or {}
     row = {"run": label, "flows": stats.get("messages") or 0}
-    # Of no flow there is none of these, instead of the zeros of stats.json.
+    # Of no flow there is none of these; older stats.json have zeros there.
     arrived = row["flows"] > 0
     row.update(
         {

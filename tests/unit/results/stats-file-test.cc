@@ -60,6 +60,16 @@ TEST(Stats, WhatIsOfTheMeasuredPartIsNullWhenNothingWasMeasured)
     EXPECT_FALSE(j.contains("attribution")) << "not noted";
 }
 
+TEST(Stats, QuantilesOfNothingAreNull)
+{
+    QuantileSketch sketch;
+    EXPECT_TRUE(ToJson(QuantilesOf(sketch)).is_null());
+    sketch.Add(0);
+    const ordered_json j = ToJson(QuantilesOf(sketch));
+    EXPECT_EQ(j["p99"], 0) << "one that took no time is something";
+    EXPECT_EQ(j["mean"], 0);
+}
+
 TEST(Stats, RatesOfARunWithoutEventsAreZero)
 {
     ordered_json j;

@@ -357,6 +357,29 @@ TEST(SilentOptions, AlgorithmsThatNothingTakes)
               "--algorithm: reduce_scatter=ring has no effect: this run does no reduce_scatter");
 }
 
+TEST(SilentOptions, OfQueuePairsAndTheirPackets)
+{
+    const auto notes = [](const std::string& options) {
+        const auto parsed = ParseWords<CollperfScenario>("--ranks=8 -b 1M " + options);
+        EXPECT_TRUE(parsed.scenario) << options;
+        return Join(parsed.notes, "\n");
+    };
+    const std::string alone = "--split-data-on-qps has no effect with --qps-per-connection=1";
+    EXPECT_EQ(notes("--split-data-on-qps"), alone);
+    EXPECT_EQ(notes("--split-data-on-qps --qps-per-connection=1"), alone);
+    EXPECT_EQ(notes("--split-data-on-qps --qps-per-connection=3"), "");
+    EXPECT_EQ(notes("--split-data-on-qps=0"), "");
+    EXPECT_EQ(notes("--ack-every=4"), "");
+    for (const char* network : {"fluid", "analytic"})
+    {
+        const auto parsed = ParseWords<CollperfScenario>(
+            "--ranks=8 -b 1M --ack-every=4 --network=" + std::string(network));
+        ASSERT_EQ(parsed.errors.size(), 1U) << network;
+        EXPECT_EQ(parsed.errors[0].Text(),
+                  "--ack-every=4: has no meaning without packets; allowed: with --network=packet");
+    }
+}
+
 // Measured times are not scaled: what they were measured with is checked where the file says it,
 // and told where it does not.
 TEST(SilentOptions, ProfilesOfAnotherShape)
