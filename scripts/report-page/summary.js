@@ -164,6 +164,9 @@ function stepTiles() {
   tiles.push(tile("Exposed communication", time(stats.exposed_communication_time_us), percent(stats.exposed_communication_time_us / step)
     + " of the step, waiting for slower ranks included" + (stats.bubble_time_us > 0 ? ", " + time(stats.bubble_time_us) + " of it bubble" : "")
     + "; under way for " + time(stats.communication_time_us) + (fewer() ? " (rough, as a bubble is: no straight line over blocks)" : "")));
+  for (const [name, value, what] of [["Offloading", stats.offload_time_us, "copies over PCIe and the CPU\u2019s optimizer"], ["Loading data", stats.data_loading_time_us, "the next batch"]]) {
+    if (isNumber(value) && value > 0) tiles.push(tile(name, time(value), percent(value / step) + " of the step with nothing under way but " + what));
+  }
   const held = stats.gpu_memory_peak;
   if (held && isNumber(held.reserved_bytes) && isNumber(held.allocated_bytes)) {
     tiles.push(tile("GPU memory", bytes(held.reserved_bytes), "PyTorch's allocator at most, rank " + held.rank + "; " + bytes(held.allocated_bytes) + " of it allocated"));

@@ -576,6 +576,29 @@ class ShapesTest(SystemTest):
             )
             self.assertIn(word, [text.strip() for text in said])
 
+    def test_all_parts_of_a_step_have_a_card(self):
+        parts = {
+            "Computing": "compute_time_us",
+            "Exposed communication": "exposed_communication_time_us",
+            "Offloading": "offload_time_us",
+            "Loading data": "data_loading_time_us",
+        }
+        for options, some in (("", 2), (" --zero=2 --offload=optimizer --loader=20", 4)):
+            run = self.run_program(DL + "--gpus=16 --servers=2" + options)
+            self.show(run)
+            shown = dict(
+                self.run_js(
+                    "return [...document.querySelectorAll('dl > div')].map((d) =>"
+                    " [d.querySelector('dt').textContent, d.querySelector('dd').textContent])"
+                )
+            )
+            self.assertEqual([name for name in parts if name in shown], list(parts)[:some])
+            step = run.stats["step_time_us"]
+            shares = [run.stats[parts[name]] / step for name in list(parts)[:some]]
+            self.assertWithin(sum(shares), 1, 1e-6)
+            for name, share in zip(parts, shares):
+                self.assertIn(f"{100 * share:.1f}%", shown[name])
+
     def pcie(self):
         server = {
             "name": "bridge",

@@ -35,10 +35,10 @@ def has_step(item):
 def draw_step(items, width):
     items = shown_of(items, has_step, WHY_NOT + each_job(items))
     rows = []
+    steps = len(items[0].run.stats.get("step_times_us") or [])
+    one_by_one = len(items) == 1 and 2 <= steps <= 12
     for item in items:
-        steps = len(item.run.stats.get("step_times_us") or [])
-        each = range(1, steps + 1) if len(items) == 1 and 2 <= steps <= 12 else [None]
-        for step in each:
+        for step in range(1, steps + 1) if one_by_one else [None]:
             parts = step_parts(item.run, step)
             if parts:
                 # Without calls they are of all blocks: the means of stats.json.
@@ -56,7 +56,13 @@ def draw_step(items, width):
         1,
         gridspec_kw={"height_ratios": heights},
     )
-    draw_step_bars(axes[0][0], rows, width, state_names([item.run for item in items]))
+    draw_step_bars(
+        axes[0][0],
+        rows,
+        width,
+        state_names([item.run for item in items]),
+        "the GPUs" if one_by_one else means_of([item.run for item in items]),
+    )
     if kinds:
         draw_call_bars(axes[1][0], kinds, width)
         more = count_operations(items[0].run) - len(kinds)
@@ -74,7 +80,15 @@ def limit_for(end, words, size, width):
     return end / max(1 - share, 0.2)
 
 
-def draw_step_bars(axis, rows, width, names):
+def means_of(runs):
+    """Over what means of whole runs are."""
+    counts = {run.stats.get("steps_measured") or 1 for run in runs}
+    if counts <= {1}:
+        return "the GPUs"
+    return f"the GPUs and {counts.pop():,} steps" if len(counts) == 1 else "the GPUs and all steps"
+
+
+def draw_step_bars(axis, rows, width, names, means):
     factor, unit = unit_for(max(total for _, _, total, _ in rows), TIMES)
     span = max(max(total, sum(parts)) for _, parts, total, _ in rows)
     right = 0
@@ -104,7 +118,7 @@ def draw_step_bars(axis, rows, width, names):
         axis.set_yticks([])
     axis.invert_yaxis()
     axis.grid(False, axis="y")
-    axis.set_xlabel(f"step, mean over the GPUs ({unit})")
+    axis.set_xlabel(f"step, mean over {means} ({unit})")
     shown = [i for i in range(4) if any(parts[i] > 0 for _, parts, _, _ in rows)]
     legend_above(
         axis, [patch_handle(STATES[i][1]) for i in shown], [names[i] for i in shown], width
