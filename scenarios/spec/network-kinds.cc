@@ -46,7 +46,6 @@ OptionsOfPackets()
                                                      "cc-preset",
                                                      "window",
                                                      "variable-window",
-                                                     "ack-every",
                                                      "timeout-exponent",
                                                      "retry-count",
                                                      "transport",
@@ -155,6 +154,9 @@ ApplyNetwork(Validation* v, FabricSpec* fabric)
     {
         v->Fail("attribution", without + ", or 0");
     }
+    // Of scenarios for packets, which run without them as they are.
+    v->NoteIfSet({"ack-every"},
+                 "has no effect with --network=" + fabric->network + ": nothing is acknowledged");
     v->Decide("attribution", "0");
     const Processes processes = ProcessesOf(values);
     if (processes.Several())
