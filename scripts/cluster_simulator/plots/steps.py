@@ -56,13 +56,9 @@ def draw_step(items, width):
         1,
         gridspec_kw={"height_ratios": heights},
     )
-    draw_step_bars(
-        axes[0][0],
-        rows,
-        width,
-        state_names([item.run for item in items]),
-        "the GPUs" if one_by_one else means_of([item.run for item in items]),
-    )
+    runs = [item.run for item in items]
+    means = means_of([] if one_by_one else runs)
+    draw_step_bars(axes[0][0], rows, width, state_names(runs), means)
     if kinds:
         draw_call_bars(axes[1][0], kinds, width)
         more = count_operations(items[0].run) - len(kinds)
@@ -81,7 +77,7 @@ def limit_for(end, words, size, width):
 
 
 def means_of(runs):
-    """Over what means of whole runs are."""
+    """Over what the bars of steps are means; runs: those of which all steps are one bar."""
     counts = {run.stats.get("steps_measured") or 1 for run in runs}
     if counts <= {1}:
         return "the GPUs"
