@@ -16,12 +16,12 @@ namespace
 {
 
 /// Packets whose turns are followed one by one; of more, several go in a turn.
-constexpr uint64_t kMostTurns = 300000;
+constexpr uint64_t kMostTurnsOfAll = 300000;
 /// Of all ranks, at most: a second's work.
-constexpr uint64_t kMostSteps = 1000000;
+constexpr uint64_t kMostStepsOfAll = 1000000;
 
 int64_t
-Ps(double seconds)
+WholePs(double seconds)
 {
     return std::llround(seconds * 1e12);
 }
@@ -44,7 +44,7 @@ class AllPorts
                 packets += link.Packets(schedule, rank, lane);
             }
         }
-        m_turn = packets / kMostTurns + 1;
+        m_turn = packets / kMostTurnsOfAll + 1;
     }
 
     double Seconds()
@@ -171,7 +171,7 @@ class AllPorts
         if (!state.answers.empty())
         {
             turn.to = state.answers.front();
-            turn.wire = Ps(m_link.answer * m_link.perByte);
+            turn.wire = WholePs(m_link.answer * m_link.perByte);
             turn.packet = turn.wire;
             state.answers.pop_front();
         }
@@ -183,10 +183,10 @@ class AllPorts
             const uint64_t all = m_link.Packets(bytes);
             const uint64_t answered = flow.sent / m_link.packetsAnAnswer;
             const uint64_t packets = std::min(m_turn, all - flow.sent);
-            const int64_t before = Ps(m_link.Wire(bytes, flow.sent));
+            const int64_t before = WholePs(m_link.Wire(bytes, flow.sent));
             flow.sent += packets;
             turn.to = flow.to;
-            turn.wire = Ps(m_link.Wire(bytes, flow.sent)) - before;
+            turn.wire = WholePs(m_link.Wire(bytes, flow.sent)) - before;
             turn.packet = turn.wire / static_cast<int64_t>(packets);
             turn.whole = flow.sent == all;
             turn.flow =
@@ -243,7 +243,7 @@ class AllPorts
     std::priority_queue<Event> m_events;
     uint64_t m_turn = 1; ///< packets
     uint64_t m_number = 0;
-    int64_t m_latency = Ps(m_link.latency);
+    int64_t m_latency = WholePs(m_link.latency);
     // ps, as what happens at the same time has to be that in sums of different order.
     int64_t m_now = 0;
     int64_t m_end = 0; ///< of the last message
@@ -261,7 +261,7 @@ SecondsOfAllPorts(const Schedule& schedule, uint32_t ranks, const IdleLink& link
         {
             steps += schedule.Steps(rank, lane);
         }
-        if (steps > kMostSteps)
+        if (steps > kMostStepsOfAll)
         {
             return std::nullopt;
         }

@@ -90,7 +90,7 @@ class DisseminationBarrier final : public OneOpAlgorithm
     }
 };
 
-const Registered<DisseminationBarrier> g_dissemination{
+const Registered<DisseminationBarrier> g_barrier{
     "dissemination",
     Op::kBarrier,
     "ceil(log2 n) rounds of empty messages",

@@ -40,7 +40,7 @@ PiecesSent(uint32_t ranks, uint32_t round)
 
 /// A lane's rounds: alike on all ranks.
 std::vector<Round>
-RoundsOf(const LaneOfPieces& pieces, uint32_t ranks, uint64_t largest)
+GatherRounds(const LaneOfPieces& pieces, uint32_t ranks, uint64_t largest)
 {
     std::vector<Round> rounds(CeilLog2(ranks));
     StepIndex begin = 1; // its own piece goes to the scratch
@@ -67,7 +67,7 @@ class BruckAllGather final : public Schedule
         for (uint32_t lane = 0; lane < m_ring.Channels(); lane++)
         {
             m_pieces.emplace_back(what.bytes, m_n, m_ring.Channels(), lane);
-            m_rounds.push_back(RoundsOf(m_pieces.back(), m_n, options.pipelineBytes));
+            m_rounds.push_back(GatherRounds(m_pieces.back(), m_n, options.pipelineBytes));
             m_scratch.push_back(scratch);
             scratch += m_pieces.back().Sum(0, 1, m_n);
         }
@@ -164,7 +164,7 @@ class BruckAllGather final : public Schedule
         for (uint32_t lane = 0; lane < channels; lane++)
         {
             for (const Round& round :
-                 RoundsOf({what.bytes, n, channels, lane}, n, options.pipelineBytes))
+                 GatherRounds({what.bytes, n, channels, lane}, n, options.pipelineBytes))
             {
                 cost.posts += round.messages;
             }
@@ -195,7 +195,7 @@ class BruckAllGather final : public Schedule
     std::vector<uint64_t> m_scratch; ///< where it begins
 };
 
-const Registered<PlacedAlgorithm<BruckAllGather>> g_bruck{
+const Registered<PlacedAlgorithm<BruckAllGather>> g_bruckAllGather{
     "bruck",
     Op::kAllGather,
     "what a rank has doubles: ceil(log2 n) messages in series; for small sizes",

@@ -82,7 +82,7 @@ class Travellers
 };
 
 std::vector<Round>
-RoundsOf(const LaneOfPieces& pieces, uint32_t ranks, uint64_t largest)
+ExchangeRounds(const LaneOfPieces& pieces, uint32_t ranks, uint64_t largest)
 {
     std::vector<Round> rounds(CeilLog2(ranks));
     StepIndex begin = 0;
@@ -116,7 +116,7 @@ class BruckAllToAll final : public Schedule
         for (uint32_t lane = 0; lane < m_ring.Channels(); lane++)
         {
             m_pieces.emplace_back(what.bytes, m_n, m_ring.Channels(), lane);
-            m_rounds.push_back(RoundsOf(m_pieces.back(), m_n, options.pipelineBytes));
+            m_rounds.push_back(ExchangeRounds(m_pieces.back(), m_n, options.pipelineBytes));
             m_areas.emplace_back();
             for (const Round& round : m_rounds.back())
             {
@@ -222,7 +222,7 @@ class BruckAllToAll final : public Schedule
         for (uint32_t lane = 0; lane < channels; lane++)
         {
             for (const Round& round :
-                 RoundsOf({what.bytes, what.ranks, channels, lane}, n, options.pipelineBytes))
+                 ExchangeRounds({what.bytes, what.ranks, channels, lane}, n, options.pipelineBytes))
             {
                 cost.posts += round.messages;
             }
@@ -301,7 +301,7 @@ class BruckAllToAll final : public Schedule
     uint64_t m_scratch = 0;
 };
 
-const Registered<PlacedAlgorithm<BruckAllToAll>> g_bruck{
+const Registered<PlacedAlgorithm<BruckAllToAll>> g_bruckAllToAll{
     "bruck",
     Op::kAllToAll,
     "blocks hop powers of two, packed: ceil(log2 n) messages; for small sizes",

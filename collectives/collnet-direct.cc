@@ -40,9 +40,9 @@ namespace
 /// calcCollChunking, NCCL_ALGO_COLLNET_DIRECT.
 constexpr uint64_t kDepth = 2;
 constexpr uint64_t kChunkBytes = 512 << 10;
-constexpr CollnetCut kCuts[] = {{64 * kDepth, 128 << 10},
-                                {8 * kDepth, 64 << 10},
-                                {8 * kDepth, 32 << 10}};
+constexpr CollnetCut kCollnetCuts[] = {{64 * kDepth, 128 << 10},
+                                       {8 * kDepth, 64 << 10},
+                                       {8 * kDepth, 32 << 10}};
 
 StationPlan
 CollnetDirect(const Collective& what, const Placement& placement, const AlgorithmOptions& options)
@@ -51,7 +51,7 @@ CollnetDirect(const Collective& what, const Placement& placement, const Algorith
         what,
         placement,
         options,
-        CollnetChunk(what.bytes, ChannelCount(placement, options), kChunkBytes, kCuts),
+        CollnetChunk(what.bytes, ChannelCount(placement, options), kChunkBytes, kCollnetCuts),
         [](StationTree& tree, const std::vector<Rank>& ranks, uint32_t place, uint32_t above) {
             const uint32_t head = tree.Add(ranks[place], above, true);
             for (size_t i = 1; i < ranks.size(); i++)

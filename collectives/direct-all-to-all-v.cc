@@ -172,7 +172,7 @@ class DirectAllToAllVAlgorithm final : public OneOpAlgorithm, public TimedAlgori
     }
 };
 
-const Registered<DirectAllToAllVAlgorithm> g_direct{
+const Registered<DirectAllToAllVAlgorithm> g_directAllToAllV{
     "direct",
     Op::kAllToAllV,
     "all sends at once, to r+1, r+2, ...; then the receives; none where there is nothing",

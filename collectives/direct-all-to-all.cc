@@ -40,7 +40,7 @@ class DirectAllToAll final : public DirectSchedule
     Partition m_pieces;
 };
 
-const Registered<LoopedAlgorithm<DirectAllToAll>> g_direct{
+const Registered<LoopedAlgorithm<DirectAllToAll>> g_directAllToAll{
     "direct",
     Op::kAllToAll,
     "all n-1 sends at once, to r+1, r+2, ...; then the receives",

@@ -12,7 +12,7 @@ namespace coll
 namespace
 {
 
-const Registered<PlacedAlgorithm<DirectRootSchedule<Op::kGather>>> g_direct{
+const Registered<PlacedAlgorithm<DirectRootSchedule<Op::kGather>>> g_directGather{
     "direct",
     Op::kGather,
     "all pieces to the root at once",

@@ -67,21 +67,21 @@ class DirectPieces final : public DirectSchedule
     }
 };
 
-const Registered<LoopedAlgorithm<DirectPieces<Op::kReduceScatter>>> g_reduceScatter{
+const Registered<LoopedAlgorithm<DirectPieces<Op::kReduceScatter>>> g_directReduceScatter{
     "direct",
     Op::kReduceScatter,
     "every piece at once to its owner; inside a server",
     AlgorithmFacts{"alpha + (n-1)/n S beta; n-1 messages at once",
                    "the same of all-to-all",
                    {Knob::kChannels, Knob::kPipeline}}};
-const Registered<LoopedAlgorithm<DirectPieces<Op::kAllGather>>> g_allGather{
+const Registered<LoopedAlgorithm<DirectPieces<Op::kAllGather>>> g_directAllGather{
     "direct",
     Op::kAllGather,
     "every piece at once to all; inside a server",
     AlgorithmFacts{"alpha + (n-1)/n S beta; n-1 messages at once",
                    "the same of all-to-all",
                    {Knob::kChannels, Knob::kPipeline}}};
-const Registered<LoopedAlgorithm<DirectPieces<Op::kAllReduce>>> g_allReduce{
+const Registered<LoopedAlgorithm<DirectPieces<Op::kAllReduce>>> g_directAllReduce{
     "direct",
     Op::kAllReduce,
     "every piece at once to its owner, the sum at once to all; inside a server",

@@ -12,7 +12,7 @@ namespace coll
 namespace
 {
 
-const Registered<PlacedAlgorithm<DirectRootSchedule<Op::kScatter>>> g_direct{
+const Registered<PlacedAlgorithm<DirectRootSchedule<Op::kScatter>>> g_directScatter{
     "direct",
     Op::kScatter,
     "all pieces from the root at once",

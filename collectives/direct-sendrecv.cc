@@ -75,7 +75,7 @@ class DirectSendRecv final : public LoopedSchedule
     Partition m_slices;
 };
 
-const Registered<PlacedAlgorithm<DirectSendRecv>> g_direct{
+const Registered<PlacedAlgorithm<DirectSendRecv>> g_directSendrecv{
     "direct",
     Op::kSendRecv,
     "every rank to the next, all at once",

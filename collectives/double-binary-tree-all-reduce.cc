@@ -23,7 +23,7 @@ namespace coll
 namespace
 {
 
-const Registered<PlacedAlgorithm<TreesSchedule<2>, TreeAlgorithm>> g_tree{
+const Registered<PlacedAlgorithm<TreesSchedule<2>, TreeAlgorithm>> g_doubleBinaryTreeAllReduce{
     "double-binary-tree",
     Op::kAllReduce,
     "up and down two binary trees of servers with half the bytes each: NCCL's Tree",

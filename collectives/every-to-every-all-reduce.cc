@@ -87,7 +87,7 @@ class EveryToEvery final : public DirectSchedule
     Partition m_vector;
 };
 
-const Registered<LoopedAlgorithm<EveryToEvery>> g_everyToEvery{
+const Registered<LoopedAlgorithm<EveryToEvery>> g_everyToEveryAllReduce{
     "every-to-every",
     Op::kAllReduce,
     "all send all they have to all: one latency, n-1 times the bytes",

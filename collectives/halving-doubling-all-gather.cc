@@ -18,7 +18,7 @@ namespace coll
 namespace
 {
 
-const Registered<PlacedAlgorithm<DoublingPieces<Op::kAllGather>>> g_algorithm{
+const Registered<PlacedAlgorithm<DoublingPieces<Op::kAllGather>>> g_halvingDoublingAllGather{
     "halving-doubling",
     Op::kAllGather,
     "the second half of Rabenseifner's all-reduce: recursive-doubling by its other name",

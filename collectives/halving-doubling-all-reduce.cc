@@ -135,7 +135,7 @@ class HalvingDoublingAllReduce final : public ExchangeSchedule
     Grid m_chunks;
 };
 
-const Registered<PlacedAlgorithm<HalvingDoublingAllReduce>> g_halving{
+const Registered<PlacedAlgorithm<HalvingDoublingAllReduce>> g_halvingDoublingAllReduce{
     "halving-doubling",
     Op::kAllReduce,
     "Rabenseifner: 2 log2 n exchanges of halves, near ranks first; bandwidth-optimal for powers of "

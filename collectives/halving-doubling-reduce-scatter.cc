@@ -20,13 +20,13 @@ namespace coll
 namespace
 {
 
-const Registered<PlacedAlgorithm<DoublingPieces<Op::kReduceScatter>>> g_algorithm{
-    "halving-doubling",
-    Op::kReduceScatter,
-    "log2 n exchanges of shrinking halves",
-    AlgorithmFacts{"log2 n alpha + (n-1)/n S beta",
-                   "Thakur, Rabenseifner & Gropp, IJHPCA 2005",
-                   {Knob::kChannels, Knob::kPipeline}}};
+const Registered<PlacedAlgorithm<DoublingPieces<Op::kReduceScatter>>>
+    g_halvingDoublingReduceScatter{"halving-doubling",
+                                   Op::kReduceScatter,
+                                   "log2 n exchanges of shrinking halves",
+                                   AlgorithmFacts{"log2 n alpha + (n-1)/n S beta",
+                                                  "Thakur, Rabenseifner & Gropp, IJHPCA 2005",
+                                                  {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -20,7 +20,7 @@ namespace coll
 namespace
 {
 
-const Registered<HierarchicalPiecesAlgorithm<Op::kAllGather>> g_hierarchical{
+const Registered<HierarchicalPiecesAlgorithm<Op::kAllGather>> g_hierarchicalAllGather{
     "hierarchical",
     Op::kAllGather,
     "all-gather between servers, then in the server",

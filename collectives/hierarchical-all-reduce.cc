@@ -178,7 +178,7 @@ class HierarchicalAlgorithm final : public TwoLevelAlgorithm
     }
 };
 
-const Registered<HierarchicalAlgorithm> g_hierarchical{
+const Registered<HierarchicalAlgorithm> g_hierarchicalAllReduce{
     "hierarchical",
     Op::kAllReduce,
     "reduce-scatter in the server, all-reduce between servers, all-gather in the server",

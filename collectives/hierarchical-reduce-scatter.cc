@@ -25,7 +25,7 @@ namespace coll
 namespace
 {
 
-const Registered<HierarchicalPiecesAlgorithm<Op::kReduceScatter>> g_hierarchical{
+const Registered<HierarchicalPiecesAlgorithm<Op::kReduceScatter>> g_hierarchicalReduceScatter{
     "hierarchical",
     Op::kReduceScatter,
     "reduce-scatter in the server, then between servers",

@@ -17,7 +17,7 @@ namespace coll
 namespace
 {
 
-const Registered<PlacedAlgorithm<KNomialWhole<Op::kBroadcast>>> g_kNomial{
+const Registered<PlacedAlgorithm<KNomialWhole<Op::kBroadcast>>> g_kNomialBroadcast{
     "k-nomial",
     Op::kBroadcast,
     "down a k-nomial tree (radix 4), whole; for small sizes",

@@ -18,7 +18,7 @@ namespace coll
 namespace
 {
 
-const Registered<PlacedAlgorithm<KNomialPieces<Op::kGather>>> g_kNomial{
+const Registered<PlacedAlgorithm<KNomialPieces<Op::kGather>>> g_kNomialGather{
     "k-nomial",
     Op::kGather,
     "up a k-nomial tree (radix 4); few senders at the root",

@@ -17,7 +17,7 @@ namespace coll
 namespace
 {
 
-const Registered<PlacedAlgorithm<KNomialWhole<Op::kReduce>>> g_kNomial{
+const Registered<PlacedAlgorithm<KNomialWhole<Op::kReduce>>> g_kNomialReduce{
     "k-nomial",
     Op::kReduce,
     "up a k-nomial tree (radix 4), whole; for small sizes",

@@ -19,7 +19,7 @@ namespace coll
 namespace
 {
 
-const Registered<PlacedAlgorithm<KNomialPieces<Op::kScatter>>> g_kNomial{
+const Registered<PlacedAlgorithm<KNomialPieces<Op::kScatter>>> g_kNomialScatter{
     "k-nomial",
     Op::kScatter,
     "down a k-nomial tree (radix 4); few messages at the root",

@@ -22,7 +22,7 @@ namespace
 // and little enough that no file costs more than some 100 MB.
 constexpr int64_t kMostGpus = 4096;
 constexpr std::size_t kMostBlocks = 1024; ///< of a GPU
-constexpr int64_t kMostChunks = 1 << 30;
+constexpr int64_t kMostProgramChunks = 1 << 30;
 
 class Reader
 {
@@ -187,7 +187,7 @@ class Reader
         int64_t ignored = 0;
         std::string coll;
         if (!Number("ngpus", 1, kMostGpus, &gpus) ||
-            !Number("nchunksperloop", 1, kMostChunks, &chunks) || !Word("coll", &coll) ||
+            !Number("nchunksperloop", 1, kMostProgramChunks, &chunks) || !Word("coll", &coll) ||
             !Number("root", 0, gpus - 1, &root, 0) ||
             !Number("nchannels", 0, INT32_MAX, &ignored, 0) ||
             !Number("inplace", 0, 1, &ignored, 0) || !Number("outofplace", 0, 1, &ignored, 0) ||
@@ -263,7 +263,7 @@ class Reader
             !Number("id", 0, static_cast<int64_t>(m_program.gpus.size()) - 1, &id) ||
             !Number("i_chunks", 0, all, &m_inputChunks, all) ||
             !Number("o_chunks", 0, all, &m_outputChunks, all) ||
-            !Number("s_chunks", 0, kMostChunks, &scratch, 0))
+            !Number("s_chunks", 0, kMostProgramChunks, &scratch, 0))
         {
             return false;
         }
@@ -361,9 +361,10 @@ class Reader
                      "deps",
                      "hasdep"}) ||
             !Number("s", 0, INT32_MAX, &s) || !Word("type", &type) || !Word("srcbuf", &source) ||
-            !Number("srcoff", -1, kMostChunks, &sourceOffset) || !Word("dstbuf", &destination) ||
-            !Number("dstoff", -1, kMostChunks, &destinationOffset) ||
-            !Number("cnt", 0, kMostChunks, &count) ||
+            !Number("srcoff", -1, kMostProgramChunks, &sourceOffset) ||
+            !Word("dstbuf", &destination) ||
+            !Number("dstoff", -1, kMostProgramChunks, &destinationOffset) ||
+            !Number("cnt", 0, kMostProgramChunks, &count) ||
             !Number("depid", -1, INT32_MAX, &step->afterBlock, -1) ||
             !Number("deps", -1, INT32_MAX, &step->afterStep, -1) ||
             !Number("hasdep", 0, 1, &ignored, 0))

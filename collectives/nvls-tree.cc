@@ -45,8 +45,8 @@ namespace coll
 namespace
 {
 
-constexpr uint32_t kTrees = 2;
-constexpr NvlsCut kCuts[] = {{4, 64 << 10}, {1, 32 << 10}};
+constexpr uint32_t kTreesOfServers = 2;
+constexpr NvlsCut kNvlsTreeCuts[] = {{4, 64 << 10}, {1, 32 << 10}};
 
 uint64_t
 LargestMessage(const Collective& what,
@@ -56,7 +56,8 @@ LargestMessage(const Collective& what,
 {
     constexpr uint64_t kManyServers = 4;
     const uint64_t chunk = servers >= kManyServers ? kNvlsChunkBytes / 2 : kNvlsChunkBytes;
-    return NvlsMessage(NvlsChunk(what.bytes, heads, NvlsChannels(options), chunk, kCuts), options);
+    return NvlsMessage(NvlsChunk(what.bytes, heads, NvlsChannels(options), chunk, kNvlsTreeCuts),
+                       options);
 }
 
 StationPlan
@@ -74,12 +75,12 @@ NvlsTree(const Collective& what, const Placement& placement, const AlgorithmOpti
         return plan;
     }
     const auto k = static_cast<uint32_t>(servers.size());
-    const ServerTrees trees(UniformPlacement(k, 1), 1, kTrees, kNoRank);
+    const ServerTrees trees(UniformPlacement(k, 1), 1, kTreesOfServers, kNoRank);
     const auto rails = ChannelRails(placement, ChannelCount(placement, {}));
-    plan.pieces = static_cast<uint32_t>(rails.size()) * kTrees;
+    plan.pieces = static_cast<uint32_t>(rails.size()) * kTreesOfServers;
     for (const Rail& rail : rails)
     {
-        for (uint32_t half = 0; half < kTrees; half++)
+        for (uint32_t half = 0; half < kTreesOfServers; half++)
         {
             StationTree tree;
             tree.channel = rail.channel;

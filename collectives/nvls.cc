@@ -42,7 +42,7 @@ namespace
 {
 
 /// calcCollChunking, NCCL_ALGO_NVLS.
-constexpr NvlsCut kCuts[] = {{64, 64 << 10}, {8, 32 << 10}, {2, 16 << 10}};
+constexpr NvlsCut kNvlsCuts[] = {{64, 64 << 10}, {8, 32 << 10}, {2, 16 << 10}};
 /// GPUs of a server, each a head of a tree of all; assumed: more than one switch joins.
 constexpr uint32_t kMostHeads = 1024;
 
@@ -50,7 +50,8 @@ uint64_t
 LargestMessage(const Collective& what, uint64_t heads, const AlgorithmOptions& options)
 {
     const uint64_t channels = NvlsChannels(options);
-    return NvlsMessage(channels * NvlsChunk(what.bytes, heads, channels, kNvlsChunkBytes, kCuts),
+    return NvlsMessage(channels *
+                           NvlsChunk(what.bytes, heads, channels, kNvlsChunkBytes, kNvlsCuts),
                        options);
 }
 
@@ -147,7 +148,7 @@ Nvls(const Collective& what, const Placement& placement, const AlgorithmOptions&
     return SeveralServers(what, placement, servers, options);
 }
 
-const Registered<StationAlgorithm> g_allReduce{
+const Registered<StationAlgorithm> g_nvlsAllReduce{
     "nvls",
     Op::kAllReduce,
     "the server's switch adds up and copies; on several servers with SHARP between",
@@ -158,7 +159,7 @@ const Registered<StationAlgorithm> g_allReduce{
         "NCCL's NVLS (NVLink SHARP)",
         {Knob::kChannels, Knob::kPipeline}}};
 
-const Registered<StationAlgorithm> g_reduceScatter{
+const Registered<StationAlgorithm> g_nvlsReduceScatter{
     "nvls",
     Op::kReduceScatter,
     "the server's switch adds up; inside a server",
@@ -168,14 +169,15 @@ const Registered<StationAlgorithm> g_reduceScatter{
                    "NCCL's NVLS (NVLink SHARP)",
                    {Knob::kChannels, Knob::kPipeline}}};
 
-const Registered<StationAlgorithm> g_allGather{"nvls",
-                                               Op::kAllGather,
-                                               "the server's switch copies; inside a server",
-                                               InNetwork{true, false},
-                                               &Nvls,
-                                               AlgorithmFacts{"2 alpha + S beta at a GPU's port",
-                                                              "NCCL's NVLS (NVLink SHARP)",
-                                                              {Knob::kChannels, Knob::kPipeline}}};
+const Registered<StationAlgorithm> g_nvlsAllGather{
+    "nvls",
+    Op::kAllGather,
+    "the server's switch copies; inside a server",
+    InNetwork{true, false},
+    &Nvls,
+    AlgorithmFacts{"2 alpha + S beta at a GPU's port",
+                   "NCCL's NVLS (NVLink SHARP)",
+                   {Knob::kChannels, Knob::kPipeline}}};
 
 } // namespace
 

@@ -17,8 +17,8 @@ constexpr Rank kAnyRank = 0; ///< all are alike
 
 /// Packets whose turns are followed one by one; of more, several go in a turn: then the port has
 /// much to send all the time, and whose turn it is does not matter.
-constexpr uint64_t kMostTurns = 20000;
-constexpr uint64_t kMostSteps = 1000000; ///< a second's work
+constexpr uint64_t kMostTurnsOfOne = 20000;
+constexpr uint64_t kMostStepsOfOne = 1000000; ///< a second's work
 
 class OnePort
 {
@@ -36,7 +36,7 @@ class OnePort
         {
             packets += link.Packets(schedule, kAnyRank, lane);
         }
-        m_turn = packets / kMostTurns + 1;
+        m_turn = packets / kMostTurnsOfOne + 1;
     }
 
     double Seconds()
@@ -196,7 +196,7 @@ SecondsOfOnePort(const Schedule& schedule, const IdleLink& link)
     {
         steps += schedule.Steps(kAnyRank, lane);
     }
-    if (steps > kMostSteps)
+    if (steps > kMostStepsOfOne)
     {
         return std::nullopt;
     }

@@ -132,14 +132,14 @@ class PairwiseAlgorithm final : public OneOpAlgorithm, public TimedAlgorithm
     }
 };
 
-const Registered<PairwiseAlgorithm> g_equal{
+const Registered<PairwiseAlgorithm> g_pairwiseEqual{
     "pairwise",
     Op::kAllToAll,
     "n-1 rounds, in each one partner; no receiver is aimed at by two",
     AlgorithmFacts{"(n-1) (alpha + S/n beta)",
                    "Thakur, Rabenseifner & Gropp, IJHPCA 2005",
                    {Knob::kChannels, Knob::kPipeline}}};
-const Registered<PairwiseAlgorithm> g_sized{
+const Registered<PairwiseAlgorithm> g_pairwiseSized{
     "pairwise",
     Op::kAllToAllV,
     "n-1 rounds, in each one partner; none where there is nothing",

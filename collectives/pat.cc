@@ -361,14 +361,14 @@ class PatAlgorithm : public OneOpAlgorithm
     }
 };
 
-const Registered<PlacedAlgorithm<Pat<Op::kAllGather>, PatAlgorithm>> g_allGather{
+const Registered<PlacedAlgorithm<Pat<Op::kAllGather>, PatAlgorithm>> g_patAllGather{
     "pat",
     Op::kAllGather,
     "a binomial tree for every piece, far hops first, packed; one rank a server",
     AlgorithmFacts{"log2 n alpha for small sizes, n-1 for large ones, + (n-1)/n S beta",
                    "Jeaugey 2025, arXiv 2506.20252",
                    {Knob::kChannels, Knob::kPipeline}}};
-const Registered<PlacedAlgorithm<Pat<Op::kReduceScatter>, PatAlgorithm>> g_reduceScatter{
+const Registered<PlacedAlgorithm<Pat<Op::kReduceScatter>, PatAlgorithm>> g_patReduceScatter{
     "pat",
     Op::kReduceScatter,
     "a binomial tree for every piece, far hops last, packed; one rank a server",

@@ -495,7 +495,7 @@ class PxnAlgorithm : public OneOpAlgorithm
     }
 };
 
-const Registered<PlacedAlgorithm<Pxn, PxnAlgorithm>> g_pxn{
+const Registered<PlacedAlgorithm<Pxn, PxnAlgorithm>> g_pxnAllToAll{
     "pxn",
     Op::kAllToAll,
     "first to the GPU at the receiver's rail, then one message from all GPUs of the server",

@@ -17,7 +17,7 @@ namespace coll
 namespace
 {
 
-const Registered<PlacedAlgorithm<DoublingPieces<Op::kAllGather>>> g_algorithm{
+const Registered<PlacedAlgorithm<DoublingPieces<Op::kAllGather>>> g_recursiveDoublingAllGather{
     "recursive-doubling",
     Op::kAllGather,
     "log2 n exchanges of growing blocks",

@@ -107,7 +107,7 @@ class RecursiveDoublingAllReduce final : public ExchangeSchedule
     }
 };
 
-const Registered<PlacedAlgorithm<RecursiveDoublingAllReduce>> g_recursive{
+const Registered<PlacedAlgorithm<RecursiveDoublingAllReduce>> g_recursiveDoublingAllReduce{
     "recursive-doubling",
     Op::kAllReduce,
     "log2 n exchanges of everything; for small sizes",

@@ -66,7 +66,7 @@ class RecursiveDoublingBarrier final : public ExchangeSchedule
     }
 };
 
-const Registered<PlacedAlgorithm<RecursiveDoublingBarrier>> g_recursive{
+const Registered<PlacedAlgorithm<RecursiveDoublingBarrier>> g_recursiveDoublingBarrier{
     "recursive-doubling",
     Op::kBarrier,
     "log2 n exchanges of empty messages",

@@ -24,7 +24,7 @@ namespace coll
 namespace
 {
 
-const Registered<LoopedAlgorithm<RingOfPieces<Op::kAllGather>>> g_ring{
+const Registered<LoopedAlgorithm<RingOfPieces<Op::kAllGather>>> g_ringAllGather{
     "ring",
     Op::kAllGather,
     "bandwidth-optimal; n-1 messages in series",

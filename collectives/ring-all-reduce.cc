@@ -60,7 +60,7 @@ class RingAllReduce final : public LoopedSchedule
     Grid m_chunks;
 };
 
-const Registered<LoopedAlgorithm<RingAllReduce>> g_ring{
+const Registered<LoopedAlgorithm<RingAllReduce>> g_ringAllReduce{
     "ring",
     Op::kAllReduce,
     "bandwidth-optimal; 2 (n-1) messages in series",

@@ -63,7 +63,7 @@ class RingBroadcast final : public LoopedSchedule
     Partition m_slices;
 };
 
-const Registered<LoopedAlgorithm<RingBroadcast>> g_ring{
+const Registered<LoopedAlgorithm<RingBroadcast>> g_ringBroadcast{
     "ring",
     Op::kBroadcast,
     "chain from the root along the ring, pipelined in 512 KiB messages",

@@ -25,7 +25,7 @@ namespace coll
 namespace
 {
 
-const Registered<LoopedAlgorithm<RingOfPieces<Op::kReduceScatter>>> g_ring{
+const Registered<LoopedAlgorithm<RingOfPieces<Op::kReduceScatter>>> g_ringReduceScatter{
     "ring",
     Op::kReduceScatter,
     "bandwidth-optimal; n-1 messages in series",

@@ -63,7 +63,7 @@ class RingReduce final : public LoopedSchedule
     Partition m_slices;
 };
 
-const Registered<LoopedAlgorithm<RingReduce>> g_ring{
+const Registered<LoopedAlgorithm<RingReduce>> g_ringReduce{
     "ring",
     Op::kReduce,
     "chain to the root along the ring, pipelined in 512 KiB messages",

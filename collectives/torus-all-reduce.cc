@@ -28,10 +28,10 @@ namespace
 
 /// The largest message is the first of a share, a chunk of the shortest dimension.
 Shape
-ShapeOf(const Collective& what,
-        const Placement& placement,
-        const AlgorithmOptions& options,
-        const std::vector<uint32_t>& dimensions)
+AllReduceShape(const Collective& what,
+               const Placement& placement,
+               const AlgorithmOptions& options,
+               const std::vector<uint32_t>& dimensions)
 {
     const uint64_t shortest =
         dimensions.empty() ? 1 : *std::min_element(dimensions.begin(), dimensions.end());
@@ -83,7 +83,7 @@ class TorusAllReduce final : public TorusSchedule
                        const AlgorithmOptions& options)
     {
         const std::vector<uint32_t> dimensions = TorusDimensions(placement, options);
-        const Shape shape = ShapeOf(what, placement, options, dimensions);
+        const Shape shape = AllReduceShape(what, placement, options, dimensions);
         Cost cost = CostOfRounds(what, placement, dimensions, shape.loops, 2);
         cost.posts = cost.chain * shape.channels * SharesOf(dimensions);
         cost.reducedPerRank = cost.sentPerRank / 2;
@@ -107,7 +107,7 @@ class TorusAllReduce final : public TorusSchedule
               what,
               placement,
               dimensions,
-              ShapeOf(what, placement, options, dimensions),
+              AllReduceShape(what, placement, options, dimensions),
               std::vector<uint32_t>(dimensions.size(),
                                     2 * std::accumulate(dimensions.begin(), dimensions.end(), 0U))),
           m_chunks(what.bytes, Parts(), what.ranks)
@@ -117,7 +117,7 @@ class TorusAllReduce final : public TorusSchedule
     Grid m_chunks;
 };
 
-const Registered<PlacedAlgorithm<TorusAllReduce, TorusAlgorithm>> g_torus{
+const Registered<PlacedAlgorithm<TorusAllReduce, TorusAlgorithm>> g_torusAllReduce{
     "torus",
     Op::kAllReduce,
     "rings along each dimension in turn, shares of the data along all at once",

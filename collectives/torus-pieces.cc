@@ -22,10 +22,10 @@ namespace
 {
 
 Shape
-ShapeOf(const Collective& what,
-        const Placement& placement,
-        const AlgorithmOptions& options,
-        const std::vector<uint32_t>& dimensions)
+PiecesShape(const Collective& what,
+            const Placement& placement,
+            const AlgorithmOptions& options,
+            const std::vector<uint32_t>& dimensions)
 {
     return Shape(what,
                  placement,
@@ -83,7 +83,7 @@ class TorusPieces final : public TorusSchedule
                        const AlgorithmOptions& options)
     {
         const std::vector<uint32_t> dimensions = TorusDimensions(placement, options);
-        const Shape shape = ShapeOf(what, placement, options, dimensions);
+        const Shape shape = PiecesShape(what, placement, options, dimensions);
         Cost cost = CostOfRounds(what, placement, dimensions, shape.loops, 1);
         cost.posts = (what.ranks - 1UL) * shape.Parts() * SharesOf(dimensions);
         cost.reducedPerRank = REDUCES ? cost.sentPerRank : 0;
@@ -108,7 +108,7 @@ class TorusPieces final : public TorusSchedule
         : TorusSchedule(what,
                         placement,
                         dimensions,
-                        ShapeOf(what, placement, options, dimensions),
+                        PiecesShape(what, placement, options, dimensions),
                         StepsOfShares(what.ranks, dimensions)),
           m_pieces(what.bytes, what.ranks, Parts())
     {
@@ -135,15 +135,17 @@ class TorusPieces final : public TorusSchedule
     Grid m_pieces;
 };
 
-const Registered<PlacedAlgorithm<TorusPieces<Op::kReduceScatter>, TorusAlgorithm>> g_reduceScatter{
-    "torus",
-    Op::kReduceScatter,
-    "rings along each dimension in turn, shares of the data along all at once",
-    AlgorithmFacts{"sum(d_i - 1) alpha + S (n-1)/(2 m n) beta with m dimensions, a port for each "
-                   "neighbour",
-                   "Sack & Gropp, PPoPP 2012; Jain & Sabharwal, ICS 2010",
-                   {Knob::kChannels, Knob::kPipeline, Knob::kDimensions}}};
-const Registered<PlacedAlgorithm<TorusPieces<Op::kAllGather>, TorusAlgorithm>> g_allGather{
+const Registered<PlacedAlgorithm<TorusPieces<Op::kReduceScatter>, TorusAlgorithm>>
+    g_torusReduceScatter{
+        "torus",
+        Op::kReduceScatter,
+        "rings along each dimension in turn, shares of the data along all at once",
+        AlgorithmFacts{
+            "sum(d_i - 1) alpha + S (n-1)/(2 m n) beta with m dimensions, a port for each "
+            "neighbour",
+            "Sack & Gropp, PPoPP 2012; Jain & Sabharwal, ICS 2010",
+            {Knob::kChannels, Knob::kPipeline, Knob::kDimensions}}};
+const Registered<PlacedAlgorithm<TorusPieces<Op::kAllGather>, TorusAlgorithm>> g_torusAllGather{
     "torus",
     Op::kAllGather,
     "rings along each dimension in turn, shares of the data along all at once",

@@ -22,7 +22,7 @@ namespace coll
 namespace
 {
 
-const Registered<PlacedAlgorithm<TreesSchedule<1>, TreeAlgorithm>> g_tree{
+const Registered<PlacedAlgorithm<TreesSchedule<1>, TreeAlgorithm>> g_treeAllReduce{
     "tree",
     Op::kAllReduce,
     "up and down one binary tree of servers, chains inside; few latencies, 3 S at inner ports",

@@ -22,7 +22,7 @@ namespace coll
 namespace
 {
 
-const Registered<PlacedAlgorithm<TreesSchedule<1>, TreeAlgorithm>> g_tree{
+const Registered<PlacedAlgorithm<TreesSchedule<1>, TreeAlgorithm>> g_treeBroadcast{
     "tree",
     Op::kBroadcast,
     "down a binary tree of servers, chains inside, in chunks",

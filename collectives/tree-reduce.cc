@@ -21,7 +21,7 @@ namespace coll
 namespace
 {
 
-const Registered<PlacedAlgorithm<TreesSchedule<1>, TreeAlgorithm>> g_tree{
+const Registered<PlacedAlgorithm<TreesSchedule<1>, TreeAlgorithm>> g_treeReduce{
     "tree",
     Op::kReduce,
     "up a binary tree of servers, chains inside, in chunks",

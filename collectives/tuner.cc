@@ -20,11 +20,11 @@ namespace
 
 /// What NCCL has for collectives that add up or pass on. (CollNet has to be asked for there, too:
 /// NCCL_COLLNET_ENABLE. nvls-tree is left out: no table of a machine says from where on.)
-constexpr const char* kTrees = "double-binary-tree";
+constexpr const char* kDoubleTree = "double-binary-tree";
 /// Of all-gather and reduce-scatter by groups with one rank a server, which is where it can be done
 /// (NCCL from 2.23 on, src/graph/tuning.cc, ncclPatEnable: as many nodes as ranks).
 constexpr const char* kPat = "pat";
-constexpr const char* kCandidates[] = {"ring", kTrees, "nvls", kPat};
+constexpr const char* kCandidates[] = {"ring", kDoubleTree, "nvls", kPat};
 /// Of broadcast and reduce, for which NCCL has rings only: where there is no library to imitate.
 constexpr const char* kWithoutLibrary[] = {"tree", "k-nomial"};
 
@@ -199,7 +199,7 @@ Formula(const Algorithm& algorithm,
         return seconds + doublings * times.outside.Seconds() / 3.5 + what.ranks * 2.8e-6 +
                cost->outOfServer / (0.75 * outRate);
     }
-    if (imitates && machine.hasLibrary && algorithm.Name() == kTrees)
+    if (imitates && machine.hasLibrary && algorithm.Name() == kDoubleTree)
     {
         // NCCL expects latencies and then bytes, and all trees to carry S up and S down at 0.92 of
         // the rate (src/graph/tuning.cc): so it takes rings for large sizes. (Its search may give
@@ -297,7 +297,7 @@ ExpectedSeconds(const Algorithm& algorithm,
                 const Machine& machine)
 {
     const bool ring = algorithm.Name() == std::string("ring");
-    const bool tree = algorithm.Name() == std::string(kTrees);
+    const bool tree = algorithm.Name() == std::string(kDoubleTree);
     const auto servers = static_cast<uint32_t>(RanksByServer(placement).size());
     if (machine.library.expects.nicRate.bps == 0 || servers < 2 || (!ring && !tree))
     {

@@ -8,17 +8,6 @@
 namespace results
 {
 
-namespace
-{
-
-std::string
-When(int64_t ps)
-{
-    return HumanTime(static_cast<double>(ps) / 1e6);
-}
-
-} // namespace
-
 FaultRecord
 RecordOf(const scenario::Fault& fault)
 {
@@ -57,7 +46,8 @@ RecordOf(const scenario::Fault& fault)
     case FaultKind::kFlap:
         record.extents = {{"period_us", static_cast<double>(fault.period.ps) / 1e6},
                           {"down_share", fault.duty}};
-        record.extent = Format("down %g%% of each ", 100 * fault.duty) + When(fault.period.ps);
+        record.extent =
+            Format("down %g%% of each ", 100 * fault.duty) + HumanTimeOfPs(fault.period.ps);
         break;
     default:
         break;
@@ -117,20 +107,22 @@ PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults, int64_t me
         text += more.empty() ? "" : " (" + more + ")";
         if (r.begun < 0)
         {
-            text += ": was to begin at " + When(r.at) + ", when the run was over";
+            text += ": was to begin at " + HumanTimeOfPs(r.at) + ", when the run was over";
         }
         else
         {
-            text += r.times > 1 ? ", " + HumanCount(r.times) + " times from " + When(r.begun)
-                                : " at " + When(r.begun);
-            text += r.ended >= 0 ? " to " + When(r.ended) : " to the end of the run";
+            text += r.times > 1
+                        ? ", " + HumanCount(r.times) + " times from " + HumanTimeOfPs(r.begun)
+                        : " at " + HumanTimeOfPs(r.begun);
+            text += r.ended >= 0 ? " to " + HumanTimeOfPs(r.ended) : " to the end of the run";
             text += r.missed.empty() ? "" : "; it hit nobody: " + r.missed;
             if (r.isCut)
             {
-                text += r.detected < 0 ? "; no switch noticed" : "; noticed at " + When(r.detected);
+                text += r.detected < 0 ? "; no switch noticed"
+                                       : "; noticed at " + HumanTimeOfPs(r.detected);
                 text += r.detected < 0   ? ""
                         : r.rerouted < 0 ? ", no new tables"
-                                         : ", new tables at " + When(r.rerouted);
+                                         : ", new tables at " + HumanTimeOfPs(r.rerouted);
             }
             if (r.losesFrames)
             {

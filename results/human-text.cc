@@ -76,6 +76,12 @@ HumanTime(double us)
 }
 
 std::string
+HumanTimeOfPs(int64_t ps)
+{
+    return HumanTime(static_cast<double>(ps) / 1e6);
+}
+
+std::string
 InLines(const std::vector<std::string>& lines)
 {
     std::string text;

@@ -36,6 +36,8 @@ Us(int64_t ps)
 std::string Percent(int64_t part, int64_t whole);
 /// "12.3 us", "4.56 ms": for people.
 std::string HumanTime(double us);
+/// The same, of picoseconds.
+std::string HumanTimeOfPs(int64_t ps);
 /// "40.0 MB".
 std::string HumanBytes(double bytes);
 /// "12.4 Gb/s".

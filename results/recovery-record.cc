@@ -39,12 +39,6 @@ TextOrNull(const std::string& text)
 }
 
 std::string
-When(int64_t ps)
-{
-    return HumanTime(static_cast<double>(ps) / 1e6);
-}
-
-std::string
 Join(const std::vector<std::string>& words)
 {
     std::string text;
@@ -87,8 +81,8 @@ ToJson(const RecoveryRecord& r)
 std::string
 InWords(const RecoveryRecord& r, const std::string& step)
 {
-    std::string text = r.failed < 0 ? "" : "failed at " + When(r.failed) + ", ";
-    text += "known at " + When(r.known) + " by the " + r.by + ": " + r.what;
+    std::string text = r.failed < 0 ? "" : "failed at " + HumanTimeOfPs(r.failed) + ", ";
+    text += "known at " + HumanTimeOfPs(r.known) + " by the " + r.by + ": " + r.what;
     // NICs that are lost are told of below.
     text += r.failed < 0 && r.nics.empty() ? " (no fault explains it)" : "";
     // Of a server that works only its GPU has failed, even if another one takes its place.
@@ -124,8 +118,8 @@ InWords(const RecoveryRecord& r, const std::string& step)
     }
     if (r.resumed >= 0)
     {
-        text += "; goes on at " + When(r.resumed) + (r.action == "rebuild" ? " in " : " with ") +
-                r.nameOfStep;
+        text += "; goes on at " + HumanTimeOfPs(r.resumed) +
+                (r.action == "rebuild" ? " in " : " with ") + r.nameOfStep;
         if (r.action == "rebuild")
         {
             text += ", with " + HumanCount(r.repeated) +
@@ -138,12 +132,13 @@ InWords(const RecoveryRecord& r, const std::string& step)
             text += " anew";
         }
     }
-    text += ", " + When(r.lostPs) + " of work lost";
+    text += ", " + HumanTimeOfPs(r.lostPs) + " of work lost";
     if (r.lostSteps)
     {
         text += " (" + std::to_string(r.lostSteps) + " " + step + (r.lostSteps == 1 ? "" : "s") +
                 " to do again" +
-                (r.recomputed >= 0 ? ", done at " + When(r.recomputed) : std::string()) + ")";
+                (r.recomputed >= 0 ? ", done at " + HumanTimeOfPs(r.recomputed) : std::string()) +
+                ")";
     }
     return text;
 }
@@ -208,21 +203,23 @@ PrintRecovery(std::ostream& os, const RecoveryResults& r)
                      ? ", at most " + HumanBytes(static_cast<double>(r.writtenBytes)) +
                            " from a server, "
                      : std::string(" from one server, ")) +
-                (r.storage == 0   ? When(r.writePs) + " each"
-                 : r.took.empty() ? std::string("over the network")
-                                  : When(std::accumulate(r.took.begin(), r.took.end(), int64_t{0}) /
-                                         static_cast<int64_t>(r.took.size())) +
-                                        " each over the network (mean)");
-        text += r.writesBehind ? ", behind the steps; copied before in " + When(r.copyPs) : "";
+                (r.storage == 0 ? HumanTimeOfPs(r.writePs) + " each"
+                 : r.took.empty()
+                     ? std::string("over the network")
+                     : HumanTimeOfPs(std::accumulate(r.took.begin(), r.took.end(), int64_t{0}) /
+                                     static_cast<int64_t>(r.took.size())) +
+                           " each over the network (mean)");
+        text +=
+            r.writesBehind ? ", behind the steps; copied before in " + HumanTimeOfPs(r.copyPs) : "";
         if (const uint64_t rest = r.checkpointsBegun - r.checkpoints)
         {
             text += ", " + HumanCount(rest) + " begun and not written";
         }
     }
-    text += Format("; goodput %.1f%%: ", 100 * r.Goodput()) + When(r.usefulPs) + " useful of " +
-            When(r.ElapsedPs());
+    text += Format("; goodput %.1f%%: ", 100 * r.Goodput()) + HumanTimeOfPs(r.usefulPs) +
+            " useful of " + HumanTimeOfPs(r.ElapsedPs());
     const auto add = [&text](int64_t ps, const char* what) {
-        text += ps ? ", " + When(ps) + what : "";
+        text += ps ? ", " + HumanTimeOfPs(ps) + what : "";
     };
     add(r.writingPs, r.writesBehind ? " waiting for checkpoints" : " writing");
     add(r.lostPs, " lost");

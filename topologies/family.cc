@@ -147,12 +147,6 @@ AllParameters()
 namespace
 {
 
-std::string
-Number(double v)
-{
-    return ValueText(v);
-}
-
 void
 CheckRequest(const TopologyRequest& r, const Family& family, std::vector<Error>& errors)
 {
@@ -193,7 +187,7 @@ CheckRequest(const TopologyRequest& r, const Family& family, std::vector<Error>&
     if (!(r.bitErrorRate >= 0 && r.bitErrorRate <= kMostBitErrors))
     {
         errors.push_back({"bitErrorRate",
-                          Number(r.bitErrorRate),
+                          ValueText(r.bitErrorRate),
                           std::string("is not a number from 0 to ") + kMostBitErrorsText,
                           ""});
     }
@@ -257,9 +251,10 @@ CheckRequest(const TopologyRequest& r, const Family& family, std::vector<Error>&
                 {name, ValueText(value), "is of no family" + DidYouMean(name, known), ""});
         }
     }
-    unusedOption("bitErrorRate", r.bitErrorRate != 0, Number(r.bitErrorRate), [](const Family& f) {
-        return f.file.empty();
-    });
+    unusedOption("bitErrorRate",
+                 r.bitErrorRate != 0,
+                 ValueText(r.bitErrorRate),
+                 [](const Family& f) { return f.file.empty(); });
     unusedOption("file", !r.file.empty(), Quoted(r.file), [](const Family& f) {
         return !f.file.empty();
     });
@@ -420,13 +415,13 @@ ServersNeed(const TopologyRequest& request)
 std::string
 OversubscriptionText(double oversubscription)
 {
-    return oversubscription > 1 ? ", oversubscription " + Number(oversubscription) : "";
+    return oversubscription > 1 ? ", oversubscription " + ValueText(oversubscription) : "";
 }
 
 std::string
 RatioText(double ratio)
 {
-    return Number(ratio);
+    return ValueText(ratio);
 }
 
 void

@@ -45,7 +45,7 @@ FromText(const json& value, std::optional<T> (*parse)(std::string_view))
 
 /// "1000", "0.001", "1e+06".
 std::string
-Number(double v)
+ShortNumber(double v)
 {
     char text[32];
     std::snprintf(text, sizeof text, "%g", v);
@@ -294,7 +294,7 @@ bool
 JsonObject::Real(const char* key, double& value, double least, double most, Need need)
 {
     return Parsed(key, need, value, [=](const json& member, auto& why) {
-        why = "a number from " + Number(least) + " to " + Number(most);
+        why = "a number from " + ShortNumber(least) + " to " + ShortNumber(most);
         const double number = member.is_number() ? member.get<double>() : NAN;
         return number >= least && number <= most ? std::optional(number) : std::nullopt;
     });

@@ -75,7 +75,7 @@ CaptureShared::ModuleOf(const std::string& path)
 namespace
 {
 
-constexpr TaskId kNone = UINT32_MAX;
+constexpr TaskId kNoTask = UINT32_MAX;
 const std::vector<std::string> kReductions =
     {"sum", "avg", "product", "min", "max", "band", "bor", "bxor", "other"};
 
@@ -150,7 +150,7 @@ class RankReader
     std::map<std::string, uint16_t> m_streams{{"default", 0}}; ///< of the graph
     std::map<uint64_t, Batch> m_batches;                       ///< by stream of the file
     std::unordered_map<uint64_t, TaskId> m_taskOf;             ///< by id
-    TaskId m_program = kNone; ///< what the program did last that holds up what it issues
+    TaskId m_program = kNoTask; ///< what the program did last that holds up what it issues
 };
 
 std::string
@@ -327,7 +327,7 @@ RankReader::SetAfter(CaptureObject& line, uint64_t id, Task* task)
             task->after.push_back(found->second);
         }
     }
-    if (m_program != kNone)
+    if (m_program != kNoTask)
     {
         task->after.push_back(m_program);
     }

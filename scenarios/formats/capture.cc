@@ -28,13 +28,15 @@ using training::TrainingPlan;
 namespace
 {
 
-constexpr uint32_t kNone = UINT32_MAX;
+constexpr uint32_t kNoGroup = UINT32_MAX;
 
 /// Makes a plan of what the files of a capture say.
-class Reader
+class CaptureReader
 {
   public:
-    Reader(std::string folder, const CaptureMachine& machine, std::vector<topo::Error>& errors)
+    CaptureReader(std::string folder,
+                  const CaptureMachine& machine,
+                  std::vector<topo::Error>& errors)
         : m_folder(std::move(folder)),
           m_machine(machine),
           m_errors(errors)
@@ -70,25 +72,25 @@ class Reader
     std::vector<topo::Error>& m_errors;
     CaptureMeta m_meta;
     std::map<Rank, CapturedRole> m_roles;         ///< by captured rank
-    std::vector<std::vector<uint32_t>> m_groupOf; ///< by kind and rank: its group, or kNone
+    std::vector<std::vector<uint32_t>> m_groupOf; ///< by kind and rank: its group, or kNoGroup
     TrainingPlan m_plan;
     std::vector<std::string> m_notes;
     ModulesOfTasks m_modulesOf;
 };
 
 bool
-Reader::Fail(const std::string& problem)
+CaptureReader::Fail(const std::string& problem)
 {
     AddError(m_errors, m_folder, "", problem);
     return false;
 }
 
 void
-Reader::FindGroups()
+CaptureReader::FindGroups()
 {
     for (const training::GroupKind& kind : m_plan.groupKinds)
     {
-        std::vector<uint32_t>& groupOf = m_groupOf.emplace_back(m_plan.ranks, kNone);
+        std::vector<uint32_t>& groupOf = m_groupOf.emplace_back(m_plan.ranks, kNoGroup);
         for (std::size_t g = 0; g < kind.groups.size(); ++g)
         {
             for (const Rank rank : kind.groups[g])
@@ -101,7 +103,7 @@ Reader::FindGroups()
 
 /// Each rank has to have groups for what the rank did whose role it plays.
 bool
-Reader::CheckGroups()
+CaptureReader::CheckGroups()
 {
     std::map<Rank, std::set<uint32_t>> kindsOf; // by captured rank
     for (const auto& [captured, role] : m_roles)
@@ -119,7 +121,7 @@ Reader::CheckGroups()
     {
         for (const uint32_t kind : kindsOf[m_meta.roleOf[rank]])
         {
-            if (m_groupOf[kind][rank] == kNone)
+            if (m_groupOf[kind][rank] == kNoGroup)
             {
                 return Fail("rank " + std::to_string(rank) + " plays rank-" +
                             std::to_string(m_meta.roleOf[rank]) +
@@ -133,8 +135,8 @@ Reader::CheckGroups()
 
 /// The lists of all members of group `g` for their all-to-all-v number `k`, which is `task`;
 /// nullptr, and an error: one has none.
-Reader::SharedSizes
-Reader::BlocksOf(const Task& task, uint32_t g, std::size_t k)
+CaptureReader::SharedSizes
+CaptureReader::BlocksOf(const Task& task, uint32_t g, std::size_t k)
 {
     const auto& ranks = m_plan.groupKinds[task.group].groups[g];
     std::vector<uint64_t> sizes;
@@ -155,7 +157,7 @@ Reader::BlocksOf(const Task& task, uint32_t g, std::size_t k)
 
 /// Roles with an all-to-all-v become one a rank, as each has sizes of its own.
 bool
-Reader::SetBlocks()
+CaptureReader::SetBlocks()
 {
     // All ranks of a group share them: by kind of groups, group and number of the all-to-all-v.
     std::map<std::tuple<uint32_t, uint32_t, std::size_t>, SharedSizes> made;
@@ -187,7 +189,7 @@ Reader::SetBlocks()
 }
 
 bool
-Reader::MakePlan()
+CaptureReader::MakePlan()
 {
     std::map<Rank, uint32_t> numberOf;
     for (const auto& [rank, role] : m_roles)
@@ -205,7 +207,7 @@ Reader::MakePlan()
 }
 
 void
-Reader::AddNotes(const CaptureShared& shared)
+CaptureReader::AddNotes(const CaptureShared& shared)
 {
     if (!m_meta.gpu.empty())
     {
@@ -225,7 +227,7 @@ Reader::AddNotes(const CaptureShared& shared)
 }
 
 std::optional<Captured>
-Reader::Read()
+CaptureReader::Read()
 {
     auto meta = ReadCaptureMeta(m_folder, m_errors);
     if (!meta)
@@ -275,14 +277,14 @@ ReadCapture(const std::string& folder,
             const CaptureMachine& machine,
             std::vector<topo::Error>& errors)
 {
-    return Reader(folder, machine, errors).Read();
+    return CaptureReader(folder, machine, errors).Read();
 }
 
 std::optional<ModulesOfTasks>
 ReadModules(const std::string& folder, const CaptureMachine& machine)
 {
     std::vector<topo::Error> errors;
-    Reader reader(folder, machine, errors);
+    CaptureReader reader(folder, machine, errors);
     return IsCapture(folder) && reader.Read() ? std::optional(std::move(reader.Modules()))
                                               : std::nullopt;
 }

@@ -22,17 +22,17 @@ namespace
 
 using nlohmann::json;
 
-const std::array<const char*, 11> kTypes = {"INVALID_NODE",
-                                            "METADATA_NODE",
-                                            "MEM_LOAD_NODE",
-                                            "MEM_STORE_NODE",
-                                            "COMP_NODE",
-                                            "COMM_SEND_NODE",
-                                            "COMM_RECV_NODE",
-                                            "COMM_COLL_NODE",
-                                            "STORAGE_NODE",
-                                            "BATCH_NODE",
-                                            "CHECKPOINT_NODE"};
+const std::array<const char*, 11> kNodeTypes = {"INVALID_NODE",
+                                                "METADATA_NODE",
+                                                "MEM_LOAD_NODE",
+                                                "MEM_STORE_NODE",
+                                                "COMP_NODE",
+                                                "COMM_SEND_NODE",
+                                                "COMM_RECV_NODE",
+                                                "COMM_COLL_NODE",
+                                                "STORAGE_NODE",
+                                                "BATCH_NODE",
+                                                "CHECKPOINT_NODE"};
 
 /// Of objects in objects; those of the formats have four.
 constexpr int kMostDepth = 32;
@@ -74,12 +74,12 @@ WholeOf(const json& value)
     return std::nullopt;
 }
 
-class Reader
+class JsonTraceReader
 {
   public:
-    Reader(const std::string& file,
-           std::vector<ChakraNode>* nodes,
-           std::vector<topo::Error>& errors)
+    JsonTraceReader(const std::string& file,
+                    std::vector<ChakraNode>* nodes,
+                    std::vector<topo::Error>& errors)
         : m_file(file),
           m_nodes(nodes),
           m_errors(errors)
@@ -109,7 +109,7 @@ class Reader
 };
 
 bool
-Reader::ReadId(const json& value, const std::string& where, uint64_t* id)
+JsonTraceReader::ReadId(const json& value, const std::string& where, uint64_t* id)
 {
     const auto whole = WholeOf(value);
     if (!whole || whole->huge || whole->whole < 0)
@@ -121,13 +121,13 @@ Reader::ReadId(const json& value, const std::string& where, uint64_t* id)
 }
 
 bool
-Reader::ReadType(const json& value, const std::string& where, ChakraType* type)
+JsonTraceReader::ReadType(const json& value, const std::string& where, ChakraType* type)
 {
     if (value.is_string())
     {
-        for (std::size_t i = 0; i < kTypes.size(); ++i)
+        for (std::size_t i = 0; i < kNodeTypes.size(); ++i)
         {
-            if (value.get_ref<const std::string&>() == kTypes[i])
+            if (value.get_ref<const std::string&>() == kNodeTypes[i])
             {
                 *type = static_cast<ChakraType>(i);
                 return true;
@@ -146,7 +146,7 @@ Reader::ReadType(const json& value, const std::string& where, ChakraType* type)
 }
 
 bool
-Reader::ReadDependencies(const json& value, const std::string& where, ChakraNode* node)
+JsonTraceReader::ReadDependencies(const json& value, const std::string& where, ChakraNode* node)
 {
     if (!value.is_array())
     {
@@ -165,7 +165,7 @@ Reader::ReadDependencies(const json& value, const std::string& where, ChakraNode
 }
 
 bool
-Reader::ReadValue(const json& value, const std::string& where, ChakraValue* result)
+JsonTraceReader::ReadValue(const json& value, const std::string& where, ChakraValue* result)
 {
     if (value.is_array())
     {
@@ -203,7 +203,7 @@ Reader::ReadValue(const json& value, const std::string& where, ChakraValue* resu
 }
 
 bool
-Reader::ReadAttributes(const json& value, const std::string& where, ChakraNode* node)
+JsonTraceReader::ReadAttributes(const json& value, const std::string& where, ChakraNode* node)
 {
     if (!value.is_array())
     {
@@ -260,7 +260,7 @@ Reader::ReadAttributes(const json& value, const std::string& where, ChakraNode* 
 }
 
 bool
-Reader::ReadNode(const json& node, const std::string& place)
+JsonTraceReader::ReadNode(const json& node, const std::string& place)
 {
     ChakraNode& result = m_nodes->emplace_back();
     result.place = place;
@@ -314,7 +314,7 @@ Reader::ReadNode(const json& node, const std::string& place)
 }
 
 bool
-Reader::ReadDocument(const json& document, const std::string& place)
+JsonTraceReader::ReadDocument(const json& document, const std::string& place)
 {
     if (!document.is_object())
     {
@@ -363,7 +363,7 @@ EndOfObject(const std::string& text, std::size_t begin, bool* deep)
 }
 
 bool
-Reader::Read(const std::string& text)
+JsonTraceReader::Read(const std::string& text)
 {
     std::size_t begin = 0;
     while ((begin = text.find_first_not_of(" \t\r\n", begin)) != std::string::npos)
@@ -412,7 +412,7 @@ ReadChakraJson(const std::string& text,
                std::vector<ChakraNode>* nodes,
                std::vector<topo::Error>& errors)
 {
-    return Reader(file, nodes, errors).Read(text);
+    return JsonTraceReader(file, nodes, errors).Read(text);
 }
 
 void
@@ -426,7 +426,7 @@ WriteChakraJson(const std::vector<ChakraNode>& nodes, std::ostream& os)
         nlohmann::ordered_json out;
         out["id"] = std::to_string(node.id);
         out["name"] = node.name;
-        out["type"] = kTypes[static_cast<std::size_t>(node.type)];
+        out["type"] = kNodeTypes[static_cast<std::size_t>(node.type)];
         if (!node.after.empty())
         {
             for (const uint64_t id : node.after)

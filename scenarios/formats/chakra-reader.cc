@@ -32,12 +32,12 @@ namespace
 constexpr uint32_t kMemoryThread = 1u << 20;
 constexpr uint32_t kStorageThread = kMemoryThread + 1;
 
-class Reader
+class StepReader
 {
   public:
-    Reader(const std::vector<std::string>& files,
-           const KernelTime& time,
-           std::vector<topo::Error>& errors)
+    StepReader(const std::vector<std::string>& files,
+               const KernelTime& time,
+               std::vector<topo::Error>& errors)
         : m_files(files),
           m_time(time),
           m_errors(errors)
@@ -92,7 +92,7 @@ class Reader
 };
 
 bool
-Reader::Whole(const char* name, uint64_t most, uint64_t otherwise, uint64_t* value)
+StepReader::Whole(const char* name, uint64_t most, uint64_t otherwise, uint64_t* value)
 {
     const ChakraValue* found = m_node->Find(name);
     *value = otherwise;
@@ -130,7 +130,7 @@ Reader::Whole(const char* name, uint64_t most, uint64_t otherwise, uint64_t* val
 }
 
 std::optional<std::vector<Rank>>
-Reader::RanksOf(const nlohmann::json& list) const
+StepReader::RanksOf(const nlohmann::json& list) const
 {
     std::vector<Rank> ranks;
     if (!list.is_array())
@@ -160,7 +160,7 @@ Reader::RanksOf(const nlohmann::json& list) const
 }
 
 bool
-Reader::ReadGroups(const std::string& text)
+StepReader::ReadGroups(const std::string& text)
 {
     if (text.empty())
     {
@@ -197,7 +197,7 @@ Reader::ReadGroups(const std::string& text)
 }
 
 bool
-Reader::ReadProcessGroups()
+StepReader::ReadProcessGroups()
 {
     // A text in a text: the list stands between the outermost "[{" and "}]".
     const std::string& text = m_node->inputs;
@@ -238,7 +238,7 @@ Reader::ReadProcessGroups()
 }
 
 uint32_t
-Reader::CommunicatorOf(const std::string& name, std::vector<Rank> ranks)
+StepReader::CommunicatorOf(const std::string& name, std::vector<Rank> ranks)
 {
     const auto number = static_cast<uint32_t>(m_recording.communicators.size());
     const auto [found, isNew] = m_communicators.try_emplace({name, ranks}, number);
@@ -250,7 +250,7 @@ Reader::CommunicatorOf(const std::string& name, std::vector<Rank> ranks)
 }
 
 bool
-Reader::ReadGroup(uint32_t* communicator)
+StepReader::ReadGroup(uint32_t* communicator)
 {
     const ChakraValue* group = m_node->Find("pg_name");
     std::string name;
@@ -283,7 +283,7 @@ Reader::ReadGroup(uint32_t* communicator)
 }
 
 bool
-Reader::ReadCollective(Event* event)
+StepReader::ReadCollective(Event* event)
 {
     uint64_t type = 0;
     uint64_t size = 0;
@@ -333,7 +333,7 @@ Reader::ReadCollective(Event* event)
 }
 
 bool
-Reader::ReadMessage(Event* event)
+StepReader::ReadMessage(Event* event)
 {
     const bool sends = m_node->type == ChakraType::kSend;
     const uint64_t last = m_recording.ranks.size() - 1;
@@ -365,7 +365,7 @@ Reader::ReadMessage(Event* event)
 }
 
 bool
-Reader::ReadTime(Event* event)
+StepReader::ReadTime(Event* event)
 {
     uint64_t ps = 0;
     uint64_t flops = 0;
@@ -402,7 +402,7 @@ Reader::ReadTime(Event* event)
 }
 
 bool
-Reader::ReadNode(Event* event)
+StepReader::ReadNode(Event* event)
 {
     event->name = m_node->name.empty() ? "node " + std::to_string(m_node->id) : m_node->name;
     if (const ChakraValue* phase = m_node->Find("dltrain_phase"))
@@ -456,7 +456,7 @@ Reader::ReadNode(Event* event)
 }
 
 bool
-Reader::ReadRank(const std::vector<ChakraNode>& nodes)
+StepReader::ReadRank(const std::vector<ChakraNode>& nodes)
 {
     m_ownGroups.clear();
     m_threads.clear();
@@ -500,7 +500,7 @@ Reader::ReadRank(const std::vector<ChakraNode>& nodes)
 }
 
 std::optional<Recording>
-Reader::Read(const std::vector<std::vector<ChakraNode>>& ranks, const std::string& groups)
+StepReader::Read(const std::vector<std::vector<ChakraNode>>& ranks, const std::string& groups)
 {
     m_recording.format = "Chakra";
     m_recording.ranks.resize(ranks.size());
@@ -548,7 +548,7 @@ RecordingOfNodes(const std::vector<std::vector<ChakraNode>>& ranks,
                  const KernelTime& time,
                  std::vector<topo::Error>& errors)
 {
-    return Reader(files, time, errors).Read(ranks, groups);
+    return StepReader(files, time, errors).Read(ranks, groups);
 }
 
 std::optional<Recording>

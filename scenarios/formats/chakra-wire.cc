@@ -23,10 +23,10 @@ using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
 
-class Reader
+class WireReader
 {
   public:
-    Reader(const std::string& bytes, const std::string& file, std::vector<topo::Error>& errors)
+    WireReader(const std::string& bytes, const std::string& file, std::vector<topo::Error>& errors)
         : m_in(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size())),
           m_size(static_cast<int>(bytes.size())),
           m_file(file),
@@ -68,7 +68,7 @@ class Reader
 };
 
 bool
-Reader::ReadFields(const std::function<bool(int, WireFormatLite::WireType)>& field)
+WireReader::ReadFields(const std::function<bool(int, WireFormatLite::WireType)>& field)
 {
     while (!m_failed && m_in.BytesUntilLimit() != 0)
     {
@@ -88,7 +88,7 @@ Reader::ReadFields(const std::function<bool(int, WireFormatLite::WireType)>& fie
 }
 
 bool
-Reader::ReadMessage(const std::function<bool(int, WireFormatLite::WireType)>& field)
+WireReader::ReadMessage(const std::function<bool(int, WireFormatLite::WireType)>& field)
 {
     int length = 0;
     if (!m_in.ReadVarintSizeAsInt(&length) || length > m_in.BytesUntilLimit())
@@ -102,13 +102,13 @@ Reader::ReadMessage(const std::function<bool(int, WireFormatLite::WireType)>& fi
 }
 
 bool
-Reader::ReadVarint(uint64_t* value)
+WireReader::ReadVarint(uint64_t* value)
 {
     return m_in.ReadVarint64(value) || Fail("a number is cut off, or of more than 64 bits");
 }
 
 bool
-Reader::ReadText(std::string* text)
+WireReader::ReadText(std::string* text)
 {
     int length = 0;
     return (m_in.ReadVarintSizeAsInt(&length) && length <= m_in.BytesUntilLimit() &&
@@ -117,7 +117,7 @@ Reader::ReadText(std::string* text)
 }
 
 bool
-Reader::ReadVarints(WireFormatLite::WireType type, std::vector<uint64_t>* values)
+WireReader::ReadVarints(WireFormatLite::WireType type, std::vector<uint64_t>* values)
 {
     uint64_t value = 0;
     if (type == WireFormatLite::WIRETYPE_VARINT)
@@ -151,7 +151,7 @@ SetWhole(ChakraValue* value, uint64_t bits, bool isSigned)
 }
 
 bool
-Reader::ReadList(int field, ChakraValue* value)
+WireReader::ReadList(int field, ChakraValue* value)
 {
     value->kind = ChakraValue::Kind::kList;
     const int scalar = field - 1;
@@ -176,7 +176,7 @@ Reader::ReadList(int field, ChakraValue* value)
 }
 
 bool
-Reader::ReadValue(int field, WireFormatLite::WireType type, ChakraValue* value)
+WireReader::ReadValue(int field, WireFormatLite::WireType type, ChakraValue* value)
 {
     // Members of the oneof: a scalar at an odd number, its list at the next.
     if (field % 2 == 0)
@@ -248,7 +248,7 @@ Reader::ReadValue(int field, WireFormatLite::WireType type, ChakraValue* value)
 }
 
 bool
-Reader::ReadAttribute(ChakraNode* node)
+WireReader::ReadAttribute(ChakraNode* node)
 {
     std::string name;
     ChakraValue value;
@@ -275,7 +275,7 @@ Reader::ReadAttribute(ChakraNode* node)
 }
 
 bool
-Reader::ReadNode(ChakraNode* node)
+WireReader::ReadNode(ChakraNode* node)
 {
     node->place = "byte " + std::to_string(m_in.CurrentPosition());
     return ReadFields([&](int field, WireFormatLite::WireType type) {
@@ -319,7 +319,7 @@ Reader::ReadNode(ChakraNode* node)
 }
 
 bool
-Reader::Read(std::vector<ChakraNode>* nodes)
+WireReader::Read(std::vector<ChakraNode>* nodes)
 {
     bool first = true;
     while (!m_failed && m_in.CurrentPosition() < m_size)
@@ -357,10 +357,10 @@ Reader::Read(std::vector<ChakraNode>* nodes)
     return !m_failed;
 }
 
-class Writer
+class WireWriter
 {
   public:
-    explicit Writer(std::string* bytes)
+    explicit WireWriter(std::string* bytes)
         : m_raw(bytes),
           m_out(&m_raw)
     {
@@ -417,7 +417,7 @@ AttributeText(const std::string& name, const ChakraValue& value)
 {
     std::string bytes;
     {
-        Writer out(&bytes);
+        WireWriter out(&bytes);
         out.Text(1, name);
         switch (value.kind)
         {
@@ -430,7 +430,7 @@ AttributeText(const std::string& name, const ChakraValue& value)
         case ChakraValue::Kind::kList: {
             std::string list;
             {
-                Writer inner(&list);
+                WireWriter inner(&list);
                 inner.Text(1, Packed({value.list.begin(), value.list.end()}));
             }
             out.Text(10, list);
@@ -452,7 +452,7 @@ NodeText(const ChakraNode& node)
 {
     std::string bytes;
     {
-        Writer out(&bytes);
+        WireWriter out(&bytes);
         out.Number(1, node.id);
         out.Text(2, node.name);
         out.Number(3, static_cast<uint64_t>(node.type));
@@ -495,7 +495,7 @@ ReadChakraWire(const std::string& bytes,
                std::vector<ChakraNode>* nodes,
                std::vector<topo::Error>& errors)
 {
-    return Reader(bytes, file, errors).Read(nodes);
+    return WireReader(bytes, file, errors).Read(nodes);
 }
 
 void
@@ -503,7 +503,7 @@ WriteChakraWire(const std::vector<ChakraNode>& nodes, std::ostream& os)
 {
     std::string metadata;
     {
-        Writer out(&metadata);
+        WireWriter out(&metadata);
         out.Text(1, "0.0.4"); // what the converters of mlcommons/chakra write
     }
     WriteDelimited(metadata, os);

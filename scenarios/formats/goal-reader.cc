@@ -19,10 +19,10 @@ using training::TaskKind;
 namespace
 {
 
-class Parser
+class GoalParser
 {
   public:
-    Parser(const std::string& text, std::string file, std::vector<topo::Error>& errors)
+    GoalParser(const std::string& text, std::string file, std::vector<topo::Error>& errors)
         : m_text(text),
           m_file(std::move(file)),
           m_errors(errors)
@@ -96,7 +96,7 @@ IsLabel(std::string_view token)
 }
 
 bool
-Parser::SkipRemarks()
+GoalParser::SkipRemarks()
 {
     while (m_at < m_text.size())
     {
@@ -137,7 +137,7 @@ Parser::SkipRemarks()
 }
 
 std::string_view
-Parser::Peek()
+GoalParser::Peek()
 {
     if (!SkipRemarks() || m_at == m_text.size() || m_text[m_at] == '\n')
     {
@@ -155,7 +155,7 @@ Parser::Peek()
 }
 
 std::string_view
-Parser::Token()
+GoalParser::Token()
 {
     const std::string_view token = Peek();
     m_at += token.size();
@@ -163,7 +163,7 @@ Parser::Token()
 }
 
 bool
-Parser::Number(uint64_t most, const char* what, uint64_t* value)
+GoalParser::Number(uint64_t most, const char* what, uint64_t* value)
 {
     const std::string_view token = Token();
     const auto [end, bad] = std::from_chars(token.data(), token.data() + token.size(), *value);
@@ -180,21 +180,21 @@ Parser::Number(uint64_t most, const char* what, uint64_t* value)
 }
 
 bool
-Parser::Word(const char* word)
+GoalParser::Word(const char* word)
 {
     const std::string_view token = Token();
     return token == word || FailOn(token, std::string("\"") + word + "\"");
 }
 
 bool
-Parser::EndLine()
+GoalParser::EndLine()
 {
     const std::string_view token = Peek();
     return token.empty() || token == "}" ? !m_failed : FailOn(token, "the end of the line");
 }
 
 bool
-Parser::ReadPlaces(bool message, Event* event, uint64_t* cpu)
+GoalParser::ReadPlaces(bool message, Event* event, uint64_t* cpu)
 {
     // In this order, each or not.
     if (message && Peek() == "tag")
@@ -231,7 +231,7 @@ Parser::ReadPlaces(bool message, Event* event, uint64_t* cpu)
 }
 
 bool
-Parser::ReadMessage(bool sends, Event* event)
+GoalParser::ReadMessage(bool sends, Event* event)
 {
     // "64b": one word.
     const std::string_view size = Token();
@@ -265,7 +265,7 @@ Parser::ReadMessage(bool sends, Event* event)
 }
 
 bool
-Parser::ReadOperation(std::string_view what, Event* event)
+GoalParser::ReadOperation(std::string_view what, Event* event)
 {
     if (what == "send" || what == "recv")
     {
@@ -285,7 +285,7 @@ Parser::ReadOperation(std::string_view what, Event* event)
 }
 
 bool
-Parser::ReadDependency(std::string_view label, std::string_view how)
+GoalParser::ReadDependency(std::string_view label, std::string_view how)
 {
     const std::string_view other = Token();
     if (!IsLabel(other))
@@ -315,7 +315,7 @@ Parser::ReadDependency(std::string_view label, std::string_view how)
 }
 
 bool
-Parser::ReadStatement(std::string_view first)
+GoalParser::ReadStatement(std::string_view first)
 {
     const bool operation = first == "calc" || first == "send" || first == "recv";
     std::string_view what = first;
@@ -359,7 +359,7 @@ Parser::ReadStatement(std::string_view first)
 }
 
 bool
-Parser::ResolveStarts()
+GoalParser::ResolveStarts()
 {
     // What begins with another waits for what that one waits for, which may be such a thing again.
     m_anyStart = m_anyStart || !m_starts.empty();
@@ -413,7 +413,7 @@ Parser::ResolveStarts()
 }
 
 bool
-Parser::ReadRank()
+GoalParser::ReadRank()
 {
     uint64_t rank = 0;
     if (m_recording.ranks.empty())
@@ -460,7 +460,7 @@ Parser::ReadRank()
 }
 
 std::optional<Recording>
-Parser::Read()
+GoalParser::Read()
 {
     m_recording.format = "GOAL";
     while (!m_failed)
@@ -526,7 +526,7 @@ Parser::Read()
 std::optional<Recording>
 ReadGoal(const std::string& text, const std::string& file, std::vector<topo::Error>& errors)
 {
-    return Parser(text, file, errors).Read();
+    return GoalParser(text, file, errors).Read();
 }
 
 } // namespace formats

@@ -25,16 +25,16 @@ namespace
 constexpr uint64_t kTagsOfKind = training::kMostTag + 1;
 
 /// A communicator of the plan.
-struct Group
+struct GoalGroup
 {
     const std::vector<Rank>* ranks = nullptr;
     uint64_t firstTag = 0; ///< of its lanes
 };
 
-class Writer
+class GoalWriter
 {
   public:
-    Writer(const training::TrainingPlan& plan, const ScheduleOf& schedule, std::ostream& os)
+    GoalWriter(const training::TrainingPlan& plan, const ScheduleOf& schedule, std::ostream& os)
         : m_plan(plan),
           m_scheduleOf(schedule),
           m_os(os)
@@ -56,7 +56,7 @@ class Writer
     std::ostream& m_os;
     std::vector<std::vector<uint32_t>> m_groupOf;    ///< [kind][rank]: index of its group
     std::vector<std::vector<uint32_t>> m_positionOf; ///< [kind][rank]
-    std::vector<std::vector<Group>> m_groups;        ///< [kind][group]
+    std::vector<std::vector<GoalGroup>> m_groups;    ///< [kind][group]
 
     struct Made
     {
@@ -79,7 +79,7 @@ CollectiveOf(const Task& task, std::size_t ranks)
 }
 
 const coll::Schedule&
-Writer::ScheduleAt(uint32_t kind, std::size_t group, const Task& task) const
+GoalWriter::ScheduleAt(uint32_t kind, std::size_t group, const Task& task) const
 {
     const auto& made = m_made.at({kind, group});
     const coll::Collective what = CollectiveOf(task, m_groups[kind][group].ranks->size());
@@ -89,7 +89,7 @@ Writer::ScheduleAt(uint32_t kind, std::size_t group, const Task& task) const
 }
 
 std::string
-Writer::MakeSchedules()
+GoalWriter::MakeSchedules()
 {
     constexpr uint32_t kNone = UINT32_MAX;
     for (const training::GroupKind& kind : m_plan.groupKinds)
@@ -113,7 +113,7 @@ Writer::MakeSchedules()
     {
         for (std::size_t g = 0; g < m_groups[kind].size(); ++g)
         {
-            Group& group = m_groups[kind][g];
+            GoalGroup& group = m_groups[kind][g];
             group.firstTag = tag;
             uint64_t lanes = 0;
             auto& made = m_made[{kind, g}];
@@ -169,16 +169,16 @@ Writer::MakeSchedules()
 }
 
 void
-Writer::Require(const std::string& label, const std::string& before)
+GoalWriter::Require(const std::string& label, const std::string& before)
 {
     m_os << label << " requires " << before << "\n";
 }
 
 void
-Writer::WriteMessages(Rank rank, TaskId id, const Task& task)
+GoalWriter::WriteMessages(Rank rank, TaskId id, const Task& task)
 {
     const uint32_t g = m_groupOf[task.group][rank];
-    const Group& group = m_groups[task.group][g];
+    const GoalGroup& group = m_groups[task.group][g];
     const coll::Schedule& schedule = ScheduleAt(task.group, g, task);
     const Rank own = m_positionOf[task.group][rank];
     const std::string name = "l" + std::to_string(id);
@@ -221,7 +221,7 @@ Writer::WriteMessages(Rank rank, TaskId id, const Task& task)
 }
 
 void
-Writer::WriteRank(Rank rank)
+GoalWriter::WriteRank(Rank rank)
 {
     const training::StepGraph& graph = m_plan.roles[m_plan.roleOf[rank]];
     const double slowness = m_plan.SlownessOf(rank);
@@ -276,7 +276,7 @@ Writer::WriteRank(Rank rank)
 }
 
 void
-Writer::Write()
+GoalWriter::Write()
 {
     m_os << "num_ranks " << m_plan.ranks << "\n";
     for (Rank rank = 0; rank < m_plan.ranks; ++rank)
@@ -292,13 +292,13 @@ std::string
 WhyNoGoal(const training::TrainingPlan& plan, const ScheduleOf& schedule)
 {
     std::ostringstream nothing;
-    return Writer(plan, schedule, nothing).MakeSchedules();
+    return GoalWriter(plan, schedule, nothing).MakeSchedules();
 }
 
 std::string
 WriteGoal(const training::TrainingPlan& plan, const ScheduleOf& schedule, std::ostream& os)
 {
-    Writer writer(plan, schedule, os);
+    GoalWriter writer(plan, schedule, os);
     const std::string why = writer.MakeSchedules();
     if (why.empty())
     {

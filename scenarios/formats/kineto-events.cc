@@ -24,18 +24,12 @@ namespace
 {
 
 /// Of objects in objects; the deepest of what is read has six.
-constexpr int kMostDepth = 64;
+constexpr int kMostLevels = 64;
 
 bool
 IsNccl(const std::string& name)
 {
     return name.compare(0, 4, "nccl") == 0;
-}
-
-bool
-Contains(const std::string& text, const char* part)
-{
-    return text.find(part) != std::string::npos;
 }
 
 /// The first key of a JSON object, as far as one can see.
@@ -108,7 +102,7 @@ Texts::Parse(const std::string& text, json* document)
     std::optional<std::size_t> wrong; // an event that is no object
     const auto keep = [&](int depth, json::parse_event_t event, json& value) {
         using What = json::parse_event_t;
-        deep = deep || depth > kMostDepth;
+        deep = deep || depth > kMostLevels;
         if (event == What::key && depth == 1)
         {
             list = value.get<std::string>();
@@ -147,7 +141,7 @@ Texts::Parse(const std::string& text, json* document)
     }
     if (deep || !document->is_object())
     {
-        return Fail(deep ? "has more than " + std::to_string(kMostDepth) + " levels of JSON"
+        return Fail(deep ? "has more than " + std::to_string(kMostLevels) + " levels of JSON"
                          : std::string("is no JSON object"));
     }
     if (!twice.empty())
@@ -322,6 +316,12 @@ Texts::AddText(const std::string& text, const std::string& file)
 }
 
 } // namespace
+
+bool
+Contains(const std::string& text, const char* part)
+{
+    return text.find(part) != std::string::npos;
+}
 
 std::optional<int64_t>
 WholeIn(const json& object, const char* key)

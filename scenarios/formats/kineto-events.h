@@ -72,6 +72,8 @@ std::optional<int64_t> WholeIn(const nlohmann::json& object, const char* key);
 std::optional<std::vector<uint64_t>> ListIn(const nlohmann::json& object, const char* key);
 /// Of a number too; empty: there is none.
 std::string TextIn(const nlohmann::json& object, const char* key);
+/// Has the text such a part?
+bool Contains(const std::string& text, const char* part);
 
 /// Of an event, for errors: "ts 17.250".
 std::string KinetoPlace(double us);

@@ -26,16 +26,10 @@ using training::TaskKind;
 namespace
 {
 
-bool
-Contains(const std::string& text, const char* part)
-{
-    return text.find(part) != std::string::npos;
-}
-
-class Reader
+class KinetoReader
 {
   public:
-    explicit Reader(std::vector<topo::Error>& errors)
+    explicit KinetoReader(std::vector<topo::Error>& errors)
         : m_errors(errors)
     {
     }
@@ -70,7 +64,7 @@ class Reader
 };
 
 bool
-Reader::OrderRanks()
+KinetoReader::OrderRanks()
 {
     m_where.clear();
     if (m_traces.empty())
@@ -118,7 +112,7 @@ Reader::OrderRanks()
 }
 
 bool
-Reader::ChooseStep()
+KinetoReader::ChooseStep()
 {
     const bool any = std::any_of(m_traces.begin(), m_traces.end(), [](const KinetoTrace& trace) {
         return !trace.steps.empty();
@@ -142,7 +136,7 @@ Reader::ChooseStep()
 }
 
 bool
-Reader::MakeRank(Rank rank)
+KinetoReader::MakeRank(Rank rank)
 {
     const KinetoTrace& trace = m_traces[rank];
     m_file = trace.file;
@@ -381,7 +375,7 @@ Reader::MakeRank(Rank rank)
 }
 
 std::optional<Recording>
-Reader::Make()
+KinetoReader::Make()
 {
     if (!OrderRanks() || !ChooseStep())
     {
@@ -471,7 +465,7 @@ FindKinetoFiles(const std::string& path)
 std::optional<Recording>
 ReadKineto(const std::vector<std::string>& files, std::vector<topo::Error>& errors)
 {
-    Reader reader(errors);
+    KinetoReader reader(errors);
     for (const std::string& file : files)
     {
         const auto text = ReadInput(file, errors);
@@ -488,7 +482,7 @@ RecordingOfKineto(const std::vector<std::string>& texts,
                   const std::vector<std::string>& files,
                   std::vector<topo::Error>& errors)
 {
-    Reader reader(errors);
+    KinetoReader reader(errors);
     for (std::size_t i = 0; i < texts.size(); ++i)
     {
         if (!reader.AddText(texts[i], files[i]))

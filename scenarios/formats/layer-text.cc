@@ -37,10 +37,10 @@ constexpr std::pair<const char*, Policy> kPolicies[] = {
     {"HYBRID_TRANSFORMER", Policy::kTransformer},
     {"HYBRID_TRANSFORMER_FWD_IN_BCKWD", Policy::kTransformerAgain}};
 
-constexpr std::pair<const char*, Op> kTypes[] = {{"ALLREDUCE", Op::kAllReduce},
-                                                 {"ALLGATHER", Op::kAllGather},
-                                                 {"REDUCESCATTER", Op::kReduceScatter},
-                                                 {"ALLTOALL", Op::kAllToAll}};
+constexpr std::pair<const char*, Op> kCollectives[] = {{"ALLREDUCE", Op::kAllReduce},
+                                                       {"ALLGATHER", Op::kAllGather},
+                                                       {"REDUCESCATTER", Op::kReduceScatter},
+                                                       {"ALLTOALL", Op::kAllToAll}};
 
 constexpr uint64_t kMostLayers = 1u << 20; ///< assumed
 
@@ -73,7 +73,7 @@ PolicyNames(const std::string& instead)
 
 /// Whole numbers, also as Python may write them: "8388608.0".
 bool
-ParseWhole(const std::string& word, uint64_t most, uint64_t* value)
+ParseWholeOrDecimal(const std::string& word, uint64_t most, uint64_t* value)
 {
     const char* const end = word.data() + word.size();
     const auto [rest, bad] = std::from_chars(word.data(), end, *value);
@@ -94,10 +94,10 @@ WordsOf(const std::string& line)
     return words;
 }
 
-class Reader
+class LayerReader
 {
   public:
-    Reader(std::string file, const TraceCluster& cluster, std::vector<topo::Error>& errors)
+    LayerReader(std::string file, const TraceCluster& cluster, std::vector<topo::Error>& errors)
         : m_file(std::move(file)),
           m_cluster(cluster),
           m_errors(errors)
@@ -146,12 +146,12 @@ class Reader
 };
 
 bool
-Reader::ReadLayerNumbers(const std::vector<std::string>& words,
-                         std::size_t* at,
-                         std::vector<uint64_t>* layers)
+LayerReader::ReadLayerNumbers(const std::vector<std::string>& words,
+                              std::size_t* at,
+                              std::vector<uint64_t>* layers)
 {
     uint64_t count = 0;
-    if (*at >= words.size() || !ParseWhole(words[*at], kMostLayers, &count) ||
+    if (*at >= words.size() || !ParseWholeOrDecimal(words[*at], kMostLayers, &count) ||
         count > words.size() - *at - 1)
     {
         return Fail(words[*at - 1] + " is not followed by a number, and by as many layers");
@@ -159,7 +159,7 @@ Reader::ReadLayerNumbers(const std::vector<std::string>& words,
     for (uint64_t i = 0; i < count; ++i)
     {
         uint64_t layer = 0;
-        if (!ParseWhole(words[++*at], kMostLayers, &layer))
+        if (!ParseWholeOrDecimal(words[++*at], kMostLayers, &layer))
         {
             return FailOn(words[*at], "a layer, from 0");
         }
@@ -169,7 +169,7 @@ Reader::ReadLayerNumbers(const std::vector<std::string>& words,
 }
 
 bool
-Reader::ReadHeader(const std::vector<std::string>& words)
+LayerReader::ReadHeader(const std::vector<std::string>& words)
 {
     static const std::set<std::string> kKnown =
         {"model_parallel_NPU_group", "ep", "pp", "vpp", "ga", "all_gpus", "pp_comm"};
@@ -184,7 +184,7 @@ Reader::ReadHeader(const std::vector<std::string>& words)
     {
         // ASTRA-sim writes the number alone, SimAI reads it behind its name.
         at += at < words.size() && words[at] == "DLRM_LAST_BOTTOM_LAYER:" ? 1 : 0;
-        if (at >= words.size() || !ParseWhole(words[at], kMostLayers, &m_numbers["last"]))
+        if (at >= words.size() || !ParseWholeOrDecimal(words[at], kMostLayers, &m_numbers["last"]))
         {
             return Fail("the number of the last bottom layer is missing behind " + words[0]);
         }
@@ -219,7 +219,7 @@ Reader::ReadHeader(const std::vector<std::string>& words)
                 "model_parallel_NPU_group:, ep:, pp:, vpp:, ga:, all_gpus:, checkpoints:, "
                 "checkpoint_initiates: or pp_comm:");
         }
-        if (++at >= words.size() || !ParseWhole(words[at], kMostBytes, &m_numbers[name]))
+        if (++at >= words.size() || !ParseWholeOrDecimal(words[at], kMostBytes, &m_numbers[name]))
         {
             return Fail(name + ": is not followed by a whole number");
         }
@@ -233,7 +233,7 @@ Reader::ReadHeader(const std::vector<std::string>& words)
 
 /// Whom a collective without a name of its own is among.
 Group
-Reader::GroupOf(Pass pass, Policy policy) const
+LayerReader::GroupOf(Pass pass, Policy policy) const
 {
     const bool weight = pass == kWeight;
     switch (policy)
@@ -256,20 +256,20 @@ Reader::GroupOf(Pass pass, Policy policy) const
 }
 
 bool
-Reader::ReadWork(const std::vector<std::string>& words, Pass pass, Policy policy, Work* work)
+LayerReader::ReadWork(const std::vector<std::string>& words, Pass pass, Policy policy, Work* work)
 {
     const std::string& time = words[2 + 3 * pass];
     const std::string& type = words[3 + 3 * pass];
     const std::string& size = words[4 + 3 * pass];
     const std::string what = std::string("of the ") + kPassNames[pass];
     uint64_t ns = 0;
-    if (!ParseWhole(time, kLongestPs / 1000, &ns))
+    if (!ParseWholeOrDecimal(time, kLongestPs / 1000, &ns))
     {
         return FailOn(time,
                       "the time " + what + " in ns, 0 to " + std::to_string(kLongestPs / 1000));
     }
     work->time = rdma::Duration(static_cast<int64_t>(ns) * 1000);
-    if (!ParseWhole(size, kMostBytes, &work->bytes))
+    if (!ParseWholeOrDecimal(size, kMostBytes, &work->bytes))
     {
         return FailOn(size, "the bytes " + what + ", at most 2^50");
     }
@@ -283,7 +283,7 @@ Reader::ReadWork(const std::vector<std::string>& words, Pass pass, Policy policy
         return true;
     }
     std::string allowed = "NONE";
-    for (const auto& [name, op] : kTypes)
+    for (const auto& [name, op] : kCollectives)
     {
         allowed += std::string(", ") + name;
         for (const auto& [suffix, group] : {std::pair{"", GroupOf(pass, policy)},
@@ -305,7 +305,7 @@ Reader::ReadWork(const std::vector<std::string>& words, Pass pass, Policy policy
 }
 
 bool
-Reader::ReadLayer(const std::vector<std::string>& words)
+LayerReader::ReadLayer(const std::vector<std::string>& words)
 {
     const std::size_t fields = m_policy == Policy::kCustomized ? 13 : 12;
     if (words.size() != fields)
@@ -339,7 +339,7 @@ Reader::ReadLayer(const std::vector<std::string>& words)
         }
     }
     uint64_t update = 0;
-    if (!ParseWhole(words[11], kLongestPs / 1000, &update))
+    if (!ParseWholeOrDecimal(words[11], kLongestPs / 1000, &update))
     {
         return FailOn(words[11], "the time of the update in ns");
     }
@@ -349,7 +349,7 @@ Reader::ReadLayer(const std::vector<std::string>& words)
 }
 
 bool
-Reader::MarkLayers()
+LayerReader::MarkLayers()
 {
     for (const auto* list : {&m_checkpoints, &m_initiates})
     {
@@ -379,7 +379,7 @@ Reader::MarkLayers()
 }
 
 bool
-Reader::CheckRanks()
+LayerReader::CheckRanks()
 {
     m_line = 1;
     const uint64_t said = m_numbers.count("all_gpus") ? m_numbers["all_gpus"] : 0;
@@ -445,7 +445,7 @@ Reader::CheckRanks()
 }
 
 std::optional<LayerText>
-Reader::Read(const std::string& text)
+LayerReader::Read(const std::string& text)
 {
     std::istringstream lines(text);
     std::string line;
@@ -466,7 +466,7 @@ Reader::Read(const std::string& text)
         }
         else if (header == 1)
         {
-            fine = (words.size() == 1 && ParseWhole(words[0], kMostLayers, &m_announced) &&
+            fine = (words.size() == 1 && ParseWholeOrDecimal(words[0], kMostLayers, &m_announced) &&
                     m_announced > 0) ||
                    FailOn(words[0], "the number of layers, 1 to " + std::to_string(kMostLayers));
             ++header;
@@ -559,9 +559,9 @@ IsLayerText(const std::string& text)
     }
     uint64_t number = 0;
     return rows.size() == 3 && rows[1].size() == 1 &&
-           ParseWhole(rows[1][0], kMostLayers, &number) &&
+           ParseWholeOrDecimal(rows[1][0], kMostLayers, &number) &&
            (rows[2].size() == 12 || rows[2].size() == 13) &&
-           ParseWhole(rows[2][2], UINT64_MAX, &number);
+           ParseWholeOrDecimal(rows[2][2], UINT64_MAX, &number);
 }
 
 std::optional<LayerText>
@@ -570,7 +570,7 @@ ReadLayerText(const std::string& text,
               const TraceCluster& cluster,
               std::vector<topo::Error>& errors)
 {
-    return Reader(file, cluster, errors).Read(text);
+    return LayerReader(file, cluster, errors).Read(text);
 }
 
 } // namespace formats

@@ -141,10 +141,10 @@ IsRateOf(uint64_t bytes, const Printed& time, const Printed& rate, double least,
            rate.value + rate.lost * kExact >= least * slow / kExact;
 }
 
-class Reader
+class NcclReader
 {
   public:
-    Reader(std::string file, std::vector<topo::Error>& errors)
+    NcclReader(std::string file, std::vector<topo::Error>& errors)
         : m_file(std::move(file)),
           m_errors(errors)
     {
@@ -189,7 +189,7 @@ class Reader
 };
 
 bool
-Reader::ReadTest(std::string name)
+NcclReader::ReadTest(std::string name)
 {
     constexpr std::string_view kEnd = "_perf";
     if (name.size() > kEnd.size() &&
@@ -208,7 +208,7 @@ Reader::ReadTest(std::string name)
 
 /// A line behind a '#', which may be a word of its own.
 bool
-Reader::ReadRemark(const std::vector<std::string>& words)
+NcclReader::ReadRemark(const std::vector<std::string>& words)
 {
     const auto is = [&words](std::size_t i, const char* word) {
         return i < words.size() && words[i] == word;
@@ -266,7 +266,7 @@ Reader::ReadRemark(const std::vector<std::string>& words)
 /// A size is elements of a type: as many as there are, or, where ranks have a part each
 /// (all-gather), as many times the ranks.
 bool
-Reader::CheckSize(const std::vector<std::string>& words, uint64_t bytes, uint64_t count)
+NcclReader::CheckSize(const std::vector<std::string>& words, uint64_t bytes, uint64_t count)
 {
     const auto at = std::find(m_titles.begin(), m_titles.end(), "type") - m_titles.begin();
     if (static_cast<std::size_t>(at) >= m_column)
@@ -297,7 +297,7 @@ Reader::CheckSize(const std::vector<std::string>& words, uint64_t bytes, uint64_
 /// algbw is size / time; before 2.10 or so, of all-gather and its like, the part of it that leaves
 /// a rank, (n - 1) / n of n >= 2 ranks. \param at the column of the time
 bool
-Reader::CheckRates(const std::vector<std::string>& words, std::size_t at, uint64_t bytes)
+NcclReader::CheckRates(const std::vector<std::string>& words, std::size_t at, uint64_t bytes)
 {
     const auto isTitle = [this](std::size_t i, const char* name) {
         return i < m_titles.size() && m_titles[i] == name;
@@ -328,7 +328,7 @@ Reader::CheckRates(const std::vector<std::string>& words, std::size_t at, uint64
 /// busbw is algbw by a factor of the operation and its ranks (doc/PERFORMANCE.md of nccl-tests).
 /// Where the file does not say the operation, that of any is allowed.
 bool
-Reader::CheckRow(const Row& row)
+NcclReader::CheckRow(const Row& row)
 {
     const uint32_t ranks = m_output.ranks;
     const auto op = coll::ParseOp(m_output.op);
@@ -360,7 +360,7 @@ Reader::CheckRow(const Row& row)
 }
 
 bool
-Reader::ReadRow(const std::vector<std::string>& words)
+NcclReader::ReadRow(const std::vector<std::string>& words)
 {
     uint64_t bytes = 0;
     uint64_t count = 0;
@@ -411,7 +411,7 @@ Reader::ReadRow(const std::vector<std::string>& words)
 }
 
 std::optional<NcclOutput>
-Reader::Read(const std::string& text)
+NcclReader::Read(const std::string& text)
 {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);)
@@ -462,7 +462,7 @@ Reader::Read(const std::string& text)
 std::optional<NcclOutput>
 ReadNcclOutput(const std::string& text, const std::string& file, std::vector<topo::Error>& errors)
 {
-    return Reader(file, errors).Read(text);
+    return NcclReader(file, errors).Read(text);
 }
 
 } // namespace formats

@@ -24,7 +24,7 @@ using training::TaskKind;
 namespace
 {
 
-constexpr uint32_t kNone = UINT32_MAX;
+constexpr uint32_t kNoCall = UINT32_MAX;
 
 class Matcher
 {
@@ -260,7 +260,7 @@ Matcher::CheckCollectives()
     for (Rank rank = 0; rank < m_recording.ranks.size(); ++rank)
     {
         const auto& events = m_recording.ranks[rank];
-        m_found.callOf[rank].assign(events.size(), kNone);
+        m_found.callOf[rank].assign(events.size(), kNoCall);
         for (uint32_t i = 0; i < events.size(); ++i)
         {
             if (events[i].nothing || events[i].kind != TaskKind::kCollective)

@@ -30,7 +30,7 @@ namespace
 
 /// Task::stream
 constexpr uint32_t kMostStreams = UINT16_MAX;
-constexpr uint32_t kNone = UINT32_MAX;
+constexpr uint32_t kUnset = UINT32_MAX;
 
 class Builder
 {
@@ -70,7 +70,7 @@ class Builder
     OfEvents<std::size_t> m_place;  ///< OrderEvents
     bool m_kept = true;             ///< the order of the lists
     std::vector<uint32_t> m_kindOf; ///< of communicators
-    uint32_t m_messageKind = kNone;
+    uint32_t m_messageKind = kUnset;
     training::TrainingPlan m_plan;
     std::unordered_map<std::size_t, std::vector<uint32_t>> m_rolesOf; ///< by hash
 };
@@ -85,7 +85,7 @@ Builder::MakeGroups()
         const Communicator& communicator = m_recording.communicators[c];
         if (m_found.calls[c].empty())
         {
-            m_kindOf.push_back(kNone);
+            m_kindOf.push_back(kUnset);
             continue;
         }
         auto& kinds = m_plan.groupKinds;
@@ -177,7 +177,7 @@ Builder::MakeGraph(Rank rank, StepGraph* graph) const
     };
     const auto& events = m_recording.ranks[rank];
     const std::vector<uint32_t> order = OrderOf(rank);
-    std::vector<TaskId> idOf(events.size(), kNone);
+    std::vector<TaskId> idOf(events.size(), kUnset);
     for (const uint32_t i : order)
     {
         if (graph->streams.size() >= kMostStreams)

@@ -106,7 +106,7 @@ const char* const kZoo = R"zoo(
 // clang-format on
 
 const nlohmann::json&
-Zoo()
+GpuZoo()
 {
     static const nlohmann::json zoo = nlohmann::json::parse(kZoo);
     return zoo;
@@ -227,19 +227,19 @@ KernelRates::Product(Dtype dtype) const
 std::vector<std::string>
 GpuNames()
 {
-    return NamesIn(Zoo());
+    return NamesIn(GpuZoo());
 }
 
 std::vector<std::pair<std::string, std::string>>
 GpuSpellings()
 {
-    return SpellingsIn(Zoo());
+    return SpellingsIn(GpuZoo());
 }
 
 std::optional<GpuSpec>
 FindGpu(std::string_view name)
 {
-    return FindIn(Zoo(), "GPU zoo", name, ParseGpuJson);
+    return FindIn(GpuZoo(), "GPU zoo", name, ParseGpuJson);
 }
 
 std::optional<GpuSpec>

@@ -379,7 +379,7 @@ ReadVit(Config& c, Transformer& t, ModelSpec& model)
     model.sequence = 1;
 }
 
-struct Kind
+struct ModelKind
 {
     const char* type;   ///< "model_type"
     const char* prefix; ///< of the names of its classes, in "architectures"
@@ -388,7 +388,7 @@ struct Kind
     void (*read)(Config&, Transformer&, ModelSpec&);
 };
 
-constexpr Kind kKinds[] = {
+constexpr ModelKind kModelKinds[] = {
     {"llama", "Llama", "Llama", "num_attention_heads", ReadLlama},
     {"mistral", "Mistral", "Mistral", "num_attention_heads", ReadLlama},
     {"mixtral", "Mixtral", "Mixtral", "num_attention_heads", ReadMixtral},
@@ -407,11 +407,11 @@ constexpr Kind kKinds[] = {
 
 /// The kind that "model_type" names, or the class in "architectures" (its name is the prefix and
 /// "For..." or "Model", "LMHeadModel").
-const Kind*
+const ModelKind*
 KindOf(Config& c)
 {
     std::vector<std::string> types;
-    for (const Kind& kind : kKinds)
+    for (const ModelKind& kind : kModelKinds)
     {
         types.emplace_back(kind.type);
     }
@@ -422,7 +422,7 @@ KindOf(Config& c)
         {
             return nullptr; // which is said
         }
-        for (const Kind& kind : kKinds)
+        for (const ModelKind& kind : kModelKinds)
         {
             if (type == kind.type)
             {
@@ -434,7 +434,7 @@ KindOf(Config& c)
                         topo::DidYouMean(type, types));
         return nullptr;
     }
-    for (const Kind& kind : kKinds)
+    for (const ModelKind& kind : kModelKinds)
     {
         for (const char* rest : {"ForCausalLM",
                                  "LMHeadModel",
@@ -485,7 +485,7 @@ void
 BuildHuggingFace(ModelSpec& model, topo::JsonObject& in)
 {
     Config c(in);
-    const Kind* kind = KindOf(c);
+    const ModelKind* kind = KindOf(c);
     if (kind == nullptr)
     {
         return;

@@ -301,24 +301,24 @@ Concatenate(const nlohmann::json& op, Part& part, Shape& x)
     return "";
 }
 
-struct Kind
+struct OperatorKind
 {
     const char* name;
     size_t least; ///< numbers
     size_t most;
 };
 
-constexpr Kind kKinds[] = {{"conv", 4, 5},
-                           {"conv+bias", 4, 5},
-                           {"bn", 0, 0},
-                           {"relu", 0, 0},
-                           {"maxpool", 3, 3},
-                           {"avgpool", 0, 3},
-                           {"linear", 1, 1},
-                           {"dropout", 0, 0},
-                           {"lstm", 1, 1},
-                           {"embedding", 2, 2},
-                           {"softmax", 0, 0}};
+constexpr OperatorKind kOperatorKinds[] = {{"conv", 4, 5},
+                                           {"conv+bias", 4, 5},
+                                           {"bn", 0, 0},
+                                           {"relu", 0, 0},
+                                           {"maxpool", 3, 3},
+                                           {"avgpool", 0, 3},
+                                           {"linear", 1, 1},
+                                           {"dropout", 0, 0},
+                                           {"lstm", 1, 1},
+                                           {"embedding", 2, 2},
+                                           {"softmax", 0, 0}};
 
 /// An operator. \param first whether its layer is the model's first \return a message if it is
 /// malformed
@@ -335,9 +335,9 @@ Apply(const nlohmann::json& op, bool first, Part& part, Shape& x)
                "2, 3], or {\"concat\": ...}";
     }
     const std::string kind = op[0].get<std::string>();
-    const Kind* known = nullptr;
+    const OperatorKind* known = nullptr;
     std::string names;
-    for (const Kind& k : kKinds)
+    for (const OperatorKind& k : kOperatorKinds)
     {
         known = kind == k.name ? &k : known;
         names += std::string(names.empty() ? "" : ", ") + k.name;

@@ -15,7 +15,7 @@ namespace
 {
 
 const nlohmann::json&
-Zoo()
+ModelZoo()
 {
     static const nlohmann::json zoo = [] {
         auto all = nlohmann::json::parse(LanguageZoo());
@@ -31,19 +31,19 @@ Zoo()
 std::vector<std::string>
 ModelNames()
 {
-    return NamesIn(Zoo());
+    return NamesIn(ModelZoo());
 }
 
 std::vector<std::pair<std::string, std::string>>
 ModelSpellings()
 {
-    return SpellingsIn(Zoo());
+    return SpellingsIn(ModelZoo());
 }
 
 std::optional<ModelSpec>
 FindModel(std::string_view name)
 {
-    return FindIn(Zoo(), "model zoo", name, ParseModelJson);
+    return FindIn(ModelZoo(), "model zoo", name, ParseModelJson);
 }
 
 } // namespace training

@@ -37,7 +37,7 @@ Keys()
     return keys;
 }
 
-constexpr const char* kHosts = "hosts";
+constexpr const char* kHostsKey = "hosts";
 constexpr const char* kTwice = "stands there twice; allowed: once";
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
@@ -408,7 +408,7 @@ MakeBackground(Validation* v, const topo::Topology& topology, const FabricSpec& 
         }
     }
     const auto some = std::find_if(settings.begin(), settings.end(), [](const auto& setting) {
-        return setting.first == kHosts;
+        return setting.first == kHostsKey;
     });
     if (some != settings.end())
     {
@@ -417,14 +417,14 @@ MakeBackground(Validation* v, const topo::Topology& topology, const FabricSpec& 
         hosts = HostsOf(text, static_cast<uint32_t>(hosts.size()), &problem);
         if (hosts.empty())
         {
-            v->errors.push_back({where + kHosts, text, problem, ""});
+            v->errors.push_back({where + kHostsKey, text, problem, ""});
         }
         settings.erase(some);
         for (const auto& [key, again] : settings)
         {
-            if (key == kHosts)
+            if (key == kHostsKey)
             {
-                v->errors.push_back({where + kHosts, again, kTwice, ""});
+                v->errors.push_back({where + kHostsKey, again, kTwice, ""});
             }
         }
     }
@@ -448,7 +448,7 @@ MakeBackground(Validation* v, const topo::Topology& topology, const FabricSpec& 
                                            fabric,
                                            v->values.Integer("seed"),
                                            rdma::Duration(kBackgroundEpochPs),
-                                           kHosts,
+                                           kHostsKey,
                                            &v->errors);
     constexpr uint8_t kOfJobs = 3;
     if (background && v->values.Given("ets") &&

@@ -135,7 +135,7 @@ Defaults()
 }
 
 OptionTable
-MakeTable()
+MakeCollperfTable()
 {
     OptionTable t;
     t.program = "collperf";
@@ -500,7 +500,7 @@ TakeThreads(Validation* v, CollperfScenario* s)
 const OptionTable&
 CollperfOptionTable()
 {
-    static const OptionTable table = MakeTable();
+    static const OptionTable table = MakeCollperfTable();
     return table;
 }
 

@@ -20,7 +20,7 @@ std::atomic<const std::string*> g_text{nullptr};
 std::atomic<const std::vector<std::string>*> g_made{nullptr};
 
 void
-OnSignal(int number)
+OnEndSignal(int number)
 {
     const std::vector<std::string>* const made = g_made.load();
     for (std::size_t i = made ? made->size() : 0; i > 0; --i)
@@ -58,7 +58,7 @@ CatchEarlyEnd(const std::string& program)
         if (action.sa_handler != SIG_IGN)
         {
             action = {};
-            action.sa_handler = OnSignal;
+            action.sa_handler = OnEndSignal;
             ::sigfillset(&action.sa_mask); // it speaks once
             ::sigaction(number, &action, nullptr);
         }

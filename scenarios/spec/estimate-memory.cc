@@ -26,7 +26,7 @@ constexpr double kConnection = 2000;       ///< both ends, and one message
 constexpr double kConnectionJourney = 650; ///< for the attribution of time
 constexpr double kConnectionTelemetry = 550;
 constexpr double kMessage = 64; ///< of flows.csv
-constexpr double kMostMessages =
+constexpr double kMostMessagesKept =
     1e6; ///< rows of flows.csv; beyond that it is written again at the end
 constexpr double kSampledMessage = 100;
 constexpr double kPosted = 600; ///< of messages that wait for their turn at a NIC
@@ -45,8 +45,8 @@ EstimateMemory(const MemoryNeeds& needs)
     e.network = needs.links * (needs.infiniBand ? kIdleIbLink : kIdleLink) + 2 * needs.routes +
                 std::min(needs.links, needs.usedLinks) * kBusyLink;
     e.connections = needs.connections * needs.bytesPerConnection;
-    e.messages = needs.messages <= kMostMessages ? needs.messages * kMessage
-                                                 : kMostMessages * kSampledMessage;
+    e.messages = needs.messages <= kMostMessagesKept ? needs.messages * kMessage
+                                                     : kMostMessagesKept * kSampledMessage;
     e.messages += needs.posted * kPosted + needs.postedInside * kPostedInside;
     e.ranks = needs.ranks * kRank + needs.lanes * kLane + needs.paths * kPathRecord;
     return e;

@@ -13,7 +13,7 @@ namespace
 {
 
 /// Of the least weight, a round: a packet of 1,500 B with its headers.
-constexpr uint32_t kLeastBytes = 1600;
+constexpr uint32_t kLeastWeight = 1600;
 constexpr uint32_t kMostWeight = 100;
 
 /// \return whether it is "PRIORITY:WEIGHT"; a weight of 0 stands for "strict"
@@ -93,7 +93,7 @@ ApplyEts(Validation* v)
     for (uint32_t priority = 0; priority < 8; ++priority)
     {
         const uint32_t share = shares[priority] ? shares[priority] : least;
-        spec.weights[priority] = kLeastBytes * share / least;
+        spec.weights[priority] = kLeastWeight * share / least;
     }
     return spec;
 }

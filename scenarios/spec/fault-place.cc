@@ -31,13 +31,13 @@ EndOf(const topo::Topology& topology, topo::NodeId node, uint32_t port)
 }
 
 /// Finds the place of a fault.
-class Placer
+class FaultPlacer
 {
   public:
-    Placer(const topo::Topology& topology,
-           FaultReader* reader,
-           const KnownFault& known,
-           Fault* fault)
+    FaultPlacer(const topo::Topology& topology,
+                FaultReader* reader,
+                const KnownFault& known,
+                Fault* fault)
         : m_topology(topology),
           m_reader(*reader),
           m_known(known),
@@ -286,7 +286,7 @@ PlaceFault(const topo::Topology& topology,
            const KnownFault& known,
            Fault* fault)
 {
-    Placer(topology, reader, known, fault).Place();
+    FaultPlacer(topology, reader, known, fault).Place();
 }
 
 } // namespace scenario

@@ -35,7 +35,7 @@ namespace
 int g_signals[2] = {-1, -1};
 
 void
-OnSignal(int number)
+NoteSignal(int number)
 {
     const int before = errno;
     const char byte = static_cast<char>(number);
@@ -53,7 +53,7 @@ Catch(int number)
         return; // nohup; a shell without job control
     }
     action = {};
-    action.sa_handler = OnSignal;
+    action.sa_handler = NoteSignal;
     action.sa_flags = SA_RESTART;
     ::sigemptyset(&action.sa_mask);
     ::sigaction(number, &action, nullptr);

@@ -33,7 +33,7 @@ namespace
 
 /// Bytes to the nearest one.
 std::string
-SizeText(double bytes)
+BufferText(double bytes)
 {
     return ExactBytes(static_cast<uint64_t>(std::llround(bytes)));
 }
@@ -274,7 +274,7 @@ class Checker
                          " ask for";
         std::string text =
             "switch " + worst->name + " gets a buffer of " +
-            SizeText(scale * static_cast<double>(m_fabric.bufferPer100G.value)) + ", too small " +
+            BufferText(scale * static_cast<double>(m_fabric.bufferPer100G.value)) + ", too small " +
             (m_fabric.pfc ? "for the headroom that " + delays : std::string("for two frames")) +
             "; allowed: --buffer=" + CanonicalBytes((least + 999) / 1000 * 1000) + " or more";
         text += !m_fabric.pfc ? ""

@@ -25,10 +25,10 @@ namespace
 {
 
 /// A replay of so many takes some 20 ms.
-constexpr uint64_t kMostMessages = 60000;
+constexpr uint64_t kMostMessagesReplayed = 60000;
 /// A line of advice says which is slower than this; and it looks at so many sizes. Both assumed.
 constexpr double kMuchSlower = 1.3;
-constexpr std::size_t kMostSizes = 8;
+constexpr std::size_t kMostSizesCompared = 8;
 /// A line on what was gained names so many.
 constexpr std::size_t kMostGains = 3;
 /// What is not faster than that is no reason to leave the usual way: a replay knows no queues, and
@@ -38,7 +38,7 @@ constexpr double kAlike = 1.1;
 /// message costs a GPU, is no matter of links alone. Assumed.
 constexpr std::size_t kMostPeers = 64;
 /// With fewer bytes a schedule is another one: chunks are as small as they get. Assumed.
-constexpr uint64_t kLeastBytes = 1 << 20;
+constexpr uint64_t kLeastBytesReplayed = 1 << 20;
 
 /// No schedule is as fast: its latencies in series, and its bytes out of a server over all NICs.
 double
@@ -197,22 +197,32 @@ NetworkChoices::Seconds(const CollectiveOptions& options,
     {
         return std::nullopt;
     }
-    if (coll::CountMessages(*whole) <= kMostMessages)
+    if (coll::CountMessages(*whole) <= kMostMessagesReplayed)
     {
-        return coll::ReplaySeconds(*whole, placement, times, m_network, {kMostMessages, limit});
+        return coll::ReplaySeconds(*whole,
+                                   placement,
+                                   times,
+                                   m_network,
+                                   {kMostMessagesReplayed, limit});
     }
     // Half as many bytes have half as many chunks, or as many messages as before.
     uint64_t bytes = what.bytes / 2;
     uint64_t before = coll::CountMessages(*whole);
-    while (bytes / 2 >= kLeastBytes)
+    while (bytes / 2 >= kLeastBytesReplayed)
     {
         const uint64_t messages = coll::CountMessages(*make(bytes));
-        if (messages <= kMostMessages)
+        if (messages <= kMostMessagesReplayed)
         {
-            const auto more =
-                coll::ReplaySeconds(*make(bytes), placement, times, m_network, {kMostMessages});
-            const auto less =
-                coll::ReplaySeconds(*make(bytes / 2), placement, times, m_network, {kMostMessages});
+            const auto more = coll::ReplaySeconds(*make(bytes),
+                                                  placement,
+                                                  times,
+                                                  m_network,
+                                                  {kMostMessagesReplayed});
+            const auto less = coll::ReplaySeconds(*make(bytes / 2),
+                                                  placement,
+                                                  times,
+                                                  m_network,
+                                                  {kMostMessagesReplayed});
             if (!more || !less)
             {
                 return std::nullopt;
@@ -439,7 +449,7 @@ NetworkAdvice(const CollectiveOptions& options,
     }
     std::sort(sizes.begin(), sizes.end(), std::greater<>());
     sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-    const uint64_t least = sizes.size() > kMostSizes ? sizes[kMostSizes - 1] : 0;
+    const uint64_t least = sizes.size() > kMostSizesCompared ? sizes[kMostSizesCompared - 1] : 0;
     std::vector<UsedBy> some = groups;
     for (UsedBy& group : some)
     {

@@ -10,7 +10,7 @@
  * and which algorithm sends its large messages to near servers. Nothing of NCCL's tuner is in it.
  *
  *     messages of the schedule     time
- *     up to kMostMessages          the replay
+ *     up to kMostMessagesReplayed          the replay
  *     more, of many chunks         the replay of fewer bytes, and what the last of these took each
  *     more, of many ranks          tuner.h's formula, but at least what the busiest links need
  *

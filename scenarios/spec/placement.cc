@@ -56,10 +56,10 @@ GroupsBy(const std::vector<uint32_t>& hosts, const F& keyOf)
     return groups;
 }
 
-class Placer
+class ServerPlacer
 {
   public:
-    Placer(const topo::Topology& topology, std::vector<uint32_t> hosts)
+    ServerPlacer(const topo::Topology& topology, std::vector<uint32_t> hosts)
         : m_topology(topology),
           m_hosts(std::move(hosts))
     {
@@ -288,13 +288,13 @@ PlaceServers(const PlacementRequest& request, const topo::Topology& topology)
     }
     case PlacementPolicy::kPacked:
     case PlacementPolicy::kFragmented:
-        order = Placer(topology, std::move(order)).Packed();
+        order = ServerPlacer(topology, std::move(order)).Packed();
         break;
     case PlacementPolicy::kSpread:
-        order = Placer(topology, std::move(order)).Spread();
+        order = ServerPlacer(topology, std::move(order)).Spread();
         break;
     case PlacementPolicy::kRail:
-        order = Placer(topology, std::move(order)).Rail(request.servers);
+        order = ServerPlacer(topology, std::move(order)).Rail(request.servers);
         break;
     }
     order.resize(std::min<std::size_t>(request.servers, order.size()));

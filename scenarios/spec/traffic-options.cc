@@ -98,7 +98,7 @@ UsualOffset()
 }
 
 OptionTable
-MakeTable()
+MakeTrafficTable()
 {
     OptionTable t;
     t.program = "traffic";
@@ -461,7 +461,7 @@ CheckStop(Validation* v, const TrafficScenario& s)
 const OptionTable&
 TrafficOptionTable()
 {
-    static const OptionTable table = MakeTable();
+    static const OptionTable table = MakeTrafficTable();
     return table;
 }
 

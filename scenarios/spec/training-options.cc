@@ -129,7 +129,7 @@ DtypeAlias(const std::string& text)
 }
 
 OptionTable
-MakeTable()
+MakeTrainingTable()
 {
     OptionTable t;
     t.program = "dltrain";
@@ -408,7 +408,7 @@ MakeTable()
 const OptionTable&
 TrainingOptionTable()
 {
-    static const OptionTable table = MakeTable();
+    static const OptionTable table = MakeTrainingTable();
     return table;
 }
 

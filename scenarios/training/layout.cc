@@ -13,7 +13,7 @@ namespace training
 namespace
 {
 
-constexpr const char* kNames[kDimensions] = {"tp", "cp", "ep", "dp", "pp"};
+constexpr const char* kDimensionNames[kDimensions] = {"tp", "cp", "ep", "dp", "pp"};
 
 uint32_t
 SizeOf(const Layout& layout, Dimension dimension)
@@ -90,7 +90,8 @@ DimensionOrderName(const DimensionOrder& order)
     std::string name;
     for (const Dimension dimension : order)
     {
-        name += (name.empty() ? "" : "-") + std::string(kNames[static_cast<uint32_t>(dimension)]);
+        name += (name.empty() ? "" : "-") +
+                std::string(kDimensionNames[static_cast<uint32_t>(dimension)]);
     }
     return name;
 }
@@ -103,8 +104,9 @@ ParseDimensionOrder(std::string_view text)
     for (uint32_t i = 0; i < kDimensions; ++i)
     {
         const std::string_view word = text.substr(0, text.find('-'));
-        const auto* const found = std::find(std::begin(kNames), std::end(kNames), word);
-        const auto index = static_cast<uint32_t>(found - std::begin(kNames));
+        const auto* const found =
+            std::find(std::begin(kDimensionNames), std::end(kDimensionNames), word);
+        const auto index = static_cast<uint32_t>(found - std::begin(kDimensionNames));
         if (index == kDimensions || (seen >> index & 1) != 0)
         {
             return std::nullopt;

@@ -17,7 +17,7 @@ namespace training
 namespace
 {
 
-constexpr std::array<std::pair<Strategy, const char*>, 4> kNames = {{
+constexpr std::array<std::pair<Strategy, const char*>, 4> kStrategyNames = {{
     {Strategy::kSync, "sync"},
     {Strategy::kDownpour, "downpour"},
     {Strategy::kSandblaster, "sandblaster"},
@@ -63,16 +63,17 @@ IsOptimizer(const Task& task)
 std::string
 StrategyName(Strategy strategy)
 {
-    return kNames[static_cast<std::size_t>(strategy)].second;
+    return kStrategyNames[static_cast<std::size_t>(strategy)].second;
 }
 
 std::optional<Strategy>
 ParseStrategy(std::string_view text)
 {
-    const auto* const found = std::find_if(kNames.begin(), kNames.end(), [text](const auto& pair) {
-        return pair.second == text;
-    });
-    return found == kNames.end() ? std::nullopt : std::optional(found->first);
+    const auto* const found =
+        std::find_if(kStrategyNames.begin(), kStrategyNames.end(), [text](const auto& pair) {
+            return pair.second == text;
+        });
+    return found == kStrategyNames.end() ? std::nullopt : std::optional(found->first);
 }
 
 uint32_t

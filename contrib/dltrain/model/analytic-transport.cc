@@ -11,7 +11,7 @@ namespace dltrain
 namespace
 {
 
-NetworkKind g_kind("analytic", [](const NetworkParts& parts) -> std::unique_ptr<Transport> {
+NetworkKind g_analyticKind("analytic", [](const NetworkParts& parts) -> std::unique_ptr<Transport> {
     return std::make_unique<AnalyticTransport>(parts);
 });
 

@@ -26,8 +26,6 @@ namespace
 constexpr std::size_t CACHED_LANES = 8;
 using results::CollectivePaths;
 
-constexpr CollectivePaths::Path NO_PATH = CollectivePaths::NONE;
-
 } // namespace
 
 #pragma GCC diagnostic push
@@ -92,7 +90,7 @@ CollectiveRunner::Start(uint32_t communicator,
         return;
     }
     StartServerSwitch(member, sequence, *plan, now);
-    member.cause = m_paths ? m_paths->Enter(member.rank, tag, now) : NO_PATH;
+    member.cause = m_paths ? m_paths->Enter(member.rank, tag, now) : CollectivePaths::NONE;
     if (plan->times.launch)
     {
         EventPayload launch{};
@@ -121,7 +119,7 @@ CollectiveRunner::Meet(Member& member, const Part& part, int64_t now)
     }
     comm.meetings.erase(meeting);
     // What they all waited for is that this one came.
-    member.cause = m_paths ? m_paths->Enter(member.rank, part.tag, now) : NO_PATH;
+    member.cause = m_paths ? m_paths->Enter(member.rank, part.tag, now) : CollectivePaths::NONE;
     for (Rank position = 0; position < comm.ranks.size(); ++position)
     {
         Member& other = comm.members[position];
@@ -140,7 +138,7 @@ CollectiveRunner::Meet(Member& member, const Part& part, int64_t now)
         meet.path = member.cause;
         Schedule(other, now + plan.formula, meet);
     }
-    member.cause = NO_PATH; // the events have it
+    member.cause = CollectivePaths::NONE; // the events have it
 }
 
 CollectiveRunner::Part&
@@ -313,7 +311,7 @@ CollectiveRunner::DropCause(Member& member)
         m_paths->Drop(member.cause);
     }
     member.causeGiven = false;
-    member.cause = NO_PATH;
+    member.cause = CollectivePaths::NONE;
 }
 
 const CollectiveRunner::Part*
@@ -743,7 +741,7 @@ CollectiveRunner::PassOn(Member& member, uint32_t sequence, coll::Lane lane, int
         return false;
     }
     member.causeGiven = false;
-    member.cause = NO_PATH;
+    member.cause = CollectivePaths::NONE;
     return true;
 }
 

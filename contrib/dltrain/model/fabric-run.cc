@@ -276,7 +276,7 @@ namespace
 {
 
 // Words to all ranks.
-constexpr char DONE[] = "done";
+constexpr char RANK_DONE[] = "done";
 constexpr char DECIDED = '\1'; //!< when, ps, as text; a blank; what
 
 } // namespace
@@ -314,7 +314,7 @@ FabricRun::End()
     ns3::NodeWindowRanks* ranks = Ranks::OfWindows();
     if (ranks && m_run.processes.hostsApart)
     {
-        ranks->Say(DONE);
+        ranks->Say(RANK_DONE);
         return;
     }
     m_control.End(); // of all, as they run the same windows
@@ -333,7 +333,7 @@ FabricRun::OnWord(const std::string& word)
         const int64_t at = std::stoll(word.substr(1, blank - 1));
         ActIn(at - ns3::RdmaClock::Now(), [this, what = word.substr(blank + 1)] { m_act(what); });
     }
-    else if (word == DONE)
+    else if (word == RANK_DONE)
     {
         if (++m_ranksDone == Ranks::Get().Size())
         {

@@ -15,7 +15,7 @@ namespace dltrain
 namespace
 {
 
-NetworkKind g_kind("fluid", [](const NetworkParts& parts) -> std::unique_ptr<Transport> {
+NetworkKind g_fluidKind("fluid", [](const NetworkParts& parts) -> std::unique_ptr<Transport> {
     return std::make_unique<FluidTransport>(parts);
 });
 

@@ -5,6 +5,7 @@
 
 #include "collectives/placement.h"
 #include "results/collective-paths.h"
+#include "topologies/names.h"
 
 #include "ns3/rdma-owner.h"
 
@@ -19,7 +20,6 @@ namespace
 
 using results::CollectivePaths;
 
-constexpr CollectivePaths::Path NO_PATH = CollectivePaths::NONE;
 /// Lanes of messages are those of no collective.
 constexpr uint16_t FIRST_LANE = 0x8000;
 
@@ -42,12 +42,6 @@ coll::Placement
 PairIn(uint32_t servers)
 {
     return coll::UniformPlacement(servers, 2 / servers);
-}
-
-std::string
-Counted(std::size_t n, const std::string& what)
-{
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
 } // namespace
@@ -111,7 +105,8 @@ MessageRunner::Send(const MessageOrder& order,
     {
         return; // kept for TakeOver
     }
-    const CollectivePaths::Path path = m_paths ? m_paths->Enter(order.from, name, now) : NO_PATH;
+    const CollectivePaths::Path path =
+        m_paths ? m_paths->Enter(order.from, name, now) : CollectivePaths::NONE;
     const EventPayload send{&sending, order.from, name, path, bytes, cookie};
     const Places& places = m_interconnect.GetPlaces();
     const bool inside = places.ServerOf(order.from) == places.ServerOf(order.to);
@@ -197,7 +192,9 @@ MessageRunner::EndSoon(Rank rank, uint64_t cookie, int64_t now)
     const Places& places = m_interconnect.GetPlaces();
     Server& server = m_servers[places.ServerOf(rank)];
     server.ending.emplace_back(rank, cookie);
-    server.events.Schedule(now, places.ContextOf(rank), {nullptr, rank, 0, NO_PATH, 0, cookie});
+    server.events.Schedule(now,
+                           places.ContextOf(rank),
+                           {nullptr, rank, 0, CollectivePaths::NONE, 0, cookie});
 }
 
 uint64_t
@@ -214,7 +211,7 @@ MessageRunner::TakeOver(const MessageRunner& other, int64_t now)
         for (const auto& [order, old] : server.receiving)
         {
             Receiving& receiving = m_servers[places.ServerOf(order.to)].receiving[order];
-            receiving.arrived.assign(old.arrived.size(), NO_PATH);
+            receiving.arrived.assign(old.arrived.size(), CollectivePaths::NONE);
             receiving.cookies = old.cookies;
             while (!receiving.arrived.empty() && !receiving.cookies.empty())
             {
@@ -292,7 +289,7 @@ MessageRunner::OnDelivered(const Delivery& delivery, int64_t now)
     Server& server = ServerOf(order.to, "delivers a message to a rank");
     Receiving& receiving = server.receiving[order];
     ++receiving.delivered;
-    CollectivePaths::Path path = NO_PATH;
+    CollectivePaths::Path path = CollectivePaths::NONE;
     if (m_paths)
     {
         const bool inside = delivery.posted >= 0;
@@ -336,7 +333,7 @@ MessageRunner::OnSent(ChannelId channel, uint64_t cookie, uint64_t, bool failed,
     sending.sent.pop_front();
     ++sending.acknowledged;
     const CollectivePaths::Path path =
-        m_paths ? m_paths->TakeKept(PathKey(channel, sending.inside)) : NO_PATH;
+        m_paths ? m_paths->TakeKept(PathKey(channel, sending.inside)) : CollectivePaths::NONE;
     End(sending.order.from, sent, path, now);
 }
 
@@ -369,13 +366,15 @@ MessageRunner::Describe(const MessageOrder& order,
     const std::size_t waiting = receiving ? receiving->cookies.size() : 0;
     const std::size_t unasked = receiving ? receiving->arrived.size() : 0;
     const std::size_t sent = sending ? sending->sent.size() : 0;
-    const std::string under = sent == 0 ? ", which has sent all it wanted to"
-                                        : ", " + Counted(sent, "message") + " not acknowledged";
+    const std::string under = sent == 0
+                                  ? ", which has sent all it wanted to"
+                                  : ", " + topo::Counted(sent, "message") + " not acknowledged";
     if (waiting)
     {
         const bool any = sending && sending->transport;
         const bool known = m_interconnect.GetPlaces().IsHere(order.from);
-        lines.push_back(to + " waits for " + Counted(waiting, "message") + tag + " of " + from +
+        lines.push_back(to + " waits for " + topo::Counted(waiting, "message") + tag + " of " +
+                        from +
                         (any     ? under
                          : known ? std::string(", which has sent it none")
                                  : std::string(", of another process")));
@@ -386,8 +385,8 @@ MessageRunner::Describe(const MessageOrder& order,
     }
     if (unasked)
     {
-        lines.push_back(to + " has not received " + Counted(unasked, "message") + tag + " that " +
-                        from + " sent it");
+        lines.push_back(to + " has not received " + topo::Counted(unasked, "message") + tag +
+                        " that " + from + " sent it");
     }
     if (sending && !sending->failed.empty())
     {

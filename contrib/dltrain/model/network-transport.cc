@@ -21,7 +21,7 @@ namespace dltrain
 namespace
 {
 
-NetworkKind g_kind("packet", [](const NetworkParts& parts) -> std::unique_ptr<Transport> {
+NetworkKind g_packetKind("packet", [](const NetworkParts& parts) -> std::unique_ptr<Transport> {
     return std::make_unique<NetworkTransport>(parts);
 });
 

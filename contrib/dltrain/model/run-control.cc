@@ -40,7 +40,7 @@ static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not 
 const bool g_speaks = scenario::FindLauncher().IsFirst();
 
 /// Of a note to other ranks: a time follows, when this one had done its work. No failure begins so.
-constexpr char DONE = '\1';
+constexpr char DONE_NOTE = '\1';
 
 /// Words to all ranks: is anything moving, at that time? When this rank saw that last.
 constexpr char ASK = '?';
@@ -382,7 +382,7 @@ RunControl::EndWithOthers(int64_t delayPs)
     m_endDelay = delayPs;
     for (const auto& gateway : m_collector->GetFabric().GetGateways())
     {
-        gateway->SendNote(DONE + std::to_string(now));
+        gateway->SendNote(DONE_NOTE + std::to_string(now));
     }
     OnRankDone(now);
 }
@@ -434,7 +434,7 @@ RunControl::TellOtherRanks(const std::string& note)
 void
 RunControl::OnNote(const std::string& note)
 {
-    if (!note.empty() && note[0] == DONE)
+    if (!note.empty() && note[0] == DONE_NOTE)
     {
         OnRankDone(std::stoll(note.substr(1)));
         return;

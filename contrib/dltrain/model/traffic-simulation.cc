@@ -27,7 +27,7 @@ namespace
 
 /// "1 switch", "12,345 switches".
 std::string
-Counted(uint64_t n, const std::string& what, const std::string& plural = "s")
+HumanCounted(uint64_t n, const std::string& what, const std::string& plural = "s")
 {
     return results::HumanCount(n) + " " + what + (n == 1 ? "" : plural);
 }
@@ -323,7 +323,7 @@ TrafficSimulation::DescribeUnfinished() const
         return "all flows arrived, but the senders of " + results::HumanCount(counts.failed) +
                " of them had given up";
     }
-    return results::HumanCount(missing) + " of " + Counted(m_scenario.flows.size(), "flow") +
+    return results::HumanCount(missing) + " of " + HumanCounted(m_scenario.flows.size(), "flow") +
            " did not arrive";
 }
 
@@ -339,16 +339,16 @@ TrafficSimulation::OnBegin()
     const topo::Topology& topology = m_scenario.topology;
     const scenario::ProtocolSpec& protocol = m_scenario.run.protocol;
     std::cout << "Network          " << m_scenario.topologyName << ": "
-              << Counted(topology.Hosts().size(), "host") << ", "
-              << Counted(topology.SwitchCount(), "switch", "es") << ", "
-              << Counted(topology.Links().size(), "link") << "; "
+              << HumanCounted(topology.Hosts().size(), "host") << ", "
+              << HumanCounted(topology.SwitchCount(), "switch", "es") << ", "
+              << HumanCounted(topology.Links().size(), "link") << "; "
               << (protocol.IsTcp()   ? "congestion control " + protocol.control
                   : protocol.IsUdp() ? "no congestion control"
                                      : scenario::NetworkText(m_scenario.fabric))
               << "; set up in " << results::HumanTime(m_run.GetSetUpS() * 1e6) << "\n"
               << "Traffic          " << m_scenario.pattern
               << (protocol.IsOrdinary() ? " by " + protocol.Text() : "") << ": "
-              << Counted(m_scenario.flows.size(), "flow") << ", "
+              << HumanCounted(m_scenario.flows.size(), "flow") << ", "
               << results::HumanBytes(static_cast<double>(m_totalBytes));
     if (Ranks::Get().Several())
     {

@@ -377,7 +377,7 @@ struct NetworkParts
 /**
  * A kind of transport between servers, by its name in scenario::NETWORKS:
  *
- *     static NetworkKind g_kind("packet", [](const NetworkParts& parts) { ... });
+ *     static NetworkKind g_packetKind("packet", [](const NetworkParts& parts) { ... });
  */
 class NetworkKind
 {

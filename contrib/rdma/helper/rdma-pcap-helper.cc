@@ -89,24 +89,19 @@ class RdmaCaptureSession : public SimpleRefCount<RdmaCaptureSession>
     bool m_saidFull{false};
 };
 
-namespace
-{
-
-/// A frame on its way to the rank that writes; its bytes follow.
-struct Record
-{
-    uint32_t capture; //!< in the order in which they were enabled
-    RdmaCaptureFile::Direction direction;
-    uint32_t length; //!< of the whole frame
-    uint32_t kept;   //!< bytes of it here
-    int64_t now;     //!< ps
-};
-
-} // namespace
-
 /// The captures of a helper, where several ranks have its ports.
 struct RdmaPcapHelper::OfRanks
 {
+    /// A frame on its way to the rank that writes; its bytes follow.
+    struct Record
+    {
+        uint32_t capture; //!< in the order in which they were enabled
+        RdmaCaptureFile::Direction direction;
+        uint32_t length; //!< of the whole frame
+        uint32_t kept;   //!< bytes of it here
+        int64_t now;     //!< ps
+    };
+
     bool first;
     Tell tell;
     std::vector<std::function<void(const Record& record, const uint8_t* bytes)>> captures;
@@ -288,7 +283,7 @@ RdmaPcapHelper::SetRanks(bool first, Tell tell)
     m_ranks->first = first;
     m_ranks->tell = std::move(tell);
     return [ranks = m_ranks](const uint8_t* bytes) {
-        Record record;
+        OfRanks::Record record;
         std::memcpy(&record, bytes, sizeof(record));
         ranks->captures.at(record.capture)(record, bytes + sizeof(record));
     };
@@ -350,7 +345,11 @@ RdmaPcapHelper::Enable(const std::string& folder,
                                                            const uint8_t* bytes,
                                                            size_t length) {
             const auto kept = static_cast<uint32_t>(std::min<size_t>(length, snapLength));
-            const Record record{number, direction, static_cast<uint32_t>(length), kept, now};
+            const OfRanks::Record record{number,
+                                         direction,
+                                         static_cast<uint32_t>(length),
+                                         kept,
+                                         now};
             ranks->record.resize(sizeof(record) + kept);
             std::memcpy(ranks->record.data(), &record, sizeof(record));
             std::memcpy(ranks->record.data() + sizeof(record), bytes, kept);
@@ -361,9 +360,10 @@ RdmaPcapHelper::Enable(const std::string& folder,
         Create<Capture>(m_session, file, id, m_options.snapLength, std::move(tell));
     if (m_ranks)
     {
-        m_ranks->captures.emplace_back([capture](const Record& record, const uint8_t* bytes) {
-            capture->Write(record.direction, record.now, bytes, record.length);
-        });
+        m_ranks->captures.emplace_back(
+            [capture](const OfRanks::Record& record, const uint8_t* bytes) {
+                capture->Write(record.direction, record.now, bytes, record.length);
+            });
     }
     Simulator::GetImplementation(); // there is an engine from here on
     if (NodeWindows* windows = NodeWindows::Active())

@@ -23,7 +23,7 @@ namespace
 {
 
 /// The earliest on top; ties by input, so that runs repeat.
-constexpr auto LATER = [](const auto& a, const auto& b) { return a > b; };
+constexpr auto DUE_LATER = [](const auto& a, const auto& b) { return a > b; };
 
 } // namespace
 
@@ -191,7 +191,7 @@ IbSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
             frame->time = now + port->GetSerialization(frame->wireBytes);
             input.held.PushBack(frame);
             m_due.emplace_back(frame->time, in);
-            std::push_heap(m_due.begin(), m_due.end(), LATER);
+            std::push_heap(m_due.begin(), m_due.end(), DUE_LATER);
             m_heldEvent.ScheduleAt(frame->time, port->GetNode()->GetId());
             return;
         }
@@ -206,7 +206,7 @@ IbSwitch::OnHeld()
     while (!m_due.empty() && m_due.front().first <= tick)
     {
         const auto [at, in] = m_due.front();
-        std::pop_heap(m_due.begin(), m_due.end(), LATER);
+        std::pop_heap(m_due.begin(), m_due.end(), DUE_LATER);
         m_due.pop_back();
         Forward(in, m_inputs[in].held.PopFront(), at);
     }

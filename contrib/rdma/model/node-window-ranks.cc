@@ -39,8 +39,9 @@ template <class T>
 void
 Put(std::vector<uint8_t>& to, const T& value)
 {
-    const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
-    to.insert(to.end(), bytes, bytes + sizeof(value));
+    const std::size_t size = to.size();
+    to.resize(size + sizeof(value));
+    std::memcpy(to.data() + size, &value, sizeof(value));
 }
 
 template <class T>

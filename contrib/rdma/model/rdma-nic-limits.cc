@@ -9,15 +9,12 @@
 #include "ns3/node.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace ns3
 {
 
 namespace
 {
-
-constexpr int64_t NEVER = std::numeric_limits<int64_t>::max();
 
 /// Length of a pause: the longest there is, as switches send by default.
 constexpr uint16_t PAUSE_QUANTA = 65535;
@@ -33,7 +30,7 @@ RdmaNicLimits::RdmaNicLimits(RdmaNic* nic,
       m_lineOverhead(nic->GetPort()->GetLineOverhead()),
       m_config(config),
       m_cache(std::max<uint32_t>(1, config.qpCacheEntries)),
-      m_wakeDue(NEVER),
+      m_wakeDue(RdmaNic::NEVER),
       m_preparedEvent(this),
       m_losslessMask(losslessMask),
       m_xoffBytes(xoffBytes),
@@ -113,7 +110,7 @@ RdmaFrame*
 RdmaNicLimits::Pull(uint8_t pausedMask, int64_t now)
 {
     Prepare(pausedMask, now);
-    int64_t earliest = NEVER;
+    int64_t earliest = RdmaNic::NEVER;
     for (uint8_t left = m_nic->m_preparedMask & ~pausedMask; left;)
     {
         const uint8_t priority = 31 - __builtin_clz(left);
@@ -145,7 +142,7 @@ RdmaNicLimits::OnPrepared()
     {
         return; // an event for a later time than the one that overtook it
     }
-    m_wakeDue = NEVER;
+    m_wakeDue = RdmaNic::NEVER;
     m_nic->m_port->Kick(due);
 }
 

@@ -8,17 +8,9 @@
 #include "ns3/node.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace ns3
 {
-
-namespace
-{
-
-constexpr int64_t NEVER = std::numeric_limits<int64_t>::max();
-
-} // namespace
 
 RdmaNicScan::RdmaNicScan(RdmaNic* nic)
     : m_nic(nic)
@@ -95,7 +87,7 @@ RdmaNicScan::Pull(uint8_t pausedMask, int64_t now)
         m_last = found;
         return m_list[found]->MakeFrame(now);
     }
-    int64_t earliest = NEVER;
+    int64_t earliest = RdmaNic::NEVER;
     for (const RdmaQueuePair* qp : m_list)
     {
         if (qp->m_requester.m_sender->nextPsn < qp->m_requester.m_sender->sendEnd || qp->m_respond)
@@ -103,7 +95,7 @@ RdmaNicScan::Pull(uint8_t pausedMask, int64_t now)
             earliest = std::min(earliest, qp->m_requester.m_sender->nextSend);
         }
     }
-    if (m_nic->m_wakeDue == NEVER && earliest != NEVER && earliest > now)
+    if (m_nic->m_wakeDue == RdmaNic::NEVER && earliest != RdmaNic::NEVER && earliest > now)
     {
         WakeAt(earliest);
     }
@@ -113,7 +105,7 @@ RdmaNicScan::Pull(uint8_t pausedMask, int64_t now)
 void
 RdmaNicScan::OnShift(int64_t next, int64_t now)
 {
-    if (m_nic->m_wakeDue != NEVER && next < m_nic->m_wakeDue)
+    if (m_nic->m_wakeDue != RdmaNic::NEVER && next < m_nic->m_wakeDue)
     {
         WakeAt(std::max(next, now));
     }

@@ -62,7 +62,7 @@ namespace
 {
 
 /// The earliest on top; ties by index, so that runs repeat.
-constexpr auto LATER = [](const auto& a, const auto& b) {
+constexpr auto THROTTLED_LATER = [](const auto& a, const auto& b) {
     return a.at != b.at ? a.at > b.at : a.index > b.index;
 };
 
@@ -80,7 +80,7 @@ RdmaNic::Throttle(RdmaQueuePair* qp, int64_t now)
                            qp->m_index,
                            ++qp->m_requester.m_throttleGeneration,
                            qp});
-    std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
+    std::push_heap(m_throttled.begin(), m_throttled.end(), THROTTLED_LATER);
 }
 
 void
@@ -90,7 +90,7 @@ RdmaNic::Rethrottle(RdmaQueuePair* qp, int64_t now)
                            qp->m_index,
                            ++qp->m_requester.m_throttleGeneration,
                            qp});
-    std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
+    std::push_heap(m_throttled.begin(), m_throttled.end(), THROTTLED_LATER);
     WakeForThrottled(now);
 }
 
@@ -101,7 +101,7 @@ RdmaNic::ReleaseThrottled(int64_t now)
     {
         RdmaQueuePair* qp = m_throttled.front().qp;
         const bool valid = m_throttled.front().generation == qp->m_requester.m_throttleGeneration;
-        std::pop_heap(m_throttled.begin(), m_throttled.end(), LATER);
+        std::pop_heap(m_throttled.begin(), m_throttled.end(), THROTTLED_LATER);
         m_throttled.pop_back();
         if (valid)
         {
