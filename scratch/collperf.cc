@@ -5,13 +5,11 @@
  *
  *     ./ns3 run "collperf --op=all_reduce -b 1M -e 1G -f 2 --ranks=16 --algorithm=ring"
  */
-#include "contrib/dltrain/model/collperf-job-simulation.h"
-#include "contrib/dltrain/model/collperf-simulation.h"
 #include "contrib/dltrain/model/dry-run.h"
 #include "contrib/dltrain/model/early-environment.h"
 #include "contrib/dltrain/model/program.h"
 #include "contrib/dltrain/model/ranks.h"
-#include "contrib/dltrain/model/tuner-measurement.h"
+#include "contrib/dltrain/model/simulate.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/parse.h"
 
@@ -37,8 +35,6 @@ main(int argc, char* argv[])
         }
         scenario::EndSilence();
         const dltrain::Ranks::Session session(argc, argv, scenario.run.engine == "windows");
-        return scenario::StatusAmongRanks(scenario.job
-                                              ? dltrain::CollperfJobSimulation(scenario).Run()
-                                              : dltrain::CollperfSimulation(scenario).Run());
+        return scenario::StatusAmongRanks(dltrain::Simulate(scenario));
     });
 }

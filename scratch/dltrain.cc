@@ -7,11 +7,9 @@
  */
 #include "contrib/dltrain/model/dry-run.h"
 #include "contrib/dltrain/model/early-environment.h"
-#include "contrib/dltrain/model/jobs-simulation.h"
 #include "contrib/dltrain/model/program.h"
 #include "contrib/dltrain/model/ranks.h"
-#include "contrib/dltrain/model/training-simulation.h"
-#include "contrib/dltrain/model/tuner-measurement.h"
+#include "contrib/dltrain/model/simulate.h"
 #include "results/capture-results.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/parse.h"
@@ -44,8 +42,6 @@ main(int argc, char* argv[])
         }
         scenario::EndSilence();
         const dltrain::Ranks::Session session(argc, argv, scenario.run.engine == "windows");
-        return scenario::StatusAmongRanks(scenario.jobs
-                                              ? dltrain::RunJobs(scenario)
-                                              : dltrain::TrainingSimulation(scenario).Run());
+        return scenario::StatusAmongRanks(dltrain::Simulate(scenario));
     });
 }

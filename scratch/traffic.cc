@@ -9,7 +9,7 @@
 #include "contrib/dltrain/model/early-environment.h"
 #include "contrib/dltrain/model/program.h"
 #include "contrib/dltrain/model/ranks.h"
-#include "contrib/dltrain/model/traffic-simulation.h"
+#include "contrib/dltrain/model/simulate.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/parse.h"
 
@@ -26,6 +26,6 @@ main(int argc, char* argv[])
         }
         scenario::EndSilence();
         const dltrain::Ranks::Session session(argc, argv, scenario.run.engine == "windows");
-        return scenario::StatusAmongRanks(dltrain::TrafficSimulation(scenario).Run());
+        return scenario::StatusAmongRanks(dltrain::Simulate(scenario));
     });
 }

@@ -3,6 +3,8 @@
  */
 #include "tuner-measurement.h"
 
+#include "simulate.h"
+
 #include "collectives/registry.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "program.h"

@@ -67,14 +67,6 @@ class TunerMeasurement : public FabricSimulation, public CollectiveUser
     int64_t m_last = 0; ///< ps
 };
 
-/// Measures what --tuner=measured asks for and no file has, and keeps it; of a dry run reads only.
-/// Before the simulation, whose collectives take what is measured. \return 0, or the exit status
-int Tune(const std::string& program,
-         const scenario::RunOptions& run,
-         const scenario::FabricSpec& fabric,
-         const scenario::ClusterSpec& cluster,
-         const scenario::CollectiveOptions& collectives);
-
 } // namespace dltrain
 
 #endif // DLTRAIN_TUNER_MEASUREMENT_H

@@ -1,0 +1,33 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The calls of the programs in scratch/. ns-3's headers stay out of here: a program compiles in a
+ * second or two.
+ */
+#ifndef DLTRAIN_SIMULATE_H
+#define DLTRAIN_SIMULATE_H
+
+#include "scenarios/spec/scenario.h"
+
+#include <string>
+
+namespace dltrain
+{
+
+/// Measures what --tuner=measured asks for and no file has, and keeps it; of a dry run reads only.
+/// Before the simulation, whose collectives take what is measured. \return 0, or the exit status
+int Tune(const std::string& program,
+         const scenario::RunOptions& run,
+         const scenario::FabricSpec& fabric,
+         const scenario::ClusterSpec& cluster,
+         const scenario::CollectiveOptions& collectives);
+
+/// Simulates and reports: a job's steps, or several jobs. \return exit status
+int Simulate(const scenario::TrainingScenario& scenario);
+/// A collective alone, or in place of a job's steps.
+int Simulate(const scenario::CollperfScenario& scenario);
+int Simulate(const scenario::TrafficScenario& scenario);
+
+} // namespace dltrain
+
+#endif // DLTRAIN_SIMULATE_H
