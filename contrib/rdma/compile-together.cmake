@@ -4,6 +4,9 @@
 # Sources of a group read them once, which makes the first build some three times as fast. A group has sources of one
 # folder with the same COMPILE_OPTIONS, which are to be set before. A source with COMPILE_DEFINITIONS is compiled alone.
 #
+# Groups with COMPILE_OPTIONS come last: of a function that several objects have, the linker takes the first, which is the
+# one with the target's own options.
+#
 # A name in an unnamed namespace is its folder's, then, not its file's. A macro of NS_LOG is its file's all the same: a
 # source with NS_LOG_COMPONENT_DEFINE is the last of its group.
 include_guard(GLOBAL)
@@ -22,6 +25,7 @@ function(compile_together variable)
   set(sources ${ARGN})
   list(SORT sources)
   set(compiled "")
+  set(compiled_with_options "")
   set(groups "")
   foreach(source ${sources})
     get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)
@@ -56,8 +60,10 @@ function(compile_together variable)
     set_source_files_properties(${file} PROPERTIES INCLUDE_DIRECTORIES ${base})
     if(options_${group})
       set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${options_${group}}")
+      list(APPEND compiled_with_options ${file})
+    else()
+      list(APPEND compiled ${file})
     endif()
-    list(APPEND compiled ${file})
   endforeach()
-  set(${variable} ${compiled} PARENT_SCOPE)
+  set(${variable} ${compiled} ${compiled_with_options} PARENT_SCOPE)
 endfunction()
