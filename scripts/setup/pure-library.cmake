@@ -1,8 +1,8 @@
 # dltrain_pure_library(<name> [FLAT] <library>...): every *.cc below the current folder as one library; FLAT: in it alone.
 #
-# Used by the standalone build and by contrib/dltrain inside ns-3, so that an algorithm, a topology or a
-# model is added by adding its file. An OBJECT library, because algorithms register themselves: an
-# archive would drop every object that nothing names.
+# An algorithm, a topology or a model is added by adding its file. A shared library, or, in an ns-3 source tree, an OBJECT
+# library that becomes part of the module's: algorithms register themselves, and an archive would drop every object that
+# nothing names.
 include_guard(GLOBAL)
 set(DLTRAIN_SETUP_DIR ${CMAKE_CURRENT_LIST_DIR})
 include(${DLTRAIN_SETUP_DIR}/../../contrib/rdma/compile-together.cmake)
@@ -20,7 +20,13 @@ function(dltrain_pure_library name)
     set(sources ${CMAKE_CURRENT_BINARY_DIR}/${name}-empty.cc)
     file(WRITE ${sources} "")
   endif()
-  add_library(${name} OBJECT ${sources})
+  if(DLTRAIN_PURE_OBJECTS)
+    add_library(${name} OBJECT ${sources})
+  else()
+    add_library(${name} SHARED ${sources})
+    string(REPLACE "_" "-" file ${name})
+    set_target_properties(${name} PROPERTIES OUTPUT_NAME ${file})
+  endif()
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
   target_compile_options(${name} PRIVATE -Wall -Wextra)
   # Ahead of ns-3's own folder, which has copies of some headers: files of the same names make the same objects.
