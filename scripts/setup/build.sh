@@ -1,139 +1,5 @@
-# shellcheck shell=bash disable=SC2153,SC2154 # variables of common.sh
-# Linking into the ns-3 tree, configuring and building it.
-
-# set_up: from whatever state to a configured tree. Holds the lock when it returns.
-set_up() {
-    prepare_tree
-    is_configured || configure_quietly
-}
-
-prepare_tree() {
-    export_environment
-    lock
-    need_packages "${RUN_PACKAGES[@]}"
-    need_tree
-    link_into_tree
-    drop_stale_headers
-}
-
-# ---- links
-
-link_into_tree() {
-    local entry
-    for entry in "$ROOT"/contrib/* "$ROOT"/scratch/*; do
-        [[ ! -e $entry ]] || link_entry "$entry" "$TREE/$(relative "$entry")"
-    done
-    # A program that was removed here would stop CMake as a dangling link.
-    for entry in "$TREE"/scratch/*; do
-        [[ -L $entry && ! -e $entry ]] && rm -- "$entry"
-    done
-    return 0
-}
-
-link_entry() {
-    local from=$1 to=$2
-    [[ $(readlink -- "$to") == "$from" ]] && return
-    [[ -L $to || ! -e $to ]] ||
-        usage_error "$to exists in the ns-3 tree and is not ours: move it away"
-    ln -sfn -- "$from" "$to" || fail "cannot link $from into the ns-3 tree"
-}
-
-# ns-3 writes a one-line header that includes the real one, once, and keeps it when the real one has
-# been moved or removed (another branch, say): every later build would then fail.
-drop_stale_headers() {
-    local stub line
-    local -a dropped=()
-    [[ -f $(tree_lock) ]] || return 0
-    while IFS=: read -r stub line; do
-        line=${line#*\"} line=${line%\"*}
-        [[ -e $line ]] || dropped+=("$stub")
-    done < <(grep -H "^#include \"$TREE/contrib/" "$(tree_value out_dir)"/include/ns3/*.h \
-        2>/dev/null)
-    ((${#dropped[@]} == 0)) || rm -f -- "$(stamp)" "${dropped[@]}"
-}
-
-# ---- what ns-3 knows about its configuration: a Python file it writes last when it configures
-
-tree_lock() { printf '%s' "$TREE/.lock-ns3_linux_build"; }
-tree_value() { sed -n "s/^$1 = '\?\([^']*[^' ]\)'\? *\$/\1/p" "$(tree_lock)"; }
-
-our_modules() {
-    local -a modules=("$ROOT"/contrib/*/)
-    modules=("${modules[@]%/}")
-    local IFS=';'
-    printf '%s' "${modules[*]##*/}"
-}
-
-# The stamp is written after our configure has succeeded, and goes away with "./ns3 clean". Its
-# number goes up when configure_arguments changes, so that trees configured before are configured
-# again.
-stamp() { printf '%s' "$TREE/cmake-cache/dltrain-configured"; }
-stamp_text() { printf '2 %s' "$(our_modules)"; }
-is_configured() { [[ -f $(tree_lock) && -f $(stamp) && $(<"$(stamp)") == "$(stamp_text)" ]]; }
-
-# ---- configure
-
-# configure_arguments <the user's>: fills arguments with ours and theirs.
-configure_arguments() {
-    local modules users=() profile=() cmake=()
-    modules=$(our_modules)
-    has_option --disable-mpi "$@" && usage_error "--disable-mpi: dltrain needs ns-3's MPI module"
-    while (($#)); do
-        case $1 in
-        --enable-modules=*) modules+=";${1#*=}" ;;
-        --enable-modules) modules+=";${2?--enable-modules needs a value}" && shift ;;
-        --) cmake=("${@:2}") && break ;;
-        *) users+=("$1") ;;
-        esac
-        shift
-    done
-    # A profile chosen earlier stays.
-    [[ -f $(tree_lock) ]] || has_option -d "${users[@]}" || profile=(-d optimized)
-    # Tests of our modules only, for ever: "test" and "run" then share one configuration. No
-    # precompiled headers: they gain little here and keep ccache from finding another clone's
-    # objects.
-    arguments=("${profile[@]}" --enable-mpi "--enable-modules=${modules//,/;}")
-    has_option --disable-tests "${users[@]}" || arguments+=(--enable-tests)
-    has_option --filter-module-examples-and-tests "${users[@]}" ||
-        arguments+=("--filter-module-examples-and-tests=$(our_modules)")
-    has_option --enable-precompiled-headers "${users[@]}" ||
-        arguments+=(--disable-precompiled-headers)
-    # Colour is asked for here, since ns-3 otherwise takes it from an environment variable that only
-    # its own script sets: each change between that and a plain ninja would compile everything
-    # again.
-    arguments+=("${users[@]}" -- -DNS3_COLORED_OUTPUT=ON "${cmake[@]}")
-}
-
-configure_quietly() {
-    local log=$LOGS/configure.log arguments
-    configure_arguments "${CONFIGURE_OPTIONS[@]}"
-    say "configuring ns-3"
-    configure_ns3 "${arguments[@]}" >"$log" 2>&1 ||
-        fail_with_log "$log" "ns-3 could not be configured"
-    stamp_text >"$(stamp)"
-}
-
-# The command: shows what ns-3 says, since that is what was asked for.
-configure() {
-    local arguments
-    prepare_tree
-    configure_arguments "$@"
-    rm -f -- "$(stamp)"
-    configure_ns3 "${arguments[@]}" || exit
-    stamp_text >"$(stamp)"
-}
-
-# ---- programs
-
-# ns-3's script refuses to work when USER is root, which is what a container has.
-real_ns3() { env -u USER "$TREE/ns3" "$@"; }
-exec_real_ns3() { exec env -u USER "$TREE/ns3" "$@"; }
-
-# __FILE__ in a header would be the clone's absolute path, and ccache find nothing of another clone.
-# CMake takes CXXFLAGS when it configures for the first time.
-configure_ns3() {
-    CXXFLAGS="-fmacro-prefix-map=$TREE/= ${CXXFLAGS-}" real_ns3 configure "$@"
-}
+# shellcheck shell=bash disable=SC2153,SC2154 # variables of the other parts
+# Running a build, and what a person sees of it; the programs of scratch/.
 
 programs() {
     local file
@@ -145,17 +11,8 @@ programs() {
 }
 
 is_program() { [[ -f $ROOT/scratch/$1.cc ]]; }
-target_of() { printf 'scratch_%s' "$1"; }
-profile_suffix() {
-    local profile
-    profile=$(tree_value BUILD_PROFILE)
-    [[ $profile == release ]] || printf -- '-%s' "$profile"
-}
-built() { printf '%s/%s/ns%s-%s%s' "$(tree_value out_dir)" "$1" "$(<"$TREE/VERSION")" "$2" \
-    "$(profile_suffix)"; }
-binary_of() { built scratch "$1"; }
 
-# Tests, mpirun and scripts call the programs by their plain names, whatever the profile. (A link
+# Tests, mpirun and scripts call the programs by their plain names, whatever the build. (A link
 # that is there already is not touched: others may be using it.)
 link_programs() {
     local program link
@@ -166,19 +23,6 @@ link_programs() {
         [[ $(readlink -- "$link") == "$(binary_of "$program")" ]] ||
             ln -sfn -- "$(binary_of "$program")" "$link"
     done
-}
-
-# knows_program <name>: is it one of ns-3's own?
-knows_program() { grep -q "/ns[0-9.a-z]*-${1##*/}$(profile_suffix)'" "$(tree_lock)"; }
-
-# ---- build
-
-# build_targets <target>...: only what they need.
-build_targets() {
-    compgen -G "$(tree_value out_dir)/lib/*.so" >/dev/null ||
-        say "building ns-3 $NS3_VERSION and dltrain ($(tree_value BUILD_PROFILE)): about ten" \
-            "minutes on two cores, once"
-    build_in "$TREE/cmake-cache" "$LOGS/build.log" "$@"
 }
 
 # build_in <folder> <log> [<target>...]
@@ -225,24 +69,4 @@ show_progress() {
     done
     # Gone when it is over: the program's own output starts on a clean line.
     [[ -z $shown ]] || printf '\r\033[K' >&2
-}
-
-# ns-3's own script never takes the last core (it caps -j at the number of cores less one), so
-# everything is built without it; targets and options have its names.
-build_all() {
-    if (($# == 0)); then
-        build_targets all
-    else
-        real_ns3 build "$@" || exit
-    fi
-    link_programs
-}
-
-clean() {
-    export_environment
-    lock
-    rm -rf -- "$WORK/tests" "$WORK/programs" "$WORK"/sanitized*
-    if [[ -x $TREE/ns3 ]]; then
-        real_ns3 clean
-    fi
 }

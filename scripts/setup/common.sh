@@ -1,9 +1,11 @@
 # shellcheck shell=bash disable=SC2034 # variables used by the other parts
 # Where things are, how to speak to the user, and the lock. Sourced by ./ns3, which sets ROOT.
 
-NS3_VERSION=3.37
+NS3_VERSION=3.37                    # of the source; ns3.sh has the installed ones
 WORK=$ROOT/.ns3                     # everything that is fetched, built or logged; ignored by git
-TREE=${NS3_DIR:-$WORK/ns-$NS3_VERSION}
+BUILD=$WORK/build                   # on an installed ns-3
+OWN_TREE=$WORK/ns-$NS3_VERSION      # ns-3's source, when it is built from that
+TREE=${NS3_DIR:-$OWN_TREE}
 LOGS=$WORK/logs
 CONFIGURE_OPTIONS=()                # of the tree, when it is configured for the first time
 JOBS=$(nproc 2>/dev/null || echo 2)

@@ -36,8 +36,15 @@ check_own_tree() {
             "there"
 }
 
-fetch_and_unpack() {
+fetch_and_unpack() { fetch "" "$TREE"; }
+
+# fetch_module <module> <to>: the folder src/<module> of ns-3's source alone.
+fetch_module() { fetch "/src/$1" "$2"; }
+
+# fetch <folder in ns-3's tree> <to>
+fetch() {
     local cache scratch archive
+    need_packages "${SOURCE_PACKAGES[@]}"
     cache=$(cache_dir) || fail "cannot write to $WORK"
     # Below the cache, so that the finished archive is moved within one file system.
     scratch=$(mktemp -d "$cache/part.XXXXXX") || fail "cannot write to $cache"
@@ -48,7 +55,7 @@ fetch_and_unpack() {
     trap 'exit 143' TERM HUP
     archive=$cache/$ARCHIVE
     obtain_archive "$archive" "$scratch"
-    unpack "$archive"
+    unpack "$archive" "$1" "$2"
     rm -rf -- "$scratch"
     trap - EXIT INT TERM HUP
 }
@@ -144,16 +151,16 @@ from_upstream() {
     fi
 }
 
-# unpack <archive>: into a folder of another name first, so that the tree is complete when it
-# appears.
+# unpack <archive> <folder in ns-3's tree> <to>: into a folder of another name first, so that the
+# tree is complete when it appears.
 unpack() {
-    local inside=ns-allinone-$NS3_VERSION/ns-$NS3_VERSION
+    local tree=ns-$NS3_VERSION
     say "unpacking ns-3 $NS3_VERSION"
     mkdir "$unpacking" || fail "cannot write to $WORK"
-    tar -xjf "$1" -C "$unpacking" --no-same-owner --strip-components=1 "$inside" \
-        2>"$LOGS/unpack.log" ||
+    tar -xjf "$1" -C "$unpacking" --no-same-owner --strip-components=1 \
+        "ns-allinone-$NS3_VERSION/$tree$2" 2>"$LOGS/unpack.log" ||
         fail_with_log "$LOGS/unpack.log" \
             "could not unpack ns-3 (is the disk full?); nothing was kept of it"
-    mv -T -- "$unpacking/ns-$NS3_VERSION" "$TREE" || fail "cannot write $TREE"
-    rmdir "$unpacking"
+    mv -T -- "$unpacking/$tree$2" "$3" || fail "cannot write $3"
+    rm -rf -- "$unpacking"
 }

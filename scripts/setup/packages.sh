@@ -1,14 +1,23 @@
 # shellcheck shell=bash disable=SC2034 # variables used by the other parts
 # Debian packages. The first command installs what building and running need; "./ns3 test" the rest.
 
-RUN_PACKAGES=(g++ cmake ninja-build ccache python3 bzip2 libopenmpi-dev openmpi-bin
+RUN_PACKAGES=(g++ cmake ninja-build ccache python3
     libboost-dev libboost-program-options-dev libboost-iostreams-dev libprotobuf-dev
     nlohmann-json3-dev
     libjs-d3) # the charts of report.html
-TEST_PACKAGES=(libgtest-dev libbenchmark-dev tshark chromium chromium-driver python3-selenium
-    python3-pandas python3-matplotlib python3-nbclient python3-ipykernel python3-pip
+SOURCE_PACKAGES=(bzip2)
+MPI_PACKAGES=(libopenmpi-dev openmpi-bin)
+# What tests need, by the words of scripts/setup/tests.py.
+declare -A TEST_PACKAGES=(
+    [unit]="libgtest-dev"
+    [python]="python3-pandas python3-matplotlib"
+    [tshark]="tshark"
+    [browser]="chromium chromium-driver python3-selenium"
+    [notebook]="python3-nbclient python3-ipykernel"
+    [pip]="python3-pip"
     # what ./ns3 capture installs on first use: scripts/cluster_simulator/capture/installing.py
-    python3-torch python3-torchvision libtorch-dev pybind11-dev libpython3-dev)
+    [torch]="python3-torch python3-torchvision libtorch-dev pybind11-dev libpython3-dev"
+)
 
 # missing_packages <package>...: those that are not installed, in one line.
 missing_packages() {
@@ -65,13 +74,20 @@ install_packages() {
     read -ra names <<<"$1"
     local -a install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y install \
         --no-install-recommends "${names[@]}")
-    if compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null &&
-        "${install[@]}" </dev/null >"$log" 2>&1; then
+    if has_package_lists && "${install[@]}" </dev/null >"$log" 2>&1; then
         return
     fi
-    # a broken third-party source must not stop us
-    "${as_root[@]}" apt-get update </dev/null >"$log" 2>&1 || true
+    update_package_lists || true
     "${install[@]}" </dev/null >>"$log" 2>&1 ||
         fail_with_log "$log" "apt could not install what is missing; type:  sudo apt-get install" \
             "--no-install-recommends $1"
+}
+
+has_package_lists() { compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null; }
+
+# A broken third-party source must not stop us.
+update_package_lists() {
+    local -a as_root
+    find_root || return 1
+    "${as_root[@]}" apt-get update </dev/null >>"$LOGS/apt.log" 2>&1 || true
 }

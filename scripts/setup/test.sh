@@ -1,5 +1,6 @@
-# shellcheck shell=bash disable=SC2034,SC2154 # variables of, and for, the other parts
-# "./ns3 test": every test there is, through one ctest.
+# shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables of, and for, the other parts
+# "./ns3 test": the tests, through one ctest.
+#   --full           those that take long and seldom fail, too
 #   --fuzz=MINUTES   instead: look for inputs that the programs do not stand (tests/fuzz/README.md)
 #   --sanitize       the programs and tests under AddressSanitizer and
 #                    UndefinedBehaviorSanitizer, built beside
@@ -8,35 +9,47 @@
 run_tests() {
     parse_test "$@"
     [[ -z $sanitize ]] || use_sanitized_tree
-    # As deep as the folder that ns-3 is built in: ccache knows a file by its path from there.
-    local tests=$WORK/tests/build
+    export_environment
     lock
-    need_packages "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
+    find_needs "${test_args[@]}"
+    need_packages "${RUN_PACKAGES[@]}" "${test_packages[@]}"
     set_up
-    [[ $(tree_value ENABLE_TESTS) == True ]] || configure_quietly
-    find_parts "${test_args[@]}"
+    configure_tests
     build_for_tests
     if [[ -n $fuzz_minutes ]]; then
         unlock
         run_fuzz "${test_args[@]}"
     fi
-    configure_tests "$tests"
-    if [[ -n $unit_targets ]]; then
-        say "building the unit tests"
-        build_in "$tests" "$LOGS/tests.log" "$unit_targets"
-    fi
     unlock
+    # A test that is named runs, however long it takes.
+    local -a without=()
+    if [[ -n $full ]]; then
+        export DLTRAIN_FULL=1
+    elif ! is_given -R "${test_args[@]}" && ! is_given -L "${test_args[@]}"; then
+        without=(-LE '^full$')
+    fi
     # No test at all is a failure, whatever the reason: a wrong -R, or a broken set-up.
     exec ctest --test-dir "$tests" -j "$JOBS" --progress --output-on-failure --no-tests=error \
-        "${test_args[@]}"
+        "${without[@]}" "${test_args[@]}"
+}
+
+# is_given -R|-L <ctest's arguments>
+is_given() {
+    local long=--tests-regex word
+    [[ $1 == -R ]] || long=--label-regex
+    for word in "${@:2}"; do
+        [[ $word == "$1" || $word == "$long" || $word == "$long="* ]] && return
+    done
+    return 1
 }
 
 # parse_test <arguments of test>: fills sanitize, fuzz_minutes and test_args, which are ctest's or
 # the fuzzer's.
 parse_test() {
-    sanitize='' fuzz_minutes='' test_args=()
+    sanitize='' fuzz_minutes='' full='' test_args=()
     while (($#)); do
         case $1 in
+        --full) full=yes ;;
         --sanitize) sanitize=yes ;;
         --sanitize=threads) sanitize=threads ;;
         --sanitize=*) usage_error "$1: allowed: --sanitize, --sanitize=threads" ;;
@@ -52,38 +65,30 @@ parse_test() {
         "${test_args[@]}")
 }
 
-# find_parts <ctest's arguments>: fills unit_targets (which of the unit tests are to be built: all,
-# the program of one folder, or none if empty) and with_native. Most of the time of a first test
-# goes into building tests, and who asks for one kind by its label, or by the begin of its names,
-# needs no other. Labels and names must both match, so each may leave out kinds by itself.
-find_parts() {
-    local word before='' begin='' label='' kind
-    unit_targets=all with_native=yes
-    for word; do
-        case $before in
-        -R | --tests-regex) begin=$word ;; # the last one counts
-        -L | --label-regex) label=$word ;;
-        esac
-        before=$word
-    done
-    # Of an expression with alternatives nothing can be said.
-    if [[ $begin =~ ^\^([a-z]+)($|\\?\.)[^\|]*$ ]]; then
-        begin=${BASH_REMATCH[1]}
-    else
-        begin=''
+# find_needs <ctest's arguments>: fills unit_targets, with_native, with_programs and test_packages:
+# what the chosen tests need, and nothing else is installed or built.
+find_needs() {
+    local what value words
+    unit_targets=() with_native='' with_programs='' test_packages=()
+    if [[ -n $fuzz_minutes ]]; then
+        with_programs=yes
+        return
     fi
-    for kind in "$label" "$begin"; do
-        case $kind in
-        system | setup | identity | fuzz) unit_targets='' with_native='' ;;
-        native) unit_targets='' ;;
-        unit) with_native='' ;; # a label; as the begin of a name it is nobody's
-        '') ;;
-        *)
-            [[ ! -d $ROOT/tests/unit/$kind ]] ||
-                unit_targets=${unit_targets:+unit_$kind} with_native=''
+    if ! command -v python3 >/dev/null; then # it is among the packages that are about to come
+        need_packages python3
+    fi
+    while read -r what value; do
+        case $what in
+        target) unit_targets+=("$value") ;;
+        package)
+            read -ra words <<<"${TEST_PACKAGES[$value]}"
+            test_packages+=("${words[@]}")
             ;;
+        use) [[ $value == native ]] && with_native=yes || with_programs=yes ;;
         esac
-    done
+    done < <(python3 "$ROOT/scripts/setup/tests.py" "$ROOT" "$@")
+    # CMake asks for it wherever it configures a test.
+    test_packages+=(libgtest-dev)
 }
 
 # What ctest would only refuse, or pass over, once everything is built.
@@ -95,8 +100,8 @@ check_test_args() {
         -*)
             # "--repeat until-pass:3", "--timeout=5", "-j4": known by what is before the value
             grep -qwe "$(sed 's/=.*//; s/^\(-[a-zA-Z]\)[0-9]\+$/\1/' <<<"$word")" <<<"$known" ||
-                usage_error "test: unknown option '$word'; there are --fuzz=MINUTES and those of" \
-                    "ctest"
+                usage_error "test: unknown option '$word'; there are --full, --fuzz=MINUTES," \
+                    "--sanitize and those of ctest"
             value=$word
             ;;
         '') usage_error "test: an empty word; to choose tests: -R REGEX" ;;
@@ -119,7 +124,8 @@ check_minutes() {
 # Another tree, configured for itself, so that the normal build stays as it is.
 use_sanitized_tree() {
     WORK=$WORK/sanitized${sanitize#yes}
-    TREE=$WORK/ns-$NS3_VERSION
+    OWN_TREE=$WORK/ns-$NS3_VERSION
+    TREE=$OWN_TREE
     LOGS=$WORK/logs
     # Asserts on; -O1 compiles in half the time of -O2 and hides less. What GCC's "undefined" leaves
     # out: numbers that do not fit what they are cast to; indices beyond a container's end, and the
@@ -143,18 +149,34 @@ use_sanitized_tree() {
 }
 
 build_for_tests() {
-    local target targets=()
-    for target in $(programs); do
-        targets+=("$(target_of "$target")")
-    done
-    if [[ -n $fuzz_minutes || -z $with_native ]]; then
+    local program part targets=()
+    : >"$WORK/begin"
+    if [[ -n $with_programs ]]; then
         say "building the programs"
-    else
-        say "building the programs and the native tests"
+        for part in "${PARTS[@]}"; do
+            "${ns3_from}_need_part" "$part"
+            targets+=("dltrain-part-$part")
+        done
+        for program in $(programs); do
+            targets+=("scratch_$program")
+        done
+    fi
+    if [[ -n $with_native ]]; then
+        say "building the native tests"
         targets+=(test-runner)
     fi
-    build_targets "${targets[@]}"
+    # In one build with the programs, where there is one.
+    [[ $ns3_from == source ]] || targets+=("${unit_targets[@]}")
+    ((${#targets[@]} == 0)) || build_targets "${targets[@]}"
+    if [[ $ns3_from == source ]] && ((${#unit_targets[@]})); then
+        build_in "$tests" "$LOGS/tests.log" "${unit_targets[@]}"
+    fi
+    [[ -n $with_programs ]] || return 0
+    printf '%s\n' "${PARTS[@]}" >"$WORK/parts"
     link_programs
+    for program in $(programs); do
+        mark_fresh "$program" "$WORK/begin"
+    done
 }
 
 # All cases that were ever found, then new ones until the time is over.
@@ -165,13 +187,24 @@ run_fuzz() {
     exec /usr/bin/python3 "$fuzz" all --minutes="$fuzz_minutes" --jobs="$JOBS" "$@"
 }
 
+# configure_tests: sets tests, the folder of ctest. With an installed ns-3 it is that of the programs;
+# beside a source tree it is as deep as the folder that ns-3 is built in: ccache knows a file by its
+# path from there.
 configure_tests() {
+    if [[ $ns3_from == installed ]]; then
+        tests=$BUILD
+        installed_configure -DDLTRAIN_TESTS=ON -DDLTRAIN_PROGRAMS="$WORK/programs" \
+            -DDLTRAIN_TEST_RUNNER="$([[ -z $with_native ]] || echo "$BUILD/bin/test-runner")"
+        return
+    fi
+    tests=$WORK/tests/build
     local log=$LOGS/tests-configure.log
     local -a generator=()
-    ! command -v ninja >/dev/null || [[ -f $1/CMakeCache.txt ]] || generator=(-G Ninja)
+    [[ $(tree_value ENABLE_TESTS) == True ]] || configure_quietly
+    ! command -v ninja >/dev/null || [[ -f $tests/CMakeCache.txt ]] || generator=(-G Ninja)
     # As configure_ns3 has it: ccache knows an object again by its options.
     CXXFLAGS="-fmacro-prefix-map=$TREE/= ${CXXFLAGS-}" cmake \
-        -S "$ROOT" -B "$1" "${generator[@]}" -DDLTRAIN_PROGRAMS="$WORK/programs" \
+        -S "$ROOT" -B "$tests" "${generator[@]}" -DDLTRAIN_PROGRAMS="$WORK/programs" \
         -DDLTRAIN_NS3="$TREE" \
         -DDLTRAIN_SANITIZE="$([[ -z $sanitize ]] || echo "${sanitize/yes/memory}")" \
         -DDLTRAIN_TEST_RUNNER="$([[ -z $with_native ]] || built utils test-runner)" >"$log" 2>&1 ||

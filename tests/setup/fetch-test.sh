@@ -7,7 +7,7 @@ run_dltrain() { try "$CLONE/ns3" run "dltrain"; }
 right_sum=dfa5ca1994ff3dbe1d4b23cef54e05e6079f5707a2ed6055f717bdd5b458c38d
 
 begin "an archive with the wrong checksum is refused"
-new_clone wrong-sum
+new_clone wrong-sum source
 echo "not ns-3" >"$TMP/wrong.tar.bz2"
 DLTRAIN_NS3_ARCHIVE=$TMP/wrong.tar.bz2 run_dltrain
 expect_status 1
@@ -16,7 +16,7 @@ expect_no_tree
 [[ -z $(ls "$DLTRAIN_CACHE") ]] || problem "the cache is not empty"
 
 begin "so is one in the cache"
-new_clone wrong-cache
+new_clone wrong-cache source
 mkdir -p "$DLTRAIN_CACHE" && cp "$TMP/wrong.tar.bz2" "$DLTRAIN_CACHE/ns3_3.37.orig.tar.bz2"
 run_dltrain
 expect_status 1
@@ -24,7 +24,7 @@ expect_error "wrong checksum of .*remove it"
 expect_no_tree
 
 begin "no network"
-new_clone no-network
+new_clone no-network source
 mkdir -p "$TMP/etc/sources.list.d"
 echo "deb http://127.0.0.1:9/nowhere stable main" >"$TMP/etc/sources.list"
 DLTRAIN_APT_ETC=$TMP/etc DLTRAIN_NS3_UPSTREAM=http://127.0.0.1:9/nowhere run_dltrain
@@ -38,7 +38,7 @@ PATH=$TMP/stubs:$PATH
 export DLTRAIN_NS3_ARCHIVE=$TMP/wrong.tar.bz2
 
 begin "the disk is full while unpacking"
-new_clone disk-full
+new_clone disk-full source
 stub tar <<'EOF'
 while [[ $1 != -C ]]; do shift; done
 mkdir -p "$2/ns-3.37/src"
@@ -52,7 +52,7 @@ grep -q "No space left" <<<"$out" || problem "tar's own words are missing"
 expect_no_tree
 
 begin "Ctrl-C while unpacking"
-new_clone interrupted
+new_clone interrupted source
 stub tar <<'EOF'
 while [[ $1 != -C ]]; do shift; done
 mkdir -p "$2/ns-3.37/src"
@@ -65,7 +65,7 @@ expect_status 130
 expect_no_tree
 
 begin "a cache that cannot be written to is replaced by a folder of the clone"
-new_clone no-cache
+new_clone no-cache source
 stub tar <<<'exit 2'
 DLTRAIN_CACHE=/dev/null/cache run_dltrain
 expect_status 1

@@ -12,15 +12,20 @@ failures=0
 # Without the packages of the first command the wrapper stops before what is tested here.
 # shellcheck source=/dev/null
 source "$ROOT/scripts/setup/packages.sh"
-if command -v dpkg-query >/dev/null && [[ -n $(missing_packages "${RUN_PACKAGES[@]}") ]]; then
-    echo "skipped: not installed: $(missing_packages "${RUN_PACKAGES[@]}")"
+needed=("${RUN_PACKAGES[@]}" "${SOURCE_PACKAGES[@]}" "${MPI_PACKAGES[@]}" libns3-dev)
+if command -v dpkg-query >/dev/null && [[ -n $(missing_packages "${needed[@]}") ]]; then
+    echo "skipped: not installed: $(missing_packages "${needed[@]}")"
     exit 77
 fi
 
-# new_clone <name>: the wrapper with empty modules; sets CLONE and an empty DLTRAIN_CACHE.
+# new_clone <name> [source]: the wrapper with empty modules, built on ns-3's source if that is said;
+# sets CLONE and an empty DLTRAIN_CACHE.
 new_clone() {
     CLONE=$TMP/$1
-    mkdir -p "$CLONE"/contrib/{dltrain,ordinary,rdma} "$CLONE/scratch" "$CLONE/scripts"
+    mkdir -p "$CLONE"/contrib/{dltrain,ordinary,rdma} "$CLONE"/{scratch,scripts,results,.ns3}
+    mkdir -p "$CLONE"/{topologies,collectives,scenarios}
+    touch "$CLONE/CMakeLists.txt" "$CLONE/results/CMakeLists.txt" "$CLONE"/results/x.{cc,h}
+    [[ -z ${2-} ]] || echo source >"$CLONE/.ns3/ns3-from"
     cp -r -- "$ROOT/ns3" "$CLONE/"
     cp -r -- "$ROOT/scripts/setup" "$CLONE/scripts/"
     echo 'int main() {}' >"$CLONE/scratch/dltrain.cc"

@@ -70,12 +70,13 @@ interrupt waiting "$CLONE/ns3" run "dltrain --wait" --no-build
 expect_status 130
 says interrupted
 
-begin "options of ns-3's own script are handed on, with the caller's folder"
-try "$CLONE/ns3" run "dltrain --a" --no-build --command-template="mpirun -np 2 %s" --gdb -- --b
-expect_status 3
-expected="real ns3: <run> <dltrain> <--no-build> <--command-template=mpirun -np 2 %s>"
-expected+=" <--gdb> <--cwd=$TMP> <--> <--a> <--b>"
-says "$expected"
+begin "the program stands in a command of the user's, in a folder of the user's"
+try "$CLONE/ns3" run "dltrain --a" --no-build --command-template="echo before %s after" -- --b
+expect_status 0
+says "before $NS3_DIR/build/scratch/ns3.37-dltrain-optimized after --a --b"
+mkdir -p "$TMP/folder"
+try "$CLONE/ns3" run "dltrain" --no-build --cwd="$TMP/folder"
+says "in $TMP/folder"
 
 begin "other commands are handed on"
 try "$CLONE/ns3" show profile
@@ -109,7 +110,7 @@ expect_error "run what"
 try "$CLONE/ns3" run "nonsuch --a" --no-build
 expect_status 2
 expect_error "no program 'nonsuch'; there are: dltrain"
-try "$CLONE/ns3" run dltrain --a b --no-build
+try "$CLONE/ns3" run dltrain b --no-build
 expect_status 2
 expect_error "one program"
 try "$CLONE/ns3" nonsuch
@@ -118,9 +119,18 @@ expect_error "unknown command 'nonsuch'"
 try "$CLONE/ns3" ''
 expect_status 2
 expect_error "unknown command ''"
-try "$CLONE/ns3" run dltrain --no-build --cwd=/nonexistent
+for words in "--cwd=/nonexistent|is no folder" "--command-template=x|needs %s" "--jobs=none|a number" \
+    "--nonsuch|no such option" "--cwd|needs a value"; do
+    try "$CLONE/ns3" run dltrain --no-build "${words%|*}"
+    expect_status 2
+    expect_error "${words#*|}"
+done
+try "$CLONE/ns3" build --part=nonsuch
 expect_status 2
-expect_error "--cwd=/nonexistent: is no folder"
+expect_error "no such part; there are: mpi tcp"
+try "$CLONE/ns3" configure --installed
+expect_status 2
+expect_error "NS3_DIR=.* unset it"
 # Before anything is built:
 for words in "--fuz=3|unknown option '--fuz=3'" "-L|-L needs a value" \
     "--fuzz=0|needs a number of minutes" "core|-R 'core'"; do
@@ -133,19 +143,25 @@ expect_status 2
 expect_error "disable-mpi"
 
 begin "a bad NS3_DIR"
-NS3_DIR=$TMP/nowhere try "$CLONE/ns3" run "dltrain" --no-build
+NS3_DIR=$TMP/nowhere try "$CLONE/ns3" run "dltrain"
 expect_status 2
 expect_error "is no folder"
-NS3_DIR=$TMP try "$CLONE/ns3" run "dltrain" --no-build
+NS3_DIR=$TMP try "$CLONE/ns3" run "dltrain"
 expect_status 2
 expect_error "is no ns-3 tree"
 printf 3.36 >"$NS3_DIR/VERSION"
-try "$CLONE/ns3" run "dltrain" --no-build
+try "$CLONE/ns3" run "dltrain"
 expect_status 2
 expect_error "is ns-3 3.36"
 printf 3.37 >"$NS3_DIR/VERSION"
+# (a tree that was copied from the folder where it was configured)
+echo "CMAKE_HOME_DIRECTORY:INTERNAL=$TMP/elsewhere" >"$NS3_DIR/cmake-cache/CMakeCache.txt"
+try "$CLONE/ns3" build
+expect_status 2
+expect_error "was configured in $TMP/elsewhere"
+rm "$NS3_DIR/cmake-cache/CMakeCache.txt"
 rm "$NS3_DIR/contrib/rdma" && mkdir "$NS3_DIR/contrib/rdma"
-try "$CLONE/ns3" run "dltrain" --no-build
+try "$CLONE/ns3" run "dltrain"
 expect_status 2
 expect_error "contrib/rdma exists .* not ours"
 
@@ -156,30 +172,29 @@ grep -q "./ns3 test" <<<"$out" || problem "no word about test"
 grep -q -- "--fuzz=MINUTES" <<<"$out" || problem "no word about fuzzing"
 grep -q -- "--sanitize" <<<"$out" || problem "no word about sanitizers"
 
-begin "what is built for some tests"
-# The words of ctest, then the targets of unit tests and whether those of ns-3's modules are built.
+begin "what is built and installed for some tests"
+# The words of ctest, then what tests.py says of them.
 while IFS=';' read -r given expected; do
-    # shellcheck source=../../scripts/setup/test.sh disable=SC2086,SC2153,SC2154
-    got=$(source "$ROOT/scripts/setup/test.sh" && find_parts $given &&
-        printf '%s,%s' "$unit_targets" "$with_native")
-    [[ $got == "$expected" ]] || problem "test $given: builds '$got', not '$expected'"
+    # shellcheck disable=SC2086 # words
+    got=$(python3 "$ROOT/scripts/setup/tests.py" "$ROOT" $given | paste -sd,)
+    [[ $got == "$expected" ]] || problem "test $given: needs '$got', not '$expected'"
 done <<'EOF'
-;all,yes
--R collperf;all,yes
--R system.readme;all,yes
--R ^system;,
--R ^system\.readme;,
--R ^(system|unit);all,yes
--R ^system.readme|ring;all,yes
--R ^native.rdma;,yes
--R ^scenarios\.Plan;unit_scenarios,
--R ^scenariosx;all,yes
--L setup;,
--L unit;all,
--L unit -R ^core.Nearest;unit_core,
--R ^native -L native -E slow;,yes
--j 2 -L fuzz --timeout 5;,
+-L setup;
+-R shellcheck;
+-L unit;package unit,target unit_tests
+-R ^core\.DcqcnRate;package unit,target unit_core_dcqcn-rate-test
+-L unit -R ^core.Nearest;package unit,target unit_core_nearest-name-test
+-L native;use native
+-R ^native.rdma-pfc$;use native
+-R ^system.udp;package python,use programs
+-R ^system.traffic-pcap-snaplen$;package python,package tshark,use programs
+-R ^system.report-browser;package browser,package python,use programs
 EOF
+# Whatever cannot be told from the sources needs all.
+all=$(python3 "$ROOT/scripts/setup/tests.py" "$ROOT" | paste -sd,)
+[[ $all == *"target unit_tests,use native,use programs" ]] || problem "all tests need $all"
+[[ $(python3 "$ROOT/scripts/setup/tests.py" "$ROOT" -R nonsuch | paste -sd,) == "$all" ]] ||
+    problem "-R nonsuch does not need all"
 
 begin "minutes of fuzzing are a number"
 for minutes in "" 0x1 -1 ten 1e3 "1 2"; do

@@ -1,0 +1,34 @@
+# shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables of, and for, the other parts
+# The build against an installed ns-3: one CMake build of modules, programs and tests.
+
+installed_set_up() {
+    need_packages "${RUN_PACKAGES[@]}" "$NS3_PACKAGE"
+    [[ -f $BUILD/build.ninja && -f $BUILD/CMakeCache.txt ]] || installed_configure
+}
+
+# installed_configure [<CMake option>...]
+installed_configure() {
+    local log=$LOGS/configure.log
+    CXXFLAGS="-fmacro-prefix-map=$ROOT/= ${CXXFLAGS-}" cmake -S "$ROOT" -B "$BUILD" -G Ninja \
+        -DDLTRAIN_NS3_SYSTEM=ON "$@" >"$log" 2>&1 || fail_with_log "$log" "CMake could not configure the build"
+}
+
+installed_build_targets() {
+    [[ -d $BUILD/bin ]] ||
+        say "building dltrain, on the installed ns-3 $(installed_version): some five minutes on two" \
+            "cores, once"
+    build_in "$BUILD" "$LOGS/build.log" "$@"
+}
+
+installed_binary_of() { printf '%s/bin/%s' "$BUILD" "$1"; }
+
+# ns-3's module mpi is in no package: its eight files come from the source of the same release.
+installed_need_part() {
+    [[ $1 == mpi ]] || return 0
+    need_packages "${MPI_PACKAGES[@]}"
+    local source
+    source=$WORK/mpi-$(installed_version)
+    [[ -d $source ]] || fetch_module mpi "$source"
+    grep -qxF "DLTRAIN_NS3_MPI_SOURCE:PATH=$source" "$BUILD/CMakeCache.txt" ||
+        installed_configure -DDLTRAIN_NS3_MPI_SOURCE="$source"
+}
