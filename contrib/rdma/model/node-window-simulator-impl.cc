@@ -12,6 +12,7 @@
 #include "ns3/boolean.h"
 #include "ns3/event-impl.h"
 #include "ns3/log.h"
+#include "ns3/make-event.h"
 #include "ns3/node-list.h"
 #include "ns3/node.h"
 #include "ns3/simulator.h"
@@ -99,10 +100,22 @@ NodeWindowSimulatorImpl::Stop()
     m_windows->Stop();
 }
 
-void
+StopResult
 NodeWindowSimulatorImpl::Stop(const Time& delay)
 {
-    Simulator::ScheduleWithContext(Simulator::NO_CONTEXT, delay, [this] { m_windows->Stop(); });
+    NS_ABORT_MSG_IF(delay.IsStrictlyNegative(), "an event in the past");
+    EventImpl* stop = MakeEvent([this] { m_windows->Stop(); });
+    if (IsElsewhere())
+    {
+        m_windows->ScheduleFromElsewhere(stop);
+        return static_cast<StopResult>(EventId());
+    }
+    const int64_t ts = m_windows->Now() + delay.GetTimeStep();
+    const uint32_t uid = m_windows->ScheduleGlobal(ts, stop);
+    return static_cast<StopResult>(EventId(Ptr<EventImpl>(stop),
+                                           static_cast<uint64_t>(ts),
+                                           Simulator::NO_CONTEXT,
+                                           uid));
 }
 
 // Events -----------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #define NODE_WINDOW_SIMULATOR_IMPL_H
 
 #include "node-windows.h"
+#include "ns3-compat.h"
 
 #include "ns3/event-id.h"
 #include "ns3/simulator-impl.h"
@@ -50,7 +51,7 @@ class NodeWindowSimulatorImpl : public SimulatorImpl
     void Destroy() override;
     bool IsFinished() const override;
     void Stop() override;
-    void Stop(const Time& delay) override;
+    StopResult Stop(const Time& delay) override;
     EventId Schedule(const Time& delay, EventImpl* event) override;
     void ScheduleWithContext(uint32_t context, const Time& delay, EventImpl* event) override;
     EventId ScheduleNow(EventImpl* event) override;
