@@ -32,6 +32,16 @@ new_clone() {
     export DLTRAIN_CACHE=$CLONE/cache
 }
 
+# need_source: sets DLTRAIN_NS3 to ns-3's source; it is fetched into the clone when nothing is there.
+need_source() {
+    [[ -z ${DLTRAIN_NS3:-} ]] || return
+    unset DLTRAIN_CACHE
+    # shellcheck source=/dev/null
+    (for part in common packages ns3 fetch; do source "$ROOT/scripts/setup/$part.sh"; done &&
+        lock && need_tree) || { echo "skipped: no source of ns-3" && exit 77; }
+    DLTRAIN_NS3=$ROOT/.ns3/ns-3.37
+}
+
 # stub <name> <<body: a command that stands in for a real one.
 stub() {
     mkdir -p "$TMP/stubs"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # contrib/rdma, copied alone into an ns-3 tree without MPI, configures, builds and can be used by a
 # program; its examples print what they say.
-# ctest: TIMEOUT 900 PROCESSORS 2
+# ctest: TIMEOUT 2400 PROCESSORS 2 FULL
 # shellcheck source=lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
-[[ -n ${DLTRAIN_NS3:-} ]] || { echo "skipped: needs DLTRAIN_NS3" && exit 77; }
+need_source
 
 # A tree of links to the real one, with a build of its own: nothing is copied but the module.
 alone=$TMP/ns-3.37

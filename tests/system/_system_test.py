@@ -31,6 +31,10 @@ PROGRAMS = os.path.abspath(
 # Under the sanitizers (./ns3 test --sanitize) everything takes some five times as long.
 SLOWER = 5 if os.environ.get("DLTRAIN_SANITIZED") == "1" else 1
 
+# "./ns3 test --full", and a script that is run by hand with --full.
+FULL = os.environ.get("DLTRAIN_FULL") == "1" or "--full" in sys.argv
+full = unittest.skipUnless(FULL, "long: ./ns3 test --full")
+
 # A line of progress on a standard error that is no terminal: on a slow machine any run has some.
 PROGRESS = re.compile(r"^.* ms simulated, +[0-9.]+% done, .*ETA .*\n", re.MULTILINE)
 
