@@ -36,7 +36,7 @@ columns
 
 Programs are the clone's, or those of the folder DLTRAIN_PROGRAMS; a folder lib/ beside them has
 their libraries. A case that needs an option that they have not is "not in this build".
-To keep a build for --old: cp -L .ns3/programs/* DIR; cp -rL .ns3/ns-3.37/build/lib DIR
+To keep a build for --old: cp -L .ns3/programs/* DIR; cp -rL .ns3/build/lib DIR
 Exit status: 0 measured, 1 a run failed, 2 bad input, 130 Ctrl-C; what was measured is printed."""
 
 
