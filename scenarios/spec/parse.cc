@@ -1,6 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
+#include "scenarios/launch/part.h"
 #include "scenarios/spec/parse.h"
 
 #include "contrib/rdma/core/set-up-phase.h"
@@ -397,8 +398,20 @@ ParseOrExit(int argc, const char* const* argv)
     {
         // What cannot be run is refused before so many processes are there.
         const int refused = Report(table, CheckRead<T>(read).errors, std::nullopt, {});
-        std::exit(refused >= 0 ? refused
-                               : RunUnderMpirun(table.program, ranks, argc, argv)); // parse anew
+        if (refused >= 0)
+        {
+            std::exit(refused);
+        }
+        try
+        {
+            PartLibrary("mpi"); // once, before so many processes look for it
+        }
+        catch (const std::runtime_error& error)
+        {
+            std::cerr << table.program << ": error: " << error.what() << std::endl;
+            std::exit(2);
+        }
+        std::exit(RunUnderMpirun(table.program, ranks, argc, argv)); // parse anew
     }
     ParseResult<T> result = ParseRead<T>(read);
     const int status = Report(table, result.errors, result.text, result.notes);

@@ -29,11 +29,15 @@ ARROWS = {
             "scenarios",
             "results",
             "contrib/rdma",
-            "contrib/ordinary",
         ],
-        ["boost/", "nlohmann/", "ns3/", "mpi.h"],
+        ["boost/", "nlohmann/", "ns3/"],
     ),
 }
+# Loaded when a run asks for it: nobody else includes TCP, UDP or MPI.
+ARROWS["contrib/dltrain/parts"] = (
+    [*ARROWS["contrib/dltrain"][0], "contrib/dltrain", "contrib/ordinary"],
+    ["boost/", "nlohmann/", "ns3/", "mpi.h"],
+)
 ARROWS["scratch"] = (list(ARROWS), ["boost/", "nlohmann/", "ns3/"])
 ARROWS["tests"] = (
     list(ARROWS),

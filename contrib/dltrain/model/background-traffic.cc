@@ -28,7 +28,7 @@ constexpr uint32_t FIRST_JOB = 1U << 15; // those of jobs are below: ChannelName
 
 BackgroundTraffic::BackgroundTraffic(const scenario::Background& spec,
                                      const std::string& network,
-                                     ns3::OrdinaryStack* stack,
+                                     SocketStack* stack,
                                      ns3::RdmaFabric& fabric,
                                      TraceCollector& collector,
                                      bool warmup)

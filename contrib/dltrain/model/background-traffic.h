@@ -9,7 +9,6 @@
 #include "scenarios/spec/background.h"
 #include "trace-collector.h"
 
-#include "ns3/ordinary-stack.h"
 #include "ns3/rdma-event.h"
 #include "ns3/rdma-fabric-helper.h"
 
@@ -23,6 +22,8 @@
 
 namespace dltrain
 {
+
+class SocketStack;
 
 /**
  * Flows beside a job, for as long as the simulation lasts (scenario::Background): a FlowRunner for
@@ -41,7 +42,7 @@ class BackgroundTraffic : public FlowListener
     /// \param warmup measuring begins with StartMeasuring, else at once
     BackgroundTraffic(const scenario::Background& spec,
                       const std::string& network,
-                      ns3::OrdinaryStack* stack,
+                      SocketStack* stack,
                       ns3::RdmaFabric& fabric,
                       TraceCollector& collector,
                       bool warmup);

@@ -9,6 +9,7 @@
 #include "link-layer-setup.h"
 #include "ns3-settings.h"
 #include "ordinary-setup.h"
+#include "rank-link.h"
 #include "program.h"
 #include "ranks.h"
 #include "results/output-errors.h"
@@ -455,9 +456,9 @@ BuildFabric(const scenario::FabricSpec& spec,
     {
         fabric->ConnectRanks([](const auto& to, auto& from) { Ranks::Get().Exchange(to, from); });
     }
-    else
+    else if (Ranks::Get().Several())
     {
-        error = fabric->ConnectRanks();
+        error = Part<RankLink>::Get().Connect(*fabric);
         if (!error.empty())
         {
             return nullptr;

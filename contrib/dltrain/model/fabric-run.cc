@@ -175,7 +175,7 @@ FabricRun::Build(FabricSimulation& simulation)
     }
     if (m_run.protocol.IsOrdinary())
     {
-        m_stack = InstallStack(m_run.protocol, *m_fabric, error);
+        m_stack = InstallStack(*m_fabric, error);
         if (!m_stack)
         {
             return error;

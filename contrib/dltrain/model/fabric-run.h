@@ -12,8 +12,6 @@
 #include "run-control.h"
 #include "trace-collector.h"
 
-#include "ns3/ordinary-stack.h"
-
 #include <cstdint>
 #include <functional>
 #include <iostream>
@@ -27,6 +25,7 @@ namespace dltrain
 {
 
 class BackgroundTraffic;
+class SocketStack;
 
 /**
  * What a program simulates on the fabric of a FabricRun, which calls this in the order in which it
@@ -125,7 +124,7 @@ class FabricRun
     }
 
     /// \return TCP on all hosts; null: nothing has asked for it
-    ns3::OrdinaryStack* Stack() const
+    SocketStack* Stack() const
     {
         return m_stack.get();
     }
@@ -210,7 +209,7 @@ class FabricRun
     Options m_options;
     RunControl m_control;
     std::unique_ptr<ns3::RdmaFabric> m_fabric;
-    std::unique_ptr<ns3::OrdinaryStack> m_stack; //!< null: no TCP
+    std::unique_ptr<SocketStack> m_stack; //!< null: no TCP
     std::unique_ptr<RankNotes> m_notes;
     std::unique_ptr<TraceCollector> m_collector;
     std::unique_ptr<BackgroundTraffic> m_background; //!< null: there is none

@@ -9,8 +9,6 @@
 #include "scenarios/spec/protocol.h"
 #include "transport.h"
 
-#include "ns3/ordinary-stack.h"
-
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,11 +16,13 @@
 namespace dltrain
 {
 
+class SocketStack;
+
 /// \param network as which it is with RDMA \param stack of the fabric, with TCP and UDP; else it is
 /// not used \param repeats flows begin again when they have ended, as FlowJob says
 std::unique_ptr<Transport> MakeFlowTransport(const std::string& network,
                                              const scenario::ProtocolSpec& protocol,
-                                             ns3::OrdinaryStack* stack,
+                                             SocketStack* stack,
                                              const NetworkParts& parts,
                                              bool repeats = false);
 

@@ -8,6 +8,7 @@
 #include "ns3/boolean.h"
 #include "ns3/config.h"
 #include "ns3/nstime.h"
+#include "ns3/rdma-packet-helper.h"
 #include "ns3/string.h"
 #include "ns3/type-id.h"
 #include "ns3/uinteger.h"
@@ -26,6 +27,7 @@ constexpr int64_t STREAM = int64_t{1} << 40;
 void
 SetOrdinaryDefaults(const scenario::ProtocolSpec& spec)
 {
+    Part<SocketPart>::Get();
     const auto set = [](const std::string& name, const ns3::AttributeValue& value) {
         ns3::Config::SetDefault(name, value);
     };
@@ -58,16 +60,16 @@ LargestFrameOf(const scenario::ProtocolSpec& spec)
     return spec.packetMtu + rdma::kEthernetHeaderBytes + rdma::kFcsBytes;
 }
 
-std::unique_ptr<ns3::OrdinaryStack>
-InstallStack(const scenario::ProtocolSpec&, ns3::RdmaFabric& fabric, std::string& error)
+std::unique_ptr<SocketStack>
+InstallStack(ns3::RdmaFabric& fabric, std::string& error)
 {
-    return ns3::OrdinaryStack::Install(fabric, ns3::RdmaPacketHelper(), STREAM, error);
+    return Part<SocketPart>::Get().Install(fabric, STREAM, error);
 }
 
 nlohmann::ordered_json
 OrdinaryToJson(const scenario::ProtocolSpec& spec,
                const ns3::RdmaFabric& fabric,
-               const ns3::OrdinaryStack& stack)
+               const SocketStack& stack)
 {
     const ns3::RdmaPacketCounters totals = ns3::RdmaPacketHelper::GetTotals(fabric);
     nlohmann::ordered_json json;
@@ -90,7 +92,7 @@ void
 PrintOrdinary(std::ostream& os,
               const scenario::ProtocolSpec& spec,
               const ns3::RdmaFabric& fabric,
-              const ns3::OrdinaryStack& stack)
+              const SocketStack& stack)
 {
     const ns3::RdmaPacketCounters totals = ns3::RdmaPacketHelper::GetTotals(fabric);
     os << spec.Text() << "              " << (spec.IsTcp() ? spec.control + ": " : "")

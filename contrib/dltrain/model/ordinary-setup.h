@@ -7,8 +7,9 @@
 #define DLTRAIN_ORDINARY_SETUP_H
 
 #include "scenarios/spec/protocol.h"
+#include "socket-part.h"
 
-#include "ns3/ordinary-stack.h"
+#include "ns3/rdma-fabric.h"
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,27 +19,25 @@
 namespace dltrain
 {
 
-/// As defaults of ns-3's attributes, before those that the user sets. \pre spec.IsOrdinary()
+/// As defaults of ns-3's attributes, whose classes it loads, before those that the user sets. \pre spec.IsOrdinary()
 void SetOrdinaryDefaults(const scenario::ProtocolSpec& spec);
 
 /// \return bytes of the largest frame, header to FCS \pre spec.IsOrdinary()
 uint32_t LargestFrameOf(const scenario::ProtocolSpec& spec);
 
 /// On all hosts. \return null: `error` says why
-std::unique_ptr<ns3::OrdinaryStack> InstallStack(const scenario::ProtocolSpec& spec,
-                                                 ns3::RdmaFabric& fabric,
-                                                 std::string& error);
+std::unique_ptr<SocketStack> InstallStack(ns3::RdmaFabric& fabric, std::string& error);
 
 /// For stats.json: what became of packets, in the whole run. \pre spec.IsOrdinary()
 nlohmann::ordered_json OrdinaryToJson(const scenario::ProtocolSpec& spec,
                                       const ns3::RdmaFabric& fabric,
-                                      const ns3::OrdinaryStack& stack);
+                                      const SocketStack& stack);
 
 /// The same for the terminal.
 void PrintOrdinary(std::ostream& os,
                    const scenario::ProtocolSpec& spec,
                    const ns3::RdmaFabric& fabric,
-                   const ns3::OrdinaryStack& stack);
+                   const SocketStack& stack);
 
 } // namespace dltrain
 

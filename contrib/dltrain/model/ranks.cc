@@ -3,18 +3,14 @@
  */
 #include "ranks.h"
 
+#include "rank-link.h"
 #include "scenarios/spec/launcher.h"
 
-#include "ns3/abort.h"
-#include "ns3/mpi-interface.h"
 #include "ns3/node-windows.h"
 
-#include <algorithm>
 #include <exception>
-#include <mpi.h>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 
 namespace dltrain
 {
@@ -22,50 +18,7 @@ namespace dltrain
 namespace
 {
 
-MPI_Comm g_communicator = MPI_COMM_NULL; //!< our own: ns-3's has receives pending
-bool g_ofNs3 = false;                    //!< ns-3 has initialized MPI, and ends it
 bool g_hostsTogether = false;
-
-/// MPI counts in int.
-constexpr std::size_t PIECE = std::size_t{1} << 30;
-
-void
-SendText(const std::string& text, int to)
-{
-    const uint64_t size = text.size();
-    MPI_Send(&size, 1, MPI_UINT64_T, to, 0, g_communicator);
-    for (std::size_t at = 0; at < text.size(); at += PIECE)
-    {
-        const int count = static_cast<int>(std::min(PIECE, text.size() - at));
-        MPI_Send(text.data() + at, count, MPI_BYTE, to, 0, g_communicator);
-    }
-}
-
-std::string
-ReceiveText(int from)
-{
-    uint64_t size = 0;
-    MPI_Recv(&size, 1, MPI_UINT64_T, from, 0, g_communicator, MPI_STATUS_IGNORE);
-    std::string text(size, '\0');
-    for (std::size_t at = 0; at < text.size(); at += PIECE)
-    {
-        const int count = static_cast<int>(std::min(PIECE, text.size() - at));
-        MPI_Recv(text.data() + at, count, MPI_BYTE, from, 0, g_communicator, MPI_STATUS_IGNORE);
-    }
-    return text;
-}
-
-template <class T>
-T
-Reduce(T value, MPI_Op op)
-{
-    const MPI_Datatype type = std::is_floating_point_v<T> ? MPI_DOUBLE
-                              : std::is_signed_v<T>       ? MPI_INT64_T
-                                                          : MPI_UINT64_T;
-    T result{};
-    MPI_Allreduce(&value, &result, 1, type, op, g_communicator);
-    return result;
-}
 
 } // namespace
 
@@ -114,22 +67,11 @@ Ranks::Session::Session(int& argc, char**& argv, bool windows)
     {
         return;
     }
-    g_ofNs3 = !windows;
-    if (g_ofNs3)
-    {
-        ns3::MpiInterface::Enable(&argc, &argv);
-    }
-    else
-    {
-        int provided; // by one thread alone: whichever MPI there is can do that
-        MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-    }
-    int rank;
-    int size;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (static_cast<uint32_t>(size) != launcher.ranks ||
-        static_cast<uint32_t>(rank) != launcher.rank)
+    RankLink& link = Part<RankLink>::Get();
+    link.Begin(argc, argv, !windows);
+    const uint32_t rank = link.Rank();
+    const uint32_t size = link.Size();
+    if (size != launcher.ranks || rank != launcher.rank)
     {
         throw std::runtime_error(
             "the environment tells of process " + std::to_string(launcher.rank) + " of " +
@@ -139,9 +81,8 @@ Ranks::Session::Session(int& argc, char**& argv, bool windows)
             "without variables like OMPI_COMM_WORLD_SIZE and PMI_SIZE");
     }
     Ranks& ranks = Get();
-    ranks.m_rank = static_cast<uint32_t>(rank);
-    ranks.m_size = static_cast<uint32_t>(size);
-    MPI_Comm_dup(MPI_COMM_WORLD, &g_communicator);
+    ranks.m_rank = rank;
+    ranks.m_size = size;
 }
 
 Ranks::Session::~Session()
@@ -155,17 +96,9 @@ Ranks::Session::~Session()
 void
 Ranks::Leave()
 {
-    if (g_communicator != MPI_COMM_NULL)
+    if (Part<RankLink>::IsLoaded() && Part<RankLink>::Get().IsOpen())
     {
-        MPI_Comm_free(&g_communicator); // is MPI_COMM_NULL then
-        if (g_ofNs3)
-        {
-            ns3::MpiInterface::Disable();
-        }
-        else
-        {
-            MPI_Finalize();
-        }
+        Part<RankLink>::Get().End();
     }
 }
 
@@ -178,13 +111,14 @@ Ranks::Gather(const std::string& text) const
     }
     if (!IsFirst())
     {
-        SendText(text, 0);
+        Part<RankLink>::Get().SendText(text, 0);
         return {};
     }
+    RankLink& link = Part<RankLink>::Get();
     std::vector<std::string> all{text};
     for (uint32_t rank = 1; rank < m_size; ++rank)
     {
-        all.push_back(ReceiveText(static_cast<int>(rank)));
+        all.push_back(link.ReceiveText(rank));
     }
     return all;
 }
@@ -197,20 +131,21 @@ Ranks::Share(const std::string& text) const
     {
         return all;
     }
+    RankLink& link = Part<RankLink>::Get();
     if (IsFirst())
     {
         for (uint32_t rank = 1; rank < m_size; ++rank)
         {
             for (const std::string& one : all)
             {
-                SendText(one, static_cast<int>(rank));
+                link.SendText(one, rank);
             }
         }
         return all;
     }
     for (uint32_t rank = 0; rank < m_size; ++rank)
     {
-        all.push_back(ReceiveText(0));
+        all.push_back(link.ReceiveText(0));
     }
     return all;
 }
@@ -232,53 +167,21 @@ void
 Ranks::Exchange(const std::vector<std::vector<uint8_t>>& to,
                 std::vector<std::vector<uint8_t>>& from) const
 {
-    constexpr int TAG = 1; // texts have 0
-    // What goes to one process arrives in order, so a window's cannot be taken for another's.
-    std::vector<MPI_Request> sent;
-    for (uint32_t rank = 0; rank < m_size; ++rank)
-    {
-        if (rank != m_rank)
-        {
-            NS_ABORT_MSG_IF(to[rank].size() > INT32_MAX,
-                            "more than 2 GiB for another process in one window");
-            MPI_Isend(to[rank].data(),
-                      static_cast<int>(to[rank].size()),
-                      MPI_BYTE,
-                      static_cast<int>(rank),
-                      TAG,
-                      g_communicator,
-                      &sent.emplace_back());
-        }
-    }
-    for (uint32_t rank = 0; rank < m_size; ++rank)
-    {
-        if (rank == m_rank)
-        {
-            continue;
-        }
-        MPI_Message message;
-        MPI_Status status;
-        int size = 0;
-        MPI_Mprobe(static_cast<int>(rank), TAG, g_communicator, &message, &status);
-        MPI_Get_count(&status, MPI_BYTE, &size);
-        from[rank].resize(static_cast<std::size_t>(size));
-        MPI_Mrecv(from[rank].data(), size, MPI_BYTE, &message, MPI_STATUS_IGNORE);
-    }
-    MPI_Waitall(static_cast<int>(sent.size()), sent.data(), MPI_STATUSES_IGNORE);
+    Part<RankLink>::Get().Exchange(to, from);
 }
 
 template <class T>
 T
 Ranks::Sum(T value) const
 {
-    return Several() ? Reduce(value, MPI_SUM) : value;
+    return Several() ? Part<RankLink>::Get().Sum(value) : value;
 }
 
 template <class T>
 T
 Ranks::Max(T value) const
 {
-    return Several() ? Reduce(value, MPI_MAX) : value;
+    return Several() ? Part<RankLink>::Get().Max(value) : value;
 }
 
 template uint64_t Ranks::Sum(uint64_t value) const;

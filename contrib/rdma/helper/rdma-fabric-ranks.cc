@@ -2,23 +2,14 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * The part of RdmaFabric that is about several processes: gateways, queue pairs whose other end is
- * elsewhere, and ns-3's MPI, if it is there.
+ * elsewhere (ns-3's MPI: mpi/rdma-mpi.h).
  */
 #include "contrib/rdma/core/look-ahead.h"
 #include "rdma-connections.h"
 #include "rdma-fabric.h"
 
-#include "ns3/boolean.h"
 #include "ns3/node-windows.h"
 #include "ns3/node.h"
-#include "ns3/nstime.h"
-#include "ns3/simple-channel.h"
-#include "ns3/simple-net-device.h"
-
-#ifdef NS3_MPI
-#include "ns3/mpi-interface.h"
-#include "ns3/mpi-receiver.h"
-#endif
 
 #include <algorithm>
 
@@ -182,55 +173,6 @@ RdmaFabric::ConnectRanks(NodeWindowRanks::Transport transport)
                        m_nodes.Get(GetNodeOfEnd(end + 1))->GetId());
     }
     NodeWindows::Active()->SetRanks(std::move(ranks));
-}
-
-// MPI
-// ----------------------------------------------------------------------------------------------
-
-std::string
-RdmaFabric::ConnectRanks()
-{
-    if (GetNRanks() < 2)
-    {
-        return {};
-    }
-#ifdef NS3_MPI
-    if (!MpiInterface::IsEnabled() || MpiInterface::GetSize() != GetNRanks() ||
-        MpiInterface::GetSystemId() != GetRank())
-    {
-        return "ns-3's MpiInterface is not enabled, or has other ranks than the partition";
-    }
-    // The simulator finds the look-ahead at point-to-point devices, and sends to a device of a
-    // node: every rank has a node for it, and on it a device for each other rank, by number.
-    const uint32_t self = GetRank();
-    for (const auto& gateway : m_gateways)
-    {
-        const uint32_t peer = gateway->GetRank();
-        const auto channel = CreateObject<SimpleChannel>();
-        channel->SetAttribute("Delay",
-                              TimeValue(RdmaClock::At(gateway->GetLookAhead().lookAheadPs)));
-        Ptr<SimpleNetDevice> here;
-        for (const uint32_t rank : {self, peer})
-        {
-            const auto device = CreateObject<SimpleNetDevice>();
-            device->SetAttribute("PointToPointMode", BooleanValue(true));
-            m_gatewayNodes.Get(rank)->AddDevice(device);
-            device->SetChannel(channel);
-            here = here ? here : device;
-        }
-        const auto receiver = CreateObject<MpiReceiver>();
-        receiver->SetReceiveCallback(MakeCallback(&RdmaGateway::Receive, gateway.get()));
-        here->AggregateObject(receiver);
-        const uint32_t node = m_gatewayNodes.Get(peer)->GetId();
-        const uint32_t device = self < peer ? self : self - 1;
-        gateway->SetTransport([node, device](Ptr<Packet> message, int64_t receiveAt) {
-            MpiInterface::SendPacket(message, RdmaClock::At(receiveAt), node, device);
-        });
-    }
-    return {};
-#else
-    return "this ns-3 was configured without MPI";
-#endif
 }
 
 } // namespace ns3

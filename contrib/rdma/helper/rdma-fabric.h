@@ -116,14 +116,15 @@ class RdmaFabric
         return m_gateways;
     }
 
-    /**
-     * Let the gateways talk by ns-3's MpiInterface, which must be enabled, with as many ranks as
-     * the partition has. Before Simulator::Run; DistributedSimulatorImpl finds the look-ahead by
-     * itself. \return what is wrong, or nothing
-     */
-    std::string ConnectRanks();
-    /// The same with NodeWindowSimulatorImpl, which must be the engine. \param transport between as
-    /// many ranks as the partition has
+    /// \return a node for each rank, by number, whose devices may stand for the ways between them
+    const NodeContainer& GetGatewayNodes() const
+    {
+        return m_gatewayNodes;
+    }
+
+    /// Let the gateways talk with NodeWindowSimulatorImpl, which must be the engine (with ns-3's
+    /// own: ConnectRanksByMpi in mpi/rdma-mpi.h). \param transport between as many ranks as the
+    /// partition has
     void ConnectRanks(NodeWindowRanks::Transport transport);
 
     /**

@@ -35,7 +35,7 @@ class RdmaPort;
  * as the sending port would have. So times are exact, and with them the order of all events but for
  * ties, which RdmaEventOrder resolves alike on one process and on many; results are identical.
  *
- * The gateway knows nothing of MPI: somebody gives it a transport (RdmaFabric::ConnectRanks has
+ * The gateway knows nothing of MPI: somebody gives it a transport (ConnectRanksByMpi has
  * ns-3's, a test a pair of functions). With node windows it needs none, and no time to collect:
  * NodeWindowRanks takes what was sent in a window at its end.
  *

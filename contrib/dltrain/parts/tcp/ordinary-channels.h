@@ -5,8 +5,8 @@
 #define DLTRAIN_ORDINARY_CHANNELS_H
 
 #include "results/flow-table.h"
-#include "slots.h"
-#include "transport.h"
+#include "contrib/dltrain/model/slots.h"
+#include "contrib/dltrain/model/transport.h"
 
 #include "ns3/inet-socket-address.h"
 #include "ns3/ordinary-stack.h"

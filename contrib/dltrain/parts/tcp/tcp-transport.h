@@ -5,9 +5,10 @@
 #define DLTRAIN_TCP_TRANSPORT_H
 
 #include "ordinary-channels.h"
-#include "pending-messages.h"
-#include "slots.h"
-#include "transport.h"
+#include "contrib/dltrain/model/pending-messages.h"
+#include "contrib/dltrain/model/slots.h"
+#include "contrib/dltrain/model/socket-part.h"
+#include "contrib/dltrain/model/transport.h"
 
 #include "ns3/address.h"
 #include "ns3/ordinary-stack.h"
@@ -48,7 +49,7 @@ struct SegmentCounts
  * One thread and one process: both ends of a connection are in one memory, but each is touched by
  * its own host's events, and what they share is written before the first packet leaves.
  */
-class TcpTransport : public PacketlessTransport
+class TcpTransport : public PacketlessTransport, public LossCounts
 {
   public:
     /// \param stack of the fabric, outlives this
@@ -71,10 +72,8 @@ class TcpTransport : public PacketlessTransport
         return m_connections.size();
     }
 
-    const SegmentCounts& GetCounts() const
-    {
-        return m_counts;
-    }
+    void AddLosses(nlohmann::ordered_json& json) const override;
+    std::string LossesText() const override;
 
   private:
     /// A message under way.

@@ -5,8 +5,10 @@
 
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/unit-strings.h"
-#include "link-sampler.h"
-#include "trace-collector.h"
+#include "contrib/dltrain/model/link-sampler.h"
+#include "contrib/dltrain/model/trace-collector.h"
+#include "results/human-text.h"
+#include "results/run-stats.h"
 
 #include "ns3/inet-socket-address.h"
 #include "ns3/node-windows.h"
@@ -16,6 +18,7 @@
 #include "ns3/udp-socket-factory.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace dltrain
 {
@@ -385,6 +388,23 @@ UdpTransport::Deliver(const Message& message, int64_t now)
     channel.user->OnDelivered(
         {channel.name, message.channel, channel.cookie, message.post.immediate, message.post.cause},
         now);
+}
+
+void
+UdpTransport::AddLosses(nlohmann::ordered_json& json) const
+{
+    json["datagrams_sent"] = m_counts.sent;
+    json["datagrams_received"] = m_counts.received;
+    json["datagrams_lost"] = m_counts.GetLost();
+    json["datagrams_under_way"] = m_counts.GetUnderWay();
+    json["datagram_delay_us"] = results::ToJson(results::QuantilesOf(m_counts.delay, 1e6));
+}
+
+std::string
+UdpTransport::LossesText() const
+{
+    return "; " + results::HumanCount(m_counts.GetLost()) + " of " +
+           results::HumanCount(m_counts.sent) + " datagrams lost";
 }
 
 } // namespace dltrain

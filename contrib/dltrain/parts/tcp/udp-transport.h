@@ -6,8 +6,9 @@
 
 #include "ordinary-channels.h"
 #include "results/quantile-sketch.h"
-#include "slots.h"
-#include "transport.h"
+#include "contrib/dltrain/model/slots.h"
+#include "contrib/dltrain/model/socket-part.h"
+#include "contrib/dltrain/model/transport.h"
 
 #include "ns3/ordinary-stack.h"
 #include "ns3/rdma-event.h"
@@ -60,7 +61,7 @@ struct DatagramCounts
  *
  * One thread and one process, as of TcpTransport.
  */
-class UdpTransport : public PacketlessTransport
+class UdpTransport : public PacketlessTransport, public LossCounts
 {
   public:
     /// When what a sender has sent last has come or is lost: more than the buffers of a path hold
@@ -85,10 +86,8 @@ class UdpTransport : public PacketlessTransport
     void Close(ChannelId channel) override;
     std::string Describe(ChannelId channel) const override;
 
-    const DatagramCounts& GetCounts() const
-    {
-        return m_counts;
-    }
+    void AddLosses(nlohmann::ordered_json& json) const override;
+    std::string LossesText() const override;
 
   private:
     static constexpr int64_t NEVER = INT64_MAX;

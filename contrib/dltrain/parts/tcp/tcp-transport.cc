@@ -3,8 +3,10 @@
  */
 #include "tcp-transport.h"
 
-#include "link-sampler.h"
-#include "trace-collector.h"
+#include "contrib/dltrain/model/link-sampler.h"
+#include "contrib/dltrain/model/trace-collector.h"
+#include "results/human-text.h"
+#include "topologies/names.h"
 
 #include "ns3/inet-socket-address.h"
 #include "ns3/node-windows.h"
@@ -15,6 +17,7 @@
 #include "ns3/tcp-socket-factory.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace dltrain
@@ -330,6 +333,22 @@ TcpTransport::Leave(Message* message)
     }
     // Behind what is noted of it.
     NodeWindows::NoteCall([this, message] { m_messages.Give(message->number); });
+}
+
+void
+TcpTransport::AddLosses(nlohmann::ordered_json& json) const
+{
+    json["segments_sent"] = m_counts.sent;
+    json["segments_retransmitted"] = m_counts.retransmitted;
+    json["time_outs"] = m_counts.timeouts;
+}
+
+std::string
+TcpTransport::LossesText() const
+{
+    return "; " + results::HumanCount(m_counts.retransmitted) + " of " +
+           results::HumanCount(m_counts.sent) + " segments sent again, " +
+           topo::Counted(m_counts.timeouts, "time-out");
 }
 
 } // namespace dltrain

@@ -1,0 +1,63 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_PART_H
+#define DLTRAIN_PART_H
+
+#include <string>
+
+namespace dltrain
+{
+
+/// Loads a library that a run has asked for (scenarios/launch/part.h). \throws std::runtime_error
+void LoadPart(const std::string& name);
+
+/**
+ * What a part does, as seen by those who do not link it.
+ *
+ *     class RankLink { public: static constexpr const char* PART = "mpi"; ... };
+ *     Part<RankLink>::Get().Begin(...);                    // loads it, the first time
+ *     const Part<RankLink>::Registered<MpiLink> g_link;    // in the part: makes it known
+ *
+ * \tparam Interface abstract; PART names the library
+ */
+template <class Interface>
+class Part
+{
+  public:
+    /// \throws std::runtime_error if it cannot be built or loaded
+    static Interface& Get()
+    {
+        if (!Current())
+        {
+            LoadPart(Interface::PART);
+        }
+        return *Current();
+    }
+
+    static bool IsLoaded()
+    {
+        return Current() != nullptr;
+    }
+
+    template <class Implementation>
+    class Registered
+    {
+      public:
+        Registered()
+        {
+            Current() = &m_implementation;
+        }
+
+      private:
+        Implementation m_implementation;
+    };
+
+  private:
+    /// Of the program, whatever library asks: one definition, in the library of `Interface`.
+    static Interface*& Current();
+};
+
+} // namespace dltrain
+
+#endif /* DLTRAIN_PART_H */
