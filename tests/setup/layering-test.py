@@ -159,7 +159,8 @@ def check_the_check():
         "topologies/ring.h": "#include <nlohmann/json.hpp>\n#include <sys/stat.h>\n",
         "scenarios/spec/a.h": '#include "topologies/ring.h"\n',
         "scenarios/traffic/b.h": '#include "scenarios/spec/a.h"\n',
-        "contrib/dltrain/model/bridge.h": '#include "ns3/rdma-port.h"\n#include <mpi.h>\n',
+        "contrib/dltrain/model/bridge.h": '#include "ns3/rdma-port.h"\n',
+        "contrib/dltrain/parts/mpi/link.cc": '#include "contrib/dltrain/model/bridge.h"\n#include <mpi.h>\n',
     }
     core, ns3 = "contrib/rdma/core/units.h", '#include "ns3/object.h"\n'
     cases = [
