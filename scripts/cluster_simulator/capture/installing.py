@@ -235,16 +235,15 @@ def _build(path, say):
     ]
 
     def compile_one(source):
-        made = os.path.join(folder, os.path.basename(source) + ".o")
-        _run([*compiler, *flags, "-c", source, "-o", made])
+        _run([*compiler, *flags, "-c", source, "-o", source + ".o"])
 
-    sources = _sources()
-    with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
-        running = {pool.submit(compile_one, source): source for source in sources}
+    groups = _groups(folder)
+    with concurrent.futures.ThreadPoolExecutor(len(groups)) as pool:
+        running = {pool.submit(compile_one, source): source for source in groups}
         for done, one in enumerate(concurrent.futures.as_completed(running), 1):
             one.result()
-            say(f"compiled {os.path.basename(running[one])} ({done} of {len(sources)})")
-    objects = [os.path.join(folder, os.path.basename(source) + ".o") for source in sources]
+            say(f"compiled {os.path.basename(running[one])} ({done} of {len(groups)})")
+    objects = [source + ".o" for source in groups]
     say("linking")
     libraries = ["-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
     made = os.path.join(folder, "device.so")
@@ -255,6 +254,23 @@ def _build(path, say):
         file.write(_sum(made) + "\n")
     os.replace(made, path)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _groups(folder):
+    """Files that each include some of the sources, of about the same size: nearly all of what
+    compiling one takes is PyTorch's headers. One for each core that there is, at most two."""
+    count = min(2, os.cpu_count() or 1)
+    groups, sizes = [[] for _ in range(count)], [0] * count
+    for source in sorted(_sources(), key=os.path.getsize, reverse=True):
+        least = sizes.index(min(sizes))
+        groups[least].append(source)
+        sizes[least] += os.path.getsize(source)
+    paths = []
+    for number, sources in enumerate(groups, 1):
+        paths.append(os.path.join(folder, f"device-{number}.cc"))
+        with open(paths[-1], "w", encoding="utf-8") as file:
+            file.writelines(f'#include "{source}"\n' for source in sources)
+    return paths
 
 
 def _run(command):
