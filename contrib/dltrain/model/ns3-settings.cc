@@ -68,6 +68,16 @@ IsClass(const std::string& name, const std::string& base)
            (base.empty() || type.IsChildOf(ns3::TypeId::LookupByName(base)));
 }
 
+/// \return the class of a checker's values: "EnumValue"
+std::string
+ValueType(const ns3::AttributeChecker& checker)
+{
+    // Checkers say "ns3::UintegerValue", "BooleanValue" or (3.43) "ns3::EnumValue<x::Y>".
+    const std::string type = checker.GetValueTypeName();
+    const std::string name = type.substr(0, type.find('<'));
+    return name.substr(name.rfind(':') + 1);
+}
+
 /**
  * Most value classes of ns-3 abort the program on a text that they cannot read, instead of refusing
  * it (or, an enumeration of an optimized build, read past the end). So ns-3 sees only texts that it
@@ -80,9 +90,7 @@ IsReadable(const ns3::AttributeChecker& checker, const std::string& text)
     static const std::regex integer(R"([+-]?\d+)");
     static const std::regex number(R"([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)");
     static const std::regex rate(R"((\d+\.?\d*|\.\d+)([kKMG]?(bps|b/s|Bps|B/s)|[KMG]i(b/s|B/s))?)");
-    // Some checkers say "ns3::UintegerValue", some "BooleanValue".
-    std::string type = checker.GetValueTypeName();
-    type = type.substr(type.rfind(':') + 1);
+    const std::string type = ValueType(checker);
     if (type == "EnumValue")
     {
         const std::string names = "|" + checker.GetUnderlyingTypeInformation() + "|";
@@ -210,8 +218,7 @@ Invalid(const std::string& value,
         const std::string& base,
         const std::string& help)
 {
-    std::string type = checker.GetValueTypeName();
-    type = type.substr(type.rfind(':') + 1);
+    const std::string type = ValueType(checker);
     const std::string underlying = checker.GetUnderlyingTypeInformation();
     std::string allowed;
     std::vector<std::string> names;

@@ -14,8 +14,8 @@
  * The ns-3 class has an attribute Preset of these numbers and names, which --cc-preset sets:
  *
  *   .AddAttribute("Preset", "Constants", EnumValue(rdma::kAimdPaper),
- *                 MakeEnumAccessor(&AimdCongestionOps::SetPreset),
- *                 MakePresetChecker(rdma::kAimd))
+ *                 MakeEnumMemberAccessor(&AimdCongestionOps::m_preset),
+ *                 MakePresetChecker<rdma::AimdPreset>(rdma::kAimd))
  *
  * From there the ns-3 class takes the values of its attribute Preset and its GetEcn(), and
  * scenarios the names, the descriptions and the marking. A program knows the laws whose headers are

@@ -23,8 +23,8 @@ DcqcnCongestionOps::GetTypeId()
             .AddAttribute("Preset",
                           "Where the constants below come from unless they are set",
                           EnumValue(rdma::kDcqcnHpcc19Vendor),
-                          MakeEnumAccessor(&DcqcnCongestionOps::m_preset),
-                          MakePresetChecker(rdma::kDcqcn))
+                          MakeEnumMemberAccessor(&DcqcnCongestionOps::m_preset),
+                          MakePresetChecker<rdma::DcqcnPreset>(rdma::kDcqcn))
             .AddAttribute("G",
                           "Gain of the congestion estimate alpha; 0: from the preset",
                           DoubleValue(0),

@@ -28,8 +28,8 @@ DctcpCongestionOps::GetTypeId()
                 "at 10 Gb/s) or with the paper's (97.5 KB); or the law of HPCC's ns-3 code, "
                 "to replay its results",
                 EnumValue(rdma::kDctcpHpcc19),
-                MakeEnumAccessor(&DctcpCongestionOps::m_preset),
-                MakePresetChecker(rdma::kDctcp))
+                MakeEnumMemberAccessor(&DctcpCongestionOps::m_preset),
+                MakePresetChecker<rdma::DctcpPreset>(rdma::kDctcp))
             .AddAttribute("G",
                           "Weight of the last window of data in alpha (0 to 1)",
                           DoubleValue(1 / 16.),

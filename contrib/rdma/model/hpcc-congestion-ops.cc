@@ -26,8 +26,8 @@ HpccCongestionOps::GetTypeId()
             .AddAttribute("Preset",
                           "The paper's law, or that of HPCC's ns-3 code, to replay its results",
                           EnumValue(rdma::kHpccSigcomm19),
-                          MakeEnumAccessor(&HpccCongestionOps::m_preset),
-                          MakePresetChecker(rdma::kHpcc))
+                          MakeEnumMemberAccessor(&HpccCongestionOps::m_preset),
+                          MakePresetChecker<rdma::HpccPreset>(rdma::kHpcc))
             .AddAttribute("Eta",
                           "Target utilisation (0 to 1)",
                           DoubleValue(0.95),

@@ -28,8 +28,8 @@ HpccPintCongestionOps::GetTypeId()
             .AddAttribute("Preset",
                           "HPCC's law with PINT's telemetry",
                           EnumValue(rdma::kHpccPintCode),
-                          MakeEnumAccessor(&HpccPintCongestionOps::m_preset),
-                          MakePresetChecker(rdma::kHpccPint))
+                          MakeEnumMemberAccessor(&HpccPintCongestionOps::m_preset),
+                          MakePresetChecker<rdma::HpccPintPreset>(rdma::kHpccPint))
             .AddAttribute("Eta",
                           "Target utilisation (0 to 1)",
                           DoubleValue(0.95),

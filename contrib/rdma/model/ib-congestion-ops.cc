@@ -24,8 +24,8 @@ IbCongestionOps::GetTypeId()
                           "Where the constants below come from unless they are set: the manual of "
                           "Mellanox OFED 2.2, or Gran et al., IPDPS 2010",
                           EnumValue(rdma::kIbCcMellanox),
-                          MakeEnumAccessor(&IbCongestionOps::m_preset),
-                          MakePresetChecker(rdma::kIbCc))
+                          MakeEnumMemberAccessor(&IbCongestionOps::m_preset),
+                          MakePresetChecker<rdma::IbCcPreset>(rdma::kIbCc))
             .AddAttribute("Hosts",
                           "mellanox: sources of one sink that the table can slow down to its rate; "
                           "assumed",

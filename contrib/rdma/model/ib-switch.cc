@@ -4,6 +4,7 @@
 #include "ib-switch.h"
 
 #include "ib-link-credits.h"
+#include "ns3-compat.h"
 
 #include "ns3/boolean.h"
 #include "ns3/enum.h"
@@ -68,7 +69,7 @@ IbSwitch::GetTypeId()
                           "Outputs that mark though they wait for credits, so that the root of the "
                           "congestion is behind them; assumed",
                           EnumValue(ADAPTERS),
-                          MakeEnumAccessor(&IbSwitch::m_victims),
+                          MakeEnumMemberAccessor(&IbSwitch::m_victims),
                           MakeEnumChecker(NONE, "none", ADAPTERS, "adapters", ALL, "all"))
             .AddAttribute(
                 "LoadBalancer",

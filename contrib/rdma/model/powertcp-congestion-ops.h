@@ -58,8 +58,8 @@ class PowertcpOpsBase : public RdmaCongestionOps
                           "What the paper leaves open as in the authors' kernel module, or the law "
                           "of their ns-3 code",
                           EnumValue(rdma::kPowertcpNsdi22),
-                          MakeEnumAccessor(&Ops::m_preset),
-                          MakePresetChecker(control))
+                          MakeEnumMemberAccessor(&Ops::m_preset),
+                          MakePresetChecker<rdma::PowertcpPreset>(control))
             .AddAttribute("Gamma",
                           "gamma, weight of the new window (0 to 1); 0: from the preset, 0.9, "
                           "nsdi22-ns3 " +

@@ -6,7 +6,7 @@
 #include "rdma-named-types.h"
 
 #include "ns3/abort.h"
-#include "ns3/enum.h"
+#include "ns3/string.h"
 
 namespace ns3
 {
@@ -30,11 +30,11 @@ RdmaCongestionOps::GetEcn(rdma::BitRate port, rdma::EcnParameters& ecn) const
     {
         return false;
     }
-    EnumValue value(control->presets.front().value);
-    GetAttributeFailSafe("Preset", value);
+    StringValue name(control->presets.front().name);
+    GetAttributeFailSafe("Preset", name);
     for (const auto& preset : control->presets)
     {
-        if (preset.value == value.Get())
+        if (preset.name == name.Get())
         {
             ecn = preset.marking;
             ecn.kmin = rdma::ScaleToRate(ecn.kmin, rdma::Gbps(100), port);
@@ -42,24 +42,6 @@ RdmaCongestionOps::GetEcn(rdma::BitRate port, rdma::EcnParameters& ecn) const
         }
     }
     return true;
-}
-
-Ptr<const AttributeChecker>
-RdmaCongestionOps::MakePresetChecker(const rdma::CongestionControl& control)
-{
-    const auto checker = Create<EnumChecker>();
-    for (const auto& preset : control.presets)
-    {
-        if (&preset == &control.presets.front())
-        {
-            checker->AddDefault(preset.value, preset.name);
-        }
-        else
-        {
-            checker->Add(preset.value, preset.name);
-        }
-    }
-    return checker;
 }
 
 std::string

@@ -8,6 +8,7 @@
 #include "contrib/rdma/core/ecn-law.h"
 #include "contrib/rdma/core/input-error.h"
 #include "contrib/rdma/core/units.h"
+#include "ns3-compat.h"
 #include "rdma-frame.h"
 
 #include "ns3/nstime.h"
@@ -190,13 +191,34 @@ class RdmaCongestionOps : public Object
     static Time MaxTime();
 
   protected:
-    /// \return the checker of an attribute Preset, whose values are the presets that core/ has
+    /// \return the checker of an attribute Preset, whose values are the presets that core/ has.
+    /// \tparam Preset the enumeration of their values
+    template <typename Preset>
     static Ptr<const AttributeChecker> MakePresetChecker(const rdma::CongestionControl& control);
     /// \return a law's error as Check returns it
     std::string Explain(const rdma::InputError& error) const;
     /// Abort if Check finds something: Init of who did not ask.
     void AbortIfRefused(const RdmaCongestionState& state) const;
 };
+
+template <typename Preset>
+Ptr<const AttributeChecker>
+RdmaCongestionOps::MakePresetChecker(const rdma::CongestionControl& control)
+{
+    const auto checker = Create<EnumCheckerOf<Preset>>();
+    for (const auto& preset : control.presets)
+    {
+        if (&preset == &control.presets.front())
+        {
+            checker->AddDefault(static_cast<Preset>(preset.value), preset.name);
+        }
+        else
+        {
+            checker->Add(static_cast<Preset>(preset.value), preset.name);
+        }
+    }
+    return checker;
+}
 
 /**
  * \ingroup rdma

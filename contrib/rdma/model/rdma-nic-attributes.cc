@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "contrib/rdma/core/roce-sizes.h"
+#include "ns3-compat.h"
 #include "rdma-nic.h"
 #include "rdma-recovery-schemes.h"
 
@@ -217,7 +218,7 @@ RdmaNic::GetTypeId()
                 "al., SIGCOMM 2018), or packets in any order, as adaptive routing brings them, and "
                 "a time-out for what is lost; of connections whose both ends have it",
                 EnumValue(0), // go-back-n
-                MakeEnumAccessor(&RdmaNic::m_lossRecovery),
+                MakeEnumMemberAccessor(&RdmaNic::m_lossRecovery),
                 RdmaRecoverySchemes::GetChecker())
             .AddAttribute(
                 "PathSelector",
@@ -231,7 +232,7 @@ RdmaNic::GetTypeId()
                 "How queue pairs take turns: round-robin, or scan, which does what HPCC's "
                 "ns-3 code does (see RdmaNicScan)",
                 EnumValue(ROUND_ROBIN),
-                MakeEnumAccessor(&RdmaNic::m_scheduling),
+                MakeEnumMemberAccessor(&RdmaNic::m_scheduling),
                 MakeEnumChecker(ROUND_ROBIN, "round-robin", SCAN, "scan"))
             .AddAttribute("BdpCap",
                           "Selective repeat: most packets in flight of a queue pair (IRN's "

@@ -4,9 +4,9 @@
 #include "rdma-recovery-schemes.h"
 
 #include "go-back-n-recovery.h"
+#include "ns3-compat.h"
 
 #include "ns3/abort.h"
-#include "ns3/enum.h"
 
 #include <deque>
 
@@ -21,7 +21,7 @@ namespace
 struct Registry
 {
     Registry()
-        : checker(Create<EnumChecker>())
+        : checker(Create<EnumCheckerOf<int>>())
     {
         const RdmaRecoveryScheme goBackN = GoBackNRecovery::GetScheme();
         checker->AddDefault(0, goBackN.name);
@@ -35,7 +35,7 @@ struct Registry
     }
 
     std::deque<RdmaRecoveryScheme> schemes; //!< they stay where they are
-    Ptr<EnumChecker> checker;
+    Ptr<EnumCheckerOf<int>> checker;
 };
 
 } // namespace

@@ -33,7 +33,7 @@ class RdmaRecoverySchemes
     static const RdmaRecoveryScheme& At(int index);
     /// \return names, go-back-n first
     static std::vector<std::string> GetNames();
-    /// \return of an attribute (EnumValue) with one of the names; 0 is go-back-n
+    /// \return of an attribute (EnumValue of int) with one of the names; 0 is go-back-n
     static Ptr<const AttributeChecker> GetChecker();
 };
 

@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/switch-chips.h"
+#include "ns3-compat.h"
 #include "rdma-switch.h"
 
 #include "ns3/boolean.h"
@@ -142,7 +143,7 @@ RdmaSwitch::GetTypeId()
                 "What becomes of a stormy queue's frames: drop, or forward in spite of "
                 "the pause; SONiC: drop",
                 EnumValue(PfcWatchdog::DROP),
-                MakeEnumAccessor(&RdmaSwitch::m_watchdogAction),
+                MakeEnumMemberAccessor(&RdmaSwitch::m_watchdogAction),
                 MakeEnumChecker(PfcWatchdog::DROP, "drop", PfcWatchdog::FORWARD, "forward"))
             .AddAttribute("Ecn",
                           "Mark ECN-capable frames by RED on the egress queue",

@@ -4,6 +4,7 @@
 #include "spray-load-balancer.h"
 
 #include "contrib/rdma/core/flow-hash.h"
+#include "ns3-compat.h"
 
 #include "ns3/enum.h"
 
@@ -28,7 +29,7 @@ SprayLoadBalancer::GetTypeId()
                           "queue, or permuted: each of a flow's packets in turn, as a sender that "
                           "knows all ways would have it",
                           EnumValue(RANDOM),
-                          MakeEnumAccessor(&SprayLoadBalancer::m_order),
+                          MakeEnumMemberAccessor(&SprayLoadBalancer::m_order),
                           MakeEnumChecker(RANDOM,
                                           "random",
                                           ROUND_ROBIN,

@@ -26,8 +26,8 @@ SwiftCongestionOps::GetTypeId()
                           "Where BaseTarget, PerHop, FsRange and MaxCwnd come from unless they are "
                           "set: assumed here, or csg-htsim's",
                           EnumValue(rdma::kSwiftSigcomm20),
-                          MakeEnumAccessor(&SwiftCongestionOps::m_preset),
-                          MakePresetChecker(rdma::kSwift))
+                          MakeEnumMemberAccessor(&SwiftCongestionOps::m_preset),
+                          MakePresetChecker<rdma::SwiftPreset>(rdma::kSwift))
             .AddAttribute("Ai",
                           "ai, additive increase (packets a round trip); assumed",
                           DoubleValue(1),

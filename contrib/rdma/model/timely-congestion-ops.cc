@@ -28,8 +28,8 @@ TimelyCongestionOps::GetTypeId()
                 "The law of the authors' code, the patched one, or that of HPCC's ns-3 code, to "
                 "replay its results",
                 EnumValue(rdma::kTimely15),
-                MakeEnumAccessor(&TimelyCongestionOps::m_preset),
-                MakePresetChecker(rdma::kTimely))
+                MakeEnumMemberAccessor(&TimelyCongestionOps::m_preset),
+                MakePresetChecker<rdma::TimelyPreset>(rdma::kTimely))
             .AddAttribute("Additions",
                           "timely15: what the authors' code has beyond algorithm 1 of the paper "
                           "(increases, and cuts above THigh, in proportion to the time since the "
