@@ -1,12 +1,22 @@
 # shellcheck shell=bash
-# The pinned ns-3: one archive, one checksum, a tree that is complete or not there.
+# The pinned ns-3: one archive of each release, one checksum, a tree that is complete or not there.
 
-ARCHIVE=ns3_$NS3_VERSION.orig.tar.bz2
 # Debian ships upstream's ns-allinone-3.37.tar.bz2 as it is (its debian/watch repacks nothing), so
 # the same sum holds for both places; a file with any other sum is not used, wherever it comes from.
-ARCHIVE_SHA256=dfa5ca1994ff3dbe1d4b23cef54e05e6079f5707a2ed6055f717bdd5b458c38d
-DEBIAN_SOURCE=ns3=$NS3_VERSION-2
-UPSTREAM=${DLTRAIN_NS3_UPSTREAM-https://www.nsnam.org/releases/ns-allinone-$NS3_VERSION.tar.bz2}
+# The sums are those of Debian's signed lists of sources.
+declare -A ARCHIVE_SHA256=(
+    [3.37]=dfa5ca1994ff3dbe1d4b23cef54e05e6079f5707a2ed6055f717bdd5b458c38d
+    [3.43]=b8873410948be3ae468ff97e7dfca3d6d8248a2c831e9f24d015483009bafb8d
+)
+
+# pin <release>: sets RELEASE and its ARCHIVE, DEBIAN_SOURCE and UPSTREAM.
+pin() {
+    RELEASE=$1
+    [[ -n ${ARCHIVE_SHA256[$RELEASE]-} ]] || fail "the source of ns-3 $RELEASE is not known here"
+    ARCHIVE=ns3_$RELEASE.orig.tar.bz2
+    DEBIAN_SOURCE=ns3=$RELEASE-2
+    UPSTREAM=${DLTRAIN_NS3_UPSTREAM-https://www.nsnam.org/releases/ns-allinone-$RELEASE.tar.bz2}
+}
 
 # Where archives stay for the next clone; a home that cannot be written to is no obstacle.
 cache_dir() {
@@ -36,14 +46,15 @@ check_own_tree() {
             "there"
 }
 
-fetch_and_unpack() { fetch "" "$TREE"; }
+fetch_and_unpack() { fetch "$NS3_VERSION" "" "$TREE"; }
 
-# fetch_module <module> <to>: the folder src/<module> of ns-3's source alone.
-fetch_module() { fetch "/src/$1" "$2"; }
+# fetch_module <module> <to>: the folder src/<module> alone, of the release that is installed.
+fetch_module() { fetch "$(installed_version)" "/src/$1" "$2"; }
 
-# fetch <folder in ns-3's tree> <to>
+# fetch <release> <folder in ns-3's tree> <to>
 fetch() {
     local cache scratch archive
+    pin "$1"
     need_packages "${SOURCE_PACKAGES[@]}"
     cache=$(cache_dir) || fail "cannot write to $WORK"
     # Below the cache, so that the finished archive is moved within one file system.
@@ -55,7 +66,7 @@ fetch() {
     trap 'exit 143' TERM HUP
     archive=$cache/$ARCHIVE
     obtain_archive "$archive" "$scratch"
-    unpack "$archive" "$1" "$2"
+    unpack "$archive" "$2" "$3"
     rm -rf -- "$scratch"
     trap - EXIT INT TERM HUP
 }
@@ -71,7 +82,7 @@ obtain_archive() {
         check_sum "$archive" "$archive" "remove it to download it again"
         return
     else
-        say "downloading ns-3 $NS3_VERSION (39 MB, once, kept in $(dirname -- "$archive"))"
+        say "downloading ns-3 $RELEASE (40 MB, once, kept in $(dirname -- "$archive"))"
         from_debian "$scratch" "$got" || from_upstream "$got" "$scratch" ||
             no_network "$archive" "$scratch"
         check_sum "$got" "the downloaded archive"
@@ -82,14 +93,14 @@ obtain_archive() {
 check_sum() {
     local file=$1 name=$2 hint=${3:-} sum
     sum=$(sha256sum <"$file") || fail "cannot read $file"
-    [[ ${sum%% *} == "$ARCHIVE_SHA256" ]] ||
-        fail "wrong checksum of $name: SHA-256 is ${sum%% *}, not $ARCHIVE_SHA256; it is not" \
-            "used${hint:+; $hint}"
+    [[ ${sum%% *} == "${ARCHIVE_SHA256[$RELEASE]}" ]] ||
+        fail "wrong checksum of $name: SHA-256 is ${sum%% *}, not ${ARCHIVE_SHA256[$RELEASE]};" \
+            "it is not used${hint:+; $hint}"
 }
 
 no_network() {
     cat "$2"/*.log >"$LOGS/download.log" 2>/dev/null || true
-    fail "could not download ns-3 $NS3_VERSION, neither as Debian source nor from" \
+    fail "could not download ns-3 $RELEASE, neither as Debian source nor from" \
         "${UPSTREAM:-upstream} ($(relative "$LOGS/download.log")). Check the network; or put" \
         "$ARCHIVE into $(dirname -- "$1"), or name it in DLTRAIN_NS3_ARCHIVE, or an unpacked tree" \
         "in NS3_DIR"
@@ -154,11 +165,11 @@ from_upstream() {
 # unpack <archive> <folder in ns-3's tree> <to>: into a folder of another name first, so that the
 # tree is complete when it appears.
 unpack() {
-    local tree=ns-$NS3_VERSION
-    say "unpacking ns-3 $NS3_VERSION"
+    local tree=ns-$RELEASE
+    say "unpacking ns-3 $RELEASE"
     mkdir "$unpacking" || fail "cannot write to $WORK"
     tar -xjf "$1" -C "$unpacking" --no-same-owner --strip-components=1 \
-        "ns-allinone-$NS3_VERSION/$tree$2" 2>"$LOGS/unpack.log" ||
+        "ns-allinone-$RELEASE/$tree$2" 2>"$LOGS/unpack.log" ||
         fail_with_log "$LOGS/unpack.log" \
             "could not unpack ns-3 (is the disk full?); nothing was kept of it"
     mv -T -- "$unpacking/$tree$2" "$3" || fail "cannot write $3"
