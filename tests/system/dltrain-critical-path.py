@@ -48,7 +48,7 @@ def ps(us):
 
 
 def walk(what, stats, calls, together=lambda call, one, other: True):
-    """\param together whether two ranks are of one group in a call"""
+    """together: whether two ranks are of one group in a call"""
     path = stats["critical_path"]
     parts = path["path"]
     check(len(parts) == path["calls"] > 5, what + ": calls")
