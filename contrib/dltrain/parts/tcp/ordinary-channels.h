@@ -4,9 +4,9 @@
 #ifndef DLTRAIN_ORDINARY_CHANNELS_H
 #define DLTRAIN_ORDINARY_CHANNELS_H
 
-#include "results/flow-table.h"
 #include "contrib/dltrain/model/slots.h"
 #include "contrib/dltrain/model/transport.h"
+#include "results/flow-table.h"
 
 #include "ns3/inet-socket-address.h"
 #include "ns3/ordinary-stack.h"

@@ -4,11 +4,11 @@
 #ifndef DLTRAIN_TCP_TRANSPORT_H
 #define DLTRAIN_TCP_TRANSPORT_H
 
-#include "ordinary-channels.h"
 #include "contrib/dltrain/model/pending-messages.h"
 #include "contrib/dltrain/model/slots.h"
 #include "contrib/dltrain/model/socket-part.h"
 #include "contrib/dltrain/model/transport.h"
+#include "ordinary-channels.h"
 
 #include "ns3/address.h"
 #include "ns3/ordinary-stack.h"

@@ -3,10 +3,10 @@
  */
 #include "udp-transport.h"
 
-#include "contrib/rdma/core/roce-sizes.h"
-#include "contrib/rdma/core/unit-strings.h"
 #include "contrib/dltrain/model/link-sampler.h"
 #include "contrib/dltrain/model/trace-collector.h"
+#include "contrib/rdma/core/roce-sizes.h"
+#include "contrib/rdma/core/unit-strings.h"
 #include "results/human-text.h"
 #include "results/run-stats.h"
 

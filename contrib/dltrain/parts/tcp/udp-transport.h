@@ -4,11 +4,11 @@
 #ifndef DLTRAIN_UDP_TRANSPORT_H
 #define DLTRAIN_UDP_TRANSPORT_H
 
-#include "ordinary-channels.h"
-#include "results/quantile-sketch.h"
 #include "contrib/dltrain/model/slots.h"
 #include "contrib/dltrain/model/socket-part.h"
 #include "contrib/dltrain/model/transport.h"
+#include "ordinary-channels.h"
+#include "results/quantile-sketch.h"
 
 #include "ns3/ordinary-stack.h"
 #include "ns3/rdma-event.h"
