@@ -33,9 +33,11 @@ ARROWS = {
         ["boost/", "nlohmann/", "ns3/"],
     ),
 }
+# Compiled by whoever simulates with ns-3's module mpi; the module rdma does without.
+ARROWS["contrib/rdma/mpi"] = ([*PURE, "contrib/rdma"], ["boost/", "ns3/"])
 # Loaded when a run asks for it: nobody else includes TCP, UDP or MPI.
 ARROWS["contrib/dltrain/parts"] = (
-    [*ARROWS["contrib/dltrain"][0], "contrib/dltrain", "contrib/ordinary"],
+    [*ARROWS["contrib/dltrain"][0], "contrib/dltrain", "contrib/ordinary", "contrib/rdma/mpi"],
     ["boost/", "nlohmann/", "ns3/", "mpi.h"],
 )
 ARROWS["scratch"] = (list(ARROWS), ["boost/", "nlohmann/", "ns3/"])
@@ -43,6 +45,20 @@ ARROWS["tests"] = (
     list(ARROWS),
     ["boost/", "nlohmann/", "ns3/", "gtest/", "gmock/", "benchmark/", "mpi.h"],
 )
+
+# Headers of ns-3's modules mpi and internet (3.37): who includes one has to link the module.
+OPTIONAL = re.compile(
+    r"ns3/(mpi-|parallel-communication-|distributed-simulator-|null-message-|granted-time-|"
+    r"remote-channel-|internet-|tcp-|udp-|arp-|icmpv|global-rout|loopback-|ndisc-|rip|"
+    r"ip-l4-protocol|ipv[46]-(?!address\.h))"
+)
+WITH_OPTIONAL = {
+    "contrib/rdma/mpi",
+    "contrib/ordinary",
+    "contrib/dltrain/parts",
+    "scratch",
+    "tests",
+}
 
 # Headers of the language and of the system: with no folder, or in one of these.
 SYSTEM = re.compile(r"[a-z0-9_.]+|(sys|netinet|arpa|linux)/[a-z0-9_.]+")
@@ -110,9 +126,10 @@ class Tree:
             self.findings.append(f"{path}: {here}/ must not include {there}/: {ours}")
 
     def judge_foreign(self, path, quote, name):
-        if name.startswith(tuple(ARROWS[home(path)][1])):
+        allowed = name.startswith(tuple(ARROWS[home(path)][1]))
+        if allowed and (home(path) in WITH_OPTIONAL or not OPTIONAL.match(name)):
             return
-        if quote == '"' or not SYSTEM.fullmatch(name) or name in NOT_SYSTEM:
+        if allowed or quote == '"' or not SYSTEM.fullmatch(name) or name in NOT_SYSTEM:
             self.findings.append(f"{path}: {home(path)}/ must not include {name}")
 
     def folders(self):
@@ -160,7 +177,9 @@ def check_the_check():
         "scenarios/spec/a.h": '#include "topologies/ring.h"\n',
         "scenarios/traffic/b.h": '#include "scenarios/spec/a.h"\n',
         "contrib/dltrain/model/bridge.h": '#include "ns3/rdma-port.h"\n',
-        "contrib/dltrain/parts/mpi/link.cc": '#include "contrib/dltrain/model/bridge.h"\n#include <mpi.h>\n',
+        "contrib/dltrain/parts/mpi/link.cc": (
+            '#include "contrib/dltrain/model/bridge.h"\n#include <mpi.h>\n'
+        ),
     }
     core, ns3 = "contrib/rdma/core/units.h", '#include "ns3/object.h"\n'
     cases = [
@@ -238,6 +257,53 @@ def check_the_check():
         (
             {"results/log.h": "#include <mpi.h>\n"},
             ["results/log.h: results/ must not include mpi.h"],
+        ),
+        # What is loaded when a run asks for it.
+        (
+            {
+                "contrib/dltrain/model/bridge.h": '#include "contrib/dltrain/parts/tcp/tcp.h"\n',
+                "contrib/dltrain/parts/tcp/tcp.h": "",
+            },
+            [
+                "contrib/dltrain/model/bridge.h: contrib/dltrain/ must not include"
+                " contrib/dltrain/parts/: contrib/dltrain/parts/tcp/tcp.h"
+            ],
+        ),
+        (
+            {
+                "contrib/dltrain/model/bridge.cc": '#include "ns3/stack.h"\n#include <mpi.h>\n',
+                "contrib/ordinary/helper/stack.h": '#include "ns3/tcp-header.h"\n',
+            },
+            [
+                "contrib/dltrain/model/bridge.cc: contrib/dltrain/ must not include"
+                " contrib/ordinary/: contrib/ordinary/helper/stack.h",
+                "contrib/dltrain/model/bridge.cc: contrib/dltrain/ must not include mpi.h",
+            ],
+        ),
+        (
+            {
+                "contrib/dltrain/model/bridge.cc": (
+                    '#include "ns3/tcp-header.h"\n#include "ns3/ipv4-address.h"\n'
+                ),
+                "contrib/rdma/model/rdma-port.cc": '#include "ns3/mpi-interface.h"\n',
+                "contrib/rdma/mpi/rdma-mpi.cc": '#include "ns3/mpi-interface.h"\n',
+            },
+            [
+                "contrib/dltrain/model/bridge.cc: contrib/dltrain/ must not include"
+                " ns3/tcp-header.h",
+                "contrib/rdma/model/rdma-port.cc: contrib/rdma/ must not include"
+                " ns3/mpi-interface.h",
+            ],
+        ),
+        (
+            {
+                "contrib/rdma/model/rdma-port.cc": '#include "../mpi/rdma-mpi.h"\n',
+                "contrib/rdma/mpi/rdma-mpi.h": "",
+            },
+            [
+                "contrib/rdma/model/rdma-port.cc: contrib/rdma/ must not include"
+                " contrib/rdma/mpi/: contrib/rdma/mpi/rdma-mpi.h"
+            ],
         ),
         (
             {"results/log.h": '#include "missing.h"\n'},
