@@ -4,6 +4,7 @@
 #include "scenarios/launch/part.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -21,18 +22,23 @@ namespace scenario
 namespace
 {
 
-/// The folder of the library that this function is in.
+/// Where a part's library is: in the folder of the library that this function is in.
 std::filesystem::path
-LibraryFolder()
+PartPath(const std::string& name)
 {
     Dl_info info;
     std::error_code failed;
-    if (::dladdr(reinterpret_cast<void*>(&PartLibrary), &info) == 0 || !info.dli_fname)
+    std::filesystem::path own;
+    if (::dladdr(reinterpret_cast<void*>(&PartLibrary), &info) != 0 && info.dli_fname)
     {
-        return {};
+        own = std::filesystem::canonical(info.dli_fname, failed);
     }
-    const auto file = std::filesystem::canonical(info.dli_fname, failed);
-    return failed ? std::filesystem::path() : file.parent_path();
+    if (own.empty())
+    {
+        throw std::runtime_error("the part " + name + ": the program's libraries are not where " +
+                                 "they were when it started");
+    }
+    return own.parent_path() / ("libdltrain-part-" + name + ".so");
 }
 
 /// \return the clone's ./ns3
@@ -43,41 +49,80 @@ BuildScript()
     return std::string(root && *root ? root : DLTRAIN_ROOT) + "/ns3";
 }
 
-/// Its standard output goes where errors go: ours is for results.
-bool
-Run(const std::string& script, const std::string& argument)
+/// Its standard output goes where errors go: ours is for results. \return why it failed, or nothing
+std::string
+RunBuild(const std::string& script, const std::string& argument)
 {
     const char* const words[] = {script.c_str(), "build", argument.c_str(), nullptr};
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+    // A program ignores these (RunProgram), and a child would inherit that.
+    sigset_t ignored;
+    ::sigemptyset(&ignored);
+    ::sigaddset(&ignored, SIGPIPE);
+    ::sigaddset(&ignored, SIGXFSZ);
+    posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    ::posix_spawnattr_setsigdefault(&attributes, &ignored);
     pid_t child = 0;
     const int error = ::posix_spawn(&child,
                                     script.c_str(),
                                     &actions,
-                                    nullptr,
+                                    &attributes,
                                     const_cast<char* const*>(words),
                                     environ);
+    ::posix_spawnattr_destroy(&attributes);
     ::posix_spawn_file_actions_destroy(&actions);
-    int status = 0;
-    while (error == 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR)
+    if (error != 0)
     {
+        return script + " cannot be run: " + std::strerror(error);
     }
-    return error == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0)
+    {
+        if (errno != EINTR)
+        {
+            return script + " is lost: " + std::strerror(errno);
+        }
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? "" : script + " could not build it";
 }
 
 } // namespace
 
 std::string
+PartCommand(const std::string& name)
+{
+    return "./ns3 build --part=" + name;
+}
+
+bool
+IsPartBuilt(const std::string& name)
+{
+    std::error_code failed;
+    return std::filesystem::exists(PartPath(name), failed);
+}
+
+std::string
 PartLibrary(const std::string& name)
 {
-    const std::filesystem::path library = LibraryFolder() / ("libdltrain-part-" + name + ".so");
+    const std::filesystem::path library = PartPath(name);
     std::error_code failed;
-    if (!std::filesystem::exists(library, failed) &&
-        (!Run(BuildScript(), "--part=" + name) || !std::filesystem::exists(library, failed)))
+    if (std::filesystem::exists(library, failed))
     {
-        throw std::runtime_error("the part '" + name + "' is not built: type  ./ns3 build --part=" +
-                                 name);
+        return library.string();
+    }
+    std::string why = RunBuild(BuildScript(), "--part=" + name);
+    if (why.empty() && !std::filesystem::exists(library, failed))
+    {
+        why = BuildScript() + " built it in another folder than " + library.parent_path().string();
+    }
+    if (!why.empty())
+    {
+        throw std::runtime_error("the part " + name + " is missing, and " + why +
+                                 "; type: " + PartCommand(name));
     }
     return library.string();
 }

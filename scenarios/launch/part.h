@@ -12,12 +12,18 @@
 namespace scenario
 {
 
+/// \return whether the library of a part is beside the program's own libraries
+bool IsPartBuilt(const std::string& name);
+
 /**
  * The library of a part, beside the program's own libraries. If it is not there, the clone builds
  * it ("./ns3 build --part=NAME"), which says so on standard error. \return its path \throws
  * std::runtime_error: it could not be built; the text says what to type
  */
 std::string PartLibrary(const std::string& name);
+
+/// \return "./ns3 build --part=NAME"
+std::string PartCommand(const std::string& name);
 
 } // namespace scenario
 

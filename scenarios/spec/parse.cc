@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "scenarios/launch/part.h"
 #include "scenarios/spec/parse.h"
 
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/launch/part.h"
 #include "scenarios/spec/early-end.h"
 #include "scenarios/spec/host-memory.h"
 #include "scenarios/spec/launch-capture.h"

@@ -9,8 +9,9 @@
 #include "link-layer-setup.h"
 #include "ns3-settings.h"
 #include "ordinary-setup.h"
-#include "rank-link.h"
+#include "parts-of-run.h"
 #include "program.h"
+#include "rank-link.h"
 #include "ranks.h"
 #include "results/output-errors.h"
 #include "scenarios/spec/infiniband.h"
@@ -313,6 +314,11 @@ PrepareSimulator(const scenario::FabricSpec& spec,
                  std::string& error)
 {
     TakeNs3Environment();
+    error = LoadPartsOf(run);
+    if (!error.empty())
+    {
+        return false;
+    }
     error = CheckLogging();
     if (!error.empty())
     {

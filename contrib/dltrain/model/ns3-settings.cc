@@ -5,10 +5,14 @@
 
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "parts-of-run.h"
+#include "program.h"
 #include "ranks.h"
+#include "scenarios/launch/part.h"
 #include "scenarios/spec/load-balancing-options.h"
 #include "scenarios/spec/ns3-environment.h"
 #include "scenarios/spec/parse.h"
+#include "socket-part.h"
 #include "topologies/names.h"
 
 #include "ns3/attribute.h"
@@ -321,7 +325,10 @@ SetGlobal(const std::string& name, const std::string& value, std::string& error)
     const std::string base = name == "SchedulerType"                 ? "ns3::Scheduler"
                              : name == "SimulatorImplementationType" ? "ns3::SimulatorImpl"
                                                                      : "";
-    if (!IsReadable(checker, value) || (!base.empty() && !IsClass(value, base)) ||
+    // What can be simulated by which of them is said later (CheckSimulator).
+    const bool isKnown = base.empty() || IsClass(value, base) ||
+                         (base == "ns3::SimulatorImpl" && IsSimulatorOfMpi(value));
+    if (!IsReadable(checker, value) || !isKnown ||
         !ns3::Config::SetGlobalFailSafe(name, ns3::StringValue(value)))
     {
         error = Invalid(value, checker, base, (*global)->GetHelp());
@@ -357,7 +364,14 @@ Set(const std::string& where, const std::string& name, const std::string& value,
                     Hint(own, known, "ns-3 has") + " (--PrintGlobals lists them)";
             return false;
         }
-        const std::string typeName = colons == std::string::npos ? name : name.substr(0, colons);
+        const std::string typeName = name.substr(0, colons);
+        if (IsInMissingPart(typeName))
+        {
+            SayNote("note: " + rdma::Shown(where, 100) +
+                    " is checked when TCP and UDP are built; " +
+                    "type: " + scenario::PartCommand(SocketPart::PART));
+            return true;
+        }
         error = rdma::Shown(where, 100) + ": there is no ns-3 class " + rdma::Shown(typeName, 60) +
                 Hint(typeName, TypeNames(), "classes") + " (--PrintTypeIds lists them)";
         return false;

@@ -27,7 +27,6 @@ constexpr int64_t STREAM = int64_t{1} << 40;
 void
 SetOrdinaryDefaults(const scenario::ProtocolSpec& spec)
 {
-    Part<SocketPart>::Get();
     const auto set = [](const std::string& name, const ns3::AttributeValue& value) {
         ns3::Config::SetDefault(name, value);
     };
@@ -35,7 +34,7 @@ SetOrdinaryDefaults(const scenario::ProtocolSpec& spec)
     // Class selectors (RFC 2474, 4.2.2), of which transports take that of a flow's priority.
     set("ns3::RdmaPackets::DscpPriorities",
         ns3::StringValue("0:0,8:1,16:2,24:3,32:4,40:5,48:6,56:7"));
-    if (!spec.IsTcp())
+    if (!spec.IsTcp() || !Part<SocketPart>::IsLoaded()) // a dry run builds no part
     {
         return;
     }

@@ -19,7 +19,8 @@
 namespace dltrain
 {
 
-/// As defaults of ns-3's attributes, whose classes it loads, before those that the user sets. \pre spec.IsOrdinary()
+/// As defaults of ns-3's attributes, before those that the user sets. \pre spec.IsOrdinary(), and
+/// LoadPartsOf(run)
 void SetOrdinaryDefaults(const scenario::ProtocolSpec& spec);
 
 /// \return bytes of the largest frame, header to FCS \pre spec.IsOrdinary()

@@ -20,8 +20,8 @@ LoadPart(const std::string& name)
     // Never closed: its classes are ns-3's until the program ends.
     if (!::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL))
     {
-        throw std::runtime_error(std::string("the part '") + name + "' cannot be loaded (" +
-                                 ::dlerror() + "): type  ./ns3 build --part=" + name);
+        throw std::runtime_error("the part " + name + " cannot be loaded: " + ::dlerror() +
+                                 "; type: " + scenario::PartCommand(name));
     }
 }
 

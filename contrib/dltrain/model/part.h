@@ -30,7 +30,7 @@ class Part
     {
         if (!Current())
         {
-            LoadPart(Interface::PART);
+            LoadPart(Interface::PART); // whose Registered sets it
         }
         return *Current();
     }

@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_PARTS_OF_RUN_H
+#define DLTRAIN_PARTS_OF_RUN_H
+
+#include "scenarios/spec/scenario.h"
+
+#include <string>
+
+namespace dltrain
+{
+
+/**
+ * Loads TCP and UDP if flows are sent by them, or if an attribute that the user sets or asks for is
+ * of one of their classes. Before NS_LOG is checked and attributes are set. A dry run builds
+ * nothing: it goes on without a part that is not built. \return what is wrong, or nothing
+ */
+std::string LoadPartsOf(const scenario::RunOptions& run);
+
+/// \param type name of a class of ns-3 \return whether its part is not loaded, as of a dry run
+bool IsInMissingPart(const std::string& type);
+
+/// \return whether it is the name of a simulator of ns-3's module mpi, loaded or not
+bool IsSimulatorOfMpi(const std::string& type);
+
+} // namespace dltrain
+
+#endif /* DLTRAIN_PARTS_OF_RUN_H */
