@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 300
+# ctest: TIMEOUT 300 FULL
 """Arguments that do not fit an operator are an error on a simulated GPU as on the CPU, whose words
 are the expected ones; those that fit are none. Small tensors (with values) and large ones.
 """

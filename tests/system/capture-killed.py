@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 600
+# ctest: TIMEOUT 600 FULL
 """A capture that is killed, or whose disk is full: nothing hangs, nothing stays, the next works."""
 
 import glob

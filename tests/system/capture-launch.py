@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 1200
+# ctest: TIMEOUT 1200 FULL
 """dltrain --launch: a training script is captured and simulated by one command."""
 
 import json

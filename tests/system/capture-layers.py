@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 900
+# ctest: TIMEOUT 900 FULL
 """--layers of captured scripts: a step extrapolated from some of a GPT's blocks against all of
 it, by packets, and what is refused.
 

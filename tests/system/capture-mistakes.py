@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 900
+# ctest: TIMEOUT 900 FULL
 """The commonest mistakes of distributed scripts, one script each: found and named, with ranks and
 lines. (That correct scripts have none: capture-training.py.)
 """

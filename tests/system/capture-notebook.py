@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 900
+# ctest: TIMEOUT 900 FULL
 """The notebook of a script of one's own runs top to bottom, and tells what is so.
 
 `tests/system/capture-notebook.py --update` (with DLTRAIN_PROGRAMS) executes it and stores its

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 600
+# ctest: TIMEOUT 600 FULL
 """How long ranks wait for each other: one that computes is only slow; one that sleeps, or waits for
 what never comes, is a mistake.
 """

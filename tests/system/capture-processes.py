@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 600
+# ctest: TIMEOUT 600 FULL
 """Captured scripts that start their ranks themselves, by each start method of multiprocessing."""
 
 import os

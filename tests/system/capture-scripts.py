@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 1200
+# ctest: TIMEOUT 1200 FULL
 """More scripts as users write them, captured unmodified, each with what is special about it. None
 has a mistake, and none may be told one.
 

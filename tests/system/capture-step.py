@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 600
+# ctest: TIMEOUT 600 FULL
 """--capture-step: what ends a step where no optimizer does, or where a user wants another end."""
 
 import os
