@@ -24,7 +24,12 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGE = os.path.join(ROOT, "docs", "speed.md")
-FIRST = 'dltrain --model=bloom560m --zero=2'
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+
+from cluster_simulator import marked  # noqa: E402
+
+FIRST = "dltrain --model=bloom560m --zero=2"
+HEAD = ["part", "commands", "seconds of compiling and linking"]
 
 # By the name of what is made: the first expression that matches.
 PARTS = (
@@ -57,18 +62,18 @@ def part_of(output, root):
     return next((part for part, words in PARTS if re.search(words, name)), "the rest")
 
 
-def table(log, root):
+def rows_of(log, root):
     seconds, count = collections.Counter(), collections.Counter()
     for output, took in edges(log):
         part = part_of(output, root)
         seconds[part] += took
         count[part] += 1
-    lines = ["| part | commands | seconds of compiling and linking |", "|---|---|---|"]
-    for part, _ in (*PARTS, ("the rest", "")):
-        if count[part]:
-            lines.append(f"| {part} | {count[part]} | {seconds[part]:.0f} |")
-    lines.append(f"| together | {sum(count.values())} | {sum(seconds.values()):.0f} |")
-    return "\n".join(lines)
+    rows = [
+        [part, str(count[part]), f"{seconds[part]:.0f}"]
+        for part, _ in (*PARTS, ("the rest", ""))
+        if count[part]
+    ]
+    return [*rows, ["together", str(sum(count.values())), f"{sum(seconds.values()):.0f}"]]
 
 
 def build(folder, words):
@@ -86,14 +91,6 @@ def build(folder, words):
     return clone, took, sum(after[:2]) - sum(used[:2])
 
 
-def written(page, text):
-    """The page with the table behind its marker."""
-    pattern = re.compile(r"(<!-- TABLE: first-build -->\n)(?:[^\n].*\n)*")
-    if not pattern.search(page):
-        sys.exit("docs/speed.md has no line <!-- TABLE: first-build -->")
-    return pattern.sub(lambda match: match.group(1) + text + "\n", page)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--update", action="store_true", help="write the table into docs/speed.md")
@@ -103,16 +100,16 @@ def main():
     try:
         words = ["test", "-R", "^setup.layering$|^core"] if options.test else ["run", FIRST]
         clone, took, used = build(folder, words)
-        text = table(os.path.join(clone, ".ns3", "build", ".ninja_log"), clone + "/.ns3/build")
+        rows = rows_of(os.path.join(clone, ".ns3", "build", ".ninja_log"), clone + "/.ns3/build")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print(text)
-    print(f"\n{took / 60:.1f} minutes, {used / 60:.1f} minutes of processor time")
+    print(marked.table(HEAD, rows))
+    print(f"{took / 60:.1f} minutes, {used / 60:.1f} minutes of processor time")
     if options.update:
         with open(PAGE, encoding="utf-8") as file:
             page = file.read()
         with open(PAGE, "w", encoding="utf-8") as file:
-            file.write(written(page, text))
+            file.write(marked.replace(page, "first-build", HEAD, rows))
 
 
 if __name__ == "__main__":
