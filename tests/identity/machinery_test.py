@@ -156,6 +156,16 @@ class IdentityTest(unittest.TestCase):
         status, text = self.call()
         self.assertEqual(status, 77)
         self.assertIn("compilers: recorded with ['GCC: (Other) 1.0'], here", text)
+        expected["runs"]["small"]["out/plots/a.svg"] = "0" * 64
+        self.write("expected.json", expected)
+        status, text = self.call("--elsewhere")
+        self.assertEqual(status, 0, text)
+        self.assertIn("compilers: recorded with", text)
+        expected["runs"]["small"]["out/flows.csv"] = "0" * 64
+        self.write("expected.json", expected)
+        status, text = self.call("--elsewhere")
+        self.assertEqual(status, 1)
+        self.assertIn("small: out/flows.csv differs", text)
 
     def test_bad_input(self):
         for words, said in (
