@@ -10,13 +10,14 @@ installed_set_up() {
 installed_configure() {
     local log=$LOGS/configure.log
     CXXFLAGS="-fmacro-prefix-map=$ROOT/= ${CXXFLAGS-}" cmake -S "$ROOT" -B "$BUILD" -G Ninja \
-        -DDLTRAIN_NS3_SYSTEM=ON "$@" >"$log" 2>&1 || fail_with_log "$log" "CMake could not configure the build"
+        -DDLTRAIN_NS3_SYSTEM=ON "$@" >"$log" 2>&1 ||
+        fail_with_log "$log" "CMake could not configure the build"
 }
 
 installed_build_targets() {
     [[ -d $BUILD/bin ]] ||
-        say "building dltrain, on the installed ns-3 $(installed_version): some five minutes on two" \
-            "cores, once"
+        say "building dltrain on the installed ns-3 $(installed_version): some five minutes on" \
+            "two cores, once"
     build_in "$BUILD" "$LOGS/build.log" "$@"
 }
 

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2153 # variables of, and for, the other parts
 # Which ns-3 is used.
-#   installed  Debian's built package, when it is a release that we know: nothing of ns-3 is compiled
+#   installed  Debian's built package, when it is a release that we know: ns-3 is not compiled
 #   source     a source tree, built here: NS3_DIR, or "./ns3 configure --source"; needed for debug
 #              profiles, sanitizers and ns-3's own options
 
@@ -106,7 +106,8 @@ clean() {
         "there yourself"
     remove_built
     rm -rf -- "$WORK"/sanitized*
-    [[ -z ${NS3_DIR:-} ]] || say "NS3_DIR=$NS3_DIR is left as it is: clean it with its own ./ns3 clean"
+    [[ -z ${NS3_DIR:-} ]] ||
+        say "NS3_DIR=$NS3_DIR is left as it is: clean it with its own ./ns3 clean"
 }
 
 # ---- what is up to date
@@ -169,7 +170,7 @@ build_part() {
     [[ " ${PARTS[*]} " == *" $part "* ]] ||
         usage_error "build --part=$part: no such part; there are: ${PARTS[*]}"
     set_up
-    grep -qxF "$part" "$WORK/parts" 2>/dev/null || say "building what --${part/tcp/protocol=tcp} needs: once"
+    grep -qxF "$part" "$WORK/parts" 2>/dev/null || say "building the part '$part', once"
     "${ns3_from}_need_part" "$part"
     build_targets "dltrain-part-$part"
     grep -qxF "$part" "$WORK/parts" 2>/dev/null || echo "$part" >>"$WORK/parts"

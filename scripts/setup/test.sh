@@ -187,9 +187,9 @@ run_fuzz() {
     exec /usr/bin/python3 "$fuzz" all --minutes="$fuzz_minutes" --jobs="$JOBS" "$@"
 }
 
-# configure_tests: sets tests, the folder of ctest. With an installed ns-3 it is that of the programs;
-# beside a source tree it is as deep as the folder that ns-3 is built in: ccache knows a file by its
-# path from there.
+# configure_tests: sets tests, the folder of ctest. With an installed ns-3 it is that of the
+# programs; beside a source tree it is as deep as the folder that ns-3 is built in: ccache knows a
+# file by its path from there.
 configure_tests() {
     if [[ $ns3_from == installed ]]; then
         tests=$BUILD

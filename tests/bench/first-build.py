@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the first build of a fresh clone costs, by part.
 
-    tests/bench/first-build.py             clones this tree into an empty folder, builds with an empty
-                                           compiler cache, prints the table
+    tests/bench/first-build.py             clones this tree into an empty folder, builds with an
+                                           empty compiler cache, prints the table
     tests/bench/first-build.py --update    writes the table into docs/speed.md
     tests/bench/first-build.py --test      the same of all that "./ns3 test" builds
 

@@ -32,7 +32,7 @@ new_clone() {
     export DLTRAIN_CACHE=$CLONE/cache
 }
 
-# need_source: sets DLTRAIN_NS3 to ns-3's source; it is fetched into the clone when nothing is there.
+# need_source: sets DLTRAIN_NS3 to ns-3's source, which is fetched into the clone if it is missing.
 need_source() {
     [[ -z ${DLTRAIN_NS3:-} ]] || return
     unset DLTRAIN_CACHE

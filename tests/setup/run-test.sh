@@ -119,8 +119,8 @@ expect_error "unknown command 'nonsuch'"
 try "$CLONE/ns3" ''
 expect_status 2
 expect_error "unknown command ''"
-for words in "--cwd=/nonexistent|is no folder" "--command-template=x|needs %s" "--jobs=none|a number" \
-    "--nonsuch|no such option" "--cwd|needs a value"; do
+for words in "--cwd=/nonexistent|is no folder" "--command-template=x|needs %s" \
+    "--jobs=none|a number" "--nonsuch|no such option" "--cwd|needs a value"; do
     try "$CLONE/ns3" run dltrain --no-build "${words%|*}"
     expect_status 2
     expect_error "${words#*|}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Built from ns-3's source, the programs write the bytes that they write on the installed ns-3: those
-# of tests/identity/expected.json.
+# Built from ns-3's source, the programs write the bytes that they write on the installed ns-3:
+# those of tests/identity/expected.json.
 # ctest: TIMEOUT 5400 PROCESSORS 2 FULL
 # shellcheck source=lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
