@@ -16,7 +16,8 @@ fail() { echo "FAILED: $*" && exit 1; }
 ((EUID == 0)) || skip "needs root"
 command -v debootstrap >/dev/null || skip "needs debootstrap (apt-get install debootstrap)"
 mirror=$(sed -nE 's/^URIs: *([^ ]*\/debian\/?) *$/\1/p
-    s/^deb (\[[^]]*\] )?([^ ]*\/debian\/?) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
+    s/^deb (\[[^]]*\] )?([^ ]*\/debian\/?) .*/\2/p' \
+    /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
 [[ -n $mirror ]] || skip "apt has no mirror of Debian"
 
 if [[ ! -e $BASE/complete ]]; then
