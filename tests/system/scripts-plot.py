@@ -14,7 +14,7 @@ import unittest
 import unittest.mock
 import xml.etree.ElementTree
 
-from _system_test import ROOT, SystemTest, main
+from _system_test import ROOT, SystemTest, full, main
 
 SCRIPT = os.path.join(ROOT, "scripts", "plot")
 ALL = ["step", "timeline", "completion", "sizes", "by-size", "topology", "links", "ports", "busbw"]
@@ -227,6 +227,7 @@ class Pictures(Base):
         for node, height in (("server-11", 0), ("edge-1-0", 1), ("agg-3-1", 2), ("core-2", 3)):
             self.assertIn(node, graph.tiers[height])
 
+    @full
     def test_studies_of_congestion_control(self):
         line = (
             "traffic --pattern=poisson --topology=single-switch --hosts=6 --sizes=fb-hadoop"
@@ -281,6 +282,7 @@ class Pictures(Base):
         done = self.plot(runs[2].folder, "--only=queues,rates", "--from=5s", status=1, quiet=False)
         self.assertIn("at the times asked for", done.stderr)
 
+    @full
     def test_other_programs_and_several_runs(self):
         incast = self.run_program(
             "traffic --pattern=incast --topology=single-switch --hosts=17 --fan-in=16 --bytes=400kB"
@@ -320,6 +322,7 @@ class Pictures(Base):
         ]
         self.assertEqual(words, ["run-1", "run-2", r" _\$x^{2}\$ <script>"])
 
+    @full
     def test_3072_gpus(self):
         """384 servers of 8 GPUs: rows of the timeline are groups, and nothing overlaps."""
         folder = os.path.join(self.folder, "large")
@@ -385,6 +388,7 @@ class Pictures(Base):
                     self.plots.draw(name, [run], width=3.3 if name in ("step", "links") else 6.3)
                 )
 
+    @full
     def test_interrupted_killed_and_empty(self):
         run = self.run_program(small(self))
         stats = run.stats

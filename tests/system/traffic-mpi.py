@@ -1,6 +1,6 @@
 # Several processes (mpirun) give the results of one: completion times to the picosecond, every
 # counter, every file.
-# ctest: TIMEOUT 1200 PROCESSORS 2
+# ctest: TIMEOUT 1200 PROCESSORS 2 FULL
 #
 # There are no ties to explain away: what happens at one picosecond is ordered by node and port
 # (RdmaEventOrder), and patterns in which all hosts start at once on links of equal length are full
