@@ -109,12 +109,6 @@ function(module_library name)
       target_compile_options(lib${name}-test PRIVATE -Wno-deprecated-declarations)
     endif()
     target_link_libraries(lib${name}-test PRIVATE lib${name} ${BLIB_LIBRARIES_TO_LINK})
-    list(LENGTH BLIB_TEST_SOURCES count)
-    if(count GREATER 20) # reading ns-3's headers is most of what a test takes to compile
-      target_precompile_headers(
-        lib${name}-test PRIVATE <ns3/core-module.h> <ns3/network-module.h> <ns3/${name}-module.h>
-      )
-    endif()
     target_compile_definitions(lib${name}-test PRIVATE NS_TEST_SOURCEDIR="contrib/${name}/test")
     set_target_properties(lib${name}-test PROPERTIES OUTPUT_NAME ns3-${name}-test)
     set_property(GLOBAL APPEND PROPERTY DLTRAIN_NATIVE_TESTS lib${name}-test)
