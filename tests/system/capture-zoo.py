@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 900
+# ctest: TIMEOUT 900 FULL
 """The same network by the zoo and by a capture: the same bytes of collectives, FLOPs within 2%,
 step time within 5% but for kernels that only the script has (_zoo_kernels.py), whose time is known.
 

@@ -34,6 +34,7 @@ from _system_test import (
     MTU,
     RETH,
     SystemTest,
+    full,
     main,
     nccl_table,
     taken,
@@ -317,6 +318,7 @@ class Servers(Formulas):
         for servers, gpus in ((4, 2), (4, 4)) if FULL else ((4, 4),):
             self.bounds(servers, gpus, self.SIZE, None)
 
+    @full
     def test_odd_servers_of_odd_gpus(self):
         # Those that have an order of servers and one inside: no subtree is as large as another.
         levels = {"tree", "double-binary-tree", "hierarchical", "ring"}
@@ -365,6 +367,7 @@ class FatTree(Formulas):
     }
     AHEAD_IN_LARGE = {("pat", "all_gather"): 0.3, ("direct", "alltoallv"): 0.08}
 
+    @full
     def test_between_near_and_far(self):
         size = 64 * MIB if FULL else 16 * MIB
         for name, op in self.pairs():
