@@ -143,6 +143,8 @@ def main():
         lines |= {f"target {test.target}" for test in units}
     for test in chosen:
         lines |= {f"package {kind}" for kind in packages_of(test)}
+        if test.kind == "system" and "compute_times" in read(test.path):
+            lines.add("target compute_times")
         if test.kind == "native":
             lines.add("use native")
         elif test.kind in ("system", "identity", "fuzz"):
