@@ -125,6 +125,10 @@ std::vector<uint64_t>
 CheckpointParts::ReadBy(uint32_t gpus, const std::vector<bool>& absent) const
 {
     std::vector<uint64_t> bytes(m_ranks, 0);
+    if (m_parts.empty()) // nobody writes checkpoints, and `gpus` may be 0
+    {
+        return bytes;
+    }
     std::vector<std::size_t> hasIt(m_ranks / gpus + 1, 0); // by server: the last part, from 1
     for (std::size_t i = 0; i < m_parts.size(); ++i)
     {

@@ -189,5 +189,12 @@ TEST(CheckpointParts, WithoutACopy)
     }
 }
 
+// A job without checkpoints has no parts, and no servers to divide its ranks among.
+TEST(CheckpointParts, NoneOfNobody)
+{
+    EXPECT_TRUE(CheckpointParts().ReadBy(0).empty());
+    EXPECT_TRUE(CheckpointParts().WrittenBy().empty());
+}
+
 } // namespace
 } // namespace scenario
