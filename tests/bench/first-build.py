@@ -4,7 +4,6 @@
 
     tests/bench/first-build.py             clones this tree into an empty folder, builds with an
                                            empty compiler cache, prints the table
-    tests/bench/first-build.py --update    writes the table into docs/speed.md
     tests/bench/first-build.py --test      the same of all that "./ns3 test" builds
 
 Seconds are those of the compiler processes, from Ninja's log: two run at a time on two cores, so
@@ -23,7 +22,6 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PAGE = os.path.join(ROOT, "docs", "speed.md")
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
 from cluster_simulator import marked  # noqa: E402
@@ -93,7 +91,6 @@ def build(folder, words):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--update", action="store_true", help="write the table into docs/speed.md")
     parser.add_argument("--test", action="store_true", help="build what the tests need, too")
     options = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="dltrain-first-build-")
@@ -105,11 +102,6 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
     print(marked.table(HEAD, rows))
     print(f"{took / 60:.1f} minutes, {used / 60:.1f} minutes of processor time")
-    if options.update:
-        with open(PAGE, encoding="utf-8") as file:
-            page = file.read()
-        with open(PAGE, "w", encoding="utf-8") as file:
-            file.write(marked.replace(page, "first-build", HEAD, rows))
 
 
 if __name__ == "__main__":

@@ -55,7 +55,6 @@ class TablesTest(SystemTest):
             + [(bench.PAGE, name) for name in (bench.MACHINE, bench.CASES, bench.GROWTH)]
             + [("docs/validation.md", name) for name in ("nccl-tables", "nccl-medians")]
             + [("docs/validation.md", "captured-scripts")]  # tests/bench/captured.py
-            + [("docs/speed.md", "first-build")]  # tests/bench/first-build.py
             + [("docs/capture.md", "zoo-and-capture")]  # tests/bench/zoo.py
             + [("docs/validation.md", f"published-{part}") for part in ("rows", "groups", "ratios")]
         )
