@@ -8,7 +8,7 @@ itself calls nondeterministic.
 import random
 
 from _same_bytes import ALWAYS, SameBytesTest
-from _system_test import SLOWER, main
+from _system_test import SLOWER, full, main
 
 # A line is a run. Random ones follow.
 RUNS = [
@@ -110,6 +110,7 @@ class EnginesTest(SameBytesTest):
             if "--pcap" not in line and "--network" not in line:
                 self.compare(f"{line} --attribution=0", threads=[3, 2, 5][i % 3])
 
+    @full
     def test_random(self):
         """Shapes that nobody chose; the seeds are fixed."""
         for seed in range(12):
