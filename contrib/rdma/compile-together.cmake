@@ -1,7 +1,7 @@
 # compile_together(<variable> <source>...): sets the variable to files that each include some of the sources.
 #
 # Most of the time that a source takes to compile goes into its headers: ns-3's, nlohmann's, those of its own folder.
-# Sources of a group read them once, which makes the first build some three times as fast. A group has sources of one
+# Sources of a group read them once, which makes the first build about twice as fast. A group has sources of one
 # folder with the same COMPILE_OPTIONS, which are to be set before. A source with COMPILE_DEFINITIONS is compiled alone.
 #
 # Groups with COMPILE_OPTIONS come last: of a function that several objects have, the linker takes the first, which is the
