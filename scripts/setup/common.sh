@@ -9,6 +9,11 @@ TREE=${NS3_DIR:-$OWN_TREE}
 LOGS=$WORK/logs
 CONFIGURE_OPTIONS=()                # of the tree, when it is configured for the first time
 JOBS=$(nproc 2>/dev/null || echo 2)
+# The largest group of sources takes 1.3 GB to compile.
+while read -r name kilobytes _; do
+    [[ $name != MemAvailable: || $kilobytes -ge $((JOBS * 1300000)) ]] ||
+        JOBS=$((kilobytes < 2600000 ? 1 : kilobytes / 1300000))
+done </proc/meminfo
 
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "error: $*" && exit 1; }
