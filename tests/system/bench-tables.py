@@ -56,6 +56,7 @@ class TablesTest(SystemTest):
             + [("docs/validation.md", name) for name in ("nccl-tables", "nccl-medians")]
             + [("docs/validation.md", "captured-scripts")]  # tests/bench/captured.py
             + [("docs/capture.md", "zoo-and-capture")]  # tests/bench/zoo.py
+            + [("docs/speed.md", "first-build")]  # tests/bench/first-build.py
             + [("docs/validation.md", f"published-{part}") for part in ("rows", "groups", "ratios")]
         )
         marked = sorted(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 300
+# ctest: TIMEOUT 300 FULL
 """Tensors of several devices in one operator: what PyTorch 1.13 refuses on a GPU is refused here,
 and what it takes is taken.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 600
+# ctest: TIMEOUT 600 FULL
 """Files that a captured script writes: the user's are as they were before, and what the script
 wrote is in the capture's folder.
 """

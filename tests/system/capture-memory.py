@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 600
+# ctest: TIMEOUT 600 FULL
 """Memory of a GPU that several streams use (record_stream, NCCL's collectives), and that of a GPU
 which several processes use.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 900
+# ctest: TIMEOUT 900 FULL
 """Training scripts as users write them, captured unmodified: what GPUs compute and send."""
 
 import collections

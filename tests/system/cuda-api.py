@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 300 RESOURCE_LOCK capture
+# ctest: TIMEOUT 300 RESOURCE_LOCK capture FULL
 """What simulated CUDA and NCCL promise programs of C++, and what the capture of one tells."""
 
 import json

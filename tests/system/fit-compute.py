@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 900
+# ctest: TIMEOUT 900 FULL
 # scripts/fit-compute on tables whose rates are known: times of products and steps that
 # compute-times itself tells are written as if they had been measured, and the fit has to find the
 # rates again. Tables of its own, as the reference data is not part of the project.

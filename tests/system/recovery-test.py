@@ -8,10 +8,10 @@ import random
 
 from _report import page_data
 from _same_bytes import ALWAYS, SameBytesTest
-from _system_test import MTU, PROGRESS, SLOWER, Run, captured, main, write_packets
+from _system_test import FULL, MTU, PROGRESS, SLOWER, Run, captured, main, write_packets
 
 # Seeded runs of the property test: RECOVERY_RUNS=200 for all of them.
-RUNS = int(os.environ.get("RECOVERY_RUNS", "16"))
+RUNS = int(os.environ.get("RECOVERY_RUNS", "16" if FULL else "5"))
 
 QUIET = "--report=0 --timeline=0 --progress=0"
 # Nobody shares a link with anybody else in a ring on one switch.
@@ -266,7 +266,7 @@ class CheckpointServers(RecoveryTest):
 
     def test_random_shapes(self):
         """Each run ends with all its steps, or says why; what was written is there."""
-        for seed in range(max(6, RUNS // 2)):
+        for seed in range(max(3, RUNS // 2)):
             chance = random.Random(seed)
             servers, gpus = chance.choice([2, 3, 5]), chance.choice([1, 2, 3])
             nics = chance.randint(1, gpus)
@@ -984,7 +984,7 @@ class Pipeline(RecoveryTest):
             f" --recovery=rebuild {TIMES} --timeout-exponent=4"
         )
         plain = self.recovery(line)
-        for seed in range(12):
+        for seed in range(12 if FULL else 4):
             chance = random.Random(seed)
             faults = "".join(
                 f" --fault=nic-down,at={chance.uniform(0.1, 0.9) * plain['useful_us']:.3f}us,"

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 900
+# ctest: TIMEOUT 900 FULL
 """scripts/report on results folders that anybody may have written: a page that says what is
 missing, or one line; never a traceback.
 

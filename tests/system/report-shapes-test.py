@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 900
+# ctest: TIMEOUT 900 FULL
 """report.html of networks of every shape, in windows of every width: lines end in boxes, pods are
 pods, labels can be read, tables fit.
 """

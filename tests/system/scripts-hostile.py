@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 300
+# ctest: TIMEOUT 300 FULL
 """Result folders of anybody: scripts/plot, sweep and the package end with a status of 0, 1 or 2 and
 clear words.
 

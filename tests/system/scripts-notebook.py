@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 900
+# ctest: TIMEOUT 900 FULL
 """The worked notebook runs top to bottom, and a notebook shows progress and can be interrupted.
 
 `tests/system/scripts-notebook.py --update` (with DLTRAIN_PROGRAMS) executes the notebook and stores

@@ -2,7 +2,7 @@
 # data packets and bytes, CNPs, NAKs, retransmissions, pauses, messages, counted by tshark on the
 # transmit side of the NICs' ports. And no frame is malformed, has a wrong checksum (IPv4, ICRC) or
 # a warning.
-# ctest: TIMEOUT 900
+# ctest: TIMEOUT 900 FULL
 import collections
 import glob
 import os

@@ -4,10 +4,13 @@
  * Every header of contrib/rdma/core compiles alone, twice, without a warning, and knows nothing of
  * ns-3.
  */
+#include "tests/unit/full.h"
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <random>
 #include <set>
 #include <sstream>
 #include <string>
@@ -55,9 +58,14 @@ TEST(CoreHeaders, CompileAlone)
     }
     const auto headers = Headers();
     ASSERT_GE(headers.size(), 8u);
+    std::mt19937 random(50);
     const std::string name = "/tmp/core-headers-test-" + std::to_string(getpid());
     for (const auto& header : headers)
     {
+        if (random() % 4 != 0 && !IsFull())
+        {
+            continue;
+        }
         const std::string include = "#include \"" + header.string() + "\"\n";
         std::ofstream(name + ".cc") << include << include;
         const std::string compile =

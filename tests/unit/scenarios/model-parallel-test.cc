@@ -13,6 +13,7 @@
 #include "scenarios/training/training-plan.h"
 #include "scenarios/training/volumes.h"
 #include "steps-runner.h"
+#include "tests/unit/full.h"
 
 #include <algorithm>
 #include <functional>
@@ -651,6 +652,7 @@ TEST(Pipeline, ActivationsInFlight)
 // in the same order, every message has its two ends, and nobody waits for ever.
 TEST(ModelParallel, EveryCombinationEnds)
 {
+    std::mt19937 random(652);
     uint32_t ran = 0;
     for (const uint32_t tensor : {1u, 2u})
     {
@@ -682,6 +684,10 @@ TEST(ModelParallel, EveryCombinationEnds)
                                 EXPECT_EQ(pipeline == 1, o.virtualStages > 1);
                                 continue;
                             }
+                            if (random() % 4 != 0 && !IsFull())
+                            {
+                                continue;
+                            }
                             const auto plan = MakePlan(o);
                             const MessageMatch match(plan);
                             EXPECT_TRUE(match.Problems().empty());
@@ -696,7 +702,7 @@ TEST(ModelParallel, EveryCombinationEnds)
             }
         }
     }
-    EXPECT_GT(ran, 300u);
+    EXPECT_GT(ran, IsFull() ? 300u : 60u);
 }
 
 // The same with what frameworks do in data parallelism.

@@ -13,12 +13,14 @@
 #include "scenarios/spec/validate.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/served-plan.h"
+#include "tests/unit/full.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <map>
+#include <random>
 #include <set>
 #include <sstream>
 #include <unistd.h>
@@ -278,6 +280,7 @@ TEST(SilentOptions, EachHasAnEffectOrANote)
         "--servers=2 --gpus-per-server=4 " + vgg +
             "--pp=2 --pipeline-schedule=pipedream --accumulation=4",
     };
+    std::mt19937 random(246);
     uint32_t compared = 0;
     uint32_t said = 0;
     for (const auto& base : bases)
@@ -292,7 +295,8 @@ TEST(SilentOptions, EachHasAnEffectOrANote)
                               option.path.rfind("/collectives/", 0) == 0 ||
                               option.path.rfind("/cluster/", 0) == 0;
             if (!here || kMayBeIdle.count(option.name) ||
-                base.find("--" + option.name) != std::string::npos)
+                base.find("--" + option.name) != std::string::npos ||
+                (random() % 3 != 0 && !IsFull()))
             {
                 continue;
             }
@@ -330,8 +334,8 @@ TEST(SilentOptions, EachHasAnEffectOrANote)
                                              << " does nothing, silently, in " << base;
         }
     }
-    EXPECT_GT(compared, 2000U);
-    EXPECT_GT(said, 300U);
+    EXPECT_GT(compared, IsFull() ? 2000U : 600U);
+    EXPECT_GT(said, IsFull() ? 300U : 80U);
 }
 
 TEST(SilentOptions, AlgorithmsThatNothingTakes)
