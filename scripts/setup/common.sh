@@ -70,7 +70,7 @@ export_environment() {
     # ccache: paths relative to the clone, so that a clone in another folder finds the same objects.
     export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1
     export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-    local dir=${CCACHE_DIR:-${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/ccache}
+    local dir=${CCACHE_DIR:-${XDG_CACHE_HOME:-${HOME:-$WORK}/.cache}/ccache}
     # ccache fails a compilation when it cannot write.
     is_writable "$dir" || export CCACHE_DIR=$WORK/ccache
 }
