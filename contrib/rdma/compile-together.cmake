@@ -22,13 +22,14 @@ function(compile_together variable)
   # new source changes its own group and perhaps the next, not all.
   set(least 300000)
   set(most 420000)
-  set(of_git WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE new ERROR_QUIET)
-  execute_process(COMMAND git ls-files --error-unmatch CMakeLists.txt ${of_git} RESULT_VARIABLE foreign)
-  set(new "")
-  if(NOT foreign)
-    execute_process(COMMAND git ls-files --others --exclude-standard -- "*.cc" ${of_git})
-  endif()
+  execute_process(
+    COMMAND git ls-files --others --exclude-standard -- CMakeLists.txt "*.cc"
+    WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE new ERROR_QUIET
+  )
   string(REGEX REPLACE "\n" ";" new "${new}")
+  if(CMakeLists.txt IN_LIST new)
+    set(new "") # a copy in a repository of somebody else's: none of it is more recent than the rest
+  endif()
   list(TRANSFORM new PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
   get_filename_component(base ${CMAKE_CURRENT_SOURCE_DIR} DIRECTORY)
   set(sources ${ARGN})

@@ -8,11 +8,13 @@ OWN_TREE=$WORK/ns-$NS3_VERSION      # ns-3's source, when it is built from that
 TREE=${NS3_DIR:-$OWN_TREE}
 LOGS=$WORK/logs
 CONFIGURE_OPTIONS=()                # of the tree, when it is configured for the first time
+CACHE=${XDG_CACHE_HOME:-${HOME:-$WORK}/.cache} # of the user, for all clones
 JOBS=$(nproc 2>/dev/null || echo 2)
 # The largest group of sources takes 1.3 GB to compile.
 while read -r name kilobytes _; do
-    [[ $name != MemAvailable: || $kilobytes -ge $((JOBS * 1300000)) ]] ||
-        JOBS=$((kilobytes < 2600000 ? 1 : kilobytes / 1300000))
+    [[ $name == MemAvailable: ]] || continue
+    ((JOBS * 1300000 <= kilobytes)) || JOBS=$((kilobytes < 1300000 ? 1 : kilobytes / 1300000))
+    break
 done </proc/meminfo
 
 say() { printf '%s\n' "$*" >&2; }
@@ -70,7 +72,7 @@ export_environment() {
     # ccache: paths relative to the clone, so that a clone in another folder finds the same objects.
     export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1
     export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-    local dir=${CCACHE_DIR:-${XDG_CACHE_HOME:-${HOME:-$WORK}/.cache}/ccache}
+    local dir=${CCACHE_DIR:-$CACHE/ccache}
     # ccache fails a compilation when it cannot write.
     is_writable "$dir" || export CCACHE_DIR=$WORK/ccache
 }

@@ -20,7 +20,7 @@ pin() {
 
 # Where archives stay for the next clone; a home that cannot be written to is no obstacle.
 cache_dir() {
-    local dir=${DLTRAIN_CACHE:-${XDG_CACHE_HOME:-${HOME:-$WORK}/.cache}/dltrain}
+    local dir=${DLTRAIN_CACHE:-$CACHE/dltrain}
     is_writable "$dir" || dir=$WORK/cache
     mkdir -p "$dir" && printf '%s' "$dir"
 }

@@ -108,6 +108,13 @@ function(module_library name)
       # It deprecates TestSuite::UNIT and TestCase::QUICK; 3.37 has not yet what replaces them.
       target_compile_options(lib${name}-test PRIVATE -Wno-deprecated-declarations)
     endif()
+    if(${name}_test_header)
+      # A third less time to compile a test. A precompiled header needs the options of the sources.
+      list(GET BLIB_TEST_SOURCES 0 source)
+      get_source_file_property(options ${source} COMPILE_OPTIONS)
+      target_compile_options(lib${name}-test PRIVATE ${options})
+      target_precompile_headers(lib${name}-test PRIVATE ${${name}_test_header})
+    endif()
     target_link_libraries(lib${name}-test PRIVATE lib${name} ${BLIB_LIBRARIES_TO_LINK})
     target_compile_definitions(lib${name}-test PRIVATE NS_TEST_SOURCEDIR="contrib/${name}/test")
     set_target_properties(lib${name}-test PROPERTIES OUTPUT_NAME ns3-${name}-test)

@@ -7,15 +7,13 @@ import os
 import re
 import sys
 
-ROOT = os.environ.get("DLTRAIN_ROOT") or os.path.dirname(
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-)
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
+
+from _pages import pages, read, without_blocks  # noqa: E402
+
 SENTENCE, PARAGRAPH, CELL, COLUMNS = 30, 90, 25, 120
-SKIPPED = {".git", ".ns3", "build", "results", "node_modules", "__pycache__"}
 # Made from the programs: their words are those of --help.
 GENERATED = {"docs/options.md", "docs/attributes.md"}
-# Still to be rewritten. A page leaves this list for ever.
-NOT_YET = set()
 
 
 def words(text):
@@ -36,7 +34,7 @@ def sentences(text):
 
 def problems(page):
     """(line, what) of a page's text."""
-    paragraph, begun, fenced, table = [], 0, False, False
+    paragraph, begun, table = [], 0, False
     found = []
 
     def end():
@@ -51,13 +49,7 @@ def problems(page):
                     found.append((begun, f"a sentence of {count} words: {sentence[:60]}..."))
         paragraph.clear()
 
-    for number, line in enumerate([*page.split("\n"), ""], 1):
-        if re.match(r"\s*(```|~~~)", line):
-            end()
-            fenced = not fenced
-            continue
-        if fenced:
-            continue
+    for number, line in enumerate(without_blocks(page).split("\n"), 1):
         if line.startswith("<!-- TABLE:"):
             table = True
         if line.startswith("|"):
@@ -70,7 +62,7 @@ def problems(page):
             continue
         if line.strip() and not line.startswith("<!--"):
             table = False
-        if not line.strip() or re.match(r"#|<!--|    ", line):
+        if not line.strip() or re.match(r"#|<!--", line):
             end()
             continue
         if len(line) > COLUMNS and not re.search(r"\]\(|https?:|`", line):
@@ -83,14 +75,6 @@ def problems(page):
         paragraph.append(line.strip())
     end()
     return found
-
-
-def pages():
-    for folder, folders, files in os.walk(ROOT):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED)
-        for name in sorted(files):
-            if name.endswith(".md"):
-                yield os.path.relpath(os.path.join(folder, name), ROOT)
 
 
 def test_itself():
@@ -126,14 +110,7 @@ def main():
     for page in sys.argv[1:] or pages():
         if page in GENERATED:
             continue
-        with open(os.path.join(ROOT, page), encoding="utf-8") as file:
-            found = problems(file.read())
-        if page in NOT_YET and not sys.argv[1:]:
-            if not found:
-                print(f"{page} keeps the bounds: take it from NOT_YET")
-                bad += 1
-            continue
-        for line, what in found:
+        for line, what in problems(read(page)):
             print(f"{page}:{line}: {what}")
             bad += 1
     return 1 if bad else 0

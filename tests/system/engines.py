@@ -89,7 +89,7 @@ RUNS = [
 
 class EnginesTest(SameBytesTest):
     def compare(self, line, threads):
-        # One thread is what several threads are compared with, too: a third of the lines are enough.
+        # Several threads are compared with the same bytes: of one thread a third is enough.
         alone = SLOWER == 1 and (FULL or len(line) % 3 == 0)
         engines = ["--engine=windows --threads=1"] if alone else []
         if "--pcap" in line:  # its own thread, whatever an attribute says

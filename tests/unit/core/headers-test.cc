@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <random>
 #include <set>
 #include <sstream>
 #include <string>
@@ -58,11 +57,11 @@ TEST(CoreHeaders, CompileAlone)
     }
     const auto headers = Headers();
     ASSERT_GE(headers.size(), 8u);
-    std::mt19937 random(50);
+    CaseShare share(50, 4);
     const std::string name = "/tmp/core-headers-test-" + std::to_string(getpid());
     for (const auto& header : headers)
     {
-        if (random() % 4 != 0 && !IsFull())
+        if (!share.Takes())
         {
             continue;
         }

@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
-#include <random>
 
 using namespace training;
 
