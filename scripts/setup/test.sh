@@ -34,10 +34,15 @@ run_tests() {
         "${without[@]}" "${test_args[@]}"
 }
 
-# is_given -R|-L <ctest's arguments>
+# is_given -R|-L|-E|-I <ctest's arguments>
 is_given() {
-    local long=--tests-regex word
-    [[ $1 == -R ]] || long=--label-regex
+    local long word
+    case $1 in
+    -R) long=--tests-regex ;;
+    -L) long=--label-regex ;;
+    -E) long=--exclude-regex ;;
+    -I) long=--tests-information ;;
+    esac
     for word in "${@:2}"; do
         [[ $word == "$1" || $word == "$long" || $word == "$long="* ]] && return
     done
@@ -192,9 +197,18 @@ run_fuzz() {
 # programs; beside a source tree it is as deep as the folder that ns-3 is built in: ccache knows a
 # file by its path from there.
 configure_tests() {
+    # Unit tests that nobody names are in programs of many; those that failed are where they were.
+    local -a units=(-DDLTRAIN_UNIT_TOGETHER=ON)
+    if [[ " ${test_args[*]} " == *" --rerun-failed "* ]]; then
+        units=()
+    elif is_given -R "${test_args[@]}" || is_given -E "${test_args[@]}" ||
+        is_given -I "${test_args[@]}"; then
+        units=(-DDLTRAIN_UNIT_TOGETHER=OFF)
+    fi
     if [[ $ns3_from == installed ]]; then
         tests=$BUILD
         installed_configure -DDLTRAIN_TESTS=ON -DDLTRAIN_PROGRAMS="$WORK/programs" \
+            "${units[@]}" \
             -DDLTRAIN_TEST_RUNNER="$([[ -z $with_native ]] || echo "$BUILD/bin/test-runner")"
         return
     fi
@@ -206,7 +220,7 @@ configure_tests() {
     # As configure_ns3 has it: ccache knows an object again by its options.
     CXXFLAGS="-fmacro-prefix-map=$TREE/= ${CXXFLAGS-}" cmake \
         -S "$ROOT" -B "$tests" "${generator[@]}" -DDLTRAIN_PROGRAMS="$WORK/programs" \
-        -DDLTRAIN_NS3="$TREE" \
+        -DDLTRAIN_NS3="$TREE" "${units[@]}" \
         -DDLTRAIN_SANITIZE="$([[ -z $sanitize ]] || echo "${sanitize/yes/memory}")" \
         -DDLTRAIN_TEST_RUNNER="$([[ -z $with_native ]] || built utils test-runner)" >"$log" 2>&1 ||
         fail_with_log "$log" "the tests could not be configured"

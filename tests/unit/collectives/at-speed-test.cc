@@ -7,6 +7,7 @@
  * allocation per call still shows in print.
  */
 #include "prove.h"
+#include "tests/unit/full.h"
 
 #include <algorithm>
 #include <chrono>
@@ -27,10 +28,15 @@ TEST(AtSpeed, On3072Ranks)
         WithSwitches(UniformPlacement(most, 1), 32), // for those that want one rank a server
         WithSwitches(UniformPlacement(1, 72), 32),   // or one server
     };
+    CaseShare share(22, 4);
     for (const Op op : AllOps())
     {
         for (const Algorithm* algorithm : AlgorithmsFor(op))
         {
+            if (!share.Takes())
+            {
+                continue;
+            }
             for (const uint64_t loopBytes : {uint64_t{0}, uint64_t{4096}})
             {
                 using Clock = std::chrono::steady_clock;

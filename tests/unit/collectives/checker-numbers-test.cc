@@ -8,6 +8,7 @@
  */
 #include "all-written.h"
 #include "collectives/checker.h"
+#include "tests/unit/full.h"
 
 #include <deque>
 #include <gtest/gtest.h>
@@ -319,6 +320,7 @@ Works(const Schedule& schedule)
 
 TEST(CheckerByNumbers, WhateverIsBrokenIsFound)
 {
+    CaseShare share(320, 4);
     uint32_t passed = 0;
     uint32_t refused = 0;
     uint32_t broken = 0;
@@ -340,6 +342,10 @@ TEST(CheckerByNumbers, WhateverIsBrokenIsFound)
                 const StepIndex steps = good.Steps(r, lane);
                 for (StepIndex k = 0; k < steps; k++)
                 {
+                    if (!share.Takes())
+                    {
+                        continue;
+                    }
                     const std::string where = "rank " + std::to_string(r) + " lane " +
                                               std::to_string(lane) + " step " + std::to_string(k);
                     ListSchedule dropped(good);
@@ -365,9 +371,9 @@ TEST(CheckerByNumbers, WhateverIsBrokenIsFound)
     }
     // Two of three kinds of damage break every schedule; steps that have nothing to do with each
     // other may change places.
-    EXPECT_GT(broken, 10000U);
+    EXPECT_GT(broken, IsFull() ? 10000U : 2000U);
     EXPECT_GE(refused, broken);
-    EXPECT_GT(passed, 1000U);
+    EXPECT_GT(passed, IsFull() ? 1000U : 200U);
 }
 
 } // namespace

@@ -13,6 +13,7 @@
 #include "scenarios/spec/ns3-environment.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/plan-text.h"
+#include "tests/unit/full.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -258,10 +259,15 @@ TEST(EveryName, OneThatFitsTwoNamesBoth)
 
 TEST(NamedServer, BringsItsGpusItsNicsAndTheirRate)
 {
+    CaseShare share(259, 3);
     for (const auto& preset : topo::ServerPresets())
     {
         for (const bool infiniBand : {false, true})
         {
+            if (!share.Takes())
+            {
+                continue;
+            }
             std::vector<std::string> args{"--server=" + preset.name, "--servers=4"};
             if (infiniBand)
             {
