@@ -10,8 +10,8 @@ run_tests() {
     parse_test "$@"
     [[ -z $sanitize ]] || use_sanitized_tree
     export_environment
-    lock
     find_needs "${test_args[@]}"
+    lock
     need_packages "${RUN_PACKAGES[@]}" "${test_packages[@]}"
     set_up
     configure_tests
@@ -74,15 +74,17 @@ parse_test() {
 # find_needs <ctest's arguments>: fills unit_targets, with_native, with_programs and test_packages:
 # what the chosen tests need, and nothing else is installed or built.
 find_needs() {
-    local what value words
+    local what value words needs
     unit_targets=() with_native='' with_programs='' test_packages=()
     if [[ -n $fuzz_minutes ]]; then
         with_programs=yes
         return
     fi
     if ! command -v python3 >/dev/null; then # it is among the packages that are about to come
+        lock
         need_packages python3
     fi
+    needs=$(python3 "$ROOT/scripts/setup/tests.py" "$ROOT" "$@") || exit
     while read -r what value; do
         case $what in
         target) unit_targets+=("$value") ;;
@@ -92,7 +94,7 @@ find_needs() {
             ;;
         use) [[ $value == native ]] && with_native=yes || with_programs=yes ;;
         esac
-    done < <(python3 "$ROOT/scripts/setup/tests.py" "$ROOT" "$@")
+    done <<<"$needs"
     # CMake asks for it wherever it configures a test.
     test_packages+=(libgtest-dev)
 }

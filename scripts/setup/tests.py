@@ -5,13 +5,18 @@
     tests.py ROOT [-R REGEX] [-L REGEX] [other options of ctest]
 
 Prints lines of two words: "target NAME" (what to build), "package KIND" (a key of TEST_PACKAGES in
-packages.sh), "use programs", "use native" (the test-runner of ns-3's modules).
+packages.sh), "use programs", "use native" (the test-runner of ns-3's modules). Status 2, with one
+line: no test matches, or an expression is none.
 """
 
+import difflib
 import glob
 import os
 import re
 import sys
+
+sys.dont_write_bytecode = True  # a file that is new here would have the programs built anew
+from ctest_names import BadExpression, Expression, plain  # noqa: E402
 
 KINDS = ("unit", "native", "system", "setup", "identity", "fuzz")
 # A system test needs what it, or a module of the tests that it imports, speaks of.
@@ -27,10 +32,11 @@ WORDS = {
 
 class Test:
     """One test, or the tests of one file. `names`: what ctest calls them, as far as the source
-    tells; a parameter's name is not known, so a name may end early."""
+    tells; a name that ends with "/" goes on with a parameter's name, made of `words`."""
 
-    def __init__(self, kind, path, names, target=None):
+    def __init__(self, kind, path, names, target=None, words=()):
         self.kind, self.path, self.names, self.target = kind, path, names, target
+        self.words = words
 
 
 def read(path):
@@ -55,7 +61,17 @@ def unit_tests(root):
         for suite, name in re.findall(r"^TEST_P\(\s*(\w+),\s*(\w+)\)", text, re.M):
             names += [f"{folder}.{m}/{suite}.{name}/" for m, of in made if of == suite]
         target = f"unit_{folder}_{os.path.basename(path).split('.')[0]}"
-        yield Test("unit", path, names, target)
+        yield Test("unit", path, names, target, parameter_words(root, folder, text) if made else ())
+
+
+def parameter_words(root, folder, text):
+    """What the names of a test's parameters may be made of: words of strings in the test, and in
+    what it tests."""
+    strings = ["GetParam byte object", *re.findall(r'"([^"\n]*)"', text)]
+    folder = "contrib/rdma/core" if folder == "core" else folder
+    for path in glob.glob(f"{root}/{folder}/**/*.[ch]*", recursive=True):
+        strings += re.findall(r'"([\w-]+)"', read(path))
+    return set(re.findall(r"[A-Za-z0-9]+", " ".join(strings)))
 
 
 def native_tests(root):
@@ -97,11 +113,42 @@ def labels(test):
     return [test.kind, "full"] if is_full else [test.kind]
 
 
+def is_match(expression, test, name):
+    return expression.matches(name, test.words if name.endswith("/") else None)
+
+
 def is_chosen(test, regex, label):
-    """A name that may end early is chosen when the expression matches what is known of it."""
-    if label is not None and not any(re.search(label, of) for of in labels(test)):
+    """By expressions; None: not given."""
+    if label and not any(label.matches(of) for of in labels(test)):
         return False
-    return regex is None or any(re.search(regex, name) for name in test.names)
+    return not regex or any(is_match(regex, test, name) for name in test.names)
+
+
+def refuse(message):
+    print("error: test: " + message, file=sys.stderr)
+    sys.exit(2)
+
+
+def expression(arguments, short, long):
+    text = option(arguments, (short, long))
+    try:
+        return Expression(text) if text else None
+    except BadExpression as bad:
+        refuse(f"{short} '{text}' is no regular expression of ctest: {bad}")
+
+
+def refuse_none(tests, regex, label):
+    given = [f"-L '{label.text}'"] if label else []
+    given += [f"-R '{regex.text}'"] if regex else []
+    # By the whole name, a test suite's name, or a part of it.
+    near = {of: f"-L {of}" for test in tests for of in labels(test)} if not regex else {}
+    for name in (name.rstrip("/") for test in tests for name in test.names if regex):
+        for part in re.finditer(r"[^./]+", name):
+            for text in (part[0], name[: part.end()], name[name.find(".") + 1 : part.end()]):
+                near.setdefault(text.lower(), name[: part.end()])
+    close = difflib.get_close_matches(plain((regex or label).text).lower(), near, 1)
+    hint = f"nearest: {near[close[0]]}" if close else "./ns3 test alone runs all"
+    refuse(f"no test matches {' '.join(given)}; {hint}")
 
 
 def imported(path, seen):
@@ -125,16 +172,14 @@ def packages_of(test):
 
 def main():
     root, arguments = sys.argv[1], sys.argv[2:]
-    regex = option(arguments, ("-R", "--tests-regex"))
-    label = option(arguments, ("-L", "--label-regex"))
+    regex = expression(arguments, "-R", "--tests-regex")
+    label = expression(arguments, "-L", "--label-regex")
+    expression(arguments, "-E", "--exclude-regex")
+    expression(arguments, "-LE", "--label-exclude")
     tests = [*unit_tests(root), *native_tests(root), *script_tests(root)]
-    try:
-        chosen = [test for test in tests if is_chosen(test, regex, label)]
-    except re.error:
-        chosen = []
-    # The end of a parameter's name, another label, a syntax of ctest's own: whatever it means.
+    chosen = [test for test in tests if is_chosen(test, regex, label)]
     if not chosen:
-        chosen = tests
+        refuse_none(tests, regex, label)
     lines = set()
     units = [test for test in chosen if test.kind == "unit"]
     if len(units) == sum(test.kind == "unit" for test in tests):

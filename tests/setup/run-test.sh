@@ -190,11 +190,40 @@ done <<'EOF'
 -R ^system.traffic-pcap-snaplen$;package python,package tshark,use programs
 -R ^system.report-browser;package browser,package python,use programs
 EOF
-# Whatever cannot be told from the sources needs all.
 all=$(python3 "$ROOT/scripts/setup/tests.py" "$ROOT" | paste -sd,)
 [[ $all == *"target unit_tests,use native,use programs" ]] || problem "all tests need $all"
-[[ $(python3 "$ROOT/scripts/setup/tests.py" "$ROOT" -R nonsuch | paste -sd,) == "$all" ]] ||
-    problem "-R nonsuch does not need all"
+
+begin "a regex may reach into a parameter's name, of which the sources have the words"
+# docs/extending.md adds this algorithm.
+mkdir -p "$TMP/named/tests/unit" "$TMP/named/collectives"
+cp -r "$ROOT/tests/unit/"{core,collectives} "$TMP/named/tests/unit/"
+cp -r "$ROOT/tests/"{fuzz,identity} "$TMP/named/tests/"
+cp "$ROOT"/collectives/registry.cc "$TMP/named/collectives/"
+echo 'return "binomial";' >"$TMP/named/collectives/binomial.cc"
+for regex in '^collectives.*Algorithms.*broadcast_binomial' broadcast_binomial; do
+    try python3 "$ROOT/scripts/setup/tests.py" "$TMP/named" -R "$regex"
+    # The second fits either test whose parameters are algorithms.
+    expected=$'package unit\ntarget unit_collectives_algorithms-test'
+    [[ $regex == ^* ]] || expected+=$'\ntarget unit_collectives_all-to-all-v-test'
+    [[ $out == "$expected" ]] || problem "-R '$regex' needs other things"
+done
+
+begin "what no test matches, and what is no regex of ctest, is refused before anything else"
+while IFS=';' read -r given expected; do
+    # shellcheck disable=SC2086 # words
+    try "$ROOT/ns3" test $given
+    expect_status 2
+    [[ $out == "error: test: $expected" ]] || problem "not '$expected'"
+done <<'EOF'
+-R nonsuch;no test matches -R 'nonsuch'; ./ns3 test alone runs all
+-R ^collectives.*Algorithms.*nonsuch$;no test matches -R '^collectives.*Algorithms.*nonsuch$'; nearest: collectives.Registry/Algorithms
+-R system.udpp;no test matches -R 'system.udpp'; nearest: system.udp
+-L untit;no test matches -L 'untit'; nearest: -L unit
+-L setup -R ^core;no test matches -L 'setup' -R '^core'; nearest: core
+-R (;-R '(' is no regular expression of ctest: a ( without its )
+-R a**;-R 'a**' is no regular expression of ctest: ** repeats a repetition
+-E [;-E '[' is no regular expression of ctest: a [ without its ]
+EOF
 
 begin "minutes of fuzzing are a number"
 for minutes in "" 0x1 -1 ten 1e3 "1 2"; do
