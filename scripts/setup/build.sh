@@ -30,20 +30,31 @@ build_in() {
     local folder=$1 log=$2 targets=()
     shift 2
     (($# == 0)) || targets=(--target "$@")
+    local interrupted=''
+    trap 'interrupted=yes' INT
     if ! NINJA_STATUS='[%f/%t] ' cmake --build "$folder" -j "$JOBS" "${targets[@]}" 2>&1 |
         tee "$log" | show_progress; then
+        ! grep -q '^ninja: build stopped: interrupted' "$log" || interrupted=yes
+        [[ -z $interrupted ]] || stop_interrupted
         what_failed "$log" | plain | sed 's/^/    /' >&2
         fail "the build failed (everything it said: $(relative "$log"))"
     fi
+    [[ -z $interrupted ]] || stop_interrupted
+    trap - INT
 }
 
-# what_failed <log>: what the first failed commands said, without the long commands themselves. Only
+stop_interrupted() {
+    say "interrupted: the same command goes on from here"
+    exit 130
+}
+
+# what_failed <log>: 40 lines of what the first failed commands said, without the long commands. Only
 # Ninja marks them; otherwise the end of the log has to do.
 what_failed() {
     if grep -q '^FAILED: ' "$1"; then
         awk '/^FAILED: / { show = 1; print; getline; next }
             /^\[[0-9]/ { show = 0 }
-            show' "$1" | head -n 40
+            show && lines++ < 40' "$1"
     else
         tail -n 30 "$1"
     fi
