@@ -21,6 +21,26 @@ say() { printf '%s\n' "$*" >&2; }
 fail() { say "error: $*" && exit 1; }
 usage_error() { say "error: $*" && exit 2; }
 
+# check_path <folder> [ns-3]: can a clone, or ns-3's source, be built there? To CMake, to the shells that
+# it starts, or to PYTHONPATH other characters mean something. ns-3's own build splits at a space.
+check_path() {
+    local folder=$1 others='[][:cntrl:]\\"'\''`$;:&|<>(){}[*?!#%^=]' spaces=', spaces'
+    [[ -z ${2-} ]] || others=${others/\[:/ [:} spaces=''
+    # shellcheck disable=SC2053 # a pattern
+    [[ $folder == *$others* ]] || return 0
+    [[ $folder != *[[:cntrl:]]* ]] || printf -v folder %q "$folder"
+    usage_error "cannot build ${2:+$2 }in $folder: its path may have letters, digits$spaces and" \
+        "/ . _ - + @ ~ ,; move or rename the folder"
+}
+
+# prefix_map <folder>: the compiler's option that makes __FILE__ relative to it. CMake hands it to a
+# shell. Without a space it has no quotes: ccache knows objects by their options.
+prefix_map() {
+    local option=-fmacro-prefix-map=$1/=
+    [[ $1 != *' '* ]] || option="\"$option\""
+    printf '%s' "$option"
+}
+
 relative() { printf '%s' "${1#"$ROOT"/}"; }
 
 # has_option <option> <argument>...: is it there, alone or as <option>=value, before any "--"?

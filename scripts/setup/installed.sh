@@ -9,7 +9,7 @@ installed_set_up() {
 # installed_configure [<CMake option>...]
 installed_configure() {
     local log=$LOGS/configure.log
-    CXXFLAGS="-fmacro-prefix-map=$ROOT/= ${CXXFLAGS-}" cmake -S "$ROOT" -B "$BUILD" -G Ninja \
+    CXXFLAGS="$(prefix_map "$ROOT") ${CXXFLAGS-}" cmake -S "$ROOT" -B "$BUILD" -G Ninja \
         -DDLTRAIN_NS3_SYSTEM=ON "$@" >"$log" 2>&1 ||
         fail_with_log "$log" "CMake could not configure the build"
 }

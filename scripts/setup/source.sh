@@ -7,6 +7,7 @@ source_set_up() {
 }
 
 prepare_tree() {
+    check_path "$TREE" "ns-3's source"
     need_packages "${RUN_PACKAGES[@]}" "${SOURCE_PACKAGES[@]}" "${MPI_PACKAGES[@]}"
     need_tree
     check_place
@@ -139,7 +140,7 @@ exec_real_ns3() { exec env -u USER "$TREE/ns3" "$@"; }
 # __FILE__ in a header would be the clone's absolute path, and ccache find nothing of another clone.
 # CMake takes CXXFLAGS when it configures for the first time.
 configure_ns3() {
-    CXXFLAGS="-fmacro-prefix-map=$TREE/= ${CXXFLAGS-}" real_ns3 configure "$@"
+    CXXFLAGS="$(prefix_map "$TREE") ${CXXFLAGS-}" real_ns3 configure "$@"
 }
 
 profile_suffix() {

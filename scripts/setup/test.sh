@@ -132,6 +132,7 @@ check_minutes() {
 # Another tree, configured for itself, so that the normal build stays as it is.
 use_sanitized_tree() {
     WORK=$WORK/sanitized${sanitize#yes}
+    BUILD=$WORK/build
     OWN_TREE=$WORK/ns-$NS3_VERSION
     TREE=$OWN_TREE
     LOGS=$WORK/logs
@@ -220,7 +221,7 @@ configure_tests() {
     [[ $(tree_value ENABLE_TESTS) == True ]] || configure_quietly
     ! command -v ninja >/dev/null || [[ -f $tests/CMakeCache.txt ]] || generator=(-G Ninja)
     # As configure_ns3 has it: ccache knows an object again by its options.
-    CXXFLAGS="-fmacro-prefix-map=$TREE/= ${CXXFLAGS-}" cmake \
+    CXXFLAGS="$(prefix_map "$TREE") ${CXXFLAGS-}" cmake \
         -S "$ROOT" -B "$tests" "${generator[@]}" -DDLTRAIN_PROGRAMS="$WORK/programs" \
         -DDLTRAIN_NS3="$TREE" "${units[@]}" \
         -DDLTRAIN_SANITIZE="$([[ -z $sanitize ]] || echo "${sanitize/yes/memory}")" \
