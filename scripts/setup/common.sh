@@ -97,5 +97,27 @@ export_environment() {
     is_writable "$dir" || export CCACHE_DIR=$WORK/ccache
 }
 
+# ---- what a configuration or an archive wrote: whatever is removed of it is made again
+
+# save_files <folder> <file of the folder>...
+save_files() { (cd -- "$1" && printf '%s\n' "${@:2}" >.dltrain-files); }
+
+# has_files <folder>: those that were saved, if any were.
+has_files() (
+    cd -- "$1" 2>/dev/null && [[ -f .dltrain-files ]] || return 0
+    while IFS= read -r file; do
+        [[ -e $file ]] || return 1
+    done <.dltrain-files
+)
+
+# save_configured <folder> <folder in it>...: the files that CMake wrote, which no build makes again.
+save_configured() {
+    local files
+    mapfile -t files < <(cd -- "$1" && find "${@:2}" \( -name CMakeTmp -o -name Testing \) -prune -o \
+        -type f -regextype egrep -regex '.*(\.(h|hxx|c|cc|cxx|cmake|ninja)|/Makefile[0-9]*)' \
+        ! -name '*_tests.cmake' -print 2>/dev/null)
+    save_files "$1" "${files[@]}"
+}
+
 # Is this folder writable, or can it be made?
 is_writable() { mkdir -p "$1" 2>/dev/null && [[ -w $1 ]]; }

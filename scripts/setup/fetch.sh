@@ -29,7 +29,7 @@ cache_dir() {
 need_tree() {
     if [[ -n ${NS3_DIR:-} ]]; then
         check_own_tree
-    elif [[ ! -d $TREE ]]; then
+    elif [[ ! -d $TREE ]] || ! has_files "$TREE"; then
         fetch_and_unpack
     fi
 }
@@ -163,7 +163,7 @@ from_upstream() {
 }
 
 # unpack <archive> <folder in ns-3's tree> <to>: into a folder of another name first, so that the
-# tree is complete when it appears.
+# tree is complete when it appears. Of a tree that is there, what is missing.
 unpack() {
     local tree=ns-$RELEASE
     say "unpacking ns-3 $RELEASE"
@@ -172,6 +172,13 @@ unpack() {
         "ns-allinone-$RELEASE/$tree$2" 2>"$LOGS/unpack.log" ||
         fail_with_log "$LOGS/unpack.log" \
             "could not unpack ns-3 (is the disk full?); nothing was kept of it"
-    mv -T -- "$unpacking/$tree$2" "$3" || fail "cannot write $3"
+    local files from=$unpacking/$tree$2
+    mapfile -t files < <(cd -- "$from" && find . -type f)
+    save_files "$from" "${files[@]}"
+    if [[ -d $3 ]]; then
+        cp -a --no-clobber -- "$from/." "$3" || fail "cannot write $3"
+    else
+        mv -T -- "$from" "$3" || fail "cannot write $3"
+    fi
     rm -rf -- "$unpacking"
 }

@@ -125,18 +125,26 @@ sources() {
 }
 
 # fresh_text: what has to be the same for a program to be up to date, beside the files themselves.
-fresh_text() { printf '%s\n' "$ROOT" "${NS3_DIR-}" "${CXXFLAGS-}" "$ROOT"/results/*.{cc,h}; }
+# (A part's library is made when a run asks for it.)
+fresh_text() {
+    printf '%s\n' "$ROOT" "${NS3_DIR-}" "${CXXFLAGS-}" "$ROOT"/results/*.{cc,h}
+    local libraries
+    mapfile -t libraries < <("${ns3_from}_libraries")
+    printf '%s\n' "${libraries[@]/#*-part-*/}"
+}
 
 # is_fresh <program>: was it built after the last change of any file? ("Change" is ctime, which no
 # copy or checkout sets back.) One look at the files, since a build that has nothing to do takes
-# half a second to find that out.
+# half a second to find that out. In a clone that cannot be built in, by mtime, as a build would: a
+# chmod of everything is no reason to refuse.
 is_fresh() {
-    local stamp=$WORK/fresh/$1 files
-    [[ -f $stamp && $(<"$stamp") == "$(fresh_text)" ]] || return 1
+    local stamp=$WORK/fresh/$1 files newer=-cnewer
+    [[ -f $stamp ]] || return 1
     find_ns3
-    [[ -x $(binary_of "$1") ]] || return 1
+    [[ $(<"$stamp") == "$(fresh_text)" && -x $(binary_of "$1") && -e $WORK/programs/$1 ]] || return 1
+    [[ -w $WORK ]] || newer=-newer
     mapfile -t files < <(sources)
-    [[ -z $(find "${files[@]}" -cnewer "$stamp" -print -quit 2>&1) ]]
+    [[ -z $(find "${files[@]}" "$newer" "$stamp" -print -quit 2>&1) ]]
 }
 
 # mark_fresh <program> <file that was made before the build began>

@@ -68,7 +68,14 @@ our_modules() {
 # again.
 stamp() { printf '%s' "$TREE/cmake-cache/dltrain-configured"; }
 stamp_text() { printf '2 %s' "$(our_modules)"; }
-is_configured() { [[ -f $(tree_lock) && -f $(stamp) && $(<"$(stamp)") == "$(stamp_text)" ]]; }
+is_configured() {
+    [[ -f $(tree_lock) && -f $(stamp) && $(<"$(stamp)") == "$(stamp_text)" ]] &&
+        has_files "$TREE/cmake-cache"
+}
+set_stamp() {
+    stamp_text >"$(stamp)"
+    save_configured "$TREE/cmake-cache" . "$(tree_value out_dir)/include"
+}
 
 # A tree that was moved or copied builds in the folder that it was configured in.
 check_place() {
@@ -118,7 +125,7 @@ configure_quietly() {
     say "configuring ns-3"
     configure_ns3 "${arguments[@]}" >"$log" 2>&1 ||
         fail_with_log "$log" "ns-3 could not be configured"
-    stamp_text >"$(stamp)"
+    set_stamp
 }
 
 # The command: shows what ns-3 says, since that is what was asked for.
@@ -128,7 +135,7 @@ source_configure() {
     configure_arguments "$@"
     rm -f -- "$(stamp)"
     configure_ns3 "${arguments[@]}" || exit
-    stamp_text >"$(stamp)"
+    set_stamp
 }
 
 # ---- programs
@@ -150,6 +157,7 @@ profile_suffix() {
 }
 built() { printf '%s/%s/ns%s-%s%s' "$(tree_value out_dir)" "$1" "$(<"$TREE/VERSION")" "$2" \
     "$(profile_suffix)"; }
+source_libraries() { printf '%s\n' "$(tree_value out_dir)"/lib/*.so; }
 source_binary_of() { built scratch "$1"; }
 
 # knows_program <name>: is it one of ns-3's own?

@@ -64,6 +64,22 @@ interrupt unpacking "$CLONE/ns3" run "dltrain"
 expect_status 130
 expect_no_tree
 
+begin "what is missing of a tree is unpacked again; the rest stays as it is"
+new_clone incomplete source
+stub tar <<'EOF'
+while [[ $1 != -C ]]; do shift; done
+mkdir -p "$2/ns-3.37"/{src/core,contrib,scratch,cmake-cache}
+echo archive | tee "$2/ns-3.37/src/core/"{a,b}.h >"$2/ns-3.37/VERSION"
+printf '#!/bin/sh\nexit 1\n' >"$2/ns-3.37/ns3" && chmod +x "$2/ns-3.37/ns3"
+EOF
+run_dltrain
+tree=$CLONE/.ns3/ns-3.37
+[[ -f $tree/src/core/a.h ]] || problem "not unpacked"
+echo edited >"$tree/src/core/b.h" && rm "$tree/src/core/a.h"
+run_dltrain
+[[ -f $tree/src/core/a.h && $(<"$tree/src/core/b.h") == edited ]] || problem "not mended"
+[[ -z $(compgen -G "$CLONE/.ns3/unpacking.*") ]] || problem "left behind: unpacking"
+
 begin "a cache that cannot be written to is replaced by a folder of the clone"
 new_clone no-cache source
 stub tar <<<'exit 2'
