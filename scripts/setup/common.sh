@@ -69,7 +69,9 @@ lock() {
     mkdir -p "$WORK" "$LOGS" 2>/dev/null ||
         fail "cannot write to $WORK: the clone must be writable to build in it"
     command -v flock >/dev/null || return 0
-    exec {lock_fd}>"$WORK/lock" || fail "cannot write to $WORK/lock"
+    # (bash would say so itself, with a line of this file.)
+    { exec {lock_fd}>"$WORK/lock"; } 2>/dev/null ||
+        fail "cannot write to $WORK/lock: the clone must be writable to build in it"
     flock -n "$lock_fd" && return
     say "another ./ns3 is setting up or building in this clone: waiting for it"
     flock "$lock_fd"
