@@ -12,6 +12,41 @@ programs() {
 
 is_program() { [[ -f $ROOT/scratch/$1.cc ]]; }
 
+# check_targets <word of build>...: Ninja, and ns3's script, speak of targets in words of their own.
+check_targets() {
+    local known name
+    while (($#)); do
+        case $1 in
+        -j | --jobs) (($# == 1)) || shift ;; # ns-3's options: has_no_option
+        -*) ;;
+        *)
+            # A path, or the file, of a program will do for ns-3.
+            name=${1##*/} name=${name%.cc}
+            [[ $ns3_from == source ]] || name=$1
+            if ! is_program "$name" && ! is_target "$name"; then
+                # A file that has come since: its target comes with CMake's next run.
+                [[ $ns3_from == source ]] ||
+                    cmake --build "$BUILD" --target build.ninja >"$LOGS/build.log" 2>&1 || true
+                is_target "$name" || no_target "$1"
+            fi
+            ;;
+        esac
+        shift
+    done
+}
+
+is_target() {
+    known=$("${ns3_from}_targets")
+    [[ -n $1 ]] && grep -qxF -- "$1" <<<"$known"
+}
+
+no_target() {
+    local -a names
+    mapfile -t names < <(programs | tr ' ' '\n' && echo && grep -v / <<<"$known")
+    usage_error "build $1: no such target$(nearest "$1" "${names[@]}");" \
+        "programs: $(programs)"
+}
+
 # Tests, mpirun and scripts call the programs by their plain names, whatever the build. (A link
 # that is there already is not touched: others may be using it.)
 link_programs() {

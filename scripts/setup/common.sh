@@ -54,6 +54,13 @@ has_option() {
     return 1
 }
 
+# nearest <word> <name>...: ", nearest: NAME", or nothing.
+nearest() {
+    python3 -c 'import difflib, sys
+for name in difflib.get_close_matches(sys.argv[1], sys.argv[2:], 1):
+    print(", nearest: " + name)' "$@" 2>/dev/null || true
+}
+
 # fail_with_log <log> <message>: the end of the log is what a newcomer would be asked for.
 fail_with_log() {
     local log=$1

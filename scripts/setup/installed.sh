@@ -35,6 +35,8 @@ installed_libraries() { printf '%s\n' "$BUILD"/lib/*.so; }
 
 installed_binary_of() { printf '%s/bin/%s' "$BUILD" "$1"; }
 
+installed_targets() { ninja -C "$BUILD" -t targets all 2>/dev/null | sed 's/: [^:]*$//'; }
+
 # ns-3's module mpi is in no package: its eight files come from the source of the same release.
 installed_need_part() {
     [[ $1 == mpi ]] || return 0

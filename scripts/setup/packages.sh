@@ -89,5 +89,6 @@ has_package_lists() { compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null; }
 update_package_lists() {
     local -a as_root
     find_root || return 1
+    mkdir -p "$LOGS" 2>/dev/null || return 1
     "${as_root[@]}" apt-get update </dev/null >>"$LOGS/apt.log" 2>&1 || true
 }

@@ -88,6 +88,39 @@ check_place() {
 
 # ---- configure
 
+# check_configure <option>...: those of ns-3's configure, as 3.37 has them. It stops with a traceback of
+# Python.
+check_configure() {
+    local option name value
+    local -a switches=(asserts des-metrics build-version clang-tidy dpdk examples gcov gsl gtk logs
+        monolib mpi precompiled-headers python-bindings tests sanitizers static sudo verbose warnings
+        werror)
+    local -a alone=("${switches[@]/#/--enable-}" "${switches[@]/#/--disable-}" --lcov-report
+        --lcov-zerocounters --force-refresh --trace-performance --dry-run --quiet -v --verbose)
+    local -a valued=(-d --build-profile -G --cxx-standard --enable-modules --disable-modules
+        --filter-module-examples-and-tests --out --output-directory --with-brite --with-click
+        --with-openflow --prefix)
+    local profiles='debug default release optimized minsizerel'
+    while (($#)) && [[ $1 != -- ]]; do
+        option=$1 name=${1%%=*} value=''
+        if [[ " ${valued[*]} " == *" $name "* ]]; then
+            if [[ $option == "$name" ]]; then
+                (($# > 1)) || usage_error "configure $option: needs a value"
+                shift
+                value=$1
+            else
+                value=${option#*=}
+            fi
+            [[ $name != -d && $name != --build-profile || " $profiles " == *" $value "* ]] ||
+                usage_error "configure $name $value: there are: $profiles"
+        elif [[ " ${alone[*]} " != *" $option "* ]]; then
+            usage_error "configure $option: no such option$(nearest "$option" --source --installed \
+                "${alone[@]}" "${valued[@]}"); options of CMake stand behind --"
+        fi
+        shift
+    done
+}
+
 # configure_arguments <the user's>: fills arguments with ours and theirs.
 configure_arguments() {
     local modules users=() profile=() cmake=()
@@ -164,6 +197,15 @@ source_binary_of() { built scratch "$1"; }
 knows_program() { grep -q "/ns[0-9.a-z]*-${1##*/}$(profile_suffix)'" "$(tree_lock)"; }
 
 # ---- build
+
+# source_targets: names of modules, programs and ns-3's documentation.
+source_targets() {
+    printf '%s\n' assemble-introspected-command-line check-version cmake-format coverage_gcc docs \
+        doxygen doxygen-no-build sphinx manual models timeTraceReport tutorial contributing install \
+        uninstall
+    grep -o "'[^']*'" "$(tree_lock)" |
+        sed -n "s/^'ns3-\([a-z0-9-]*\)'/\1/p; s/.*\/ns[0-9.]*-\(.*\)$(profile_suffix)'/\1/p"
+}
 
 # build_targets <target>...: only what they need.
 source_build_targets() {
