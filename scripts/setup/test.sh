@@ -27,7 +27,7 @@ run_tests() {
         export DLTRAIN_FULL=1
     elif ! is_given -R "${test_args[@]}" && ! is_given -L "${test_args[@]}"; then
         without=(-LE '^full$')
-        export DLTRAIN_FULL=0 # identity and kept fuzz cases: a share; unset: all
+        export DLTRAIN_FULL=0 # a share of the cases (share_of in tests/system); unset: all
     fi
     # No test at all is a failure, whatever the reason: a wrong -R, or a broken set-up.
     exec ctest --test-dir "$tests" -j "$JOBS" --progress --output-on-failure --no-tests=error \

@@ -24,6 +24,7 @@ import time
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(os.path.join(os.path.dirname(sys.path[0]), "system"))
 sys.dont_write_bytecode = True
 
 import attribute_cases  # noqa: E402
@@ -33,6 +34,7 @@ import judging  # noqa: E402
 import option_cases  # noqa: E402
 import reducing  # noqa: E402
 import running  # noqa: E402
+from _system_test import is_share, share_of  # noqa: E402
 
 CASES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases")
 PARTS = ("options", "files", "attributes", "folders")
@@ -54,6 +56,13 @@ def parse(words):
         type=int,
         metavar="N",
         help="so many cases of each part [default: until --minutes, else 1000]",
+    )
+    parser.add_argument(
+        "--share",
+        type=int,
+        default=1,
+        metavar="N",
+        help="in a ./ns3 test without --full, one in N of these cases: the first [default: 1]",
     )
     parser.add_argument("--minutes", type=float, metavar="M", help="at most so long")
     parser.add_argument(
@@ -79,6 +88,8 @@ def parse(words):
     options = parser.parse_args(words)
     if options.cases is None and options.minutes is None:
         options.cases = 1000
+    if options.cases is not None and is_share():
+        options.cases = -(-options.cases // options.share)  # rounded up
     if options.keep is None and options.what == "all":
         options.keep = CASES
     return options
@@ -205,7 +216,11 @@ def fuzz(options):
             if not have_pandas:
                 print("fuzz: python3-pandas and python3-matplotlib are missing", file=sys.stderr)
                 return 2
-            folders.all()  # once, before there are several
+            # Once, before there are several workers; a comparison takes longer than many cases.
+            if options.what == "options":
+                _ = folders[option_cases.FOLDER]
+            else:
+                folders.all()
         for number in range(options.jobs):
             workers.append(
                 multiprocessing.Process(
@@ -420,7 +435,7 @@ def main(words):
     options = parse(words)
     if options.what == "kept":
         names = sorted(name for name in os.listdir(CASES) if name.endswith(".json"))
-        return replay([os.path.join(CASES, name) for name in names[:: 5 if os.environ.get("DLTRAIN_FULL") == "0" else 1]], False)
+        return replay([os.path.join(CASES, name) for name in share_of(names, one_in=5)], False)
     if options.what == "seeds":
         return seeds()
     if options.what == "replay":

@@ -18,6 +18,7 @@ import running
 import values
 
 PROGRAMS = ("dltrain", "collperf", "traffic")
+FOLDER = "traffic"  # of folder_cases.MADE_BY: the results that scripts find
 TINY_MODEL = '{"name": "tiny", "layers": 2, "hidden": 64, "heads": 2, "vocab": 100, "sequence": 16}'
 
 # Small runs to which an option is added, so that whatever it does, it does it soon.
@@ -307,7 +308,7 @@ class Part:
             words = rng.choice([words[:2], words + ["1"], [], ["--help", "x"], ["--nope"]])
         return {
             "run": ["timeline", *words],
-            "folder": "traffic",
+            "folder": FOLDER,
             "files": at_hand(words),
             "overwrites": True,
             "longest_line": max(map(len, words), default=0),
@@ -341,7 +342,7 @@ class Part:
         }
         return {
             "run": [script, *words],
-            "folder": "traffic",
+            "folder": FOLDER,
             "files": files,
             "overwrites": True,
             "longest_line": max(map(len, words)),

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import identity
@@ -37,6 +38,11 @@ class IdentityTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="dltrain-machinery-")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        # ./ns3 test sets it for identity.py: the runs of this test are not meant.
+        unchanged = unittest.mock.patch.dict(os.environ)
+        unchanged.start()
+        self.addCleanup(unchanged.stop)
+        os.environ.pop("DLTRAIN_FULL", None)
 
     def write(self, name, value):
         path = os.path.join(self.folder, name)
@@ -166,6 +172,26 @@ class IdentityTest(unittest.TestCase):
         status, text = self.call("--elsewhere")
         self.assertEqual(status, 1)
         self.assertIn("small: out/flows.csv differs", text)
+
+    def test_a_share(self):
+        """Of a default ./ns3 test: every second run, but what is named, listed or recorded."""
+        os.environ["DLTRAIN_FULL"] = "0"
+        self.call("--update")
+        self.assertEqual(sorted(self.expected()["runs"]), ["refused", "small"])
+        # Which of both: a run that would differ is found when it is the first, or named.
+        status, text = self.call()
+        self.assertEqual(status, 0, text)
+        self.assertIn("1 runs equal, 0 differ, 0 skipped", text)
+        self.assertEqual(self.call(table=self.with_option("--seed=4"))[0], 1)
+        table = json.loads(json.dumps(RUN))
+        table["runs"][1]["commands"] = ["traffic --mtu=2"]
+        self.assertEqual(self.call(table=table)[0], 0)
+        self.assertEqual(self.call("--only=refused", table=table)[0], 1)
+        self.assertEqual(len(self.call("--list")[1].splitlines()), 2)
+        os.environ["DLTRAIN_FULL"] = "1"
+        self.assertEqual(self.call(table=table)[0], 1)
+        del os.environ["DLTRAIN_FULL"]
+        self.assertEqual(self.call(table=table)[0], 1)
 
     def test_bad_input(self):
         for words, said in (

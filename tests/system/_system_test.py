@@ -35,6 +35,22 @@ SLOWER = 5 if os.environ.get("DLTRAIN_SANITIZED") == "1" else 1
 FULL = os.environ.get("DLTRAIN_FULL") == "1" or "--full" in sys.argv
 full = unittest.skipUnless(FULL, "long: ./ns3 test --full")
 
+
+def is_share():
+    """A default "./ns3 test", in which long tests do a share (scripts/setup/test.sh sets "0"). With
+    --full ("1") they do everything; so does a test that is named by -R or -L (unset).
+    """
+    return os.environ.get("DLTRAIN_FULL") == "0"
+
+
+def share_of(cases, one_in, first=0):
+    """One case in so many, from the first on, where a share is enough; else all of them."""
+    cases = list(cases)
+    return cases[first::one_in] or cases[:1] if is_share() else cases
+
+
+long_test = unittest.skipIf(is_share(), "a share of the tests: the rest with ./ns3 test --full")
+
 # A line of progress on a standard error that is no terminal: on a slow machine any run has some.
 PROGRESS = re.compile(r"^.* ms simulated, +[0-9.]+% done, .*ETA .*\n", re.MULTILINE)
 

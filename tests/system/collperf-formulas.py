@@ -25,6 +25,7 @@ all there is (OWN) have formulas of their own in collectives/.
 """
 
 import collections
+import itertools
 import re
 import sys
 
@@ -37,6 +38,7 @@ from _system_test import (
     full,
     main,
     nccl_table,
+    share_of,
     taken,
     write_time_us,
 )
@@ -178,8 +180,9 @@ class OneSwitch(Formulas):
 
     def test_every_algorithm(self):
         table = collections.defaultdict(dict)
-        for name, op in self.pairs():
-            for n, least, most, factor in self.shapes():
+        for number, (name, op) in enumerate(self.pairs()):
+            # Every algorithm, each with other numbers of ranks.
+            for n, least, most, factor in share_of(self.shapes(), one_in=4, first=number % 4):
                 if name == "every-to-every" and n > 16:
                     most = MIB  # n (n - 1) S: 17 GB of packets
                 sizes = "" if op == "barrier" else f"-b {least} -e {most} -f {factor}"
@@ -232,19 +235,19 @@ class OneSwitch(Formulas):
             "--link-delay=5us --switch-latency=2us",
             "--topology=leaf-spine --leaves=1 --spines=1 --hosts-per-leaf=12",
         ):
-            for name, op in (
+            algorithms = (
                 ("torus", "all_reduce"),
                 ("recursive-doubling", "all_reduce"),
                 ("k-nomial", "scatter"),
                 ("tree", "reduce"),
-            ):
-                for n in (6, 11):
-                    line = f"--op={op} --algorithm={name} --ranks={n} {options}"
-                    line += " -b 12340 -e 3M -f 16"
-                    for cost, took in self.both(line + " " + ROOM):
-                        where = f"{line}, {cost.size}: {took} us, by formula {cost.idle}"
-                        with self.subTest(where):
-                            self.assertLess(abs(took / float(cost.idle) - 1), STRICT, where)
+            )
+            for (name, op), n in share_of(itertools.product(algorithms, (6, 11)), one_in=3):
+                line = f"--op={op} --algorithm={name} --ranks={n} {options}"
+                line += " -b 12340 -e 3M -f 16"
+                for cost, took in self.both(line + " " + ROOM):
+                    where = f"{line}, {cost.size}: {took} us, by formula {cost.idle}"
+                    with self.subTest(where):
+                        self.assertLess(abs(took / float(cost.idle) - 1), STRICT, where)
 
 
 class Crossings(Formulas):
@@ -263,7 +266,7 @@ class Crossings(Formulas):
         return len(faster) - faster[::-1].index(False)
 
     def test_crossings(self):
-        for op, small, large, ranks in (
+        pairs = (
             ("all_reduce", "tree", "ring", (8, 13, 16, 32)),
             ("all_reduce", "double-binary-tree", "ring", (13, 16)),
             ("all_reduce", "recursive-doubling", "halving-doubling", (4, 8, 16, 32)),
@@ -275,8 +278,9 @@ class Crossings(Formulas):
             ("all_reduce", "every-to-every", "ring", (4, 8)),
             ("all_gather", "pat", "ring", (5, 8, 13)),
             ("reduce_scatter", "pat", "ring", (5, 8, 13)),
-        ):
-            for n in ranks:
+        )
+        for op, small, large, ranks in share_of(pairs, one_in=2):
+            for n in share_of(ranks, one_in=4):
                 # Bytes of bruck's all-gather and of pat are a ring's: they are never slower.
                 never = op in ("all_gather", "reduce_scatter")
                 line = f"--op={op} --ranks={n} -b 1K -e 64M -f {self.FACTOR} {ROOM} --algorithm="
@@ -326,7 +330,7 @@ class Servers(Formulas):
             self.bounds(servers, gpus, self.ODD_SIZE, levels)
 
     def bounds(self, servers, gpus, size, names):
-        for name, op in self.pairs():
+        for name, op in share_of(self.pairs(), one_in=3):
             if op == "barrier" or name == "pat":
                 continue  # no bytes; one GPU a server
             if names is None or name in names:

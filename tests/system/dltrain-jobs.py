@@ -13,7 +13,7 @@ Two leaves with two hosts each and one spine, all links 100 Gb/s:
 import re
 
 from _same_bytes import ALWAYS, SameBytesTest
-from _system_test import main, write_time_us
+from _system_test import main, share_of, write_time_us
 
 NETWORK = (
     "--topology=leaf-spine --leaves=2 --spines=1 --hosts-per-leaf=2 --gpus-per-server=1"
@@ -488,13 +488,16 @@ class Background(SameBytesTest):
                 self.assertGreaterEqual(row["start_us"], measured)
 
     def test_engines_write_the_same_bytes(self):
-        line = (
-            "dltrain --topology=fat-tree --k=4 --gpus=16 --gpus-per-server=2 --model=gpt2"
-            " --seq=256 --micro-batch=1 --background=pattern=random,load=0.3,sizes=fb-hadoop"
-        )
-        expected = self.written(f"{line} --engine=ns3", without=["events"])
-        for more in ("", f" --threads=2{ALWAYS}"):
-            self.check_same(self.written(line + more, without=["events"]), expected)
+        tiny = {"name": "tiny", "layers": 4, "hidden": 256, "heads": 4, "vocab": 500}
+        models = (self.write("tiny.json", {**tiny, "sequence": 256}), "gpt2")
+        for model in share_of(models, one_in=2):
+            line = (
+                f"dltrain --topology=fat-tree --k=4 --gpus=16 --gpus-per-server=2 --model={model}"
+                " --seq=256 --micro-batch=1 --background=pattern=random,load=0.3,sizes=fb-hadoop"
+            )
+            expected = self.written(f"{line} --engine=ns3", without=["events"])
+            for more in ("", f" --threads=2{ALWAYS}"):
+                self.check_same(self.written(line + more, without=["events"]), expected)
 
     def test_what_is_wrong(self):
         self.refuse(

@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -336,13 +337,23 @@ class ManySteps(SystemTest):
     means are of all.
     """
 
+    @classmethod
+    def setUpClass(cls):
+        cls.of_both = tempfile.mkdtemp(prefix="dltrain-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.of_both, ignore_errors=True)
+        cls.of_steps = {}
+
     def run_steps(self, steps):
-        layers = [{"name": "layer", "parameters": 1024, "flops": 1.0e9}]
-        model = self.write("tiny.json", {"name": "tiny", "sequence": 256, "layers": layers})
-        return self.run_program(
-            f"dltrain --model={model} --gpus=2 --gpus-per-server=2 --servers=1 --micro-batch=1"
-            f" --warmup=1 --zero=2 --steps={steps} --report=0 --timeline=0"
-        )
+        """Run once: both tests look at the longest run."""
+        if steps not in self.of_steps:
+            layers = [{"name": "layer", "parameters": 1024, "flops": 1.0e9}]
+            model = self.write("tiny.json", {"name": "tiny", "sequence": 256, "layers": layers})
+            self.of_steps[steps] = self.run_program(
+                f"dltrain --model={model} --gpus=2 --gpus-per-server=2 --servers=1 --micro-batch=1"
+                f" --warmup=1 --zero=2 --steps={steps} --report=0 --timeline=0",
+                out=os.path.join(self.of_both, str(steps)),
+            )
+        return self.of_steps[steps]
 
     def test_memory_and_lists(self):
         # A reduce-scatter and an all-gather a step; calls of a GPU a step: forward, backward, two

@@ -17,7 +17,7 @@ import unittest
 
 from _pages import blocks, read
 from _shown import Shown, update
-from _system_test import ROOT, captured, main, taken
+from _system_test import ROOT, captured, long_test, main, taken
 
 PAGES = ["docs/extending.md", "docs/tutorial-ns-3-developer.md"]
 NS3 = os.environ.get("DLTRAIN_NS3")  # of programs that are built in a source tree
@@ -104,7 +104,9 @@ def changed(text, lines, where):
     return "\n".join(old[: places[0]] + new + old[place:])
 
 
-class Extending(unittest.TestCase):
+class Followed(unittest.TestCase):
+    """A copy with the files and lines of the pages."""
+
     maxDiff = None
 
     @classmethod
@@ -114,7 +116,6 @@ class Extending(unittest.TestCase):
             cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.copy()
         cls.follow()
-        cls.build()
 
     @classmethod
     def copy(cls):
@@ -178,6 +179,27 @@ class Extending(unittest.TestCase):
                 continue
             with open(name, "w", encoding="utf-8") as file:
                 file.write(text)
+
+
+class Written(Followed):
+    """What needs no build: each file of the pages is new and each change has its place, or
+    setUpClass fails.
+    """
+
+    def test_files_are_there(self):
+        files = [step for step in steps() if step.kind == "file"]
+        self.assertGreaterEqual(len(files), 5)
+        for step in files:
+            with open(os.path.join(self.folder, step.path), encoding="utf-8") as file:
+                self.assertEqual(file.read().splitlines(), step.lines, str(step))
+
+
+@long_test
+class Extending(Followed):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.build()
 
     @classmethod
     def build(cls):

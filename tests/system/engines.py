@@ -8,7 +8,7 @@ itself calls nondeterministic.
 import random
 
 from _same_bytes import ALWAYS, SameBytesTest
-from _system_test import FULL, SLOWER, full, main
+from _system_test import FULL, SLOWER, full, main, share_of
 
 # A line is a run. Random ones follow.
 RUNS = [
@@ -102,15 +102,20 @@ class EnginesTest(SameBytesTest):
                 self.check_same(self.written(f"{line} {engine}"), expected)
 
     def test_matrix(self):
-        for i, line in enumerate(RUNS):
+        # The share has all programs, both fabrics, captures, losses and a network without packets.
+        for i, line in share_of(enumerate(RUNS), one_in=5, first=1):
             # More threads than cores, where there is not much to do.
             self.compare(line, threads=2 if line.startswith("dltrain") else [2, 3, 8][i % 3])
 
     def test_hosts_apart(self):
         """Without attribution hosts go to threads, too."""
-        for i, line in enumerate(RUNS):
-            if "--pcap" not in line and "--network" not in line and (FULL or i % 4 == 1):
-                self.compare(f"{line} --attribution=0", threads=[3, 2, 5][i % 3])
+        runs = [
+            (i, line)
+            for i, line in enumerate(RUNS)
+            if "--pcap" not in line and "--network" not in line and (FULL or i % 4 == 1)
+        ]
+        for i, line in share_of(runs, one_in=4, first=1):
+            self.compare(f"{line} --attribution=0", threads=[3, 2, 5][i % 3])
 
     @full
     def test_random(self):

@@ -3,12 +3,13 @@
 """--fault: what each costs, what the run says of it, and the same bytes whoever simulates it."""
 
 import csv
+import itertools
 import os
 import random
 import sys
 
 from _same_bytes import ALWAYS, SameBytesTest
-from _system_test import HEADERS, MTU, ROOT, main, write_packets, write_time_us
+from _system_test import HEADERS, MTU, ROOT, main, share_of, write_packets, write_time_us
 
 sys.path[:0] = [os.path.join(ROOT, "scripts"), os.path.join(ROOT, "scripts", "report-page")]
 from cluster_simulator import load  # noqa: E402
@@ -178,39 +179,38 @@ class Rates(SameBytesTest):
 class Links(SameBytesTest):
     def test_a_core_link_is_cut(self):
         """Few frames are lost, no flow, and each fabric and network says when it noticed."""
-        for network, (link, _) in NETWORKS.items():
-            for fabric in ("", " --nic=EDR"):
-                for detection in (2, 17):
-                    with self.subTest(network + fabric, detection=detection):
-                        run = self.run_program(
-                            f"traffic {network}{fabric} --pattern=all-to-all --bytes=200kB"
-                            f" --timeout-exponent=8 --fault=link-down,at=50us,on={link}"
-                            f" --fault-detection={detection}us --convergence=80us {QUIET}"
-                        )
-                        stats = run.stats
-                        self.assertEqual(stats["failed_queue_pairs"], 0)
-                        self.assertEqual(stats["flows"]["arrived"], stats["flows"]["posted"])
-                        (fault,) = stats["faults"]
-                        self.assertEqual(fault["detected_us"], 50 + detection)
-                        self.assertEqual(fault["rerouted_us"], 50 + detection + 80)
-                        self.assertIsNone(fault["until_us"])
-                        # Both ways, data frames of 4096 B and their ACKs: so many of the smallest
-                        # frames (84 B on the wire with all its gaps, 34 B of InfiniBand) would go
-                        # into the cable; the queue is dropped as link_down.
-                        sent = 2 * 100e9 * (detection + 1) * 1e-6 / (8 * 34)
-                        on_wire = fault["frames_lost"] - stats["drops"]["link_down"]
-                        self.assertLessEqual(on_wire, sent)
-                        self.assertGreater(fault["frames_lost"], 0)
-                        self.assertEqual(
-                            stats["drops"]["link_down"] + stats["drops"]["lost_with_link"],
-                            fault["frames_lost"],
-                        )
-                        told = [details for _, _, details in events(run)]
-                        self.assertEqual(told[0], "link-down begins")
-                        self.assertIn("knows that the link is dead", told[1])
-                        self.assertEqual(told[-1], "all switches have new tables, without 1 link")
-                        lost = len(events(run, "drop"))
-                        self.assertEqual(lost, sum(stats["drops"].values()))
+        cases = itertools.product(NETWORKS.items(), ("", " --nic=EDR"), (2, 17))
+        for (network, (link, _)), fabric, detection in share_of(cases, one_in=3):
+            with self.subTest(network + fabric, detection=detection):
+                run = self.run_program(
+                    f"traffic {network}{fabric} --pattern=all-to-all --bytes=200kB"
+                    f" --timeout-exponent=8 --fault=link-down,at=50us,on={link}"
+                    f" --fault-detection={detection}us --convergence=80us {QUIET}"
+                )
+                stats = run.stats
+                self.assertEqual(stats["failed_queue_pairs"], 0)
+                self.assertEqual(stats["flows"]["arrived"], stats["flows"]["posted"])
+                (fault,) = stats["faults"]
+                self.assertEqual(fault["detected_us"], 50 + detection)
+                self.assertEqual(fault["rerouted_us"], 50 + detection + 80)
+                self.assertIsNone(fault["until_us"])
+                # Both ways, data frames of 4096 B and their ACKs: so many of the smallest
+                # frames (84 B on the wire with all its gaps, 34 B of InfiniBand) would go
+                # into the cable; the queue is dropped as link_down.
+                sent = 2 * 100e9 * (detection + 1) * 1e-6 / (8 * 34)
+                on_wire = fault["frames_lost"] - stats["drops"]["link_down"]
+                self.assertLessEqual(on_wire, sent)
+                self.assertGreater(fault["frames_lost"], 0)
+                self.assertEqual(
+                    stats["drops"]["link_down"] + stats["drops"]["lost_with_link"],
+                    fault["frames_lost"],
+                )
+                told = [details for _, _, details in events(run)]
+                self.assertEqual(told[0], "link-down begins")
+                self.assertIn("knows that the link is dead", told[1])
+                self.assertEqual(told[-1], "all switches have new tables, without 1 link")
+                lost = len(events(run, "drop"))
+                self.assertEqual(lost, sum(stats["drops"].values()))
 
     def test_a_slow_link(self):
         """A message over two idle links, of which one is slower from the beginning: closed form."""
@@ -707,7 +707,7 @@ class SameBytes(SameBytesTest):
     )
 
     def test_engines_and_threads(self):
-        for line in self.LINES:
+        for line in share_of(self.LINES, one_in=2):
             line += " --report=0"
             expected = self.written(line + " --threads=1", without=["events"])
             for more in (" --engine=ns3", " --threads=2" + ALWAYS):
@@ -737,7 +737,7 @@ class Property(SameBytesTest):
     )
 
     def test_random_faults(self):
-        for seed in range(RUNS):
+        for seed in share_of(range(RUNS), one_in=2):
             chance = random.Random(seed)
             network = chance.choice(list(NETWORKS))
             link, switch = NETWORKS[network]

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from _mpi import ENVIRONMENT, MPIRUN
+from _system_test import share_of
 from _traffic import PROGRAM, SLOWER, check, done, folder, stats, write
 
 if not MPIRUN:
@@ -279,7 +280,7 @@ def said(errors):
     return [line for line in errors.splitlines() if line and "% done, " not in line]
 
 
-for ranks, victim in ((2, 1), (3, 0)):
+for ranks, victim in share_of(((2, 1), (3, 0)), one_in=2, first=1):
     run_ = Long(ranks)
     os.kill(run_.ranks[victim], signal.SIGKILL)
     run_.end(1)
@@ -319,7 +320,7 @@ int MPI_Comm_dup(void* from, void* to)
 """
 compiler = shutil.which("cc") or shutil.which("c++")
 if compiler and os.environ.get("DLTRAIN_SANITIZED") != "1":  # whose memory is without such limits
-    for ranks, victim in ((2, 1), (3, 0)):
+    for ranks, victim in share_of(((2, 1), (3, 0)), one_in=2):
         source, library = folder("shim.c"), folder("shim-%d.so" % victim)
         with open(source, "w") as file:
             file.write(SHIM.replace("WHO", str(victim)))
@@ -352,7 +353,8 @@ os.kill(run_.process.pid, signal.SIGCONT)
 time.sleep(0.5)
 
 # Ctrl-C (this run, and one of each kind): as in a run of one process.
-for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+SIGNALS = (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)
+for number, status in share_of(SIGNALS, one_in=3):
     run_ = run_ or Long(2)
     os.kill(run_.process.pid, number)
     run_.end(status)
@@ -373,7 +375,7 @@ for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGH
     run_ = None
 
 # Again, when the ranks have ended and mpirun has not: it would not survive it.
-for wait in (0.4, 1.0):
+for wait in share_of((0.4, 1.0), one_in=2):
     run_ = Long(2)
     os.kill(run_.process.pid, signal.SIGINT)
     time.sleep(wait)
@@ -384,7 +386,7 @@ for wait in (0.4, 1.0):
     run_ = None
 
 # However often it is asked to end: that files are being written is told once.
-for ranks in (1, 2):
+for ranks in share_of((1, 2), one_in=2, first=1):
     run_ = Long(ranks)
     for wait in (0.02, 0.02, 0):
         os.kill(run_.process.pid, signal.SIGINT)
@@ -395,7 +397,7 @@ for ranks in (1, 2):
 run_ = None
 
 # While it is being set up, at any time: it ends, says so once, and says nothing that is not so.
-for tenths in range(5):
+for tenths in share_of(range(5), one_in=3, first=1):
     shutil.rmtree(folder("out"), ignore_errors=True)
     process = subprocess.Popen(
         [PROGRAM, *LONG, "--mpi-ranks=2"],

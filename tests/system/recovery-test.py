@@ -2,13 +2,24 @@
 # ctest: TIMEOUT 900
 """--recovery and --checkpoint-every: when a failure is known, what recovering from it costs."""
 
+import itertools
 import json
 import os
 import random
 
 from _report import page_data
 from _same_bytes import ALWAYS, SameBytesTest
-from _system_test import FULL, MTU, PROGRESS, SLOWER, Run, captured, main, write_packets
+from _system_test import (
+    FULL,
+    MTU,
+    PROGRESS,
+    SLOWER,
+    Run,
+    captured,
+    main,
+    share_of,
+    write_packets,
+)
 
 # Seeded runs of the property test: RECOVERY_RUNS=200 for all of them.
 RUNS = int(os.environ.get("RECOVERY_RUNS", "16" if FULL else "5"))
@@ -80,7 +91,7 @@ class RecoveryTest(SameBytesTest):
 class Checkpoints(RecoveryTest):
     def test_what_writing_costs(self):
         """After steps 2 and 4 of 5, as long as the bytes of a server take, and a word to all."""
-        for shape, rough in SHAPES[:4]:
+        for shape, rough in share_of(SHAPES[:4], one_in=4, first=1):
             with self.subTest(shape):
                 plain = self.healthy(shape)
                 run = self.run_program(
@@ -143,7 +154,7 @@ class CheckpointServers(RecoveryTest):
         return sum(bytes_ * count for bytes_, count in write_packets(size, MTU)) * 8 / gbps / 1000
 
     def test_free_network(self):
-        for servers, gpus, nics, nic, gbps, storage, share in self.SHAPES:
+        for servers, gpus, nics, nic, gbps, storage, writers in share_of(self.SHAPES, one_in=2):
             ib = nic in ("EDR", "HDR")
             line = (
                 f"{self.LINE} --servers={servers} --gpus-per-server={gpus} --nics-per-server={nics}"
@@ -155,7 +166,7 @@ class CheckpointServers(RecoveryTest):
                 of = run.stats["recovery"]
                 self.assertEqual(of["checkpoint_servers"], storage)
                 self.assertIsNone(of["checkpoint_time_us"])
-                of_nic = self.of_nic(run.stats, servers * gpus, gpus, nics, share)
+                of_nic = self.of_nic(run.stats, servers * gpus, gpus, nics, writers)
                 least = self.wire_us(of_nic, gbps)
                 if ib:
                     # LRH, BTH, ICRC, VCRC and two delimiters (InfiniBand Architecture 1) instead of
@@ -164,7 +175,7 @@ class CheckpointServers(RecoveryTest):
                 self.assertEqual(len(of["checkpoints_took_us"]), 2)
                 for took in of["checkpoints_took_us"]:
                     self.assertGreater(took, least)
-                    self.assertWithin(took, least, 0.01 if share == 1 else 0.05)
+                    self.assertWithin(took, least, 0.01 if writers == 1 else 0.05)
                 tags = {row["tag"] for row in run.rows("flows.csv")}
                 self.assertIn("checkpoint", tags)
                 # Those who rest have written: the parts are all the time there is.
@@ -173,7 +184,8 @@ class CheckpointServers(RecoveryTest):
                 )
 
     def test_a_restart_reads(self):
-        for servers, gpus, nics, nic, gbps, storage, share in self.SHAPES[:3]:
+        shapes = share_of(self.SHAPES[:3], one_in=3, first=1)
+        for servers, gpus, nics, nic, gbps, storage, writers in shapes:
             line = (
                 f"{self.LINE} --servers={servers} --gpus-per-server={gpus} --nics-per-server={nics}"
                 f" --nic={nic} --zero=1 --checkpoint-every=2 --checkpoint-servers={storage}"
@@ -187,7 +199,7 @@ class CheckpointServers(RecoveryTest):
                 self.check(run)
                 (failure,) = run.stats["recovery"]["failures"]
                 self.assertEqual(failure["from_step"], 2)
-                of_nic = self.of_nic(run.stats, servers * gpus, gpus, nics, share)
+                of_nic = self.of_nic(run.stats, servers * gpus, gpus, nics, writers)
                 least = self.wire_us(of_nic, gbps)
                 self.assertWithin(failure["read_us"], least, 0.02)
                 self.assertAlmostEqual(
@@ -266,7 +278,7 @@ class CheckpointServers(RecoveryTest):
 
     def test_random_shapes(self):
         """Each run ends with all its steps, or says why; what was written is there."""
-        for seed in range(max(3, RUNS // 2)):
+        for seed in share_of(range(max(3, RUNS // 2)), one_in=2):
             chance = random.Random(seed)
             servers, gpus = chance.choice([2, 3, 5]), chance.choice([1, 2, 3])
             nics = chance.randint(1, gpus)
@@ -347,8 +359,9 @@ class Behind(RecoveryTest):
         return whole + shares
 
     def test_waits_and_writes(self):
-        for (every, write_rate, copy_rate), (shape, rough) in zip(
-            self.CASES, (*SHAPES[:3], SHAPES[1], SHAPES[2])
+        shapes = (*SHAPES[:3], SHAPES[1], SHAPES[2])
+        for (every, write_rate, copy_rate), (shape, rough) in share_of(
+            zip(self.CASES, shapes), one_in=3, first=1
         ):
             line = f"{BASE} {shape}".replace("--steps=4", "--steps=7")
             more = f"--checkpoint-every={every} --checkpoint-async --checkpoint-rate={write_rate}"
@@ -395,7 +408,7 @@ class Behind(RecoveryTest):
         waits, written, _ = self.expected(2, step, copy, write)
         moments = [time + shift for _, time in written for shift in (-0.1 * step, 0.1 * step)]
         moments += [(a + b) / 2 for a, b in waits]  # while it is copied
-        for at in moments:
+        for at in share_of(moments, one_in=4):
             with self.subTest(at / step):
                 run, of, failure = self.failed_once(
                     f"{line} {more} --recovery=restart --spares=2 {SOON}"
@@ -419,29 +432,27 @@ class Behind(RecoveryTest):
 
     def test_storage_servers(self):
         """Packets behind the steps: each wait is a copy's if they are in time, else longer."""
-        for shape in ("--servers=3 --gpus-per-server=2 --nics-per-server=2 --zero=1", SHAPES[4][0]):
-            for nic in ("400GbE", "HDR"):
-                more = f"{shape} --nic={nic} --checkpoint-every=2 --checkpoint-servers=3"
-                with self.subTest(more):
-                    plain = self.recovery(f"{BASE} {more}")
-                    run = self.run_program(f"{BASE} {more} --checkpoint-async")
-                    self.check(run)
-                    of = run.stats["recovery"]
-                    copy = of["checkpoint_copy_time_us"]
-                    waits = [
-                        b - a
-                        for a, b in zip(
-                            of["checkpoints_held_from_us"], of["checkpoints_held_until_us"]
-                        )
-                    ]
-                    self.assertEqual(len(waits), 2)
-                    self.assertAlmostEqual(waits[0], copy, places=5)
-                    self.assertGreater(waits[1], copy - 1e-5)
-                    # They share links with the steps: never quicker than alone.
-                    self.assertGreaterEqual(of["checkpoints"], 1)
-                    self.assertGreater(
-                        of["checkpoints_took_us"][0], 0.999 * plain["checkpoints_took_us"][0]
-                    )
+        shapes = ("--servers=3 --gpus-per-server=2 --nics-per-server=2 --zero=1", SHAPES[4][0])
+        for shape, nic in share_of(itertools.product(shapes, ("400GbE", "HDR")), one_in=3):
+            more = f"{shape} --nic={nic} --checkpoint-every=2 --checkpoint-servers=3"
+            with self.subTest(more):
+                plain = self.recovery(f"{BASE} {more}")
+                run = self.run_program(f"{BASE} {more} --checkpoint-async")
+                self.check(run)
+                of = run.stats["recovery"]
+                copy = of["checkpoint_copy_time_us"]
+                waits = [
+                    b - a
+                    for a, b in zip(of["checkpoints_held_from_us"], of["checkpoints_held_until_us"])
+                ]
+                self.assertEqual(len(waits), 2)
+                self.assertAlmostEqual(waits[0], copy, places=5)
+                self.assertGreater(waits[1], copy - 1e-5)
+                # They share links with the steps: never quicker than alone.
+                self.assertGreaterEqual(of["checkpoints"], 1)
+                self.assertGreater(
+                    of["checkpoints_took_us"][0], 0.999 * plain["checkpoints_took_us"][0]
+                )
 
     def test_many(self):
         """More waits than are listed: all are counted."""
@@ -485,7 +496,7 @@ class Behind(RecoveryTest):
 class Restart(RecoveryTest):
     def test_from_the_beginning(self):
         """Without checkpoints the job begins again as it did: to the picosecond."""
-        for number, (shape, rough) in enumerate(SHAPES):
+        for number, (shape, rough) in share_of(enumerate(SHAPES), one_in=3, first=2):
             with self.subTest(shape):
                 plain = self.healthy(shape)
                 at = (0.37 + 0.1 * number) * plain["elapsed_us"]
@@ -512,7 +523,7 @@ class Restart(RecoveryTest):
 
     def test_from_a_checkpoint(self):
         """known + abort + restart + bytes / rate + the steps behind the checkpoint = the end."""
-        for shape, rough in SHAPES[1:4]:
+        for shape, rough in share_of(SHAPES[1:4], one_in=3, first=2):
             with self.subTest(shape):
                 more = "--checkpoint-every=2 --checkpoint-rate=400Gbps"
                 plain = self.healthy(shape, more)
@@ -633,28 +644,27 @@ class CutOff(RecoveryTest):
     LINE = "--topology=single-switch --gpus-per-server=1 --timeout-exponent=4 " + QUIET
 
     def test_a_tree_loses_its_leaves(self):
-        for ranks in (4, 7, 12):
-            for dead in (1, 2, 3):
-                run = self.run_program(
-                    f"collperf --op=all-reduce --algorithm=tree --ranks={ranks} -b 8M {self.LINE}"
-                    f" --fault=nic-down,at=300us,on=server-{dead}",
-                    status=3,
-                )
-                (cut,) = run.stats["cut_off"]
-                self.assertEqual(cut["algorithm"], "tree")
-                # All messages that failed have the dead rank at one end.
-                for pair in cut["lost"]:
-                    self.assertIn(dead, pair)
-                (lanes,) = cut["lanes"]
-                self.assertEqual(sorted(sum(lanes["parts"], [])), list(range(ranks)))
-                # A tree without edges at one rank: as many parts more as there were edges.
-                edges = {tuple(sorted(pair)) for pair in cut["lost"]}
-                self.assertEqual(len(lanes["parts"]), 1 + len(edges))
-                # Of a rank with several edges it is said that it is the one.
-                if len(edges) > 1:
-                    words = " ".join((run.err + run.out).split())
-                    self.assertIn(f", all from or for rank {dead}: cut off rank", words)
-                self.assertIn(" by tree, without the messages of rank ", run.err + run.out)
+        for ranks, dead in share_of(itertools.product((4, 7, 12), (1, 2, 3)), one_in=4):
+            run = self.run_program(
+                f"collperf --op=all-reduce --algorithm=tree --ranks={ranks} -b 8M {self.LINE}"
+                f" --fault=nic-down,at=300us,on=server-{dead}",
+                status=3,
+            )
+            (cut,) = run.stats["cut_off"]
+            self.assertEqual(cut["algorithm"], "tree")
+            # All messages that failed have the dead rank at one end.
+            for pair in cut["lost"]:
+                self.assertIn(dead, pair)
+            (lanes,) = cut["lanes"]
+            self.assertEqual(sorted(sum(lanes["parts"], [])), list(range(ranks)))
+            # A tree without edges at one rank: as many parts more as there were edges.
+            edges = {tuple(sorted(pair)) for pair in cut["lost"]}
+            self.assertEqual(len(lanes["parts"]), 1 + len(edges))
+            # Of a rank with several edges it is said that it is the one.
+            if len(edges) > 1:
+                words = " ".join((run.err + run.out).split())
+                self.assertIn(f", all from or for rank {dead}: cut off rank", words)
+            self.assertIn(" by tree, without the messages of rank ", run.err + run.out)
 
     def test_a_ring_is_open(self):
         run = self.run_program(
@@ -673,7 +683,7 @@ class CutOff(RecoveryTest):
 class Shrink(RecoveryTest):
     def test_a_replica_leaves(self):
         """Then steps take what those of a job without it take; what had ended stays."""
-        for shape, fewer, left in (
+        cases = (
             ("--servers=3 --gpus-per-server=1", "--servers=2 --gpus-per-server=1", [2]),
             ("--servers=5 --gpus-per-server=1", "--servers=4 --gpus-per-server=1", [4]),
             (
@@ -681,7 +691,8 @@ class Shrink(RecoveryTest):
                 "--servers=2 --gpus-per-server=2 --tp=2",
                 [4, 5],
             ),
-        ):
+        )
+        for shape, fewer, left in share_of(cases, one_in=2):
             with self.subTest(shape):
                 zero = " --zero=0"
                 plain = self.healthy(shape + zero)
@@ -697,9 +708,9 @@ class Shrink(RecoveryTest):
                 self.assertEqual(failure["steps_lost"], 0)
                 self.assertEqual(failure["from_step"], 2)
                 # Of the four measured steps one has all samples, three have fewer.
-                share = (1 + 3 * of["ranks"] / plain["ranks"]) / 4
+                of_samples = (1 + 3 * of["ranks"] / plain["ranks"]) / 4
                 stats = run.stats
-                samples = stats["global_batch"] * share / stats["step_time_us"] * 1e6
+                samples = stats["global_batch"] * of_samples / stats["step_time_us"] * 1e6
                 self.assertWithin(stats["samples_per_s"], samples, 1e-9)
                 self.assertAlmostEqual(failure["resumed_us"], at + 1 + ABORT + RESTART, places=5)
                 self.assertAlmostEqual(
@@ -743,12 +754,8 @@ class Rebuild(RecoveryTest):
 
     def test_a_rank_leaves_in_a_collective(self):
         """The all-reduce begins anew when the ring is there; the rest is as of a smaller job."""
-        for servers, lost, more in (
-            (3, 1, ""),
-            (3, 0, " --nic=EDR"),
-            (5, 4, " --cc=none"),
-            (2, 1, ""),
-        ):
+        cases = ((3, 1, ""), (3, 0, " --nic=EDR"), (5, 4, " --cc=none"), (2, 1, ""))
+        for servers, lost, more in share_of(cases, one_in=2, first=1):
             shape = f" --servers={servers} --gpus-per-server=1{more}"
             with self.subTest(shape):
                 begin, end, step = self.collective(self.APART + shape)
@@ -794,7 +801,8 @@ class Rebuild(RecoveryTest):
 
     def test_a_nic_is_lost(self):
         """Nobody leaves: steps are then those of servers without that NIC."""
-        for gpus, nics, zero, more in ((4, 4, 0, ""), (4, 2, 2, ""), (3, 3, 3, " --nic=EDR")):
+        cases = ((4, 4, 0, ""), (4, 2, 2, ""), (3, 3, 3, " --nic=EDR"))
+        for gpus, nics, zero, more in share_of(cases, one_in=3, first=1):
             line = f"{BASE} --servers=3 --gpus-per-server={gpus} --zero={zero}{more}"
             with self.subTest(line):
                 plain = self.recovery(f"{line} --nics-per-server={nics} --recovery=rebuild")
@@ -822,7 +830,7 @@ class Rebuild(RecoveryTest):
         """Those that all have, or of each as many as the one with fewest has; in networks whose
         rails do not meet, too.
         """
-        for shape, faults, lost in (
+        cases = (
             ("rail-only --servers=4 --gpus-per-server=4 --nics-per-server=4", [(2, 3)], [(2, 3)]),
             (  # a NIC has a port in each plane, and is left out with both
                 "dual-plane --servers=4 --gpus-per-server=2 --nics-per-server=2",
@@ -834,7 +842,8 @@ class Rebuild(RecoveryTest):
                 [(0, 1), (1, 0)],
                 [(0, 1), (1, 0)],
             ),
-        ):
+        )
+        for shape, faults, lost in share_of(cases, one_in=3, first=1):
             with self.subTest(shape):
                 line = BASE.replace("single-switch", shape) + f" --zero=3 {TIMES}"
                 for number, (server, port) in enumerate(faults):
@@ -865,7 +874,7 @@ class Rebuild(RecoveryTest):
         """The fault of the very GPU or NIC: none that hit nobody, had ended, or was lived with."""
         shape = "--servers=3 --gpus-per-server=3 --nics-per-server=3 --spares=1"
         stop, nic = "--fault=gpu-stop,at=%dms,on=%s", "--fault=nic-down,at=%dms,on=server-1:%d"
-        for zero, faults, failed, nics in (
+        cases = (
             # The second one hits nobody: rank 4 has left.
             (0, [stop % (10, "gpu-4"), stop % (40, "gpu-4"), stop % (60, "gpu-0")], [10, 60], []),
             # A spare's, that nobody has taken.
@@ -877,7 +886,8 @@ class Rebuild(RecoveryTest):
             (2, [nic % (20, 1), stop % (50, "gpu-4")], [20, 50], []),
             # Lost between both: the ranks go on without that as well.
             (0, [nic % (20, 1), nic % (30, 0)], [20], ["server-1:0", "server-1:1"]),
-        ):
+        )
+        for zero, faults, failed, nics in share_of(cases, one_in=3):
             with self.subTest(zero=zero, faults=faults):
                 of = self.recovery(
                     f"{BASE} {shape} --zero={zero} --recovery=rebuild --timeout-exponent=8"
@@ -889,7 +899,7 @@ class Rebuild(RecoveryTest):
 
     def test_a_restart_where_state_is_lost(self):
         """As --recovery=restart, to the picosecond, and it says why."""
-        for shape, word in (
+        cases = (
             ("--servers=3 --gpus-per-server=1 --zero=2", "ZeRO stage 2"),
             ("--servers=2 --gpus-per-server=4 --zero=0 --tp=2", "several ranks"),
             ("--servers=4 --gpus-per-server=1 --zero=0 --pp=2 --accumulation=2", "several ranks"),
@@ -898,7 +908,8 @@ class Rebuild(RecoveryTest):
                 " --dimensions=2x2",
                 "a torus of 2x2 does not have 3 ranks",
             ),
-        ):
+        )
+        for shape, word in share_of(cases, one_in=3):
             with self.subTest(shape):
                 line = f"{BASE} {shape} --spares=1 {TIMES} --fault=gpu-stop,at=9ms,on=gpu-1"
                 of = self.recovery(line + " --recovery=rebuild")
@@ -935,7 +946,8 @@ class Rebuild(RecoveryTest):
         shape = " --servers=3 --gpus-per-server=1 --checkpoint-every=2 --checkpoint-rate=400Gbps"
         plain = self.recovery(f"{self.APART}{shape} --recovery=rebuild")
         step, writing = plain["useful_us"] / 5, plain["checkpoint_time_us"]
-        for at in (2 * step + writing / 2, 2 * step - 1, 3.9 * step + writing):
+        moments = (2 * step + writing / 2, 2 * step - 1, 3.9 * step + writing)
+        for at in share_of(moments, one_in=2):
             of = self.recovery(
                 f"{self.APART}{shape} --recovery=rebuild {SOON}"
                 f" --fault=gpu-stop,at={at:.6f}us,on=gpu-1"
@@ -950,18 +962,19 @@ class Pipeline(RecoveryTest):
 
     def test_a_nic_is_lost(self):
         """Nobody leaves, and no step is done again; then steps are those of servers without it."""
-        for shape, more in (
+        cases = (
             ("--servers=2 --gpus-per-server=2 --pp=2 --accumulation=3", ""),
             ("--servers=4 --gpus-per-server=2 --pp=4 --accumulation=5 --zero=0", ""),
             ("--servers=3 --gpus-per-server=2 --pp=3 --accumulation=3 --virtual-stages=2", ""),
             ("--servers=3 --gpus-per-server=2 --pp=3 --accumulation=4", " --nic=EDR"),
-        ):
+        )
+        for shape, more in share_of(cases, one_in=3):
             line = f"{BASE} {shape}{more} --recovery=rebuild"
             with self.subTest(line):
                 plain = self.recovery(f"{line} --nics-per-server=2")
                 after = self.recovery(f"{line} --nics-per-server=1")
-                for share in (0.31, 0.47, 0.6):
-                    at = share * plain["useful_us"]
+                for moment in share_of((0.31, 0.47, 0.6), one_in=3, first=1):
+                    at = moment * plain["useful_us"]
                     run, of, failure = self.failed_once(
                         f"{line} --nics-per-server=2 {TIMES} --timeout-exponent=6"
                         f" --fault=nic-down,at={at:.3f}us,on=server-1:1"
@@ -984,7 +997,7 @@ class Pipeline(RecoveryTest):
             f" --recovery=rebuild {TIMES} --timeout-exponent=4"
         )
         plain = self.recovery(line)
-        for seed in range(12 if FULL else 4):
+        for seed in share_of(range(12 if FULL else 4), one_in=2):
             chance = random.Random(seed)
             faults = "".join(
                 f" --fault=nic-down,at={chance.uniform(0.1, 0.9) * plain['useful_us']:.3f}us,"
@@ -1010,7 +1023,8 @@ class Words(RecoveryTest):
         plain = self.recovery(line)
         step = plain["useful_us"] / 5
         more = " --checkpoint-every=1 --checkpoint-rate=10Tbps"
-        for at, name in ((0.5, "warm-up step 1"), (1.5, "step 1"), (3.5, "step 3")):
+        moments = ((0.5, "warm-up step 1"), (1.5, "step 1"), (3.5, "step 3"))
+        for at, name in share_of(moments, one_in=2):
             run = self.run_program(
                 f"{line}{more} {TIMES} --watchdog={0.95 * step:.0f}us --timeout-exponent=20"
                 f" --fault=nic-down,at={at * step:.3f}us,on=server-1"
@@ -1066,7 +1080,8 @@ class DoneAgain(RecoveryTest):
         """
         plain = self.healthy("--servers=3 --gpus-per-server=1 --zero=0")
         at = 2.6 * plain["useful_us"] / 5
-        for policy, more in (("restart", " --spares=1"), ("rebuild", ""), ("shrink", "")):
+        policies = (("restart", " --spares=1"), ("rebuild", ""), ("shrink", ""))
+        for policy, more in share_of(policies, one_in=3):
             run = self.run_program(
                 f"{self.LINE.replace('restart', policy)} --zero=0 {more} {TIMES}"
                 f" --fault=gpu-stop,at={at:.3f}us,on=gpu-1"
@@ -1126,13 +1141,14 @@ class Collective(RecoveryTest):
 
     def test_nothing_happens(self):
         """The row is that of a run without a policy."""
-        for shape in (
+        shapes = (
             "--ranks=5 --algorithm=ring",
             "--ranks=7 --algorithm=tree",
             "--servers=3 --gpus-per-server=4 --nics-per-server=2",
             "--ranks=6 --nic=EDR",
             "--ranks=4 --cc=none",
-        ):
+        )
+        for shape in share_of(shapes, one_in=3):
             plain = self.run_program(f"{self.LINE} {shape}").stats["collectives"]
             for policy in ("restart", "shrink", "rebuild"):
                 with self.subTest(shape, policy=policy):
@@ -1149,11 +1165,12 @@ class Collective(RecoveryTest):
         """From a time when all are in iteration k: none stands still; restart does all of it again
         on a spare; shrink and rebuild do the rest with those that are left.
         """
-        for shape, fewer in (
+        cases = (
             ("--ranks=5 --algorithm=ring", "--ranks=4 --algorithm=ring"),
             ("--ranks=7 --algorithm=tree --cc=none", "--ranks=6 --algorithm=tree --cc=none"),
             ("--ranks=4 --algorithm=ring --nic=EDR", "--ranks=3 --algorithm=ring --nic=EDR"),
-        ):
+        )
+        for shape, fewer in share_of(cases, one_in=3, first=1):
             last = int(shape.split("=")[1].split()[0]) - 1
             one = self.run_program(f"{self.LINE} {shape}").stats["collectives"][0]["time_us"]
             left = self.run_program(f"{self.LINE} {fewer}").stats["collectives"][0]["time_us"]
@@ -1186,7 +1203,7 @@ class Collective(RecoveryTest):
 
     def test_a_rail_is_lost(self):
         """A ring of each rail: without one the others carry all of it."""
-        for topology in ("rail-only", "single-switch"):
+        for topology in share_of(("rail-only", "single-switch"), one_in=2):
             line = (
                 f"{self.LINE.replace('single-switch', topology)} --servers=3 --gpus-per-server=4"
                 " --algorithm=ring"
@@ -1231,7 +1248,7 @@ class Collective(RecoveryTest):
 
     def test_random_faults(self):
         """Each run ends with all its iterations, or says why."""
-        for seed in range(RUNS):
+        for seed in share_of(range(RUNS), one_in=2):
             chance = random.Random(seed)
             servers, gpus = chance.choice([2, 3, 5]), chance.choice([1, 2, 4])
             nics = chance.randint(1, gpus)
@@ -1286,22 +1303,23 @@ class Critical(RecoveryTest):
         return path, run
 
     def test_which_step(self):
-        for shape, policy in (
+        cases = (
             ("--servers=3 --gpus-per-server=1 --zero=0", "rebuild"),
             ("--servers=3 --gpus-per-server=1 --zero=0", "shrink"),
             ("--servers=3 --gpus-per-server=2 --zero=1", "restart --spares=1"),
             ("--servers=2 --gpus-per-server=2 --pp=2 --accumulation=3", "restart --spares=1"),
-        ):
+        )
+        for shape, policy in share_of(cases, one_in=3):
             line = f"{BASE} {shape} --recovery={policy}"
             plain, healthy = self.path(line)
             self.assertEqual(plain["step"], 4)  # the warm-up is 0
             step = healthy.stats["recovery"]["useful_us"] / 5
-            for share in (1.5, 2.5, 4.5):
-                with self.subTest(line, share=share):
+            for moment in share_of((1.5, 2.5, 4.5), one_in=2):
+                with self.subTest(line, moment=moment):
                     path, run = self.path(
-                        f"{line} {SOON} --fault=gpu-stop,at={share * step:.3f}us,on=gpu-1"
+                        f"{line} {SOON} --fault=gpu-stop,at={moment * step:.3f}us,on=gpu-1"
                     )
-                    whole = share < 4 or "rebuild" not in policy
+                    whole = moment < 4 or "rebuild" not in policy
                     self.assertEqual(path["step"], 4 if whole else 3)
                     if "restart" in policy:
                         # On a spare the step is what it was, on queue pairs that are new.
@@ -1363,7 +1381,7 @@ class SameBytes(RecoveryTest):
             f" --checkpoint-every=2 --timeout-exponent=6 {TIMES}"
             " --fault=nic-down,at=6ms,on=server-1"
         )
-        for where in ("rate=400Gbps", "servers=2 --checkpoint-async"):
+        for where in share_of(("rate=400Gbps", "servers=2 --checkpoint-async"), one_in=2):
             of = f"{line} --checkpoint-{where}"
             expected = self.written(of + " --threads=1", without=["events"])
             for more in (" --engine=ns3", " --threads=2" + ALWAYS):
@@ -1386,7 +1404,7 @@ class Property(RecoveryTest):
     """Faults at random times under each policy: each run ends with all its steps, or says why."""
 
     def test_random_faults(self):
-        for seed in range(RUNS):
+        for seed in share_of(range(RUNS), one_in=2):
             chance = random.Random(seed)
             servers = chance.choice([2, 3, 5])
             gpus, nics = chance.choice([1, 2]), chance.choice([1, 2])

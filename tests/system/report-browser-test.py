@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from _report import need_browser, report, requested, set_scheme, start_browser, write_big_results
-from _system_test import SystemTest, main
+from _system_test import SystemTest, long_test, main, share_of
 
 # How quickly a page opens depends on the machine; what it has to read and to draw does not.
 MOST_BYTES = 20e6  # 0.8 MB for the default run
@@ -153,7 +153,7 @@ class BrowserTest(SystemTest):
             " --rate-interval=10ms"
         )
         self.assertEqual(report(run.folder).returncode, 0)
-        for width in (1280, 700):
+        for width in share_of((1280, 700), one_in=2, first=1):
             browser = self.open(run.path("report.html"), width)
             covered = browser.execute_script(
                 """
@@ -434,6 +434,7 @@ class BrowserTest(SystemTest):
 
     # ---- others
 
+    @long_test
     def test_3072_gpus(self):
         folder = os.path.join(self.folder, "big")
         write_big_results(folder)
@@ -453,7 +454,8 @@ class BrowserTest(SystemTest):
         self.assertEqual(browser.get_log("browser"), [])
 
     def test_staleness_has_a_bar_for_each(self):
-        for strategy, more in (("downpour", "--slow-gpu=1:3"), ("backup-workers", "--dtype=fp16")):
+        strategies = (("downpour", "--slow-gpu=1:3"), ("backup-workers", "--dtype=fp16"))
+        for strategy, more in share_of(strategies, one_in=2):
             run = self.run_program(
                 "dltrain --model=gpt2 --servers=3 --gpus-per-server=2 --steps=2 --network=analytic"
                 f" --strategy={strategy} {more}"

@@ -13,7 +13,7 @@ import sys
 import time
 
 from _report import ROOT, page_data, report, write_big_results
-from _system_test import SystemTest, main, quantile
+from _system_test import SystemTest, main, quantile, share_of
 
 D3 = os.environ.get("DLTRAIN_D3") or "/usr/share/javascript/d3/d3.min.js"
 SMALL = "dltrain --gpus=16 --servers=2 --model=gpt2"
@@ -372,14 +372,15 @@ class ReportTest(SystemTest):
 
     def test_results_that_are_missing_or_cut_off(self):
         run = self.run_program(SMALL + " --placement=random")
-        for name in (
+        names = (
             "stats.json",
             "flows.csv",
             "links.csv",
             "calls.log",
             "network_events.log",
             "topology.json",
-        ):
+        )
+        for name in share_of(names, one_in=3):
             with self.subTest(missing=name):
                 folder = os.path.join(self.folder, "without-" + name)
                 shutil.copytree(run.folder, folder)
@@ -532,11 +533,12 @@ class ReportTest(SystemTest):
 
     def test_a_pipeline_waits_instead_of_communicating(self):
         """A posted receive is no communication, here as in stats.json: what is left is a bubble."""
-        for options in (
+        lines = (
             "--pp=2 --accumulation=5",
             "--pp=4 --tp=2 --accumulation=3",
             "--pp=2 --virtual-stages=3 --accumulation=4",
-        ):
+        )
+        for options in share_of(lines, one_in=3, first=1):
             run = self.run_program(
                 "dltrain --model=gpt2 --servers=4 --gpus-per-server=4 --micro-batch=1 --warmup=0"
                 f" --network=analytic {options}"

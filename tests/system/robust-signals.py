@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """However a run is ended, its files are complete and its status says why."""
 
+import itertools
 import json
 import os
 import signal
@@ -9,7 +10,7 @@ import time
 import unittest
 
 from _robust import RobustTest, at_most
-from _system_test import main
+from _system_test import main, share_of
 
 # Small flows that end at once, and one that takes minutes.
 LONG = (
@@ -41,18 +42,15 @@ class Signals(RobustTest):
         return stats
 
     def test_each(self):
-        for fabric in ("", " --fabric=ib"):
-            for number, status in (
-                (signal.SIGHUP, 129),
-                (signal.SIGINT, 130),
-                (signal.SIGTERM, 143),
-            ):
-                with self.subTest(f"{number.name}{fabric}"):
-                    process, out = self.started(LONG + fabric)
-                    process.send_signal(number)
-                    _, errors = process.communicate(timeout=30)
-                    self.assertEqual(process.returncode, status, errors)
-                    self.assertTrue(self.complete(out, "interrupted")["interrupted"])
+        numbers = ((signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143))
+        cases = itertools.product(("", " --fabric=ib"), numbers)
+        for fabric, (number, status) in share_of(cases, one_in=2):
+            with self.subTest(f"{number.name}{fabric}"):
+                process, out = self.started(LONG + fabric)
+                process.send_signal(number)
+                _, errors = process.communicate(timeout=30)
+                self.assertEqual(process.returncode, status, errors)
+                self.assertTrue(self.complete(out, "interrupted")["interrupted"])
 
     def test_while_a_job_runs_alone(self):
         """Of jobs that each run alone before they run together there is nothing to write yet, and a
@@ -90,20 +88,23 @@ class Signals(RobustTest):
     def test_before_the_simulation(self):
         """While the network is made nothing is written yet, and that is what it says: also of a
         dry run."""
-        for line in (LONG, "traffic --k=32 --bytes=1kB", "traffic --k=32 --bytes=1kB --dry-run"):
-            for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-                for wait in (0.03, 0.1):
-                    with self.subTest(f"{line} {number.name} {wait}"):
-                        process, out = self.start(line)
-                        time.sleep(wait)
-                        process.send_signal(number)
-                        _, errors = process.communicate(timeout=60)
-                        if process.returncode in (-number, 0):
-                            continue  # it was still being loaded; the plan was there already
-                        self.assertEqual(process.returncode, status, errors)
-                        told = errors.count("traffic: interrupted before the simulation began;")
-                        self.assertEqual(told + errors.count("done: interrupted by"), 1, errors)
-                        self.assertEqual(os.path.exists(out), told == 0, errors)
+        cases = itertools.product(
+            (LONG, "traffic --k=32 --bytes=1kB", "traffic --k=32 --bytes=1kB --dry-run"),
+            ((signal.SIGINT, 130), (signal.SIGTERM, 143)),
+            (0.03, 0.1),
+        )
+        for line, (number, status), wait in share_of(cases, one_in=3, first=1):
+            with self.subTest(f"{line} {number.name} {wait}"):
+                process, out = self.start(line)
+                time.sleep(wait)
+                process.send_signal(number)
+                _, errors = process.communicate(timeout=60)
+                if process.returncode in (-number, 0):
+                    continue  # it was still being loaded; the plan was there already
+                self.assertEqual(process.returncode, status, errors)
+                told = errors.count("traffic: interrupted before the simulation began;")
+                self.assertEqual(told + errors.count("done: interrupted by"), 1, errors)
+                self.assertEqual(os.path.exists(out), told == 0, errors)
 
     def test_nohup(self):
         process, out = self.started(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 300 PROCESSORS 2
+# ctest: TIMEOUT 300
 """scripts/compare: runs, table and picture of one scenario under several congestion controls; what
 it refuses.
 """
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import unittest
 
-from _system_test import ROOT, SystemTest, main
+from _system_test import ROOT, SystemTest, long_test, main, share_of
 
 try:
     import matplotlib  # noqa: F401
@@ -298,7 +298,7 @@ class CompareTest(SystemTest):
         from cluster_simulator.plots import comparison, style
 
         kind = {"ports": 4, "utilization": 0.25, "pause_share": 0.125, "queue_bytes": {"p99": 3000}}
-        for letters, jain in ((3, None), (25, 1.0), (300, 0.5)):
+        for letters, jain in share_of(((3, None), (25, 1.0), (300, 0.5)), one_in=2):
             labels = [str(i) + "n" * letters for i in range(5)]
             runs = [
                 self.loaded(
@@ -381,7 +381,7 @@ class CompareTest(SystemTest):
         self.write("bad.json", "{")
         os.mkfifo(os.path.join(self.folder, "pipe"))  # nobody writes: it would be waited for
         self.write("other.json", {"program": "dltrain"})
-        for words, expected in (
+        cases = (
             (["job.json", "--out=o"], "--cc=NAME"),
             (["job.json", "--cc=none"], "--out=DIR"),
             (["--cc=none", "--out=o"], "one scenario is wanted"),
@@ -402,7 +402,8 @@ class CompareTest(SystemTest):
             (["job.json", "--cc=none", "--jobs=x", "--out=o"], "--jobs=x"),
             (["job.json", "--cc=none", "--format=gif", "--out=o"], "png, svg, pdf"),
             (["job.json", "--cc=none", "--progress", "--out=o"], "--progress"),
-        ):
+        )
+        for words, expected in share_of(cases, one_in=4):
             done = self.compare(*words, status=2)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
             self.assertTrue(
@@ -410,6 +411,7 @@ class CompareTest(SystemTest):
             )
             self.assertFalse(os.path.exists(os.path.join(self.folder, "o")))
 
+    @long_test
     def test_runs_whose_files_are_gone(self):
         """No number is of a run that is not there: neither a dash nor a share of 0."""
         self.write(

@@ -14,7 +14,7 @@ import unittest
 import unittest.mock
 import xml.etree.ElementTree
 
-from _system_test import ROOT, SystemTest, full, main
+from _system_test import ROOT, SystemTest, full, long_test, main, share_of
 
 SCRIPT = os.path.join(ROOT, "scripts", "plot")
 ALL = ["step", "timeline", "completion", "sizes", "by-size", "topology", "links", "ports", "busbw"]
@@ -146,8 +146,9 @@ class Pictures(Base):
             self.assertLess(len(first[name]), 1500000, name)
         # The same run, the same bytes; one picture of one format and another width, elsewhere.
         shutil.rmtree(folder)
-        self.plot(run.folder, "--only=step,timeline,completion,topology,ports")
-        self.assertEqual(len(os.listdir(folder)), 5 * 3)
+        again = share_of(("step", "timeline", "completion", "topology", "ports"), one_in=5)
+        self.plot(run.folder, "--only=" + ",".join(again))
+        self.assertEqual(len(os.listdir(folder)), len(again) * 3)
         for name in sorted(os.listdir(folder)):
             with open(os.path.join(folder, name), "rb") as file:
                 self.assertEqual(file.read(), first[name], name)
@@ -160,10 +161,11 @@ class Pictures(Base):
         with open(os.path.join(self.folder, "elsewhere", "step.png"), "rb") as file:
             self.assertEqual(struct.unpack(">I", file.read(20)[16:])[0], int(84 / 25.4 * 300))
         self._numbers(run)
-        for width, some in ((3.3, ALL), (6.3, ["step", "timeline", "topology", "links", "ports"])):
-            for name in some:
-                with self.subTest(name, width=width):
-                    self.check_layout(self.plots.draw(name, [self.load(run)], width=width))
+        wide = ["step", "timeline", "topology", "links", "ports"]
+        pages = [(3.3, name) for name in ALL] + [(6.3, name) for name in wide]
+        for width, name in share_of(pages, one_in=3):
+            with self.subTest(name, width=width):
+                self.check_layout(self.plots.draw(name, [self.load(run)], width=width))
 
     def _numbers(self, run):
         """What is drawn is what stats.json says."""
@@ -481,6 +483,7 @@ class Honest(Base):
             self.assertAlmostEqual(top, 1 + 0.12 + 0.9 * far)
         self.assertLess(max(tops), figure.axes[0].get_ylim()[1])
 
+    @long_test
     def test_topology_of_a_grid_is_a_grid(self):
         """A cell a switch, one apart: columns are the last coordinate, rows the one before it, and
         planes of a third one stand 0.6 cells further; hosts hang under their switch.
@@ -552,6 +555,7 @@ class Honest(Base):
         words = [one.get_text() for one in figure.axes[-1].get_legend().get_texts()]
         self.assertEqual(words, ["a: x->y", "c: u->v"])
 
+    @long_test
     def test_what_is_not_simulated_is_no_zero(self):
         """Without packets there are no links over time and no queues: nobody measured that they
         carried nothing.
@@ -614,6 +618,7 @@ class Honest(Base):
         ]
         return self.folder_of(name, stats={"messages": len(rows)}, flows=[head, *rows])
 
+    @long_test
     def test_sizes_of_compared_runs_have_all_messages(self):
         """Each message is in a bar, and a row says which operations it stands for."""
         chunks = {
@@ -756,6 +761,7 @@ class Honest(Base):
             self.assertEqual(self.left_out(figure), told)
         self.check_layout(figure)
 
+    @long_test
     def test_what_there_is_no_room_for_is_told(self):
         """Bars of calls, ports and queues of one run: as many as are drawn, and how many more."""
         head = "# calls\n# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n"
@@ -826,6 +832,7 @@ class Honest(Base):
         }
         self.assertEqual((len(figure.axes[3].lines), len(looks)), (16, 16))
 
+    @long_test
     def test_each_run_that_is_missing_has_its_own_reason(self):
         """Nobody is forgotten where one run has no table and another none of the time asked for."""
         none = self.folder_of("none")
@@ -900,6 +907,7 @@ class Honest(Base):
         links.begin = 25.0
         self.assertEqual(links.edges(300)[[0, 1, -1]].tolist(), [0, 35, 9975])
 
+    @long_test
     def test_single_samples_are_seen(self):
         """A line over time through one point is nothing: it has a mark; a queue pair's line of a
         moment too.
@@ -963,6 +971,7 @@ class Honest(Base):
         label = figure._supxlabel
         return label.get_text().replace("\n", " ") if label else ""
 
+    @long_test
     def test_queues_show_each_run_or_tell(self):
         """The longest queue of all is at a port that no other run has, and the runs that have the
         most in common are others.
@@ -994,6 +1003,7 @@ class Honest(Base):
             self.assertEqual(words in told, f"x{i}->h0" not in drawn)
         self.assertTrue(told.endswith("3 of 9 ports in queues.csv"), told)
 
+    @long_test
     def test_words_are_not_cut_in_a_column(self):
         """84 mm: what does not fit into a line goes into the next."""
         stats = {
@@ -1028,6 +1038,7 @@ class Honest(Base):
         self.assertIn("not among the longest of: a-run-with-a-n", words)
         self.assertEqual(words.count("length-"), 4)
 
+    @long_test
     def test_steps_that_took_no_time(self):
         """Calls that begin and end at once: there is nothing to draw, and that is what it says."""
         head = "# calls\n# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n"
@@ -1139,6 +1150,7 @@ class Honest(Base):
         self.assertLess(len(times), 6001)
         self.assertEqual((kept[times == 777].tolist(), kept[times == 77777].tolist()), ([1], [9]))
 
+    @long_test
     def test_idle_queue_pairs_have_no_line(self):
         """A queue pair whose rate does not change as its last message arrives has no row of that:
         flows.csv tells.
@@ -1607,30 +1619,30 @@ class Errors(Base):
     def test_bad_input(self):
         os.makedirs(os.path.join(self.folder, "runs", "first"))
         self.write("runs/first/stats.json", {"completed": True})
-        self.refuse("nowhere", says=["nowhere", "no such folder"])
-        self.refuse("runs/frist", says=["runs/frist", "did you mean 'runs/first'?"])
-        self.refuse("runs", says=["runs", "no results", "first"])
-        self.refuse("runs/first/stats.json", says=["is a file", "did you mean 'runs/first'?"])
-        self.refuse(
-            "runs/first",
-            "--only=step,tomeline",
-            says=["--only", "'tomeline'", *ALL, "did you mean 'timeline'?"],
-        )
-        self.refuse("runs/first", "--only=", says=["--only", "empty"])
-        self.refuse("runs/first", "--format=jpg", says=["--format=jpg", "png, svg, pdf"])
+        first = "runs/first"
+        meant = "did you mean 'runs/first'?"
+        bad = [
+            (["nowhere"], ["nowhere", "no such folder"]),
+            (["runs/frist"], ["runs/frist", meant]),
+            (["runs"], ["runs", "no results", "first"]),
+            (["runs/first/stats.json"], ["is a file", meant]),
+            (
+                [first, "--only=step,tomeline"],
+                ["--only", "'tomeline'", *ALL, "did you mean 'timeline'?"],
+            ),
+            ([first, "--only="], ["--only", "empty"]),
+            ([first, "--format=jpg"], ["--format=jpg", "png, svg, pdf"]),
+            ([first, "--from=2ms", "--until=2000us"], ["--until=2000us", "later than --from=2ms"]),
+            ([first, "--labels=a,b"], ["--labels=a,b", "1"]),
+            ([first, "--label=a"], ["--label", "did you mean '--labels'?"]),
+            ([], ["DIR"]),
+        ]
         for width in ("2.9in", "0", "wide", "-5", "21in", "10000mm", "6.3 miles"):
-            self.refuse("runs/first", f"--width={width}", says=[f"--width={width}", "3in to 20in"])
+            bad.append(([first, f"--width={width}"], [f"--width={width}", "3in to 20in"]))
         for value in ("10", "ms", "-1ms", "1 h"):
-            self.refuse("runs/first", f"--from={value}", says=[f"--from={value}", "10ms"])
-        self.refuse(
-            "runs/first",
-            "--from=2ms",
-            "--until=2000us",
-            says=["--until=2000us", "later than --from=2ms"],
-        )
-        self.refuse("runs/first", "--labels=a,b", says=["--labels=a,b", "1"])
-        self.refuse("runs/first", "--label=a", says=["--label", "did you mean '--labels'?"])
-        self.refuse(says=["DIR"])
+            bad.append(([first, f"--from={value}"], [f"--from={value}", "10ms"]))
+        for words, says in share_of(bad, one_in=7, first=1):
+            self.refuse(*words, says=says)
         done = self.plot("runs/first", status=1, quiet=False)
         self.assertIn("nothing to draw", done.stderr)
         self.assertEqual(os.listdir(os.path.join(self.folder, "runs", "first")), ["stats.json"])

@@ -6,6 +6,7 @@ import csv
 import fcntl
 import importlib.util
 import io
+import itertools
 import json
 import os
 import pty
@@ -21,7 +22,7 @@ import time
 import unittest
 import unittest.mock
 
-from _system_test import PROGRAMS, ROOT, SystemTest, main
+from _system_test import PROGRAMS, ROOT, SystemTest, long_test, main, share_of
 
 SWEEP = os.path.join(ROOT, "scripts", "sweep")
 FAST = ["dltrain", "--model=gpt2", "--servers=2", "--warmup=0"]  # a third of a second
@@ -206,6 +207,7 @@ class Killed(SweepTest):
             all(row["status"] == "done" and row["step_time_us"] > 0 for row in self.rows())
         )
 
+    @long_test
     def test_stopped_by_ctrl_c(self):
         sweep = self.start(
             *self.GRID,
@@ -369,61 +371,63 @@ class Points(SweepTest):
 
     def test_bad_use(self):
         out = f"--out={self.out}"
-        self.refuse("dltrian", out, None, "dltrian", "did you mean 'dltrain'")
-        self.refuse("dltrain", "--zero=0,1", None, "--out=DIR is missing")
-        self.refuse("dltrain", "--zeero=0,1", out, None, "--zeero", "unknown option", "--zero")
-        self.refuse("dltrain", "--zero", "0,1", out, None, "0,1", "written with '='")
-        self.refuse("collperf", "-b=1M", out, None, "-b=1M", "--minbytes=1M")
-        self.refuse("dltrain", "--zero=0", "--zero=1", out, None, "--zero=1", "given twice")
-        self.refuse("dltrain", "--zero=0,,1", out, None, "--zero=0,,1", "empty value")
-        self.refuse("dltrain", "--jobs=0", out, None, "--jobs=0", "1 to 4096")
-        self.refuse("dltrain", "--points=no.csv", out, None, "--points=no.csv", "No such file")
-        self.refuse(
-            "dltrain", f"--points={self.write('a.json', '[1]')}", out, None, "a list of objects"
-        )
-        self.refuse("dltrain", f"--points={self.write('b.json', '[{')}", out, None, "no JSON")
-        self.refuse("dltrain", f"--points={self.write('c.csv', 'zero,k')}", out, None, "no points")
-        self.refuse(
-            "dltrain",
-            f"--points={self.write('d.csv', chr(10).join(('zero', '1,2')))}",
-            out,
-            None,
-            "line 2 has 2 fields",
-        )
-        self.refuse(
-            "dltrain",
-            f"--points={self.write('e.csv', chr(10).join(('zero,steps', '1,1', '2')))}",
-            out,
-            None,
-            "line 3 has 1 of the 2 fields",
-        )
         twice = self.write("g.json", '{"zero": [0], "zero": [1]}')
-        self.refuse("dltrain", f"--points={twice}", out, None, '"zero" stands twice')
-        self.refuse(
-            "dltrain",
-            f"--points={self.write('f.csv', chr(10).join(('out', 'x')))}",
-            out,
-            None,
-            "out is the sweep's own",
+        bad = (
+            ("dltrian", out, None, "dltrian", "did you mean 'dltrain'"),
+            ("dltrain", "--zero=0,1", None, "--out=DIR is missing"),
+            ("dltrain", "--zeero=0,1", out, None, "--zeero", "unknown option", "--zero"),
+            ("dltrain", "--zero", "0,1", out, None, "0,1", "written with '='"),
+            ("collperf", "-b=1M", out, None, "-b=1M", "--minbytes=1M"),
+            ("dltrain", "--zero=0", "--zero=1", out, None, "--zero=1", "given twice"),
+            ("dltrain", "--zero=0,,1", out, None, "--zero=0,,1", "empty value"),
+            ("dltrain", "--jobs=0", out, None, "--jobs=0", "1 to 4096"),
+            ("dltrain", "--points=no.csv", out, None, "--points=no.csv", "No such file"),
+            ("dltrain", f"--points={self.write('a.json', '[1]')}", out, None, "a list of objects"),
+            ("dltrain", f"--points={self.write('b.json', '[{')}", out, None, "no JSON"),
+            ("dltrain", f"--points={self.write('c.csv', 'zero,k')}", out, None, "no points"),
+            (
+                "dltrain",
+                f"--points={self.write('d.csv', chr(10).join(('zero', '1,2')))}",
+                out,
+                None,
+                "line 2 has 2 fields",
+            ),
+            (
+                "dltrain",
+                f"--points={self.write('e.csv', chr(10).join(('zero,steps', '1,1', '2')))}",
+                out,
+                None,
+                "line 3 has 1 of the 2 fields",
+            ),
+            ("dltrain", f"--points={twice}", out, None, '"zero" stands twice'),
+            (
+                "dltrain",
+                f"--points={self.write('f.csv', chr(10).join(('out', 'x')))}",
+                out,
+                None,
+                "out is the sweep's own",
+            ),
+            (
+                "dltrain",
+                f"--points={self.write('g.csv', chr(10).join(('zero', '1')))}",
+                "--zero=2",
+                out,
+                None,
+                "given twice",
+            ),
+            ("resume", self.folder, None, self.folder, "no sweep.sqlite"),
+            ("plot", self.folder, "--x=zero", None, "no sweep.sqlite"),
+            ("status", None, "one folder"),
         )
-        self.refuse(
-            "dltrain",
-            f"--points={self.write('g.csv', chr(10).join(('zero', '1')))}",
-            "--zero=2",
-            out,
-            None,
-            "given twice",
-        )
-        self.refuse("resume", self.folder, None, self.folder, "no sweep.sqlite")
-        self.refuse("plot", self.folder, "--x=zero", None, "no sweep.sqlite")
-        self.refuse("status", None, "one folder")
+        for case in share_of(bad, one_in=4):
+            self.refuse(*case)
         self.assertFalse(os.path.exists(self.out))
         os.makedirs(os.path.join(self.out, "runs"))
         self.refuse("dltrain", out, None, "has a folder runs, but no sweep.sqlite")
 
     def test_a_file_that_has_changed(self):
         """Points that are done are of the file as it was: nobody is told old numbers for new."""
-        for kind in ("scenario", "jobs"):
+        for kind in share_of(("scenario", "jobs"), one_in=2):
             out = self.out + kind
 
             def text(size, kind=kind):
@@ -546,7 +550,7 @@ class Failures(SweepTest):
             self.assertIn("red", done.stdout + done.stderr)
             self.assertNotIn("\x1b", done.stdout + done.stderr)
         # What scripts/sweep never writes: one check and one message, whoever reads it.
-        for column, value in (
+        damages = (
             ("options", "[" * 100000),
             ("options", "3"),
             ("options", '{"--k": 4}'),
@@ -554,16 +558,17 @@ class Failures(SweepTest):
             ("program", "rm"),
             ("folder", b"\xff"),
             ("cwd", b"x"),
-        ):
+        )
+        commands = (["status"], ["table"], ["plot", "--x=bytes", "--y=fct_us_p99"])
+        for (column, value), command in share_of(itertools.product(damages, commands), one_in=4):
             with db:
                 ((kept,),) = db.execute(f"SELECT {column} FROM runs WHERE id = 2")
                 db.execute(f"UPDATE runs SET {column} = ? WHERE id = 2", (value,))
             verb = "are" if column == "options" else "is"
-            for command in (["status"], ["table"], ["plot", "--x=bytes", "--y=fct_us_p99"]):
-                done = self.sweep(command[0], self.out, *command[1:], status=2)
-                self.assertEqual(
-                    done.stderr, f"sweep: error: sweep.sqlite: run 2: its {column} {verb} damaged\n"
-                )
+            done = self.sweep(command[0], self.out, *command[1:], status=2)
+            self.assertEqual(
+                done.stderr, f"sweep: error: sweep.sqlite: run 2: its {column} {verb} damaged\n"
+            )
             with db:
                 db.execute(f"UPDATE runs SET {column} = ? WHERE id = 2", (kept,))
         db.close()
@@ -752,52 +757,52 @@ class Showing(SweepTest):
         with open(svg, encoding="utf-8") as file:
             text = file.read()
         self.assertTrue("<!-- nic 25GbE, zero 0 -->" in text and "means" not in text)
-        self.refuse(
-            "plot",
-            self.out,
-            "--x=zero",
-            "--y=step_time_us",
-            "--where=nic=25GBE",
-            None,
-            "--where=nic=25GBE",
-            "100GbE, 25GbE",
+        bad = (
+            (
+                "plot",
+                self.out,
+                "--x=zero",
+                "--y=step_time_us",
+                "--where=nic=25GBE",
+                None,
+                "--where=nic=25GBE",
+                "100GbE, 25GbE",
+            ),
+            ("plot", self.out, "--x=zero", "--y=step_time_us", "--where=nic", None, "NAME=VALUE"),
+            (
+                "plot",
+                self.out,
+                "--x=zero",
+                "--y=step_time",
+                None,
+                "--y=step_time",
+                "did you mean 'step_time_us'",
+            ),
+            ("plot", self.out, "--x=zero", None, "--y=NAME is missing"),
+            ("plot", self.out, "--x=zero", "--y=error", None, "nothing to plot"),
+            (
+                "plot",
+                self.out,
+                "--x=zero",
+                "--y=step_time_us",
+                "--out=a.jpg",
+                None,
+                ".png, .svg or .pdf",
+            ),
+            ("plot", self.out, "--x=zero", "--y=step_time_us", "--log=x", None, "--log=x", "zero"),
+            (
+                "plot",
+                self.out,
+                "--x=zero",
+                "--y=step_time_us",
+                "--bye=nic",
+                None,
+                "--bye=nic",
+                "did you mean '--by'",
+            ),
         )
-        self.refuse(
-            "plot", self.out, "--x=zero", "--y=step_time_us", "--where=nic", None, "NAME=VALUE"
-        )
-        self.refuse(
-            "plot",
-            self.out,
-            "--x=zero",
-            "--y=step_time",
-            None,
-            "--y=step_time",
-            "did you mean 'step_time_us'",
-        )
-        self.refuse("plot", self.out, "--x=zero", None, "--y=NAME is missing")
-        self.refuse("plot", self.out, "--x=zero", "--y=error", None, "nothing to plot")
-        self.refuse(
-            "plot",
-            self.out,
-            "--x=zero",
-            "--y=step_time_us",
-            "--out=a.jpg",
-            None,
-            ".png, .svg or .pdf",
-        )
-        self.refuse(
-            "plot", self.out, "--x=zero", "--y=step_time_us", "--log=x", None, "--log=x", "zero"
-        )
-        self.refuse(
-            "plot",
-            self.out,
-            "--x=zero",
-            "--y=step_time_us",
-            "--bye=nic",
-            None,
-            "--bye=nic",
-            "did you mean '--by'",
-        )
+        for case in share_of(bad, one_in=4):
+            self.refuse(*case)
         self.refuse_places_of_pictures()
 
     def refuse_places_of_pictures(self):
@@ -807,13 +812,14 @@ class Showing(SweepTest):
         os.symlink("/dev/null", os.path.join(self.folder, "null.svg"))
         os.mkfifo(os.path.join(self.folder, "pipe.pdf"))
         os.mkdir(os.path.join(self.folder, "folder.png"))
-        for name, why in (
+        places = (
             ("full.png", "is no regular file"),
             ("null.svg", "is no regular file"),
             ("pipe.pdf", "is no regular file"),
             ("folder.png", "is a folder; allowed: a file"),
             ("nowhere/x.png", "there is no folder"),
-        ):
+        )
+        for name, why in share_of(places, one_in=5):
             self.refuse(*plot, f"--out={name}", None, f"--out={name}", why)
         for device in ("/dev/full", "/dev/null"):
             self.assertTrue(stat.S_ISCHR(os.stat(device).st_mode))

@@ -21,6 +21,7 @@ from _captures import (
     ib_clean,
     tshark,
 )
+from _system_test import share_of
 from _traffic import check, done, folder, run, stats
 
 if not shutil.which("tshark"):
@@ -67,7 +68,8 @@ FROM_HOSTS = (
     'frame.packet_flags_direction == 2 && frame.interface_name matches "^server-" && infiniband.bth'
 )
 
-for operation, codes in (("write", {6, 7, 8}), ("send", {0, 1, 2}), ("read", {12, 13, 14, 15})):
+OPERATIONS = (("write", {6, 7, 8}), ("send", {0, 1, 2}), ("read", {12, 13, 14, 15}))
+for operation, codes in share_of(OPERATIONS, one_in=2):
     run(*RUN, "--operation=" + operation, "--pcap-format=pcapng", out=operation)
     told = stats(operation)
     for key in ("cnps", "retransmitted_packets", "ecn_marks"):
